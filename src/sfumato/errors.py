@@ -1,0 +1,189 @@
+"""The exception tree.
+
+::
+
+    SfumatoError
+    ├── InvalidInput (ValueError)    what was given cannot be used
+    │   ├── InvalidMetric            .triple: the labels that break an axiom
+    │   ├── InvalidChannel           .row: the label of the bad row, .total: its sum
+    │   ├── InvalidPrior
+    │   ├── InvalidLoss
+    │   ├── InvalidEpsilon
+    │   ├── InvalidFile              a mechanism file that cannot be read or believed
+    │   └── Mismatch                 .expected, .found: label lists that should agree
+    ├── NotSupported                 .what, .supported
+    ├── MissingExtra (ImportError)   .extra: the pip extra to install
+    ├── SolverError
+    │   ├── Infeasible               .ray: a Farkas ray
+    │   └── NotConverged             .best, .gap
+    ├── PrivacyViolation             .pair, .output, .ratio, .bound
+    └── UndecidedError               .verdict
+
+A message says what is wrong, where, what was found, what was expected and what
+to do. Whatever a program needs to react is kept as an attribute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+__all__ = [
+    "Infeasible",
+    "InvalidChannel",
+    "InvalidEpsilon",
+    "InvalidFile",
+    "InvalidInput",
+    "InvalidLoss",
+    "InvalidMetric",
+    "InvalidPrior",
+    "Mismatch",
+    "MissingExtra",
+    "NotConverged",
+    "NotSupported",
+    "PrivacyViolation",
+    "SfumatoError",
+    "SolverError",
+    "UndecidedError",
+]
+
+
+class SfumatoError(Exception):
+    """Base of every error that sfumato raises on purpose."""
+
+
+class InvalidInput(SfumatoError, ValueError):
+    """An argument that has no meaning here."""
+
+
+class InvalidMetric(InvalidInput):
+    """Distances that are no metric; ``triple`` names the culprits."""
+
+    def __init__(self, message: str, triple: tuple[Any, ...] = ()) -> None:
+        super().__init__(message)
+        self.triple = triple
+
+
+class InvalidChannel(InvalidInput):
+    """A matrix that is not stochastic; ``row`` and ``total`` say where and by how much."""
+
+    def __init__(self, message: str, row: Any = None, total: Any = None) -> None:
+        super().__init__(message)
+        self.row = row
+        self.total = total
+
+
+class InvalidPrior(InvalidInput):
+    """Weights that are no probability distribution."""
+
+
+class InvalidLoss(InvalidInput):
+    """A loss or gain that is not a finite table over actions and secrets."""
+
+
+class InvalidEpsilon(InvalidInput):
+    """A privacy parameter outside its range."""
+
+
+class InvalidFile(InvalidInput):
+    """A file that is damaged, truncated, of another version, or malicious."""
+
+
+class Mismatch(InvalidInput):
+    """Two values whose labels should agree and do not."""
+
+    def __init__(self, what: str, expected: Sequence[Any], found: Sequence[Any]) -> None:
+        self.expected = tuple(expected)
+        self.found = tuple(found)
+        super().__init__(f"{what}: {_difference(self.expected, self.found)}")
+
+
+class NotSupported(SfumatoError):
+    """A request outside what is built; ``supported`` lists what can be asked instead."""
+
+    def __init__(self, what: str, supported: Iterable[Any] = ()) -> None:
+        self.what = what
+        self.supported = tuple(supported)
+        hint = f"; supported: {', '.join(map(str, self.supported))}" if self.supported else ""
+        super().__init__(f"{what}{hint}")
+
+
+class MissingExtra(SfumatoError, ImportError):
+    """An optional dependency that is not installed."""
+
+    def __init__(self, extra: str, package: str) -> None:
+        self.extra = extra
+        super().__init__(f"{package} is not installed: pip install 'sfumato[{extra}]'")
+
+
+class SolverError(SfumatoError):
+    """A linear program that could not be brought to an answer."""
+
+
+class Infeasible(SolverError):
+    """No point satisfies the constraints; ``ray`` proves it."""
+
+    def __init__(self, message: str, ray: Any = None) -> None:
+        super().__init__(message)
+        self.ray = ray
+
+
+class NotConverged(SolverError):
+    """Time or iterations ran out; ``best`` is the best result so far."""
+
+    def __init__(self, message: str, best: Any = None, gap: float | None = None) -> None:
+        super().__init__(message)
+        self.best = best
+        self.gap = gap
+
+
+class PrivacyViolation(SfumatoError):
+    """Two secrets that an output tells apart more than was promised."""
+
+    def __init__(
+        self,
+        message: str,
+        pair: tuple[Any, Any] | None = None,
+        output: Any = None,
+        ratio: Any = None,
+        bound: Any = None,
+    ) -> None:
+        super().__init__(message)
+        self.pair = pair
+        self.output = output
+        self.ratio = ratio
+        self.bound = bound
+
+
+class UndecidedError(SfumatoError):
+    """The truth value of an undecided verdict was asked for."""
+
+    def __init__(self, message: str, verdict: Any = None) -> None:
+        super().__init__(message)
+        self.verdict = verdict
+
+
+def _difference(expected: tuple[Any, ...], found: tuple[Any, ...]) -> str:
+    """Name the labels that differ, few enough to read."""
+    missing = [label for label in expected if label not in set(found)]
+    extra = [label for label in found if label not in set(expected)]
+    parts = []
+    if missing:
+        parts.append(f"missing {_few(missing)}")
+    if extra:
+        parts.append(f"unexpected {_few(extra)}")
+    if not parts:
+        where = next((i for i, (a, b) in enumerate(zip(expected, found, strict=False)) if a != b), None)
+        if where is None:
+            parts.append(f"expected {len(expected)} labels, found {len(found)}")
+        else:
+            parts.append(
+                f"same labels in another order, first at position {where}: "
+                f"expected {expected[where]!r}, found {found[where]!r}"
+            )
+    return "; ".join(parts)
+
+
+def _few(labels: Sequence[Any], most: int = 5) -> str:
+    shown = ", ".join(repr(label) for label in labels[:most])
+    return shown if len(labels) <= most else f"{shown} and {len(labels) - most} more"

@@ -1,0 +1,95 @@
+"""The float backend: HiGHS, with its basis and rays kept."""
+
+from __future__ import annotations
+
+import highspy
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import SolverError
+from sfumato.lp.program import LinearProgram, Solution, Status
+
+__all__ = ["solve_floats"]
+
+# The tightest feasibility tolerance HiGHS accepts: a basis found at 1e-10 is more
+# often the exactly optimal one, which the exact backend then only has to confirm.
+_FEASIBILITY = 1e-10
+
+
+def solve_floats(program: LinearProgram) -> Solution:
+    """Solve in floating point.
+
+    ``basis`` lists the basic columns, row i's logical variable being numbered
+    ``columns + i``.
+    """
+    solver = highspy.Highs()
+    for option, setting in {
+        "output_flag": False,
+        "threads": 1,
+        "primal_feasibility_tolerance": _FEASIBILITY,
+        "dual_feasibility_tolerance": _FEASIBILITY,
+    }.items():
+        solver.setOptionValue(option, setting)
+    solver.passModel(_model(program))
+    solver.run()
+    status = solver.getModelStatus()
+    if status == highspy.HighsModelStatus.kUnboundedOrInfeasible:
+        # presolve does not say which: ask again without it
+        solver.setOptionValue("presolve", "off")
+        solver.run()
+        status = solver.getModelStatus()
+    if status == highspy.HighsModelStatus.kOptimal:
+        solution = solver.getSolution()
+        return Solution(
+            Status.OPTIMAL,
+            exact=False,
+            value=float(solver.getInfo().objective_function_value),
+            primal=np.array(solution.col_value),
+            dual=np.array(solution.row_dual),
+            basis=_basis(solver.getBasis(), program.shape[1]),
+        )
+    if status == highspy.HighsModelStatus.kInfeasible:
+        return Solution(Status.INFEASIBLE, exact=False, ray=_ray(solver, program))
+    if status == highspy.HighsModelStatus.kUnbounded:
+        return Solution(Status.UNBOUNDED, exact=False)
+    raise SolverError(f"HiGHS ended with status {solver.modelStatusToString(status)}")
+
+
+def _model(program: LinearProgram) -> highspy.HighsLp:
+    rows, columns = program.shape
+    matrix = program.sparse().tocsc()
+    rhs = program.rhs.astype(np.float64)
+    model = highspy.HighsLp()
+    model.num_col_, model.num_row_ = columns, rows
+    model.col_cost_ = program.cost.astype(np.float64)
+    lower = np.zeros(columns)
+    lower[list(program.free)] = -highspy.kHighsInf
+    model.col_lower_, model.col_upper_ = lower, np.full(columns, highspy.kHighsInf)
+    senses = np.array(list(program.senses))
+    model.row_lower_ = np.where(senses == "<", -highspy.kHighsInf, rhs)
+    model.row_upper_ = np.where(senses == ">", highspy.kHighsInf, rhs)
+    model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    model.a_matrix_.start_ = matrix.indptr
+    model.a_matrix_.index_ = matrix.indices
+    model.a_matrix_.value_ = matrix.data
+    return model
+
+
+def _basis(basis: highspy.HighsBasis, columns: int) -> tuple[int, ...]:
+    basic = highspy.HighsBasisStatus.kBasic
+    structural = [j for j, s in enumerate(basis.col_status) if s == basic]
+    logical = [columns + i for i, s in enumerate(basis.row_status) if s == basic]
+    return tuple(structural + logical)
+
+
+def _ray(solver: highspy.Highs, program: LinearProgram) -> NDArray[np.float64] | None:
+    """A Farkas ray with the signs of :class:`Solution`, or None when HiGHS kept none."""
+    _, found, ray = solver.getDualRay()
+    if not found:
+        solver.setOptionValue("presolve", "off")
+        solver.run()
+        _, found, ray = solver.getDualRay()
+    if not found:
+        return None
+    values = np.array(ray)
+    return values if values @ program.rhs.astype(np.float64) > 0 else -values

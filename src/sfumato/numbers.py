@@ -1,0 +1,294 @@
+"""Numbers: float64 and exact rationals, and rational bounds of e^x.
+
+The number field belongs to the value. An array is either ``float64`` or exact; an
+exact array has dtype ``object`` and holds :class:`fractions.Fraction`, or dtype
+``int64`` where only small integers occur. Mixing the two gives floats, as it does
+for Python numbers. Linear algebra over rationals is done by FLINT.
+
+Tolerances used throughout the package are defined here, once, each with its reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from math import gcd, inf, isfinite, isnan, lcm, nextafter
+from numbers import Integral, Rational, Real
+from typing import Any, TypeAlias
+
+import flint
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import InvalidInput
+
+__all__ = [
+    "ROUNDING",
+    "Array",
+    "Number",
+    "array",
+    "common_denominator",
+    "divide",
+    "exact",
+    "exp_bounds",
+    "float_above",
+    "float_below",
+    "floats",
+    "fractions",
+    "is_exact",
+    "log_bounds",
+    "number",
+    "product",
+]
+
+Array: TypeAlias = NDArray[Any]
+Number: TypeAlias = int | float | Fraction | str
+
+ROUNDING = 2.0**-50
+"""Relative error granted to one float64 entry: eight units in the last place.
+
+A double is within half a unit of what it stands for when it is computed once; entries
+that come out of a short computation (an exponential, a division by a sum) are within
+a few. Differences below this say nothing about the intended numbers."""
+
+_SMALL_INTEGER = 2**31  # products of two such integers still fit into int64
+
+
+def exact(value: Number | Real) -> Fraction:
+    """The exact rational value of a number; a float is the dyadic rational it stores."""
+    if isinstance(value, Fraction):
+        return value
+    if isinstance(value, Integral):
+        return Fraction(int(value))
+    if isinstance(value, Rational):
+        return Fraction(int(value.numerator), int(value.denominator))
+    if isinstance(value, flint.fmpq):
+        return Fraction(int(value.p), int(value.q))
+    if isinstance(value, flint.fmpz):
+        return Fraction(int(value))
+    try:
+        return Fraction(value) if isinstance(value, str) else Fraction(float(value))
+    except (ValueError, OverflowError, ZeroDivisionError, TypeError) as error:
+        raise InvalidInput(f"{value!r} is not a finite number") from error
+
+
+def number(value: Number | Real, what: str = "value") -> Fraction | float:
+    """A float for a float, an exact rational for anything else a number can be."""
+    if isinstance(value, float | np.floating):
+        if isnan(value):
+            raise InvalidInput(f"{what} is NaN")
+        return float(value)
+    if isinstance(value, bool | np.bool_):
+        raise InvalidInput(f"{what} is {value!r}, a truth value: give a number")
+    try:
+        return exact(value)
+    except InvalidInput as error:
+        raise InvalidInput(
+            f"{what} is {value!r}: give an int, a float, a Fraction or a string such as '1/3'"
+        ) from error
+
+
+def array(
+    values: Any,
+    what: str = "values",
+    ndim: int = 2,
+    *,
+    error: type[InvalidInput] = InvalidInput,
+    small_integers: bool = False,
+) -> Array:
+    """A read-only array in one number field.
+
+    One float anywhere makes the whole array float64. Otherwise it is exact, with
+    ``int64`` kept only where the caller asks for it (``small_integers``).
+    """
+    if isinstance(values, np.ndarray) and values.dtype.kind in "fiu":
+        result = _from_numpy(values, what, error, small_integers)
+    else:
+        result = _from_objects(values, what, ndim, error, small_integers)
+    if result.ndim != ndim:
+        raise error(f"{what} must have {ndim} dimension(s), found shape {result.shape}")
+    if result.size == 0:
+        raise error(f"{what} is empty (shape {result.shape})")
+    result.flags.writeable = False
+    return result
+
+
+def _from_numpy(
+    values: NDArray[Any], what: str, error: type[InvalidInput], small_integers: bool
+) -> Array:
+    if values.dtype.kind == "f":
+        result = np.array(values, dtype=np.float64, order="C")
+        if np.isnan(result).any():
+            raise error(f"{what} has a NaN at index {_first(np.isnan(result))}")
+        return result
+    if small_integers and values.size and np.abs(values).max() < _SMALL_INTEGER:
+        return np.array(values, dtype=np.int64, order="C")
+    return _object_array([Fraction(int(v)) for v in values.ravel().tolist()], values.shape)
+
+
+def _from_objects(
+    values: Any, what: str, ndim: int, error: type[InvalidInput], small_integers: bool
+) -> Array:
+    rows = _nested(values, ndim, what, error)
+    shape = _shape(rows, ndim, what, error)
+    flat = list(_flatten(rows, ndim))
+    try:
+        flat = [number(v, what) for v in flat]
+    except InvalidInput as failure:
+        raise error(str(failure)) from failure
+    if any(isinstance(v, float) for v in flat):
+        return np.array([float(v) for v in flat], dtype=np.float64).reshape(shape)
+    if small_integers and all(v.denominator == 1 and abs(v) < _SMALL_INTEGER for v in flat):  # type: ignore[union-attr]
+        return np.array([int(v) for v in flat], dtype=np.int64).reshape(shape)
+    return _object_array(flat, shape)
+
+
+def _nested(values: Any, ndim: int, what: str, error: type[InvalidInput]) -> Any:
+    if isinstance(values, np.ndarray):
+        values = values.tolist()
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise error(f"{what} must be a sequence of numbers, found {values!r}")
+    if ndim == 1:
+        return list(values)
+    return [_nested(row, ndim - 1, what, error) for row in values]
+
+
+def _shape(rows: Any, ndim: int, what: str, error: type[InvalidInput]) -> tuple[int, ...]:
+    if ndim == 1:
+        return (len(rows),)
+    shapes = {_shape(row, ndim - 1, what, error) for row in rows}
+    if len(shapes) > 1:
+        raise error(f"{what} has rows of different lengths: {sorted(shapes)}")
+    return (len(rows), *(shapes.pop() if shapes else (0,) * (ndim - 1)))
+
+
+def _flatten(rows: Any, ndim: int) -> Iterable[Any]:
+    if ndim == 1:
+        yield from rows
+    else:
+        for row in rows:
+            yield from _flatten(row, ndim - 1)
+
+
+def _object_array(flat: list[Any], shape: tuple[int, ...]) -> Array:
+    result = np.empty(len(flat), dtype=object)
+    result[:] = flat
+    return result.reshape(shape)
+
+
+def _first(mask: NDArray[np.bool_]) -> tuple[int, ...]:
+    return tuple(int(i) for i in np.argwhere(mask)[0])
+
+
+def is_exact(*arrays: Array) -> bool:
+    """Whether every array holds exact numbers."""
+    return all(a.dtype != np.float64 for a in arrays)
+
+
+def floats(values: Array) -> NDArray[np.float64]:
+    """The nearest float64 array; no copy if it is one already."""
+    return values if values.dtype == np.float64 else values.astype(np.float64)
+
+
+def fractions(values: Array) -> Array:
+    """The exact values as an object array of fractions; floats become dyadic rationals."""
+    if values.dtype == object:
+        return values
+    return _object_array([Fraction(v) for v in values.ravel().tolist()], values.shape)
+
+
+def divide(numerator: Array, denominator: Any) -> Array:
+    """Quotient that stays exact for exact operands (NumPy would turn integers into floats)."""
+    if is_exact(numerator) and not isinstance(denominator, float):
+        return fractions(numerator) / denominator
+    return np.asarray(floats(numerator) / denominator)
+
+
+def product(left: Array, right: Array) -> Array:
+    """Matrix product: FLINT for exact operands, BLAS otherwise."""
+    if not is_exact(left, right):
+        return np.asarray(floats(left) @ floats(right))
+    return from_flint(to_flint(left) * to_flint(right))
+
+
+def to_flint(values: Array) -> flint.fmpq_mat:
+    """The exact matrix as a FLINT matrix."""
+    rows, columns = values.shape
+    entries = [flint.fmpq(v.numerator, v.denominator) for v in fractions(values).ravel()]
+    return flint.fmpq_mat(rows, columns, entries)
+
+
+def from_flint(matrix: flint.fmpq_mat) -> Array:
+    """The FLINT matrix as an object array of fractions."""
+    flat = [Fraction(int(v.p), int(v.q)) for v in matrix.entries()]
+    return _object_array(flat, (matrix.nrows(), matrix.ncols()))
+
+
+def common_denominator(values: Array) -> tuple[Array, int]:
+    """Integers N and one positive integer q with values = N / q, in lowest terms together."""
+    flat = fractions(values).ravel().tolist()
+    q = lcm(*(v.denominator for v in flat))
+    integers = [v.numerator * (q // v.denominator) for v in flat]
+    shared = gcd(q, *integers)
+    return _object_array([i // shared for i in integers], values.shape), q // shared
+
+
+def float_above(value: Fraction) -> float:
+    """The smallest float64 not below an exact value."""
+    nearest = _nearest(value)
+    return nearest if not isfinite(nearest) or Fraction(nearest) >= value else nextafter(nearest, inf)
+
+
+def float_below(value: Fraction) -> float:
+    """The largest float64 not above an exact value."""
+    return -float_above(-value)
+
+
+def _nearest(value: Fraction) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return inf if value > 0 else -inf
+
+
+def exp_bounds(exponent: Fraction, bits: int = 64) -> tuple[Fraction, Fraction]:
+    """Rationals p, P with p ≤ e^exponent ≤ P and P − p ≤ 2^(1 − bits) · p.
+
+    Ball arithmetic (Arb, inside FLINT) gives the enclosure; e^0 is exactly 1.
+
+    Examples
+    --------
+    >>> low, high = exp_bounds(Fraction(7, 10), bits=20)
+    >>> float(low) < 2.0137527 < float(high)
+    True
+    """
+    if exponent == 0:
+        return Fraction(1), Fraction(1)
+    return _ball_bounds(lambda x: x.exp(), exponent, bits)
+
+
+def log_bounds(value: Fraction, bits: int = 64) -> tuple[Fraction, Fraction]:
+    """Rationals around ln(value), value > 0, to the given relative precision; ln 1 is exactly 0."""
+    if value <= 0:
+        raise InvalidInput(f"the logarithm of {value} does not exist")
+    if value == 1:
+        return Fraction(0), Fraction(0)
+    return _ball_bounds(lambda x: x.log(), value, bits)
+
+
+def _ball_bounds(function: Any, argument: Fraction, bits: int) -> tuple[Fraction, Fraction]:
+    point = flint.fmpq(argument.numerator, argument.denominator)
+    # a large argument of exp, or one near 1 of log, costs as many bits as it is large
+    working = bits + 8 + abs(argument.numerator.bit_length() - argument.denominator.bit_length())
+    while True:
+        with flint.ctx.workprec(working):
+            ball = function(flint.arb(point))
+            low, high = _dyadic(ball.lower()), _dyadic(ball.upper())
+        if (high - low) * 2 ** (bits - 1) <= min(abs(low), abs(high)):
+            return low, high
+        working *= 2
+
+
+def _dyadic(ball: flint.arb) -> Fraction:
+    mantissa, exponent = (int(part) for part in ball.man_exp())
+    return Fraction(mantissa) * Fraction(2) ** exponent
