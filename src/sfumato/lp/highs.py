@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import highspy
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.errors import SolverError
 from sfumato.lp.program import LinearProgram, Solution, Status
+from sfumato.numbers import Array, floats
 
 __all__ = ["solve_floats"]
 
@@ -34,9 +34,7 @@ def solve_floats(program: LinearProgram) -> Solution:
     solver.run()
     status = solver.getModelStatus()
     if status == highspy.HighsModelStatus.kUnboundedOrInfeasible:
-        # presolve does not say which: ask again without it
-        solver.setOptionValue("presolve", "off")
-        solver.run()
+        _run_without_presolve(solver)  # presolve does not say which of the two
         status = solver.getModelStatus()
     if status == highspy.HighsModelStatus.kOptimal:
         solution = solver.getSolution()
@@ -58,10 +56,10 @@ def solve_floats(program: LinearProgram) -> Solution:
 def _model(program: LinearProgram) -> highspy.HighsLp:
     rows, columns = program.shape
     matrix = program.sparse().tocsc()
-    rhs = program.rhs.astype(np.float64)
+    rhs = floats(program.rhs)
     model = highspy.HighsLp()
     model.num_col_, model.num_row_ = columns, rows
-    model.col_cost_ = program.cost.astype(np.float64)
+    model.col_cost_ = floats(program.cost)
     lower = np.zeros(columns)
     lower[list(program.free)] = -highspy.kHighsInf
     model.col_lower_, model.col_upper_ = lower, np.full(columns, highspy.kHighsInf)
@@ -82,14 +80,36 @@ def _basis(basis: highspy.HighsBasis, columns: int) -> tuple[int, ...]:
     return tuple(structural + logical)
 
 
-def _ray(solver: highspy.Highs, program: LinearProgram) -> NDArray[np.float64] | None:
-    """A Farkas ray with the signs of :class:`Solution`, or None when HiGHS kept none."""
+def _ray(solver: highspy.Highs, program: LinearProgram) -> Array | None:
+    """A Farkas ray with the signs of :class:`Solution`."""
     _, found, ray = solver.getDualRay()
     if not found:
-        solver.setOptionValue("presolve", "off")
-        solver.run()
+        _run_without_presolve(solver)
         _, found, ray = solver.getDualRay()
-    if not found:
-        return None
+    if not found:  # a row that contradicts itself is refused before any simplex iteration
+        return solve_floats(_elastic(program)).dual
     values = np.array(ray)
-    return values if values @ program.rhs.astype(np.float64) > 0 else -values
+    return values if values @ floats(program.rhs) > 0 else -values
+
+
+def _elastic(program: LinearProgram) -> LinearProgram:
+    """Least total violation of the rows: always solvable, its multipliers are a Farkas ray."""
+    rows, columns = program.shape
+    over = np.array([i for i, s in enumerate(program.senses) if s != ">"], dtype=np.int64)
+    under = np.array([i for i, s in enumerate(program.senses) if s != "<"], dtype=np.int64)
+    extra = len(over) + len(under)
+    return LinearProgram(
+        cost=np.concatenate([np.zeros(columns), np.ones(extra)]),
+        rows=np.concatenate([program.rows, over, under]),
+        columns=np.concatenate([program.columns, columns + np.arange(extra)]),
+        values=np.concatenate([floats(program.values), -np.ones(len(over)), np.ones(len(under))]),
+        senses=program.senses,
+        rhs=floats(program.rhs),
+        free=program.free,
+    )
+
+
+def _run_without_presolve(solver: highspy.Highs) -> None:
+    solver.setOptionValue("presolve", "off")
+    solver.clearSolver()
+    solver.run()

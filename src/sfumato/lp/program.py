@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from sfumato.errors import InvalidInput
-from sfumato.numbers import Array, is_exact
+from sfumato.numbers import Array, floats, is_exact
 
 __all__ = ["LinearProgram", "Solution", "Status", "check_optimality"]
 
@@ -71,7 +71,7 @@ class LinearProgram:
     def sparse(self) -> csr_array:
         """The matrix in floats."""
         return csr_array(
-            (self.values.astype(np.float64), (self.rows, self.columns)), shape=self.shape
+            (floats(self.values), (self.rows, self.columns)), shape=self.shape
         )
 
 
