@@ -1,0 +1,456 @@
+"""The spaces people ask for by name.
+
+Each constructor knows its metric in closed form, so no axiom is checked and no table is
+built before it is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from itertools import product
+from math import lcm, prod
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
+
+from sfumato.errors import InvalidInput, InvalidMetric, NotSupported
+from sfumato.numbers import Number, exact
+from sfumato.spaces.axioms import INFINITE, LARGEST_RADICAND
+from sfumato.spaces.distances import Distances, Form
+from sfumato.spaces.finite import Edges, FiniteSpace, Pairs, Structure, label_tuple
+
+__all__ = [
+    "EARTH_RADIUS_KM",
+    "complete_bipartite",
+    "cycle",
+    "discrete",
+    "geo",
+    "graph",
+    "grid",
+    "hamming",
+    "line",
+    "points",
+    "star",
+]
+
+MetricName = Literal["euclidean", "manhattan", "chebyshev"]
+METRICS: tuple[str, ...] = ("euclidean", "manhattan", "chebyshev")
+
+EARTH_RADIUS_KM = 6371.0088
+"""Mean radius of the Earth in km (IUGG); great-circle distances use this sphere."""
+
+
+def line(n: int, *, step: Number = 1, unit: str = "") -> FiniteSpace:
+    """n points in a row: the answers 0, …, n − 1 of a counting query.
+
+    Examples
+    --------
+    >>> line(4).distance(0, 3)
+    3.0
+    """
+    _count(n, "points")
+    space = grid(n, metric="manhattan", step=step, unit=unit)
+    return FiniteSpace(tuple(range(n)), space.source, unit, f"line({n})", space.coordinates)
+
+
+def grid(
+    *shape: int, metric: MetricName = "euclidean", step: Number = 1, unit: str = ""
+) -> FiniteSpace:
+    """A rectangular grid of any dimension; labels are tuples of integers.
+
+    ``metric`` is ``"euclidean"`` (exact: distances are square roots of integers),
+    ``"manhattan"`` or ``"chebyshev"``; ``step`` is the distance of neighbours.
+
+    Examples
+    --------
+    >>> space = grid(3, 3)
+    >>> space.distance((0, 0), (1, 2)) == 5 ** 0.5
+    True
+    >>> len(space.pairs.first), len(grid(3, 3, metric="manhattan").pairs.first)
+    (28, 12)
+    """
+    if not shape:
+        raise InvalidInput("a grid needs at least one side, such as grid(8, 8)")
+    for side in shape:
+        _count(side, "points along a side")
+    unit_length = _positive(step, "step")
+    if metric not in METRICS:
+        raise NotSupported(f"metric {metric!r}", METRICS)
+    cells = np.stack(np.meshgrid(*(np.arange(s) for s in shape), indexing="ij"), axis=-1).reshape(-1, len(shape))
+
+    def distances() -> Distances:
+        return _lattice_distances(cells, metric, unit_length)
+
+    structure = Structure(distances)
+    if metric == "euclidean":
+        structure = Structure(distances, midpoints=lambda: _lattice_midpoints(cells, shape))
+    else:
+        offsets = _unit_offsets(len(shape), metric)
+        structure = Structure(distances, edges=lambda: _lattice_edges(shape, offsets, unit_length))
+    name = f"grid({', '.join(map(str, shape))}, {metric})"
+    return FiniteSpace(
+        tuple(map(tuple, cells.tolist())), structure, unit, name, cells * float(unit_length)
+    )
+
+
+def discrete(n: int | Sequence[Any], *, distance: Number = 1) -> FiniteSpace:
+    """Points that are all equally far apart: local differential privacy.
+
+    ``n`` is a number of points or their labels.
+    """
+    labels = _labels(n)
+    size = len(labels)
+    apart = _positive(distance, "distance")
+
+    def distances() -> Distances:
+        return Distances(Form.RATIONAL, (1 - np.eye(size, dtype=np.int64)), apart)
+
+    def edges() -> Edges:
+        return _equal_edges(Pairs(*np.triu_indices(size, 1)), apart)
+
+    return FiniteSpace(labels, Structure(distances, edges), name=f"discrete({size})")
+
+
+def hamming(length: int, *, symbols: int = 2) -> FiniteSpace:
+    """Words of a given length; the distance counts the places where they differ.
+
+    Labels are strings such as ``"010"``.
+    """
+    _count(length, "letters")
+    _count(symbols, "symbols")
+    if symbols > 36:
+        raise NotSupported(f"{symbols} symbols", ["at most 36: digits and letters"])
+    alphabet = "0123456789abcdefghijklmnopqrstuvwxyz"[:symbols]
+    words = np.array(list(product(range(symbols), repeat=length)), dtype=np.int64)
+
+    def distances() -> Distances:
+        table = np.zeros((len(words), len(words)), dtype=np.int64)
+        for letter in words.T:
+            table += letter[:, None] != letter[None, :]
+        return Distances(Form.RATIONAL, table)
+
+    def edges() -> Edges:
+        return _equal_edges(Pairs(*np.nonzero(np.triu(distances().values == 1))), Fraction(1))
+
+    labels = tuple("".join(alphabet[i] for i in word) for word in words.tolist())
+    return FiniteSpace(labels, Structure(distances, edges), name=f"hamming({length}, {symbols} symbols)")
+
+
+def cycle(n: int) -> FiniteSpace:
+    """n points around a circle, neighbours at distance 1."""
+    _count(n, "points", least=3)
+    return _unit_graph(range(n), [(i, (i + 1) % n) for i in range(n)], f"cycle({n})")
+
+
+def star(leaves: int) -> FiniteSpace:
+    """A centre 0 and leaves 1, …, each at distance 1 from it."""
+    _count(leaves, "leaves")
+    return _unit_graph(range(leaves + 1), [(0, i) for i in range(1, leaves + 1)], f"star({leaves})")
+
+
+def complete_bipartite(a: int, b: int) -> FiniteSpace:
+    """Two groups; distance 1 across, 2 within. Labels are ``("left", i)`` and ``("right", j)``."""
+    _count(a, "points on the left")
+    _count(b, "points on the right")
+    left, right = [("left", i) for i in range(a)], [("right", j) for j in range(b)]
+    edges = [(x, y) for x in left for y in right]
+    return _unit_graph([*left, *right], edges, f"complete_bipartite({a}, {b})")
+
+
+def graph(
+    edges: Iterable[Sequence[Any]] | Mapping[tuple[Any, Any], Number],
+    *,
+    labels: Iterable[Any] | None = None,
+    unit: str = "",
+    name: str = "",
+) -> FiniteSpace:
+    """The shortest-path metric of a graph.
+
+    Parameters
+    ----------
+    edges
+        Pairs ``(x, z)`` of length 1, triples ``(x, z, length)``, or a mapping from pairs
+        to lengths. Nodes that no path connects are infinitely far apart: nothing is
+        promised between them.
+    labels
+        All nodes, to fix their order or to add isolated ones.
+
+    Examples
+    --------
+    >>> roads = graph([("a", "b", "1/2"), ("b", "c", "1/2"), ("a", "c", 3)])
+    >>> roads.distance("a", "c"), len(roads.pairs.first)
+    (1.0, 2)
+    """
+    listed = _edge_list(edges)
+    if labels is None:
+        labels = dict.fromkeys(node for x, z, _ in listed for node in (x, z))
+    nodes = label_tuple(labels, "the nodes of a graph")
+    position = {label: i for i, label in enumerate(nodes)}
+    shortest: dict[tuple[int, int], Any] = {}
+    for x, z, length in listed:
+        for node in (x, z):
+            if node not in position:
+                raise InvalidInput(f"the edge ({x!r}, {z!r}) names {node!r}, which is no node")
+        if x == z:
+            raise InvalidMetric(f"the edge from {x!r} to itself has no meaning", (x,))
+        key = (min(position[x], position[z]), max(position[x], position[z]))
+        shortest[key] = min(length, shortest.get(key, length))
+    return _path_metric(nodes, shortest, unit, name or f"graph of {len(nodes)} nodes")
+
+
+def points(
+    coordinates: Any,
+    *,
+    metric: MetricName = "euclidean",
+    labels: Iterable[Any] | None = None,
+    unit: str = "",
+) -> FiniteSpace:
+    """Points of R^k with one of the three metrics.
+
+    Integer or rational coordinates keep the distances exact (as square roots of integers
+    for the Euclidean metric); float coordinates give float distances.
+    """
+    if metric not in METRICS:
+        raise NotSupported(f"metric {metric!r}", METRICS)
+    table = _coordinates(coordinates)
+    names = tuple(range(len(table))) if labels is None else label_tuple(labels, "labels of points")
+    if len(names) != len(table):
+        raise InvalidInput(f"{len(names)} labels for {len(table)} points")
+    lattice = _on_lattice(table)
+    if lattice is not None:
+        cells, step = lattice
+        _refuse_repeats(cells, names)
+        biggest = _largest_distance(cells, metric)
+        limit = LARGEST_RADICAND if metric == "euclidean" else INFINITE
+        if biggest < limit:
+            structure = Structure(lambda: _lattice_distances(cells, metric, step))
+            return FiniteSpace(names, structure, unit, f"{len(names)} points, {metric}", table.astype(float))
+    position = table.astype(np.float64)
+    _refuse_repeats(position, names)
+    structure = Structure(lambda: Distances(Form.FLOAT, _float_distances(position, metric)))
+    return FiniteSpace(names, structure, unit, f"{len(names)} points, {metric}", position)
+
+
+def geo(
+    coordinates: Any, *, labels: Iterable[Any] | None = None, radius_km: float = EARTH_RADIUS_KM
+) -> FiniteSpace:
+    """Places on the Earth, given as (latitude, longitude) in degrees; great-circle distance in km.
+
+    Examples
+    --------
+    >>> cities = geo([(48.8566, 2.3522), (51.5074, -0.1278)], labels=["Paris", "London"])
+    >>> round(cities.distance("Paris", "London"))
+    344
+    """
+    degrees = np.asarray(_coordinates(coordinates), dtype=np.float64)
+    if degrees.shape[1] != 2:
+        raise InvalidInput(f"give (latitude, longitude) pairs, found {degrees.shape[1]} columns")
+    latitude, longitude = degrees.T
+    outside = np.flatnonzero((np.abs(latitude) > 90) | (np.abs(longitude) > 360))
+    if outside.size:
+        raise InvalidInput(
+            f"point {outside[0]} is at {tuple(degrees[outside[0]].tolist())}: latitude is within ±90, "
+            "longitude within ±360, latitude comes first"
+        )
+    names = tuple(range(len(degrees))) if labels is None else label_tuple(labels, "labels of places")
+    if len(names) != len(degrees):
+        raise InvalidInput(f"{len(names)} labels for {len(degrees)} places")
+
+    table = radius_km * _central_angles(np.radians(latitude), np.radians(longitude))
+    if ((table == 0) & ~np.eye(len(names), dtype=bool)).any():
+        x, z = np.argwhere((table == 0) & ~np.eye(len(names), dtype=bool))[0]
+        raise InvalidMetric(f"{names[x]!r} and {names[z]!r} are the same place", (names[x], names[z]))
+    structure = Structure(lambda: Distances(Form.FLOAT, table))
+    return FiniteSpace(names, structure, "km", f"{len(names)} places", degrees[:, ::-1].copy())
+
+
+def _central_angles(latitude: NDArray[np.float64], longitude: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Angles at the Earth's centre by the haversine formula, accurate also for close places."""
+    half_chord = (
+        np.sin((latitude[:, None] - latitude[None, :]) / 2) ** 2
+        + np.cos(latitude)[:, None] * np.cos(latitude)[None, :]
+        * np.sin((longitude[:, None] - longitude[None, :]) / 2) ** 2
+    )  # fmt: skip
+    angles = 2 * np.arcsin(np.sqrt(np.clip(half_chord, 0, 1)))
+    angles = np.maximum(angles, angles.T)  # the two roundings of a pair agree
+    np.fill_diagonal(angles, 0.0)
+    return np.asarray(angles)
+
+
+def _labels(n: int | Sequence[Any]) -> tuple[Any, ...]:
+    if isinstance(n, int | np.integer):
+        _count(int(n), "points")
+        return tuple(range(int(n)))
+    return label_tuple(n, "labels")
+
+
+def _count(n: Any, what: str, least: int = 1) -> None:
+    if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < least:
+        raise InvalidInput(f"the number of {what} must be an integer of at least {least}, found {n!r}")
+
+
+def _positive(value: Number, what: str) -> Fraction:
+    result = exact(value)
+    if result <= 0:
+        raise InvalidInput(f"{what} must be positive, found {value!r}")
+    return result
+
+
+def _unit_graph(labels: Iterable[Any], edges: list[tuple[Any, Any]], name: str) -> FiniteSpace:
+    return graph(edges, labels=labels, name=name) if edges else discrete(list(labels))
+
+
+def _equal_edges(pairs: Pairs, length: Fraction) -> Edges:
+    return Edges(pairs, Distances(Form.RATIONAL, np.ones(len(pairs.first), dtype=np.int64), length))
+
+
+def _edge_list(edges: Any) -> list[tuple[Any, Any, Fraction | float]]:
+    if isinstance(edges, Mapping):
+        edges = [(x, z, length) for (x, z), length in edges.items()]
+    result = []
+    for edge in edges:
+        if len(edge) not in (2, 3):
+            raise InvalidInput(f"an edge is (x, z) or (x, z, length), found {edge!r}")
+        x, z, length = edge if len(edge) == 3 else (*edge, 1)
+        value = exact(length)
+        if value <= 0:
+            raise InvalidMetric(f"the edge from {x!r} to {z!r} has length {length!r}: give a positive one", (x, z))
+        result.append((x, z, float(value) if isinstance(length, float | np.floating) else value))
+    return result
+
+
+def _path_metric(
+    nodes: tuple[Any, ...], lengths: dict[tuple[int, int], Any], unit: str, name: str
+) -> FiniteSpace:
+    n = len(nodes)
+    first = np.array([x for x, _ in lengths], dtype=np.int64)
+    second = np.array([z for _, z in lengths], dtype=np.int64)
+    measured = Distances.parse(list(lengths.values()), "edge lengths", 1) if lengths else _no_lengths()
+    if measured.form is Form.RATIONAL and int(measured.values.sum()) >= 2**53:
+        # shortest paths are summed in doubles: beyond 2^53 they would not be exact
+        measured = Distances(Form.FLOAT, measured.floats.copy())
+    edges = Edges(Pairs(first, second), measured)
+
+    def distances() -> Distances:
+        weights = csr_array((measured.values.astype(np.float64), (first, second)), shape=(n, n))
+        table = dijkstra(weights, directed=False)
+        if measured.form is Form.FLOAT:
+            return Distances(Form.FLOAT, np.maximum(table, table.T))
+        integers = np.full((n, n), INFINITE, dtype=np.int64)
+        integers[np.isfinite(table)] = table[np.isfinite(table)].astype(np.int64)
+        return Distances(Form.RATIONAL, integers, measured.unit)
+
+    return FiniteSpace(nodes, Structure(distances, lambda: edges), unit, name)
+
+
+def _no_lengths() -> Distances:
+    return Distances(Form.RATIONAL, np.empty(0, dtype=np.int64))
+
+
+def _lattice_distances(cells: NDArray[np.int64], metric: str, step: Fraction) -> Distances:
+    table = np.zeros((len(cells), len(cells)), dtype=np.int64)
+    for axis in cells.T:
+        gap = np.abs(axis[:, None] - axis[None, :])
+        if metric == "chebyshev":
+            np.maximum(table, gap, out=table)
+        else:
+            table += gap * gap if metric == "euclidean" else gap
+    return Distances(Form.ROOT if metric == "euclidean" else Form.RATIONAL, table, step)
+
+
+def _lattice_midpoints(cells: NDArray[np.int64], shape: tuple[int, ...]) -> NDArray[np.int32]:
+    """Between x and z on a full grid lies x + (z − x)/g, where g > 1 divides every offset."""
+    gaps = [axis[None, :] - axis[:, None] for axis in cells.T]
+    common = np.gcd.reduce(np.stack([np.abs(g) for g in gaps]), axis=0)
+    divisor = np.maximum(common, 1)
+    strides = [prod(shape[i + 1 :]) for i in range(len(shape))]
+    index = np.arange(len(cells))[:, None] + sum(g // divisor * s for g, s in zip(gaps, strides, strict=True))
+    return np.where(common > 1, index, -1).astype(np.int32)
+
+
+def _unit_offsets(dimension: int, metric: str) -> list[tuple[int, ...]]:
+    """Steps to neighbours at distance 1, one of each opposite pair."""
+    around = [o for o in product((-1, 0, 1), repeat=dimension) if o > (0,) * dimension]
+    return [o for o in around if metric == "chebyshev" or sum(map(abs, o)) == 1]
+
+
+def _lattice_edges(shape: tuple[int, ...], offsets: list[tuple[int, ...]], step: Fraction) -> Edges:
+    index = np.arange(prod(shape)).reshape(shape)
+    first, second = [], []
+    for offset in offsets:
+        here = tuple(slice(max(0, -o), s - max(0, o)) for o, s in zip(offset, shape, strict=True))
+        there = tuple(slice(max(0, o), s - max(0, -o)) for o, s in zip(offset, shape, strict=True))
+        first.append(index[here].ravel())
+        second.append(index[there].ravel())
+    pairs = Pairs(np.concatenate(first), np.concatenate(second))
+    return _equal_edges(pairs, step)
+
+
+def _coordinates(coordinates: Any) -> NDArray[Any]:
+    if isinstance(coordinates, np.ndarray) and coordinates.dtype.kind in "fiu":
+        table: NDArray[Any] = coordinates
+    else:
+        rows = [[row] if not isinstance(row, Iterable) or isinstance(row, str) else list(row) for row in coordinates]
+        if len({len(row) for row in rows}) > 1:
+            raise InvalidInput("points have different numbers of coordinates")
+        is_float = any(isinstance(v, float | np.floating) for row in rows for v in row)
+        table = np.array([[float(v) if is_float else exact(v) for v in row] for row in rows],
+                         dtype=np.float64 if is_float else object)  # fmt: skip
+    if table.ndim == 1:
+        table = table[:, None]
+    if table.ndim != 2 or table.size == 0:
+        raise InvalidInput(f"coordinates must be a table with one row a point, found shape {table.shape}")
+    if table.dtype.kind == "f" and not np.isfinite(table).all():
+        row = int(np.argwhere(~np.isfinite(table))[0, 0])
+        raise InvalidInput(f"point {row} has a coordinate that is not finite: {table[row].tolist()}")
+    return table
+
+
+def _on_lattice(table: NDArray[Any]) -> tuple[NDArray[np.int64], Fraction] | None:
+    """Integer coordinates and their step, or None for floats that are not integers."""
+    if table.dtype.kind in "iu":
+        return table.astype(np.int64), Fraction(1)
+    if table.dtype.kind == "f":
+        whole = (table == np.round(table)).all() and np.abs(table).max() < 2**53
+        return (table.astype(np.int64), Fraction(1)) if whole else None
+    denominator = lcm(*(v.denominator for v in table.ravel()))
+    integers = [int(v * denominator) for v in table.ravel()]
+    if max(map(abs, integers)) >= 2**53:
+        return None
+    return np.array(integers, dtype=np.int64).reshape(table.shape), Fraction(1, denominator)
+
+
+def _largest_distance(cells: NDArray[np.int64], metric: str) -> int:
+    spans = [int(s) for s in cells.max(axis=0) - cells.min(axis=0)]
+    measure: Callable[[list[int]], int] = {
+        "euclidean": lambda s: sum(v * v for v in s),
+        "manhattan": sum,
+        "chebyshev": max,
+    }[metric]
+    return measure(spans)
+
+
+def _float_distances(position: NDArray[np.float64], metric: str) -> NDArray[np.float64]:
+    table = np.zeros((len(position), len(position)))
+    for axis in position.T:
+        gap = np.abs(axis[:, None] - axis[None, :])
+        if metric == "euclidean":
+            np.hypot(table, gap, out=table)  # squares would underflow for points 1e-160 apart
+        elif metric == "manhattan":
+            table += gap
+        else:
+            np.maximum(table, gap, out=table)
+    return table
+
+
+def _refuse_repeats(rows: NDArray[Any], names: tuple[Any, ...]) -> None:
+    seen: dict[tuple[Any, ...], int] = {}
+    for i, row in enumerate(map(tuple, rows.tolist())):
+        if row in seen:
+            x, z = names[seen[row]], names[i]
+            raise InvalidMetric(f"{x!r} and {z!r} are the same point {row}: merge them into one secret", (x, z))
+        seen[row] = i

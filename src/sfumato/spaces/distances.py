@@ -1,0 +1,120 @@
+"""Distances as one table of numbers in a form that keeps them exact.
+
+====================  =======================  =================================
+form                  the distance is          arises from
+====================  =======================  =================================
+``rational``          unit · v, v an integer   graphs, L1 and Chebyshev grids
+``root``              unit · √v, v an integer  Euclidean grids, rational points
+``float``             v, a double              measured points, the sphere
+====================  =======================  =================================
+
+A double is itself a rational number, so every form states its distances exactly; only
+how faithful they are to what was measured differs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from functools import cached_property
+from math import isqrt, lcm
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import InvalidMetric
+from sfumato.numbers import Array, array, is_exact
+from sfumato.spaces.axioms import FLOAT, INFINITE, RATIONAL, ROOT
+
+__all__ = ["Distances", "Form"]
+
+
+class Form(StrEnum):
+    """How the numbers of a table become distances."""
+
+    RATIONAL = "rational"
+    ROOT = "root"
+    FLOAT = "float"
+
+    @property
+    def code(self) -> int:
+        """The number by which compiled code knows the form."""
+        return {Form.RATIONAL: RATIONAL, Form.ROOT: ROOT, Form.FLOAT: FLOAT}[self]
+
+
+@dataclass(frozen=True, eq=False)
+class Distances:
+    """A table of distances, square or one-dimensional, in one :class:`Form`."""
+
+    form: Form
+    values: NDArray[Any]
+    unit: Fraction = Fraction(1)
+
+    def __post_init__(self) -> None:
+        self.values.flags.writeable = False
+
+    @classmethod
+    def parse(cls, given: Any, what: str, ndim: int) -> Distances:
+        """From what a user gives: exact numbers become integers with one unit."""
+        if isinstance(given, Distances):
+            return given
+        table = array(given, what, ndim, error=InvalidMetric, small_integers=True)
+        if not is_exact(table):
+            return cls(Form.FLOAT, table)
+        if table.dtype == np.int64:
+            return cls(Form.RATIONAL, table.copy())
+        unit = Fraction(1, lcm(*(v.denominator for v in table.ravel())))
+        integers = [int(v / unit) for v in table.ravel()]
+        if max(map(abs, integers)) >= INFINITE:
+            return cls(Form.FLOAT, table.astype(np.float64))
+        return cls(Form.RATIONAL, np.array(integers, dtype=np.int64).reshape(table.shape), unit)
+
+    @cached_property
+    def floats(self) -> NDArray[np.float64]:
+        """The distances in float64, correctly rounded up to two units in the last place."""
+        if self.form is Form.FLOAT:
+            return self.values
+        result = self.values.astype(np.float64)
+        if self.form is Form.ROOT:
+            result = np.sqrt(result)
+        result *= float(self.unit)
+        result[self.values == INFINITE] = np.inf
+        result.flags.writeable = False
+        return result
+
+    @property
+    def infinite(self) -> NDArray[np.bool_]:
+        """Where the distance is infinite, that is, where nothing is promised."""
+        result: NDArray[np.bool_] = (
+            np.isinf(self.values) if self.form is Form.FLOAT else self.values == INFINITE
+        )
+        return result
+
+    def bounds(self, value: Any, bits: int = 64) -> tuple[Fraction, Fraction]:
+        """Rationals around the distance that one table entry stands for (equal when rational)."""
+        if self.form is Form.FLOAT:
+            return Fraction(float(value)), Fraction(float(value))
+        if self.form is Form.RATIONAL:
+            return self.unit * int(value), self.unit * int(value)
+        scaled = int(value) << (2 * bits)
+        root = isqrt(scaled)
+        low = self.unit * Fraction(root, 1 << bits)
+        return low, low if root * root == scaled else self.unit * Fraction(root + 1, 1 << bits)
+
+    def exact(self) -> Array | None:
+        """The table as exact numbers, or None where a square root is irrational."""
+        if self.form is Form.FLOAT or self.infinite.any():
+            return None
+        values = self.values
+        if self.form is Form.ROOT:
+            values = np.sqrt(values.astype(np.float64)).round().astype(np.int64)
+            if (values * values != self.values).any():
+                return None
+        if self.unit == 1:
+            return values
+        unique, where = np.unique(values, return_inverse=True)
+        multiples = np.empty(len(unique), dtype=object)
+        multiples[:] = [self.unit * int(v) for v in unique]
+        return np.asarray(multiples[where].reshape(values.shape))

@@ -1,0 +1,252 @@
+"""Finite metric spaces: labels and the distances between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import InvalidInput, InvalidMetric, NotSupported
+from sfumato.spaces.axioms import midpoints, triangle_violation
+from sfumato.spaces.distances import Distances, Form
+
+__all__ = ["Edges", "FiniteSpace", "Pairs", "Structure", "label_tuple"]
+
+# A float table is accepted as a metric when a triangle is broken by no more than this
+# fraction of the largest distance: square roots and haversines round each entry by a few
+# units of 2^-53 relative to the coordinates they come from. No proof rests on the triangle
+# inequality, so nothing unsafe can follow from accepting such a table.
+_TRIANGLE_ROUNDING = 2.0**-44
+
+_LARGEST_DENSE = 30_000  # a float64 table of this size takes 7 GB
+
+
+class Pairs(NamedTuple):
+    """Index arrays of pairs x < z; all other finite pairs follow from these."""
+
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Edges:
+    """A weighted graph whose shortest paths define the metric."""
+
+    pairs: Pairs
+    lengths: Distances
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """What a constructor knows of its space: tables are made only when asked for."""
+
+    distances: Callable[[], Distances]
+    edges: Callable[[], Edges] | None = None
+    midpoints: Callable[[], NDArray[np.int32]] | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FiniteSpace:
+    """A finite set of labelled secrets with a metric.
+
+    Parameters
+    ----------
+    labels
+        Distinct hashable names of the secrets.
+    source
+        A square table of distances (ints, fractions, strings such as ``"1/3"``, floats;
+        ``inf`` where nothing is promised), or the :class:`Structure` of a constructor.
+    unit
+        Name of the unit of distance, such as ``"km"``; ε is then "per km".
+    name
+        How to call the space in print.
+    coordinates
+        Where to draw the secrets, n × k.
+
+    Raises
+    ------
+    InvalidMetric
+        If an axiom fails; ``triple`` holds the labels that break it.
+
+    Examples
+    --------
+    >>> space = FiniteSpace(["a", "b", "c"], [[0, 1, 2], [1, 0, "3/2"], [2, "3/2", 0]])
+    >>> len(space), space.distance("b", "c")
+    (3, 1.5)
+    """
+
+    labels: tuple[Any, ...]
+    source: Any = field(repr=False)
+    unit: str = ""
+    name: str = ""
+    coordinates: NDArray[np.float64] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "labels", label_tuple(self.labels, "the labels of a space"))
+        if not isinstance(self.source, Structure):
+            distances = Distances.parse(self.source, "distances", 2)
+            _check_metric(self.labels, distances)
+            object.__setattr__(self, "source", Structure(lambda: distances))
+        if not self.name:
+            object.__setattr__(self, "name", f"space of {len(self.labels)} points")
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __repr__(self) -> str:
+        return f"FiniteSpace({self.name}, {len(self)} points{f', in {self.unit}' if self.unit else ''})"
+
+    @cached_property
+    def distances(self) -> Distances:
+        """The full table of distances."""
+        if len(self) > _LARGEST_DENSE:
+            raise NotSupported(
+                f"a full table of distances for {len(self)} points", [f"at most {_LARGEST_DENSE} points"]
+            )
+        structure: Structure = self.source
+        return structure.distances()
+
+    @cached_property
+    def edges(self) -> Edges | None:
+        """The graph that defines the metric, if the space was built from one."""
+        structure: Structure = self.source
+        return None if structure.edges is None else structure.edges()
+
+    @cached_property
+    def position(self) -> dict[Any, int]:
+        """Index of each label."""
+        return {label: i for i, label in enumerate(self.labels)}
+
+    def index(self, label: Any) -> int:
+        """Index of a label; an unknown one is an error that names it."""
+        try:
+            return self.position[label]
+        except (KeyError, TypeError):
+            raise InvalidInput(f"{label!r} is not in {self.name}") from None
+
+    def distance(self, x: Any, z: Any) -> float:
+        """The distance between two labels."""
+        return float(self.distances.floats[self.index(x), self.index(z)])
+
+    @cached_property
+    def midpoints(self) -> NDArray[np.int32]:
+        """For each pair a point that lies exactly between its ends, −1 where there is none."""
+        structure: Structure = self.source
+        if structure.midpoints is not None:
+            return structure.midpoints()
+        table = self.distances
+        return midpoints(table.form.code, table.values, table.floats)
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """The pairs at finite distance that no chain of shorter pairs implies, exactly.
+
+        A mechanism that keeps its promise on these keeps it on all pairs.
+        """
+        if self.edges is not None:
+            return _unimplied_edges(self, self.edges)
+        keep = (self.midpoints < 0) & ~self.distances.infinite
+        return Pairs(*np.nonzero(np.triu(keep, 1)))
+
+    def restrict(self, labels: Iterable[Any]) -> FiniteSpace:
+        """The subspace on some of the labels, distances kept."""
+        chosen = list(labels)
+        indices = [self.index(label) for label in chosen]
+        table = self.distances
+        part = Distances(table.form, table.values[np.ix_(indices, indices)].copy(), table.unit)
+        return FiniteSpace(
+            tuple(chosen),
+            Structure(lambda: part),
+            unit=self.unit,
+            name=f"{len(chosen)} points of {self.name}",
+            coordinates=None if self.coordinates is None else self.coordinates[indices],
+        )
+
+
+def label_tuple(labels: Iterable[Hashable], what: str) -> tuple[Any, ...]:
+    """Distinct hashable labels as a tuple; arrays of numbers become Python numbers."""
+    if isinstance(labels, str | bytes) or not isinstance(labels, Iterable):
+        raise InvalidInput(f"{what} must be a list of labels, found {labels!r}")
+    result = tuple(labels.tolist() if isinstance(labels, np.ndarray) else labels)
+    if not result:
+        raise InvalidInput(f"{what} are empty: at least one is needed")
+    seen: set[Any] = set()
+    for label in result:
+        try:
+            if label in seen:
+                raise InvalidInput(f"{what} must be distinct: {label!r} occurs twice")
+            seen.add(label)
+        except TypeError:
+            raise InvalidInput(f"{what} must be hashable, found {label!r}") from None
+    return result
+
+
+def _check_metric(labels: Sequence[Any], distances: Distances) -> None:
+    table, n = distances.values, len(labels)
+    if table.shape != (n, n):
+        raise InvalidMetric(f"{n} labels need a {n} × {n} table of distances, found {table.shape}")
+    if (table < 0).any():
+        x, z = np.argwhere(table < 0)[0]
+        raise InvalidMetric(
+            f"the distance from {labels[x]!r} to {labels[z]!r} is negative", (labels[x], labels[z])
+        )
+    if (table != table.T).any():
+        x, z = np.argwhere(table != table.T)[0]
+        raise InvalidMetric(
+            f"distances are not symmetric: from {labels[x]!r} to {labels[z]!r} it is "
+            f"{distances.floats[x, z]:g}, back it is {distances.floats[z, x]:g}",
+            (labels[x], labels[z]),
+        )
+    off_diagonal = ~np.eye(n, dtype=bool)
+    if np.diagonal(table).any():
+        x = int(np.flatnonzero(np.diagonal(table))[0])
+        raise InvalidMetric(f"the distance of {labels[x]!r} to itself is not 0", (labels[x],))
+    if ((table == 0) & off_diagonal).any():
+        x, z = np.argwhere((table == 0) & off_diagonal)[0]
+        raise InvalidMetric(
+            f"{labels[x]!r} and {labels[z]!r} are at distance 0: merge them into one secret",
+            (labels[x], labels[z]),
+        )
+    slack: float | int = 0
+    if distances.form is Form.FLOAT:
+        finite = table[np.isfinite(table)]
+        slack = float(finite.max(initial=0.0)) * _TRIANGLE_ROUNDING
+    found = triangle_violation(table, slack)
+    if found is not None:
+        x, y, z = found
+        d = distances.floats
+        raise InvalidMetric(
+            f"the triangle inequality fails: d({labels[x]!r}, {labels[z]!r}) = {d[x, z]:g} > "
+            f"d({labels[x]!r}, {labels[y]!r}) + d({labels[y]!r}, {labels[z]!r}) = {d[x, y]:g} + {d[y, z]:g}; "
+            "sfumato.graph() makes a metric of such numbers by taking shortest paths",
+            (labels[x], labels[y], labels[z]),
+        )
+
+
+def _unimplied_edges(space: FiniteSpace, edges: Edges) -> Pairs:
+    """The edges that are not themselves implied by a path of other edges.
+
+    Edges of equal length never are: a detour has at least two of them. Otherwise the
+    table of distances decides; without room for it every edge is kept, which is safe.
+    """
+    lengths = edges.lengths.values
+    if len(lengths) == 0 or (lengths == lengths[0]).all() or len(space) > _LARGEST_DENSE // 6:
+        return edges.pairs
+    table = space.distances.values
+    if edges.lengths.form is Form.FLOAT:
+        # path lengths are sums that were rounded: drop an edge only when it is clearly longer
+        lengths = lengths * (1 - _TRIANGLE_ROUNDING)
+    keep = [not _has_detour(table, *edge) for edge in zip(*edges.pairs, lengths, strict=True)]
+    return Pairs(edges.pairs.first[keep], edges.pairs.second[keep])
+
+
+def _has_detour(table: NDArray[Any], x: int, z: int, length: Any) -> bool:
+    if table[x, z] < length:
+        return True
+    fits = table[x] + table[:, z] <= length
+    fits[[x, z]] = False
+    return bool(fits.any())
