@@ -103,6 +103,16 @@ class Distances:
         low = self.unit * Fraction(root, 1 << bits)
         return low, low if root * root == scaled else self.unit * Fraction(root + 1, 1 << bits)
 
+    def exceeds(self, value: Any, limit: Fraction) -> bool:
+        """Whether the distance of one table entry is larger than a rational, decided exactly."""
+        if self.form is Form.FLOAT:
+            return bool(value == np.inf) or Fraction(float(value)) > limit
+        if int(value) == INFINITE:
+            return True
+        if self.form is Form.RATIONAL:
+            return self.unit * int(value) > limit
+        return limit < 0 or self.unit**2 * int(value) > limit**2
+
     def exact(self) -> Array | None:
         """The table as exact numbers, or None where a square root is irrational."""
         if self.form is Form.FLOAT or self.infinite.any():

@@ -1,0 +1,157 @@
+"""Channels: how a secret is disclosed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sfumato.channels.prior import secrets_of
+from sfumato.errors import InvalidChannel, Mismatch
+from sfumato.numbers import Array, array, divide, floats, fractions, is_exact
+from sfumato.spaces.finite import label_tuple
+
+__all__ = ["Channel", "check_secrets", "normalise"]
+
+
+@dataclass(frozen=True, eq=False)
+class Channel:
+    """A stochastic matrix C with labels: C_xy is the probability of output y for secret x.
+
+    Parameters
+    ----------
+    secrets
+        A space, or the labels of the rows.
+    matrix
+        One row a secret, one column an output; exact unless a float is among the entries.
+    outputs
+        Labels of the columns; 0, 1, … if not given.
+
+    Raises
+    ------
+    InvalidChannel
+        For a negative entry or a row that does not sum to 1 (exactly for rationals, up to
+        the rounding of the sum for floats); ``row`` and ``total`` say which and what.
+
+    Examples
+    --------
+    >>> channel = Channel(["x", "z"], [["2/3", "1/3"], ["1/3", "2/3"]], outputs=["yes", "no"])
+    >>> channel.exact, channel.shape
+    (True, (2, 2))
+    """
+
+    secrets: tuple[Any, ...]
+    matrix: Array
+    outputs: tuple[Any, ...] = ()
+
+    def __post_init__(self) -> None:
+        secrets = secrets_of(self.secrets)
+        matrix = array(self.matrix, "the matrix of a channel", 2, error=InvalidChannel)
+        rows, columns = matrix.shape
+        if rows != len(secrets):
+            raise InvalidChannel(f"{rows} rows for {len(secrets)} secrets")
+        given = self.outputs if isinstance(self.outputs, tuple) else label_tuple(self.outputs, "the outputs")
+        outputs = label_tuple(given, "the outputs") if given else tuple(range(columns))
+        if len(outputs) != columns:
+            raise InvalidChannel(f"{columns} columns for {len(outputs)} outputs")
+        _check_stochastic(secrets, outputs, matrix)
+        object.__setattr__(self, "secrets", secrets)
+        object.__setattr__(self, "matrix", matrix)
+        object.__setattr__(self, "outputs", outputs)
+
+    @classmethod
+    def identity(cls, space: Any) -> Channel:
+        """The channel that tells everything."""
+        secrets = secrets_of(space)
+        return cls(secrets, np.eye(len(secrets), dtype=np.int64), secrets)
+
+    @classmethod
+    def constant(cls, space: Any, output: Any = 0) -> Channel:
+        """The channel that tells nothing: one output, whatever the secret."""
+        secrets = secrets_of(space)
+        return cls(secrets, np.ones((len(secrets), 1), dtype=np.int64), (output,))
+
+    @classmethod
+    def deterministic(cls, space: Any, function: Callable[[Any], Any]) -> Channel:
+        """The channel that discloses f(x)."""
+        secrets = secrets_of(space)
+        images = [function(secret) for secret in secrets]
+        outputs = tuple(dict.fromkeys(images))
+        matrix = np.array([[int(image == y) for y in outputs] for image in images])
+        return cls(secrets, matrix, outputs)
+
+    def __repr__(self) -> str:
+        kind = "exact" if self.exact else "float64"
+        return f"Channel({len(self.secrets)} secrets → {len(self.outputs)} outputs, {kind})"
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of secrets and of outputs."""
+        return len(self.secrets), len(self.outputs)
+
+    @property
+    def exact(self) -> bool:
+        """Whether the entries are rationals."""
+        return is_exact(self.matrix)
+
+    def row(self, secret: Any) -> Array:
+        """The output distribution of one secret."""
+        try:
+            return np.asarray(self.matrix[self.secrets.index(secret)])
+        except ValueError:
+            raise Mismatch("the secret of a row", self.secrets, [secret]) from None
+
+    def to_floats(self) -> Channel:
+        """The same channel in float64, rows renormalised."""
+        return self if not self.exact else Channel(self.secrets, normalise(floats(self.matrix)), self.outputs)
+
+    def to_rationals(self) -> Channel:
+        """The channel of rationals that float entries stand for, rows divided by their exact totals."""
+        if self.exact:
+            return self
+        matrix = fractions(self.matrix)
+        return Channel(self.secrets, matrix / matrix.sum(axis=1)[:, None], self.outputs)
+
+
+def normalise(matrix: Any) -> Array:
+    """Non-negative numbers with positive finite row sums, each row divided by its sum."""
+    table = array(matrix, "the matrix to normalise", 2, error=InvalidChannel)
+    totals = table.sum(axis=1)
+    bad = [i for i, total in enumerate(totals) if not 0 < total < np.inf]
+    if bad or (table < 0).any():
+        row = bad[0] if bad else int(np.argwhere(table < 0)[0, 0])
+        raise InvalidChannel(f"row {row} has no positive finite sum or a negative entry", row, totals[row])
+    return divide(table, totals[:, None])
+
+
+def check_secrets(what: str, *owners: Any) -> tuple[Any, ...]:
+    """The common secrets of several values; an error that names the labels if they differ."""
+    expected = secrets_of(owners[0])
+    for owner in owners[1:]:
+        found = secrets_of(owner)
+        if found != expected:
+            raise Mismatch(f"secrets of {what}", expected, found)
+    return expected
+
+
+def _check_stochastic(secrets: tuple[Any, ...], outputs: Iterable[Any], matrix: Array) -> None:
+    if (matrix < 0).any():
+        x, y = np.argwhere(matrix < 0)[0]
+        raise InvalidChannel(
+            f"the probability of output {tuple(outputs)[y]!r} for {secrets[x]!r} is negative: {matrix[x, y]}",
+            secrets[x],
+        )
+    totals = matrix.sum(axis=1)
+    # m doubles, each rounded once, sum to 1 within m units in the last place
+    slack = 0 if is_exact(matrix) else (matrix.shape[1] + 8) * 2.0**-52
+    bad = np.flatnonzero(~(np.abs(totals - 1) <= slack))
+    if bad.size:
+        x = int(bad[0])
+        raise InvalidChannel(
+            f"the row of {secrets[x]!r} sums to {totals[x]}, not to 1; "
+            "sfumato.channels.normalise() divides rows by their sums, sfumato.repair() also makes them private",
+            secrets[x],
+            totals[x],
+        )

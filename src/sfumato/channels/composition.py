@@ -1,0 +1,86 @@
+"""New channels from old ones. Labels travel with every operation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from sfumato.channels.channel import Channel, check_secrets
+from sfumato.channels.prior import secrets_of
+from sfumato.errors import InvalidInput, Mismatch
+from sfumato.numbers import Number, is_exact, number, product
+
+__all__ = ["cascade", "choice", "oblivious", "parallel", "remap", "restrict"]
+
+
+def cascade(first: Channel, second: Channel) -> Channel:
+    """Post-processing: the output of ``first`` is the secret of ``second``; the matrix is C·D.
+
+    Examples
+    --------
+    >>> noisy = Channel([0, 1], [["3/4", "1/4"], ["1/4", "3/4"]])
+    >>> cascade(noisy, noisy).matrix[0].tolist()
+    [Fraction(5, 8), Fraction(3, 8)]
+    """
+    if first.outputs != second.secrets:
+        raise Mismatch("outputs of the first channel against secrets of the second", first.outputs, second.secrets)
+    matrix = product(first.matrix, second.matrix)
+    if not is_exact(matrix):
+        # each row is a convex sum of rows; rounding may take it past the tolerance of a long sum
+        matrix = matrix / matrix.sum(axis=1)[:, None]
+    return Channel(first.secrets, matrix, second.outputs)
+
+
+def remap(channel: Channel, function: Callable[[Any], Any] | dict[Any, Any]) -> Channel:
+    """Deterministic post-processing: output y becomes f(y); columns with one image add up."""
+    image = function.__getitem__ if isinstance(function, dict) else function
+    return cascade(channel, Channel.deterministic(channel.outputs, image))
+
+
+def parallel(first: Channel, second: Channel) -> Channel:
+    """Both channels on the same secret, independently; outputs are pairs."""
+    check_secrets("two parallel channels", first, second)
+    table = first.matrix[:, :, None] * second.matrix[:, None, :]
+    matrix = table.reshape(len(first.secrets), -1)
+    if not is_exact(matrix):
+        matrix = matrix / matrix.sum(axis=1)[:, None]
+    return Channel(first.secrets, matrix, tuple((y, z) for y in first.outputs for z in second.outputs))
+
+
+def choice(probability: Number, first: Channel, second: Channel) -> Channel:
+    """External choice M ⊕_p M′: use M with probability p, else M′, and tell which.
+
+    Outputs are tagged ``("first", y)`` and ``("second", y)``.
+    """
+    check_secrets("the channels of a choice", first, second)
+    p = number(probability, "the probability of a choice")
+    if not 0 <= p <= 1:
+        raise InvalidInput(f"the probability of a choice lies in [0, 1], found {probability!r}")
+    rest = 1 - p if isinstance(p, Fraction) else 1.0 - p
+    matrix = np.concatenate([p * first.matrix, rest * second.matrix], axis=1)
+    outputs = [("first", y) for y in first.outputs] + [("second", y) for y in second.outputs]
+    return Channel(first.secrets, matrix, tuple(outputs))
+
+
+def restrict(channel: Channel, secrets: Iterable[Any]) -> Channel:
+    """The restriction M↓X′: rows of the given secrets only."""
+    chosen = tuple(secrets)
+    unknown = [s for s in chosen if s not in channel.secrets]
+    if unknown:
+        raise Mismatch("the secrets of a restriction", channel.secrets, unknown)
+    rows = [channel.secrets.index(s) for s in chosen]
+    return Channel(chosen, channel.matrix[rows], channel.outputs)
+
+
+def oblivious(mechanism: Channel, query: Callable[[Any], Any], databases: Any) -> Channel:
+    """H ∘ f: answer the query, then disclose the answer by H; the secrets are databases."""
+    labels = secrets_of(databases)
+    position = {answer: i for i, answer in enumerate(mechanism.secrets)}
+    answers = [query(db) for db in labels]
+    unknown = [a for a in dict.fromkeys(answers) if a not in position]
+    if unknown:
+        raise Mismatch("answers of the query", mechanism.secrets, unknown)
+    return Channel(labels, mechanism.matrix[[position[a] for a in answers]], mechanism.outputs)

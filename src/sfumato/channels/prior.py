@@ -1,0 +1,133 @@
+"""Priors: what is believed of the secret beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import InvalidPrior, Mismatch
+from sfumato.numbers import Array, array, divide, floats, is_exact, number
+from sfumato.spaces.finite import FiniteSpace, label_tuple
+
+__all__ = ["Prior", "secrets_of"]
+
+
+def secrets_of(owner: Any) -> tuple[Any, ...]:
+    """The labels of a space, a prior, a channel or a loss, or a plain list of labels."""
+    if isinstance(owner, FiniteSpace):
+        return owner.labels
+    secrets = getattr(owner, "secrets", None)
+    return secrets if isinstance(secrets, tuple) else label_tuple(owner, "the secrets")
+
+
+@dataclass(frozen=True, eq=False)
+class Prior:
+    """A probability distribution over secrets, π_x ≥ 0 with Σ_x π_x = 1.
+
+    Parameters
+    ----------
+    secrets
+        A space, or the labels of the secrets.
+    weights
+        One probability for each secret; exact unless a float is among them. Exact weights
+        must sum to 1, floats up to the rounding of their sum.
+
+    Examples
+    --------
+    >>> Prior(["rain", "sun"], ["1/3", "2/3"]).weights.tolist()
+    [Fraction(1, 3), Fraction(2, 3)]
+    """
+
+    secrets: tuple[Any, ...]
+    weights: Array
+
+    def __post_init__(self) -> None:
+        secrets = secrets_of(self.secrets)
+        weights = array(self.weights, "the weights of a prior", 1, error=InvalidPrior)
+        if len(weights) != len(secrets):
+            raise InvalidPrior(f"{len(weights)} weights for {len(secrets)} secrets")
+        if (weights < 0).any():
+            x = int(np.flatnonzero(weights < 0)[0])
+            raise InvalidPrior(f"the weight of {secrets[x]!r} is negative: {weights[x]}")
+        total = weights.sum()
+        # n doubles, each rounded once, sum to 1 within n units in the last place
+        slack = 0 if is_exact(weights) else (len(weights) + 8) * 2.0**-52
+        if not abs(total - 1) <= slack:
+            raise InvalidPrior(
+                f"the weights of a prior sum to {total}, not to 1; Prior.from_counts() divides by the total"
+            )
+        object.__setattr__(self, "secrets", secrets)
+        object.__setattr__(self, "weights", weights)
+
+    @classmethod
+    def uniform(cls, space: Any) -> Prior:
+        """All secrets equally likely, exactly 1/n each."""
+        secrets = secrets_of(space)
+        return cls(secrets, [Fraction(1, len(secrets))] * len(secrets))
+
+    @classmethod
+    def point(cls, space: Any, secret: Any) -> Prior:
+        """All weight on one secret."""
+        secrets = secrets_of(space)
+        if secret not in secrets:
+            raise Mismatch("the secret of a point prior", secrets, [secret])
+        return cls(secrets, [int(s == secret) for s in secrets])
+
+    @classmethod
+    def from_counts(cls, counts: Mapping[Any, Any] | Iterable[Any], space: Any = None) -> Prior:
+        """From how often each secret was seen: a mapping, or a list in the order of ``space``.
+
+        Secrets of ``space`` that a mapping leaves out have count 0.
+
+        Examples
+        --------
+        >>> Prior.from_counts({"north": 3, "south": 1}).weights.tolist()
+        [Fraction(3, 4), Fraction(1, 4)]
+        """
+        if not isinstance(counts, Mapping):
+            values = list(counts)
+            labels: tuple[Any, ...] = tuple(range(len(values))) if space is None else secrets_of(space)
+            if len(labels) != len(values):
+                raise InvalidPrior(f"{len(values)} counts for {len(labels)} secrets")
+            counts = dict(zip(labels, values, strict=True))
+        secrets = tuple(counts) if space is None else secrets_of(space)
+        unknown = set(counts) - set(secrets)
+        if unknown:
+            raise Mismatch("counted secrets", secrets, [s for s in counts if s in unknown])
+        values = [number(counts.get(secret, 0), f"the count of {secret!r}") for secret in secrets]
+        table = array(values, "counts", 1, error=InvalidPrior)
+        total = table.sum()
+        if not 0 < total < np.inf or (table < 0).any():
+            raise InvalidPrior(f"counts must be non-negative with a positive finite total, found {total}")
+        return cls(secrets, divide(table, total))
+
+    def __len__(self) -> int:
+        return len(self.secrets)
+
+    def __repr__(self) -> str:
+        return f"Prior({len(self)} secrets, {'exact' if self.exact else 'float64'})"
+
+    @property
+    def exact(self) -> bool:
+        """Whether the weights are rationals."""
+        return is_exact(self.weights)
+
+    @property
+    def support(self) -> tuple[Any, ...]:
+        """The secrets of positive probability."""
+        return tuple(s for s, w in zip(self.secrets, self.weights, strict=True) if w > 0)
+
+    @cached_property
+    def float_weights(self) -> NDArray[np.float64]:
+        """The weights in float64, kept: a measure asked for often should not convert them each time."""
+        return floats(self.weights)
+
+    def to_floats(self) -> Prior:
+        """The same prior in float64, renormalised."""
+        return Prior(self.secrets, self.float_weights / self.float_weights.sum())

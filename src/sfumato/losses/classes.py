@@ -1,0 +1,150 @@
+"""Classes of losses: trivial, monotone, strictly monotone (paper A, Definition 6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.channels.channel import check_secrets
+from sfumato.losses.loss import Loss
+from sfumato.spaces.finite import FiniteSpace
+from sfumato.verdict import Verdict, fails, holds, undecided
+
+__all__ = ["Monotone", "is_monotone", "is_strictly_monotone", "is_trivial"]
+
+_MOST_STEPS = 200_000  # of the search for a consistent remap, a second or so
+
+
+@dataclass(frozen=True, eq=False)
+class Monotone:
+    """ℓ(w, x) = m(d(x, α(w))): the remap α and the function m on the distances that occur."""
+
+    remap: dict[Any, Any]
+    function: dict[float, Any]
+
+
+def is_trivial(loss: Loss) -> Verdict:
+    """Whether ℓ(w, x) depends on x alone, so that no information can help.
+
+    Examples
+    --------
+    >>> from sfumato.losses import bin, matrix
+    >>> bool(is_trivial(matrix([0, 1], [[1, 2], [1, 2]]))), bool(is_trivial(bin([0, 1])))
+    (True, False)
+    """
+    differs = np.argwhere(loss.matrix != loss.matrix[0])
+    if not differs.size:
+        return holds("every action has the same loss", dict(zip(loss.secrets, loss.matrix[0], strict=True)))
+    w, x = differs[0]
+    return fails(
+        f"at {loss.secrets[x]!r} the actions {loss.actions[0]!r} and {loss.actions[w]!r} differ",
+        (loss.actions[0], loss.actions[w], loss.secrets[x]),
+    )
+
+
+def is_monotone(loss: Loss, space: FiniteSpace) -> Verdict:
+    """Whether ℓ(w, x) = m(d(x, α(w))) with m non-decreasing and α injective.
+
+    The witness is a :class:`Monotone`.
+
+    Examples
+    --------
+    >>> from sfumato.losses import bin, nib
+    >>> from sfumato.spaces import line
+    >>> space = line(4)
+    >>> bool(is_monotone(bin(space), space)), bool(is_monotone(nib(space), space))
+    (True, False)
+    """
+    return _monotone(loss, space, strict=False)
+
+
+def is_strictly_monotone(loss: Loss, space: FiniteSpace) -> Verdict:
+    """Whether ℓ is monotone with m strictly increasing on the distances that occur."""
+    return _monotone(loss, space, strict=True)
+
+
+def _monotone(loss: Loss, space: FiniteSpace, strict: bool) -> Verdict:
+    check_secrets("loss and space", space, loss)
+    if len(loss.actions) > len(space):
+        return fails(f"{len(loss.actions)} actions cannot map injectively to {len(space)} secrets")
+    # distances ranked by their exact order, so that equal ones are equal
+    _, rank = np.unique(space.distances.values, return_inverse=True)
+    rank = rank.reshape(space.distances.values.shape)
+    candidates = [_centres(row, rank, strict) for row in loss.matrix]
+    for w, centres in enumerate(candidates):
+        if not centres:
+            word = "strictly increasing" if strict else "non-decreasing"
+            return fails(
+                f"the loss of action {loss.actions[w]!r} is no {word} function of the distance to any secret",
+                loss.actions[w],
+            )
+    search = _Search(candidates, strict)
+    found = search.run()
+    if found is None:
+        if search.steps >= _MOST_STEPS:
+            return undecided(f"no common function was found in {_MOST_STEPS} steps")
+        return fails("no injective remap gives all actions one common function of the distance")
+    centres_of, values = found
+    distance_of = {int(r): float(d) for r, d in zip(rank.ravel(), space.distances.floats.ravel(), strict=True)}
+    witness = Monotone(
+        {loss.actions[w]: space.labels[x] for w, x in enumerate(centres_of)},
+        {distance_of[r]: values[r] for r in sorted(values)},
+    )
+    return holds("the remap and the function of the distance are given", witness)
+
+
+def _centres(row: Any, rank: NDArray[np.int64], strict: bool) -> list[tuple[int, dict[int, Any]]]:
+    """Secrets c for which the row is a monotone function of the distance to c, with that function."""
+    found = []
+    for c in range(len(row)):
+        values: dict[int, Any] = {}
+        if all(values.setdefault(int(r), v) == v for r, v in zip(rank[c], row, strict=True)) and _ordered(
+            values, strict
+        ):
+            found.append((c, values))
+    return found
+
+
+def _ordered(values: dict[int, Any], strict: bool) -> bool:
+    ascending = [values[r] for r in sorted(values)]
+    pairs = zip(ascending, ascending[1:], strict=False)
+    return all(a < b if strict else a <= b for a, b in pairs)
+
+
+class _Search:
+    """Depth-first choice of one centre for each action: all distinct, one function for all."""
+
+    def __init__(self, candidates: list[list[tuple[int, dict[int, Any]]]], strict: bool) -> None:
+        # fewest candidates first: a contradiction shows early
+        self.order = sorted(range(len(candidates)), key=lambda w: len(candidates[w]))
+        self.candidates = candidates
+        self.strict = strict
+        self.steps = 0
+
+    def run(self) -> tuple[list[int], dict[int, Any]] | None:
+        chosen: dict[int, int] = {}
+        values = self._extend(0, chosen, {})
+        return None if values is None else ([chosen[w] for w in range(len(self.order))], values)
+
+    def _extend(self, depth: int, chosen: dict[int, int], values: dict[int, Any]) -> dict[int, Any] | None:
+        if depth == len(self.order):
+            return values
+        w = self.order[depth]
+        for centre, own in self.candidates[w]:
+            self.steps += 1
+            if self.steps >= _MOST_STEPS:
+                return None
+            if centre in chosen.values() or any(values.get(r, v) != v for r, v in own.items()):
+                continue
+            merged = {**values, **own}
+            if not _ordered(merged, self.strict):
+                continue
+            chosen[w] = centre
+            result = self._extend(depth + 1, chosen, merged)
+            if result is not None:
+                return result
+            del chosen[w]
+        return None

@@ -1,0 +1,137 @@
+"""Losses and gains: what it costs, or pays, to act w when the secret is x."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sfumato.channels.prior import secrets_of
+from sfumato.errors import InvalidInput, InvalidLoss, Mismatch
+from sfumato.numbers import Array, Number, array, is_exact, number
+from sfumato.spaces.finite import label_tuple
+
+__all__ = ["Gain", "Loss", "add", "lift", "restrict_loss", "scale"]
+
+
+@dataclass(frozen=True, eq=False)
+class _Stake:
+    """A table over actions (rows) and secrets (columns) with labels on both."""
+
+    actions: tuple[Any, ...]
+    secrets: tuple[Any, ...]
+    matrix: Array
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        actions = label_tuple(self.actions, "the actions")
+        secrets = secrets_of(self.secrets)
+        matrix = array(self.matrix, f"a {self.kind}", 2, error=InvalidLoss, small_integers=True)
+        if matrix.shape != (len(actions), len(secrets)):
+            raise InvalidLoss(
+                f"{len(actions)} actions and {len(secrets)} secrets need a table of that shape, "
+                f"found {matrix.shape}: one row an action, one column a secret"
+            )
+        if matrix.dtype == np.float64 and not np.isfinite(matrix).all():
+            w, x = np.argwhere(~np.isfinite(matrix))[0]
+            raise InvalidLoss(f"the {self.kind} of {actions[w]!r} at {secrets[x]!r} is not finite")
+        object.__setattr__(self, "actions", actions)
+        object.__setattr__(self, "secrets", secrets)
+        object.__setattr__(self, "matrix", matrix)
+
+    @property
+    def kind(self) -> str:
+        """``"loss"`` or ``"gain"``."""
+        return type(self).__name__.lower()
+
+    @property
+    def exact(self) -> bool:
+        """Whether its numbers are rationals."""
+        return is_exact(self.matrix)
+
+    def at(self, action: Any, secret: Any) -> Any:
+        """Its value for one action and one secret."""
+        if action not in self.actions:
+            raise InvalidInput(f"{action!r} is no action of this {self.kind}")
+        if secret not in self.secrets:
+            raise InvalidInput(f"{secret!r} is no secret of this {self.kind}")
+        return self.matrix[self.actions.index(action), self.secrets.index(secret)]
+
+    def __repr__(self) -> str:
+        shape = f"{len(self.actions)} actions, {len(self.secrets)} secrets"
+        return f"{type(self).__name__}({self.name + ', ' if self.name else ''}{shape})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Loss(_Stake):
+    """A loss ℓ(w, x), to be made small.
+
+    Parameters
+    ----------
+    actions
+        What a consumer can do, labels of the rows.
+    secrets
+        A space, or the labels of the columns.
+    matrix
+        ℓ(w, x) at row w and column x, any finite numbers.
+
+    Examples
+    --------
+    >>> umbrella = Loss(["take", "leave"], ["rain", "sun"], [[1, 1], [5, 0]])
+    >>> int(umbrella.at("leave", "rain"))
+    5
+    """
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Gain(_Stake):
+    """A gain g(w, x), to be made large; the adversary's side of a :class:`Loss`."""
+
+    def as_loss(self) -> Loss:
+        """The loss −g."""
+        return Loss(self.actions, self.secrets, -self.matrix, f"-{self.name}" if self.name else "")
+
+
+def add(first: Loss, second: Loss) -> Loss:
+    """The loss of playing both games: ℓ((w₁, w₂), x) = ℓ₁(w₁, x) + ℓ₂(w₂, x)."""
+    if first.secrets != second.secrets:
+        raise Mismatch("secrets of two losses", first.secrets, second.secrets)
+    table = first.matrix[:, None, :] + second.matrix[None, :, :]
+    actions = tuple((w, v) for w in first.actions for v in second.actions)
+    return Loss(actions, first.secrets, table.reshape(len(actions), -1), f"{first.name} + {second.name}")
+
+
+def scale(loss: Loss, factor: Number | Iterable[Number]) -> Loss:
+    """Generalised scaling (v × ℓ)(w, x) = v(x) ℓ(w, x) with v ≥ 0, or by one number."""
+    if isinstance(factor, Iterable) and not isinstance(factor, str):
+        factors = array(list(factor), "the scale of a loss", 1, error=InvalidLoss)
+    else:
+        factors = array([number(factor, "the scale of a loss")] * len(loss.secrets), "the scale of a loss", 1)
+    if len(factors) != len(loss.secrets):
+        raise InvalidLoss(f"{len(factors)} scales for {len(loss.secrets)} secrets")
+    if (factors < 0).any():
+        raise InvalidLoss("a scale of a loss must not be negative")
+    return Loss(loss.actions, loss.secrets, loss.matrix * factors[None, :], f"scaled {loss.name}".strip())
+
+
+def restrict_loss(loss: Loss, secrets: Iterable[Any]) -> Loss:
+    """The restriction ℓ↓X′ to some of the secrets."""
+    chosen = tuple(secrets)
+    unknown = [s for s in chosen if s not in loss.secrets]
+    if unknown:
+        raise Mismatch("the secrets of a restriction", loss.secrets, unknown)
+    columns = [loss.secrets.index(s) for s in chosen]
+    return Loss(loss.actions, chosen, loss.matrix[:, columns], loss.name)
+
+
+def lift(loss: Loss, space: Any) -> Loss:
+    """The lifting ℓ↑X to more secrets, zero on the new ones."""
+    secrets = secrets_of(space)
+    missing = [s for s in loss.secrets if s not in secrets]
+    if missing:
+        raise Mismatch("the secrets of a lifting", loss.secrets, secrets)
+    table = np.zeros((len(loss.actions), len(secrets)), dtype=loss.matrix.dtype)
+    table[:, [secrets.index(s) for s in loss.secrets]] = loss.matrix
+    return Loss(loss.actions, secrets, table, f"{loss.name} lifted")
