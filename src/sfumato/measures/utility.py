@@ -157,13 +157,16 @@ def total_variation(column: Array) -> Any:
     return np.abs(column - column.sum() / len(column)).sum() / 2
 
 
-BRANCHES: dict[str, Callable[[Array], Any]] = {
-    "shannon": shannon,
-    "bayes": lambda column: column.max(),
-    "chi_squared": chi_squared,
-    "total_variation": total_variation,
+BRANCHES: dict[str, UtilityMeasure] = {
+    name: branching_measure(name, function, f"a branching measure (Kifer and Lin, Theorem 3.2.8): {why}")
+    for name, function, why in (
+        ("shannon", shannon, "F is the perspective of t log t, summed"),
+        ("bayes", np.max, "F is a maximum of linear functions"),
+        ("chi_squared", chi_squared, "F is the perspective of t², summed, minus a linear function"),
+        ("total_variation", total_variation, "F is a sum of absolute values of linear functions"),
+    )
 }
-"""Convex homogeneous functions of a column: each is a supremum of linear functions, or a perspective."""
+"""Branching measures whose F is convex and homogeneous, with the reason."""
 
 
 def respects_sufficiency(measure: UtilityMeasure, *, secrets: int = 2, tries: int = 2000, seed: int = 0) -> Verdict:

@@ -34,7 +34,10 @@ class Pairs(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """A weighted graph whose shortest paths define the metric."""
+    """A weighted graph whose shortest paths define the metric.
+
+    The lengths have the form and unit of the full table of distances.
+    """
 
     pairs: Pairs
     lengths: Distances
@@ -115,6 +118,14 @@ class FiniteSpace:
         """The graph that defines the metric, if the space was built from one."""
         structure: Structure = self.source
         return None if structure.edges is None else structure.edges()
+
+    @property
+    def ruler(self) -> Distances:
+        """A table in the form and unit of the space: the edges of a graph, or all distances.
+
+        It tells what a number stands for without building the full table of a large graph.
+        """
+        return self.distances if self.edges is None else self.edges.lengths
 
     @cached_property
     def position(self) -> dict[Any, int]:

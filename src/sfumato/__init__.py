@@ -1,0 +1,3 @@
+"""Design, prove and apply mechanisms for metric differential privacy."""
+
+from sfumato.version import __version__ as __version__

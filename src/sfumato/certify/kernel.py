@@ -1,0 +1,577 @@
+"""The proof kernel: reads a mechanism file and decides, in integers, whether it keeps its promise.
+
+It needs nothing but the Python standard library and trusts nothing but this page:
+
+    python -I -S kernel.py mechanism.sfm
+
+What is proved. The file holds a space of n secrets with a metric d, a promise (epsilon, or
+alpha = e^-epsilon), and an n × m table N of non-negative integers. The kernel checks that
+
+1. every row of N sums to the same total T, so that M(x)(y) = N[x][y] / T is a mechanism;
+2. N[x][y] · q ≤ p · N[z][y] for every pair of secrets and every output, where p/q is a
+   rational that the kernel itself has computed to be at most e^(epsilon·d(x, z));
+3. a pair is left out only where its promise follows from others: the file names a point y
+   between x and z with d(x, y) + d(y, z) ≤ d(x, z), which the kernel checks exactly, or the
+   metric is by definition the shortest-path metric of a graph, of which all edges are checked;
+4. if a loss is claimed: it is the expected loss of the mechanism with the remap in the file;
+5. if a bound is claimed: no mechanism of this promise has a smaller loss, because the numbers
+   Z ≥ 0 in the file prove it (weak duality, see ``check_bound``).
+
+Exit status: 0 proved, 3 refuted, 2 the file cannot be read.
+"""
+
+import hashlib
+import json
+import math
+import re
+import sys
+import zlib
+from array import array
+from fractions import Fraction
+
+MAGIC = b"sfumato\n"
+VERSION = 1
+LARGEST_HEADER = 1 << 27  # bytes of JSON: labels of a million secrets fit
+LARGEST_SECTION = 1 << 32  # bytes unpacked: ten thousand secrets and outputs fit
+NOWHERE = 0xFFFFFFFF  # in "via": no point lies between
+UNBOUNDED = 0xFFFFFFFFFFFFFFFF  # in integer distances: infinitely far, nothing is promised
+MANTISSA = 62  # bits kept of e^x: a product with a 62-bit weight fits into 128 bits
+
+
+class Unreadable(ValueError):
+    """The file is damaged, truncated, malicious, or of another version."""
+
+
+class Refuted(Exception):
+    """The file can be read and what it claims is false."""
+
+    def __init__(self, message, pair=None, output=None, ratio=None, bound=None):
+        super().__init__(message)
+        self.pair, self.output, self.ratio, self.bound = pair, output, ratio, bound
+
+
+# ----------------------------------------------------------------- bounds of e^x and ln x
+
+
+def divided(a, b, up):
+    """a / b for integers, b > 0, rounded down or up."""
+    return -(-a // b) if up else a // b
+
+
+def exp_bound(a, b, bits, up):
+    """Integers (m, k) with m·2^k ≤ e^(a/b), or ≥ if ``up``; a ≥ 0, b > 0; m has about ``bits`` bits.
+
+    Halve the exponent until it is at most 1/16, sum the Taylor series in fixed point with every
+    step rounded to the safe side, square back. The series has positive terms, so cutting it off
+    is safe from below; from above, the first term left out is at most one unit and the rest of
+    the tail less than another (each term is at most 1/16 of the one before).
+    """
+    halvings = (a // b).bit_length() + 4
+    point = bits + halvings + 16  # binary digits after the point
+    x = divided(a << point, b << halvings, up)
+    term = total = 1 << point
+    k = 0
+    while term > (1 if up else 0):
+        k += 1
+        term = divided(divided(term * x, 1 << point, up), k, up)
+        total += term
+    total += 2 if up else 0
+    exponent = -point
+    for _ in range(halvings):
+        total, exponent = shortened(total * total, 2 * exponent, point, up)
+    return shortened(total, exponent, bits, up)
+
+
+def shortened(m, exponent, bits, up):
+    """m·2^exponent with m cut to at most ``bits`` bits (one more if rounding up carries)."""
+    excess = m.bit_length() - bits
+    return (divided(m, 1 << excess, up), exponent + excess) if excess > 0 else (m, exponent)
+
+
+def log_bound(v, bits, up):
+    """A rational ≤ ln v, or ≥ if ``up``, for a rational v > 1.
+
+    v = r·2^k with 1 ≤ r < 2, and ln r = 2 artanh((r − 1)/(r + 1)), ln 2 = 2 artanh(1/3).
+    """
+    k = 0
+    while v >= 2:
+        v, k = v / 2, k + 1
+    return 2 * (artanh_bound((v - 1) / (v + 1), bits, up) + k * artanh_bound(Fraction(1, 3), bits, up))
+
+
+def artanh_bound(t, bits, up):
+    """t + t³/3 + t⁵/5 + … for 0 ≤ t ≤ 1/3; the tail is below 1/8 of the first term left out, or 1 unit."""
+    point = bits + 16
+    t = divided(t.numerator << point, t.denominator, up)
+    square = divided(t * t, 1 << point, up)
+    power = total = t
+    k = 1
+    while power > (1 if up else 0):
+        k += 2
+        power = divided(power * square, 1 << point, up)
+        total += divided(power, k, up)
+    return Fraction(total + (2 if up else 0), 1 << point)
+
+
+# ----------------------------------------------------------------- the promise on one pair
+
+
+def exponent_bound(promise, metric, value, up):
+    """A rational on the safe side of epsilon·d for one entry of the table of distances."""
+    precision = 160 if up else 128
+    if metric["form"] == "root":
+        root = math.isqrt(value << (2 * precision))
+        root += up and root * root != value << (2 * precision)
+        distance = metric["unit"] * Fraction(root, 1 << precision)
+    elif metric["form"] == "float":
+        distance = Fraction(value)
+    else:
+        distance = metric["unit"] * value
+    if promise["alpha"] is None:
+        return promise["epsilon"] * distance
+    return log_bound(1 / promise["alpha"], precision, up) * distance
+
+
+def exact_factor(promise, metric, value):
+    """e^(epsilon·d) as (p, q) when alpha^unit is rational and the power is small, else None."""
+    if promise["step"] is None or metric["form"] != "rational":
+        return None
+    step = promise["step"]
+    if value * step.denominator.bit_length() > 4096:
+        return None
+    return step.denominator**value, step.numerator**value
+
+
+def factor_below(promise, metric, value, cap):
+    """(p, q) with p/q ≤ e^(epsilon·d), as sharp as needed for weights up to ``cap``.
+
+    A factor of ``cap`` or more only says that no weight faces a zero, so it is cut there. A
+    rational factor is kept exactly unless its numerator exceeds ``cap``; any other one is
+    rounded down to ``MANTISSA`` bits, or to the bits of ``cap`` if these are more.
+    """
+    bits = max(MANTISSA, cap.bit_length())
+    exact = exact_factor(promise, metric, value)
+    if exact is not None:
+        p, q = exact
+        if p >= cap * q:
+            return cap, 1
+        if p <= cap:
+            return p, q
+        m, k = shortened(*divided_bits(p, q, bits + 2), bits, False)
+    else:
+        x = exponent_bound(promise, metric, value, False)
+        if x >= cap.bit_length():  # e^x > 2^x ≥ cap
+            return cap, 1
+        m, k = exp_bound(x.numerator, x.denominator, bits, False)
+    return min((m << k, 1), (cap, 1)) if k >= 0 else (m, 1 << -k)
+
+
+def divided_bits(p, q, bits):
+    """p / q rounded down to about ``bits`` bits, as (m, k) for m·2^k."""
+    k = max(0, bits - p.bit_length() + q.bit_length())
+    return (p << k) // q, -k
+
+
+def factor_above(promise, metric, value):
+    """A rational ≥ e^(epsilon·d), equal to it where it is rational and small."""
+    exact = exact_factor(promise, metric, value)
+    if exact is not None:
+        return Fraction(*exact)
+    x = exponent_bound(promise, metric, value, True)
+    m, k = exp_bound(x.numerator, x.denominator, 128, True)
+    return Fraction(m << k) if k >= 0 else Fraction(m, 1 << -k)
+
+
+# ----------------------------------------------------------------- the checks
+
+
+def check(header, sections):
+    """Check everything the file claims. Returns what was proved as a dictionary; raises Refuted."""
+    n, m, total = len(header["secrets"]), len(header["outputs"]), header["total"]
+    promise, metric = header["promise"], header["metric"]
+    if promise["step"] is not None:
+        unit = metric["unit"]
+        if promise["step"] ** unit.denominator != promise["alpha"] ** unit.numerator:
+            raise Refuted("the step of the promise is not alpha to the unit of distance")
+    rows = [integers(sections["weights"], header["widths"]["weights"], x * m, m) for x in range(n)]
+    for x, row in enumerate(rows):
+        if sum(row) != total:
+            raise Refuted(f"the weights of {header['secrets'][x]!r} sum to {sum(row)}, not to {total}")
+    proved = {"secrets": n, "outputs": m, "total": total, "pairs": 0, "implied": 0, "comparisons": 0}
+    packed = Packed(rows, total)
+    known = {}
+    for x, z, value in pairs_to_check(header, sections, n, proved):
+        if value not in known:
+            known[value] = factor_below(promise, metric, value, total)
+        p, q = known[value]
+        proved["pairs"] += 1
+        proved["comparisons"] += 2 * m
+        for upper, lower in ((x, z), (z, x)):
+            if not packed.respects(upper, lower, p, q):
+                raise violation(header, rows, upper, lower, p, q)
+    if "loss" in header["claims"]:
+        proved["loss"] = check_loss(header, sections, rows)
+    if "bound" in header["claims"]:
+        proved["bound"] = check_bound(header, sections, proved)
+    return proved
+
+
+class Packed:
+    """Rows as long integers, one field for each output, so that a row is compared at once.
+
+    A field has room for q·a and p·b and one guard bit above. In p·B + guards − q·A the guard
+    bit of field y survives exactly if q·a ≤ p·b there; no field borrows from the next, since
+    each stays between 1 and 2^width − 1.
+    """
+
+    def __init__(self, rows, total):
+        self.bytes = (total.bit_length() + max(MANTISSA, total.bit_length()) + 2) // 8 + 1
+        self.rows = [self.pack(row) for row in rows]
+        self.guards = self.pack([1 << (8 * self.bytes - 1)] * len(rows[0]))
+
+    def pack(self, fields):
+        return int.from_bytes(b"".join(f.to_bytes(self.bytes, "little") for f in fields), "little")
+
+    def respects(self, upper, lower, p, q):
+        kept = p * self.rows[lower] + self.guards - q * self.rows[upper]
+        return kept & self.guards == self.guards
+
+
+def violation(header, rows, upper, lower, p, q):
+    """The worst output of a pair that breaks its promise."""
+    broken = [y for y, (a, b) in enumerate(zip(rows[upper], rows[lower], strict=True)) if a * q > p * b]
+    y = max(broken, key=lambda y: Fraction(rows[upper][y], rows[lower][y]) if rows[lower][y] else math.inf)
+    pair, output = (header["secrets"][upper], header["secrets"][lower]), header["outputs"][y]
+    a, b = rows[upper][y], rows[lower][y]
+    return Refuted(
+        f"output {output!r} has weight {a} for {pair[0]!r} and {b} for {pair[1]!r}, "
+        f"more than {p / q:.17g} times as much",
+        pair, output, Fraction(a, b) if b else math.inf, Fraction(p, q),
+    )  # fmt: skip
+
+
+def pairs_to_check(header, sections, n, proved):
+    """Yield (x, z, distance) for every pair that is not implied; check the chains of those that are."""
+    form, metric_of = header["metric"]["form"], distance_reader(header, sections)
+    if header["metric"]["source"] == "edges":
+        first, second = unsigned(sections["edge_first"], 4), unsigned(sections["edge_second"], 4)
+        for k, (x, z) in enumerate(zip(first, second, strict=True)):
+            if x >= n or z >= n or x == z:
+                raise Unreadable(f"edge {k} does not join two secrets")
+            value = metric_of(k)
+            if value is not None:
+                yield x, z, value
+        return
+    via = unsigned(sections["via"], 4) if "via" in sections else None
+    k = 0
+    for x in range(n):
+        for z in range(x + 1, n):
+            value = metric_of(k)
+            between = NOWHERE if via is None else via[k]
+            k += 1
+            if value is None:
+                continue
+            if between == NOWHERE:
+                yield x, z, value
+                continue
+            if between >= n or between in (x, z):
+                raise Unreadable(f"the point between secrets {x} and {z} is number {between}")
+            legs = [metric_of(position(*sorted(leg), n)) for leg in ((x, between), (between, z))]
+            # legs of positive length are shorter than the whole, so chains of chains end
+            if None in legs or min(legs) <= 0 or not chain_fits(form, *legs, value):
+                raise Refuted(f"secret {between} does not lie between {x} and {z}")
+            proved["implied"] += 1
+
+
+def chain_fits(form, a, b, c):
+    """Whether two legs a and b are together at most c, exactly."""
+    if form == "rational":
+        return a + b <= c
+    if form == "root":  # √a + √b ≤ √c
+        return c >= a + b and (c - a - b) ** 2 >= 4 * a * b
+    return math.fsum((a, b, -c)) <= 0  # fsum rounds the exact sum once, so its sign is exact
+
+
+def position(x, z, n):
+    """Index of the pair x < z in the upper triangle, row by row."""
+    return x * (2 * n - x - 1) // 2 + z - x - 1
+
+
+def distance_reader(header, sections):
+    """A function from positions to distances; None where nothing is promised."""
+    if header["metric"]["form"] == "float":
+        table = floats(sections["distances"])
+        if any(not v >= 0 for v in table):
+            raise Unreadable("a distance is negative or not a number")
+        return lambda k: None if table[k] == math.inf else table[k]
+    table = unsigned(sections["distances"], 8)
+    return lambda k: None if table[k] == UNBOUNDED else table[k]
+
+
+def check_loss(header, sections, rows):
+    """Sum of prior[x] · N[x][y] / T · loss(remap[y], x), compared with the claim."""
+    prior, loss = prior_of(header, sections), loss_of(header, sections)
+    remap = unsigned(sections["remap"], 4)
+    if max(remap) >= len(loss):
+        raise Unreadable("the remap names an action that is not there")
+    lines = [loss[w] for w in remap]
+    value = sum(
+        (prior[x] * sum(weight * line[x] for weight, line in zip(row, lines, strict=True))
+         for x, row in enumerate(rows)), Fraction(0),
+    ) / header["total"]  # fmt: skip
+    if value != header["claims"]["loss"]:
+        raise Refuted(f"the loss is {float(value)!r}, not {float(header['claims']['loss'])!r} as claimed")
+    return value
+
+
+def check_bound(header, sections, proved):
+    """Weak duality. For a mechanism M with actions as outputs and numbers Z ≥ 0,
+
+        loss(M) ≥ loss(M) + Σ Z[x,z,w]·(M[x][w] − f·M[z][w])        (each bracket is ≤ 0)
+                = Σ_x Σ_w M[x][w]·S[x][w]  ≥  Σ_x min_w S[x][w]       (rows of M sum to 1)
+
+    with S = prior[x]·loss(w, x) + Σ_z Z[x,z,w] − Σ_z f·Z[z,x,w] and any f ≥ e^(epsilon·d(x, z)).
+    """
+    prior, loss = prior_of(header, sections), loss_of(header, sections)
+    n = proved["secrets"]
+    reduced = [[prior[x] * line[x] for line in loss] for x in range(n)]
+    places = [unsigned(sections[f"dual_{part}"], 4) for part in ("from", "to", "action")]
+    values = integers(sections["dual"], header["widths"]["dual"], 0, len(places[0]))
+    scale = Fraction(1, 1 << header["claims"]["dual_bits"])
+    distance = pair_distances(header, sections, n)
+    known = {}
+    for x, z, w, weight in zip(*places, values, strict=True):
+        if max(x, z) >= n or x == z or w >= len(loss):
+            raise Unreadable("a dual number belongs to no constraint")
+        value = distance(min(x, z), max(x, z))
+        if value is None:
+            raise Refuted(f"a dual number uses secrets {x} and {z}, between which nothing is promised")
+        if value not in known:
+            known[value] = factor_above(header["promise"], header["metric"], value)
+        reduced[x][w] += weight * scale
+        reduced[z][w] -= weight * scale * known[value]
+    bound = sum(map(min, reduced), Fraction(0))
+    if bound < header["claims"]["bound"]:
+        raise Refuted(f"the dual numbers prove {float(bound)!r}, less than the claimed bound")
+    return header["claims"]["bound"]
+
+
+def pair_distances(header, sections, n):
+    """A function from pairs x < z to distances; of a graph only its edges have one."""
+    read = distance_reader(header, sections)
+    if header["metric"]["source"] == "table":
+        return lambda x, z: read(position(x, z, n))
+    first, second = unsigned(sections["edge_first"], 4), unsigned(sections["edge_second"], 4)
+    where = {(min(x, z), max(x, z)): k for k, (x, z) in enumerate(zip(first, second, strict=True))}
+    return lambda x, z: read(where[x, z]) if (x, z) in where else None
+
+
+def prior_of(header, sections):
+    weights = integers(sections["prior"], header["widths"]["prior"], 0, len(header["secrets"]))
+    if not sum(weights):
+        raise Unreadable("the prior has no weight")
+    return [Fraction(weight, sum(weights)) for weight in weights]
+
+
+def loss_of(header, sections):
+    """The loss as rows of rationals, one row an action."""
+    table, n = floats(sections["loss"]), len(header["secrets"])
+    if not all(map(math.isfinite, table)):
+        raise Unreadable("a loss is not finite")
+    unit = header["claims"]["loss_unit"]
+    return [[Fraction(v) * unit for v in table[i : i + n]] for i in range(0, len(table), n)]
+
+
+# ----------------------------------------------------------------- the file
+
+
+def read(path):
+    """Read and unpack a mechanism file: (header, sections, digest). Raises Unreadable."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError as error:
+        raise Unreadable(f"cannot read the file: {error.strerror or error}") from error
+    return parse(data)
+
+
+def parse(data):
+    """Unpack the bytes of a mechanism file: magic, header, sections, SHA-256 of all before it."""
+    if data[:8] != MAGIC:
+        raise Unreadable("this is no sfumato mechanism file")
+    if len(data) < 56:
+        raise Unreadable("the file is truncated")
+    version, length = int.from_bytes(data[8:16], "little"), int.from_bytes(data[16:24], "little")
+    if version != VERSION:
+        raise Unreadable(f"the file has version {version}, this kernel reads version {VERSION}")
+    digest = hashlib.sha256(data[:-32]).digest()
+    if digest != data[-32:]:
+        raise Unreadable("the file is damaged or truncated: its checksum does not match")
+    if length > LARGEST_HEADER or 24 + length > len(data) - 32:
+        raise Unreadable("the header is larger than the file or the limit")
+    try:
+        header = interpret(json.loads(data[24 : 24 + length].decode(), parse_constant=refuse))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, ZeroDivisionError) as error:
+        raise Unreadable(f"the header cannot be understood: {error!r:.200}") from error
+    return header, unpack(header, data[24 + length : -32]), digest.hex()
+
+
+def refuse(constant):
+    raise Unreadable(f"the header contains {constant}")
+
+
+def interpret(header):
+    """Turn the numbers of a parsed header into integers and rationals, and check its shape."""
+    for name in ("secrets", "outputs"):
+        if not isinstance(header[name], list) or not header[name]:
+            raise Unreadable(f"the header lists no {name}")
+    header["total"] = integer(header["total"])
+    promise, metric, claims = header["promise"], header["metric"], header.setdefault("claims", {})
+    if metric["form"] not in ("rational", "root", "float") or metric["source"] not in ("edges", "table"):
+        raise Unreadable("the metric has an unknown form")
+    metric["unit"] = rational(metric["unit"])
+    for name in ("epsilon", "alpha", "step"):
+        promise[name] = None if promise.get(name) is None else rational(promise[name])
+    alpha, epsilon = promise["alpha"], promise["epsilon"]
+    if (alpha is None) == (epsilon is None) or (alpha is None and not epsilon > 0):
+        raise Unreadable("the promise is neither an epsilon nor an alpha")
+    if alpha is not None and not 0 < alpha < 1 or promise["step"] is not None and (
+        alpha is None or not 0 < promise["step"] < 1
+    ):  # fmt: skip
+        raise Unreadable("alpha must lie between 0 and 1")
+    if header["total"] < 1 or metric["unit"] <= 0:
+        raise Unreadable("the total and the unit of distance must be positive")
+    for name in ("loss", "bound", "loss_unit"):
+        if name in claims:
+            claims[name] = rational(claims[name])
+    if "bound" in claims and not 0 <= claims["dual_bits"] <= 4096:
+        raise Unreadable("the scale of the dual numbers is out of range")
+    header["widths"] = {section["name"]: section["width"] for section in header["sections"]}
+    return header
+
+
+def integer(text):
+    if not isinstance(text, str) or not re.fullmatch(r"\d{1,4000}", text):
+        raise Unreadable("a number is not an integer in decimal digits")
+    return int(text)
+
+
+def rational(text):
+    if not isinstance(text, str) or not re.fullmatch(r"-?\d{1,4000}(/\d{1,4000})?", text):
+        raise Unreadable("a number is not a fraction in decimal digits")
+    return Fraction(text)
+
+
+def unpack(header, data):
+    """Decompress the sections, none larger than its declared shape, and check the shapes."""
+    n, m = len(header["secrets"]), len(header["outputs"])
+    sections, start = {}, 0
+    for section in header["sections"]:
+        name, width, count, size = (section[key] for key in ("name", "width", "count", "size"))
+        if not all(isinstance(v, int) and v >= 0 for v in (width, count, size)) or not 1 <= width <= 4096:
+            raise Unreadable("a section has no proper size")
+        if count * width > LARGEST_SECTION or name in sections:
+            raise Unreadable(f"section {name!r:.40} is too large or occurs twice")
+        packed = data[start : start + size]
+        start += size
+        try:
+            unpacker = zlib.decompressobj()
+            raw = unpacker.decompress(packed, count * width + 1)
+        except zlib.error as error:
+            raise Unreadable(f"section {name!r:.40} cannot be unpacked") from error
+        if len(raw) != count * width:
+            raise Unreadable(f"section {name!r:.40} has not the size it declares")
+        sections[name] = unshuffle(raw, width)
+    if start != len(data):
+        raise Unreadable("there are bytes that belong to no section")
+    edges = len(sections.get("edge_first", b"")) // 4
+    table = header["metric"]["source"] == "table"
+    expected = {"weights": n * m, "distances": n * (n - 1) // 2 if table else edges}
+    expected |= {"via": n * (n - 1) // 2} if "via" in sections else {}
+    expected |= {} if table else {"edge_first": edges, "edge_second": edges}
+    if header["claims"]:
+        expected |= {"prior": n, "remap": m, "loss": counted(sections, "loss", 8) // n * n}
+    if "bound" in header["claims"]:
+        dual = counted(sections, "dual_from", 4)
+        expected |= {"dual": dual, "dual_from": dual, "dual_to": dual, "dual_action": dual}
+    fixed = {"distances": 8, "loss": 8}
+    fixed |= dict.fromkeys(("via", "edge_first", "edge_second", "remap"), 4)
+    fixed |= dict.fromkeys(("dual_from", "dual_to", "dual_action"), 4)
+    for name, count in expected.items():
+        width = header["widths"].get(name)
+        if name not in sections or len(sections[name]) != count * width or width != fixed.get(name, width):
+            raise Unreadable(f"section {name!r} is missing or has another shape than the header says")
+    if header["claims"] and not expected["loss"]:
+        raise Unreadable("the loss has no action")
+    return sections
+
+
+def counted(sections, name, width):
+    return len(sections.get(name, b"")) // width
+
+
+def unshuffle(raw, width):
+    """Undo the grouping of bytes by significance that makes sections compress well."""
+    if width == 1:
+        return raw
+    count = len(raw) // width
+    result = bytearray(len(raw))
+    for k in range(width):
+        result[k::width] = raw[k * count : (k + 1) * count]
+    return bytes(result)
+
+
+def integers(section, width, start, count):
+    """``count`` unsigned integers of ``width`` bytes, from position ``start`` on."""
+    if width in (1, 2, 4, 8):
+        return unsigned(section[start * width : (start + count) * width], width).tolist()
+    return [int.from_bytes(section[i * width : (i + 1) * width], "little") for i in range(start, start + count)]
+
+
+def unsigned(section, width):
+    return in_machine_order(array({1: "B", 2: "H", 4: "I", 8: "Q"}[width], section))
+
+
+def floats(section):
+    return in_machine_order(array("d", section))
+
+
+def in_machine_order(values):
+    if sys.byteorder == "big":
+        values.byteswap()
+    return values
+
+
+def main(arguments):
+    """Check the files named on the command line and say what was proved."""
+    if not arguments:
+        print("usage: python -I -S kernel.py mechanism.sfm [...]", file=sys.stderr)
+        return 2
+    worst = 0
+    for path in arguments:
+        try:
+            header, sections, digest = read(path)
+            proved = check(header, sections)
+        except Unreadable as error:
+            print(f"{path}: cannot be read: {error}")
+            worst = max(worst, 2)
+            continue
+        except Refuted as error:
+            print(f"{path}: REFUTED: {error}")
+            worst = 3
+            continue
+        promise = header["promise"]
+        said = f"epsilon = {promise['epsilon']}" if promise["alpha"] is None else f"alpha = {promise['alpha']}"
+        unit = header.get("space", {}).get("unit") or "unit of distance"
+        print(f"{path}: PROVED private with {said} per {unit}")
+        print(f"  {proved['secrets']} secrets, {proved['outputs']} outputs, every row sums to {proved['total']}")
+        print(f"  {proved['pairs']} pairs checked in integers, {proved['implied']} implied by a checked chain")
+        for claim in ("loss", "bound"):
+            if claim in proved:
+                print(f"  {claim} {'=' if claim == 'loss' else '>='} {float(proved[claim])!r}")
+        print(f"  sha256 {digest}")
+    return worst
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,287 @@
+"""Refinement: which channel tells more, whatever the prior and whatever is at stake.
+
+B refines A when B = A·R for a stochastic R: B is A followed by post-processing, so B is
+safer and A is at least as useful to every consumer (Blackwell 1951; paper A, Eq. 6; the
+sufficiency order of Kifer and Lin).
+
+Rationals are decided exactly. Floats stand for numbers known up to rounding: *holds* then
+comes with a factor whose residual is at the level of rounding, *fails* with a prior and a
+gain that separate the channels by more than rounding can explain, evaluated exactly, and
+what lies between is *undecided*.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse.linalg import lsmr
+
+from sfumato.channels.channel import Channel, check_secrets
+from sfumato.channels.prior import Prior
+from sfumato.losses.loss import Gain
+from sfumato.lp import LinearProgram, Status, solve
+from sfumato.numbers import ROUNDING, Array, exact, floats, from_flint, fractions, product, to_flint
+from sfumato.verdict import Verdict, fails, holds, undecided
+
+__all__ = ["Factor", "Separation", "refines"]
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """Witness that B = A·R: the post-processing R and the largest entry of |A·R − B| (0 if exact)."""
+
+    post_processing: Channel
+    residual: Fraction | float
+
+
+@dataclass(frozen=True, eq=False)
+class Separation:
+    """Witness that B is not A·R: a consumer who gains more from B than from A."""
+
+    prior: Prior
+    gain: Gain
+    from_b: Fraction
+    from_a: Fraction
+
+    @property
+    def margin(self) -> Fraction:
+        """How much more B gives, exactly."""
+        return self.from_b - self.from_a
+
+
+def refines(b: Channel, a: Channel, *, proof: bool = False) -> Verdict:
+    """Whether B = A·R for some stochastic R, so that B is the safer channel.
+
+    Parameters
+    ----------
+    b, a
+        Channels on the same secrets. If both are exact the answer is exact.
+    proof
+        For float channels: decide about the rational channels that the floats stand for,
+        rows divided by their exact totals. Then "holds" has an exact factor.
+
+    Returns
+    -------
+    Verdict
+        *holds* with a :class:`Factor`, *fails* with a :class:`Separation`, or *undecided*.
+
+    Examples
+    --------
+    >>> a = Channel([0, 1], [["3/4", "1/4"], ["1/4", "3/4"]])
+    >>> b = Channel([0, 1], [["5/8", "3/8"], ["3/8", "5/8"]])
+    >>> verdict = refines(b, a)
+    >>> verdict.witness.post_processing.matrix[0].tolist()
+    [Fraction(3, 4), Fraction(1, 4)]
+    >>> reverse = refines(a, b)
+    >>> bool(reverse), reverse.witness.margin > 0
+    (False, True)
+    """
+    check_secrets("two channels in a refinement", a, b)
+    if proof:
+        a, b = a.to_rationals(), b.to_rationals()
+    if a.exact and b.exact:
+        return _refines_exactly(b, a)
+    return _refines_in_floats(b, a)
+
+
+def _refines_exactly(b: Channel, a: Channel) -> Verdict:
+    columns = np.flatnonzero((a.matrix != 0).any(axis=0))
+    inverse = _left_inverse(a.matrix[:, columns])
+    if inverse is not None:
+        return _decide_by_inverse(b, a, columns, *inverse)
+    return _decide_by_program(b, a)
+
+
+def _left_inverse(matrix: Array) -> tuple[Array, Array] | None:
+    """L with L·A = I if the columns of A are independent, and N whose rows span {v : v·A = 0}."""
+    n, m = matrix.shape
+    if m > n:
+        return None
+    augmented = to_flint(np.concatenate([matrix, np.eye(n, dtype=np.int64).astype(object)], axis=1))
+    reduced, _ = augmented.rref()
+    table = from_flint(reduced)
+    if any(table[i, i] != 1 for i in range(m)):
+        return None
+    return table[:m, m:], table[m:, m:]
+
+
+def _decide_by_inverse(
+    b: Channel, a: Channel, columns: NDArray[np.int64], left: Array, kernel: Array
+) -> Verdict:
+    """With independent columns R is unique: it exists iff L·B solves A·R = B and is non-negative."""
+    if kernel.size:
+        off = product(kernel, b.matrix)
+        if (off != 0).any():
+            i, y = np.argwhere(off != 0)[0]
+            direction = kernel[i] * (1 if off[i, y] > 0 else -1)
+            return _separated(b, a, direction, y)
+    factor = product(left, b.matrix)
+    if (factor < 0).any():
+        z, y = np.unravel_index(int(np.argmin(factor)), factor.shape)
+        return _separated(b, a, -left[z], int(y))
+    full = np.full((len(a.outputs), len(b.outputs)), Fraction(0), dtype=object)
+    full[columns] = factor
+    full[np.setdiff1d(np.arange(len(a.outputs)), columns), 0] = Fraction(1)
+    return _factored(b, a, full)
+
+
+def _decide_by_program(b: Channel, a: Channel) -> Verdict:
+    solution = solve(_factor_program(b.matrix, a.matrix))
+    rows, outputs = len(a.outputs), len(b.outputs)
+    if solution.status is Status.OPTIMAL and solution.primal is not None:
+        return _factored(b, a, solution.primal.reshape(rows, outputs))
+    if solution.ray is None:
+        return undecided("the solver gave neither a factor nor a separation")
+    weights = solution.ray[: len(a.secrets) * outputs].reshape(len(a.secrets), outputs)
+    return _separation_verdict(b, a, weights)
+
+
+def _factor_program(b: Array, a: Array) -> LinearProgram:
+    """Find R ≥ 0 with A·R = B and rows of R summing to 1; variables R_zy in row-major order."""
+    n, m = a.shape
+    k = b.shape[1]
+    x, z = np.nonzero(a)
+    y = np.arange(k)
+    rows = (x[:, None] * k + y[None, :]).ravel()
+    columns = (z[:, None] * k + y[None, :]).ravel()
+    values = np.repeat(a[x, z], k)
+    row_sums = n * k + np.repeat(np.arange(m), k)
+    one = np.ones(m * k, dtype=np.int64)
+    return LinearProgram(
+        cost=np.zeros(m * k, dtype=a.dtype if a.dtype == np.float64 else np.int64),
+        rows=np.concatenate([rows, row_sums]),
+        columns=np.concatenate([columns, np.arange(m * k)]),
+        values=np.concatenate([values, one.astype(values.dtype)]),
+        senses="=" * (n * k + m),
+        rhs=np.concatenate([b.ravel(), np.ones(m, dtype=np.int64).astype(b.dtype)]),
+    )
+
+
+def _separated(b: Channel, a: Channel, direction: Array, output: int) -> Verdict:
+    """The consumer who cares for one output of B only: F_y = direction, all other columns 0."""
+    weights = np.full((len(b.secrets), len(b.outputs)), Fraction(0), dtype=object)
+    weights[:, output] = direction
+    return _separation_verdict(b, a, weights)
+
+
+def _separation_verdict(b: Channel, a: Channel, weights: Array) -> Verdict:
+    witness = _separation(b, a, weights)
+    return fails(
+        f"a consumer gains {float(witness.from_b):.6g} from the first channel and "
+        f"{float(witness.from_a):.6g} from the second",
+        witness,
+    )
+
+
+def _separation(b: Channel, a: Channel, weights: Array) -> Separation:
+    """Turn weights F with Σ_y F_y·B_y > Σ_z max_y F_y·A_z into a prior and a gain in [0, 1].
+
+    The uniform prior with gain n·F does it. Adding a constant for each secret and dividing
+    by a positive number change both vulnerabilities alike.
+    """
+    shifted = weights - weights.min(axis=1)[:, None]
+    largest = shifted.max()
+    table = (shifted / largest if largest > 0 else shifted).T
+    gain = Gain(b.outputs, b.secrets, table, "separating")
+    prior = Prior.uniform(b.secrets)
+    return Separation(prior, gain, _vulnerability(b, gain), _vulnerability(a, gain))
+
+
+def _vulnerability(channel: Channel, gain: Gain) -> Fraction:
+    """V_g[uniform ▷ C] in exact arithmetic, float entries taken as the rationals they store."""
+    table = product(gain.matrix, fractions(channel.matrix))
+    return Fraction(table.max(axis=0).sum()) / len(channel.secrets)
+
+
+def _factored(b: Channel, a: Channel, matrix: Array, residual: Any = Fraction(0)) -> Verdict:
+    processing = Channel(a.outputs, matrix, b.outputs)
+    how = "exactly" if residual == 0 else f"up to {float(residual):.2g} in every entry"
+    return holds(f"the first channel is the second followed by post-processing, {how}", Factor(processing, residual))
+
+
+def _refines_in_floats(b: Channel, a: Channel) -> Verdict:
+    first, second = floats(b.matrix), floats(a.matrix)
+    # A residual of this size is what rounding the entries of A, B and R once each explains:
+    # |Σ_z A_xz R_zy − B_xy| ≤ (m + 2) units of 2^-53, taken four times.
+    allowed = (second.shape[1] + 2) * 2.0**-51
+    factor, separating = _float_candidates(first, second)
+    if factor is not None:
+        residual = _residual(first, second, factor)
+        if residual <= allowed:
+            return _factored(b, a, factor, residual)
+    if separating is not None:
+        witness = _separation(b, a, _tame(separating))
+        # moving every entry of A and B by its rounding moves a gain in [0, 1] by at most twice that
+        if witness.margin > 2 * exact(ROUNDING):
+            return fails(
+                f"a consumer gains {float(witness.margin):.3g} more from the first channel, "
+                f"which is beyond rounding",
+                witness,
+            )
+    return undecided(
+        "the channels are too close to the border of refinement for float64: give exact numbers, "
+        "or ask for proof=True"
+    )
+
+
+def _float_candidates(
+    b: NDArray[np.float64], a: NDArray[np.float64]
+) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
+    """A factor or separating weights, found in floats and to be checked by the caller."""
+    if a.shape == b.shape and (a == b).all():
+        return np.eye(a.shape[1]), None
+    used = np.flatnonzero(a.any(axis=0))
+    n, m = a.shape
+    if len(used) <= n and np.linalg.matrix_rank(a[:, used]) == len(used):
+        left = np.linalg.pinv(a[:, used])
+        factor = np.zeros((m, b.shape[1]))
+        factor[np.setdiff1d(np.arange(m), used), 0] = 1.0
+        factor[used] = left @ b
+        clipped = np.maximum(factor, 0.0)
+        clipped /= clipped.sum(axis=1, keepdims=True)
+        off = b - a @ factor  # the part of B outside the range of A
+        x_off, y_off = np.unravel_index(int(np.argmax(np.abs(off))), off.shape)
+        separating = np.zeros_like(b)
+        if abs(off[x_off, y_off]) > max(-factor.min(), 0.0):
+            separating[:, y_off] = off[:, y_off]
+        else:
+            z, y = np.unravel_index(int(np.argmin(factor[used])), factor[used].shape)
+            separating[:, y] = -left[z]
+        return clipped, separating
+    program = _factor_program(b, a)
+    solution = solve(program, exact=False)
+    if solution.status is Status.OPTIMAL and solution.primal is not None:
+        factor = _polish(program, solution.primal).reshape(m, b.shape[1])
+        return factor / factor.sum(axis=1, keepdims=True), None
+    if solution.ray is None:
+        return None, None
+    return None, solution.ray[: b.size].reshape(b.shape)
+
+
+def _polish(program: LinearProgram, point: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Move a solver's point on to its equations: 1e-10 is good for a solver, not for a proof."""
+    matrix = program.sparse()
+    point = np.maximum(point, 0.0)
+    for _ in range(3):
+        support = np.flatnonzero(point > 1e-12)
+        error = program.rhs - matrix @ point
+        step = lsmr(matrix[:, support], error, atol=1e-15, btol=1e-15, conlim=0)[0]
+        point[support] = np.maximum(point[support] + step, 0.0)
+    return point
+
+
+def _tame(weights: NDArray[np.float64]) -> Array:
+    """Weights scaled to at most 1 and rounded to 40 bits: small rationals separate as well."""
+    scaled = np.round(weights / np.abs(weights).max() * 2.0**40)
+    return fractions(scaled) / 2**40
+
+
+def _residual(b: NDArray[np.float64], a: NDArray[np.float64], factor: NDArray[np.float64]) -> float:
+    """An upper bound of max |A·R − B| that covers the rounding of its own evaluation."""
+    gap = np.abs(a @ factor - b).max()
+    return float(gap + (a.shape[1] + 2) * 2.0**-53)
+

@@ -1,0 +1,166 @@
+"""Privacy types: a space and how fast two secrets may become distinguishable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import isfinite, log
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import InvalidEpsilon, InvalidInput
+from sfumato.numbers import Number, exact, exp_bounds, log_bounds
+from sfumato.spaces.axioms import INFINITE
+from sfumato.spaces.distances import Form
+from sfumato.spaces.finite import FiniteSpace
+
+__all__ = ["PrivacyType", "rational_power"]
+
+_LARGEST_EXACT_POWER = 2**16  # bits of an exact α^-d; beyond, an enclosure is as good and cheaper
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PrivacyType:
+    """All mechanisms with M(x)(y) ≤ e^{ε d(x, x′)} M(x′)(y) for all secrets and outputs.
+
+    Parameters
+    ----------
+    space
+        Where the secrets live.
+    epsilon
+        ε > 0 for each unit of distance. A float is taken for the rational it stores, a
+        string such as ``"0.7"`` for what it says.
+    alpha
+        Instead of ε: the rational α = e^{−ε} in (0, 1). With integer distances every bound
+        is then rational and everything stays exact.
+
+    Examples
+    --------
+    >>> from sfumato.spaces import line
+    >>> privacy = PrivacyType(line(3), alpha="1/2")
+    >>> privacy
+    PrivacyType(line(3), alpha=1/2)
+    >>> privacy.factor(0, 2)
+    (Fraction(4, 1), Fraction(4, 1))
+    """
+
+    space: FiniteSpace
+    epsilon: Any = None
+    alpha: Any = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.space, FiniteSpace):
+            raise InvalidInput(f"a privacy type needs a FiniteSpace, found {self.space!r}")
+        if (self.epsilon is None) == (self.alpha is None):
+            raise InvalidEpsilon("give either epsilon or alpha")
+        if self.alpha is not None:
+            object.__setattr__(self, "alpha", _parameter(self.alpha, "alpha"))
+            if not 0 < self.alpha < 1:
+                raise InvalidEpsilon(f"alpha lies strictly between 0 and 1, found {self.alpha}")
+        else:
+            object.__setattr__(self, "epsilon", _parameter(self.epsilon, "epsilon"))
+            if self.epsilon <= 0:
+                raise InvalidEpsilon(f"epsilon must be positive, found {self.epsilon}")
+
+    def __repr__(self) -> str:
+        unit = f" per {self.space.unit}" if self.space.unit else ""
+        if self.alpha is not None:
+            return f"PrivacyType({self.space.name}, alpha={self.alpha}{unit})"
+        return f"PrivacyType({self.space.name}, epsilon={float(self.epsilon):g}{unit})"
+
+    @property
+    def secrets(self) -> tuple[Any, ...]:
+        """The labels of the space."""
+        return self.space.labels
+
+    @cached_property
+    def rate(self) -> float:
+        """ε per unit of distance, as a float."""
+        return float(self.epsilon) if self.alpha is None else -log(self.alpha)
+
+    @cached_property
+    def log_bounds(self) -> NDArray[np.float64]:
+        """The table ε·d(x, x′) in floats: good for searching, not for proving."""
+        return np.asarray(self.rate * self.space.distances.floats)
+
+    @cached_property
+    def exact(self) -> bool:
+        """Whether every bound e^{ε d} between secrets at finite distance is rational."""
+        if self.alpha is None:
+            return False
+        table = self.space.ruler
+        if table.form is Form.FLOAT:
+            return False
+        values = np.unique(table.values)
+        return all(self.exact_factor(v) is not None for v in values if v != INFINITE)
+
+    def factor(self, x: Any, z: Any, bits: int = 64) -> tuple[Fraction, Fraction]:
+        """Rationals around e^{ε d(x, z)}, equal when it is rational itself."""
+        space = self.space
+        where = space.index(x), space.index(z)
+        if space.distances.infinite[where]:
+            raise InvalidInput(f"{x!r} and {z!r} are infinitely far apart: nothing bounds their ratio")
+        return self.factor_bounds(space.distances.values[where], bits)
+
+    def exact_factor(self, value: Any) -> Fraction | None:
+        """e^{ε d} for one entry of the table of distances if that is a rational, else None."""
+        low, high = self.space.ruler.bounds(value)
+        if low != high or self.alpha is None:
+            return Fraction(1) if high == 0 else None
+        return rational_power(1 / self.alpha, low)
+
+    def factor_bounds(self, value: Any, bits: int = 64) -> tuple[Fraction, Fraction]:
+        """Rationals p ≤ e^{ε d} ≤ P for one entry of the table of distances, P/p − 1 ≤ 2^(2 − bits)."""
+        rational = self.exact_factor(value)
+        if rational is not None:
+            return rational, rational
+        working = bits + 8
+        while True:
+            distance = self.space.ruler.bounds(value, working)
+            rates = (self.epsilon,) * 2 if self.alpha is None else log_bounds(1 / self.alpha, working)
+            low = exp_bounds(rates[0] * distance[0], working)[0]
+            high = exp_bounds(rates[1] * distance[1], working)[1]
+            if (high - low) * 2 ** (bits - 2) <= low:
+                return low, high
+            working *= 2
+
+
+def rational_power(base: Fraction, exponent: Fraction) -> Fraction | None:
+    """base^exponent if it is a rational of reasonable size, else None.
+
+    Examples
+    --------
+    >>> rational_power(Fraction(4), Fraction(3, 2)), rational_power(Fraction(2), Fraction(1, 2))
+    (Fraction(8, 1), None)
+    """
+    root_of = exponent.denominator
+    size = max(base.numerator.bit_length(), base.denominator.bit_length())
+    if size * exponent > _LARGEST_EXACT_POWER or root_of > size:
+        return None
+    numerator, denominator = (_integer_root(part, root_of) for part in (base.numerator, base.denominator))
+    if numerator is None or denominator is None:
+        return None
+    return Fraction(numerator, denominator) ** exponent.numerator
+
+
+def _integer_root(value: int, degree: int) -> int | None:
+    """The integer r with r^degree = value, if there is one."""
+    root = round(value ** (1 / degree)) if value < 2**53 else 1 << -(-value.bit_length() // degree)
+    while root**degree > value:  # Newton from above
+        root = ((degree - 1) * root + value // root ** (degree - 1)) // degree
+    for candidate in (root, root + 1):
+        if candidate**degree == value:
+            return candidate
+    return None
+
+
+def _parameter(value: Number, what: str) -> Fraction:
+    try:
+        if isinstance(value, float | np.floating) and not isfinite(value):
+            raise InvalidInput(f"{value} is not finite")
+        return exact(value)
+    except InvalidInput as error:
+        raise InvalidEpsilon(f"{what} must be a finite positive number, found {value!r}") from error
