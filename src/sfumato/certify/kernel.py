@@ -411,9 +411,12 @@ def parse(data):
         raise Unreadable("the header is larger than the file or the limit")
     try:
         header = interpret(json.loads(data[24 : 24 + length].decode(), parse_constant=refuse))
+        sections = unpack(header, data[24 + length : -32])
+    except Unreadable:
+        raise
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, ZeroDivisionError) as error:
         raise Unreadable(f"the header cannot be understood: {error!r:.200}") from error
-    return header, unpack(header, data[24 + length : -32]), digest.hex()
+    return header, sections, digest.hex()
 
 
 def refuse(constant):
@@ -442,7 +445,7 @@ def interpret(header):
     if header["total"] < 1 or metric["unit"] <= 0:
         raise Unreadable("the total and the unit of distance must be positive")
     for name in ("loss", "bound", "loss_unit"):
-        if name in claims:
+        if name in claims or (claims and name == "loss_unit"):
             claims[name] = rational(claims[name])
     if "bound" in claims and not 0 <= claims["dual_bits"] <= 4096:
         raise Unreadable("the scale of the dual numbers is out of range")

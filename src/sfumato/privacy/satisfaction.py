@@ -24,7 +24,7 @@ from sfumato.spaces.axioms import on_threads
 from sfumato.spaces.finite import FiniteSpace, Pairs
 from sfumato.verdict import Verdict, fails, holds, undecided
 
-__all__ = ["Tightest", "Violation", "row_distance", "satisfies", "smallest_epsilon", "tightest_pair"]
+__all__ = ["Tightest", "Violation", "pair_values", "row_distance", "satisfies", "smallest_epsilon", "tightest_pair"]
 
 # Logarithms of entries are good to 2^-52 of their size, at most 745 for doubles: an entry
 # whose log-ratio is farther from the bound than this is decided by the float search.
@@ -112,7 +112,7 @@ def _violation(
 ) -> Violation | None:
     """The worst violation at one pair, both directions, or None; exact."""
     x, z = int(pairs.first[k]), int(pairs.second[k])
-    value = _pair_values(privacy.space, pairs)[k]
+    value = pair_values(privacy.space, pairs)[k]
     worst: tuple[Any, int, int, int] | None = None
     for upper, lower in ((x, z), (z, x)):
         a, b = channel.matrix[upper], channel.matrix[lower]
@@ -185,7 +185,7 @@ def tightest_pair(channel: Channel, space: FiniteSpace) -> Tightest | None:
     found: dict[Any, Tightest] = {}
     for k in near:
         candidate = _ratio_at(channel, pairs, int(k))
-        value = _pair_values(space, pairs)[k]
+        value = pair_values(space, pairs)[k]
         key = (candidate[0], value)
         if key not in found:
             found[key] = _tightest(channel, space, candidate, value)
@@ -231,7 +231,7 @@ def row_distance(channel: Channel, x: Any, z: Any) -> float:
     return inf if ratio == inf else float_above(log_bounds(ratio)[1])
 
 
-def _pair_values(space: FiniteSpace, pairs: Pairs) -> NDArray[Any]:
+def pair_values(space: FiniteSpace, pairs: Pairs) -> NDArray[Any]:
     """Table entries of the given pairs, without building the table of a large graph."""
     if space.edges is not None and pairs.first is space.edges.pairs.first:
         return space.edges.lengths.values

@@ -33,6 +33,7 @@ __all__ = [
     "grid",
     "hamming",
     "line",
+    "path_metric",
     "points",
     "star",
 ]
@@ -199,7 +200,7 @@ def graph(
             raise InvalidMetric(f"the edge from {x!r} to itself has no meaning", (x,))
         key = (min(position[x], position[z]), max(position[x], position[z]))
         shortest[key] = min(length, shortest.get(key, length))
-    return _path_metric(nodes, shortest, unit, name or f"graph of {len(nodes)} nodes")
+    return _graph_space(nodes, shortest, unit, name or f"graph of {len(nodes)} nodes")
 
 
 def points(
@@ -323,28 +324,30 @@ def _edge_list(edges: Any) -> list[tuple[Any, Any, Fraction | float]]:
     return result
 
 
-def _path_metric(
-    nodes: tuple[Any, ...], lengths: dict[tuple[int, int], Any], unit: str, name: str
-) -> FiniteSpace:
-    n = len(nodes)
+def _graph_space(nodes: tuple[Any, ...], lengths: dict[tuple[int, int], Any], unit: str, name: str) -> FiniteSpace:
     first = np.array([x for x, _ in lengths], dtype=np.int64)
     second = np.array([z for _, z in lengths], dtype=np.int64)
     measured = Distances.parse(list(lengths.values()), "edge lengths", 1) if lengths else _no_lengths()
     if measured.form is Form.RATIONAL and int(measured.values.sum()) >= 2**53:
         # shortest paths are summed in doubles: beyond 2^53 they would not be exact
         measured = Distances(Form.FLOAT, measured.floats.copy())
-    edges = Edges(Pairs(first, second), measured)
+    return FiniteSpace(nodes, path_metric(len(nodes), Edges(Pairs(first, second), measured)), unit, name)
+
+
+def path_metric(n: int, edges: Edges) -> Structure:
+    """The shortest-path metric of a graph on n nodes; the table is made when it is asked for."""
+    lengths = edges.lengths
 
     def distances() -> Distances:
-        weights = csr_array((measured.values.astype(np.float64), (first, second)), shape=(n, n))
+        weights = csr_array((lengths.values.astype(np.float64), edges.pairs), shape=(n, n))
         table = dijkstra(weights, directed=False)
-        if measured.form is Form.FLOAT:
+        if lengths.form is Form.FLOAT:
             return Distances(Form.FLOAT, np.maximum(table, table.T))
         integers = np.full((n, n), INFINITE, dtype=np.int64)
         integers[np.isfinite(table)] = table[np.isfinite(table)].astype(np.int64)
-        return Distances(Form.RATIONAL, integers, measured.unit)
+        return Distances(Form.RATIONAL, integers, lengths.unit)
 
-    return FiniteSpace(nodes, Structure(distances, lambda: edges), unit, name)
+    return Structure(distances, lambda: edges)
 
 
 def _no_lengths() -> Distances:

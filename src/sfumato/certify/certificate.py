@@ -1,0 +1,189 @@
+"""Certificates: a mechanism as the header and sections that the kernel reads."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.certify import kernel
+from sfumato.certify.mechanism import Claim
+from sfumato.errors import InvalidInput
+from sfumato.numbers import Array, common_denominator, is_exact
+from sfumato.privacy.type import PrivacyType, rational_power
+from sfumato.spaces.axioms import INFINITE
+from sfumato.spaces.distances import Distances, Form
+from sfumato.spaces.finite import FiniteSpace
+
+__all__ = ["Certificate", "Section", "certificate", "kernel_terms", "label_from_json", "label_to_json"]
+
+# Exact losses are stored as doubles times a unit; these stay exact.
+_LARGEST_EXACT_DOUBLE = 2**53
+
+
+@dataclass(frozen=True)
+class Section:
+    """Numbers of fixed width, little-endian."""
+
+    width: int
+    data: bytes
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """A JSON header and binary sections; :mod:`sfumato.certify.kernel` says what they mean."""
+
+    header: dict[str, Any]
+    sections: dict[str, Section]
+
+    def interpreted(self) -> tuple[dict[str, Any], dict[str, bytes]]:
+        """The form in which the kernel checks it, without a detour through a file."""
+        header = json.loads(json.dumps(self.header))
+        header["sections"] = [{"name": name, "width": s.width} for name, s in self.sections.items()]
+        return kernel.interpret(header), {name: s.data for name, s in self.sections.items()}
+
+
+def certificate(
+    privacy: PrivacyType,
+    outputs: tuple[Any, ...],
+    weights: Array,
+    total: int,
+    claim: Claim | None = None,
+    provenance: dict[str, Any] | None = None,
+) -> Certificate:
+    """Lay out a mechanism for the kernel."""
+    space = privacy.space
+    sections = {"weights": _integers(weights)}
+    source, ruler = _metric(space, sections)
+    header: dict[str, Any] = {
+        "secrets": [label_to_json(label) for label in space.labels],
+        "outputs": [label_to_json(label) for label in outputs],
+        "total": str(total),
+        "space": {"name": space.name, "unit": space.unit, "coordinates": _coordinates(space)},
+        "metric": {"form": str(ruler.form), "unit": str(ruler.unit), "source": source},
+        "promise": _promise(privacy),
+        "claims": {},
+        "provenance": provenance or {},
+    }
+    if claim is not None:
+        header["claims"] = _claims(claim, sections)
+    return Certificate(header, sections)
+
+
+def kernel_terms(privacy: PrivacyType) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Promise and metric as the kernel's functions take them."""
+    promise = {
+        name: None if text is None else Fraction(text)
+        for name, text in ({"epsilon": None, "alpha": None, "step": None} | _promise(privacy)).items()
+    }
+    ruler = privacy.space.ruler
+    return promise, {"form": str(ruler.form), "unit": ruler.unit}
+
+
+def _promise(privacy: PrivacyType) -> dict[str, str]:
+    if privacy.alpha is None:
+        return {"epsilon": str(privacy.epsilon)}
+    promise = {"alpha": str(privacy.alpha)}
+    step = rational_power(privacy.alpha, privacy.space.ruler.unit)
+    return promise if step is None else {**promise, "step": str(step)}
+
+
+def _metric(space: FiniteSpace, sections: dict[str, Section]) -> tuple[str, Distances]:
+    """Write the metric: the edges of a graph, or the upper triangle with midpoints of implied pairs."""
+    if space.edges is not None:
+        lengths = space.edges.lengths
+        # the pairs in use may be fewer than the edges: implied edges define no distance
+        first, second = space.pairs
+        values = lengths.values if first is space.edges.pairs.first else space.distances.values[first, second]
+        sections["edge_first"], sections["edge_second"] = _indices(first), _indices(second)
+        sections["distances"] = _distances(lengths, values)
+        return "edges", lengths
+    table = space.distances
+    upper = np.triu_indices(len(space), 1)
+    sections["distances"] = _distances(table, table.values[upper])
+    via = space.midpoints[upper]
+    if (via >= 0).any():
+        sections["via"] = _indices(np.where(via < 0, kernel.NOWHERE, via))
+    return "table", table
+
+
+def _distances(table: Distances, values: NDArray[Any]) -> Section:
+    if table.form is Form.FLOAT:
+        return Section(8, values.astype("<f8").tobytes())
+    stored = values.astype("<u8")
+    stored[values == INFINITE] = kernel.UNBOUNDED
+    return Section(8, stored.tobytes())
+
+
+def _indices(values: Any) -> Section:
+    return Section(4, np.asarray(values).astype("<u4").tobytes())
+
+
+def _integers(values: Array) -> Section:
+    """Non-negative integers in the fewest bytes that are 1, 2, 4, 8 or a multiple of 8."""
+    flat = values.ravel()
+    largest = int(flat.max(initial=0))
+    for width in (1, 2, 4, 8):
+        if largest < 1 << (8 * width):
+            return Section(width, flat.astype(np.uint64).astype(f"<u{width}").tobytes())
+    width = 8 * (-(-largest.bit_length() // 64))
+    return Section(width, b"".join(int(v).to_bytes(width, "little") for v in flat))
+
+
+def _claims(claim: Claim, sections: dict[str, Section]) -> dict[str, Any]:
+    weights, _ = common_denominator(claim.prior.weights)
+    sections["prior"] = _integers(weights)
+    table, unit = _loss_table(claim.loss.matrix)
+    sections["loss"] = Section(8, table.astype("<f8").tobytes())
+    sections["remap"] = _indices(claim.remap)
+    claims: dict[str, Any] = {
+        "loss": str(claim.value), "loss_unit": str(unit), "actions": [label_to_json(a) for a in claim.loss.actions]
+    }  # fmt: skip
+    if claim.bound is not None and claim.dual is not None:
+        claims |= {"bound": str(claim.bound), "dual_bits": claim.dual.bits}
+        sections["dual"] = _integers(np.asarray(claim.dual.values))
+        for name, part in (("from", claim.dual.first), ("to", claim.dual.second), ("action", claim.dual.action)):
+            sections[f"dual_{name}"] = _indices(part)
+    return claims
+
+
+def _loss_table(matrix: Array) -> tuple[NDArray[np.float64], Fraction]:
+    """Doubles and a unit whose products are the loss exactly."""
+    if not is_exact(matrix):
+        return matrix, Fraction(1)
+    integers, denominator = common_denominator(matrix)
+    if max(abs(int(v)) for v in integers.ravel()) > _LARGEST_EXACT_DOUBLE:
+        raise InvalidInput("the loss has numerators beyond 2^53 and cannot be written to a certificate exactly")
+    return integers.astype(np.float64), Fraction(1, denominator)
+
+
+def _coordinates(space: FiniteSpace) -> list[list[float]] | None:
+    return None if space.coordinates is None else space.coordinates.tolist()
+
+
+def label_to_json(label: Any) -> Any:
+    """A label in JSON: strings, numbers, truth values, None, tuples as lists, fractions as objects."""
+    if isinstance(label, tuple):
+        return [label_to_json(part) for part in label]
+    if isinstance(label, Fraction):
+        return {"fraction": str(label)}
+    if isinstance(label, np.generic):
+        label = label.item()
+    if label is None or isinstance(label, str | int | bool):
+        return label
+    if isinstance(label, float) and np.isfinite(label):
+        return label
+    raise InvalidInput(f"the label {label!r} cannot be saved: use strings, numbers or tuples of them")
+
+
+def label_from_json(label: Any) -> Any:
+    """The inverse of :func:`label_to_json`."""
+    if isinstance(label, list):
+        return tuple(label_from_json(part) for part in label)
+    if isinstance(label, dict):
+        return Fraction(label["fraction"])
+    return label

@@ -1,0 +1,155 @@
+"""Compiled closures: the least private column above a given one, in floats and in integers.
+
+A column v is private when v_x ≤ f_xz v_z for all pairs. The least private column above v is
+found by raising entries along pairs until nothing is broken. Entries are visited from the
+largest down; since a bound never asks for more than the entry it comes from, almost all are
+final when they are visited.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from sfumato.certify.certificate import kernel_terms
+from sfumato.certify.twin import factors_below, product_exceeds
+from sfumato.privacy.satisfaction import pair_values
+from sfumato.privacy.type import PrivacyType
+from sfumato.spaces.axioms import on_threads
+
+__all__ = ["Bounds", "bounds_of", "close_floats", "close_integers", "least_constant"]
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """The pairs to respect, both directions, grouped by their first end.
+
+    Neighbours of x are ``ends[starts[x]:starts[x + 1]]``, with factor p/q ≤ e^{εd} and its
+    reciprocal ``decay`` = e^{−εd} in floats; ``rest`` is 1 − decay without cancellation.
+    """
+
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    p: NDArray[np.uint64]
+    q: NDArray[np.uint64]
+    decay: NDArray[np.float64]
+    rest: NDArray[np.float64]
+
+
+def bounds_of(privacy: PrivacyType, cap: int) -> Bounds:
+    """The bounds of a privacy type for weights up to ``cap``."""
+    pairs = privacy.space.pairs
+    p, q = factors_below(*kernel_terms(privacy), pair_values(privacy.space, pairs), cap)
+    order = np.lexsort((np.concatenate(pairs[::-1]), np.concatenate(pairs)))
+    first, second = np.concatenate(pairs)[order], np.concatenate(pairs[::-1])[order]
+    p, q = np.concatenate([p, p])[order], np.concatenate([q, q])[order]
+    starts = np.searchsorted(first, np.arange(len(privacy.space) + 1))
+    # p − q is exact in integers, so the rest is good to full relative precision for any ε
+    rest = (p - q).astype(np.float64) / p.astype(np.float64)
+    return Bounds(starts, second, p, q, q.astype(np.float64) / p.astype(np.float64), rest)
+
+
+def close_floats(matrix: NDArray[np.float64], bounds: Bounds) -> NDArray[np.float64]:
+    """Each column replaced by the least private one above it, up to rounding."""
+    columns = np.ascontiguousarray(matrix.T)
+    order = np.argsort(-columns, axis=1, kind="stable")
+    _over_columns(_close_floats, columns, order, bounds.starts, bounds.ends, bounds.decay)
+    return np.ascontiguousarray(columns.T)
+
+
+def close_integers(weights: NDArray[np.uint64], bounds: Bounds) -> NDArray[np.uint64]:
+    """Each column replaced by the least private integer one above it, exactly."""
+    columns = np.ascontiguousarray(weights.T)
+    order = np.argsort(columns, axis=1, kind="stable")[:, ::-1].copy()
+    _over_columns(_close_integers, columns, order, bounds.starts, bounds.ends, bounds.p, bounds.q)
+    return np.ascontiguousarray(columns.T)
+
+
+def least_constant(deficit: NDArray[np.float64], bounds: Bounds) -> float:
+    """The least c ≥ 0 for which deficit + c is a private column, up to rounding.
+
+    deficit_x + c ≤ f (deficit_z + c) means c ≥ (decay · deficit_x − deficit_z) / (1 − decay). A
+    pair whose factor rounds to 1 forces equal rows, and then its deficits are equal too.
+    """
+    if not bounds.ends.size:
+        return 0.0
+    first = np.repeat(np.arange(len(deficit)), np.diff(bounds.starts))
+    lack = bounds.decay * deficit[first] - deficit[bounds.ends]
+    needed = np.divide(lack, bounds.rest, out=np.zeros_like(lack), where=(bounds.rest > 0) & (lack > 0))
+    return float(needed.max(initial=0.0))
+
+
+def _over_columns(work: Any, columns: NDArray[Any], order: NDArray[np.int64], *bounds: NDArray[Any]) -> None:
+    on_threads(lambda start, stop: work(columns[start:stop], order[start:stop], *bounds), len(columns))
+
+
+@njit(cache=True, nogil=True)
+def _close_floats(columns, order, starts, ends, decay):  # type: ignore[no-untyped-def]
+    n = columns.shape[1]
+    queue = np.empty(n, np.int64)
+    waiting = np.empty(n, np.bool_)
+    for c in range(columns.shape[0]):
+        column = columns[c]
+        queue[:] = order[c]
+        waiting[:] = True
+        head, count = 0, n
+        while count:
+            x = queue[head]
+            head = head + 1 if head + 1 < n else 0
+            count -= 1
+            waiting[x] = False
+            value = column[x]
+            for k in range(starts[x], starts[x + 1]):
+                z = ends[k]
+                needed = value * decay[k]
+                # a raise by less than a unit in the last place would go round for ever
+                if needed > column[z] * (1.0 + 2.0**-52):
+                    column[z] = needed
+                    if not waiting[z]:
+                        waiting[z] = True
+                        tail = head + count
+                        queue[tail if tail < n else tail - n] = z
+                        count += 1
+
+
+@njit(cache=True, nogil=True)
+def _close_integers(columns, order, starts, ends, p, q):  # type: ignore[no-untyped-def]
+    n = columns.shape[1]
+    queue = np.empty(n, np.int64)
+    waiting = np.empty(n, np.bool_)
+    for c in range(columns.shape[0]):
+        column = columns[c]
+        queue[:] = order[c]
+        waiting[:] = True
+        head, count = 0, n
+        while count:
+            x = queue[head]
+            head = head + 1 if head + 1 < n else 0
+            count -= 1
+            waiting[x] = False
+            value = column[x]
+            for k in range(starts[x], starts[x + 1]):
+                z = ends[k]
+                if product_exceeds(value, q[k], p[k], column[z]):
+                    column[z] = _ceiling(value, q[k], p[k], column[z] + np.uint64(1))
+                    if not waiting[z]:
+                        waiting[z] = True
+                        tail = head + count
+                        queue[tail if tail < n else tail - n] = z
+                        count += 1
+
+
+@njit(cache=True, nogil=True)
+def _ceiling(value, q, p, least):  # type: ignore[no-untyped-def]
+    """The least integer r ≥ least with r·p ≥ value·q: guessed in floats, settled in integers."""
+    guess = np.uint64(max(np.float64(value) * (np.float64(q) / np.float64(p)), 0.0))
+    result = max(guess, least)
+    while result > least and not product_exceeds(value, q, p, result - np.uint64(1)):
+        result -= np.uint64(1)
+    while product_exceeds(value, q, p, result):
+        result += np.uint64(1)
+    return result

@@ -1,0 +1,183 @@
+"""The file ``mechanism.sfm``: one self-contained file that the bare kernel can read.
+
+Layout: eight bytes of magic, version and header length as 64-bit little-endian integers, a JSON
+header, the sections (each compressed, bytes grouped by significance), and the SHA-256 of all
+that. It is written under another name and moved into place, so it appears whole or not at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+import zlib
+from fractions import Fraction
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sfumato.certify import kernel
+from sfumato.certify.certificate import Certificate, Section, certificate, label_from_json
+from sfumato.certify.mechanism import Claim, Dual, Mechanism
+from sfumato.channels.prior import Prior
+from sfumato.errors import InvalidFile, InvalidInput
+from sfumato.losses.loss import Loss
+from sfumato.numbers import Array, divide
+from sfumato.privacy.type import PrivacyType
+from sfumato.spaces.axioms import INFINITE
+from sfumato.spaces.constructors import path_metric
+from sfumato.spaces.distances import Distances, Form
+from sfumato.spaces.finite import Edges, FiniteSpace, Pairs, Structure
+
+__all__ = ["digest_of", "parts_of", "read", "save", "to_bytes"]
+
+_COMPRESSION = 1  # the low bytes of weights are noise; more effort gains nothing
+
+
+def save(mechanism: Mechanism, path: str | PathLike[str]) -> str:
+    """Write a mechanism atomically; returns the SHA-256 that ends the file."""
+    data = to_bytes(
+        certificate(
+            mechanism.privacy, mechanism.outputs, mechanism.weights, mechanism.total, mechanism.claim,
+            mechanism.provenance,
+        )
+    )  # fmt: skip
+    target = Path(path)
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    return data[-32:].hex()
+
+
+def to_bytes(written: Certificate) -> bytes:
+    """The bytes of the file."""
+    bodies, listed = [], []
+    for name, section in written.sections.items():
+        body = zlib.compress(_shuffle(section), _COMPRESSION)
+        bodies.append(body)
+        listed.append({"name": name, "width": section.width, "count": len(section.data) // section.width,
+                       "size": len(body)})  # fmt: skip
+    header = json.dumps({**written.header, "sections": listed}, ensure_ascii=False, allow_nan=False).encode()
+    start = kernel.MAGIC + kernel.VERSION.to_bytes(8, "little") + len(header).to_bytes(8, "little")
+    data = b"".join([start, header, *bodies])
+    return data + hashlib.sha256(data).digest()
+
+
+def digest_of(written: Certificate) -> str:
+    """The SHA-256 that ends the file of a certificate."""
+    return to_bytes(written)[-32:].hex()
+
+
+def read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, bytes], str]:
+    """Header, sections and digest of a file; one clear error for anything that is wrong with it."""
+    try:
+        header, sections, digest = kernel.read(path)
+    except kernel.Unreadable as error:
+        raise InvalidFile(f"{os.fspath(path)}: {error}") from error
+    return header, sections, digest
+
+
+def parts_of(header: dict[str, Any], sections: dict[str, bytes]) -> dict[str, Any]:
+    """The parts of the mechanism that a file describes."""
+    n, m = len(header["secrets"]), len(header["outputs"])
+    try:
+        space = _space(header, sections)
+        promise = header["promise"]
+        named = {"alpha": promise["alpha"]} if promise["epsilon"] is None else {"epsilon": promise["epsilon"]}
+        privacy = PrivacyType(space, **named)
+        return {
+            "weights": _table(sections["weights"], header["widths"]["weights"], (n, m)),
+            "privacy": privacy,
+            "outputs": tuple(label_from_json(label) for label in header["outputs"]),
+            "claim": _claim(header, sections, space) if header["claims"] else None,
+            "provenance": header.get("provenance") or {},
+        }
+    except (InvalidInput, KeyError, TypeError) as error:
+        raise InvalidFile(f"the file describes no mechanism: {error}") from error
+
+
+def _space(header: dict[str, Any], sections: dict[str, bytes]) -> FiniteSpace:
+    labels = tuple(label_from_json(label) for label in header["secrets"])
+    metric, about = header["metric"], header.get("space") or {}
+    form = Form(metric["form"])
+    values = np.frombuffer(sections["distances"], dtype="<f8" if form is Form.FLOAT else "<u8")
+    if form is not Form.FLOAT:
+        values = np.where(values == np.uint64(kernel.UNBOUNDED), INFINITE, values).astype(np.int64)
+    coordinates = about.get("coordinates")
+    drawn = None if coordinates is None else np.array(coordinates, dtype=np.float64)
+    if metric["source"] == "edges":
+        ends = (np.frombuffer(sections[f"edge_{end}"], dtype="<u4").astype(np.int64) for end in ("first", "second"))
+        structure = path_metric(len(labels), Edges(Pairs(*ends), Distances(form, values.copy(), metric["unit"])))
+    else:
+        structure = _table_structure(len(labels), Distances(form, values.copy(), metric["unit"]), sections)
+    return FiniteSpace(labels, structure, about.get("unit") or "", about.get("name") or "", drawn)
+
+
+def _table_structure(n: int, upper: Distances, sections: dict[str, bytes]) -> Structure:
+    table = np.zeros((n, n), dtype=upper.values.dtype)
+    triangle = np.triu_indices(n, 1)
+    table[triangle] = upper.values
+    via = np.full((n, n), -1, dtype=np.int32)
+    if "via" in sections:
+        via[triangle] = np.frombuffer(sections["via"], dtype="<u4").astype(np.int32)  # NOWHERE wraps to -1
+        via = np.maximum(via, via.T)
+    distances = Distances(upper.form, table + table.T, upper.unit)
+    return Structure(lambda: distances, midpoints=lambda: via)
+
+
+def _claim(header: dict[str, Any], sections: dict[str, bytes], space: FiniteSpace) -> Claim:
+    claims = header["claims"]
+    weights = _table(sections["prior"], header["widths"]["prior"], (len(space),)).astype(object)
+    prior = Prior(space, divide(weights, sum(weights.tolist())))
+    table = np.frombuffer(sections["loss"], dtype="<f8").reshape(-1, len(space))
+    unit = claims["loss_unit"]
+    actions = tuple(label_from_json(label) for label in claims["actions"])
+    loss = Loss(actions, space, table if unit == 1 and _has_fractions(table) else _exact_loss(table, unit))
+    remap = tuple(np.frombuffer(sections["remap"], dtype="<u4").tolist())
+    bound, dual = claims.get("bound"), None
+    if bound is not None:
+        places = (np.frombuffer(sections[f"dual_{part}"], dtype="<u4").astype(np.int64) for part in ("from", "to", "action"))
+        count = len(sections["dual"]) // header["widths"]["dual"]
+        dual = Dual(*places, _table(sections["dual"], header["widths"]["dual"], (count,)), claims["dual_bits"])
+    return Claim(prior, loss, remap, claims["loss"], bound, dual)
+
+
+def _has_fractions(table: Array) -> bool:
+    return bool((table != np.round(table)).any())
+
+
+def _exact_loss(table: Array, unit: Fraction) -> list[list[Fraction]]:
+    return [[Fraction(v) * unit for v in row] for row in table.tolist()]
+
+
+def _table(section: bytes, width: int, shape: tuple[int, ...]) -> Array:
+    if width <= 8:
+        values: Array = np.frombuffer(section, dtype=f"<u{width}").astype(np.uint64)
+        values = values.astype(np.int64) if not values.size or values.max() < 2**63 else values.astype(object)
+    else:
+        values = np.array(kernel.integers(section, width, 0, len(section) // width), dtype=object)
+    return values.reshape(shape)
+
+
+def _shuffle(section: Section) -> bytes:
+    """Bytes grouped by significance: high bytes are mostly zero and compress to nothing."""
+    if section.width == 1:
+        return section.data
+    return b"".join(section.data[k :: section.width] for k in range(section.width))
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

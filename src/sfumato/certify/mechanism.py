@@ -1,0 +1,104 @@
+"""A mechanism: integer weights, the promise they keep, and the proof that they do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.channels.channel import Channel
+from sfumato.channels.prior import Prior
+from sfumato.losses.loss import Loss
+from sfumato.numbers import Array
+from sfumato.privacy.type import PrivacyType
+
+__all__ = ["Claim", "Dual", "Mechanism", "Proof"]
+
+_LARGEST_EXACT = 2**18  # entries of a channel of fractions, half a second to build
+
+
+@dataclass(frozen=True, eq=False)
+class Dual:
+    """Numbers Z ≥ 0 that prove a lower bound: ``values[k] · 2^-bits`` on the constraint
+    M(first[k])(action[k]) ≤ e^{εd} M(second[k])(action[k]). Indices count secrets and actions.
+    """
+
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+    action: NDArray[np.int64]
+    values: Array
+    bits: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Claim:
+    """What a mechanism is claimed to achieve: its loss for a prior and, by ``dual``, a lower bound.
+
+    ``remap`` gives the action for each output, as an index into the actions of the loss.
+    """
+
+    prior: Prior
+    loss: Loss
+    remap: tuple[int, ...]
+    value: Fraction
+    bound: Fraction | None = None
+    dual: Dual | None = None
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What a checker has verified: by whom, how many pairs and comparisons, and which claims."""
+
+    checker: str
+    pairs: int
+    implied: int
+    comparisons: int
+    digest: str
+    loss: Fraction | None = None
+    bound: Fraction | None = None
+
+    def __str__(self) -> str:
+        return (
+            f"{self.pairs} pairs and {self.comparisons} comparisons in integers by the {self.checker}, "
+            f"{self.implied} pairs implied, sha256 {self.digest[:16]}…"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Mechanism:
+    """A proved mechanism: M(x)(y) = weights[x, y] / total.
+
+    Made by :func:`sfumato.prove`, :func:`sfumato.repair`, :func:`sfumato.quantise` and
+    :func:`sfumato.load`, which put every one of them before the kernel.
+    """
+
+    privacy: PrivacyType
+    outputs: tuple[Any, ...]
+    weights: Array
+    total: int
+    proof: Proof
+    claim: Claim | None = None
+    provenance: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def secrets(self) -> tuple[Any, ...]:
+        """The labels of the secrets."""
+        return self.privacy.space.labels
+
+    def __repr__(self) -> str:
+        return f"Mechanism({len(self.secrets)} secrets → {len(self.outputs)} outputs, {self.privacy!r}, proved)"
+
+    @cached_property
+    def channel(self) -> Channel:
+        """The channel: exact fractions up to 2^18 entries, float64 beyond."""
+        if self.weights.size <= _LARGEST_EXACT:
+            flat = [Fraction(int(w), self.total) for w in self.weights.ravel()]
+            matrix = np.empty(len(flat), dtype=object)
+            matrix[:] = flat
+            return Channel(self.secrets, matrix.reshape(self.weights.shape), self.outputs)
+        matrix = self.weights.astype(np.float64)
+        return Channel(self.secrets, matrix / matrix.sum(axis=1, keepdims=True), self.outputs)

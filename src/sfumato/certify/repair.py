@@ -1,0 +1,278 @@
+"""Repair: turn any approximate matrix into an integer mechanism that the kernel accepts.
+
+Solvers and papers give matrices that are private up to an error, which is to say not private.
+The way back, losing as little as possible:
+
+1. in floats, a few rounds of "divide rows by their sums, take the least private column above"
+   (or the geometric mean of that and of the greatest private column below, which wins where
+   errors are noise), keeping the best;
+2. the rows then differ a little in their sums; what is missing, plus the smallest constant that
+   makes it a private column itself, is added to one output;
+3. the same in integers with a total of 2^bits, every bound on the kernel's safe side;
+4. the kernel decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.certify.closure import Bounds, bounds_of, close_floats, close_integers, least_constant
+from sfumato.certify.mechanism import Mechanism
+from sfumato.certify.verify import prove
+from sfumato.channels.channel import Channel, check_secrets
+from sfumato.channels.prior import Prior
+from sfumato.errors import InvalidChannel, InvalidInput, NotSupported
+from sfumato.losses.loss import Loss
+from sfumato.numbers import array, common_denominator, floats
+from sfumato.privacy.satisfaction import satisfies
+from sfumato.privacy.type import PrivacyType
+from sfumato.spaces.finite import label_tuple
+
+__all__ = ["DEFAULT_BITS", "Repair", "quantise", "repair"]
+
+DEFAULT_BITS = 52
+"""Weights of 52 bits convert to float64 without rounding and leave errors of 1e-15."""
+
+_FLOAT_WORK = 2 * 10**9  # raised entries looked at in floats before integers take over, a few seconds
+_MOST_ROUNDS = 5  # of step 1: later ones gain less than a tenth each
+_LARGEST_TOTAL = 2**62 - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Repair:
+    """A proved mechanism and what it cost to get there.
+
+    Parameters
+    ----------
+    mechanism
+        The integer mechanism.
+    moved
+        The largest total variation distance between a given row (divided by its sum) and the
+        repaired one; a loss with values in [0, 1] changes by no more than this.
+    loss_before, loss_after
+        Expected loss under the best remap, if a prior and a loss were given.
+    """
+
+    mechanism: Mechanism
+    moved: float
+    loss_before: float | None = None
+    loss_after: float | None = None
+
+    def __str__(self) -> str:
+        said = f"moved at most {self.moved:.3g} of a row"
+        if self.loss_before is not None and self.loss_after is not None:
+            said += f", loss {self.loss_before:.9g} → {self.loss_after:.9g}"
+        return said
+
+
+def repair(
+    channel: Channel | Any,
+    privacy: PrivacyType,
+    *,
+    outputs: Any = None,
+    prior: Prior | None = None,
+    loss: Loss | None = None,
+    bits: int = DEFAULT_BITS,
+) -> Repair:
+    """The nearest proved mechanism this package knows how to find, for any approximate matrix.
+
+    An exact channel that keeps the promise is taken over as it is. Anything else goes through
+    :func:`quantise`: rows that do not sum to 1, small negative entries, zeros that face
+    positive entries, ratios beyond the bound.
+
+    Examples
+    --------
+    >>> from sfumato.spaces import line
+    >>> privacy = PrivacyType(line(2), epsilon="0.7")
+    >>> fixed = repair([[0.7, 0.3], [0.3, 0.7]], privacy)
+    >>> fixed.mechanism
+    Mechanism(2 secrets → 2 outputs, PrivacyType(line(2), epsilon=0.7), proved)
+    >>> round(float(fixed.mechanism.channel.matrix[0, 0]), 6)
+    0.668188
+    """
+    if isinstance(channel, Channel) and channel.exact and bool(satisfies(channel, privacy)):
+        _, denominator = common_denominator(channel.matrix)
+        if denominator <= _LARGEST_TOTAL:
+            proved = prove(channel, privacy, provenance={"made by": "repair", "changed": "nothing"})
+            return _report(proved, floats(channel.matrix), _Stakes.of(channel, channel.outputs, prior, loss))
+    return quantise(channel, privacy, outputs=outputs, prior=prior, loss=loss, bits=bits)
+
+
+def quantise(
+    channel: Channel | Any,
+    privacy: PrivacyType,
+    *,
+    bits: int = DEFAULT_BITS,
+    outputs: Any = None,
+    prior: Prior | None = None,
+    loss: Loss | None = None,
+) -> Repair:
+    """An integer mechanism with row totals 2^bits next to an approximate matrix, proved.
+
+    Parameters
+    ----------
+    channel
+        A :class:`Channel`, or any matrix with one row a secret.
+    bits
+        Between 8 and 60; fewer bits are coarser, more are beyond what floats can feed.
+    prior, loss
+        If given, missing mass goes where it costs least, candidates are compared by this loss,
+        and the change of loss is reported.
+    """
+    if not 8 <= bits <= 60:
+        raise NotSupported(f"{bits} bits", ["8 to 60"])
+    matrix, labels = _approximate(channel, privacy, outputs)
+    stakes = _Stakes.of(matrix, labels, prior, loss)
+    total = 1 << bits
+    bounds = bounds_of(privacy, total)
+    best = min(_candidates(matrix, bounds), key=lambda c: stakes.cost(c, matrix))
+    weights = _in_integers(best, bounds, total, stakes)
+    if weights is None:
+        weights = _constant_weights(matrix, total)
+    provenance = {"made by": "quantise", "bits": bits}
+    return _report(prove(weights, privacy, outputs=labels, provenance=provenance), matrix, stakes)
+
+
+def _approximate(channel: Any, privacy: PrivacyType, outputs: Any) -> tuple[NDArray[np.float64], tuple[Any, ...]]:
+    """The matrix in floats, negative entries cut off, rows divided by their sums."""
+    if isinstance(channel, Channel):
+        check_secrets("channel and privacy type", privacy.space, channel)
+        given, labels = floats(channel.matrix), channel.outputs
+    else:
+        given = floats(array(channel, "the matrix to repair", 2, error=InvalidChannel))
+        labels = tuple(range(given.shape[1])) if outputs is None else label_tuple(outputs, "the outputs")
+    if given.shape != (len(privacy.space), len(labels)):
+        raise InvalidChannel(f"{len(privacy.space)} secrets and {len(labels)} outputs, found shape {given.shape}")
+    positive = np.maximum(given, 0.0)
+    sums = positive.sum(axis=1)
+    # a row that is off by half is no approximation of a distribution but another thing
+    off = np.flatnonzero(~((sums > 0.5) & (sums < 2.0)))
+    if off.size:
+        x = int(off[0])
+        raise InvalidChannel(
+            f"the row of {privacy.space.labels[x]!r} sums to {sums[x]}, which approximates no distribution; "
+            "sfumato.channels.normalise() divides rows by their sums",
+            privacy.space.labels[x],
+            sums[x],
+        )
+    return positive / sums[:, None], labels
+
+
+class _Stakes:
+    """How to compare candidates and where to put missing mass."""
+
+    def __init__(self, price: NDArray[np.float64] | None) -> None:
+        self.price = price  # prior[x] · loss(best action of y, x), or None
+
+    @classmethod
+    def of(cls, matrix: Any, labels: tuple[Any, ...], prior: Prior | None, loss: Loss | None) -> _Stakes:
+        if (prior is None) != (loss is None):
+            raise InvalidInput("give both a prior and a loss, or neither")
+        if prior is None or loss is None:
+            return cls(None)
+        check_secrets("prior and loss", prior, loss)
+        table = floats(matrix.matrix) if isinstance(matrix, Channel) else matrix
+        weighted = floats(loss.matrix) * prior.float_weights[None, :]
+        best = np.argmin(weighted @ table, axis=0)
+        return cls(weighted[best].T.copy())
+
+    def cost(self, candidate: NDArray[np.float64], given: NDArray[np.float64]) -> float:
+        """Expected loss, or without a loss the largest total variation from what was given."""
+        if self.price is not None:
+            return float((self.price * candidate).sum())
+        return _moved(candidate, given)
+
+    def cheapest_output(self, missing: NDArray[np.float64], weights: NDArray[np.float64]) -> int:
+        """Where missing mass costs least; without a loss, where most mass is."""
+        if self.price is not None:
+            return int(np.argmin(missing @ self.price))
+        return int(np.argmax(weights.sum(axis=0)))
+
+
+def _candidates(matrix: NDArray[np.float64], bounds: Bounds) -> Iterator[NDArray[np.float64]]:
+    """Step 1 with its two ways; every candidate has rows that sum to 1 and is nearly private."""
+    looks = max(1, bounds.ends.size * matrix.shape[1])
+    rounds = int(np.clip(_FLOAT_WORK // (3 * looks), 1, _MOST_ROUNDS))
+    for mean in (False, True):
+        current = matrix
+        for _ in range(rounds):
+            closed = _between(current, bounds) if mean else close_floats(current, bounds)
+            yield _filled(closed, bounds)
+            current = closed / closed.sum(axis=1, keepdims=True)
+        if looks > _FLOAT_WORK // 3:
+            return
+
+
+def _between(matrix: NDArray[np.float64], bounds: Bounds) -> NDArray[np.float64]:
+    """Geometric mean of the least private columns above and the greatest below.
+
+    Reciprocals turn one into the other. A column with a tiny entry has no useful lower one.
+    """
+    above = close_floats(matrix, bounds)
+    usable = matrix.min(axis=0) > 1e-150  # reciprocals of less would leave the range of floats
+    below = above.copy()
+    if usable.any():
+        below[:, usable] = 1.0 / close_floats(1.0 / matrix[:, usable], bounds)
+    result = np.sqrt(above) * np.sqrt(below)
+    return result if (result.sum(axis=1) > 0).all() else above
+
+
+def _filled(closed: NDArray[np.float64], bounds: Bounds) -> NDArray[np.float64]:
+    """Step 2 in floats, missing mass on the likeliest output."""
+    sums = closed.sum(axis=1)
+    missing = sums.max() - sums
+    missing = missing + least_constant(missing, bounds)
+    result = closed.copy()
+    result[:, int(np.argmax(closed.sum(axis=0)))] += missing
+    return np.asarray(result / result.sum(axis=1, keepdims=True))
+
+
+def _in_integers(
+    matrix: NDArray[np.float64], bounds: Bounds, total: int, stakes: _Stakes
+) -> NDArray[np.int64] | None:
+    """Step 3: scale, close, fill up to the total; scale down a little until it fits."""
+    scale = float(total)
+    for _ in range(40):
+        weights = close_integers(np.rint(matrix * scale).astype(np.uint64), bounds)
+        sums = weights.sum(axis=1)
+        missing = (sums.max() - sums).astype(np.float64)
+        constant = int(least_constant(missing, bounds) * (1 + 1e-9)) + 2
+        room = total - int(sums.max())
+        if room >= constant:
+            column = np.uint64(total) - sums
+            if (close_integers(column[:, None], bounds)[:, 0] == column).all():
+                y = stakes.cheapest_output(column.astype(np.float64), weights)
+                weights[:, y] += column
+                return weights.astype(np.int64)
+            constant = 2 * room + 1
+        scale -= (constant - room) * 1.0625 + 1
+        if scale <= total / 2:
+            return None
+    return None
+
+
+def _constant_weights(matrix: NDArray[np.float64], total: int) -> NDArray[np.int64]:
+    """One distribution for every secret, private whatever the promise: the average row."""
+    average = matrix.mean(axis=0)
+    row = np.floor(average / average.sum() * total).astype(np.int64)
+    row[int(np.argmax(row))] += total - int(row.sum())
+    return np.tile(row, (len(matrix), 1))
+
+
+def _moved(candidate: NDArray[np.float64], given: NDArray[np.float64]) -> float:
+    return float(np.abs(candidate - given).sum(axis=1).max() / 2)
+
+
+def _report(mechanism: Mechanism, given: NDArray[np.float64], stakes: _Stakes) -> Repair:
+    made = mechanism.weights.astype(np.float64) / float(Fraction(mechanism.total))
+    if stakes.price is None:
+        return Repair(mechanism, _moved(made, given))
+    return Repair(
+        mechanism, _moved(made, given), float((stakes.price * given).sum()), float((stakes.price * made).sum())
+    )

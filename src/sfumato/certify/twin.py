@@ -1,0 +1,160 @@
+"""The kernel's twin: the same integer comparisons, compiled, for mechanisms the kernel is too slow for.
+
+The rationals p/q come from the kernel's own functions, one for each distinct distance. Products
+are formed in 128 bits, so a comparison is exact for weights and factors below 2^62.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from sfumato.certify import kernel
+from sfumato.spaces.axioms import chain_fits, on_threads
+from sfumato.spaces.distances import Form
+
+__all__ = ["LARGEST_WEIGHT", "check_arrays", "factors_below", "fits", "product_exceeds"]
+
+LARGEST_WEIGHT = 2**62 - 1
+"""Totals up to this are for the twin; larger ones only for the kernel."""
+
+
+@intrinsic
+def product_exceeds(typing_context, a, b, c, d):  # type: ignore[no-untyped-def]  # noqa: D417
+    """a·b > c·d for unsigned 64-bit integers, in 128 bits."""
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        wide = [builder.zext(argument, ir.IntType(128)) for argument in arguments]
+        return builder.icmp_unsigned(">", builder.mul(wide[0], wide[1]), builder.mul(wide[2], wide[3]))
+
+    word = types.uint64
+    return types.boolean(word, word, word, word), generate
+
+
+@njit(cache=True, nogil=True)
+def _first_violation(weights, first, second, p, q):  # type: ignore[no-untyped-def]
+    for k in range(first.size):
+        a, b = weights[first[k]], weights[second[k]]
+        broken = False
+        for y in range(a.size):
+            # p ≥ q, so only the larger of the two can exceed
+            broken |= product_exceeds(max(a[y], b[y]), q[k], p[k], min(a[y], b[y]))
+        if broken:
+            return k
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def _broken_chain(form, table, via, first_row, last_row, n):  # type: ignore[no-untyped-def]
+    """Position of the first implied pair whose chain does not hold; −1 if all do."""
+    for x in range(first_row, last_row):
+        for z in range(x + 1, n):
+            y = via[x, z]
+            if y < 0:
+                continue
+            if y == x or y == z or y >= n:
+                return x * n + z
+            a, b, c = table[x, y], table[y, z], table[x, z]
+            if not (a > 0 and b > 0 and chain_fits(form, a, b, c)):
+                return x * n + z
+    return -1
+
+
+def fits(header: dict[str, Any]) -> bool:
+    """Whether the twin can represent the weights of a certificate."""
+    return bool(header["total"] <= LARGEST_WEIGHT and header["widths"]["weights"] <= 8)
+
+
+def check_arrays(header: dict[str, Any], sections: dict[str, bytes]) -> dict[str, Any]:
+    """What :func:`kernel.check` proves, minus claims of loss and bound; raises the same errors."""
+    n, m, total = len(header["secrets"]), len(header["outputs"]), header["total"]
+    width = header["widths"]["weights"]
+    weights = np.frombuffer(sections["weights"], dtype=f"<u{width}").reshape(n, m).astype(np.uint64)
+    # n·m ≤ 2^29 weights below 2^62 could wrap around: sum in two halves
+    low, high = (weights & np.uint64(0xFFFFFFFF)).sum(axis=1), (weights >> np.uint64(32)).sum(axis=1)
+    for x in range(n):
+        found = int(low[x]) + (int(high[x]) << 32)
+        if found != total:
+            raise kernel.Refuted(f"the weights of {header['secrets'][x]!r} sum to {found}, not to {total}")
+    first, second, values, implied = _pairs(header, sections, n)
+    p, q = factors_below(header["promise"], header["metric"], values, total)
+
+    def scan(start: int, stop: int) -> int:
+        k = _first_violation(weights, first[start:stop], second[start:stop], p[start:stop], q[start:stop])
+        return -1 if k < 0 else start + int(k)
+
+    for k in on_threads(scan, len(first)) if len(first) else []:
+        if k >= 0:
+            _raise_violation(header, weights, int(first[k]), int(second[k]), int(p[k]), int(q[k]))
+    return {"secrets": n, "outputs": m, "total": total, "pairs": len(first), "implied": implied,
+            "comparisons": 2 * m * len(first)}  # fmt: skip
+
+
+def factors_below(
+    promise: dict[str, Any], metric: dict[str, Any], values: NDArray[Any], cap: int
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """The kernel's p and q for an array of distances, computed once for each distinct one."""
+    distinct, where = np.unique(values, return_inverse=True)
+    factors = [kernel.factor_below(promise, metric, value, cap) for value in distinct.tolist()]
+    p = np.array([f[0] for f in factors], dtype=np.uint64)
+    q = np.array([f[1] for f in factors], dtype=np.uint64)
+    return p[where], q[where]
+
+
+def _pairs(
+    header: dict[str, Any], sections: dict[str, bytes], n: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any], int]:
+    """Pairs to check and their distances, after checking the chains of implied ones."""
+    form = Form(header["metric"]["form"])
+    values = np.frombuffer(sections["distances"], dtype="<f8" if form is Form.FLOAT else "<u8")
+    if form is Form.FLOAT and not (values >= 0).all():
+        raise kernel.Unreadable("a distance is negative or not a number")
+    unbounded = np.isinf(values) if form is Form.FLOAT else values == np.uint64(kernel.UNBOUNDED)
+    if header["metric"]["source"] == "edges":
+        first, second = (
+            np.frombuffer(sections[f"edge_{end}"], dtype="<u4").astype(np.int64) for end in ("first", "second")
+        )
+        if (first >= n).any() or (second >= n).any() or (first == second).any():
+            raise kernel.Unreadable("an edge does not join two secrets")
+        keep = ~unbounded
+        return first[keep], second[keep], values[keep], 0
+    first, second = np.triu_indices(n, 1)
+    if "via" not in sections:
+        keep = ~unbounded
+        return first[keep], second[keep], values[keep], 0
+    via = np.frombuffer(sections["via"], dtype="<u4")
+    implied = (via != kernel.NOWHERE) & ~unbounded
+    _check_chains(form, values, via, implied, n)
+    keep = ~implied & ~unbounded
+    return first[keep], second[keep], values[keep], int(implied.sum())
+
+
+def _check_chains(form: Form, values: NDArray[Any], via: NDArray[Any], implied: NDArray[np.bool_], n: int) -> None:
+    table = np.zeros((n, n), dtype=np.float64 if form is Form.FLOAT else np.int64)
+    chain = np.full((n, n), -1, dtype=np.int64)
+    upper = np.triu_indices(n, 1)
+    if form is not Form.FLOAT:
+        # infinite legs stand for a value that no sum of two fits under
+        values = np.where(values >= 2**61, 2**61, values).astype(np.int64)
+    table[upper] = values
+    table += table.T
+    chain[upper] = np.where(implied, via.astype(np.int64), -1)
+    found = on_threads(lambda start, stop: _broken_chain(form.code, table, chain, start, stop, n), n)
+    for place in found:
+        if place >= 0:
+            x, z = divmod(place, n)
+            if not 0 <= chain[x, z] < n or chain[x, z] in (x, z):
+                raise kernel.Unreadable(f"the point between secrets {x} and {z} is number {chain[x, z]}")
+            raise kernel.Refuted(f"secret {chain[x, z]} does not lie between {x} and {z}")
+
+
+def _raise_violation(header: dict[str, Any], weights: NDArray[np.uint64], x: int, z: int, p: int, q: int) -> None:
+    rows = {x: [int(v) for v in weights[x]], z: [int(v) for v in weights[z]]}
+    for upper, lower in ((x, z), (z, x)):
+        if any(a * q > p * b for a, b in zip(rows[upper], rows[lower], strict=True)):
+            raise kernel.violation(header, rows, upper, lower, p, q)

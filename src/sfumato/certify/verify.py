@@ -1,0 +1,199 @@
+"""Put a mechanism before the kernel, or before its compiled twin."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any, Literal
+
+import numpy as np
+
+from sfumato.certify import kernel, twin
+from sfumato.certify.certificate import Certificate, certificate, label_from_json
+from sfumato.certify.file import digest_of, parts_of, read
+from sfumato.certify.mechanism import Claim, Mechanism, Proof
+from sfumato.channels.channel import Channel, check_secrets
+from sfumato.channels.prior import Prior
+from sfumato.errors import InvalidChannel, InvalidInput, Mismatch, NotSupported, PrivacyViolation
+from sfumato.losses.loss import Loss
+from sfumato.measures.uncertainty import optimal_remap
+from sfumato.numbers import Array, common_denominator, fractions
+from sfumato.privacy.satisfaction import Violation
+from sfumato.privacy.type import PrivacyType
+from sfumato.spaces.finite import label_tuple
+from sfumato.verdict import Verdict, fails, holds
+
+__all__ = ["claim", "load", "prove", "verify"]
+
+Checker = Literal["auto", "kernel", "twin"]
+
+# The kernel does some 3·10^7 comparisons a second: up to this it is asked itself.
+_KERNEL_COMPARISONS = 2 * 10**8
+
+
+def prove(
+    channel: Channel | Any,
+    privacy: PrivacyType,
+    *,
+    outputs: Any = None,
+    claim: Claim | None = None,
+    checker: Checker = "auto",
+    provenance: dict[str, Any] | None = None,
+) -> Mechanism:
+    """A mechanism from an exact channel or a table of integer weights, if the kernel accepts it.
+
+    Parameters
+    ----------
+    channel
+        A :class:`Channel` of rationals, or an integer table whose rows have one common sum.
+    privacy
+        The promise to prove.
+    outputs
+        Labels of the columns of an integer table.
+    checker
+        ``"kernel"``, ``"twin"`` (compiled, same arithmetic), or ``"auto"``: the kernel for
+        everything it can afford.
+
+    Raises
+    ------
+    PrivacyViolation
+        If a pair of secrets breaks the promise; it names pair, output, ratio and bound.
+
+    Examples
+    --------
+    >>> from sfumato.spaces import line
+    >>> privacy = PrivacyType(line(2), alpha="1/2")
+    >>> prove([[2, 1], [1, 2]], privacy)
+    Mechanism(2 secrets → 2 outputs, PrivacyType(line(2), alpha=1/2), proved)
+    """
+    weights, labels = _weights(channel, privacy, outputs)
+    total = int(sum(int(w) for w in weights[0]))
+    written = certificate(privacy, labels, weights, total, claim, provenance)
+    verdict = _decide(*written.interpreted(), digest_of(written), checker)
+    if not verdict:
+        _raise(verdict)
+    return Mechanism(privacy, labels, weights, total, verdict.witness, claim, provenance or {})
+
+
+def verify(mechanism: Mechanism | Certificate | str | PathLike[str], *, checker: Checker = "auto") -> Verdict:
+    """The kernel's answer on a mechanism, a certificate or a file.
+
+    *Holds* with a :class:`Proof`, or *fails* with a :class:`Violation` (or the claim that is
+    false); a file that cannot be read raises :class:`InvalidFile`.
+    """
+    if isinstance(mechanism, Mechanism):
+        mechanism = certificate(
+            mechanism.privacy, mechanism.outputs, mechanism.weights, mechanism.total, mechanism.claim,
+            mechanism.provenance,
+        )  # fmt: skip
+    if isinstance(mechanism, Certificate):
+        return _decide(*mechanism.interpreted(), digest_of(mechanism), checker)
+    return _decide(*read(mechanism), checker)
+
+
+def load(path: str | PathLike[str], *, checker: Checker = "auto") -> Mechanism:
+    """Read a mechanism from a file and prove it again; nothing is taken on trust.
+
+    Raises
+    ------
+    InvalidFile
+        If the file is damaged, truncated, malicious or of another version.
+    PrivacyViolation
+        If it can be read and does not keep its promise.
+    """
+    header, sections, digest = read(path)
+    verdict = _decide(header, sections, digest, checker)
+    if not verdict:
+        _raise(verdict)
+    parts = parts_of(header, sections)
+    return Mechanism(
+        parts["privacy"], parts["outputs"], _compact(parts["weights"]), header["total"], verdict.witness,
+        parts["claim"], parts["provenance"],
+    )  # fmt: skip
+
+
+def claim(prior: Prior, mechanism: Mechanism, loss: Loss) -> Mechanism:
+    """The same mechanism, its expected loss under the best remap now part of what is proved."""
+    check_secrets("prior, mechanism and loss", mechanism, prior, loss)
+    best = optimal_remap(prior, mechanism.channel, loss)
+    position = {action: w for w, action in enumerate(loss.actions)}
+    remap = tuple(position[best[y]] for y in mechanism.outputs)
+    joint = fractions(prior.weights)[:, None] * fractions(loss.matrix)[list(remap)].T
+    value = (joint * mechanism.weights).sum() / mechanism.total
+    made = Claim(prior, loss, remap, value)
+    return prove(
+        mechanism.weights, mechanism.privacy, outputs=mechanism.outputs, claim=made, provenance=mechanism.provenance
+    )
+
+
+def _decide(header: dict[str, Any], sections: dict[str, bytes], digest: str, checker: Checker) -> Verdict:
+    if checker not in ("auto", "kernel", "twin"):
+        raise NotSupported(f"checker {checker!r}", ["auto", "kernel", "twin"])
+    use_twin = checker == "twin" or (checker == "auto" and _comparisons(header, sections) > _KERNEL_COMPARISONS)
+    use_twin = use_twin and twin.fits(header)
+    try:
+        proved = twin.check_arrays(header, sections) if use_twin else kernel.check(header, sections)
+        if use_twin and header["claims"]:
+            proved |= _check_claims(header, sections, proved)
+    except kernel.Refuted as error:
+        if error.pair is None:
+            return fails(str(error))
+        pair = (label_from_json(error.pair[0]), label_from_json(error.pair[1]))
+        return fails(str(error), Violation(pair, label_from_json(error.output), error.ratio, float(error.bound)))
+    proof = Proof(
+        "compiled twin" if use_twin else "kernel", proved["pairs"], proved["implied"], proved["comparisons"], digest,
+        proved.get("loss"), proved.get("bound"),
+    )  # fmt: skip
+    return holds(f"proved: {proof}", proof)
+
+
+def _check_claims(header: dict[str, Any], sections: dict[str, bytes], proved: dict[str, Any]) -> dict[str, Any]:
+    """Claims are the kernel's own business even when the twin checked the pairs."""
+    n, m = proved["secrets"], proved["outputs"]
+    width = header["widths"]["weights"]
+    rows = [kernel.integers(sections["weights"], width, x * m, m) for x in range(n)]
+    result = {"loss": kernel.check_loss(header, sections, rows)}
+    if "bound" in header["claims"]:
+        result["bound"] = kernel.check_bound(header, sections, proved)
+    return result
+
+
+def _comparisons(header: dict[str, Any], sections: dict[str, bytes]) -> int:
+    return 2 * len(header["outputs"]) * (len(sections["distances"]) // 8)
+
+
+def _weights(channel: Any, privacy: PrivacyType, outputs: Any) -> tuple[Array, tuple[Any, ...]]:
+    n = len(privacy.space)
+    if isinstance(channel, Channel):
+        check_secrets("channel and privacy type", privacy.space, channel)
+        if not channel.exact:
+            raise InvalidInput(
+                "a float channel cannot be proved as it stands: repair() or quantise() turns it into an integer mechanism"
+            )
+        if outputs is not None and tuple(outputs) != channel.outputs:
+            raise Mismatch("outputs of the channel", channel.outputs, tuple(outputs))
+        weights, _ = common_denominator(channel.matrix)
+        return _compact(weights), channel.outputs
+    weights = np.asarray(channel)
+    if weights.ndim != 2 or len(weights) != n or weights.dtype.kind not in "iuO":
+        raise InvalidChannel(f"weights must be a table of integers with {n} rows, found shape {weights.shape}")
+    if any(int(w) != w or w < 0 for w in weights.ravel()) if weights.dtype == object else (weights < 0).any():
+        raise InvalidChannel("weights must be non-negative integers")
+    labels = tuple(range(weights.shape[1])) if outputs is None else label_tuple(outputs, "the outputs")
+    if len(labels) != weights.shape[1]:
+        raise InvalidChannel(f"{weights.shape[1]} columns for {len(labels)} outputs")
+    return _compact(weights), labels
+
+
+def _compact(weights: Array) -> Array:
+    """int64 where the numbers fit, Python integers beyond; read-only either way."""
+    largest = max(int(weights.max()), 1)
+    result = np.array(weights, dtype=np.int64 if largest < 2**62 else object)
+    result.flags.writeable = False
+    return result
+
+
+def _raise(verdict: Verdict) -> None:
+    violation = verdict.witness
+    if not isinstance(violation, Violation):
+        raise InvalidChannel(verdict.reason)
+    raise PrivacyViolation(verdict.reason, violation.pair, violation.output, violation.ratio, violation.bound)
