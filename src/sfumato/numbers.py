@@ -39,6 +39,7 @@ __all__ = [
     "log_bounds",
     "number",
     "product",
+    "together",
 ]
 
 Array: TypeAlias = NDArray[Any]
@@ -113,9 +114,7 @@ def array(
     return result
 
 
-def _from_numpy(
-    values: NDArray[Any], what: str, error: type[InvalidInput], small_integers: bool
-) -> Array:
+def _from_numpy(values: NDArray[Any], what: str, error: type[InvalidInput], small_integers: bool) -> Array:
     if values.dtype.kind == "f":
         result = np.array(values, dtype=np.float64, order="C")
         if np.isnan(result).any():
@@ -126,9 +125,7 @@ def _from_numpy(
     return _object_array([Fraction(int(v)) for v in values.ravel().tolist()], values.shape)
 
 
-def _from_objects(
-    values: Any, what: str, ndim: int, error: type[InvalidInput], small_integers: bool
-) -> Array:
+def _from_objects(values: Any, what: str, ndim: int, error: type[InvalidInput], small_integers: bool) -> Array:
     rows = _nested(values, ndim, what, error)
     shape = _shape(rows, ndim, what, error)
     flat = list(_flatten(rows, ndim))
@@ -138,7 +135,7 @@ def _from_objects(
         raise error(str(failure)) from failure
     if any(isinstance(v, float) for v in flat):
         return np.array([float(v) for v in flat], dtype=np.float64).reshape(shape)
-    if small_integers and all(v.denominator == 1 and abs(v) < _SMALL_INTEGER for v in flat):  # type: ignore[union-attr]
+    if small_integers and all(v.denominator == 1 and abs(v) < _SMALL_INTEGER for v in flat):
         return np.array([int(v) for v in flat], dtype=np.int64).reshape(shape)
     return _object_array(flat, shape)
 
@@ -197,11 +194,16 @@ def fractions(values: Array) -> Array:
     return _object_array([Fraction(v) for v in values.ravel().tolist()], values.shape)
 
 
+def together(*arrays: Array) -> tuple[Array, ...]:
+    """The arrays in one number field: floats if any is (NumPy would keep a mixture as objects)."""
+    return arrays if is_exact(*arrays) else tuple(floats(a) for a in arrays)
+
+
 def divide(numerator: Array, denominator: Any) -> Array:
     """Quotient that stays exact for exact operands (NumPy would turn integers into floats)."""
-    if is_exact(numerator) and not isinstance(denominator, float):
-        return fractions(numerator) / denominator
-    return np.asarray(floats(numerator) / denominator)
+    if is_exact(numerator) and not isinstance(denominator, float) and is_exact(np.asarray(denominator)):
+        return np.asarray(fractions(numerator) / denominator)
+    return np.asarray(floats(numerator) / np.asarray(denominator, dtype=np.float64))
 
 
 def product(left: Array, right: Array) -> Array:

@@ -147,9 +147,11 @@ def _claim(header: dict[str, Any], sections: dict[str, bytes], space: FiniteSpac
     remap = tuple(np.frombuffer(sections["remap"], dtype="<u4").tolist())
     bound, dual = claims.get("bound"), None
     if bound is not None:
-        places = (np.frombuffer(sections[f"dual_{part}"], dtype="<u4").astype(np.int64) for part in ("from", "to", "action"))
-        count = len(sections["dual"]) // header["widths"]["dual"]
-        dual = Dual(*places, _table(sections["dual"], header["widths"]["dual"], (count,)), claims["dual_bits"])
+        first, second, action = (
+            np.frombuffer(sections[f"dual_{part}"], dtype="<u4").astype(np.int64) for part in ("from", "to", "action")
+        )
+        values = _table(sections["dual"], header["widths"]["dual"], (len(first),))
+        dual = Dual(first, second, action, values, claims["dual_bits"])
     return Claim(prior, loss, remap, claims["loss"], bound, dual)
 
 

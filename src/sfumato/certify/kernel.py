@@ -27,7 +27,9 @@ import re
 import sys
 import zlib
 from array import array
+from collections.abc import Callable, Iterator
 from fractions import Fraction
+from typing import Any
 
 MAGIC = b"sfumato\n"
 VERSION = 1
@@ -37,6 +39,9 @@ NOWHERE = 0xFFFFFFFF  # in "via": no point lies between
 UNBOUNDED = 0xFFFFFFFFFFFFFFFF  # in integer distances: infinitely far, nothing is promised
 MANTISSA = 62  # bits kept of e^x: a product with a 62-bit weight fits into 128 bits
 
+Terms = dict[str, Any]
+Sections = dict[str, bytes]
+
 
 class Unreadable(ValueError):
     """The file is damaged, truncated, malicious, or of another version."""
@@ -45,7 +50,9 @@ class Unreadable(ValueError):
 class Refuted(Exception):
     """The file can be read and what it claims is false."""
 
-    def __init__(self, message, pair=None, output=None, ratio=None, bound=None):
+    def __init__(
+        self, message: str, pair: Any = None, output: Any = None, ratio: Any = None, bound: Any = None
+    ) -> None:
         super().__init__(message)
         self.pair, self.output, self.ratio, self.bound = pair, output, ratio, bound
 
@@ -53,12 +60,12 @@ class Refuted(Exception):
 # ----------------------------------------------------------------- bounds of e^x and ln x
 
 
-def divided(a, b, up):
+def divided(a: int, b: int, up: bool) -> int:
     """a / b for integers, b > 0, rounded down or up."""
     return -(-a // b) if up else a // b
 
 
-def exp_bound(a, b, bits, up):
+def exp_bound(a: int, b: int, bits: int, up: bool) -> tuple[int, int]:
     """Integers (m, k) with m·2^k ≤ e^(a/b), or ≥ if ``up``; a ≥ 0, b > 0; m has about ``bits`` bits.
 
     Halve the exponent until it is at most 1/16, sum the Taylor series in fixed point with every
@@ -82,13 +89,13 @@ def exp_bound(a, b, bits, up):
     return shortened(total, exponent, bits, up)
 
 
-def shortened(m, exponent, bits, up):
+def shortened(m: int, exponent: int, bits: int, up: bool) -> tuple[int, int]:
     """m·2^exponent with m cut to at most ``bits`` bits (one more if rounding up carries)."""
     excess = m.bit_length() - bits
     return (divided(m, 1 << excess, up), exponent + excess) if excess > 0 else (m, exponent)
 
 
-def log_bound(v, bits, up):
+def log_bound(v: Fraction, bits: int, up: bool) -> Fraction:
     """A rational ≤ ln v, or ≥ if ``up``, for a rational v > 1.
 
     v = r·2^k with 1 ≤ r < 2, and ln r = 2 artanh((r − 1)/(r + 1)), ln 2 = 2 artanh(1/3).
@@ -99,10 +106,10 @@ def log_bound(v, bits, up):
     return 2 * (artanh_bound((v - 1) / (v + 1), bits, up) + k * artanh_bound(Fraction(1, 3), bits, up))
 
 
-def artanh_bound(t, bits, up):
-    """t + t³/3 + t⁵/5 + … for 0 ≤ t ≤ 1/3; the tail is below 1/8 of the first term left out, or 1 unit."""
+def artanh_bound(ratio: Fraction, bits: int, up: bool) -> Fraction:
+    """t + t³/3 + t⁵/5 + … for t = ratio, 0 ≤ t ≤ 1/3; the tail is below 1/8 of the first term left out, or 1 unit."""
     point = bits + 16
-    t = divided(t.numerator << point, t.denominator, up)
+    t = divided(ratio.numerator << point, ratio.denominator, up)
     square = divided(t * t, 1 << point, up)
     power = total = t
     k = 1
@@ -116,9 +123,10 @@ def artanh_bound(t, bits, up):
 # ----------------------------------------------------------------- the promise on one pair
 
 
-def exponent_bound(promise, metric, value, up):
+def exponent_bound(promise: Terms, metric: Terms, value: Any, up: bool) -> Fraction:
     """A rational on the safe side of epsilon·d for one entry of the table of distances."""
     precision = 160 if up else 128
+    distance: Fraction
     if metric["form"] == "root":
         root = math.isqrt(value << (2 * precision))
         root += up and root * root != value << (2 * precision)
@@ -127,12 +135,13 @@ def exponent_bound(promise, metric, value, up):
         distance = Fraction(value)
     else:
         distance = metric["unit"] * value
-    if promise["alpha"] is None:
-        return promise["epsilon"] * distance
-    return log_bound(1 / promise["alpha"], precision, up) * distance
+    rate: Fraction = promise["epsilon"]
+    if promise["alpha"] is not None:
+        rate = log_bound(1 / promise["alpha"], precision, up)
+    return rate * distance
 
 
-def exact_factor(promise, metric, value):
+def exact_factor(promise: Terms, metric: Terms, value: Any) -> tuple[int, int] | None:
     """e^(epsilon·d) as (p, q) when alpha^unit is rational and the power is small, else None."""
     if promise["step"] is None or metric["form"] != "rational":
         return None
@@ -142,7 +151,7 @@ def exact_factor(promise, metric, value):
     return step.denominator**value, step.numerator**value
 
 
-def factor_below(promise, metric, value, cap):
+def factor_below(promise: Terms, metric: Terms, value: Any, cap: int) -> tuple[int, int]:
     """(p, q) with p/q ≤ e^(epsilon·d), as sharp as needed for weights up to ``cap``.
 
     A factor of ``cap`` or more only says that no weight faces a zero, so it is cut there. A
@@ -166,13 +175,13 @@ def factor_below(promise, metric, value, cap):
     return min((m << k, 1), (cap, 1)) if k >= 0 else (m, 1 << -k)
 
 
-def divided_bits(p, q, bits):
+def divided_bits(p: int, q: int, bits: int) -> tuple[int, int]:
     """p / q rounded down to about ``bits`` bits, as (m, k) for m·2^k."""
     k = max(0, bits - p.bit_length() + q.bit_length())
     return (p << k) // q, -k
 
 
-def factor_above(promise, metric, value):
+def factor_above(promise: Terms, metric: Terms, value: Any) -> Fraction:
     """A rational ≥ e^(epsilon·d), equal to it where it is rational and small."""
     exact = exact_factor(promise, metric, value)
     if exact is not None:
@@ -185,7 +194,7 @@ def factor_above(promise, metric, value):
 # ----------------------------------------------------------------- the checks
 
 
-def check(header, sections):
+def check(header: Terms, sections: Sections) -> Terms:
     """Check everything the file claims. Returns what was proved as a dictionary; raises Refuted."""
     n, m, total = len(header["secrets"]), len(header["outputs"]), header["total"]
     promise, metric = header["promise"], header["metric"]
@@ -224,20 +233,22 @@ class Packed:
     each stays between 1 and 2^width − 1.
     """
 
-    def __init__(self, rows, total):
+    def __init__(self, rows: list[list[int]], total: int) -> None:
         self.bytes = (total.bit_length() + max(MANTISSA, total.bit_length()) + 2) // 8 + 1
         self.rows = [self.pack(row) for row in rows]
         self.guards = self.pack([1 << (8 * self.bytes - 1)] * len(rows[0]))
 
-    def pack(self, fields):
+    def pack(self, fields: list[int]) -> int:
+        """Write the fields side by side."""
         return int.from_bytes(b"".join(f.to_bytes(self.bytes, "little") for f in fields), "little")
 
-    def respects(self, upper, lower, p, q):
+    def respects(self, upper: int, lower: int, p: int, q: int) -> bool:
+        """Whether q times row ``upper`` is at most p times row ``lower``, in every field."""
         kept = p * self.rows[lower] + self.guards - q * self.rows[upper]
         return kept & self.guards == self.guards
 
 
-def violation(header, rows, upper, lower, p, q):
+def violation(header: Terms, rows: Any, upper: int, lower: int, p: int, q: int) -> Refuted:
     """The worst output of a pair that breaks its promise."""
     broken = [y for y, (a, b) in enumerate(zip(rows[upper], rows[lower], strict=True)) if a * q > p * b]
     y = max(broken, key=lambda y: Fraction(rows[upper][y], rows[lower][y]) if rows[lower][y] else math.inf)
@@ -250,7 +261,7 @@ def violation(header, rows, upper, lower, p, q):
     )  # fmt: skip
 
 
-def pairs_to_check(header, sections, n, proved):
+def pairs_to_check(header: Terms, sections: Sections, n: int, proved: Terms) -> Iterator[tuple[int, int, Any]]:
     """Yield (x, z, distance) for every pair that is not implied; check the chains of those that are."""
     form, metric_of = header["metric"]["form"], distance_reader(header, sections)
     if header["metric"]["source"] == "edges":
@@ -276,14 +287,15 @@ def pairs_to_check(header, sections, n, proved):
                 continue
             if between >= n or between in (x, z):
                 raise Unreadable(f"the point between secrets {x} and {z} is number {between}")
-            legs = [metric_of(position(*sorted(leg), n)) for leg in ((x, between), (between, z))]
+            a = metric_of(position(min(x, between), max(x, between), n))
+            b = metric_of(position(min(z, between), max(z, between), n))
             # legs of positive length are shorter than the whole, so chains of chains end
-            if None in legs or min(legs) <= 0 or not chain_fits(form, *legs, value):
+            if a is None or b is None or min(a, b) <= 0 or not chain_fits(form, a, b, value):
                 raise Refuted(f"secret {between} does not lie between {x} and {z}")
             proved["implied"] += 1
 
 
-def chain_fits(form, a, b, c):
+def chain_fits(form: str, a: float, b: float, c: float) -> bool:
     """Whether two legs a and b are together at most c, exactly."""
     if form == "rational":
         return a + b <= c
@@ -292,39 +304,39 @@ def chain_fits(form, a, b, c):
     return math.fsum((a, b, -c)) <= 0  # fsum rounds the exact sum once, so its sign is exact
 
 
-def position(x, z, n):
+def position(x: int, z: int, n: int) -> int:
     """Index of the pair x < z in the upper triangle, row by row."""
     return x * (2 * n - x - 1) // 2 + z - x - 1
 
 
-def distance_reader(header, sections):
+def distance_reader(header: Terms, sections: Sections) -> Callable[[int], Any]:
     """A function from positions to distances; None where nothing is promised."""
     if header["metric"]["form"] == "float":
-        table = floats(sections["distances"])
-        if any(not v >= 0 for v in table):
+        measured = floats(sections["distances"])
+        if any(not v >= 0 for v in measured):
             raise Unreadable("a distance is negative or not a number")
-        return lambda k: None if table[k] == math.inf else table[k]
+        return lambda k: None if measured[k] == math.inf else measured[k]
     table = unsigned(sections["distances"], 8)
     return lambda k: None if table[k] == UNBOUNDED else table[k]
 
 
-def check_loss(header, sections, rows):
+def check_loss(header: Terms, sections: Sections, rows: list[list[int]]) -> Fraction:
     """Sum of prior[x] · N[x][y] / T · loss(remap[y], x), compared with the claim."""
     prior, loss = prior_of(header, sections), loss_of(header, sections)
     remap = unsigned(sections["remap"], 4)
     if max(remap) >= len(loss):
         raise Unreadable("the remap names an action that is not there")
     lines = [loss[w] for w in remap]
-    value = sum(
-        (prior[x] * sum(weight * line[x] for weight, line in zip(row, lines, strict=True))
-         for x, row in enumerate(rows)), Fraction(0),
-    ) / header["total"]  # fmt: skip
+    spent = [
+        prior[x] * sum(weight * line[x] for weight, line in zip(row, lines, strict=True)) for x, row in enumerate(rows)
+    ]
+    value = sum(spent, Fraction(0)) / header["total"]
     if value != header["claims"]["loss"]:
         raise Refuted(f"the loss is {float(value)!r}, not {float(header['claims']['loss'])!r} as claimed")
     return value
 
 
-def check_bound(header, sections, proved):
+def check_bound(header: Terms, sections: Sections, proved: Terms) -> Fraction:
     """Weak duality. For a mechanism M with actions as outputs and numbers Z ≥ 0,
 
         loss(M) ≥ loss(M) + Σ Z[x,z,w]·(M[x][w] − f·M[z][w])        (each bracket is ≤ 0)
@@ -351,12 +363,13 @@ def check_bound(header, sections, proved):
         reduced[x][w] += weight * scale
         reduced[z][w] -= weight * scale * known[value]
     bound = sum(map(min, reduced), Fraction(0))
-    if bound < header["claims"]["bound"]:
+    claimed: Fraction = header["claims"]["bound"]
+    if bound < claimed:
         raise Refuted(f"the dual numbers prove {float(bound)!r}, less than the claimed bound")
-    return header["claims"]["bound"]
+    return claimed
 
 
-def pair_distances(header, sections, n):
+def pair_distances(header: Terms, sections: Sections, n: int) -> Callable[[int, int], Any]:
     """A function from pairs x < z to distances; of a graph only its edges have one."""
     read = distance_reader(header, sections)
     if header["metric"]["source"] == "table":
@@ -366,14 +379,15 @@ def pair_distances(header, sections, n):
     return lambda x, z: read(where[x, z]) if (x, z) in where else None
 
 
-def prior_of(header, sections):
+def prior_of(header: Terms, sections: Sections) -> list[Fraction]:
+    """The prior as rationals that sum to 1."""
     weights = integers(sections["prior"], header["widths"]["prior"], 0, len(header["secrets"]))
     if not sum(weights):
         raise Unreadable("the prior has no weight")
     return [Fraction(weight, sum(weights)) for weight in weights]
 
 
-def loss_of(header, sections):
+def loss_of(header: Terms, sections: Sections) -> list[list[Fraction]]:
     """The loss as rows of rationals, one row an action."""
     table, n = floats(sections["loss"]), len(header["secrets"])
     if not all(map(math.isfinite, table)):
@@ -385,7 +399,7 @@ def loss_of(header, sections):
 # ----------------------------------------------------------------- the file
 
 
-def read(path):
+def read(path: Any) -> tuple[Terms, Sections, str]:
     """Read and unpack a mechanism file: (header, sections, digest). Raises Unreadable."""
     try:
         with open(path, "rb") as file:
@@ -395,7 +409,7 @@ def read(path):
     return parse(data)
 
 
-def parse(data):
+def parse(data: bytes) -> tuple[Terms, Sections, str]:
     """Unpack the bytes of a mechanism file: magic, header, sections, SHA-256 of all before it."""
     if data[:8] != MAGIC:
         raise Unreadable("this is no sfumato mechanism file")
@@ -419,11 +433,12 @@ def parse(data):
     return header, sections, digest.hex()
 
 
-def refuse(constant):
+def refuse(constant: str) -> None:
+    """JSON may not contain NaN or infinities."""
     raise Unreadable(f"the header contains {constant}")
 
 
-def interpret(header):
+def interpret(header: Terms) -> Terms:
     """Turn the numbers of a parsed header into integers and rationals, and check its shape."""
     for name in ("secrets", "outputs"):
         if not isinstance(header[name], list) or not header[name]:
@@ -438,10 +453,10 @@ def interpret(header):
     alpha, epsilon = promise["alpha"], promise["epsilon"]
     if (alpha is None) == (epsilon is None) or (alpha is None and not epsilon > 0):
         raise Unreadable("the promise is neither an epsilon nor an alpha")
-    if alpha is not None and not 0 < alpha < 1 or promise["step"] is not None and (
-        alpha is None or not 0 < promise["step"] < 1
-    ):  # fmt: skip
+    if alpha is not None and not 0 < alpha < 1:
         raise Unreadable("alpha must lie between 0 and 1")
+    if promise["step"] is not None and (alpha is None or not 0 < promise["step"] < 1):
+        raise Unreadable("the step must be a power of alpha between 0 and 1")
     if header["total"] < 1 or metric["unit"] <= 0:
         raise Unreadable("the total and the unit of distance must be positive")
     for name in ("loss", "bound", "loss_unit"):
@@ -453,19 +468,21 @@ def interpret(header):
     return header
 
 
-def integer(text):
+def integer(text: Any) -> int:
+    """A non-negative integer in decimal digits."""
     if not isinstance(text, str) or not re.fullmatch(r"\d{1,4000}", text):
         raise Unreadable("a number is not an integer in decimal digits")
     return int(text)
 
 
-def rational(text):
+def rational(text: Any) -> Fraction:
+    """A fraction in decimal digits."""
     if not isinstance(text, str) or not re.fullmatch(r"-?\d{1,4000}(/\d{1,4000})?", text):
         raise Unreadable("a number is not a fraction in decimal digits")
     return Fraction(text)
 
 
-def unpack(header, data):
+def unpack(header: Terms, data: bytes) -> Sections:
     """Decompress the sections, none larger than its declared shape, and check the shapes."""
     n, m = len(header["secrets"]), len(header["outputs"])
     sections, start = {}, 0
@@ -509,11 +526,12 @@ def unpack(header, data):
     return sections
 
 
-def counted(sections, name, width):
+def counted(sections: Sections, name: str, width: int) -> int:
+    """How many numbers a section holds, 0 if it is not there."""
     return len(sections.get(name, b"")) // width
 
 
-def unshuffle(raw, width):
+def unshuffle(raw: bytes, width: int) -> bytes:
     """Undo the grouping of bytes by significance that makes sections compress well."""
     if width == 1:
         return raw
@@ -524,28 +542,30 @@ def unshuffle(raw, width):
     return bytes(result)
 
 
-def integers(section, width, start, count):
+def integers(section: bytes, width: int, start: int, count: int) -> list[int]:
     """``count`` unsigned integers of ``width`` bytes, from position ``start`` on."""
     if width in (1, 2, 4, 8):
         return unsigned(section[start * width : (start + count) * width], width).tolist()
     return [int.from_bytes(section[i * width : (i + 1) * width], "little") for i in range(start, start + count)]
 
 
-def unsigned(section, width):
-    return in_machine_order(array({1: "B", 2: "H", 4: "I", 8: "Q"}[width], section))
+def unsigned(section: bytes, width: int) -> "array[int]":
+    """Unsigned integers of 1, 2, 4 or 8 bytes."""
+    values = array({1: "B", 2: "H", 4: "I", 8: "Q"}[width], section)
+    if sys.byteorder == "big":  # files are little-endian
+        values.byteswap()
+    return values
 
 
-def floats(section):
-    return in_machine_order(array("d", section))
-
-
-def in_machine_order(values):
+def floats(section: bytes) -> "array[float]":
+    """Doubles."""
+    values = array("d", section)
     if sys.byteorder == "big":
         values.byteswap()
     return values
 
 
-def main(arguments):
+def main(arguments: list[str]) -> int:
     """Check the files named on the command line and say what was proved."""
     if not arguments:
         print("usage: python -I -S kernel.py mechanism.sfm [...]", file=sys.stderr)

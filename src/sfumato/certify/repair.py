@@ -188,7 +188,7 @@ class _Stakes:
             return float((self.price * candidate).sum())
         return _moved(candidate, given)
 
-    def cheapest_output(self, missing: NDArray[np.float64], weights: NDArray[np.float64]) -> int:
+    def cheapest_output(self, missing: NDArray[np.float64], weights: NDArray[Any]) -> int:
         """Where missing mass costs least; without a loss, where most mass is."""
         if self.price is not None:
             return int(np.argmin(missing @ self.price))
@@ -233,9 +233,7 @@ def _filled(closed: NDArray[np.float64], bounds: Bounds) -> NDArray[np.float64]:
     return np.asarray(result / result.sum(axis=1, keepdims=True))
 
 
-def _in_integers(
-    matrix: NDArray[np.float64], bounds: Bounds, total: int, stakes: _Stakes
-) -> NDArray[np.int64] | None:
+def _in_integers(matrix: NDArray[np.float64], bounds: Bounds, total: int, stakes: _Stakes) -> NDArray[np.int64] | None:
     """Step 3: scale, close, fill up to the total; scale down a little until it fits."""
     scale = float(total)
     for _ in range(40):

@@ -25,7 +25,7 @@ LARGEST_WEIGHT = 2**62 - 1
 
 
 @intrinsic
-def product_exceeds(typing_context, a, b, c, d):  # type: ignore[no-untyped-def]  # noqa: D417
+def product_exceeds(typing_context, a, b, c, d):  # type: ignore[no-untyped-def]
     """a·b > c·d for unsigned 64-bit integers, in 128 bits."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
@@ -57,7 +57,7 @@ def _broken_chain(form, table, via, first_row, last_row, n):  # type: ignore[no-
             y = via[x, z]
             if y < 0:
                 continue
-            if y == x or y == z or y >= n:
+            if y in (x, z) or y >= n:
                 return x * n + z
             a, b, c = table[x, y], table[y, z], table[x, z]
             if not (a > 0 and b > 0 and chain_fits(form, a, b, c)):
@@ -135,14 +135,14 @@ def _pairs(
 
 
 def _check_chains(form: Form, values: NDArray[Any], via: NDArray[Any], implied: NDArray[np.bool_], n: int) -> None:
-    table = np.zeros((n, n), dtype=np.float64 if form is Form.FLOAT else np.int64)
+    table: NDArray[Any] = np.zeros((n, n), dtype=np.float64 if form is Form.FLOAT else np.int64)
     chain = np.full((n, n), -1, dtype=np.int64)
     upper = np.triu_indices(n, 1)
     if form is not Form.FLOAT:
         # infinite legs stand for a value that no sum of two fits under
         values = np.where(values >= 2**61, 2**61, values).astype(np.int64)
     table[upper] = values
-    table += table.T
+    table = table + table.T
     chain[upper] = np.where(implied, via.astype(np.int64), -1)
     found = on_threads(lambda start, stop: _broken_chain(form.code, table, chain, start, stop, n), n)
     for place in found:

@@ -167,7 +167,7 @@ def _weights(channel: Any, privacy: PrivacyType, outputs: Any) -> tuple[Array, t
         check_secrets("channel and privacy type", privacy.space, channel)
         if not channel.exact:
             raise InvalidInput(
-                "a float channel cannot be proved as it stands: repair() or quantise() turns it into an integer mechanism"
+                "a float channel cannot be proved as it stands: repair() or quantise() makes an integer mechanism of it"
             )
         if outputs is not None and tuple(outputs) != channel.outputs:
             raise Mismatch("outputs of the channel", channel.outputs, tuple(outputs))

@@ -16,7 +16,7 @@ from sfumato.spaces.finite import label_tuple
 __all__ = ["Channel", "check_secrets", "normalise"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Channel:
     """A stochastic matrix C with labels: C_xy is the probability of output y for secret x.
 
@@ -44,16 +44,15 @@ class Channel:
 
     secrets: tuple[Any, ...]
     matrix: Array
-    outputs: tuple[Any, ...] = ()
+    outputs: tuple[Any, ...]
 
-    def __post_init__(self) -> None:
-        secrets = secrets_of(self.secrets)
-        matrix = array(self.matrix, "the matrix of a channel", 2, error=InvalidChannel)
+    def __init__(self, secrets: Any, matrix: Any, outputs: Any = None) -> None:
+        secrets = secrets_of(secrets)
+        matrix = array(matrix, "the matrix of a channel", 2, error=InvalidChannel)
         rows, columns = matrix.shape
         if rows != len(secrets):
             raise InvalidChannel(f"{rows} rows for {len(secrets)} secrets")
-        given = self.outputs if isinstance(self.outputs, tuple) else label_tuple(self.outputs, "the outputs")
-        outputs = label_tuple(given, "the outputs") if given else tuple(range(columns))
+        outputs = tuple(range(columns)) if outputs is None else label_tuple(outputs, "the outputs")
         if len(outputs) != columns:
             raise InvalidChannel(f"{columns} columns for {len(outputs)} outputs")
         _check_stochastic(secrets, outputs, matrix)

@@ -11,7 +11,7 @@ import numpy as np
 from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import secrets_of
 from sfumato.errors import InvalidInput, Mismatch
-from sfumato.numbers import Number, is_exact, number, product
+from sfumato.numbers import Number, is_exact, number, product, together
 
 __all__ = ["cascade", "choice", "oblivious", "parallel", "remap", "restrict"]
 
@@ -43,7 +43,8 @@ def remap(channel: Channel, function: Callable[[Any], Any] | dict[Any, Any]) -> 
 def parallel(first: Channel, second: Channel) -> Channel:
     """Both channels on the same secret, independently; outputs are pairs."""
     check_secrets("two parallel channels", first, second)
-    table = first.matrix[:, :, None] * second.matrix[:, None, :]
+    left, right = together(first.matrix, second.matrix)
+    table = left[:, :, None] * right[:, None, :]
     matrix = table.reshape(len(first.secrets), -1)
     if not is_exact(matrix):
         matrix = matrix / matrix.sum(axis=1)[:, None]
@@ -59,8 +60,9 @@ def choice(probability: Number, first: Channel, second: Channel) -> Channel:
     p = number(probability, "the probability of a choice")
     if not 0 <= p <= 1:
         raise InvalidInput(f"the probability of a choice lies in [0, 1], found {probability!r}")
-    rest = 1 - p if isinstance(p, Fraction) else 1.0 - p
-    matrix = np.concatenate([p * first.matrix, rest * second.matrix], axis=1)
+    share = np.array([p, 1 - p], dtype=object if isinstance(p, Fraction) else np.float64)
+    share, left, right = together(share, first.matrix, second.matrix)
+    matrix = np.concatenate([share[0] * left, share[1] * right], axis=1)
     outputs = [("first", y) for y in first.outputs] + [("second", y) for y in second.outputs]
     return Channel(first.secrets, matrix, tuple(outputs))
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior
 from sfumato.errors import InvalidInput
-from sfumato.numbers import Array, divide, floats, is_exact
+from sfumato.numbers import Array, divide, floats, is_exact, together
 
 __all__ = ["Hyper", "hyper", "joint", "output_distribution", "posterior"]
 
@@ -53,13 +53,15 @@ class Hyper:
 def joint(prior: Prior, channel: Channel) -> Array:
     """J_xy = π_x C_xy."""
     check_secrets("prior and channel", prior, channel)
-    return np.asarray(prior.weights[:, None] * channel.matrix)
+    weights, matrix = together(prior.weights, channel.matrix)
+    return np.asarray(weights[:, None] * matrix)
 
 
 def output_distribution(prior: Prior, channel: Channel) -> Array:
     """The probability of each output, Σ_x π_x C_xy."""
     check_secrets("prior and channel", prior, channel)
-    return np.asarray(prior.weights @ channel.matrix)
+    weights, matrix = together(prior.weights, channel.matrix)
+    return np.asarray(weights @ matrix)
 
 
 def posterior(prior: Prior, channel: Channel, output: Any) -> Prior:

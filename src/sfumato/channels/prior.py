@@ -26,7 +26,7 @@ def secrets_of(owner: Any) -> tuple[Any, ...]:
     return secrets if isinstance(secrets, tuple) else label_tuple(owner, "the secrets")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Prior:
     """A probability distribution over secrets, π_x ≥ 0 with Σ_x π_x = 1.
 
@@ -47,9 +47,9 @@ class Prior:
     secrets: tuple[Any, ...]
     weights: Array
 
-    def __post_init__(self) -> None:
-        secrets = secrets_of(self.secrets)
-        weights = array(self.weights, "the weights of a prior", 1, error=InvalidPrior)
+    def __init__(self, secrets: Any, weights: Any) -> None:
+        secrets = secrets_of(secrets)
+        weights = array(weights, "the weights of a prior", 1, error=InvalidPrior)
         if len(weights) != len(secrets):
             raise InvalidPrior(f"{len(weights)} weights for {len(secrets)} secrets")
         if (weights < 0).any():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -110,8 +111,7 @@ def _centres(row: Any, rank: NDArray[np.int64], strict: bool) -> list[tuple[int,
 
 def _ordered(values: dict[int, Any], strict: bool) -> bool:
     ascending = [values[r] for r in sorted(values)]
-    pairs = zip(ascending, ascending[1:], strict=False)
-    return all(a < b if strict else a <= b for a, b in pairs)
+    return all(a < b if strict else a <= b for a, b in pairwise(ascending))
 
 
 class _Search:

@@ -10,25 +10,25 @@ import numpy as np
 
 from sfumato.channels.prior import secrets_of
 from sfumato.errors import InvalidInput, InvalidLoss, Mismatch
-from sfumato.numbers import Array, Number, array, is_exact, number
+from sfumato.numbers import Array, Number, array, is_exact, number, together
 from sfumato.spaces.finite import label_tuple
 
 __all__ = ["Gain", "Loss", "add", "lift", "restrict_loss", "scale"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class _Stake:
     """A table over actions (rows) and secrets (columns) with labels on both."""
 
     actions: tuple[Any, ...]
     secrets: tuple[Any, ...]
     matrix: Array
-    name: str = ""
+    name: str
 
-    def __post_init__(self) -> None:
-        actions = label_tuple(self.actions, "the actions")
-        secrets = secrets_of(self.secrets)
-        matrix = array(self.matrix, f"a {self.kind}", 2, error=InvalidLoss, small_integers=True)
+    def __init__(self, actions: Any, secrets: Any, matrix: Any, name: str = "") -> None:
+        actions = label_tuple(actions, "the actions")
+        secrets = secrets_of(secrets)
+        matrix = array(matrix, f"a {self.kind}", 2, error=InvalidLoss, small_integers=True)
         if matrix.shape != (len(actions), len(secrets)):
             raise InvalidLoss(
                 f"{len(actions)} actions and {len(secrets)} secrets need a table of that shape, "
@@ -40,6 +40,7 @@ class _Stake:
         object.__setattr__(self, "actions", actions)
         object.__setattr__(self, "secrets", secrets)
         object.__setattr__(self, "matrix", matrix)
+        object.__setattr__(self, "name", name)
 
     @property
     def kind(self) -> str:
@@ -64,7 +65,7 @@ class _Stake:
         return f"{type(self).__name__}({self.name + ', ' if self.name else ''}{shape})"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class Loss(_Stake):
     """A loss ℓ(w, x), to be made small.
 
@@ -85,7 +86,7 @@ class Loss(_Stake):
     """
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class Gain(_Stake):
     """A gain g(w, x), to be made large; the adversary's side of a :class:`Loss`."""
 
@@ -98,7 +99,8 @@ def add(first: Loss, second: Loss) -> Loss:
     """The loss of playing both games: ℓ((w₁, w₂), x) = ℓ₁(w₁, x) + ℓ₂(w₂, x)."""
     if first.secrets != second.secrets:
         raise Mismatch("secrets of two losses", first.secrets, second.secrets)
-    table = first.matrix[:, None, :] + second.matrix[None, :, :]
+    left, right = together(first.matrix, second.matrix)
+    table = left[:, None, :] + right[None, :, :]
     actions = tuple((w, v) for w in first.actions for v in second.actions)
     return Loss(actions, first.secrets, table.reshape(len(actions), -1), f"{first.name} + {second.name}")
 
@@ -113,7 +115,8 @@ def scale(loss: Loss, factor: Number | Iterable[Number]) -> Loss:
         raise InvalidLoss(f"{len(factors)} scales for {len(loss.secrets)} secrets")
     if (factors < 0).any():
         raise InvalidLoss("a scale of a loss must not be negative")
-    return Loss(loss.actions, loss.secrets, loss.matrix * factors[None, :], f"scaled {loss.name}".strip())
+    table, factors = together(loss.matrix, factors)
+    return Loss(loss.actions, loss.secrets, table * factors[None, :], f"scaled {loss.name}".strip())
 
 
 def restrict_loss(loss: Loss, secrets: Iterable[Any]) -> Loss:

@@ -50,9 +50,7 @@ class _StandardForm:
         self.program = program
         self.rows, self.columns = program.shape
         self.matrix = np.full(program.shape, _ZERO, dtype=object)
-        for i, j, value in zip(
-            program.rows.tolist(), program.columns.tolist(), fractions(program.values), strict=True
-        ):
+        for i, j, value in zip(program.rows.tolist(), program.columns.tolist(), fractions(program.values), strict=True):
             self.matrix[i, j] += flint.fmpq(value.numerator, value.denominator)
         self.cost = _rationals(program.cost)
         self.rhs = _rationals(program.rhs)
@@ -88,9 +86,9 @@ class _StandardForm:
         return self._optimum(primal, dual, basis)
 
     def _dual_feasible(self, dual: Array) -> bool:
-        signs = {"<": lambda y: y <= 0, ">": lambda y: y >= 0, "=": lambda y: True}
-        if not all(signs[s](y) for s, y in zip(self.program.senses, dual, strict=True)):
-            return False
+        for sense, y in zip(self.program.senses, dual, strict=True):
+            if (sense == "<" and y > 0) or (sense == ">" and y < 0):
+                return False
         reduced = self.cost - dual @ self.matrix
         return all(r == 0 if j in self.program.free else r >= 0 for j, r in enumerate(reduced))
 
@@ -164,7 +162,7 @@ class _Tableau:
         """y with reduced cost of artificial i = cost_i − sign_i y_i."""
         tail = self.objective[self.first_artificial : -1]
         costs = self.artificial_cost
-        return (costs - tail) * self.sign
+        return np.asarray((costs - tail) * self.sign)
 
     def _price(self, cost: list[Any]) -> None:
         row = np.array([*cost, _ZERO], dtype=object)

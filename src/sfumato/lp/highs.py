@@ -94,7 +94,7 @@ def _ray(solver: highspy.Highs, program: LinearProgram) -> Array | None:
 
 def _elastic(program: LinearProgram) -> LinearProgram:
     """Least total violation of the rows: always solvable, its multipliers are a Farkas ray."""
-    rows, columns = program.shape
+    columns = program.shape[1]
     over = np.array([i for i, s in enumerate(program.senses) if s != ">"], dtype=np.int64)
     under = np.array([i for i, s in enumerate(program.senses) if s != "<"], dtype=np.int64)
     extra = len(over) + len(under)

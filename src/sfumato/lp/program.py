@@ -70,9 +70,7 @@ class LinearProgram:
 
     def sparse(self) -> csr_array:
         """The matrix in floats."""
-        return csr_array(
-            (floats(self.values), (self.rows, self.columns)), shape=self.shape
-        )
+        return csr_array((floats(self.values), (self.rows, self.columns)), shape=self.shape)
 
 
 @dataclass(frozen=True, eq=False)

@@ -53,7 +53,9 @@ def leakage(
         return after - before
     if before == 0:
         raise InvalidInput("the multiplicative leakage of a value that is 0 does not exist: use additive")
-    return Fraction(after) / before if not isinstance(after, float) and not isinstance(before, float) else after / before
+    return (
+        Fraction(after) / before if not isinstance(after, float) and not isinstance(before, float) else after / before
+    )
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from sfumato.channels.hyper import joint
 from sfumato.channels.prior import Prior
 from sfumato.errors import Mismatch
 from sfumato.losses.loss import Gain, Loss
-from sfumato.numbers import Array, floats, is_exact, product
+from sfumato.numbers import Array, floats, is_exact, product, together
 
 __all__ = [
     "bayes_risk",
@@ -30,14 +30,12 @@ __all__ = [
 
 def prior_loss(prior: Prior, loss: Loss) -> Any:
     """U_ℓ(π) = min_w Σ_x π_x ℓ(w, x), the least loss without any observation."""
-    check_secrets("prior and loss", prior, loss)
-    return _number((loss.matrix @ prior.weights).min())
+    return _number(_prior_costs(prior, loss).min())
 
 
 def optimal_action(prior: Prior, loss: Loss) -> Any:
     """An action that attains :func:`prior_loss`, the first one listed if several do."""
-    check_secrets("prior and loss", prior, loss)
-    return loss.actions[int(np.argmin(loss.matrix @ prior.weights))]
+    return loss.actions[int(np.argmin(_prior_costs(prior, loss)))]
 
 
 def posterior_loss(prior: Prior, channel: Channel, loss: Loss) -> Any:
@@ -68,8 +66,8 @@ def expected_loss(prior: Prior, channel: Channel, loss: Loss) -> Any:
     missing = [y for y in channel.outputs if y not in rows]
     if missing:
         raise Mismatch("outputs taken as actions", loss.actions, missing)
-    table = loss.matrix[[rows[y] for y in channel.outputs]]
-    return _number((joint(prior, channel) * table.T).sum())
+    weights, table = together(joint(prior, channel), loss.matrix[[rows[y] for y in channel.outputs]])
+    return _number((weights * table.T).sum())
 
 
 def prior_vulnerability(prior: Prior, gain: Gain) -> Any:
@@ -97,10 +95,17 @@ def bayes_risk(prior: Prior, channel: Channel) -> Any:
     return 1 - bayes_vulnerability(prior, channel)
 
 
+def _prior_costs(prior: Prior, loss: Loss) -> Array:
+    check_secrets("prior and loss", prior, loss)
+    table, weights = together(loss.matrix, prior.weights)
+    return np.asarray(table @ weights)
+
+
 def _costs(prior: Prior, channel: Channel, loss: Loss) -> Array:
     """Σ_x ℓ(w, x) π_x C_xy for all actions and outputs: one matrix product."""
     check_secrets("prior, channel and loss", prior, channel, loss)
-    return product(loss.matrix * prior.weights[None, :], channel.matrix)
+    table, weights, matrix = together(loss.matrix, prior.weights, channel.matrix)
+    return product(table * weights[None, :], matrix)
 
 
 def _is_identity(stake: Loss | Gain, complement: bool) -> bool:
@@ -125,4 +130,3 @@ def _column_maxima(weights, matrix):  # type: ignore[no-untyped-def]
             value = weight * row[y]
             best[y] = value if value > best[y] else best[y]
     return best
-

@@ -61,6 +61,7 @@ class UtilityMeasure:
     square: bool = False
 
     def __call__(self, channel: Channel) -> Any:
+        """The measure of one channel."""
         return self.value(channel)
 
 
@@ -84,9 +85,7 @@ def _gram(channel: Channel) -> float:
 def _overlaps(channel: Channel) -> list[Any]:
     """Σ_y min(C_xy, C_x′y) for all pairs of secrets."""
     rows = channel.matrix
-    return [
-        np.minimum(rows[x], rows[x + 1 :]).sum(axis=1).tolist() for x in range(len(rows) - 1)
-    ] or [[rows[0].sum()]]
+    return [np.minimum(rows[x], rows[x + 1 :]).sum(axis=1).tolist() for x in range(len(rows) - 1)] or [[rows[0].sum()]]
 
 
 def _smallest_overlap(channel: Channel) -> Any:

@@ -24,7 +24,7 @@ from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior
 from sfumato.losses.loss import Gain
 from sfumato.lp import LinearProgram, Status, solve
-from sfumato.numbers import ROUNDING, Array, exact, floats, from_flint, fractions, product, to_flint
+from sfumato.numbers import ROUNDING, Array, exact, floats, fractions, from_flint, product, to_flint
 from sfumato.verdict import Verdict, fails, holds, undecided
 
 __all__ = ["Factor", "Separation", "refines"]
@@ -109,9 +109,7 @@ def _left_inverse(matrix: Array) -> tuple[Array, Array] | None:
     return table[:m, m:], table[m:, m:]
 
 
-def _decide_by_inverse(
-    b: Channel, a: Channel, columns: NDArray[np.int64], left: Array, kernel: Array
-) -> Verdict:
+def _decide_by_inverse(b: Channel, a: Channel, columns: NDArray[np.int64], left: Array, kernel: Array) -> Verdict:
     """With independent columns R is unique: it exists iff L·B solves A·R = B and is non-negative."""
     if kernel.size:
         off = product(kernel, b.matrix)
@@ -218,13 +216,11 @@ def _refines_in_floats(b: Channel, a: Channel) -> Verdict:
         # moving every entry of A and B by its rounding moves a gain in [0, 1] by at most twice that
         if witness.margin > 2 * exact(ROUNDING):
             return fails(
-                f"a consumer gains {float(witness.margin):.3g} more from the first channel, "
-                f"which is beyond rounding",
+                f"a consumer gains {float(witness.margin):.3g} more from the first channel, which is beyond rounding",
                 witness,
             )
     return undecided(
-        "the channels are too close to the border of refinement for float64: give exact numbers, "
-        "or ask for proof=True"
+        "the channels are too close to the border of refinement for float64: give exact numbers, or ask for proof=True"
     )
 
 
@@ -284,4 +280,3 @@ def _residual(b: NDArray[np.float64], a: NDArray[np.float64], factor: NDArray[np
     """An upper bound of max |A·R − B| that covers the rounding of its own evaluation."""
     gap = np.abs(a @ factor - b).max()
     return float(gap + (a.shape[1] + 2) * 2.0**-53)
-

@@ -209,9 +209,7 @@ def _ratio_at(channel: Channel, pairs: Pairs, k: int) -> tuple[Any, int, int, in
     return best
 
 
-def _tightest(
-    channel: Channel, space: FiniteSpace, candidate: tuple[Any, int, int, int], value: Any
-) -> Tightest:
+def _tightest(channel: Channel, space: FiniteSpace, candidate: tuple[Any, int, int, int], value: Any) -> Tightest:
     ratio, upper, lower, y = candidate
     low, high = space.ruler.bounds(value)
     epsilon = inf if ratio == inf else float_above(log_bounds(ratio)[1] / low)

@@ -22,7 +22,7 @@ __all__ = ["PrivacyType", "rational_power"]
 _LARGEST_EXACT_POWER = 2**16  # bits of an exact α^-d; beyond, an enclosure is as good and cheaper
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class PrivacyType:
     """All mechanisms with M(x)(y) ≤ e^{ε d(x, x′)} M(x′)(y) for all secrets and outputs.
 
@@ -48,28 +48,28 @@ class PrivacyType:
     """
 
     space: FiniteSpace
-    epsilon: Any = None
-    alpha: Any = None
+    epsilon: Fraction | None
+    alpha: Fraction | None
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.space, FiniteSpace):
-            raise InvalidInput(f"a privacy type needs a FiniteSpace, found {self.space!r}")
-        if (self.epsilon is None) == (self.alpha is None):
+    def __init__(self, space: FiniteSpace, epsilon: Number | None = None, alpha: Number | None = None) -> None:
+        if not isinstance(space, FiniteSpace):
+            raise InvalidInput(f"a privacy type needs a FiniteSpace, found {space!r}")
+        if (epsilon is None) == (alpha is None):
             raise InvalidEpsilon("give either epsilon or alpha")
-        if self.alpha is not None:
-            object.__setattr__(self, "alpha", _parameter(self.alpha, "alpha"))
-            if not 0 < self.alpha < 1:
-                raise InvalidEpsilon(f"alpha lies strictly between 0 and 1, found {self.alpha}")
-        else:
-            object.__setattr__(self, "epsilon", _parameter(self.epsilon, "epsilon"))
-            if self.epsilon <= 0:
-                raise InvalidEpsilon(f"epsilon must be positive, found {self.epsilon}")
+        rate = None if epsilon is None else _parameter(epsilon, "epsilon")
+        base = None if alpha is None else _parameter(alpha, "alpha")
+        if rate is not None and rate <= 0:
+            raise InvalidEpsilon(f"epsilon must be positive, found {epsilon}")
+        if base is not None and not 0 < base < 1:
+            raise InvalidEpsilon(f"alpha lies strictly between 0 and 1, found {alpha}")
+        object.__setattr__(self, "space", space)
+        object.__setattr__(self, "epsilon", rate)
+        object.__setattr__(self, "alpha", base)
 
     def __repr__(self) -> str:
         unit = f" per {self.space.unit}" if self.space.unit else ""
-        if self.alpha is not None:
-            return f"PrivacyType({self.space.name}, alpha={self.alpha}{unit})"
-        return f"PrivacyType({self.space.name}, epsilon={float(self.epsilon):g}{unit})"
+        promise = f"epsilon={self.rate:g}" if self.alpha is None else f"alpha={self.alpha}"
+        return f"PrivacyType({self.space.name}, {promise}{unit})"
 
     @property
     def secrets(self) -> tuple[Any, ...]:
@@ -79,7 +79,14 @@ class PrivacyType:
     @cached_property
     def rate(self) -> float:
         """ε per unit of distance, as a float."""
-        return float(self.epsilon) if self.alpha is None else -log(self.alpha)
+        return float(self.epsilon) if self.epsilon is not None else -log(self.alpha or 1)
+
+    def rate_bounds(self, bits: int) -> tuple[Fraction, Fraction]:
+        """Rationals around ε."""
+        if self.epsilon is not None:
+            return self.epsilon, self.epsilon
+        assert self.alpha is not None
+        return log_bounds(1 / self.alpha, bits)
 
     @cached_property
     def log_bounds(self) -> NDArray[np.float64]:
@@ -120,7 +127,7 @@ class PrivacyType:
         working = bits + 8
         while True:
             distance = self.space.ruler.bounds(value, working)
-            rates = (self.epsilon,) * 2 if self.alpha is None else log_bounds(1 / self.alpha, working)
+            rates = self.rate_bounds(working)
             low = exp_bounds(rates[0] * distance[0], working)[0]
             high = exp_bounds(rates[1] * distance[1], working)[1]
             if (high - low) * 2 ** (bits - 2) <= low:

@@ -116,9 +116,7 @@ def midpoints(form: int, table: NDArray[Any], floats: NDArray[np.float64]) -> ND
     near = floats[np.ix_(order, order)]
     np.fill_diagonal(near, np.inf)  # a pair's own ends are no midpoints
     nearest = np.minimum.reduceat(near, np.arange(0, n, 64), axis=1)
-    on_threads(
-        lambda first, last: _midpoint_rows(form, table, near, nearest, order, first, last, via), n, 32
-    )
+    on_threads(lambda first, last: _midpoint_rows(form, table, near, nearest, order, first, last, via), n, 32)
     via[np.isinf(floats)] = -1
     return via
 

@@ -6,7 +6,7 @@ built before it is needed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 from math import lcm, prod
@@ -58,9 +58,7 @@ def line(n: int, *, step: Number = 1, unit: str = "") -> FiniteSpace:
     return FiniteSpace(tuple(range(n)), space.source, unit, f"line({n})", space.coordinates)
 
 
-def grid(
-    *shape: int, metric: MetricName = "euclidean", step: Number = 1, unit: str = ""
-) -> FiniteSpace:
+def grid(*shape: int, metric: MetricName = "euclidean", step: Number = 1, unit: str = "") -> FiniteSpace:
     """A rectangular grid of any dimension; labels are tuples of integers.
 
     ``metric`` is ``"euclidean"`` (exact: distances are square roots of integers),
@@ -93,9 +91,7 @@ def grid(
         offsets = _unit_offsets(len(shape), metric)
         structure = Structure(distances, edges=lambda: _lattice_edges(shape, offsets, unit_length))
     name = f"grid({', '.join(map(str, shape))}, {metric})"
-    return FiniteSpace(
-        tuple(map(tuple, cells.tolist())), structure, unit, name, cells * float(unit_length)
-    )
+    return FiniteSpace(tuple(map(tuple, cells.tolist())), structure, unit, name, cells * float(unit_length))
 
 
 def discrete(n: int | Sequence[Any], *, distance: Number = 1) -> FiniteSpace:
@@ -236,9 +232,7 @@ def points(
     return FiniteSpace(names, structure, unit, f"{len(names)} points, {metric}", position)
 
 
-def geo(
-    coordinates: Any, *, labels: Iterable[Any] | None = None, radius_km: float = EARTH_RADIUS_KM
-) -> FiniteSpace:
+def geo(coordinates: Any, *, labels: Iterable[Any] | None = None, radius_km: float = EARTH_RADIUS_KM) -> FiniteSpace:
     """Places on the Earth, given as (latitude, longitude) in degrees; great-circle distance in km.
 
     Examples
@@ -429,12 +423,9 @@ def _on_lattice(table: NDArray[Any]) -> tuple[NDArray[np.int64], Fraction] | Non
 
 def _largest_distance(cells: NDArray[np.int64], metric: str) -> int:
     spans = [int(s) for s in cells.max(axis=0) - cells.min(axis=0)]
-    measure: Callable[[list[int]], int] = {
-        "euclidean": lambda s: sum(v * v for v in s),
-        "manhattan": sum,
-        "chebyshev": max,
-    }[metric]
-    return measure(spans)
+    if metric == "euclidean":
+        return sum(span * span for span in spans)
+    return sum(spans) if metric == "manhattan" else max(spans)
 
 
 def _float_distances(position: NDArray[np.float64], metric: str) -> NDArray[np.float64]:

@@ -87,9 +87,7 @@ class Distances:
     @property
     def infinite(self) -> NDArray[np.bool_]:
         """Where the distance is infinite, that is, where nothing is promised."""
-        result: NDArray[np.bool_] = (
-            np.isinf(self.values) if self.form is Form.FLOAT else self.values == INFINITE
-        )
+        result: NDArray[np.bool_] = np.isinf(self.values) if self.form is Form.FLOAT else self.values == INFINITE
         return result
 
     def bounds(self, value: Any, bits: int = 64) -> tuple[Fraction, Fraction]:

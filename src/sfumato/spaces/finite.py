@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -52,7 +52,7 @@ class Structure:
     midpoints: Callable[[], NDArray[np.int32]] | None = None
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class FiniteSpace:
     """A finite set of labelled secrets with a metric.
 
@@ -83,19 +83,32 @@ class FiniteSpace:
     """
 
     labels: tuple[Any, ...]
-    source: Any = field(repr=False)
-    unit: str = ""
-    name: str = ""
-    coordinates: NDArray[np.float64] | None = field(default=None, repr=False)
+    source: Structure
+    unit: str
+    name: str
+    coordinates: NDArray[np.float64] | None
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "labels", label_tuple(self.labels, "the labels of a space"))
-        if not isinstance(self.source, Structure):
-            distances = Distances.parse(self.source, "distances", 2)
-            _check_metric(self.labels, distances)
-            object.__setattr__(self, "source", Structure(lambda: distances))
-        if not self.name:
-            object.__setattr__(self, "name", f"space of {len(self.labels)} points")
+    def __init__(
+        self,
+        labels: Iterable[Any],
+        source: Any,
+        unit: str = "",
+        name: str = "",
+        coordinates: NDArray[Any] | None = None,
+    ) -> None:
+        names = label_tuple(labels, "the labels of a space")
+        if not isinstance(source, Structure):
+            distances = Distances.parse(source, "distances", 2)
+            _check_metric(names, distances)
+            source = Structure(lambda: distances)
+        for field, value in {
+            "labels": names,
+            "source": source,
+            "unit": unit,
+            "name": name or f"space of {len(names)} points",
+            "coordinates": None if coordinates is None else np.asarray(coordinates, dtype=np.float64),
+        }.items():
+            object.__setattr__(self, field, value)
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -110,14 +123,12 @@ class FiniteSpace:
             raise NotSupported(
                 f"a full table of distances for {len(self)} points", [f"at most {_LARGEST_DENSE} points"]
             )
-        structure: Structure = self.source
-        return structure.distances()
+        return self.source.distances()
 
     @cached_property
     def edges(self) -> Edges | None:
         """The graph that defines the metric, if the space was built from one."""
-        structure: Structure = self.source
-        return None if structure.edges is None else structure.edges()
+        return None if self.source.edges is None else self.source.edges()
 
     @property
     def ruler(self) -> Distances:
@@ -146,9 +157,8 @@ class FiniteSpace:
     @cached_property
     def midpoints(self) -> NDArray[np.int32]:
         """For each pair a point that lies exactly between its ends, −1 where there is none."""
-        structure: Structure = self.source
-        if structure.midpoints is not None:
-            return structure.midpoints()
+        if self.source.midpoints is not None:
+            return self.source.midpoints()
         table = self.distances
         return midpoints(table.form.code, table.values, table.floats)
 
@@ -202,9 +212,7 @@ def _check_metric(labels: Sequence[Any], distances: Distances) -> None:
         raise InvalidMetric(f"{n} labels need a {n} × {n} table of distances, found {table.shape}")
     if (table < 0).any():
         x, z = np.argwhere(table < 0)[0]
-        raise InvalidMetric(
-            f"the distance from {labels[x]!r} to {labels[z]!r} is negative", (labels[x], labels[z])
-        )
+        raise InvalidMetric(f"the distance from {labels[x]!r} to {labels[z]!r} is negative", (labels[x], labels[z]))
     if (table != table.T).any():
         x, z = np.argwhere(table != table.T)[0]
         raise InvalidMetric(

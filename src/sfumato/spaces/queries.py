@@ -82,9 +82,7 @@ def k_count_query(individuals: int, k: int) -> FiniteSpace:
     return FiniteSpace(space.labels, space.source, "", f"k_count_query({individuals}, {k})", space.coordinates)
 
 
-def query(
-    function: Callable[[tuple[Any, ...]], Hashable], *, values: Sequence[Any], individuals: int
-) -> FiniteSpace:
+def query(function: Callable[[tuple[Any, ...]], Hashable], *, values: Sequence[Any], individuals: int) -> FiniteSpace:
     """The answers of any query, found by evaluating it on all databases.
 
     Parameters
@@ -163,13 +161,14 @@ class Chains:
         return [self.answers.labels[i] for i in reversed(path)]
 
 
-def lipschitz_constant(
-    function: Callable[[Any], Hashable], databases: FiniteSpace, answers: FiniteSpace
-) -> Fraction:
+def lipschitz_constant(function: Callable[[Any], Hashable], databases: FiniteSpace, answers: FiniteSpace) -> Fraction:
     """The sensitivity max d(f(x), f(x′)) / d(x, x′), exact for rational distances."""
     below, above = _rational_tables(function, databases, answers)
     off_diagonal = ~np.eye(len(databases), dtype=bool)
-    ratios = {Fraction(int(a), int(b)) for a, b in {*zip(above[off_diagonal].tolist(), below[off_diagonal].tolist(), strict=True)}}
+    ratios = {
+        Fraction(int(a), int(b))
+        for a, b in {*zip(above[off_diagonal].tolist(), below[off_diagonal].tolist(), strict=True)}
+    }
     return max(ratios, default=Fraction(0)) * answers.distances.unit / databases.distances.unit
 
 

@@ -1,0 +1,62 @@
+# Two commands do everything on a machine that has Python 3.11+ and make:
+#   make demo    install, then run the demonstration
+#   make test    install, then run all tests
+# `make check` is what CI runs.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+SOURCES := src tests benchmarks docs
+
+.PHONY: demo test check lint format types contract docs test-peers bench clean
+
+demo: $(VENV)/.runtime
+	$(BIN)/sfumato demo
+
+test: $(VENV)/.development
+	$(BIN)/python -m pytest -n 2 -m "not peers"
+
+check: lint types contract test docs test-peers
+
+lint: $(VENV)/.development
+	$(BIN)/ruff check $(SOURCES)
+	$(BIN)/ruff format --check $(SOURCES)
+
+format: $(VENV)/.development
+	$(BIN)/ruff format $(SOURCES)
+	$(BIN)/ruff check --fix $(SOURCES)
+
+types: $(VENV)/.development
+	$(BIN)/mypy
+
+contract: $(VENV)/.development
+	$(BIN)/lint-imports --no-cache
+
+docs: $(VENV)/.development
+	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
+
+test-peers: $(VENV)/.peers
+	$(BIN)/python -m pytest -m peers tests/peers
+
+bench: $(VENV)/.peers
+	for script in benchmarks/bench_*.py benchmarks/wrong_inputs.py; do $(BIN)/python $$script || exit 1; done
+
+$(VENV)/.created: constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	touch $@
+
+$(VENV)/.runtime: $(VENV)/.created pyproject.toml
+	$(PIP) install --quiet --constraint constraints.txt --editable .
+	touch $@
+
+$(VENV)/.development: $(VENV)/.created pyproject.toml
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[dev,docs]'
+	touch $@ $(VENV)/.runtime
+
+$(VENV)/.peers: $(VENV)/.development
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[peers]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) docs/_build out .pytest_cache .mypy_cache .ruff_cache .hypothesis
