@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 import qif
-from timing import Table, measure_side_by_side
 
 import sfumato as sf
+from timing import Table, measure_side_by_side
 
 SIZE = 1_000
 
@@ -30,7 +30,6 @@ def bayes_vulnerability(matrix: np.ndarray, weights: np.ndarray) -> None:
     secrets = range(SIZE)
     channel, prior = sf.Channel(secrets, matrix), sf.Prior(secrets, weights)
     by_column = np.asfortranarray(matrix)
-    assert np.isclose(sf.bayes_vulnerability(prior, channel), qif.measure.bayes_vuln.posterior(weights, matrix))
     timings = measure_side_by_side(
         {
             "numpy matrix.sum()": matrix.sum,
@@ -47,16 +46,17 @@ def bayes_vulnerability(matrix: np.ndarray, weights: np.ndarray) -> None:
     table = Table(
         "measures_bayes_vulnerability",
         f"Bayes vulnerability of a {SIZE} × {SIZE} channel",
-        ("what", "first call, ms", "median, ms", "÷ matrix.sum()", "÷ matrix.max()", "÷ qif"),
+        ("what", "first call, ms", "median, ms", "÷ matrix.sum()", "÷ matrix.max()", "÷ qif at its best"),
     )
     total, largest = timings["numpy matrix.sum()"].median, timings["numpy matrix.max()"].median
-    peer = timings["qif bayes_vuln.posterior"].median
+    peer = min(timing.median for what, timing in timings.items() if what.startswith("qif"))
     for what, timing in timings.items():
         table.add(
             what, timing.first * 1e3, timing.median * 1e3,
             timing.median / total, timing.median / largest, timing.median / peer,
         )  # fmt: skip
     table.finish()
+    assert np.isclose(sf.bayes_vulnerability(prior, channel), qif.measure.bayes_vuln.posterior(weights, matrix))
 
 
 def losses(matrix: np.ndarray, weights: np.ndarray, loss_table: np.ndarray) -> None:
@@ -64,9 +64,6 @@ def losses(matrix: np.ndarray, weights: np.ndarray, loss_table: np.ndarray) -> N
     secrets = range(SIZE)
     channel, prior = sf.Channel(secrets, matrix), sf.Prior(secrets, weights)
     loss = sf.losses.matrix(secrets, loss_table)
-    assert np.isclose(
-        sf.posterior_loss(prior, channel, loss), qif.measure.l_risk.posterior(loss_table, weights, matrix)
-    )
     ours = {
         "posterior loss": lambda: sf.posterior_loss(prior, channel, loss),
         "optimal remap": lambda: sf.optimal_remap(prior, channel, loss),
@@ -81,7 +78,7 @@ def losses(matrix: np.ndarray, weights: np.ndarray, loss_table: np.ndarray) -> N
         {"product": lambda: loss_table @ matrix}
         | {f"sfumato {what}": call for what, call in ours.items()}
         | {f"qif {what}": call for what, call in peers.items()},
-        repeats=5,
+        repeats=9,
     )
     table = Table(
         "measures_losses",
@@ -93,6 +90,7 @@ def losses(matrix: np.ndarray, weights: np.ndarray, loss_table: np.ndarray) -> N
         own, peer = timings[f"sfumato {what}"], timings[f"qif {what}"].median
         table.add(what, own.first, own.median, product, peer, own.median / product, own.median / peer)
     table.finish()
+    assert np.isclose(ours["posterior loss"](), peers["posterior loss"]())
 
 
 if __name__ == "__main__":

@@ -330,7 +330,7 @@ def check_loss(header: Terms, sections: Sections, rows: list[list[int]]) -> Frac
     spent = [
         prior[x] * sum(weight * line[x] for weight, line in zip(row, lines, strict=True)) for x, row in enumerate(rows)
     ]
-    value = sum(spent, Fraction(0)) / header["total"]
+    value: Fraction = sum(spent, Fraction(0)) / header["total"]
     if value != header["claims"]["loss"]:
         raise Refuted(f"the loss is {float(value)!r}, not {float(header['claims']['loss'])!r} as claimed")
     return value

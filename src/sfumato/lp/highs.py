@@ -33,8 +33,11 @@ def solve_floats(program: LinearProgram) -> Solution:
     solver.passModel(_model(program))
     solver.run()
     status = solver.getModelStatus()
-    if status == highspy.HighsModelStatus.kUnboundedOrInfeasible:
-        _run_without_presolve(solver)  # presolve does not say which of the two
+    if status != highspy.HighsModelStatus.kOptimal:
+        # presolve cannot tell infeasible from unbounded (and HiGHS 1.15 takes one for the other)
+        solver.setOptionValue("presolve", "off")
+        solver.clearSolver()
+        solver.run()
         status = solver.getModelStatus()
     if status == highspy.HighsModelStatus.kOptimal:
         solution = solver.getSolution()
@@ -83,9 +86,6 @@ def _basis(basis: highspy.HighsBasis, columns: int) -> tuple[int, ...]:
 def _ray(solver: highspy.Highs, program: LinearProgram) -> Array | None:
     """A Farkas ray with the signs of :class:`Solution`."""
     _, found, ray = solver.getDualRay()
-    if not found:
-        _run_without_presolve(solver)
-        _, found, ray = solver.getDualRay()
     if not found:  # a row that contradicts itself is refused before any simplex iteration
         return solve_floats(_elastic(program)).dual
     values = np.array(ray)
@@ -107,9 +107,3 @@ def _elastic(program: LinearProgram) -> LinearProgram:
         rhs=floats(program.rhs),
         free=program.free,
     )
-
-
-def _run_without_presolve(solver: highspy.Highs) -> None:
-    solver.setOptionValue("presolve", "off")
-    solver.clearSolver()
-    solver.run()

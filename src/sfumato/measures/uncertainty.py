@@ -48,6 +48,7 @@ def posterior_loss(prior: Prior, channel: Channel, loss: Loss) -> Any:
     >>> posterior_loss(Prior.uniform([0, 1]), channel, bin([0, 1]))
     Fraction(1, 3)
     """
+    check_secrets("prior, channel and loss", prior, channel, loss)
     if _is_identity(loss, complement=True):
         return bayes_risk(prior, channel)
     return _number(_costs(prior, channel, loss).min(axis=0).sum())
@@ -77,6 +78,7 @@ def prior_vulnerability(prior: Prior, gain: Gain) -> Any:
 
 def posterior_vulnerability(prior: Prior, channel: Channel, gain: Gain) -> Any:
     """V_g[π ▷ C] = Σ_y max_w Σ_x π_x C_xy g(w, x)."""
+    check_secrets("prior, channel and gain", prior, channel, gain)
     if _is_identity(gain, complement=False):
         return bayes_vulnerability(prior, channel)
     return -posterior_loss(prior, channel, gain.as_loss())

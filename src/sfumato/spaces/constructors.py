@@ -44,6 +44,9 @@ METRICS: tuple[str, ...] = ("euclidean", "manhattan", "chebyshev")
 EARTH_RADIUS_KM = 6371.0088
 """Mean radius of the Earth in km (IUGG); great-circle distances use this sphere."""
 
+# Angles below this (6 µm on the Earth) are the rounding of a sine: longitudes 180 and −180.
+_SAME_PLACE = 2.0**-40
+
 
 def line(n: int, *, step: Number = 1, unit: str = "") -> FiniteSpace:
     """n points in a row: the answers 0, …, n − 1 of a counting query.
@@ -255,10 +258,12 @@ def geo(coordinates: Any, *, labels: Iterable[Any] | None = None, radius_km: flo
     if len(names) != len(degrees):
         raise InvalidInput(f"{len(names)} labels for {len(degrees)} places")
 
-    table = radius_km * _central_angles(np.radians(latitude), np.radians(longitude))
-    if ((table == 0) & ~np.eye(len(names), dtype=bool)).any():
-        x, z = np.argwhere((table == 0) & ~np.eye(len(names), dtype=bool))[0]
+    angles = _central_angles(np.radians(latitude), np.radians(longitude))
+    same = (angles < _SAME_PLACE) & ~np.eye(len(names), dtype=bool)
+    if same.any():
+        x, z = np.argwhere(same)[0]
         raise InvalidMetric(f"{names[x]!r} and {names[z]!r} are the same place", (names[x], names[z]))
+    table = radius_km * angles
     structure = Structure(lambda: Distances(Form.FLOAT, table))
     return FiniteSpace(names, structure, "km", f"{len(names)} places", degrees[:, ::-1].copy())
 

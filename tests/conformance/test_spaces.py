@@ -1,0 +1,68 @@
+"""Every constructor of SPACES: the metric axioms, exact implied pairs, a name, bad input refused."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato.spaces import SPACES
+from sfumato.spaces.axioms import midpoints
+
+EXAMPLES: dict[str, sf.FiniteSpace] = {
+    "line": sf.line(5, step="1/2"),
+    "grid": sf.grid(3, 4),
+    "discrete": sf.discrete(["a", "b", "c"]),
+    "hamming": sf.hamming(3),
+    "cycle": sf.cycle(6),
+    "star": sf.star(4),
+    "complete_bipartite": sf.complete_bipartite(2, 3),
+    "graph": sf.graph([("a", "b", "0.3"), ("b", "c", "0.4"), ("c", "d", "1.5"), ("a", "d", "0.9")]),
+    "points": sf.points([[0.1, 0.7], [0.3, 0.2], [0.9, 0.9], [0.5, 0.45]]),
+    "geo": sf.geo([(48.9, 2.4), (51.5, -0.1), (40.4, -3.7), (41.9, 12.5)]),
+    "count_query": sf.count_query(4),
+    "sum_query": sf.sum_query(3, 2),
+    "k_count_query": sf.k_count_query(2, 2),
+    "query": sf.query(max, values=[0, 1, 2], individuals=2),
+    "induced": sf.induced(len, sf.graph([("a", "bb"), ("bb", "ccc")])),
+}
+
+
+def test_every_space_is_exercised() -> None:
+    assert EXAMPLES.keys() == SPACES.keys()
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_metric_axioms(name: str) -> None:
+    space = EXAMPLES[name]
+    sf.FiniteSpace(space.labels, space.distances.floats)  # raises where an axiom fails
+    assert np.isfinite(space.distances.floats).all()
+    assert space.name
+    assert repr(space).startswith("FiniteSpace(")
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_pairs_imply_all_distances(name: str) -> None:
+    space = EXAMPLES[name]
+    lengths = {
+        (int(x), int(z)): space.distances.floats[x, z] for x, z in zip(*space.pairs, strict=True)
+    }
+    rebuilt = sf.graph(lengths, labels=range(len(space)))
+    assert np.allclose(rebuilt.distances.floats, space.distances.floats, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_pairs_are_the_unimplied_ones(name: str) -> None:
+    space = EXAMPLES[name]
+    searched = midpoints(space.distances.form.code, space.distances.values, space.distances.floats)
+    expected = {(x, z) for x, z in np.argwhere(searched < 0).tolist() if x < z}
+    assert {(min(x, z), max(x, z)) for x, z in zip(*space.pairs, strict=True)} == expected
+
+
+@pytest.mark.parametrize(("name", "nothing"), [(n, x) for n, x in product(SPACES, (None, -1, "")) if n != "discrete"])
+def test_nonsense_is_refused(name: str, nothing: Any) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        SPACES[name](nothing)

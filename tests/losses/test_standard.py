@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato import losses
+from sfumato.errors import InvalidLoss, Mismatch
+from sfumato.losses import LOSSES
+
+
+def test_every_loss_by_hand() -> None:
+    space = sf.line(3)
+    expected = {
+        "bin": [[0, 1, 1], [1, 0, 1], [1, 1, 0]],
+        "nib": [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+        "distance": [[0, 1, 2], [1, 0, 1], [2, 1, 0]],
+        "absolute": [[0, 1, 2], [1, 0, 1], [2, 1, 0]],
+        "squared": [[0, 1, 4], [1, 0, 1], [4, 1, 0]],
+        "threshold": [[0, 0, 1], [0, 0, 0], [1, 0, 0]],
+        "member": [[1, 0, 1], [0, 1, 0]],
+        "matrix": [[5, 6, 7]],
+        "function": [[0, 1, 2], [0, 2, 4]],
+    }
+    arguments = {
+        "threshold": (1,),
+        "member": ([1],),
+        "matrix": ([[5, 6, 7]],),
+        "function": (lambda w, x: w * x, [1, 2]),
+    }
+    assert expected.keys() == LOSSES.keys()
+    for name, table in expected.items():
+        loss = LOSSES[name](space, *arguments.get(name, ()))
+        assert loss.matrix.tolist() == table, name
+        assert loss.exact, name
+
+
+def test_distances_that_are_not_rational_become_floats() -> None:
+    assert not losses.distance(sf.grid(2, 2)).exact
+    assert losses.distance(sf.grid(1, 3)).exact
+    with pytest.raises(InvalidLoss, match="infinite"):
+        losses.distance(sf.graph([(0, 1)], labels=[0, 1, 2]))
+
+
+def test_thresholds_are_decided_exactly() -> None:
+    space = sf.grid(3, 3)
+    near = losses.threshold(space, "141421356237/100000000000")  # just below √2
+    assert near.at((0, 0), (1, 1)) == 1
+    assert losses.threshold(space, "141421356238/100000000000").at((0, 0), (1, 1)) == 0
+    assert losses.threshold(sf.graph([(0, 1)], labels=[0, 1, 2]), 5).at(0, 2) == 1
+    with pytest.raises(InvalidLoss):
+        losses.threshold(space, -1)
+
+
+def test_labels_that_are_no_numbers_have_no_difference() -> None:
+    with pytest.raises(InvalidLoss, match="numbers"):
+        losses.absolute(["a", "b"])
+    with pytest.raises(Mismatch):
+        losses.member([0, 1], [5])
+
+
+def test_actions_of_a_matrix() -> None:
+    assert losses.matrix(["a", "b"], [[0, 1], [1, 0]]).actions == ("a", "b")
+    assert losses.matrix(["a", "b"], [[0, 1]]).actions == (0,)
+    assert losses.guess([0, 1]).matrix.tolist() == np.eye(2).tolist()

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+from fractions import Fraction
+from math import log2
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sfumato as sf
+from sfumato import losses
+from sfumato.errors import InvalidInput, NotSupported
+from strategies import channels, priors
+
+flip = sf.Channel([0, 1], [["2/3", "1/3"], ["1/3", "2/3"]])
+fair = sf.Prior.uniform([0, 1])
+
+
+def test_leakage_of_gains_and_losses() -> None:
+    assert sf.leakage(fair, flip) == Fraction(4, 3)
+    assert sf.leakage(fair, flip, kind="additive") == Fraction(1, 6)
+    assert sf.leakage(fair, flip, losses.bin([0, 1])) == Fraction(3, 2)
+    assert sf.leakage(fair, flip, losses.bin([0, 1]), kind="additive") == Fraction(1, 6)
+    with pytest.raises(NotSupported):
+        sf.leakage(fair, flip, kind="geometric")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="additive"):
+        sf.leakage(fair, sf.Channel.identity([0, 1]), losses.bin([0, 1]))
+
+
+def test_capacities() -> None:
+    assert sf.capacity(sf.Channel.identity(range(5))) == sf.Capacity(5, 1)
+    assert sf.capacity(sf.Channel.constant(range(5))) == sf.Capacity(1, 0)
+    assert sf.capacity(flip.to_floats()).multiplicative == pytest.approx(4 / 3)
+
+
+def test_entropies_of_known_distributions() -> None:
+    prior = sf.Prior(range(4), ["1/2", "1/4", "1/8", "1/8"])
+    assert sf.shannon_entropy(prior) == pytest.approx(1.75)
+    assert sf.min_entropy(prior) == 1
+    assert sf.guessing_entropy(prior) == Fraction(1 * 4 + 2 * 2 + 3 + 4, 8)
+    assert sf.shannon_entropy(sf.Prior.point(range(4), 2)) == 0
+    assert sf.conditional_guessing_entropy(fair, flip) == Fraction(4, 3)
+    assert sf.conditional_min_entropy(fair, flip) == pytest.approx(-log2(2 / 3))
+    assert sf.min_mutual_information(fair, flip) == pytest.approx(log2(4 / 3))
+    binary = -(2 / 3) * log2(2 / 3) - (1 / 3) * log2(1 / 3)
+    assert sf.mutual_information(fair, flip) == pytest.approx(1 - binary)
+    assert sf.conditional_shannon_entropy(fair, flip) == pytest.approx(binary)
+
+
+@given(st.data())
+def test_observation_never_raises_an_entropy(data: st.DataObject) -> None:
+    channel = data.draw(channels())
+    prior = data.draw(priors(channel.secrets))
+    assert sf.conditional_shannon_entropy(prior, channel) <= sf.shannon_entropy(prior) + 1e-12
+    assert sf.conditional_min_entropy(prior, channel) <= sf.min_entropy(prior) + 1e-12
+    assert sf.conditional_guessing_entropy(prior, channel) <= sf.guessing_entropy(prior)
+    assert sf.min_mutual_information(prior, channel) >= 0
+    assert sf.mutual_information(prior, channel) >= 0

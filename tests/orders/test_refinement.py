@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+from fractions import Fraction
+from time import perf_counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sfumato as sf
+from sfumato.errors import Mismatch
+from sfumato.verdict import Outcome
+from strategies import channels
+
+# The family of the boundary: with A = 0.6 I + 0.1 J and B = (1 − t)A + tI, B refines A only at t = 0.
+TINY = [10.0**-k for k in range(1, 13)]
+
+
+def boundary(t: Fraction) -> tuple[sf.Channel, sf.Channel]:
+    a = [[Fraction(7, 10) if i == j else Fraction(1, 10) for j in range(4)] for i in range(4)]
+    b = [[(1 - t) * a[i][j] + t * (i == j) for j in range(4)] for i in range(4)]
+    return sf.Channel(range(4), a), sf.Channel(range(4), b)
+
+
+def float_boundary(t: float) -> tuple[sf.Channel, sf.Channel]:
+    a = 0.6 * np.eye(4) + 0.1
+    return sf.Channel(range(4), a), sf.Channel(range(4), (1 - t) * a + t * np.eye(4))
+
+
+@pytest.mark.parametrize("t", [*TINY, 1e-30, 1e-300])
+def test_the_boundary_in_rationals(t: float) -> None:
+    a, b = boundary(Fraction(t))
+    assert sf.refines(b, a).outcome is Outcome.FAILS
+    assert sf.refines(a, b).outcome is Outcome.HOLDS
+
+
+@pytest.mark.parametrize("t", TINY)
+def test_the_boundary_in_floats(t: float) -> None:
+    a, b = float_boundary(t)
+    verdict = sf.refines(b, a)
+    assert verdict.outcome is Outcome.FAILS
+    assert verdict.witness.margin > 0
+    assert sf.refines(a, b).outcome is Outcome.HOLDS
+    assert sf.refines(b, a, proof=True).outcome is Outcome.FAILS
+
+
+def test_floats_never_say_fails_when_equal() -> None:
+    a, b = float_boundary(0.0)
+    assert sf.refines(b, a)
+    assert sf.refines(a, b)
+    assert sf.refines(a, a, proof=True).witness.residual == 0
+
+
+@given(st.data())
+@settings(max_examples=150)
+def test_post_processing_refines_with_a_factor_that_multiplies_back(data: st.DataObject) -> None:
+    a = data.draw(channels())
+    b = sf.cascade(a, data.draw(channels(a.outputs)))
+    verdict = sf.refines(b, a)
+    assert verdict
+    assert (sf.cascade(a, verdict.witness.post_processing).matrix == b.matrix).all()
+    floating = sf.refines(b.to_floats(), a.to_floats())
+    assert floating.outcome is not Outcome.FAILS
+    if floating.decided:
+        assert floating.witness.residual < 1e-13
+
+
+@given(st.data())
+@settings(max_examples=150)
+def test_any_two_channels_are_decided_with_a_witness(data: st.DataObject) -> None:
+    a = data.draw(channels())
+    b = data.draw(channels(a.secrets))
+    verdict = sf.refines(b, a)
+    if verdict:
+        assert (sf.cascade(a, verdict.witness.post_processing).matrix == b.matrix).all()
+    else:
+        seen = verdict.witness
+        assert sf.posterior_vulnerability(seen.prior, b, seen.gain) == seen.from_b
+        assert sf.posterior_vulnerability(seen.prior, a, seen.gain) == seen.from_a
+        assert seen.from_b > seen.from_a
+        assert seen.gain.matrix.min() >= 0
+        assert seen.gain.matrix.max() <= 1
+    floating = sf.refines(b.to_floats(), a.to_floats())
+    assert floating.outcome in (verdict.outcome, Outcome.UNDECIDED)
+
+
+def test_dependent_columns_need_a_program() -> None:
+    wide = sf.Channel([0, 1], [["1/4", "1/4", "1/2"], ["1/2", "1/4", "1/4"]])
+    narrow = sf.Channel([0, 1], [["3/8", "5/8"], ["5/8", "3/8"]])
+    assert sf.refines(narrow, wide)
+    assert not sf.refines(wide, sf.Channel.constant([0, 1]))
+    assert sf.refines(narrow.to_floats(), wide.to_floats())
+
+
+def test_everything_lies_between_identity_and_constant() -> None:
+    some = sf.Channel([0, 1, 2], [["1/2", "1/2"], ["1/3", "2/3"], [1, 0]])
+    assert sf.refines(some, sf.Channel.identity([0, 1, 2]))
+    assert sf.refines(sf.Channel.constant([0, 1, 2]), some)
+    with pytest.raises(Mismatch):
+        sf.refines(some, sf.Channel.identity("abc"[:2].split()))
+
+
+def test_a_hundred_secrets_in_under_a_second() -> None:
+    rng = np.random.default_rng(3)
+    table, mix = (m / m.sum(axis=1, keepdims=True) for m in rng.random((2, 100, 100)))
+    a = sf.Channel(range(100), table)
+    b = sf.cascade(a, sf.Channel(range(100), mix))
+    sf.refines(b, a)
+    start = perf_counter()
+    assert sf.refines(b, a)
+    assert not sf.refines(a, b)
+    # a second each on a quiet machine, with room for a noisy one
+    assert perf_counter() - start < 4

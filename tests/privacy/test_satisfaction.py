@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+from fractions import Fraction
+from math import exp, inf, log
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sfumato as sf
+from sfumato.errors import Mismatch
+from sfumato.numbers import exp_bounds
+from sfumato.verdict import Outcome
+from strategies import channels, exact_private_channels, privacy_types
+
+
+def truncated_geometric(n: int, alpha: Fraction) -> list[list[Fraction]]:
+    edge, inside = 1 / (1 + alpha), (1 - alpha) / (1 + alpha)
+    return [[(edge if y in (0, n - 1) else inside) * alpha ** abs(x - y) for y in range(n)] for x in range(n)]
+
+
+@given(exact_private_channels())
+@settings(max_examples=100)
+def test_channels_private_by_construction_are_accepted(case: tuple[sf.Channel, sf.PrivacyType]) -> None:
+    channel, privacy = case
+    assert sf.satisfies(channel, privacy)
+
+
+@given(st.data())
+@settings(max_examples=200)
+def test_the_verdict_is_that_of_all_pairs(data: st.DataObject) -> None:
+    privacy = data.draw(privacy_types())
+    channel = data.draw(channels(privacy.secrets))
+    table, n = privacy.space.distances, len(privacy.space)
+    broken = any(
+        channel.matrix[x, y] > privacy.factor_bounds(table.values[x, z], 200)[1] * channel.matrix[z, y]
+        for x in range(n)
+        for z in range(n)
+        for y in range(len(channel.outputs))
+        if x != z and not table.infinite[x, z]
+    )
+    verdict = sf.satisfies(channel, privacy)
+    assert bool(verdict) != broken
+    if broken:
+        (x, z), output = verdict.witness.pair, verdict.witness.output
+        i, j, y = channel.secrets.index(x), channel.secrets.index(z), channel.outputs.index(output)
+        assert channel.matrix[i, y] > privacy.factor(x, z, 200)[1] * channel.matrix[j, y]
+
+
+def test_the_geometric_sits_on_the_border() -> None:
+    space = sf.line(7)
+    exact = sf.Channel(space, truncated_geometric(7, Fraction(2, 5)))
+    privacy = sf.PrivacyType(space, alpha="2/5")
+    assert sf.satisfies(exact, privacy)
+    assert not sf.satisfies(exact, sf.PrivacyType(space, alpha="41/100"))
+    assert sf.satisfies(exact.to_floats(), privacy).outcome is Outcome.UNDECIDED
+    assert sf.satisfies(exact.to_floats(), sf.PrivacyType(space, alpha="39/100"))
+    assert not sf.satisfies(exact.to_floats(), sf.PrivacyType(space, alpha="4000001/10000000"))
+
+
+def test_zero_facing_a_positive_entry() -> None:
+    channel = sf.Channel([0, 1], [[1, 0], ["1/2", "1/2"]])
+    verdict = sf.satisfies(channel, sf.PrivacyType(sf.line(2), epsilon=1000))
+    assert not verdict
+    assert verdict.witness.ratio == inf
+    assert sf.smallest_epsilon(channel, sf.line(2)) == inf
+    assert sf.row_distance(channel, 0, 1) == inf
+    apart = sf.graph([], labels=[0, 1])
+    assert sf.satisfies(channel, sf.PrivacyType(apart, epsilon=1))
+    assert sf.smallest_epsilon(channel, apart) == 0
+
+
+def test_columns_of_zeros_do_not_count() -> None:
+    channel = sf.Channel([0, 1], [[1, 0], [1, 0]])
+    assert sf.satisfies(channel, sf.PrivacyType(sf.line(2), epsilon="1/1000"))
+    assert sf.smallest_epsilon(channel, sf.line(2)) == 0
+    assert sf.row_distance(channel, 0, 1) == 0
+
+
+@given(exact_private_channels())
+@settings(max_examples=100)
+def test_smallest_epsilon_is_safe_and_sharp(case: tuple[sf.Channel, sf.PrivacyType]) -> None:
+    channel, privacy = case
+    epsilon = sf.smallest_epsilon(channel, privacy.space)
+    assert epsilon <= privacy.rate * (1 + 1e-12)
+    if epsilon > 0:
+        assert sf.satisfies(channel, sf.PrivacyType(privacy.space, epsilon=epsilon))
+        assert not sf.satisfies(channel, sf.PrivacyType(privacy.space, epsilon=epsilon * (1 - 1e-12)))
+        assert sf.smallest_epsilon(channel.to_floats(), privacy.space) == pytest.approx(epsilon, rel=1e-9)
+
+
+def test_tightest_pair_is_where_it_should_be() -> None:
+    channel = sf.Channel([0, 1, 2], [["1/2", "1/2"], ["1/4", "3/4"], ["1/5", "4/5"]])
+    tightest = sf.tightest_pair(channel, sf.line(3))
+    assert tightest is not None
+    assert tightest.pair == (0, 1)
+    assert tightest.ratio == 2
+    assert tightest.epsilon == pytest.approx(log(2))
+    assert sf.tightest_pair(sf.Channel.constant(["x"]), sf.discrete(["x"])) is None
+
+
+def test_entries_far_outside_the_range_of_floats() -> None:
+    tiny = Fraction(1, 10**400)
+    channel = sf.Channel([0, 1], [[tiny, 1 - tiny], [tiny * 3, 1 - tiny * 3]])
+    assert sf.satisfies(channel, sf.PrivacyType(sf.line(2), alpha="1/3"))
+    assert not sf.satisfies(channel, sf.PrivacyType(sf.line(2), alpha="1/2"))
+
+
+def test_large_and_tiny_epsilon() -> None:
+    space = sf.line(2)
+    channel = sf.Channel(space, [["1/2", "1/2"], ["1/3", "2/3"]])
+    assert sf.satisfies(channel, sf.PrivacyType(space, epsilon=10**6))
+    assert not sf.satisfies(channel, sf.PrivacyType(space, epsilon="1/1000000000000000000000000"))
+    low, high = exp_bounds(Fraction(1, 10**24), 120)
+    close = Fraction(1, 2) * (low + high) / 2
+    near = sf.Channel(space, [[close, 1 - close], ["1/2", "1/2"]])
+    assert not sf.satisfies(near, sf.PrivacyType(space, epsilon="9/10000000000000000000000000"))
+
+
+def test_float_channels_clearly_inside_and_outside() -> None:
+    space = sf.grid(5, 5)
+    scores = np.exp(-0.4 * space.distances.floats)
+    channel = sf.Channel(space, scores / scores.sum(axis=1, keepdims=True))
+    assert sf.satisfies(channel, sf.PrivacyType(space, epsilon=0.8))
+    verdict = sf.satisfies(channel, sf.PrivacyType(space, epsilon=0.4))
+    assert not verdict
+    assert verdict.witness.ratio > exp(0.4)
+
+
+def test_labels_are_checked() -> None:
+    with pytest.raises(Mismatch):
+        sf.satisfies(sf.Channel.identity("ab".split()), sf.PrivacyType(sf.line(2), epsilon=1))
+    with pytest.raises(ValueError, match="both be secrets"):
+        sf.row_distance(sf.Channel.identity([0, 1]), 0, 9)

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato.errors import InvalidInput, NotSupported
+
+
+@pytest.mark.parametrize("individuals", [1, 2, 4])
+def test_closed_forms_agree_with_search(individuals: int) -> None:
+    pairs = {
+        "count": (sf.count_query(individuals), sf.query(sum, values=[0, 1], individuals=individuals)),
+        "sum": (sf.sum_query(individuals, 3), sf.query(sum, values=range(4), individuals=individuals)),
+        "k-count": (
+            sf.k_count_query(individuals, 2),
+            sf.query(
+                lambda db: (sum(a for a, _ in db), sum(b for _, b in db)),
+                values=list(product((0, 1), repeat=2)),
+                individuals=individuals,
+            ),
+        ),
+    }
+    for closed, searched in pairs.values():
+        assert closed.labels == searched.labels
+        assert np.array_equal(closed.distances.values, searched.distances.values)
+
+
+def test_a_query_on_a_graph_of_databases() -> None:
+    space = sf.induced(lambda word: word.count("1"), sf.hamming(4))
+    assert np.array_equal(space.distances.values, sf.line(5).distances.values)
+
+
+def test_answers_of_mixed_types_keep_their_order() -> None:
+    space = sf.query(lambda db: "none" if not sum(db) else sum(db), values=[0, 1], individuals=2)
+    assert space.labels == ("none", 1, 2)
+
+
+def test_sensitivity_of_a_count_and_of_a_scaled_count() -> None:
+    words, answers = sf.hamming(3), sf.line(4)
+    verdict = sf.is_uniformly_sensitive(lambda w: w.count("1"), words, answers)
+    assert verdict
+    assert verdict.witness.chain(0, 2)[0] == 0
+    assert verdict.witness.chain(0, 2)[-1] == 2
+    doubled = sf.points([0, 2, 4, 6], labels=range(4), metric="manhattan")
+    assert sf.lipschitz_constant(lambda w: w.count("1"), words, doubled) == 2
+    assert not sf.is_uniformly_sensitive(lambda w: w.count("1"), words, doubled)
+    assert sf.is_uniformly_sensitive(lambda w: w.count("1"), words, doubled, delta=2)
+
+
+def test_a_query_that_is_not_uniformly_sensitive_names_the_answers() -> None:
+    # answers 0 and 2 are never one step apart, 1 is skipped
+    words = sf.hamming(2)
+    answers = sf.line(3)
+    verdict = sf.is_uniformly_sensitive(lambda w: 0 if w == "00" else 1, words, answers)
+    assert not verdict
+    assert 2 in verdict.witness
+
+
+def test_limits_are_stated() -> None:
+    with pytest.raises(NotSupported, match="enumerating"):
+        sf.query(sum, values=range(10), individuals=9)
+    with pytest.raises(NotSupported, match="no graph"):
+        sf.induced(str, sf.grid(2, 2))
+    with pytest.raises(NotSupported, match="sensitivity"):
+        sf.lipschitz_constant(lambda x: x, sf.grid(2, 2), sf.grid(2, 2))
+    for bad in (lambda: sf.query(sum, values=[], individuals=2), lambda: sf.sum_query(0, 2)):
+        with pytest.raises(InvalidInput):
+            bad()

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+from sfumato import errors
+
+
+def test_every_error_is_drawn_in_the_docstring_and_has_the_common_base() -> None:
+    classes = [c for _, c in inspect.getmembers(errors, inspect.isclass) if c.__module__ == errors.__name__]
+    assert len(classes) == len(errors.__all__)
+    for error in classes:
+        assert issubclass(error, errors.SfumatoError)
+        assert error.__name__ in (errors.__doc__ or "")
+
+
+def test_input_errors_are_value_errors_and_extras_are_import_errors() -> None:
+    assert issubclass(errors.InvalidMetric, ValueError)
+    assert issubclass(errors.MissingExtra, ImportError)
+    assert "pip install 'sfumato[gpu]'" in str(errors.MissingExtra("gpu", "torch"))
+
+
+@pytest.mark.parametrize(
+    ("expected", "found", "words"),
+    [
+        (["a", "b"], ["a"], "missing 'b'"),
+        (["a"], ["a", "c"], "unexpected 'c'"),
+        (["a", "b"], ["b", "a"], "another order, first at position 0: expected 'a', found 'b'"),
+        (list(range(20)), [], "and 15 more"),
+    ],
+)
+def test_a_mismatch_names_the_labels(expected: list[object], found: list[object], words: str) -> None:
+    error = errors.Mismatch("labels", expected, found)
+    assert words in str(error)
+    assert error.expected == tuple(expected)
+    assert error.found == tuple(found)
+
+
+def test_not_supported_lists_what_is() -> None:
+    assert "supported: x, y" in str(errors.NotSupported("z", ["x", "y"]))

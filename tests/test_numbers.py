@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+from fractions import Fraction
+from math import inf, nan
+
+import flint
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfumato.errors import InvalidInput
+from sfumato.numbers import (
+    array,
+    common_denominator,
+    divide,
+    exact,
+    exp_bounds,
+    float_above,
+    float_below,
+    fractions,
+    is_exact,
+    log_bounds,
+    number,
+    product,
+    together,
+)
+
+third = Fraction(1, 3)
+
+
+@pytest.mark.parametrize("value", [third, "1/3", flint.fmpq(1, 3), np.str_("1/3")])
+def test_every_spelling_of_a_third_is_exact(value: object) -> None:
+    assert exact(value) == third  # type: ignore[arg-type]
+
+
+def test_floats_are_the_dyadic_rationals_they_store() -> None:
+    assert exact(0.1) == Fraction(3602879701896397, 36028797018963968)
+    assert exact(np.float32(0.5)) == Fraction(1, 2)
+    assert exact(np.int64(7)) == 7
+
+
+@pytest.mark.parametrize("value", [nan, inf, "one third", "1/0", None, [1]])
+def test_what_is_no_number_is_refused(value: object) -> None:
+    with pytest.raises(InvalidInput):
+        exact(value)  # type: ignore[arg-type]
+
+
+def test_truth_values_are_no_numbers() -> None:
+    with pytest.raises(InvalidInput, match="truth value"):
+        number(True)
+
+
+def test_one_float_makes_an_array_of_floats() -> None:
+    assert array([["1/3", 2]], ndim=2).dtype == object
+    assert array([[0.5, "1/4"]], ndim=2).dtype == np.float64
+    assert array([[1, 2]], ndim=2, small_integers=True).dtype == np.int64
+    assert array([[1, 2**40]], ndim=2, small_integers=True).dtype == object
+
+
+def test_arrays_are_read_only_copies() -> None:
+    given = np.ones((2, 2))
+    made = array(given)
+    given[0, 0] = 5
+    assert made[0, 0] == 1
+    with pytest.raises(ValueError, match="read-only"):
+        made[0, 0] = 2
+
+
+@pytest.mark.parametrize("bad", [[], [[]], [[1], [1, 2]], 3, "abc", [[nan]], [["x"]], [[True]]])
+def test_bad_arrays_are_refused(bad: object) -> None:
+    with pytest.raises(InvalidInput):
+        array(bad)
+
+
+def test_mixtures_become_floats_and_integers_divide_exactly() -> None:
+    left, right = together(array([third], ndim=1), np.array([0.5]))
+    assert left.dtype == right.dtype == np.float64
+    assert divide(np.array([1, 2]), 3).tolist() == [third, 2 * third]
+    assert divide(np.array([1.0]), 4).tolist() == [0.25]
+
+
+@given(st.lists(st.lists(st.fractions(max_denominator=50), min_size=3, max_size=3), min_size=2, max_size=4))
+def test_exact_product_is_the_sum_of_products(rows: list[list[Fraction]]) -> None:
+    left = array(rows)
+    right = array(list(map(list, zip(*rows, strict=True))))
+    expected = [[sum(a * b for a, b in zip(r, s, strict=True)) for s in rows] for r in rows]
+    assert product(left, right).tolist() == expected
+
+
+@given(st.lists(st.fractions(), min_size=1, max_size=6))
+def test_common_denominator_gives_the_values_back(values: list[Fraction]) -> None:
+    integers, q = common_denominator(array(values, ndim=1))
+    assert [Fraction(int(i), q) for i in integers] == values
+
+
+@given(st.fractions(min_value=0, max_value=2000), st.integers(8, 200))
+def test_exponential_is_enclosed_as_tightly_as_asked(x: Fraction, bits: int) -> None:
+    low, high = exp_bounds(x, bits)
+    sharper = exp_bounds(x, bits + 60)
+    assert low <= sharper[0] <= sharper[1] <= high
+    assert (high - low) * 2 ** (bits - 1) <= low
+
+
+@given(st.fractions(min_value=Fraction(1, 10**9), max_value=10**9).filter(lambda v: v != 1), st.integers(8, 120))
+def test_logarithm_is_enclosed_and_inverts_the_exponential(v: Fraction, bits: int) -> None:
+    low, high = log_bounds(v, bits)
+    assert low <= high
+    assert exp_bounds(low, 200)[0] <= v <= exp_bounds(high, 200)[1]
+
+
+def test_logarithm_of_one_is_zero_and_of_zero_does_not_exist() -> None:
+    assert log_bounds(Fraction(1)) == (0, 0)
+    assert exp_bounds(Fraction(0)) == (1, 1)
+    with pytest.raises(InvalidInput):
+        log_bounds(Fraction(0))
+
+
+@given(st.fractions())
+def test_directed_rounding_brackets(value: Fraction) -> None:
+    low, high = float_below(value), float_above(value)
+    assert Fraction(low) <= value <= Fraction(high)
+    assert low == high or np.nextafter(low, inf) == high
+
+
+def test_directed_rounding_beyond_the_range_of_floats() -> None:
+    assert float_above(Fraction(10) ** 400) == inf
+    assert float_above(-(Fraction(10) ** 400)) == -inf
+
+
+def test_is_exact_knows_its_fields() -> None:
+    assert is_exact(fractions(np.array([0.5])), np.array([1]))
+    assert not is_exact(np.array([0.5]))
