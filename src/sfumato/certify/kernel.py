@@ -143,12 +143,14 @@ def exponent_bound(promise: Terms, metric: Terms, value: Any, up: bool) -> Fract
 
 def exact_factor(promise: Terms, metric: Terms, value: Any) -> tuple[int, int] | None:
     """e^(epsilon·d) as (p, q) when alpha^unit is rational and the power is small, else None."""
-    if promise["step"] is None or metric["form"] != "rational":
+    step, steps = promise["step"], value
+    if metric["form"] == "root":
+        steps = math.isqrt(value)
+    if step is None or metric["form"] == "float" or (metric["form"] == "root" and steps * steps != value):
         return None
-    step = promise["step"]
-    if value * step.denominator.bit_length() > 4096:
+    if steps * step.denominator.bit_length() > 4096:
         return None
-    return step.denominator**value, step.numerator**value
+    return step.denominator**steps, step.numerator**steps
 
 
 def factor_below(promise: Terms, metric: Terms, value: Any, cap: int) -> tuple[int, int]:

@@ -67,6 +67,8 @@ def prove(
     """
     weights, labels = _weights(channel, privacy, outputs)
     total = int(sum(int(w) for w in weights[0]))
+    if not total:
+        raise InvalidChannel(f"the weights of {privacy.space.labels[0]!r} sum to 0", privacy.space.labels[0], 0)
     written = certificate(privacy, labels, weights, total, claim, provenance)
     verdict = _decide(*written.interpreted(), digest_of(written), checker)
     if not verdict:

@@ -1,0 +1,198 @@
+"""What qif and sfumato answer to wrong and to delicate inputs, side by side.
+
+Every case is a pair of calls on the same numbers. qif runs in a process of its own, in case it
+crashes or does not end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+import qif
+
+import sfumato as sf
+from isolation import isolated
+from timing import Table
+
+SECONDS = 60
+LONGEST_ANSWER = 160
+
+GOOD = np.array([[0.7, 0.3], [0.4, 0.6]])
+GOOD_PRIOR = np.array([0.5, 0.5])
+
+
+@dataclass(frozen=True)
+class Case:
+    """An input in words, the right answer, and the two calls."""
+
+    given: str
+    expected: str
+    ask_qif: Callable[[], Any]
+    ask_sfumato: Callable[[], Any]
+
+
+def main() -> None:
+    """Print and write the table."""
+    table = Table(
+        "wrong_inputs",
+        "Answers to wrong and delicate inputs",
+        ("input", "right answer", "qif", "sfumato"),
+    )
+    for case in [*close_refinements(), *malformed(), *delicate_privacy(), *optimal_mechanisms()]:
+        table.add(case.given, case.expected, _one_line(isolated(case.ask_qif, seconds=SECONDS)), _sfumato_says(case))
+    table.finish()
+
+
+def close_refinements() -> list[Case]:
+    """A = 0.6 I + 0.1 J and B = (1 − t) A + t I, which tells more than A for every t > 0."""
+    identity = np.array([[Fraction(int(x == y)) for y in range(4)] for x in range(4)], dtype=object)
+    a = Fraction(3, 5) * identity + Fraction(1, 10)
+    cases = []
+    for digits in (2, 4, 6, 8, 10, 12):
+        t = Fraction(1, 10**digits)
+        b = (1 - t) * a + t * identity
+        for kind, given_a, given_b in (("float", a.astype(float), b.astype(float)), ("exact", a, b)):
+            given = f"refinement, t = 1e-{digits}, {kind}"
+            cases.append(
+                Case(given, "fails", partial(qif_refines, given_b, given_a), partial(refines, given_b, given_a))
+            )
+    return cases
+
+
+def malformed() -> list[Case]:
+    """Matrices that are no channels, and shapes that do not fit, put to three questions."""
+    channels = {
+        "NaN entry": np.array([[np.nan, 0.3], [0.4, 0.6]]),
+        "negative entry": np.array([[1.2, -0.2], [0.4, 0.6]]),
+        "row sum 0.9": np.array([[0.6, 0.3], [0.4, 0.6]]),
+        "empty matrix": np.empty((0, 0)),
+        "3 rows for 2 secrets": np.array([[0.7, 0.3], [0.4, 0.6], [0.5, 0.5]]),
+    }
+    cases = []
+    for what, matrix in channels.items():
+        cases += [
+            Case(f"Bayes vulnerability, {what}", "error", partial(qif_bayes, matrix), partial(bayes, matrix)),
+            Case(f"refinement, {what}", "error", partial(qif_refines, GOOD, matrix), partial(refines, GOOD, matrix)),
+            Case(f"d-privacy, {what}", "error", partial(qif_private, matrix, 1.0), partial(private, matrix, 1.0)),
+        ]
+    return cases
+
+
+def delicate_privacy() -> list[Case]:
+    """A zero that faces a positive entry, ε = 0 and ε = NaN, and ratios that miss the bound e by little."""
+    zero = np.array([[1.0, 0.0], [0.5, 0.5]])
+    cases = [
+        Case(
+            "d-privacy, zero facing 0.5, ε = 1", "fails", partial(qif_private, zero, 1.0), partial(private, zero, 1.0)
+        ),
+        Case("smallest ε, zero facing 0.5", "inf", partial(qif_epsilon, zero), partial(epsilon, zero)),
+        Case("d-privacy, ε = NaN", "error", partial(qif_private, GOOD, np.nan), partial(private, GOOD, np.nan)),
+        Case("d-privacy, ε = −1", "error", partial(qif_private, GOOD, -1.0), partial(private, GOOD, -1.0)),
+    ]
+    for digits in (6, 9, 12, 14):
+        excess = 1 + 10.0**-digits
+        low = 1 / (1 + np.e * excess)
+        matrix = np.array([[1 - low, low], [low, 1 - low]])
+        given = f"d-privacy, ratio e·(1 + 1e-{digits}), ε = 1"
+        cases.append(Case(given, "fails", partial(qif_private, matrix, 1.0), partial(private, matrix, 1.0)))
+    return cases
+
+
+def optimal_mechanisms() -> list[Case]:
+    """Mechanisms that qif's linear program calls optimal at ε: does ε hold, in each package's own eyes?"""
+    spaces = {"line(8), ε = 0.7": (sf.line(8), 0.7), "line(8), ε = 1/3": (sf.line(8), 1 / 3)}
+    spaces |= {f"{n} × {n} grid, ε = 1": (sf.grid(n, n), 1.0) for n in (3, 4, 5)}
+    cases = []
+    for where, (space, rate) in spaces.items():
+        distances = space.distances.floats
+        matrix = isolated(qif_optimal, distances, rate, seconds=SECONDS)
+        given = f"qif min_loss_given_d, {where}"
+        ask_qif, ask_sfumato = partial(qif_keeps, matrix, distances, rate), partial(keeps, matrix, space, rate)
+        cases.append(Case(given, "see the numbers", ask_qif, ask_sfumato))
+    return cases
+
+
+def qif_refines(b: np.ndarray, a: np.ndarray) -> Any:
+    """Whether B = A·R, as qif sees it."""
+    return qif.refinement.refined_by(a, b)
+
+
+def refines(b: np.ndarray, a: np.ndarray) -> sf.Verdict:
+    """Whether B = A·R, as sfumato sees it."""
+    secrets = range(len(b))
+    return sf.refines(sf.Channel(secrets, b), sf.Channel(secrets, a))
+
+
+def qif_bayes(matrix: np.ndarray) -> float:
+    """Bayes vulnerability by qif."""
+    return qif.measure.bayes_vuln.posterior(GOOD_PRIOR, matrix)
+
+
+def bayes(matrix: np.ndarray) -> float:
+    """Bayes vulnerability by sfumato."""
+    return sf.bayes_vulnerability(sf.Prior(range(2), GOOD_PRIOR), sf.Channel(range(2), matrix))
+
+
+def qif_private(matrix: np.ndarray, rate: float) -> bool:
+    """Whether two secrets at distance 1 are kept apart by no more than ε, by qif."""
+    return qif.measure.d_privacy.is_private(matrix, qif.metric.from_distance_matrix(rate * (1 - np.eye(2))))
+
+
+def private(matrix: np.ndarray, rate: float) -> sf.Verdict:
+    """Whether two secrets at distance 1 are kept apart by no more than ε, by sfumato."""
+    space = sf.line(2)
+    return sf.satisfies(sf.Channel(space, matrix), sf.PrivacyType(space, epsilon=rate))
+
+
+def qif_epsilon(matrix: np.ndarray) -> float:
+    """The least ε of a channel on two secrets, by qif."""
+    return qif.measure.d_privacy.smallest_epsilon(matrix, lambda x, z: float(abs(x - z)))
+
+
+def epsilon(matrix: np.ndarray) -> float:
+    """The least ε of a channel on two secrets, by sfumato."""
+    space = sf.line(2)
+    return sf.smallest_epsilon(sf.Channel(space, matrix), space)
+
+
+def qif_optimal(distances: np.ndarray, rate: float) -> np.ndarray:
+    """The mechanism of least expected distance that qif finds at ε."""
+    n = len(distances)
+    allowed, loss = (qif.metric.from_distance_matrix(table) for table in (rate * distances, distances))
+    return qif.mechanism.d_privacy.min_loss_given_d(np.full(n, 1 / n), n, allowed, loss)
+
+
+def qif_keeps(matrix: np.ndarray, distances: np.ndarray, rate: float) -> str:
+    """What qif says of a mechanism's ε."""
+    measure = qif.measure.d_privacy
+    promised = measure.is_private(matrix, qif.metric.from_distance_matrix(rate * distances))
+    least = measure.smallest_epsilon(matrix, qif.metric.from_distance_matrix(distances))
+    return f"{promised}; smallest ε {least!r}"
+
+
+def keeps(matrix: np.ndarray, space: sf.FiniteSpace, rate: float) -> str:
+    """What sfumato says of a mechanism's ε."""
+    channel = sf.Channel(space, matrix)
+    verdict = sf.satisfies(channel, sf.PrivacyType(space, epsilon=rate))
+    return f"{verdict.outcome}; smallest ε {sf.smallest_epsilon(channel, space)!r}"
+
+
+def _sfumato_says(case: Case) -> str:
+    try:
+        return _one_line(case.ask_sfumato())
+    except Exception as error:
+        return _one_line(f"{type(error).__name__}: {error}")
+
+
+def _one_line(answer: Any) -> str:
+    said = " ".join(str(answer).split())
+    return said if len(said) <= LONGEST_ANSWER else f"{said[: LONGEST_ANSWER - 1]}…"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,243 @@
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import struct
+import tracemalloc
+import zlib
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sfumato as sf
+from sfumato import errors, losses
+from sfumato.certify import kernel
+from sfumato.certify.certificate import certificate, label_from_json, label_to_json
+from sfumato.certify.file import to_bytes
+from strategies import exact_private_channels, privacy_types
+
+
+def small() -> sf.Mechanism:
+    space = sf.grid(2, 3, unit="km")
+    scores = np.exp(-0.3 * space.distances.floats)
+    made = sf.repair(scores / scores.sum(axis=1, keepdims=True), sf.PrivacyType(space, epsilon="0.6"))
+    return sf.claim(sf.Prior.uniform(space), made.mechanism, losses.distance(space))
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("files") / "mechanism.sfm"
+    sf.save(small(), path)
+    return path
+
+
+@given(privacy_types(), st.data())
+@settings(max_examples=60)
+def test_what_is_saved_is_what_is_loaded(tmp_path_factory: pytest.TempPathFactory, privacy: sf.PrivacyType, data: Any) -> None:
+    n = len(privacy.space)
+    scores = np.exp(-privacy.rate / 2 * np.minimum(privacy.space.distances.floats, 1e3))
+    made = sf.quantise(scores / scores.sum(axis=1, keepdims=True), privacy, bits=data.draw(st.sampled_from([10, 40])))
+    path = tmp_path_factory.mktemp("round") / "trip.sfm"
+    digest = sf.save(made.mechanism, path)
+    loaded = sf.load(path)
+    assert loaded.proof.digest == digest == made.mechanism.proof.digest
+    assert np.array_equal(loaded.weights, made.mechanism.weights)
+    assert loaded.secrets == privacy.secrets
+    assert loaded.privacy.epsilon == privacy.epsilon
+    assert loaded.privacy.alpha == privacy.alpha
+    assert np.array_equal(loaded.privacy.space.distances.floats, privacy.space.distances.floats) or n > 8
+    assert sf.save(loaded, path) == digest
+
+
+@given(exact_private_channels())
+@settings(max_examples=30)
+def test_exact_mechanisms_and_claims_come_back(tmp_path_factory: pytest.TempPathFactory, case: Any) -> None:
+    channel, privacy = case
+    prior, loss = sf.Prior.uniform(privacy.space), losses.bin(privacy.space)
+    mechanism = sf.claim(prior, sf.prove(channel, privacy), loss)
+    path = tmp_path_factory.mktemp("exact") / "exact.sfm"
+    sf.save(mechanism, path)
+    loaded = sf.load(path)
+    assert loaded.claim is not None
+    assert loaded.claim.value == sf.posterior_loss(prior, channel, loss)
+    assert (loaded.channel.matrix == channel.matrix).all()
+    assert (loaded.claim.loss.matrix == loss.matrix).all()
+
+
+def test_weights_beyond_64_bits(tmp_path: Path) -> None:
+    huge = np.array([[2 * 7**60, 7**60], [7**60, 2 * 7**60]], dtype=object)
+    mechanism = sf.prove(huge, sf.PrivacyType(sf.line(2), alpha="1/2"))
+    sf.save(mechanism, tmp_path / "huge.sfm")
+    assert sf.load(tmp_path / "huge.sfm").weights.tolist() == huge.tolist()
+
+
+@pytest.mark.parametrize("label", ["x", 3, 2.5, True, None, (1, "a", (2,)), Fraction(1, 3)])
+def test_labels_survive(label: Any) -> None:
+    assert label_from_json(json.loads(json.dumps(label_to_json(label)))) == label
+
+
+def test_labels_that_cannot_be_saved_are_refused() -> None:
+    for label in (object(), float("inf"), frozenset([1])):
+        with pytest.raises(errors.InvalidInput, match="cannot be saved"):
+            label_to_json(label)
+
+
+def test_two_thousand_secrets_stay_compact() -> None:
+    weights = np.random.default_rng(0).integers(0, 2**40, (2000, 2000))
+    privacy = sf.PrivacyType(sf.line(2000), epsilon=1)
+    data = to_bytes(certificate(privacy, tuple(range(2000)), weights, int(weights[0].sum())))
+    assert len(data) < 2000 * 2000 * 5 * 1.05
+
+
+def test_every_flipped_byte_is_noticed(file: Path, tmp_path: Path) -> None:
+    data = file.read_bytes()
+    target = tmp_path / "flipped.sfm"
+    for position in range(0, len(data), 7):
+        target.write_bytes(data[:position] + bytes([data[position] ^ 0x40]) + data[position + 1 :])
+        with pytest.raises(errors.InvalidFile):
+            sf.verify(target)
+
+
+def test_every_truncation_is_noticed(file: Path, tmp_path: Path) -> None:
+    data = file.read_bytes()
+    target = tmp_path / "short.sfm"
+    for length in [*range(0, 80), *range(80, len(data), 41), len(data) - 1]:
+        target.write_bytes(data[:length])
+        with pytest.raises(errors.InvalidFile):
+            sf.load(target)
+
+
+def test_missing_files_directories_and_versions(file: Path, tmp_path: Path) -> None:
+    for path in (tmp_path / "nowhere.sfm", tmp_path):
+        with pytest.raises(errors.InvalidFile, match="cannot read"):
+            sf.verify(path)
+    data = bytearray(file.read_bytes())
+    data[8] = 2
+    (tmp_path / "newer.sfm").write_bytes(data)
+    with pytest.raises(errors.InvalidFile, match="version 2"):
+        sf.verify(tmp_path / "newer.sfm")
+
+
+def forged(file: Path, change: Any, sections: Any = lambda data: data) -> bytes:
+    """The file with its header changed and the checksum made right again."""
+    data = file.read_bytes()
+    length = struct.unpack("<Q", data[16:24])[0]
+    header = json.loads(data[24 : 24 + length])
+    header = change(header) or header
+    written = header if isinstance(header, bytes) else json.dumps(header).encode()
+    body = data[:16] + struct.pack("<Q", len(written)) + written + sections(data[24 + length : -32])
+    return body + hashlib.sha256(body).digest()
+
+
+def setter(*path: Any, value: Any) -> Any:
+    def change(header: Any) -> None:
+        place = header
+        for step in path[:-1]:
+            place = place[step]
+        place[path[-1]] = value
+
+    return change
+
+
+FORGERIES = {
+    "no secrets": setter("secrets", value=[]),
+    "secrets as text": setter("secrets", value="abc"),
+    "duplicated secrets": setter("secrets", value=["a"] * 6),
+    "another number of secrets": setter("secrets", value=[1, 2, 3]),
+    "another number of outputs": setter("outputs", value=[1, 2, 3]),
+    "total as a number": setter("total", value=12),
+    "total zero": setter("total", value="0"),
+    "total of a million digits": setter("total", value="1" * 10**6),
+    "no promise": setter("promise", value={}),
+    "promise as list": setter("promise", value=[1]),
+    "negative epsilon": setter("promise", "epsilon", value="-1"),
+    "epsilon over zero": setter("promise", "epsilon", value="1/0"),
+    "both promises": setter("promise", "alpha", value="1/2"),
+    "alpha of two": setter("promise", value={"alpha": "2"}),
+    "step without alpha": setter("promise", "step", value="1/2"),
+    "unknown form": setter("metric", "form", value="hyperbolic"),
+    "unknown source": setter("metric", "source", value="rumour"),
+    "edges that are not there": setter("metric", "source", value="edges"),
+    "unit zero": setter("metric", "unit", value="0"),
+    "no sections": setter("sections", value=[]),
+    "sections as number": setter("sections", value=3),
+    "section twice": lambda h: h["sections"].append(h["sections"][0]),
+    "section with a list for a name": setter("sections", 0, "name", value=["weights"]),
+    "huge section": setter("sections", 0, "count", value=2**60),
+    "negative count": setter("sections", 0, "count", value=-1),
+    "width zero": setter("sections", 0, "width", value=0),
+    "float width": setter("sections", 0, "width", value=8.0),
+    "size beyond the file": setter("sections", 0, "size", value=10**9),
+    "claims as list": setter("claims", value=["loss"]),
+    "claims without unit": setter("claims", value={"loss": "1"}),
+    "loss as NaN text": setter("claims", "loss", value="NaN"),
+    "not JSON": lambda h: b"{",
+    "NaN in JSON": lambda h: b'{"total": NaN}',
+    "deep nesting": lambda h: b"[" * 200_000,
+    "not text": lambda h: b"\xff\xfe",
+    "a number": lambda h: b"3",
+}
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_forged_headers_give_one_clear_error(name: str, file: Path, tmp_path: Path) -> None:
+    target = tmp_path / "forged.sfm"
+    target.write_bytes(forged(file, FORGERIES[name]))
+    with pytest.raises((errors.InvalidFile, errors.PrivacyViolation, errors.InvalidChannel)) as caught:
+        sf.load(target)
+    assert len(str(caught.value)) < 500
+
+
+def test_a_forged_promise_is_refuted(file: Path, tmp_path: Path) -> None:
+    target = tmp_path / "stricter.sfm"
+    target.write_bytes(forged(file, setter("promise", "epsilon", value="1/10")))
+    assert not sf.verify(target)
+    with pytest.raises(errors.PrivacyViolation):
+        sf.load(target)
+    target.write_bytes(forged(file, setter("claims", "loss", value="1/10")))
+    assert "as claimed" in sf.verify(target).reason
+
+
+def test_a_bomb_does_not_explode(file: Path, tmp_path: Path) -> None:
+    bomb = zlib.compress(bytes(200 * 2**20), 9)
+
+    def swap(header: Any) -> None:
+        header["sections"] = [{"name": "weights", "width": 1, "count": 36, "size": len(bomb)}]
+
+    target = tmp_path / "bomb.sfm"
+    target.write_bytes(forged(file, swap, lambda _: bomb))
+    tracemalloc.start()
+    with pytest.raises(errors.InvalidFile, match="size it declares"):
+        sf.verify(target)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20 * 2**20
+
+
+@given(st.binary(max_size=400))
+@settings(max_examples=200)
+def test_arbitrary_bytes(data: bytes) -> None:
+    for candidate in (data, kernel.MAGIC + data, kernel.MAGIC + struct.pack("<QQ", 1, 5) + data):
+        body = candidate + hashlib.sha256(candidate).digest()
+        with pytest.raises(kernel.Unreadable):
+            kernel.parse(body)
+
+
+def test_a_file_appears_whole_or_not_at_all(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "kept.sfm"
+    target.write_bytes(b"before")
+
+    def full_disk(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full_disk)
+    with pytest.raises(OSError, match="space"):
+        sf.save(small(), target)
+    assert target.read_bytes() == b"before"
+    assert [p.name for p in tmp_path.iterdir()] == ["kept.sfm"]

@@ -1,0 +1,118 @@
+"""The compiled twin gives the kernel's answer, also when one entry is off by one unit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sfumato as sf
+from sfumato.certify import kernel, twin
+from sfumato.certify.certificate import certificate
+from strategies import privacy_types
+
+
+def answers(privacy: sf.PrivacyType, weights: Any) -> tuple[Any, Any]:
+    """What kernel and twin say: the counts of a proof, or the words of a refutation."""
+    total = int(weights[0].sum())
+    header, sections = certificate(privacy, tuple(range(weights.shape[1])), weights, total).interpreted()
+    said = []
+    for checker in (kernel.check, twin.check_arrays):
+        try:
+            said.append(("proved", checker(header, sections)))
+        except kernel.Refuted as error:
+            said.append(("refuted", error.pair is None))
+    return said[0], said[1]
+
+
+@st.composite
+def repaired(draw: Any) -> tuple[np.ndarray[Any, Any], sf.PrivacyType]:
+    privacy = draw(privacy_types(smallest=-2, largest=1))
+    n = len(privacy.space)
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    scores = np.exp(-privacy.rate * np.minimum(privacy.space.distances.floats, 1e3)) @ rng.random((n, n + 1))
+    matrix = scores / scores.sum(axis=1, keepdims=True)
+    made = sf.quantise(matrix, privacy, bits=draw(st.sampled_from([16, 30, 52, 60])))
+    return np.array(made.mechanism.weights), privacy
+
+
+@given(repaired())
+@settings(max_examples=60)
+def test_both_prove_what_repair_makes(case: tuple[Any, sf.PrivacyType]) -> None:
+    weights, privacy = case
+    by_kernel, by_twin = answers(privacy, weights)
+    assert by_kernel == by_twin
+    assert by_kernel[0] == "proved"
+
+
+@given(repaired(), st.data())
+@settings(max_examples=200)
+def test_both_agree_after_one_unit_moves(case: tuple[Any, sf.PrivacyType], data: st.DataObject) -> None:
+    weights, privacy = case
+    changed = weights.copy()
+    for _ in range(data.draw(st.integers(1, 3))):
+        x = data.draw(st.integers(0, len(weights) - 1))
+        give = data.draw(st.integers(0, weights.shape[1] - 1))
+        take = data.draw(st.integers(0, weights.shape[1] - 1))
+        unit = data.draw(st.sampled_from([1, 1, 1, 7]))
+        if changed[x, take] >= unit:
+            changed[x, take] -= unit
+            changed[x, give] += unit
+    by_kernel, by_twin = answers(privacy, changed)
+    assert by_kernel[0] == by_twin[0]
+    if by_kernel[0] == "proved":
+        assert by_kernel == by_twin
+
+
+def test_a_tight_entry_tolerates_no_unit() -> None:
+    space = sf.line(2)
+    privacy = sf.PrivacyType(space, epsilon="0.7")
+    total = 2**60
+    promise = {"epsilon": privacy.epsilon, "alpha": None, "step": None}
+    p, q = kernel.factor_below(promise, {"form": "rational", "unit": 1}, 1, total)
+    # the largest first entry with (total - b) ≤ p/q · b for the symmetric mechanism
+    small = -(-total * q // (p + q))
+    fine = np.array([[total - small, small], [small, total - small]])
+    assert answers(privacy, fine)[0][0] == answers(privacy, fine)[1][0] == "proved"
+    off = np.array([[total - small + 1, small - 1], [small, total - small]])
+    assert answers(privacy, off)[0][0] == answers(privacy, off)[1][0] == "refuted"
+
+
+def test_row_sums_are_checked_by_both() -> None:
+    privacy = sf.PrivacyType(sf.line(2), epsilon=1)
+    assert answers(privacy, np.array([[1, 1], [1, 2]])) == (("refuted", True), ("refuted", True))
+
+
+def test_totals_that_do_not_fit_go_to_the_kernel() -> None:
+    privacy = sf.PrivacyType(sf.line(2), alpha="1/2")
+    huge = np.array([[2 * 3**50, 3**50], [3**50, 2 * 3**50]], dtype=object)
+    assert sf.prove(huge, privacy, checker="twin").proof.checker == "kernel"
+
+
+def test_chains_are_checked_by_the_twin_too() -> None:
+    space = sf.grid(1, 3)
+    header, sections = certificate(
+        sf.PrivacyType(space, epsilon=1), (0, 1), np.array([[2, 1], [2, 1], [2, 1]]), 3
+    ).interpreted()
+    assert twin.check_arrays(header, sections)["implied"] == 1
+    for via, error in (([2, 1, kernel.NOWHERE], kernel.Refuted), ([kernel.NOWHERE, 9, kernel.NOWHERE], kernel.Unreadable)):
+        with pytest.raises(error):
+            twin.check_arrays(header, sections | {"via": np.array(via, dtype="<u4").tobytes()})
+    for distances in ([1, 3, 1], [0, 4, 4], [kernel.UNBOUNDED, 4, 1]):
+        with pytest.raises(kernel.Refuted):
+            twin.check_arrays(header, sections | {"distances": np.array(distances, dtype="<u8").tobytes()})
+
+
+def test_a_few_hundred_secrets_with_all_pairs() -> None:
+    rng = np.random.default_rng(0)
+    space = sf.points(rng.random((300, 2)))
+    privacy = sf.PrivacyType(space, epsilon=4)
+    scores = np.exp(-2 * space.distances.floats)
+    mechanism = sf.quantise(scores / scores.sum(axis=1, keepdims=True), privacy).mechanism
+    verdict = sf.verify(mechanism, checker="twin")
+    assert verdict
+    assert verdict.witness.pairs == 300 * 299 // 2
+    assert verdict.witness.checker == "compiled twin"

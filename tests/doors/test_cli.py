@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato.certify.certificate import certificate
+from sfumato.certify.file import to_bytes
+
+
+def sfumato(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "sfumato.cli.main", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "response.sfm"
+    sf.save(sf.prove([[2, 1], [1, 2]], sf.PrivacyType(sf.line(2), alpha="1/2")), path)
+    return path
+
+
+def test_help_answers_at_once_without_loading_solvers() -> None:
+    sfumato("--help")
+    start = perf_counter()
+    shown = sfumato("--help")
+    assert shown.returncode == 0
+    assert "verify" in shown.stdout
+    # 0.2 s on a quiet machine; five times that still means nothing heavy was imported
+    assert perf_counter() - start < 1.0
+    code = "import sys, sfumato.cli.main; print([m for m in ('numpy', 'numba', 'scipy', 'highspy') if m in sys.modules])"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert loaded.stdout.strip() == "[]"
+
+
+def test_verify_accepts_and_reports(file: Path) -> None:
+    shown = sfumato("verify", str(file))
+    assert shown.returncode == 0
+    assert "holds: proved" in shown.stdout
+    record = json.loads(sfumato("verify", str(file), "--json", "--checker", "twin").stdout)
+    assert record["outcome"] == "holds"
+
+
+def test_a_refuted_file_exits_3(tmp_path: Path) -> None:
+    privacy = sf.PrivacyType(sf.line(2), alpha="1/2")
+    path = tmp_path / "leaky.sfm"
+    path.write_bytes(to_bytes(certificate(privacy, (0, 1), np.array([[3, 1], [1, 3]]), 4)))
+    shown = sfumato("verify", str(path))
+    assert shown.returncode == 3
+    assert "output 0 has weight 3 for 0 and 1 for 1" in shown.stdout
+
+
+def test_bad_files_are_one_line_on_stderr_and_exit_2(file: Path, tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged.sfm"
+    damaged.write_bytes(file.read_bytes()[:-5])
+    for path in (damaged, tmp_path / "nowhere.sfm", tmp_path):
+        shown = sfumato("verify", str(path))
+        assert shown.returncode == 2
+        assert shown.stdout == ""
+        assert len(shown.stderr.strip().splitlines()) == 1
+        assert "Traceback" not in shown.stderr
+    assert sfumato("verify", str(file), "--checker", "oracle").returncode == 2
+    assert sfumato("unknown").returncode == 2
+
+
+def test_the_demonstration_ends_in_a_proof(tmp_path: Path) -> None:
+    shown = sfumato("demo", "--directory", str(tmp_path))
+    assert shown.returncode == 0, shown.stderr
+    assert "PROVED private with epsilon = 2 per km" in shown.stdout
+    assert sf.verify(tmp_path / "city.sfm")
+    record = json.loads(sfumato("demo", "--directory", str(tmp_path), "--json").stdout)
+    assert record["kernel_exit_status"] == 0
+    assert record["expected_loss_km"] < record["loss_without_disclosure_km"]
+
+
+def test_version() -> None:
+    assert sfumato("version").stdout.strip() == sf.__version__

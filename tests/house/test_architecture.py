@@ -1,0 +1,88 @@
+"""The house keeps its own rules."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import sfumato as sf
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = sorted((ROOT / "src").rglob("*.py"))
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
+
+
+def test_paths_named_in_architecture_exist() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    named = set(re.findall(r"`((?:src|tests|docs|benchmarks)/[\w./-]*|[\w-]+\.(?:md|toml|txt)|Makefile|\.ci/run)`", text))
+    assert len(named) > 20
+    missing = [path for path in named if not (ROOT / path).exists()]
+    assert not missing
+
+
+def test_every_room_is_described() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    for room in sorted((ROOT / "src" / "sfumato").iterdir()):
+        if room.name not in ("__pycache__", "py.typed", "__init__.py", "__init__.pyi"):
+            assert f"src/sfumato/{room.name}" in text, room.name
+
+
+def test_the_readme_is_short_and_names_the_two_commands() -> None:
+    lines = (ROOT / "README.md").read_text().splitlines()
+    assert len(lines) <= 120
+    assert any("make demo" in line for line in lines)
+    assert any("make test" in line for line in lines)
+
+
+def test_the_changelog_knows_this_version() -> None:
+    assert f"## {sf.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_constraints_pin_versions_only() -> None:
+    for line in (ROOT / "constraints.txt").read_text().splitlines():
+        assert line.startswith("#") or re.fullmatch(r"[\w.-]+==[\w.+!-]+", line), line
+
+
+def test_declared_dependencies_are_pinned() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = [*project["dependencies"], *(d for extra in project["optional-dependencies"].values() for d in extra)]
+    names = {re.split(r"[<>=\[]", d)[0].lower() for d in wanted}
+    pinned = {line.split("==")[0].lower().replace("_", "-") for line in (ROOT / "constraints.txt").read_text().splitlines()}
+    assert names <= pinned, names - pinned
+
+
+@pytest.mark.parametrize("path", [*SOURCES, *TESTS], ids=lambda p: str(p.relative_to(ROOT)))
+def test_files_are_readable(path: Path) -> None:
+    assert path.stem not in {"utils", "helpers", "common", "misc", "core"}
+    text = path.read_text()
+    assert text.count("\n") <= 620
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ExceptHandler):
+            assert node.type is not None, f"bare except at line {node.lineno}"
+        if isinstance(node, ast.FunctionDef):
+            assert (node.end_lineno or 0) - node.lineno <= 80, node.name
+            if node.name.startswith("test_"):
+                body = ast.dump(node)
+                assert "Assert(" in body or "raises" in body, f"{node.name} asserts nothing"
+
+
+def test_public_names_resolve_and_are_documented() -> None:
+    assert len(sf.__all__) > 70
+    for name in sf.__all__:
+        assert getattr(sf, name).__doc__, name
+
+
+def test_names_people_were_promised() -> None:
+    promised = """line grid discrete hamming cycle graph points geo query FiniteSpace PrivacyType Prior Channel losses
+    satisfies smallest_epsilon refines posterior_loss optimal_remap leakage capacity verify repair quantise""".split()
+    assert set(promised) <= set(dir(sf))
+
+
+def test_no_global_number_switch() -> None:
+    """The number field belongs to the value: only bounded blocks may set FLINT's precision."""
+    for path in SOURCES:
+        assert not re.search(r"ctx\.(prec|dps)\s*=", path.read_text()), path
