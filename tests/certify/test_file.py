@@ -39,7 +39,9 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @given(privacy_types(), st.data())
 @settings(max_examples=60)
-def test_what_is_saved_is_what_is_loaded(tmp_path_factory: pytest.TempPathFactory, privacy: sf.PrivacyType, data: Any) -> None:
+def test_what_is_saved_is_what_is_loaded(
+    tmp_path_factory: pytest.TempPathFactory, privacy: sf.PrivacyType, data: Any
+) -> None:
     n = len(privacy.space)
     scores = np.exp(-privacy.rate / 2 * np.minimum(privacy.space.distances.floats, 1e3))
     made = sf.quantise(scores / scores.sum(axis=1, keepdims=True), privacy, bits=data.draw(st.sampled_from([10, 40])))

@@ -98,7 +98,10 @@ def test_chains_are_checked_by_the_twin_too() -> None:
         sf.PrivacyType(space, epsilon=1), (0, 1), np.array([[2, 1], [2, 1], [2, 1]]), 3
     ).interpreted()
     assert twin.check_arrays(header, sections)["implied"] == 1
-    for via, error in (([2, 1, kernel.NOWHERE], kernel.Refuted), ([kernel.NOWHERE, 9, kernel.NOWHERE], kernel.Unreadable)):
+    for via, error in (
+        ([2, 1, kernel.NOWHERE], kernel.Refuted),
+        ([kernel.NOWHERE, 9, kernel.NOWHERE], kernel.Unreadable),
+    ):
         with pytest.raises(error):
             twin.check_arrays(header, sections | {"via": np.array(via, dtype="<u4").tobytes()})
     for distances in ([1, 3, 1], [0, 4, 4], [kernel.UNBOUNDED, 4, 1]):

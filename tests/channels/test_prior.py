@@ -27,7 +27,9 @@ def test_float_priors_allow_for_rounding_only() -> None:
         sf.Prior(range(2), ["1/2", "500000001/1000000000"])
 
 
-@pytest.mark.parametrize("weights", [[], [1, 0], [nan, 1.0, 0.0], ["-1", 1, 1], [[1, 0, 0]], "abc", None, [0.5, 0.6, 0.1]])
+@pytest.mark.parametrize(
+    "weights", [[], [1, 0], [nan, 1.0, 0.0], ["-1", 1, 1], [[1, 0, 0]], "abc", None, [0.5, 0.6, 0.1]]
+)
 def test_bad_weights_are_refused(weights: Any) -> None:
     with pytest.raises(InvalidPrior):
         sf.Prior(range(3), weights)

@@ -47,9 +47,7 @@ def test_metric_axioms(name: str) -> None:
 @pytest.mark.parametrize("name", SPACES)
 def test_pairs_imply_all_distances(name: str) -> None:
     space = EXAMPLES[name]
-    lengths = {
-        (int(x), int(z)): space.distances.floats[x, z] for x, z in zip(*space.pairs, strict=True)
-    }
+    lengths = {(int(x), int(z)): space.distances.floats[x, z] for x, z in zip(*space.pairs, strict=True)}
     rebuilt = sf.graph(lengths, labels=range(len(space)))
     assert np.allclose(rebuilt.distances.floats, space.distances.floats, rtol=1e-12)
 

@@ -34,7 +34,9 @@ def test_help_answers_at_once_without_loading_solvers() -> None:
     assert "verify" in shown.stdout
     # 0.2 s on a quiet machine; five times that still means nothing heavy was imported
     assert perf_counter() - start < 1.0
-    code = "import sys, sfumato.cli.main; print([m for m in ('numpy', 'numba', 'scipy', 'highspy') if m in sys.modules])"
+    code = (
+        "import sys, sfumato.cli.main; print([m for m in ('numpy', 'numba', 'scipy', 'highspy') if m in sys.modules])"
+    )
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert loaded.stdout.strip() == "[]"
 

@@ -18,7 +18,9 @@ TESTS = sorted((ROOT / "tests").rglob("*.py"))
 
 def test_paths_named_in_architecture_exist() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text()
-    named = set(re.findall(r"`((?:src|tests|docs|benchmarks)/[\w./-]*|[\w-]+\.(?:md|toml|txt)|Makefile|\.ci/run)`", text))
+    named = set(
+        re.findall(r"`((?:src|tests|docs|benchmarks)/[\w./-]*|[\w-]+\.(?:md|toml|txt)|Makefile|\.ci/run)`", text)
+    )
     assert len(named) > 20
     missing = [path for path in named if not (ROOT / path).exists()]
     assert not missing
@@ -51,7 +53,9 @@ def test_declared_dependencies_are_pinned() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     wanted = [*project["dependencies"], *(d for extra in project["optional-dependencies"].values() for d in extra)]
     names = {re.split(r"[<>=\[]", d)[0].lower() for d in wanted}
-    pinned = {line.split("==")[0].lower().replace("_", "-") for line in (ROOT / "constraints.txt").read_text().splitlines()}
+    pinned = {
+        line.split("==")[0].lower().replace("_", "-") for line in (ROOT / "constraints.txt").read_text().splitlines()
+    }
     assert names <= pinned, names - pinned
 
 

@@ -12,7 +12,9 @@ from sfumato import losses
 from sfumato.errors import InvalidInput, InvalidLoss, Mismatch
 
 
-@pytest.mark.parametrize("table", [[], [[1, 2]], [[1, 2], [3]], [[nan, 1.0], [0.0, 1.0]], [[inf, 1.0], [0.0, 1.0]], "x", None])
+@pytest.mark.parametrize(
+    "table", [[], [[1, 2]], [[1, 2], [3]], [[nan, 1.0], [0.0, 1.0]], [[inf, 1.0], [0.0, 1.0]], "x", None]
+)
 def test_bad_tables_are_refused(table: Any) -> None:
     with pytest.raises(InvalidLoss):
         sf.Loss(["w", "v"], ["x", "z"], table)

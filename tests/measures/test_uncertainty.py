@@ -34,7 +34,9 @@ def test_posterior_loss_is_the_best_over_all_remaps(data: st.DataObject) -> None
 def test_bin_takes_the_short_way_to_the_same_value(data: st.DataObject) -> None:
     channel = data.draw(channels())
     prior = data.draw(priors(channel.secrets))
-    long_way = L.matrix(channel.secrets, [[Fraction(int(w != x)) / 1 for x in channel.secrets] for w in channel.secrets])
+    long_way = L.matrix(
+        channel.secrets, [[Fraction(int(w != x)) / 1 for x in channel.secrets] for w in channel.secrets]
+    )
     doubled = L.scale(long_way, "2")
     assert 2 * sf.posterior_loss(prior, channel, L.bin(prior)) == sf.posterior_loss(prior, channel, doubled)
     assert sf.posterior_vulnerability(prior, channel, L.guess(prior)) == sf.bayes_vulnerability(prior, channel)

@@ -44,7 +44,7 @@ def distance(space: FiniteSpace) -> Loss:
 
 
 def absolute(space: Any) -> Loss:
-    """|w − x| for labels that are numbers."""
+    """``|w − x|`` for labels that are numbers."""
     secrets, values = _numeric(space)
     return Loss(secrets, secrets, np.abs(values[:, None] - values[None, :]), "absolute")
 

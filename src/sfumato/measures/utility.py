@@ -152,7 +152,7 @@ def chi_squared(column: Array) -> Any:
 
 
 def total_variation(column: Array) -> Any:
-    """F(v) = Σ |v_x − m| / 2 with m the mean of v."""
+    """``F(v) = Σ |v_x − m| / 2`` with m the mean of v."""
     return np.abs(column - column.sum() / len(column)).sum() / 2
 
 

@@ -32,7 +32,7 @@ __all__ = ["Factor", "Separation", "refines"]
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """Witness that B = A·R: the post-processing R and the largest entry of |A·R − B| (0 if exact)."""
+    """Witness that B = A·R: the post-processing R and the largest entry of ``|A·R − B|`` (0 if exact)."""
 
     post_processing: Channel
     residual: Fraction | float

@@ -87,7 +87,7 @@ def hyper_refines(b: Hyper, a: Hyper) -> Verdict:
 
 
 def loss_lipschitz(loss: Loss, space: FiniteSpace) -> Any:
-    """The smallest κ with |ℓ(w, x) − ℓ(w, x′)| ≤ κ d(x, x′) for all actions."""
+    """The smallest κ with ``|ℓ(w, x) − ℓ(w, x′)| ≤ κ d(x, x′)`` for all actions."""
     check_secrets("loss and space", space, loss)
     table = space.distances
     first, second = np.triu_indices(len(space), 1)

@@ -219,7 +219,7 @@ def _tightest(channel: Channel, space: FiniteSpace, candidate: tuple[Any, int, i
 
 
 def row_distance(channel: Channel, x: Any, z: Any) -> float:
-    """The multiplicative distance d_P of two rows, max_y |ln(C_xy / C_zy)|, with 0/0 = 1 and 1/0 = ∞."""
+    """The multiplicative distance d_P of two rows, ``max_y |ln(C_xy / C_zy)|``, with 0/0 = 1 and 1/0 = ∞."""
     if x not in channel.secrets or z not in channel.secrets:
         raise InvalidInput(f"{x!r} and {z!r} must both be secrets of the channel")
     if x == z:
