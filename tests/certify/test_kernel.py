@@ -137,10 +137,12 @@ def spoiled(part: str, change: Any) -> None:
 
 def test_chains_are_checked() -> None:
     assert spoiled("via", lambda data: data) is None  # type: ignore[func-returns-value]
-    entries = [kernel.NOWHERE, 1, kernel.NOWHERE]  # pairs (0,1), (0,2), (1,2): only (0, 2) is implied
-    for wrong, error in (([2, 1, kernel.NOWHERE], kernel.Refuted), ([kernel.NOWHERE, 0, kernel.NOWHERE], kernel.Unreadable),
-                         ([kernel.NOWHERE, 7, kernel.NOWHERE], kernel.Unreadable)):  # fmt: skip
-        assert wrong != entries
+    none = kernel.NOWHERE  # entries for the pairs (0, 1), (0, 2), (1, 2): only (0, 2) has a point between
+    for wrong, error in (
+        ([2, 1, none], kernel.Refuted),
+        ([none, 0, none], kernel.Unreadable),
+        ([none, 7, none], kernel.Unreadable),
+    ):
         with pytest.raises(error):
             spoiled("via", lambda _, wrong=wrong: np.array(wrong, dtype="<u4").tobytes())
     with pytest.raises(kernel.Refuted, match="between"):

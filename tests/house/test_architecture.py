@@ -81,9 +81,11 @@ def test_public_names_resolve_and_are_documented() -> None:
 
 
 def test_names_people_were_promised() -> None:
-    promised = """line grid discrete hamming cycle graph points geo query FiniteSpace PrivacyType Prior Channel losses
-    satisfies smallest_epsilon refines posterior_loss optimal_remap leakage capacity verify repair quantise""".split()
-    assert set(promised) <= set(dir(sf))
+    promised = (
+        "line grid discrete hamming cycle graph points geo query FiniteSpace PrivacyType Prior Channel losses "
+        "satisfies smallest_epsilon refines posterior_loss optimal_remap leakage capacity verify repair quantise"
+    )
+    assert set(promised.split()) <= set(dir(sf))
 
 
 def test_no_global_number_switch() -> None:

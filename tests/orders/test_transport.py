@@ -29,8 +29,8 @@ def test_floats_and_irrational_distances() -> None:
     space = sf.grid(2, 2)
     corner, opposite = sf.Prior.point(space, (0, 0)), sf.Prior.point(space, (1, 1))
     assert sf.kantorovich(corner, opposite, space).cost == pytest.approx(2**0.5)
+    split = sf.graph([(0, 1)], labels=[0, 1, 2])
     with pytest.raises(NotSupported):
-        split = sf.graph([(0, 1)], labels=[0, 1, 2])
         sf.kantorovich(sf.Prior.point(split, 0), sf.Prior.point(split, 2), split)
 
 

@@ -46,7 +46,7 @@ def test_one_secret_is_a_space() -> None:
 
 
 def test_exact_numbers_become_integers_with_a_unit() -> None:
-    space = sf.FiniteSpace("x y z".split(), [[0, "1/2", "3/4"], ["1/2", 0, "1/4"], ["3/4", "1/4", 0]])
+    space = sf.FiniteSpace(["x", "y", "z"], [[0, "1/2", "3/4"], ["1/2", 0, "1/4"], ["3/4", "1/4", 0]])
     assert space.distances.form is Form.RATIONAL
     assert space.distances.unit == Fraction(1, 4)
     assert space.distances.values.tolist() == [[0, 2, 3], [2, 0, 1], [3, 1, 0]]

@@ -24,6 +24,8 @@ __all__ = ["Certificate", "Section", "certificate", "kernel_terms", "label_from_
 # Exact losses are stored as doubles times a unit; these stay exact.
 _LARGEST_EXACT_DOUBLE = 2**53
 
+_LARGEST_BITS = 8192  # of a weight: the kernel reads totals of up to 4000 digits
+
 
 @dataclass(frozen=True)
 class Section:
@@ -44,7 +46,10 @@ class Certificate:
         """The form in which the kernel checks it, without a detour through a file."""
         header = json.loads(json.dumps(self.header))
         header["sections"] = [{"name": name, "width": s.width} for name, s in self.sections.items()]
-        return kernel.interpret(header), {name: s.data for name, s in self.sections.items()}
+        try:
+            return kernel.interpret(header), {name: s.data for name, s in self.sections.items()}
+        except kernel.Unreadable as error:
+            raise InvalidInput(f"this mechanism cannot be certified: {error}") from error
 
 
 def certificate(
@@ -88,7 +93,9 @@ def _promise(privacy: PrivacyType) -> dict[str, str]:
     if privacy.alpha is None:
         return {"epsilon": str(privacy.epsilon)}
     promise = {"alpha": str(privacy.alpha)}
-    step = rational_power(privacy.alpha, privacy.space.ruler.unit)
+    unit = privacy.space.ruler.unit
+    # the kernel checks step^denominator = alpha^numerator, and only for small powers
+    step = rational_power(privacy.alpha, unit) if max(unit.numerator, unit.denominator) <= 64 else None
     return promise if step is None else {**promise, "step": str(step)}
 
 
@@ -126,7 +133,11 @@ def _indices(values: Any) -> Section:
 def _integers(values: Array) -> Section:
     """Non-negative integers in the fewest bytes that are 1, 2, 4, 8 or a multiple of 8."""
     flat = values.ravel()
-    largest = int(flat.max(initial=0))
+    if flat.dtype.kind not in "iuO" or any(v < 0 or v != int(v) for v in (flat.min(), flat.max())):
+        raise InvalidInput("weights must be non-negative integers")
+    largest = int(flat.max())
+    if largest.bit_length() > _LARGEST_BITS:
+        raise InvalidInput(f"a weight of {largest.bit_length()} bits is beyond the {_LARGEST_BITS} that files hold")
     for width in (1, 2, 4, 8):
         if largest < 1 << (8 * width):
             return Section(width, flat.astype(np.uint64).astype(f"<u{width}").tobytes())
@@ -173,6 +184,11 @@ def label_to_json(label: Any) -> Any:
         return {"fraction": str(label)}
     if isinstance(label, np.generic):
         label = label.item()
+    if isinstance(label, str) and not label.isascii():
+        try:
+            label.encode()
+        except UnicodeEncodeError as error:
+            raise InvalidInput(f"the label {label!r} is not valid text") from error
     if label is None or isinstance(label, str | int | bool):
         return label
     if isinstance(label, float) and np.isfinite(label):
@@ -181,9 +197,11 @@ def label_to_json(label: Any) -> Any:
 
 
 def label_from_json(label: Any) -> Any:
-    """The inverse of :func:`label_to_json`."""
+    """The inverse of :func:`label_to_json`; raises ValueError for what it never writes."""
     if isinstance(label, list):
         return tuple(label_from_json(part) for part in label)
     if isinstance(label, dict):
-        return Fraction(label["fraction"])
+        if list(label) != ["fraction"]:
+            raise ValueError(f"a label is {str(label)[:80]}")
+        return kernel.rational(label["fraction"])
     return label

@@ -23,7 +23,7 @@ from sfumato.certify import kernel
 from sfumato.certify.certificate import Certificate, Section, certificate, label_from_json
 from sfumato.certify.mechanism import Claim, Dual, Mechanism
 from sfumato.channels.prior import Prior
-from sfumato.errors import InvalidFile, InvalidInput
+from sfumato.errors import InvalidFile
 from sfumato.losses.loss import Loss
 from sfumato.numbers import Array, divide
 from sfumato.privacy.type import PrivacyType
@@ -83,8 +83,12 @@ def read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, bytes], s
     """Header, sections and digest of a file; one clear error for anything that is wrong with it."""
     try:
         header, sections, digest = kernel.read(path)
-    except kernel.Unreadable as error:
-        raise InvalidFile(f"{os.fspath(path)}: {error}") from error
+        for name in ("secrets", "outputs"):
+            labels = [label_from_json(label) for label in header[name]]
+            if len(set(labels)) < len(labels):
+                raise InvalidFile(f"{os.fspath(path)}: two {name} have one name")
+    except (kernel.Unreadable, ValueError, ZeroDivisionError, RecursionError) as error:
+        raise InvalidFile(f"{os.fspath(path)}: {str(error)[:300]}") from error
     return header, sections, digest
 
 
@@ -103,13 +107,13 @@ def parts_of(header: dict[str, Any], sections: dict[str, bytes]) -> dict[str, An
             "claim": _claim(header, sections, space) if header["claims"] else None,
             "provenance": header.get("provenance") or {},
         }
-    except (InvalidInput, KeyError, TypeError) as error:
-        raise InvalidFile(f"the file describes no mechanism: {error}") from error
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
+        raise InvalidFile(f"the file describes no mechanism: {str(error)[:300]}") from error
 
 
 def _space(header: dict[str, Any], sections: dict[str, bytes]) -> FiniteSpace:
     labels = tuple(label_from_json(label) for label in header["secrets"])
-    metric, about = header["metric"], header.get("space") or {}
+    metric, about = header["metric"], header["space"]
     form = Form(metric["form"])
     values = np.frombuffer(sections["distances"], dtype="<f8" if form is Form.FLOAT else "<u8")
     if form is not Form.FLOAT:
@@ -121,7 +125,7 @@ def _space(header: dict[str, Any], sections: dict[str, bytes]) -> FiniteSpace:
         structure = path_metric(len(labels), Edges(Pairs(*ends), Distances(form, values.copy(), metric["unit"])))
     else:
         structure = _table_structure(len(labels), Distances(form, values.copy(), metric["unit"]), sections)
-    return FiniteSpace(labels, structure, about.get("unit") or "", about.get("name") or "", drawn)
+    return FiniteSpace(labels, structure, about["unit"], about["name"], drawn)
 
 
 def _table_structure(n: int, upper: Distances, sections: dict[str, bytes]) -> Structure:

@@ -20,6 +20,7 @@ alpha = e^-epsilon), and an n × m table N of non-negative integers. The kernel 
 Exit status: 0 proved, 3 refuted, 2 the file cannot be read.
 """
 
+import functools
 import hashlib
 import json
 import math
@@ -37,6 +38,8 @@ LARGEST_HEADER = 1 << 27  # bytes of JSON: labels of a million secrets fit
 LARGEST_SECTION = 1 << 32  # bytes unpacked: ten thousand secrets and outputs fit
 NOWHERE = 0xFFFFFFFF  # in "via": no point lies between
 UNBOUNDED = 0xFFFFFFFFFFFFFFFF  # in integer distances: infinitely far, nothing is promised
+LARGEST = {"rational": (1 << 61) - 1, "root": (1 << 30) - 1}  # integer distances: sums and squares fit 64 bits
+FORMS = {("rational", "table"), ("rational", "edges"), ("root", "table"), ("float", "table"), ("float", "edges")}
 MANTISSA = 62  # bits kept of e^x: a product with a 62-bit weight fits into 128 bits
 
 Terms = dict[str, Any]
@@ -65,22 +68,27 @@ def divided(a: int, b: int, up: bool) -> int:
     return -(-a // b) if up else a // b
 
 
+def shifted(a: int, bits: int, up: bool) -> int:
+    """a / 2^bits, rounded down or up."""
+    return -(-a >> bits) if up else a >> bits
+
+
 def exp_bound(a: int, b: int, bits: int, up: bool) -> tuple[int, int]:
     """Integers (m, k) with m·2^k ≤ e^(a/b), or ≥ if ``up``; a ≥ 0, b > 0; m has about ``bits`` bits.
 
-    Halve the exponent until it is at most 1/16, sum the Taylor series in fixed point with every
+    Halve the exponent until it is at most 1/256, sum the Taylor series in fixed point with every
     step rounded to the safe side, square back. The series has positive terms, so cutting it off
     is safe from below; from above, the first term left out is at most one unit and the rest of
-    the tail less than another (each term is at most 1/16 of the one before).
+    the tail less than another (each term is at most 1/256 of the one before).
     """
-    halvings = (a // b).bit_length() + 4
+    halvings = (a // b).bit_length() + 8
     point = bits + halvings + 16  # binary digits after the point
     x = divided(a << point, b << halvings, up)
     term = total = 1 << point
     k = 0
     while term > (1 if up else 0):
         k += 1
-        term = divided(divided(term * x, 1 << point, up), k, up)
+        term = divided(shifted(term * x, point, up), k, up)
         total += term
     total += 2 if up else 0
     exponent = -point
@@ -92,9 +100,10 @@ def exp_bound(a: int, b: int, bits: int, up: bool) -> tuple[int, int]:
 def shortened(m: int, exponent: int, bits: int, up: bool) -> tuple[int, int]:
     """m·2^exponent with m cut to at most ``bits`` bits (one more if rounding up carries)."""
     excess = m.bit_length() - bits
-    return (divided(m, 1 << excess, up), exponent + excess) if excess > 0 else (m, exponent)
+    return (shifted(m, excess, up), exponent + excess) if excess > 0 else (m, exponent)
 
 
+@functools.lru_cache(maxsize=16)
 def log_bound(v: Fraction, bits: int, up: bool) -> Fraction:
     """A rational ≤ ln v, or ≥ if ``up``, for a rational v > 1.
 
@@ -110,12 +119,12 @@ def artanh_bound(ratio: Fraction, bits: int, up: bool) -> Fraction:
     """t + t³/3 + t⁵/5 + … for t = ratio, 0 ≤ t ≤ 1/3; the tail is below 1/8 of the first term left out, or 1 unit."""
     point = bits + 16
     t = divided(ratio.numerator << point, ratio.denominator, up)
-    square = divided(t * t, 1 << point, up)
+    square = shifted(t * t, point, up)
     power = total = t
     k = 1
     while power > (1 if up else 0):
         k += 2
-        power = divided(power * square, 1 << point, up)
+        power = shifted(power * square, point, up)
         total += divided(power, k, up)
     return Fraction(total + (2 if up else 0), 1 << point)
 
@@ -123,22 +132,22 @@ def artanh_bound(ratio: Fraction, bits: int, up: bool) -> Fraction:
 # ----------------------------------------------------------------- the promise on one pair
 
 
-def exponent_bound(promise: Terms, metric: Terms, value: Any, up: bool) -> Fraction:
-    """A rational on the safe side of epsilon·d for one entry of the table of distances."""
+def exponent_bound(promise: Terms, metric: Terms, value: Any, up: bool) -> tuple[int, int]:
+    """Integers (a, b) with a/b on the safe side of epsilon·d for one entry of the table of distances."""
     precision = 160 if up else 128
-    distance: Fraction
-    if metric["form"] == "root":
-        root = math.isqrt(value << (2 * precision))
-        root += up and root * root != value << (2 * precision)
-        distance = metric["unit"] * Fraction(root, 1 << precision)
-    elif metric["form"] == "float":
-        distance = Fraction(value)
-    else:
-        distance = metric["unit"] * value
     rate: Fraction = promise["epsilon"]
     if promise["alpha"] is not None:
         rate = log_bound(1 / promise["alpha"], precision, up)
-    return rate * distance
+    if metric["form"] == "float":
+        a, b = value.as_integer_ratio()
+        return rate.numerator * a, rate.denominator * b
+    unit = metric["unit"]
+    a, b = rate.numerator * unit.numerator, rate.denominator * unit.denominator
+    if metric["form"] == "rational":
+        return a * value, b
+    root = math.isqrt(value << (2 * precision))
+    root += up and root * root != value << (2 * precision)
+    return a * root, b << precision
 
 
 def exact_factor(promise: Terms, metric: Terms, value: Any) -> tuple[int, int] | None:
@@ -170,10 +179,10 @@ def factor_below(promise: Terms, metric: Terms, value: Any, cap: int) -> tuple[i
             return p, q
         m, k = shortened(*divided_bits(p, q, bits + 2), bits, False)
     else:
-        x = exponent_bound(promise, metric, value, False)
-        if x >= cap.bit_length():  # e^x > 2^x ≥ cap
+        a, b = exponent_bound(promise, metric, value, False)
+        if a >= b * cap.bit_length():  # e^x > 2^x ≥ cap
             return cap, 1
-        m, k = exp_bound(x.numerator, x.denominator, bits, False)
+        m, k = exp_bound(a, b, bits, False)
     return min((m << k, 1), (cap, 1)) if k >= 0 else (m, 1 << -k)
 
 
@@ -188,8 +197,10 @@ def factor_above(promise: Terms, metric: Terms, value: Any) -> Fraction:
     exact = exact_factor(promise, metric, value)
     if exact is not None:
         return Fraction(*exact)
-    x = exponent_bound(promise, metric, value, True)
-    m, k = exp_bound(x.numerator, x.denominator, 128, True)
+    a, b = exponent_bound(promise, metric, value, True)
+    if a > b << 16:
+        raise Refuted("a dual number uses a pair so far apart that its bound helps nobody")
+    m, k = exp_bound(a, b, 128, True)
     return Fraction(m << k) if k >= 0 else Fraction(m, 1 << -k)
 
 
@@ -200,14 +211,13 @@ def check(header: Terms, sections: Sections) -> Terms:
     """Check everything the file claims. Returns what was proved as a dictionary; raises Refuted."""
     n, m, total = len(header["secrets"]), len(header["outputs"]), header["total"]
     promise, metric = header["promise"], header["metric"]
-    if promise["step"] is not None:
-        unit = metric["unit"]
-        if promise["step"] ** unit.denominator != promise["alpha"] ** unit.numerator:
-            raise Refuted("the step of the promise is not alpha to the unit of distance")
+    unit = metric["unit"]
+    if promise["step"] is not None and promise["step"] ** unit.denominator != promise["alpha"] ** unit.numerator:
+        raise Refuted("the step of the promise is not alpha to the unit of distance")
     rows = [integers(sections["weights"], header["widths"]["weights"], x * m, m) for x in range(n)]
     for x, row in enumerate(rows):
         if sum(row) != total:
-            raise Refuted(f"the weights of {header['secrets'][x]!r} sum to {sum(row)}, not to {total}")
+            raise Refuted(f"the weights of {header['secrets'][x]!r} sum to {shown(sum(row))}, not to {shown(total)}")
     proved = {"secrets": n, "outputs": m, "total": total, "pairs": 0, "implied": 0, "comparisons": 0}
     packed = Packed(rows, total)
     known = {}
@@ -250,6 +260,16 @@ class Packed:
         return kept & self.guards == self.guards
 
 
+def shown(number: Fraction | int) -> str:
+    """A number for a message: exact if short, else rounded, else its size."""
+    if number.denominator == 1 and abs(number.numerator) < 1 << 80:
+        return str(number)
+    try:
+        return f"{float(number):.17g}"
+    except OverflowError:
+        return f"about 2^{number.numerator.bit_length() - number.denominator.bit_length()}"
+
+
 def violation(header: Terms, rows: Any, upper: int, lower: int, p: int, q: int) -> Refuted:
     """The worst output of a pair that breaks its promise."""
     broken = [y for y, (a, b) in enumerate(zip(rows[upper], rows[lower], strict=True)) if a * q > p * b]
@@ -257,8 +277,8 @@ def violation(header: Terms, rows: Any, upper: int, lower: int, p: int, q: int) 
     pair, output = (header["secrets"][upper], header["secrets"][lower]), header["outputs"][y]
     a, b = rows[upper][y], rows[lower][y]
     return Refuted(
-        f"output {output!r} has weight {a} for {pair[0]!r} and {b} for {pair[1]!r}, "
-        f"more than {p / q:.17g} times as much",
+        f"output {output!r} has weight {shown(a)} for {pair[0]!r} and {shown(b)} for {pair[1]!r}, "
+        f"more than {shown(Fraction(p, q))} times as much",
         pair, output, Fraction(a, b) if b else math.inf, Fraction(p, q),
     )  # fmt: skip
 
@@ -267,10 +287,7 @@ def pairs_to_check(header: Terms, sections: Sections, n: int, proved: Terms) -> 
     """Yield (x, z, distance) for every pair that is not implied; check the chains of those that are."""
     form, metric_of = header["metric"]["form"], distance_reader(header, sections)
     if header["metric"]["source"] == "edges":
-        first, second = unsigned(sections["edge_first"], 4), unsigned(sections["edge_second"], 4)
-        for k, (x, z) in enumerate(zip(first, second, strict=True)):
-            if x >= n or z >= n or x == z:
-                raise Unreadable(f"edge {k} does not join two secrets")
+        for k, (x, z) in enumerate(edges_of(sections, n)):
             value = metric_of(k)
             if value is not None:
                 yield x, z, value
@@ -291,10 +308,20 @@ def pairs_to_check(header: Terms, sections: Sections, n: int, proved: Terms) -> 
                 raise Unreadable(f"the point between secrets {x} and {z} is number {between}")
             a = metric_of(position(min(x, between), max(x, between), n))
             b = metric_of(position(min(z, between), max(z, between), n))
-            # legs of positive length are shorter than the whole, so chains of chains end
-            if a is None or b is None or min(a, b) <= 0 or not chain_fits(form, a, b, value):
+            # legs are positive, so they are shorter than the whole, and chains of chains end
+            if a is None or b is None or not chain_fits(form, a, b, value):
                 raise Refuted(f"secret {between} does not lie between {x} and {z}")
             proved["implied"] += 1
+
+
+def edges_of(sections: Sections, n: int) -> list[tuple[int, int]]:
+    """The edges of a graph, each once."""
+    edges = list(zip(unsigned(sections["edge_first"], 4), unsigned(sections["edge_second"], 4), strict=True))
+    if any(x >= n or z >= n or x == z for x, z in edges):
+        raise Unreadable("an edge does not join two secrets")
+    if len({(min(edge), max(edge)) for edge in edges}) < len(edges):
+        raise Unreadable("an edge is listed twice")
+    return edges
 
 
 def chain_fits(form: str, a: float, b: float, c: float) -> bool:
@@ -303,7 +330,8 @@ def chain_fits(form: str, a: float, b: float, c: float) -> bool:
         return a + b <= c
     if form == "root":  # √a + √b ≤ √c
         return c >= a + b and (c - a - b) ** 2 >= 4 * a * b
-    return math.fsum((a, b, -c)) <= 0  # fsum rounds the exact sum once, so its sign is exact
+    # fsum rounds the exact sum once, so its sign is exact; a sum beyond the floats exceeds c, which is one
+    return a + b < math.inf and math.fsum((a, b, -c)) <= 0
 
 
 def position(x: int, z: int, n: int) -> int:
@@ -312,13 +340,16 @@ def position(x: int, z: int, n: int) -> int:
 
 
 def distance_reader(header: Terms, sections: Sections) -> Callable[[int], Any]:
-    """A function from positions to distances; None where nothing is promised."""
-    if header["metric"]["form"] == "float":
+    """A function from positions to distances, all positive; None where nothing is promised."""
+    form = header["metric"]["form"]
+    if form == "float":
         measured = floats(sections["distances"])
-        if any(not v >= 0 for v in measured):
-            raise Unreadable("a distance is negative or not a number")
+        if any(not v > 0 for v in measured):
+            raise Unreadable("a distance is not a positive number")
         return lambda k: None if measured[k] == math.inf else measured[k]
     table = unsigned(sections["distances"], 8)
+    if any(not 0 < v <= LARGEST[form] and v != UNBOUNDED for v in table):
+        raise Unreadable("a distance is zero or too large")
     return lambda k: None if table[k] == UNBOUNDED else table[k]
 
 
@@ -334,7 +365,7 @@ def check_loss(header: Terms, sections: Sections, rows: list[list[int]]) -> Frac
     ]
     value: Fraction = sum(spent, Fraction(0)) / header["total"]
     if value != header["claims"]["loss"]:
-        raise Refuted(f"the loss is {float(value)!r}, not {float(header['claims']['loss'])!r} as claimed")
+        raise Refuted(f"the loss is {shown(value)}, not {shown(header['claims']['loss'])} as claimed")
     return value
 
 
@@ -367,7 +398,7 @@ def check_bound(header: Terms, sections: Sections, proved: Terms) -> Fraction:
     bound = sum(map(min, reduced), Fraction(0))
     claimed: Fraction = header["claims"]["bound"]
     if bound < claimed:
-        raise Refuted(f"the dual numbers prove {float(bound)!r}, less than the claimed bound")
+        raise Refuted(f"the dual numbers prove {shown(bound)}, less than the claimed {shown(claimed)}")
     return claimed
 
 
@@ -376,8 +407,7 @@ def pair_distances(header: Terms, sections: Sections, n: int) -> Callable[[int, 
     read = distance_reader(header, sections)
     if header["metric"]["source"] == "table":
         return lambda x, z: read(position(x, z, n))
-    first, second = unsigned(sections["edge_first"], 4), unsigned(sections["edge_second"], 4)
-    where = {(min(x, z), max(x, z)): k for k, (x, z) in enumerate(zip(first, second, strict=True))}
+    where = {(min(x, z), max(x, z)): k for k, (x, z) in enumerate(edges_of(sections, n))}
     return lambda x, z: read(where[x, z]) if (x, z) in where else None
 
 
@@ -406,8 +436,8 @@ def read(path: Any) -> tuple[Terms, Sections, str]:
     try:
         with open(path, "rb") as file:
             data = file.read()
-    except OSError as error:
-        raise Unreadable(f"cannot read the file: {error.strerror or error}") from error
+    except (OSError, ValueError) as error:
+        raise Unreadable(f"cannot read the file: {getattr(error, 'strerror', None) or error}") from error
     return parse(data)
 
 
@@ -445,29 +475,40 @@ def interpret(header: Terms) -> Terms:
     for name in ("secrets", "outputs"):
         if not isinstance(header[name], list) or not header[name]:
             raise Unreadable(f"the header lists no {name}")
+    about = header.setdefault("space", {})
+    for name in ("unit", "name"):
+        text = about.setdefault(name, "")
+        if not isinstance(text, str) or not text.isprintable() or len(text) > 200:
+            raise Unreadable(f"the {name} of the space is no short text")
     header["total"] = integer(header["total"])
-    promise, metric, claims = header["promise"], header["metric"], header.setdefault("claims", {})
-    if metric["form"] not in ("rational", "root", "float") or metric["source"] not in ("edges", "table"):
+    interpret_promise(header["promise"], header["metric"])
+    if header["total"] < 1:
+        raise Unreadable("the total must be positive")
+    claims = header.setdefault("claims", {})
+    for name in ("loss", "loss_unit", *(["bound"] if "bound" in claims else [])) if claims else ():
+        claims[name] = rational(claims[name])
+    if "bound" in claims and not (type(claims["dual_bits"]) is int and 0 <= claims["dual_bits"] <= 4096):
+        raise Unreadable("the scale of the dual numbers is out of range")
+    header["widths"] = {section["name"]: section["width"] for section in header["sections"]}
+    return header
+
+
+def interpret_promise(promise: Terms, metric: Terms) -> None:
+    """Check and convert what is promised, and in which form distances are given."""
+    if (metric["form"], metric["source"]) not in FORMS:
         raise Unreadable("the metric has an unknown form")
-    metric["unit"] = rational(metric["unit"])
+    unit = metric["unit"] = rational(metric["unit"])
+    if unit <= 0 or (metric["form"] == "float" and unit != 1):
+        raise Unreadable("the unit of distance must be positive, and 1 for floats")
     for name in ("epsilon", "alpha", "step"):
         promise[name] = None if promise.get(name) is None else rational(promise[name])
-    alpha, epsilon = promise["alpha"], promise["epsilon"]
+    alpha, epsilon, step = promise["alpha"], promise["epsilon"], promise["step"]
     if (alpha is None) == (epsilon is None) or (alpha is None and not epsilon > 0):
         raise Unreadable("the promise is neither an epsilon nor an alpha")
     if alpha is not None and not 0 < alpha < 1:
         raise Unreadable("alpha must lie between 0 and 1")
-    if promise["step"] is not None and (alpha is None or not 0 < promise["step"] < 1):
-        raise Unreadable("the step must be a power of alpha between 0 and 1")
-    if header["total"] < 1 or metric["unit"] <= 0:
-        raise Unreadable("the total and the unit of distance must be positive")
-    for name in ("loss", "bound", "loss_unit"):
-        if name in claims or (claims and name == "loss_unit"):
-            claims[name] = rational(claims[name])
-    if "bound" in claims and not 0 <= claims["dual_bits"] <= 4096:
-        raise Unreadable("the scale of the dual numbers is out of range")
-    header["widths"] = {section["name"]: section["width"] for section in header["sections"]}
-    return header
+    if step is not None and (alpha is None or not 0 < step < 1 or max(unit.numerator, unit.denominator) > 64):
+        raise Unreadable("the step must be a small power of alpha")
 
 
 def integer(text: Any) -> int:
@@ -485,52 +526,57 @@ def rational(text: Any) -> Fraction:
 
 
 def unpack(header: Terms, data: bytes) -> Sections:
-    """Decompress the sections, none larger than its declared shape, and check the shapes."""
-    n, m = len(header["secrets"]), len(header["outputs"])
-    sections, start = {}, 0
-    for section in header["sections"]:
-        name, width, count, size = (section[key] for key in ("name", "width", "count", "size"))
-        if not all(isinstance(v, int) and v >= 0 for v in (width, count, size)) or not 1 <= width <= 4096:
-            raise Unreadable("a section has no proper size")
-        if count * width > LARGEST_SECTION or name in sections:
-            raise Unreadable(f"section {name!r:.40} is too large or occurs twice")
-        packed = data[start : start + size]
-        start += size
+    """Check the shape of every section, then decompress it to no more than that."""
+    shapes = {section["name"]: (section["count"], section["width"], section["size"]) for section in header["sections"]}
+    if len(shapes) < len(header["sections"]):
+        raise Unreadable("a section occurs twice")
+    if not all(type(number) is int and number >= 0 for shape in shapes.values() for number in shape):
+        raise Unreadable("a section has no proper size")
+    expected = expected_counts(header, {name: count for name, (count, _, _) in shapes.items()})
+    if {name: count for name, (count, _, _) in shapes.items()} != expected:
+        raise Unreadable("the sections are not those that the header calls for")
+    if sum(count * width for count, width, _ in shapes.values()) > LARGEST_SECTION:
+        raise Unreadable("the sections are too large")
+    sections: Sections = {}
+    start = 0
+    for name, (count, width, size) in shapes.items():
+        if width not in WIDTHS.get(name, (1, 2, 4, 8, *range(16, 4097, 8))):
+            raise Unreadable(f"section {name!r} has numbers of {width} bytes")
+        unpacker = zlib.decompressobj()
         try:
-            unpacker = zlib.decompressobj()
-            raw = unpacker.decompress(packed, count * width + 1)
+            raw = unpacker.decompress(data[start : start + size], count * width + 1)
         except zlib.error as error:
-            raise Unreadable(f"section {name!r:.40} cannot be unpacked") from error
-        if len(raw) != count * width:
-            raise Unreadable(f"section {name!r:.40} has not the size it declares")
+            raise Unreadable(f"section {name!r} cannot be unpacked") from error
+        if len(raw) != count * width or not unpacker.eof or unpacker.unused_data:
+            raise Unreadable(f"section {name!r} has not the size it declares")
         sections[name] = unshuffle(raw, width)
+        start += size
     if start != len(data):
         raise Unreadable("there are bytes that belong to no section")
-    edges = len(sections.get("edge_first", b"")) // 4
-    table = header["metric"]["source"] == "table"
-    expected = {"weights": n * m, "distances": n * (n - 1) // 2 if table else edges}
-    expected |= {"via": n * (n - 1) // 2} if "via" in sections else {}
-    expected |= {} if table else {"edge_first": edges, "edge_second": edges}
-    if header["claims"]:
-        expected |= {"prior": n, "remap": m, "loss": counted(sections, "loss", 8) // n * n}
-    if "bound" in header["claims"]:
-        dual = counted(sections, "dual_from", 4)
-        expected |= {"dual": dual, "dual_from": dual, "dual_to": dual, "dual_action": dual}
-    fixed = {"distances": 8, "loss": 8}
-    fixed |= dict.fromkeys(("via", "edge_first", "edge_second", "remap"), 4)
-    fixed |= dict.fromkeys(("dual_from", "dual_to", "dual_action"), 4)
-    for name, count in expected.items():
-        width = header["widths"].get(name)
-        if name not in sections or len(sections[name]) != count * width or width != fixed.get(name, width):
-            raise Unreadable(f"section {name!r} is missing or has another shape than the header says")
-    if header["claims"] and not expected["loss"]:
-        raise Unreadable("the loss has no action")
     return sections
 
 
-def counted(sections: Sections, name: str, width: int) -> int:
-    """How many numbers a section holds, 0 if it is not there."""
-    return len(sections.get(name, b"")) // width
+WIDTHS = dict.fromkeys(("via", "edge_first", "edge_second", "remap", "dual_from", "dual_to", "dual_action"), (4,))
+WIDTHS |= {"distances": (8,), "loss": (8,)}
+
+
+def expected_counts(header: Terms, declared: dict[str, int]) -> dict[str, int]:
+    """How many numbers each section must hold; the file chooses the number of edges, actions and duals."""
+    n, m = len(header["secrets"]), len(header["outputs"])
+    expected = {"weights": n * m}
+    if header["metric"]["source"] == "table":
+        expected |= dict.fromkeys(("distances", "via"), n * (n - 1) // 2)
+        if "via" not in declared:
+            del expected["via"]
+    else:
+        expected |= dict.fromkeys(("distances", "edge_first", "edge_second"), declared.get("edge_first", 0))
+    if header["claims"]:
+        actions = max(1, declared.get("loss", 0) // n)
+        expected |= {"prior": n, "remap": m, "loss": actions * n}
+    if "bound" in header["claims"]:
+        parts = ("dual", "dual_from", "dual_to", "dual_action")
+        expected |= dict.fromkeys(parts, declared.get("dual", 0))
+    return expected
 
 
 def unshuffle(raw: bytes, width: int) -> bytes:
@@ -587,13 +633,13 @@ def main(arguments: list[str]) -> int:
             continue
         promise = header["promise"]
         said = f"epsilon = {promise['epsilon']}" if promise["alpha"] is None else f"alpha = {promise['alpha']}"
-        unit = header.get("space", {}).get("unit") or "unit of distance"
+        unit = header["space"]["unit"] or "unit of distance"
         print(f"{path}: PROVED private with {said} per {unit}")
-        print(f"  {proved['secrets']} secrets, {proved['outputs']} outputs, every row sums to {proved['total']}")
+        print(f"  {proved['secrets']} secrets, {proved['outputs']} outputs, every row sums to {shown(proved['total'])}")
         print(f"  {proved['pairs']} pairs checked in integers, {proved['implied']} implied by a checked chain")
         for claim in ("loss", "bound"):
             if claim in proved:
-                print(f"  {claim} {'=' if claim == 'loss' else '>='} {float(proved[claim])!r}")
+                print(f"  {claim} {'=' if claim == 'loss' else '>='} {shown(proved[claim])}")
         print(f"  sha256 {digest}")
     return worst
 

@@ -7,7 +7,7 @@ The way back, losing as little as possible:
    (or the geometric mean of that and of the greatest private column below, which wins where
    errors are noise), keeping the best;
 2. the rows then differ a little in their sums; what is missing, plus the smallest constant that
-   makes it a private column itself, is added to one output;
+   keeps the column private, is added to one output;
 3. the same in integers with a total of 2^bits, every bound on the kernel's safe side;
 4. the kernel decides.
 """
@@ -41,6 +41,7 @@ DEFAULT_BITS = 52
 
 _FLOAT_WORK = 2 * 10**9  # raised entries looked at in floats before integers take over, a few seconds
 _MOST_ROUNDS = 5  # of step 1: later ones gain less than a tenth each
+_MOST_OUTPUTS_TRIED = 8  # when looking for the output that takes up missing mass best
 _LARGEST_TOTAL = 2**62 - 1
 
 
@@ -125,16 +126,16 @@ def quantise(
         If given, missing mass goes where it costs least, candidates are compared by this loss,
         and the change of loss is reported.
     """
-    if not 8 <= bits <= 60:
-        raise NotSupported(f"{bits} bits", ["8 to 60"])
+    if not isinstance(bits, int) or not 8 <= bits <= 60:
+        raise NotSupported(f"{bits} bits", ["a whole number from 8 to 60"])
     matrix, labels = _approximate(channel, privacy, outputs)
     stakes = _Stakes.of(matrix, labels, prior, loss)
     total = 1 << bits
     bounds = bounds_of(privacy, total)
-    best = min(_candidates(matrix, bounds), key=lambda c: stakes.cost(c, matrix))
-    weights = _in_integers(best, bounds, total, stakes)
-    if weights is None:
-        weights = _constant_weights(matrix, total)
+    best = min(_candidates(matrix, bounds, stakes), key=lambda c: stakes.cost(c, matrix))
+    weights, constant = _in_integers(best, bounds, total, stakes), _constant_weights(matrix, total)
+    if weights is None or stakes.cost(constant / total, matrix) < stakes.cost(weights / total, matrix):
+        weights = constant
     provenance = {"made by": "quantise", "bits": bits}
     return _report(prove(weights, privacy, outputs=labels, provenance=provenance), matrix, stakes)
 
@@ -188,14 +189,13 @@ class _Stakes:
             return float((self.price * candidate).sum())
         return _moved(candidate, given)
 
-    def cheapest_output(self, missing: NDArray[np.float64], weights: NDArray[Any]) -> int:
-        """Where missing mass costs least; without a loss, where most mass is."""
-        if self.price is not None:
-            return int(np.argmin(missing @ self.price))
-        return int(np.argmax(weights.sum(axis=0)))
+    def outputs_to_fill(self, missing: NDArray[np.float64], weights: NDArray[Any]) -> NDArray[np.int64]:
+        """Outputs where missing mass costs least, best first; without a loss, where most mass is."""
+        price = -weights.sum(axis=0) if self.price is None else missing @ self.price
+        return np.argsort(price, kind="stable")[:_MOST_OUTPUTS_TRIED]
 
 
-def _candidates(matrix: NDArray[np.float64], bounds: Bounds) -> Iterator[NDArray[np.float64]]:
+def _candidates(matrix: NDArray[np.float64], bounds: Bounds, stakes: _Stakes) -> Iterator[NDArray[np.float64]]:
     """Step 1 with its two ways; every candidate has rows that sum to 1 and is nearly private."""
     looks = max(1, bounds.ends.size * matrix.shape[1])
     rounds = int(np.clip(_FLOAT_WORK // (3 * looks), 1, _MOST_ROUNDS))
@@ -203,7 +203,7 @@ def _candidates(matrix: NDArray[np.float64], bounds: Bounds) -> Iterator[NDArray
         current = matrix
         for _ in range(rounds):
             closed = _between(current, bounds) if mean else close_floats(current, bounds)
-            yield _filled(closed, bounds)
+            yield _filled(closed, bounds, stakes)
             current = closed / closed.sum(axis=1, keepdims=True)
         if looks > _FLOAT_WORK // 3:
             return
@@ -223,42 +223,57 @@ def _between(matrix: NDArray[np.float64], bounds: Bounds) -> NDArray[np.float64]
     return result if (result.sum(axis=1) > 0).all() else above
 
 
-def _filled(closed: NDArray[np.float64], bounds: Bounds) -> NDArray[np.float64]:
-    """Step 2 in floats, missing mass on the likeliest output."""
+def _filled(closed: NDArray[np.float64], bounds: Bounds, stakes: _Stakes) -> NDArray[np.float64]:
+    """Step 2 in floats."""
     sums = closed.sum(axis=1)
     missing = sums.max() - sums
-    missing = missing + least_constant(missing, bounds)
+    y, constant = _where_to_fill(closed, missing, bounds, stakes)
     result = closed.copy()
-    result[:, int(np.argmax(closed.sum(axis=0)))] += missing
+    result[:, y] += missing + constant
     return np.asarray(result / result.sum(axis=1, keepdims=True))
+
+
+def _where_to_fill(
+    weights: NDArray[Any], missing: NDArray[np.float64], bounds: Bounds, stakes: _Stakes
+) -> tuple[int, float]:
+    """The output that needs the smallest constant beside the missing mass to stay private, and that constant.
+
+    A column with slack takes up missing mass that would not be private alone.
+    """
+    outputs = stakes.outputs_to_fill(missing, weights)
+    needed = [least_constant(weights[:, y] + missing, bounds) for y in outputs]
+    best = int(np.argmin(needed))
+    return int(outputs[best]), needed[best]
 
 
 def _in_integers(matrix: NDArray[np.float64], bounds: Bounds, total: int, stakes: _Stakes) -> NDArray[np.int64] | None:
     """Step 3: scale, close, fill up to the total; scale down a little until it fits."""
-    scale = float(total)
-    for _ in range(40):
+    scale, step = float(total), 0.0
+    while scale > total / 2:
         weights = close_integers(np.rint(matrix * scale).astype(np.uint64), bounds)
         sums = weights.sum(axis=1)
         missing = (sums.max() - sums).astype(np.float64)
-        constant = int(least_constant(missing, bounds) * (1 + 1e-9)) + 2
+        y, constant = _where_to_fill(weights, missing, bounds, stakes)
         room = total - int(sums.max())
         if room >= constant:
-            column = np.uint64(total) - sums
-            if (close_integers(column[:, None], bounds)[:, 0] == column).all():
-                y = stakes.cheapest_output(column.astype(np.float64), weights)
-                weights[:, y] += column
+            filled = weights[:, y] + (np.uint64(total) - sums)
+            if (close_integers(filled[:, None], bounds)[:, 0] == filled).all():
+                weights[:, y] = filled
                 return weights.astype(np.int64)
-            constant = 2 * room + 1
-        scale -= (constant - room) * 1.0625 + 1
-        if scale <= total / 2:
-            return None
+        # steps at least double: rounding may keep the need just ahead of the room
+        step = max(2 * step, (constant - room) * 1.0625 + 1)
+        scale = min(scale - step, float(np.nextafter(scale, 0.0)))
     return None
 
 
 def _constant_weights(matrix: NDArray[np.float64], total: int) -> NDArray[np.int64]:
     """One distribution for every secret, private whatever the promise: the average row."""
-    average = matrix.mean(axis=0)
-    row = np.floor(average / average.sum() * total).astype(np.int64)
+    shares = matrix.mean(axis=0)
+    shares *= total / shares.sum()
+    row = np.floor(shares).astype(np.int64)
+    rest = total - int(row.sum())
+    order = np.argsort(row - shares, kind="stable")  # largest remainders first
+    row[order[: max(0, min(rest, len(row)))]] += 1
     row[int(np.argmax(row))] += total - int(row.sum())
     return np.tile(row, (len(matrix), 1))
 

@@ -15,7 +15,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from sfumato.certify import kernel
-from sfumato.spaces.axioms import chain_fits, on_threads
+from sfumato.spaces.axioms import INFINITE, chain_fits, on_threads
 from sfumato.spaces.distances import Form
 
 __all__ = ["LARGEST_WEIGHT", "check_arrays", "factors_below", "fits", "product_exceeds"]
@@ -60,7 +60,7 @@ def _broken_chain(form, table, via, first_row, last_row, n):  # type: ignore[no-
             if y in (x, z) or y >= n:
                 return x * n + z
             a, b, c = table[x, y], table[y, z], table[x, z]
-            if not (a > 0 and b > 0 and chain_fits(form, a, b, c)):
+            if not chain_fits(form, a, b, c) or a >= INFINITE or b >= INFINITE:
                 return x * n + z
     return -1
 
@@ -112,17 +112,15 @@ def _pairs(
     """Pairs to check and their distances, after checking the chains of implied ones."""
     form = Form(header["metric"]["form"])
     values = np.frombuffer(sections["distances"], dtype="<f8" if form is Form.FLOAT else "<u8")
-    if form is Form.FLOAT and not (values >= 0).all():
-        raise kernel.Unreadable("a distance is negative or not a number")
     unbounded = np.isinf(values) if form is Form.FLOAT else values == np.uint64(kernel.UNBOUNDED)
+    if not (values > 0).all():
+        raise kernel.Unreadable("a distance is not a positive number")
+    if form is not Form.FLOAT and (values[~unbounded] > kernel.LARGEST[form]).any():
+        raise kernel.Unreadable("a distance is too large")
     if header["metric"]["source"] == "edges":
-        first, second = (
-            np.frombuffer(sections[f"edge_{end}"], dtype="<u4").astype(np.int64) for end in ("first", "second")
-        )
-        if (first >= n).any() or (second >= n).any() or (first == second).any():
-            raise kernel.Unreadable("an edge does not join two secrets")
+        edges = np.array(kernel.edges_of(sections, n), dtype=np.int64).reshape(-1, 2)
         keep = ~unbounded
-        return first[keep], second[keep], values[keep], 0
+        return edges[keep, 0], edges[keep, 1], values[keep], 0
     first, second = np.triu_indices(n, 1)
     if "via" not in sections:
         keep = ~unbounded
@@ -140,7 +138,7 @@ def _check_chains(form: Form, values: NDArray[Any], via: NDArray[Any], implied: 
     upper = np.triu_indices(n, 1)
     if form is not Form.FLOAT:
         # infinite legs stand for a value that no sum of two fits under
-        values = np.where(values >= 2**61, 2**61, values).astype(np.int64)
+        values = np.where(values > 2**61, 2**61, values).astype(np.int64)
     table[upper] = values
     table = table + table.T
     chain[upper] = np.where(implied, via.astype(np.int64), -1)

@@ -13,10 +13,10 @@ from sfumato.certify.file import digest_of, parts_of, read
 from sfumato.certify.mechanism import Claim, Mechanism, Proof
 from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior
-from sfumato.errors import InvalidChannel, InvalidInput, Mismatch, NotSupported, PrivacyViolation
+from sfumato.errors import InvalidChannel, InvalidFile, InvalidInput, Mismatch, NotSupported, PrivacyViolation
 from sfumato.losses.loss import Loss
 from sfumato.measures.uncertainty import optimal_remap
-from sfumato.numbers import Array, common_denominator, fractions
+from sfumato.numbers import Array, common_denominator, float_above, fractions
 from sfumato.privacy.satisfaction import Violation
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.finite import label_tuple
@@ -99,12 +99,15 @@ def load(path: str | PathLike[str], *, checker: Checker = "auto") -> Mechanism:
     ------
     InvalidFile
         If the file is damaged, truncated, malicious or of another version.
+        Or if a claim it makes is false.
     PrivacyViolation
         If it can be read and does not keep its promise.
     """
     header, sections, digest = read(path)
     verdict = _decide(header, sections, digest, checker)
     if not verdict:
+        if not isinstance(verdict.witness, Violation):
+            raise InvalidFile(f"{path}: {verdict.reason}")
         _raise(verdict)
     parts = parts_of(header, sections)
     return Mechanism(
@@ -136,11 +139,14 @@ def _decide(header: dict[str, Any], sections: dict[str, bytes], digest: str, che
         proved = twin.check_arrays(header, sections) if use_twin else kernel.check(header, sections)
         if use_twin and header["claims"]:
             proved |= _check_claims(header, sections, proved)
+    except kernel.Unreadable as error:
+        raise InvalidFile(f"the certificate cannot be read: {error}") from error
     except kernel.Refuted as error:
         if error.pair is None:
             return fails(str(error))
         pair = (label_from_json(error.pair[0]), label_from_json(error.pair[1]))
-        return fails(str(error), Violation(pair, label_from_json(error.output), error.ratio, float(error.bound)))
+        output, bound = label_from_json(error.output), float_above(error.bound)
+        return fails(str(error), Violation(pair, output, error.ratio, bound))
     proof = Proof(
         "compiled twin" if use_twin else "kernel", proved["pairs"], proved["implied"], proved["comparisons"], digest,
         proved.get("loss"), proved.get("bound"),
@@ -175,10 +181,14 @@ def _weights(channel: Any, privacy: PrivacyType, outputs: Any) -> tuple[Array, t
             raise Mismatch("outputs of the channel", channel.outputs, tuple(outputs))
         weights, _ = common_denominator(channel.matrix)
         return _compact(weights), channel.outputs
-    weights = np.asarray(channel)
-    if weights.ndim != 2 or len(weights) != n or weights.dtype.kind not in "iuO":
+    try:
+        weights = np.asarray(channel)
+    except ValueError as error:
+        raise InvalidChannel(f"weights must be a table of integers: {error}") from error
+    if weights.ndim != 2 or len(weights) != n or not weights.size or weights.dtype.kind not in "iuO":
         raise InvalidChannel(f"weights must be a table of integers with {n} rows, found shape {weights.shape}")
-    if any(int(w) != w or w < 0 for w in weights.ravel()) if weights.dtype == object else (weights < 0).any():
+    integers = weights.dtype != object or all(isinstance(w, int | np.integer) for w in weights.ravel())
+    if not integers or (weights < 0).any():
         raise InvalidChannel("weights must be non-negative integers")
     labels = tuple(range(weights.shape[1])) if outputs is None else label_tuple(outputs, "the outputs")
     if len(labels) != weights.shape[1]:

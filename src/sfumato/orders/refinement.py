@@ -23,7 +23,7 @@ from scipy.sparse.linalg import lsmr
 from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior
 from sfumato.losses.loss import Gain
-from sfumato.lp import LinearProgram, Status, solve
+from sfumato.lp import LinearProgram, solve
 from sfumato.numbers import ROUNDING, Array, exact, floats, fractions, from_flint, product, to_flint
 from sfumato.verdict import Verdict, fails, holds, undecided
 
@@ -128,35 +128,43 @@ def _decide_by_inverse(b: Channel, a: Channel, columns: NDArray[np.int64], left:
 
 
 def _decide_by_program(b: Channel, a: Channel) -> Verdict:
-    solution = solve(_factor_program(b.matrix, a.matrix))
-    rows, outputs = len(a.outputs), len(b.outputs)
-    if solution.status is Status.OPTIMAL and solution.primal is not None:
-        return _factored(b, a, solution.primal.reshape(rows, outputs))
-    if solution.ray is None:
-        return undecided("the solver gave neither a factor nor a separation")
-    weights = solution.ray[: len(a.secrets) * outputs].reshape(len(a.secrets), outputs)
-    return _separation_verdict(b, a, weights)
+    solution = solve(_closest_program(b.matrix, a.matrix))
+    if solution.primal is None or solution.dual is None:
+        return undecided(f"the linear program ended as {solution.status}")
+    if solution.value == 0:
+        return _factored(b, a, _factor_part(solution.primal, a, b))
+    return _separation_verdict(b, a, solution.dual[: b.matrix.size].reshape(b.matrix.shape))
 
 
-def _factor_program(b: Array, a: Array) -> LinearProgram:
-    """Find R ≥ 0 with A·R = B and rows of R summing to 1; variables R_zy in row-major order."""
+def _closest_program(b: Array, a: Array) -> LinearProgram:
+    """Find the stochastic R that makes Σ |A·R − B| least; R_zy come first, in row-major order.
+
+    The program always has a solution. Its value is 0 iff B refines A; otherwise the multipliers F
+    of the rows A·R = B have Σ_y F_y·B_y > Σ_z max_y F_y·A_z, and entries in [−1, 1].
+    """
     n, m = a.shape
     k = b.shape[1]
     x, z = np.nonzero(a)
     y = np.arange(k)
-    rows = (x[:, None] * k + y[None, :]).ravel()
-    columns = (z[:, None] * k + y[None, :]).ravel()
-    values = np.repeat(a[x, z], k)
-    row_sums = n * k + np.repeat(np.arange(m), k)
-    one = np.ones(m * k, dtype=np.int64)
+    equations, factors = np.arange(n * k), np.arange(m * k)
+    one: Array = np.ones(1, dtype=a.dtype if a.dtype == np.float64 else np.int64)
     return LinearProgram(
-        cost=np.zeros(m * k, dtype=a.dtype if a.dtype == np.float64 else np.int64),
-        rows=np.concatenate([rows, row_sums]),
-        columns=np.concatenate([columns, np.arange(m * k)]),
-        values=np.concatenate([values, one.astype(values.dtype)]),
+        cost=np.concatenate([0 * np.repeat(one, m * k), np.repeat(one, 2 * n * k)]),
+        rows=np.concatenate(
+            [(x[:, None] * k + y[None, :]).ravel(), equations, equations, n * k + np.repeat(np.arange(m), k)]
+        ),
+        columns=np.concatenate([(z[:, None] * k + y[None, :]).ravel(), m * k + np.arange(2 * n * k), factors]),
+        values=np.concatenate(
+            [np.repeat(a[x, z], k), np.repeat(one, n * k), -np.repeat(one, n * k), np.repeat(one, m * k)]
+        ),
         senses="=" * (n * k + m),
-        rhs=np.concatenate([b.ravel(), np.ones(m, dtype=np.int64).astype(b.dtype)]),
+        rhs=np.concatenate([b.ravel(), np.repeat(one, m)]),
     )
+
+
+def _factor_part(point: Array, a: Channel, b: Channel) -> Array:
+    m, k = len(a.outputs), len(b.outputs)
+    return np.asarray(point[: m * k].reshape(m, k))
 
 
 def _separated(b: Channel, a: Channel, direction: Array, output: int) -> Verdict:
@@ -237,8 +245,9 @@ def _float_candidates(
         factor = np.zeros((m, b.shape[1]))
         factor[np.setdiff1d(np.arange(m), used), 0] = 1.0
         factor[used] = left @ b
-        clipped = np.maximum(factor, 0.0)
-        clipped /= clipped.sum(axis=1, keepdims=True)
+        for _ in range(2):  # the inverse of an ill-conditioned channel is corrected by its own residual
+            factor[used] += left @ (b - a @ factor)
+        clipped = _stochastic(factor)
         off = b - a @ factor  # the part of B outside the range of A
         x_off, y_off = np.unravel_index(int(np.argmax(np.abs(off))), off.shape)
         separating = np.zeros_like(b)
@@ -248,31 +257,43 @@ def _float_candidates(
             z, y = np.unravel_index(int(np.argmin(factor[used])), factor[used].shape)
             separating[:, y] = -left[z]
         return clipped, separating
-    program = _factor_program(b, a)
+    program = _closest_program(b, a)
     solution = solve(program, exact=False)
-    if solution.status is Status.OPTIMAL and solution.primal is not None:
-        factor = _polish(program, solution.primal).reshape(m, b.shape[1])
-        return factor / factor.sum(axis=1, keepdims=True), None
-    if solution.ray is None:
+    if solution.primal is None or solution.dual is None:
         return None, None
-    return None, solution.ray[: b.size].reshape(b.shape)
+    factor = _polish(program, solution.primal, m * b.shape[1]).reshape(m, b.shape[1])
+    return _stochastic(factor), solution.dual[: b.size].reshape(b.shape)
 
 
-def _polish(program: LinearProgram, point: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Move a solver's point on to its equations: 1e-10 is good for a solver, not for a proof."""
-    matrix = program.sparse()
-    point = np.maximum(point, 0.0)
+def _stochastic(factor: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The factor with rows that sum to 1 and no negative entry, its product with A hardly changed.
+
+    A maps the defects of row sums to the rounding of B's row sums. Taking the same row from all,
+    in proportion to the defects, keeps A·R where it is; dividing rows by their sums would not.
+    """
+    common = np.maximum(factor.mean(axis=0), 0.0)
+    level = factor - (factor.sum(axis=1) - 1.0)[:, None] * (common / common.sum())[None, :]
+    clipped = np.maximum(level, 0.0)
+    return np.asarray(clipped / clipped.sum(axis=1, keepdims=True))
+
+
+def _polish(program: LinearProgram, point: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+    """Move a solver's factor on to its equations: 1e-10 is good for a solver, not for a proof."""
+    matrix = program.sparse()[:, :size]
+    factor = np.maximum(point[:size], 0.0)
     for _ in range(3):
-        support = np.flatnonzero(point > 1e-12)
-        error = program.rhs - matrix @ point
-        step = lsmr(matrix[:, support], error, atol=1e-15, btol=1e-15, conlim=0)[0]
-        point[support] = np.maximum(point[support] + step, 0.0)
-    return point
+        support = np.flatnonzero(factor > 1e-12)
+        error = program.rhs - matrix @ factor
+        if np.abs(error).max() <= 2.0**-52:
+            break
+        step = lsmr(matrix[:, support], error, atol=1e-15, btol=1e-15, conlim=0, maxiter=5 * matrix.shape[0])[0]
+        factor[support] = np.maximum(factor[support] + step, 0.0)
+    return factor
 
 
 def _tame(weights: NDArray[np.float64]) -> Array:
     """Weights scaled to at most 1 and rounded to 40 bits: small rationals separate as well."""
-    scaled = np.round(weights / np.abs(weights).max() * 2.0**40)
+    scaled = np.round(weights / max(np.abs(weights).max(), 1e-300) * 2.0**40)
     return fractions(scaled) / 2**40
 
 

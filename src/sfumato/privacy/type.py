@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import isfinite, log
+from math import isfinite, log, log1p
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,9 @@ from sfumato.spaces.distances import Form
 from sfumato.spaces.finite import FiniteSpace
 
 __all__ = ["PrivacyType", "rational_power"]
+
+_SMALLEST_EPSILON = Fraction(1, 10**300)  # within the range of floats, as 1/ε is
+_LARGEST_PARAMETER = 8192  # bits of a numerator or denominator
 
 _LARGEST_EXACT_POWER = 2**16  # bits of an exact α^-d; beyond, an enclosure is as good and cheaper
 
@@ -60,6 +63,11 @@ class PrivacyType:
         base = None if alpha is None else _parameter(alpha, "alpha")
         if rate is not None and rate <= 0:
             raise InvalidEpsilon(f"epsilon must be positive, found {epsilon}")
+        if rate is not None and not _SMALLEST_EPSILON <= rate <= 1 / _SMALLEST_EPSILON:
+            raise InvalidEpsilon("epsilon must lie between 1e-300 and 1e300")
+        for value in (rate, base):
+            if value is not None and value.denominator.bit_length() > _LARGEST_PARAMETER:
+                raise InvalidEpsilon(f"a promise of more than {_LARGEST_PARAMETER} bits cannot be written down")
         if base is not None and not 0 < base < 1:
             raise InvalidEpsilon(f"alpha lies strictly between 0 and 1, found {alpha}")
         object.__setattr__(self, "space", space)
@@ -79,7 +87,11 @@ class PrivacyType:
     @cached_property
     def rate(self) -> float:
         """ε per unit of distance, as a float."""
-        return float(self.epsilon) if self.epsilon is not None else -log(self.alpha or 1)
+        if self.alpha is not None:
+            if self.alpha > Fraction(1, 2):
+                return -log1p(-float(1 - self.alpha))  # the difference of logarithms would cancel
+            return log(self.alpha.denominator) - log(self.alpha.numerator)
+        return float(self.epsilon or 0)
 
     def rate_bounds(self, bits: int) -> tuple[Fraction, Fraction]:
         """Rationals around ε."""

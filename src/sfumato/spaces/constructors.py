@@ -327,7 +327,7 @@ def _graph_space(nodes: tuple[Any, ...], lengths: dict[tuple[int, int], Any], un
     first = np.array([x for x, _ in lengths], dtype=np.int64)
     second = np.array([z for _, z in lengths], dtype=np.int64)
     measured = Distances.parse(list(lengths.values()), "edge lengths", 1) if lengths else _no_lengths()
-    if measured.form is Form.RATIONAL and int(measured.values.sum()) >= 2**53:
+    if measured.form is Form.RATIONAL and sum(measured.values.tolist()) >= 2**53:
         # shortest paths are summed in doubles: beyond 2^53 they would not be exact
         measured = Distances(Form.FLOAT, measured.floats.copy())
     return FiniteSpace(nodes, path_metric(len(nodes), Edges(Pairs(first, second), measured)), unit, name)
@@ -415,7 +415,8 @@ def _coordinates(coordinates: Any) -> NDArray[Any]:
 def _on_lattice(table: NDArray[Any]) -> tuple[NDArray[np.int64], Fraction] | None:
     """Integer coordinates and their step, or None for floats that are not integers."""
     if table.dtype.kind in "iu":
-        return table.astype(np.int64), Fraction(1)
+        small = max(abs(int(table.min())), abs(int(table.max()))) < 2**53
+        return (table.astype(np.int64), Fraction(1)) if small else None
     if table.dtype.kind == "f":
         whole = (table == np.round(table)).all() and np.abs(table).max() < 2**53
         return (table.astype(np.int64), Fraction(1)) if whole else None

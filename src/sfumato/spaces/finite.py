@@ -101,6 +101,8 @@ class FiniteSpace:
             distances = Distances.parse(source, "distances", 2)
             _check_metric(names, distances)
             source = Structure(lambda: distances)
+        if coordinates is not None and len(coordinates) != len(names):
+            raise InvalidInput(f"{len(coordinates)} coordinates for {len(names)} points")
         for field, value in {
             "labels": names,
             "source": source,
@@ -257,8 +259,8 @@ def _unimplied_edges(space: FiniteSpace, edges: Edges) -> Pairs:
         return edges.pairs
     table = space.distances.values
     if edges.lengths.form is Form.FLOAT:
-        # path lengths are sums that were rounded: drop an edge only when it is clearly longer
-        lengths = lengths * (1 - _TRIANGLE_ROUNDING)
+        # a path adds up to 5,000 roundings of 2^-53: drop an edge only when it is clearly longer
+        lengths = lengths * (1 - 2.0**-38)
     keep = [not _has_detour(table, *edge) for edge in zip(*edges.pairs, lengths, strict=True)]
     return Pairs(edges.pairs.first[keep], edges.pairs.second[keep])
 
