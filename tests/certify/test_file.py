@@ -206,16 +206,24 @@ def test_a_forged_promise_is_refuted(file: Path, tmp_path: Path) -> None:
     assert "as claimed" in sf.verify(target).reason
 
 
-def test_a_bomb_does_not_explode(file: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["weights", "ballast"])
+def test_a_bomb_does_not_explode(name: str, file: Path, tmp_path: Path) -> None:
     bomb = zlib.compress(bytes(200 * 2**20), 9)
 
     def swap(header: Any) -> None:
-        header["sections"] = [{"name": "weights", "width": 1, "count": 36, "size": len(bomb)}]
+        sections = header["sections"]
+        entry = {"name": name, "width": 1, "count": sections[0]["count"], "size": len(bomb)}
+        header["sections"] = (
+            [entry, *sections[1:]] if name == "weights" else [*sections, entry | {"count": 200 * 2**20}]
+        )
 
     target = tmp_path / "bomb.sfm"
-    target.write_bytes(forged(file, swap, lambda _: bomb))
+    first = json.loads(file.read_bytes()[24 : 24 + struct.unpack("<Q", file.read_bytes()[16:24])[0]])["sections"][0][
+        "size"
+    ]
+    target.write_bytes(forged(file, swap, lambda data: bomb + data[first:] if name == "weights" else data + bomb))
     tracemalloc.start()
-    with pytest.raises(errors.InvalidFile, match="size it declares"):
+    with pytest.raises(errors.InvalidFile, match="size it declares" if name == "weights" else "calls for"):
         sf.verify(target)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

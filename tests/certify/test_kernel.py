@@ -147,7 +147,7 @@ def test_chains_are_checked() -> None:
             spoiled("via", lambda _, wrong=wrong: np.array(wrong, dtype="<u4").tobytes())
     with pytest.raises(kernel.Refuted, match="between"):
         spoiled("distances", lambda _: np.array([1, 3, 1], dtype="<u8").tobytes())
-    with pytest.raises(kernel.Refuted, match="between"):
+    with pytest.raises(kernel.Unreadable, match="zero"):
         spoiled("distances", lambda _: np.array([0, 4, 4], dtype="<u8").tobytes())
     with pytest.raises(kernel.Refuted, match="between"):
         spoiled("distances", lambda _: np.array([kernel.UNBOUNDED, 4, 1], dtype="<u8").tobytes())
@@ -189,7 +189,7 @@ def test_bounds_follow_from_duals() -> None:
     mechanism = sf.prove([[2, 1], [1, 2]], privacy, claim=claim)
     assert mechanism.proof.bound == close
     too_high = Claim(claim.prior, claim.loss, claim.remap, claim.value, Fraction(1, 3) + Fraction(1, 2**50), sixth)
-    with pytest.raises(errors.InvalidChannel, match="less than the claimed bound"):
+    with pytest.raises(errors.InvalidChannel, match="less than the claimed"):
         sf.prove([[2, 1], [1, 2]], privacy, claim=too_high)
 
 

@@ -55,7 +55,7 @@ def bounds_of(privacy: PrivacyType, cap: int) -> Bounds:
 
 def close_floats(matrix: NDArray[np.float64], bounds: Bounds) -> NDArray[np.float64]:
     """Each column replaced by the least private one above it, up to rounding."""
-    columns = np.ascontiguousarray(matrix.T)
+    columns = matrix.T.copy(order="C")
     order = np.argsort(-columns, axis=1, kind="stable")
     _over_columns(_close_floats, columns, order, bounds.starts, bounds.ends, bounds.decay)
     return np.ascontiguousarray(columns.T)
@@ -63,7 +63,7 @@ def close_floats(matrix: NDArray[np.float64], bounds: Bounds) -> NDArray[np.floa
 
 def close_integers(weights: NDArray[np.uint64], bounds: Bounds) -> NDArray[np.uint64]:
     """Each column replaced by the least private integer one above it, exactly."""
-    columns = np.ascontiguousarray(weights.T)
+    columns = weights.T.copy(order="C")
     order = np.argsort(columns, axis=1, kind="stable")[:, ::-1].copy()
     _over_columns(_close_integers, columns, order, bounds.starts, bounds.ends, bounds.p, bounds.q)
     return np.ascontiguousarray(columns.T)

@@ -211,9 +211,6 @@ def check(header: Terms, sections: Sections) -> Terms:
     """Check everything the file claims. Returns what was proved as a dictionary; raises Refuted."""
     n, m, total = len(header["secrets"]), len(header["outputs"]), header["total"]
     promise, metric = header["promise"], header["metric"]
-    unit = metric["unit"]
-    if promise["step"] is not None and promise["step"] ** unit.denominator != promise["alpha"] ** unit.numerator:
-        raise Refuted("the step of the promise is not alpha to the unit of distance")
     rows = [integers(sections["weights"], header["widths"]["weights"], x * m, m) for x in range(n)]
     for x, row in enumerate(rows):
         if sum(row) != total:
@@ -509,6 +506,8 @@ def interpret_promise(promise: Terms, metric: Terms) -> None:
         raise Unreadable("alpha must lie between 0 and 1")
     if step is not None and (alpha is None or not 0 < step < 1 or max(unit.numerator, unit.denominator) > 64):
         raise Unreadable("the step must be a small power of alpha")
+    if step is not None and step**unit.denominator != alpha**unit.numerator:
+        raise Unreadable("the step is not alpha to the unit of distance")
 
 
 def integer(text: Any) -> int:
