@@ -30,7 +30,7 @@ import zlib
 from array import array
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 MAGIC = b"sfumato\n"
 VERSION = 1
@@ -44,6 +44,7 @@ MANTISSA = 62  # bits kept of e^x: a product with a 62-bit weight fits into 128 
 
 Terms = dict[str, Any]
 Sections = dict[str, bytes]
+Numbers = TypeVar("Numbers", "array[int]", "array[float]")
 
 
 class Unreadable(ValueError):
@@ -53,11 +54,9 @@ class Unreadable(ValueError):
 class Refuted(Exception):
     """The file can be read and what it claims is false."""
 
-    def __init__(
-        self, message: str, pair: Any = None, output: Any = None, ratio: Any = None, bound: Any = None
-    ) -> None:
+    def __init__(self, message: str, *details: Any) -> None:
+        self.pair, self.output, self.ratio, self.bound = details or (None,) * 4
         super().__init__(message)
-        self.pair, self.output, self.ratio, self.bound = pair, output, ratio, bound
 
 
 # ----------------------------------------------------------------- bounds of e^x and ln x
@@ -177,19 +176,14 @@ def factor_below(promise: Terms, metric: Terms, value: Any, cap: int) -> tuple[i
             return cap, 1
         if p <= cap:
             return p, q
-        m, k = shortened(*divided_bits(p, q, bits + 2), bits, False)
+        k = max(0, bits + 2 - p.bit_length() + q.bit_length())
+        m, k = shortened((p << k) // q, -k, bits, False)
     else:
         a, b = exponent_bound(promise, metric, value, False)
         if a >= b * cap.bit_length():  # e^x > 2^x ≥ cap
             return cap, 1
         m, k = exp_bound(a, b, bits, False)
     return min((m << k, 1), (cap, 1)) if k >= 0 else (m, 1 << -k)
-
-
-def divided_bits(p: int, q: int, bits: int) -> tuple[int, int]:
-    """p / q rounded down to about ``bits`` bits, as (m, k) for m·2^k."""
-    k = max(0, bits - p.bit_length() + q.bit_length())
-    return (p << k) // q, -k
 
 
 def factor_above(promise: Terms, metric: Terms, value: Any) -> Fraction:
@@ -340,7 +334,7 @@ def distance_reader(header: Terms, sections: Sections) -> Callable[[int], Any]:
     """A function from positions to distances, all positive; None where nothing is promised."""
     form = header["metric"]["form"]
     if form == "float":
-        measured = floats(sections["distances"])
+        measured = little_endian(array("d", sections["distances"]))
         if any(not v > 0 for v in measured):
             raise Unreadable("a distance is not a positive number")
         return lambda k: None if measured[k] == math.inf else measured[k]
@@ -418,7 +412,7 @@ def prior_of(header: Terms, sections: Sections) -> list[Fraction]:
 
 def loss_of(header: Terms, sections: Sections) -> list[list[Fraction]]:
     """The loss as rows of rationals, one row an action."""
-    table, n = floats(sections["loss"]), len(header["secrets"])
+    table, n = little_endian(array("d", sections["loss"])), len(header["secrets"])
     if not all(map(math.isfinite, table)):
         raise Unreadable("a loss is not finite")
     unit = header["claims"]["loss_unit"]
@@ -477,7 +471,7 @@ def interpret(header: Terms) -> Terms:
         text = about.setdefault(name, "")
         if not isinstance(text, str) or not text.isprintable() or len(text) > 200:
             raise Unreadable(f"the {name} of the space is no short text")
-    header["total"] = integer(header["total"])
+    header["total"] = rational(header["total"], r"\d{1,4000}").numerator
     interpret_promise(header["promise"], header["metric"])
     if header["total"] < 1:
         raise Unreadable("the total must be positive")
@@ -510,17 +504,10 @@ def interpret_promise(promise: Terms, metric: Terms) -> None:
         raise Unreadable("the step is not alpha to the unit of distance")
 
 
-def integer(text: Any) -> int:
-    """A non-negative integer in decimal digits."""
-    if not isinstance(text, str) or not re.fullmatch(r"\d{1,4000}", text):
-        raise Unreadable("a number is not an integer in decimal digits")
-    return int(text)
-
-
-def rational(text: Any) -> Fraction:
-    """A fraction in decimal digits."""
-    if not isinstance(text, str) or not re.fullmatch(r"-?\d{1,4000}(/\d{1,4000})?", text):
-        raise Unreadable("a number is not a fraction in decimal digits")
+def rational(text: Any, pattern: str = r"-?\d{1,4000}(/\d{1,4000})?") -> Fraction:
+    """A number in decimal digits, few enough that reading them takes no time."""
+    if not isinstance(text, str) or not re.fullmatch(pattern, text):
+        raise Unreadable("a number is not written as a fraction in decimal digits")
     return Fraction(text)
 
 
@@ -598,15 +585,11 @@ def integers(section: bytes, width: int, start: int, count: int) -> list[int]:
 
 def unsigned(section: bytes, width: int) -> "array[int]":
     """Unsigned integers of 1, 2, 4 or 8 bytes."""
-    values = array({1: "B", 2: "H", 4: "I", 8: "Q"}[width], section)
-    if sys.byteorder == "big":  # files are little-endian
-        values.byteswap()
-    return values
+    return little_endian(array({1: "B", 2: "H", 4: "I", 8: "Q"}[width], section))
 
 
-def floats(section: bytes) -> "array[float]":
-    """Doubles."""
-    values = array("d", section)
+def little_endian(values: Numbers) -> Numbers:
+    """Files are little-endian; most machines are too."""
     if sys.byteorder == "big":
         values.byteswap()
     return values
