@@ -29,6 +29,8 @@ from sfumato.verdict import Verdict, fails, holds, undecided
 
 __all__ = ["Factor", "Separation", "refines"]
 
+_MOST_PROJECTIONS = 300  # a small fraction of what the linear program takes that they may save
+
 
 @dataclass(frozen=True, eq=False)
 class Factor:
@@ -199,7 +201,9 @@ def _separation(b: Channel, a: Channel, weights: Array) -> Separation:
 
 def _vulnerability(channel: Channel, gain: Gain) -> Fraction:
     """V_g[uniform ▷ C] in exact arithmetic, float entries taken as the rationals they store."""
-    table = product(gain.matrix, fractions(channel.matrix))
+    # most actions of a separating gain are alike: equal rows need one product
+    distinct = list({tuple(row): row for row in gain.matrix}.values())
+    table = product(np.array(distinct, dtype=gain.matrix.dtype), fractions(channel.matrix))
     return Fraction(table.max(axis=0).sum()) / len(channel.secrets)
 
 
@@ -257,12 +261,33 @@ def _float_candidates(
             z, y = np.unravel_index(int(np.argmin(factor[used])), factor[used].shape)
             separating[:, y] = -left[z]
         return clipped, separating
+    projected = _projected(b, a)
+    if projected is not None:
+        return projected, None
     program = _closest_program(b, a)
     solution = solve(program, exact=False)
     if solution.primal is None or solution.dual is None:
         return None, None
     factor = _polish(program, solution.primal, m * b.shape[1]).reshape(m, b.shape[1])
     return _stochastic(factor), solution.dual[: b.size].reshape(b.shape)
+
+
+def _projected(b: NDArray[np.float64], a: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """A factor by alternating projections, when there is one with room to spare; cheaper than a program.
+
+    Start at the constant factor whose rows are the average row of B. Steps go back and forth between
+    {R : A·R = B, rows sum to 1} and {R ≥ θ}; a small θ > 0 ends them inside instead of on the border.
+    """
+    left, k = np.linalg.pinv(a), b.shape[1]
+    factor = np.tile(b.mean(axis=0), (a.shape[1], 1))
+    for _ in range(_MOST_PROJECTIONS):
+        factor = factor - left @ (a @ factor - b)
+        # A maps the defects of row sums to 0, so taking them off leaves A·R where it is
+        factor = factor - (factor.sum(axis=1, keepdims=True) - 1.0) / k
+        if factor.min() >= 0:
+            return np.asarray(factor)
+        factor = np.maximum(factor, 1e-3 / k)
+    return None
 
 
 def _stochastic(factor: NDArray[np.float64]) -> NDArray[np.float64]:

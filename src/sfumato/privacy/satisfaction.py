@@ -93,10 +93,10 @@ def satisfies(channel: Channel, privacy: PrivacyType) -> Verdict:
 
 def _judge(channel: Channel, violation: Violation) -> Verdict:
     x, z = violation.pair
-    times = "infinitely many" if violation.ratio == inf else f"{float(violation.ratio):.6g}"
+    times, allowed = _told_apart(violation.ratio, violation.bound)
     reason = (
         f"output {violation.output!r} is {times} times as likely for {x!r} as for {z!r}, "
-        f"more than the {violation.bound:.6g} allowed"
+        f"more than the {allowed} allowed"
     )
     if channel.exact or violation.ratio > violation.bound * (1 + 2 * ROUNDING):
         return fails(reason, violation)
@@ -105,6 +105,17 @@ def _judge(channel: Channel, violation: Violation) -> Verdict:
         "exact numbers a definite answer",
         violation,
     )
+
+
+def _told_apart(ratio: Fraction | float, bound: float) -> tuple[str, str]:
+    """Both numbers with as many digits as it takes to see which is larger."""
+    if ratio == inf:
+        return "infinitely many", f"{bound:.6g}"
+    for digits in (6, 9, 12, 15):
+        pair = f"{float(ratio):.{digits}g}", f"{bound:.{digits}g}"
+        if pair[0] != pair[1]:
+            return pair
+    return f"{float(ratio):.17g}", f"{bound:.17g}"
 
 
 def _violation(
