@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
+from numba import njit, types
+from numba.extending import overload
 from numpy.typing import NDArray
 
 from sfumato.certify.certificate import kernel_terms
@@ -57,7 +58,7 @@ def close_floats(matrix: NDArray[np.float64], bounds: Bounds) -> NDArray[np.floa
     """Each column replaced by the least private one above it, up to rounding."""
     columns = matrix.T.copy(order="C")
     order = np.argsort(-columns, axis=1, kind="stable")
-    _over_columns(_close_floats, columns, order, bounds.starts, bounds.ends, bounds.decay)
+    _over_columns(columns, order, bounds, np.ones_like(bounds.decay), bounds.decay)
     return np.ascontiguousarray(columns.T)
 
 
@@ -65,7 +66,7 @@ def close_integers(weights: NDArray[np.uint64], bounds: Bounds) -> NDArray[np.ui
     """Each column replaced by the least private integer one above it, exactly."""
     columns = weights.T.copy(order="C")
     order = np.argsort(columns, axis=1, kind="stable")[:, ::-1].copy()
-    _over_columns(_close_integers, columns, order, bounds.starts, bounds.ends, bounds.p, bounds.q)
+    _over_columns(columns, order, bounds, bounds.p, bounds.q)
     return np.ascontiguousarray(columns.T)
 
 
@@ -83,12 +84,17 @@ def least_constant(deficit: NDArray[np.float64], bounds: Bounds) -> float:
     return float(needed.max(initial=0.0))
 
 
-def _over_columns(work: Any, columns: NDArray[Any], order: NDArray[np.int64], *bounds: NDArray[Any]) -> None:
-    on_threads(lambda start, stop: work(columns[start:stop], order[start:stop], *bounds), len(columns))
+def _over_columns(
+    columns: NDArray[Any], order: NDArray[np.int64], bounds: Bounds, p: NDArray[Any], q: NDArray[Any]
+) -> None:
+    on_threads(
+        lambda start, stop: _close(columns[start:stop], order[start:stop], bounds.starts, bounds.ends, p, q),
+        len(columns),
+    )
 
 
 @njit(cache=True, nogil=True)
-def _close_floats(columns, order, starts, ends, decay):  # type: ignore[no-untyped-def]
+def _close(columns, order, starts, ends, p, q):  # type: ignore[no-untyped-def]
     n = columns.shape[1]
     queue = np.empty(n, np.int64)
     waiting = np.empty(n, np.bool_)
@@ -102,13 +108,10 @@ def _close_floats(columns, order, starts, ends, decay):  # type: ignore[no-untyp
             head = head + 1 if head + 1 < n else 0
             count -= 1
             waiting[x] = False
-            value = column[x]
             for k in range(starts[x], starts[x + 1]):
                 z = ends[k]
-                needed = value * decay[k]
-                # a raise by less than a unit in the last place would go round for ever
-                if needed > column[z] * (1.0 + 2.0**-52):
-                    column[z] = needed
+                if _exceeds(column[x], column[z], p[k], q[k]):
+                    column[z] = _raised(column[x], column[z], p[k], q[k])
                     if not waiting[z]:
                         waiting[z] = True
                         tail = head + count
@@ -116,37 +119,35 @@ def _close_floats(columns, order, starts, ends, decay):  # type: ignore[no-untyp
                         count += 1
 
 
-@njit(cache=True, nogil=True)
-def _close_integers(columns, order, starts, ends, p, q):  # type: ignore[no-untyped-def]
-    n = columns.shape[1]
-    queue = np.empty(n, np.int64)
-    waiting = np.empty(n, np.bool_)
-    for c in range(columns.shape[0]):
-        column = columns[c]
-        queue[:] = order[c]
-        waiting[:] = True
-        head, count = 0, n
-        while count:
-            x = queue[head]
-            head = head + 1 if head + 1 < n else 0
-            count -= 1
-            waiting[x] = False
-            value = column[x]
-            for k in range(starts[x], starts[x + 1]):
-                z = ends[k]
-                if product_exceeds(value, q[k], p[k], column[z]):
-                    column[z] = _ceiling(value, q[k], p[k], column[z] + np.uint64(1))
-                    if not waiting[z]:
-                        waiting[z] = True
-                        tail = head + count
-                        queue[tail if tail < n else tail - n] = z
-                        count += 1
+def _exceeds(value: Any, other: Any, p: Any, q: Any) -> bool:
+    """Whether value · q > p · other: exactly for integers, beyond rounding for floats."""
+    raise AssertionError("compiled only")
+
+
+def _raised(value: Any, other: Any, p: Any, q: Any) -> Any:
+    """The least number above ``other`` that ``value`` allows: value · q / p, rounded up for integers."""
+    raise AssertionError("compiled only")
+
+
+@overload(_exceeds)
+def _exceeds_of_type(value, other, p, q):  # type: ignore[no-untyped-def]
+    if isinstance(value, types.Float):
+        # a raise by less than a unit in the last place would go round for ever
+        return lambda value, other, p, q: value * q > p * other * (1.0 + 2.0**-52)
+    return lambda value, other, p, q: product_exceeds(value, q, p, other)
+
+
+@overload(_raised)
+def _raised_of_type(value, other, p, q):  # type: ignore[no-untyped-def]
+    if isinstance(value, types.Float):
+        return lambda value, other, p, q: value * q / p
+    return lambda value, other, p, q: _ceiling(value, q, p, other + np.uint64(1))
 
 
 @njit(cache=True, nogil=True)
 def _ceiling(value, q, p, least):  # type: ignore[no-untyped-def]
     """The least integer r ≥ least with r·p ≥ value·q: guessed in floats, settled in integers."""
-    guess = np.uint64(max(np.float64(value) * (np.float64(q) / np.float64(p)), 0.0))
+    guess = np.uint64(np.float64(value) * (np.float64(q) / np.float64(p)))
     result = max(guess, least)
     while result > least and not product_exceeds(value, q, p, result - np.uint64(1)):
         result -= np.uint64(1)
