@@ -19,6 +19,7 @@ from .channels import cascade as cascade
 from .channels import choice as choice
 from .channels import hyper as hyper
 from .channels import joint as joint
+from .channels import normalise as normalise
 from .channels import oblivious as oblivious
 from .channels import output_distribution as output_distribution
 from .channels import parallel as parallel

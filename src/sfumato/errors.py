@@ -26,7 +26,9 @@ to do. Whatever a program needs to react is kept as an attribute.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 __all__ = [
     "Infeasible",
@@ -45,6 +47,7 @@ __all__ = [
     "SfumatoError",
     "SolverError",
     "UndecidedError",
+    "expect",
 ]
 
 
@@ -92,10 +95,17 @@ class InvalidFile(InvalidInput):
 class Mismatch(InvalidInput):
     """Two values whose labels should agree and do not."""
 
-    def __init__(self, what: str, expected: Sequence[Any], found: Sequence[Any]) -> None:
+    def __init__(self, what: str, expected: Sequence[Any], found: Sequence[Any], message: str = "") -> None:
         self.expected = tuple(expected)
         self.found = tuple(found)
-        super().__init__(f"{what}: {_difference(self.expected, self.found)}")
+        super().__init__(f"{what}: {message or _difference(self.expected, self.found)}")
+
+    @classmethod
+    def unknown(cls, what: str, known: Sequence[Any], asked: Sequence[Any]) -> Mismatch:
+        """For labels that were asked for and are not among the known ones."""
+        strangers = [label for label in asked if label not in set(known)]
+        verb = "is" if len(strangers) == 1 else "are"
+        return cls(what, known, asked, f"{_few(strangers)} {verb} not among {_few(known)}")
 
 
 class NotSupported(SfumatoError):
@@ -161,6 +171,14 @@ class UndecidedError(SfumatoError):
     def __init__(self, message: str, verdict: Any = None) -> None:
         super().__init__(message)
         self.verdict = verdict
+
+
+def expect(value: Any, kind: type[T], what: str, hint: str = "") -> T:
+    """The value, if it is of the kind a function takes; otherwise an error that says what is."""
+    if not isinstance(value, kind):
+        found = type(value).__name__
+        raise InvalidInput(f"{what} must be a {kind.__name__}, found a value of type {found}{hint and f': {hint}'}")
+    return value
 
 
 def _difference(expected: tuple[Any, ...], found: tuple[Any, ...]) -> str:

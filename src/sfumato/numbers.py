@@ -129,10 +129,12 @@ def _from_objects(values: Any, what: str, ndim: int, error: type[InvalidInput], 
     rows = _nested(values, ndim, what, error)
     shape = _shape(rows, ndim, what, error)
     flat = list(_flatten(rows, ndim))
-    try:
-        flat = [number(v, what) for v in flat]
-    except InvalidInput as failure:
-        raise error(str(failure)) from failure
+    for position, value in enumerate(flat):
+        try:
+            flat[position] = number(value, "an entry")
+        except InvalidInput as failure:
+            index = tuple(int(i) for i in np.unravel_index(position, shape))
+            raise error(f"{what} at index {index if ndim > 1 else position}: {failure}") from failure
     if any(isinstance(v, float) for v in flat):
         return np.array([float(v) for v in flat], dtype=np.float64).reshape(shape)
     if small_integers and all(v.denominator == 1 and abs(v) < _SMALL_INTEGER for v in flat):

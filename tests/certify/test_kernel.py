@@ -117,7 +117,9 @@ THREE = sf.PrivacyType(sf.discrete(3), alpha="1/2")
 
 def test_one_unit_too_much_is_refused_with_its_pair() -> None:
     assert sf.prove([[2, 1, 1], [1, 2, 1], [1, 1, 2]], THREE)
-    with pytest.raises(errors.PrivacyViolation, match="output 1 has weight 5 for 1 and 2 for 0") as caught:
+    with pytest.raises(
+        errors.PrivacyViolation, match=r"weight 5 for 1 and 2 for 0: 2\.5 times as much, at most 2 allowed"
+    ) as caught:
         sf.prove([[4, 2, 2], [2, 5, 1], [2, 2, 4]], THREE)
     assert caught.value.pair == (1, 0)
     assert caught.value.ratio == Fraction(5, 2)

@@ -81,4 +81,4 @@ def test_normalise() -> None:
 
 def test_secrets_that_differ_are_named() -> None:
     with pytest.raises(Mismatch, match="'c'"):
-        check_secrets("things", ["a", "b"], ["a", "c"])
+        check_secrets("things", sf.Prior.uniform(["a", "b"]), sf.Prior.uniform(["a", "c"]))

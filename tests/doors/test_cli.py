@@ -15,7 +15,7 @@ from sfumato.certify.file import to_bytes
 
 
 def sfumato(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "sfumato.cli.main", *arguments]
+    command = [sys.executable, "-m", "sfumato", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
@@ -44,9 +44,13 @@ def test_help_answers_at_once_without_loading_solvers() -> None:
 def test_verify_accepts_and_reports(file: Path) -> None:
     shown = sfumato("verify", str(file))
     assert shown.returncode == 0
-    assert "holds: proved" in shown.stdout
+    assert "PROVED private with alpha = 1/2 per unit of distance" in shown.stdout
+    assert "by the kernel" in shown.stdout
     record = json.loads(sfumato("verify", str(file), "--json", "--checker", "twin").stdout)
     assert record["outcome"] == "holds"
+    assert record["promise"] == {"alpha": "1/2"}
+    assert record["checker"] == "compiled twin"
+    assert len(record["sha256"]) == 64
 
 
 def test_a_refuted_file_exits_3(tmp_path: Path) -> None:
@@ -55,7 +59,9 @@ def test_a_refuted_file_exits_3(tmp_path: Path) -> None:
     path.write_bytes(to_bytes(certificate(privacy, (0, 1), np.array([[3, 1], [1, 3]]), 4)))
     shown = sfumato("verify", str(path))
     assert shown.returncode == 3
-    assert "output 0 has weight 3 for 0 and 1 for 1" in shown.stdout
+    assert "REFUTED: output 0 has weight 3 for 0 and 1 for 1: 3 times as much, at most 2 allowed" in shown.stdout
+    record = json.loads(sfumato("verify", str(path), "--json").stdout)
+    assert (record["outcome"], record["pair"], record["ratio"], record["bound"]) == ("fails", ["0", "1"], "3", 2.0)
 
 
 def test_bad_files_are_one_line_on_stderr_and_exit_2(file: Path, tmp_path: Path) -> None:
@@ -67,6 +73,9 @@ def test_bad_files_are_one_line_on_stderr_and_exit_2(file: Path, tmp_path: Path)
         assert shown.stdout == ""
         assert len(shown.stderr.strip().splitlines()) == 1
         assert "Traceback" not in shown.stderr
+    several = sfumato("verify", "--json", str(file), str(damaged))
+    assert several.returncode == 2
+    assert [json.loads(line)["outcome"] for line in several.stdout.splitlines()] == ["holds", "unreadable"]
     assert sfumato("verify", str(file), "--checker", "oracle").returncode == 2
     assert sfumato("unknown").returncode == 2
 
@@ -82,4 +91,4 @@ def test_the_demonstration_ends_in_a_proof(tmp_path: Path) -> None:
 
 
 def test_version() -> None:
-    assert sfumato("version").stdout.strip() == sf.__version__
+    assert sfumato("--version").stdout.strip() == sf.__version__

@@ -66,6 +66,10 @@ def test_a_program_that_floats_cannot_decide() -> None:
     assert solve(program, exact=False).status is Status.OPTIMAL
 
 
+def test_lists_and_strings_are_numbers_too() -> None:
+    assert solve(LinearProgram.dense(["1/2", 1], [[1, 1]], ">", ["1/3"])).value == Fraction(1, 6)
+
+
 def test_redundant_and_empty_rows() -> None:
     program = LinearProgram.dense(np.array([1, 1]), np.array([[1, 1], [2, 2], [0, 0]]), "===", np.array([1, 2, 0]))
     assert solve(program).value == 1
@@ -81,6 +85,17 @@ def test_bad_programs_are_refused() -> None:
         LinearProgram.dense(np.array([1]), np.array([[1]]), "<<", np.array([1]))
     with pytest.raises(InvalidInput, match="differ in length"):
         LinearProgram(np.array([1]), np.array([0]), np.array([]), np.array([1]), "<", np.array([1]))
+    for cost, matrix, rhs in (
+        ([np.nan], [[1.0]], [1.0]),
+        ([1.0], [[np.inf]], [1.0]),
+        ([1, 2], [[1]], [1]),
+        ([1], [[1, 2]], [1]),
+        (["x"], [[1]], [1]),
+    ):
+        with pytest.raises(InvalidInput):
+            LinearProgram.dense(cost, matrix, "<", rhs)
+    with pytest.raises(InvalidInput, match="larger than"):
+        LinearProgram(np.array([1]), np.array([0]), np.array([5]), np.array([1]), "<", np.array([1]))
     floats = LinearProgram.dense(np.array([1.0]), np.array([[1.0]]), ">", np.array([1.0]))
     with pytest.raises(InvalidInput, match="rationals"):
         solve(floats, exact=True)

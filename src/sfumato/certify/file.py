@@ -23,7 +23,7 @@ from sfumato.certify import kernel
 from sfumato.certify.certificate import Certificate, Section, certificate, label_from_json
 from sfumato.certify.mechanism import Claim, Dual, Mechanism
 from sfumato.channels.prior import Prior
-from sfumato.errors import InvalidFile
+from sfumato.errors import InvalidFile, InvalidInput, expect
 from sfumato.losses.loss import Loss
 from sfumato.numbers import Array, divide
 from sfumato.privacy.type import PrivacyType
@@ -39,13 +39,16 @@ _COMPRESSION = 1  # the low bytes of weights are noise; more effort gains nothin
 
 def save(mechanism: Mechanism, path: str | PathLike[str]) -> str:
     """Write a mechanism atomically; returns the SHA-256 that ends the file."""
+    mechanism = expect(mechanism, Mechanism, "what is saved", "a Repair has one as .mechanism, prove() makes one")
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise InvalidInput(f"{target} cannot be written: there is no folder {target.parent}")
     data = to_bytes(
         certificate(
             mechanism.privacy, mechanism.outputs, mechanism.weights, mechanism.total, mechanism.claim,
             mechanism.provenance,
         )
     )  # fmt: skip
-    target = Path(path)
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:

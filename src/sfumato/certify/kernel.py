@@ -268,8 +268,8 @@ def violation(header: Terms, rows: Any, upper: int, lower: int, p: int, q: int) 
     pair, output = (header["secrets"][upper], header["secrets"][lower]), header["outputs"][y]
     a, b = rows[upper][y], rows[lower][y]
     return Refuted(
-        f"output {output!r} has weight {shown(a)} for {pair[0]!r} and {shown(b)} for {pair[1]!r}, "
-        f"more than {shown(Fraction(p, q))} times as much",
+        f"output {output!r} has weight {shown(a)} for {pair[0]!r} and {shown(b)} for {pair[1]!r}: "
+        f"{shown(Fraction(a, b)) if b else 'infinitely many'} times as much, at most {shown(Fraction(p, q))} allowed",
         pair, output, Fraction(a, b) if b else math.inf, Fraction(p, q),
     )  # fmt: skip
 
@@ -595,34 +595,38 @@ def little_endian(values: Numbers) -> Numbers:
     return values
 
 
+def report(header: Terms, proved: Terms, digest: str) -> list[str]:
+    """What was proved, for people."""
+    promise = header["promise"]
+    said = f"epsilon = {promise['epsilon']}" if promise["alpha"] is None else f"alpha = {promise['alpha']}"
+    lines = [
+        f"PROVED private with {said} per {header['space']['unit'] or 'unit of distance'}",
+        f"  {proved['secrets']} secrets, {proved['outputs']} outputs, every row sums to {shown(proved['total'])}",
+        f"  {proved['pairs']} pairs checked in integers, {proved['implied']} implied by a checked chain",
+    ]
+    if "loss" in proved:
+        lines.append(f"  expected loss with the remap in the file = {shown(proved['loss'])}")
+    if "bound" in proved:
+        lines.append(f"  no mechanism with this promise has less than {shown(proved['bound'])}")
+    return [*lines, f"  sha256 {digest}"]
+
+
 def main(arguments: list[str]) -> int:
     """Check the files named on the command line and say what was proved."""
-    if not arguments:
+    if not arguments or arguments[0] in ("-h", "--help"):
         print("usage: python -I -S kernel.py mechanism.sfm [...]", file=sys.stderr)
         return 2
     worst = 0
     for path in arguments:
         try:
             header, sections, digest = read(path)
-            proved = check(header, sections)
+            print(f"{path}: " + "\n".join(report(header, check(header, sections), digest)))
         except Unreadable as error:
             print(f"{path}: cannot be read: {error}")
             worst = max(worst, 2)
-            continue
         except Refuted as error:
             print(f"{path}: REFUTED: {error}")
             worst = 3
-            continue
-        promise = header["promise"]
-        said = f"epsilon = {promise['epsilon']}" if promise["alpha"] is None else f"alpha = {promise['alpha']}"
-        unit = header["space"]["unit"] or "unit of distance"
-        print(f"{path}: PROVED private with {said} per {unit}")
-        print(f"  {proved['secrets']} secrets, {proved['outputs']} outputs, every row sums to {shown(proved['total'])}")
-        print(f"  {proved['pairs']} pairs checked in integers, {proved['implied']} implied by a checked chain")
-        for claim in ("loss", "bound"):
-            if claim in proved:
-                print(f"  {claim} {'=' if claim == 'loss' else '>='} {shown(proved[claim])}")
-        print(f"  sha256 {digest}")
     return worst
 
 

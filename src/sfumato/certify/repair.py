@@ -40,6 +40,7 @@ DEFAULT_BITS = 52
 """Weights of 52 bits convert to float64 without rounding and leave errors of 1e-15."""
 
 _FLOAT_WORK = 2 * 10**9  # raised entries looked at in floats before integers take over, a few seconds
+_MOST_NEGATIVE = 0.05  # an entry below its negative is no probability with an error
 _MOST_ROUNDS = 5  # of step 1: later ones gain less than a tenth each
 _MOST_OUTPUTS_TRIED = 8  # when looking for the output that takes up missing mass best
 _LARGEST_TOTAL = 2**62 - 1
@@ -49,13 +50,15 @@ _LARGEST_TOTAL = 2**62 - 1
 class Repair:
     """A proved mechanism and what it cost to get there.
 
+    ``print`` it for one line on how far rows have moved and what became of the loss.
+
     Parameters
     ----------
     mechanism
         The integer mechanism.
     moved
-        The largest total variation distance between a given row (divided by its sum) and the
-        repaired one; a loss with values in [0, 1] changes by no more than this.
+        The largest total variation distance between a given row (negative entries set to 0, then
+        divided by its sum) and the repaired one; a loss with values in [0, 1] changes by no more.
     loss_before, loss_after
         Expected loss under the best remap, if a prior and a loss were given.
     """
@@ -66,9 +69,9 @@ class Repair:
     loss_after: float | None = None
 
     def __str__(self) -> str:
-        said = f"moved at most {self.moved:.3g} of a row"
+        said = f"moved at most {self.moved:.3g} of the probability of a row"
         if self.loss_before is not None and self.loss_after is not None:
-            said += f", loss {self.loss_before:.9g} → {self.loss_after:.9g}"
+            said += f", expected loss {self.loss_before:.9g} → {self.loss_after:.9g}"
         return said
 
 
@@ -150,6 +153,13 @@ def _approximate(channel: Any, privacy: PrivacyType, outputs: Any) -> tuple[NDAr
         labels = tuple(range(given.shape[1])) if outputs is None else label_tuple(outputs, "the outputs")
     if given.shape != (len(privacy.space), len(labels)):
         raise InvalidChannel(f"{len(privacy.space)} secrets and {len(labels)} outputs, found shape {given.shape}")
+    if (given < -_MOST_NEGATIVE).any():
+        x, y = np.argwhere(given < -_MOST_NEGATIVE)[0]
+        raise InvalidChannel(
+            f"the entry of {privacy.space.labels[x]!r} at output {labels[y]!r} is {given[x, y]}, "
+            "too negative for a probability with an error",
+            privacy.space.labels[x],
+        )
     positive = np.maximum(given, 0.0)
     sums = positive.sum(axis=1)
     # a row that is off by half is no approximation of a distribution but another thing

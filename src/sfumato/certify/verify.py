@@ -12,8 +12,8 @@ from sfumato.certify.certificate import Certificate, certificate, label_from_jso
 from sfumato.certify.file import digest_of, parts_of, read
 from sfumato.certify.mechanism import Claim, Mechanism, Proof
 from sfumato.channels.channel import Channel, check_secrets
-from sfumato.channels.prior import Prior
-from sfumato.errors import InvalidChannel, InvalidFile, InvalidInput, Mismatch, NotSupported, PrivacyViolation
+from sfumato.channels.prior import Prior, as_prior
+from sfumato.errors import InvalidChannel, InvalidFile, InvalidInput, Mismatch, NotSupported, PrivacyViolation, expect
 from sfumato.losses.loss import Loss
 from sfumato.measures.uncertainty import optimal_remap
 from sfumato.numbers import Array, common_denominator, float_above, fractions
@@ -22,7 +22,7 @@ from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.finite import label_tuple
 from sfumato.verdict import Verdict, fails, holds
 
-__all__ = ["claim", "load", "prove", "verify"]
+__all__ = ["claim", "load", "prove", "verify", "verify_file"]
 
 Checker = Literal["auto", "kernel", "twin"]
 
@@ -65,6 +65,7 @@ def prove(
     >>> prove([[2, 1], [1, 2]], privacy)
     Mechanism(2 secrets → 2 outputs, PrivacyType(line(2), alpha=1/2), proved)
     """
+    privacy = expect(privacy, PrivacyType, "a promise", "PrivacyType(space, epsilon=…)")
     weights, labels = _weights(channel, privacy, outputs)
     total = int(sum(int(w) for w in weights[0]))
     if not total:
@@ -89,7 +90,15 @@ def verify(mechanism: Mechanism | Certificate | str | PathLike[str], *, checker:
         )  # fmt: skip
     if isinstance(mechanism, Certificate):
         return _decide(*mechanism.interpreted(), digest_of(mechanism), checker)
-    return _decide(*read(mechanism), checker)
+    if not isinstance(mechanism, str | PathLike):
+        raise InvalidInput(f"verify takes a Mechanism, a Certificate or a path, found {type(mechanism).__name__}")
+    return verify_file(mechanism, checker=checker)[0]
+
+
+def verify_file(path: str | PathLike[str], *, checker: Checker = "auto") -> tuple[Verdict, dict[str, Any], str]:
+    """The verdict on a file, with its header and the SHA-256 that ends it."""
+    header, sections, digest = read(path)
+    return _decide(header, sections, digest, checker), header, digest
 
 
 def load(path: str | PathLike[str], *, checker: Checker = "auto") -> Mechanism:
@@ -117,7 +126,17 @@ def load(path: str | PathLike[str], *, checker: Checker = "auto") -> Mechanism:
 
 
 def claim(prior: Prior, mechanism: Mechanism, loss: Loss) -> Mechanism:
-    """The same mechanism, its expected loss under the best remap now part of what is proved."""
+    """The same mechanism, its expected loss under the best remap now part of what is proved.
+
+    Examples
+    --------
+    >>> from sfumato.losses import bin
+    >>> from sfumato.spaces import line
+    >>> response = prove([[2, 1], [1, 2]], PrivacyType(line(2), alpha="1/2"))
+    >>> claim(Prior.uniform([0, 1]), response, bin([0, 1])).proof.loss
+    Fraction(1, 3)
+    """
+    prior, mechanism = as_prior(prior), expect(mechanism, Mechanism, "a mechanism")
     check_secrets("prior, mechanism and loss", mechanism, prior, loss)
     best = optimal_remap(prior, mechanism.channel, loss)
     position = {action: w for w, action in enumerate(loss.actions)}
@@ -185,7 +204,11 @@ def _weights(channel: Any, privacy: PrivacyType, outputs: Any) -> tuple[Array, t
         weights = np.asarray(channel)
     except ValueError as error:
         raise InvalidChannel(f"weights must be a table of integers: {error}") from error
-    if weights.ndim != 2 or len(weights) != n or not weights.size or weights.dtype.kind not in "iuO":
+    if weights.dtype.kind not in "iuO":
+        raise InvalidChannel(
+            f"weights must be integers, found {weights.dtype}: repair() takes floats, Channel(space, …) takes fractions"
+        )
+    if weights.ndim != 2 or len(weights) != n or not weights.size:
         raise InvalidChannel(f"weights must be a table of integers with {n} rows, found shape {weights.shape}")
     integers = weights.dtype != object or all(isinstance(w, int | np.integer) for w in weights.ravel())
     if not integers or (weights < 0).any():

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from sfumato.channels.prior import secrets_of
-from sfumato.errors import InvalidChannel, Mismatch
+from sfumato.errors import InvalidChannel, InvalidInput, Mismatch, expect
 from sfumato.numbers import Array, array, divide, floats, fractions, is_exact
 from sfumato.spaces.finite import label_tuple
 
-__all__ = ["Channel", "check_secrets", "normalise"]
+__all__ = ["Channel", "as_channel", "check_secrets", "normalise"]
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -100,7 +100,7 @@ class Channel:
         try:
             return np.asarray(self.matrix[self.secrets.index(secret)])
         except ValueError:
-            raise Mismatch("the secret of a row", self.secrets, [secret]) from None
+            raise Mismatch.unknown("the secret of a row", self.secrets, [secret]) from None
 
     def to_floats(self) -> Channel:
         """The same channel in float64, rows renormalised."""
@@ -112,6 +112,12 @@ class Channel:
             return self
         matrix = fractions(self.matrix)
         return Channel(self.secrets, matrix / matrix.sum(axis=1)[:, None], self.outputs)
+
+
+def as_channel(value: Any) -> Channel:
+    """The channel, or that of a mechanism; an error for anything else."""
+    found = getattr(value, "channel", value)
+    return expect(found, Channel, "a channel", "Channel(space, matrix) makes one")
 
 
 def normalise(matrix: Any) -> Array:
@@ -127,6 +133,9 @@ def normalise(matrix: Any) -> Array:
 
 def check_secrets(what: str, *owners: Any) -> tuple[Any, ...]:
     """The common secrets of several values; an error that names the labels if they differ."""
+    for owner in owners:
+        if not hasattr(owner, "secrets") and not hasattr(owner, "labels"):
+            raise InvalidInput(f"{what}: found a value of type {type(owner).__name__}, which has no secrets")
     expected = secrets_of(owners[0])
     for owner in owners[1:]:
         found = secrets_of(owner)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.channels.channel import Channel, check_secrets
+from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.prior import secrets_of
 from sfumato.errors import InvalidInput, Mismatch
 from sfumato.numbers import Number, is_exact, number, product, together
@@ -25,6 +25,7 @@ def cascade(first: Channel, second: Channel) -> Channel:
     >>> cascade(noisy, noisy).matrix[0].tolist()
     [Fraction(5, 8), Fraction(3, 8)]
     """
+    first, second = as_channel(first), as_channel(second)
     if first.outputs != second.secrets:
         raise Mismatch("outputs of the first channel against secrets of the second", first.outputs, second.secrets)
     matrix = product(first.matrix, second.matrix)
@@ -36,12 +37,14 @@ def cascade(first: Channel, second: Channel) -> Channel:
 
 def remap(channel: Channel, function: Callable[[Any], Any] | dict[Any, Any]) -> Channel:
     """Deterministic post-processing: output y becomes f(y); columns with one image add up."""
+    channel = as_channel(channel)
     image = function.__getitem__ if isinstance(function, dict) else function
     return cascade(channel, Channel.deterministic(channel.outputs, image))
 
 
 def parallel(first: Channel, second: Channel) -> Channel:
     """Both channels on the same secret, independently; outputs are pairs."""
+    first, second = as_channel(first), as_channel(second)
     check_secrets("two parallel channels", first, second)
     left, right = together(first.matrix, second.matrix)
     table = left[:, :, None] * right[:, None, :]
@@ -56,6 +59,7 @@ def choice(probability: Number, first: Channel, second: Channel) -> Channel:
 
     Outputs are tagged ``("first", y)`` and ``("second", y)``.
     """
+    first, second = as_channel(first), as_channel(second)
     check_secrets("the channels of a choice", first, second)
     p = number(probability, "the probability of a choice")
     if not 0 <= p <= 1:
@@ -69,20 +73,18 @@ def choice(probability: Number, first: Channel, second: Channel) -> Channel:
 
 def restrict(channel: Channel, secrets: Iterable[Any]) -> Channel:
     """The restriction M↓X′: rows of the given secrets only."""
-    chosen = tuple(secrets)
-    unknown = [s for s in chosen if s not in channel.secrets]
-    if unknown:
-        raise Mismatch("the secrets of a restriction", channel.secrets, unknown)
+    channel, chosen = as_channel(channel), tuple(secrets)
+    if any(s not in channel.secrets for s in chosen):
+        raise Mismatch.unknown("the secrets of a restriction", channel.secrets, chosen)
     rows = [channel.secrets.index(s) for s in chosen]
     return Channel(chosen, channel.matrix[rows], channel.outputs)
 
 
 def oblivious(mechanism: Channel, query: Callable[[Any], Any], databases: Any) -> Channel:
     """H ∘ f: answer the query, then disclose the answer by H; the secrets are databases."""
-    labels = secrets_of(databases)
+    mechanism, labels = as_channel(mechanism), secrets_of(databases)
     position = {answer: i for i, answer in enumerate(mechanism.secrets)}
     answers = [query(db) for db in labels]
-    unknown = [a for a in dict.fromkeys(answers) if a not in position]
-    if unknown:
-        raise Mismatch("answers of the query", mechanism.secrets, unknown)
+    if any(answer not in position for answer in answers):
+        raise Mismatch.unknown("answers of the query", mechanism.secrets, list(dict.fromkeys(answers)))
     return Channel(labels, mechanism.matrix[[position[a] for a in answers]], mechanism.outputs)

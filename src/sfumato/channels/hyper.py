@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.channels.channel import Channel, check_secrets
-from sfumato.channels.prior import Prior
+from sfumato.channels.channel import Channel, as_channel, check_secrets
+from sfumato.channels.prior import Prior, as_prior
 from sfumato.errors import InvalidInput
 from sfumato.numbers import Array, divide, floats, is_exact, together
 
@@ -52,6 +52,7 @@ class Hyper:
 
 def joint(prior: Prior, channel: Channel) -> Array:
     """J_xy = π_x C_xy."""
+    prior, channel = as_prior(prior), as_channel(channel)
     check_secrets("prior and channel", prior, channel)
     weights, matrix = together(prior.weights, channel.matrix)
     return np.asarray(weights[:, None] * matrix)
@@ -59,6 +60,7 @@ def joint(prior: Prior, channel: Channel) -> Array:
 
 def output_distribution(prior: Prior, channel: Channel) -> Array:
     """The probability of each output, Σ_x π_x C_xy."""
+    prior, channel = as_prior(prior), as_channel(channel)
     check_secrets("prior and channel", prior, channel)
     weights, matrix = together(prior.weights, channel.matrix)
     return np.asarray(weights @ matrix)
@@ -66,6 +68,7 @@ def output_distribution(prior: Prior, channel: Channel) -> Array:
 
 def posterior(prior: Prior, channel: Channel, output: Any) -> Prior:
     """What is believed of the secret after one output was seen."""
+    prior, channel = as_prior(prior), as_channel(channel)
     if output not in channel.outputs:
         raise InvalidInput(f"{output!r} is no output of the channel")
     column = joint(prior, channel)[:, channel.outputs.index(output)]
@@ -85,6 +88,7 @@ def hyper(prior: Prior, channel: Channel) -> Hyper:
     >>> result.outer.tolist()
     [Fraction(3, 8), Fraction(3, 8), Fraction(1, 4)]
     """
+    prior, channel = as_prior(prior), as_channel(channel)
     table = joint(prior, channel)
     weights = table.sum(axis=0)
     seen = np.flatnonzero(weights > 0)

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import InvalidPrior, Mismatch
+from sfumato.errors import InvalidPrior, Mismatch, expect
 from sfumato.numbers import Array, array, divide, floats, is_exact, number
 from sfumato.spaces.finite import FiniteSpace, label_tuple
 
-__all__ = ["Prior", "secrets_of"]
+__all__ = ["Prior", "as_prior", "secrets_of"]
 
 
 def secrets_of(owner: Any) -> tuple[Any, ...]:
@@ -24,6 +24,14 @@ def secrets_of(owner: Any) -> tuple[Any, ...]:
         return owner.labels
     secrets = getattr(owner, "secrets", None)
     return secrets if isinstance(secrets, tuple) else label_tuple(owner, "the secrets")
+
+
+def as_prior(value: Any) -> Prior:
+    """The prior, or an error for anything else."""
+    return expect(value, Prior, "a prior", "Prior(space, weights) makes one")
+
+
+_MOST_SHOWN = 8  # weights that a prior prints
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -76,7 +84,7 @@ class Prior:
         """All weight on one secret."""
         secrets = secrets_of(space)
         if secret not in secrets:
-            raise Mismatch("the secret of a point prior", secrets, [secret])
+            raise Mismatch.unknown("the secret of a point prior", secrets, [secret])
         return cls(secrets, [int(s == secret) for s in secrets])
 
     @classmethod
@@ -90,6 +98,8 @@ class Prior:
         >>> Prior.from_counts({"north": 3, "south": 1}).weights.tolist()
         [Fraction(3, 4), Fraction(1, 4)]
         """
+        if isinstance(counts, FiniteSpace):
+            raise InvalidPrior("from_counts takes the counts first and the space second")
         if not isinstance(counts, Mapping):
             values = list(counts)
             labels: tuple[Any, ...] = tuple(range(len(values))) if space is None else secrets_of(space)
@@ -99,18 +109,26 @@ class Prior:
         secrets = tuple(counts) if space is None else secrets_of(space)
         unknown = set(counts) - set(secrets)
         if unknown:
-            raise Mismatch("counted secrets", secrets, [s for s in counts if s in unknown])
+            raise Mismatch.unknown("counted secrets", secrets, [s for s in counts if s in unknown])
         values = [number(counts.get(secret, 0), f"the count of {secret!r}") for secret in secrets]
         table = array(values, "counts", 1, error=InvalidPrior)
+        if (table < 0).any():
+            x = int(np.flatnonzero(table < 0)[0])
+            raise InvalidPrior(f"the count of {secrets[x]!r} is negative: {table[x]}")
         total = table.sum()
-        if not 0 < total < np.inf or (table < 0).any():
-            raise InvalidPrior(f"counts must be non-negative with a positive finite total, found {total}")
+        if not 0 < total < np.inf:
+            raise InvalidPrior(f"counts must have a positive finite total, found {total}")
         return cls(secrets, divide(table, total))
 
     def __len__(self) -> int:
         return len(self.secrets)
 
     def __repr__(self) -> str:
+        if len(self) <= _MOST_SHOWN:
+            shown = (
+                f"{s!r}: {w if self.exact else f'{w:.6g}'}" for s, w in zip(self.secrets, self.weights, strict=True)
+            )
+            return f"Prior({', '.join(shown)})"
         return f"Prior({len(self)} secrets, {'exact' if self.exact else 'float64'})"
 
     @property

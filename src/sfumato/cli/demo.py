@@ -79,7 +79,7 @@ def city(directory: Path, as_json: bool = False) -> Iterator[str]:
     yield f"Chance to guess the cell: {float(sf.bayes_vulnerability(prior, channel)):.4f},"
     yield f"which is {record['bayes_leakage']:.3f} times the chance beforehand."
     yield f"Whatever the prior and the gain, no more than a factor {record['multiplicative_capacity']:.3f} leaks"
-    yield f"(and no more than {record['additive_capacity']:.3f} of a gain between 0 and 1)."
+    yield f"(and no vulnerability between 0 and 1 grows by more than {record['additive_capacity']:.3f})."
     yield ""
     yield f"Wrote {file}; a bare Python without packages says:"
     yield bare.stdout.strip() or bare.stderr.strip()

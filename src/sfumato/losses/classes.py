@@ -92,9 +92,13 @@ def _monotone(loss: Loss, space: FiniteSpace, strict: bool) -> Verdict:
     distance_of = {int(r): float(d) for r, d in zip(rank.ravel(), space.distances.floats.ravel(), strict=True)}
     witness = Monotone(
         {loss.actions[w]: space.labels[x] for w, x in enumerate(centres_of)},
-        {distance_of[r]: values[r] for r in sorted(values)},
+        {distance_of[r]: _plain(values[r]) for r in sorted(values)},
     )
     return holds("the remap and the function of the distance are given", witness)
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _centres(row: Any, rank: NDArray[np.int64], strict: bool) -> list[tuple[int, dict[int, Any]]]:

@@ -122,9 +122,8 @@ def scale(loss: Loss, factor: Number | Iterable[Number]) -> Loss:
 def restrict_loss(loss: Loss, secrets: Iterable[Any]) -> Loss:
     """The restriction ℓ↓X′ to some of the secrets."""
     chosen = tuple(secrets)
-    unknown = [s for s in chosen if s not in loss.secrets]
-    if unknown:
-        raise Mismatch("the secrets of a restriction", loss.secrets, unknown)
+    if any(s not in loss.secrets for s in chosen):
+        raise Mismatch.unknown("the secrets of a restriction", loss.secrets, chosen)
     columns = [loss.secrets.index(s) for s in chosen]
     return Loss(loss.actions, chosen, loss.matrix[:, columns], loss.name)
 
@@ -132,9 +131,8 @@ def restrict_loss(loss: Loss, secrets: Iterable[Any]) -> Loss:
 def lift(loss: Loss, space: Any) -> Loss:
     """The lifting ℓ↑X to more secrets, zero on the new ones."""
     secrets = secrets_of(space)
-    missing = [s for s in loss.secrets if s not in secrets]
-    if missing:
-        raise Mismatch("the secrets of a lifting", loss.secrets, secrets)
+    if any(s not in secrets for s in loss.secrets):
+        raise Mismatch.unknown("the secrets of a lifted loss", secrets, loss.secrets)
     table = np.zeros((len(loss.actions), len(secrets)), dtype=loss.matrix.dtype)
     table[:, [secrets.index(s) for s in loss.secrets]] = loss.matrix
     return Loss(loss.actions, secrets, table, f"{loss.name} lifted")

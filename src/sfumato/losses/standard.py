@@ -71,9 +71,8 @@ def member(space: Any, subset: Iterable[Any]) -> Loss:
     """Is x in S? 0 for the right answer, 1 for the wrong one; actions are True and False."""
     secrets = secrets_of(space)
     inside = set(subset)
-    unknown = [s for s in inside if s not in secrets]
-    if unknown:
-        raise Mismatch("the members asked for", secrets, unknown)
+    if not inside <= set(secrets):
+        raise Mismatch.unknown("the members asked for", secrets, sorted(inside, key=repr))
     outside = np.array([int(s not in inside) for s in secrets])
     return Loss((True, False), secrets, np.stack([outside, 1 - outside]), "member")
 
@@ -97,7 +96,7 @@ def function(space: Any, value: Callable[[Any, Any], Number], actions: Iterable[
 def _numeric(space: Any) -> tuple[tuple[Any, ...], Array]:
     secrets = secrets_of(space)
     try:
-        values = array([number(s, f"the label {s!r}") for s in secrets], "labels", 1, small_integers=True)
+        values = array([number(s, "a label") for s in secrets], "labels", 1, small_integers=True)
     except ValueError as error:
-        raise InvalidLoss(f"this loss needs labels that are numbers: {error}") from error
+        raise InvalidLoss(f"this loss needs labels that are numbers ({error}); distance() takes any space") from error
     return secrets, values

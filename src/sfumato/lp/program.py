@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from sfumato.errors import InvalidInput
-from sfumato.numbers import Array, floats, is_exact
+from sfumato.numbers import Array, array, floats, is_exact
 
 __all__ = ["LinearProgram", "Solution", "Status", "check_optimality"]
 
@@ -43,18 +43,26 @@ class LinearProgram:
     free: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
+        for name in ("cost", "values", "rhs"):
+            numbers = getattr(self, name)
+            if numbers.dtype == np.float64 and not np.isfinite(numbers).all():
+                raise InvalidInput(f"the {name} of a program has an entry that is not finite")
         if set(self.senses) - set("<=>"):
             raise InvalidInput(f"senses must be made of '<', '=' and '>', found {self.senses!r}")
         if len(self.senses) != len(self.rhs):
             raise InvalidInput(f"{len(self.senses)} senses for {len(self.rhs)} right-hand sides")
         if not len(self.rows) == len(self.columns) == len(self.values):
             raise InvalidInput("rows, columns and values of the matrix differ in length")
+        if len(self.rows) and (self.rows.max() >= len(self.senses) or self.columns.max() >= len(self.cost)):
+            raise InvalidInput(f"the matrix is larger than {len(self.senses)} rows and {len(self.cost)} variables")
 
     @classmethod
-    def dense(
-        cls, cost: Array, matrix: Array, senses: str, rhs: Array, free: frozenset[int] = frozenset()
-    ) -> LinearProgram:
-        """From a full matrix; zero entries are left out."""
+    def dense(cls, cost: Any, matrix: Any, senses: str, rhs: Any, free: frozenset[int] = frozenset()) -> LinearProgram:
+        """From a full matrix, given as arrays or as lists of numbers; zero entries are left out."""
+        cost, rhs = (array(v, "a vector of a program", 1, small_integers=True) for v in (cost, rhs))
+        matrix = array(matrix, "the matrix of a program", 2, small_integers=True)
+        if matrix.shape != (len(rhs), len(cost)):
+            raise InvalidInput(f"{len(rhs)} rows and {len(cost)} variables, but a matrix of shape {matrix.shape}")
         rows, columns = np.nonzero(matrix)
         return cls(cost, rows, columns, matrix[rows, columns], senses, rhs, free)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
-from sfumato.channels.channel import Channel
+from sfumato.channels.channel import Channel, as_channel
 from sfumato.channels.prior import Prior
 from sfumato.errors import InvalidInput, NotSupported
 from sfumato.losses.loss import Gain, Loss
@@ -78,6 +78,7 @@ def capacity(channel: Channel) -> Capacity:
     >>> capacity(Channel([0, 1], [["2/3", "1/3"], ["1/3", "2/3"]]))
     Capacity(multiplicative=Fraction(4, 3), additive=Fraction(1, 3))
     """
+    channel = as_channel(channel)
     largest = channel.matrix.max(axis=0).sum()
     smallest = channel.matrix.min(axis=0).sum()
     if is_exact(channel.matrix):

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from sfumato.channels.channel import Channel, check_secrets
+from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.hyper import joint
-from sfumato.channels.prior import Prior
-from sfumato.errors import Mismatch
+from sfumato.channels.prior import Prior, as_prior
+from sfumato.errors import Mismatch, expect
 from sfumato.losses.loss import Gain, Loss
 from sfumato.numbers import Array, floats, is_exact, product, together
 
@@ -48,6 +48,7 @@ def posterior_loss(prior: Prior, channel: Channel, loss: Loss) -> Any:
     >>> posterior_loss(Prior.uniform([0, 1]), channel, bin([0, 1]))
     Fraction(1, 3)
     """
+    prior, channel, loss = as_prior(prior), as_channel(channel), _as_loss(loss)
     check_secrets("prior, channel and loss", prior, channel, loss)
     if _is_identity(loss, complement=True):
         return bayes_risk(prior, channel)
@@ -56,17 +57,18 @@ def posterior_loss(prior: Prior, channel: Channel, loss: Loss) -> Any:
 
 def optimal_remap(prior: Prior, channel: Channel, loss: Loss) -> dict[Any, Any]:
     """The best action for each output; the first one listed if several are equally good."""
-    best = np.argmin(_costs(prior, channel, loss), axis=0)
+    channel = as_channel(channel)
+    best = np.argmin(_costs(as_prior(prior), channel, _as_loss(loss)), axis=0)
     return {y: loss.actions[int(w)] for y, w in zip(channel.outputs, best, strict=True)}
 
 
 def expected_loss(prior: Prior, channel: Channel, loss: Loss) -> Any:
     """Σ_xy π_x C_xy ℓ(y, x): the loss when outputs are taken as actions, without a remap."""
+    prior, channel, loss = as_prior(prior), as_channel(channel), _as_loss(loss)
     check_secrets("prior, channel and loss", prior, channel, loss)
     rows = {action: i for i, action in enumerate(loss.actions)}
-    missing = [y for y in channel.outputs if y not in rows]
-    if missing:
-        raise Mismatch("outputs taken as actions", loss.actions, missing)
+    if any(y not in rows for y in channel.outputs):
+        raise Mismatch.unknown("outputs taken as actions", loss.actions, channel.outputs)
     weights, table = together(joint(prior, channel), loss.matrix[[rows[y] for y in channel.outputs]])
     return _number((weights * table.T).sum())
 
@@ -78,7 +80,8 @@ def prior_vulnerability(prior: Prior, gain: Gain) -> Any:
 
 def posterior_vulnerability(prior: Prior, channel: Channel, gain: Gain) -> Any:
     """V_g[π ▷ C] = Σ_y max_w Σ_x π_x C_xy g(w, x)."""
-    check_secrets("prior, channel and gain", prior, channel, gain)
+    prior, channel = as_prior(prior), as_channel(channel)
+    check_secrets("prior, channel and gain", prior, channel, expect(gain, Gain, "a gain"))
     if _is_identity(gain, complement=False):
         return bayes_vulnerability(prior, channel)
     return -posterior_loss(prior, channel, gain.as_loss())
@@ -86,6 +89,7 @@ def posterior_vulnerability(prior: Prior, channel: Channel, gain: Gain) -> Any:
 
 def bayes_vulnerability(prior: Prior, channel: Channel) -> Any:
     """Σ_y max_x π_x C_xy, the chance to guess the secret in one try; one pass over the matrix."""
+    prior, channel = as_prior(prior), as_channel(channel)
     check_secrets("prior and channel", prior, channel)
     if is_exact(prior.weights, channel.matrix):
         return _number(joint(prior, channel).max(axis=0).sum())
@@ -97,7 +101,12 @@ def bayes_risk(prior: Prior, channel: Channel) -> Any:
     return 1 - bayes_vulnerability(prior, channel)
 
 
+def _as_loss(value: Any) -> Loss:
+    return expect(value, Loss, "a loss", "Loss(actions, space, matrix) or losses.* make one")
+
+
 def _prior_costs(prior: Prior, loss: Loss) -> Array:
+    prior, loss = as_prior(prior), _as_loss(loss)
     check_secrets("prior and loss", prior, loss)
     table, weights = together(loss.matrix, prior.weights)
     return np.asarray(table @ weights)

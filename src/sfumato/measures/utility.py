@@ -168,7 +168,9 @@ BRANCHES: dict[str, UtilityMeasure] = {
 """Branching measures whose F is convex and homogeneous, with the reason."""
 
 
-def respects_sufficiency(measure: UtilityMeasure, *, secrets: int = 2, tries: int = 2000, seed: int = 0) -> Verdict:
+def respects_sufficiency(
+    measure: UtilityMeasure | Callable[[Channel], Any], *, secrets: int = 2, tries: int = 2000, seed: int = 0
+) -> Verdict:
     """Does no post-processing raise the measure?
 
     *Holds* where a theorem says so. Otherwise small channels and post-processings are tried;
@@ -183,6 +185,8 @@ def respects_sufficiency(measure: UtilityMeasure, *, secrets: int = 2, tries: in
     >>> gram_determinant(cascade(channel, processing)) > gram_determinant(channel)
     True
     """
+    if not isinstance(measure, UtilityMeasure):
+        measure = UtilityMeasure(getattr(measure, "__name__", "the measure"), measure)
     if measure.theorem:
         return holds(measure.theorem)
     random = Random(seed)

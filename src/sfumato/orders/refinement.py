@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import lsmr
 
-from sfumato.channels.channel import Channel, check_secrets
+from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.prior import Prior
 from sfumato.losses.loss import Gain
 from sfumato.lp import LinearProgram, solve
@@ -82,6 +82,7 @@ def refines(b: Channel, a: Channel, *, proof: bool = False) -> Verdict:
     >>> bool(reverse), reverse.witness.margin > 0
     (False, True)
     """
+    a, b = as_channel(a), as_channel(b)
     check_secrets("two channels in a refinement", a, b)
     if proof:
         a, b = a.to_rationals(), b.to_rationals()
@@ -179,8 +180,8 @@ def _separated(b: Channel, a: Channel, direction: Array, output: int) -> Verdict
 def _separation_verdict(b: Channel, a: Channel, weights: Array) -> Verdict:
     witness = _separation(b, a, weights)
     return fails(
-        f"a consumer gains {float(witness.from_b):.6g} from the first channel and "
-        f"{float(witness.from_a):.6g} from the second",
+        f"a consumer gains {float(witness.from_b):.6g} from b and {float(witness.from_a):.6g} from a, "
+        f"that is {float(witness.margin):.3g} more",
         witness,
     )
 
@@ -210,7 +211,7 @@ def _vulnerability(channel: Channel, gain: Gain) -> Fraction:
 def _factored(b: Channel, a: Channel, matrix: Array, residual: Any = Fraction(0)) -> Verdict:
     processing = Channel(a.outputs, matrix, b.outputs)
     how = "exactly" if residual == 0 else f"up to {float(residual):.2g} in every entry"
-    return holds(f"the first channel is the second followed by post-processing, {how}", Factor(processing, residual))
+    return holds(f"b is a followed by post-processing, {how}", Factor(processing, residual))
 
 
 def _refines_in_floats(b: Channel, a: Channel) -> Verdict:
@@ -228,7 +229,7 @@ def _refines_in_floats(b: Channel, a: Channel) -> Verdict:
         # moving every entry of A and B by its rounding moves a gain in [0, 1] by at most twice that
         if witness.margin > 2 * exact(ROUNDING):
             return fails(
-                f"a consumer gains {float(witness.margin):.3g} more from the first channel, which is beyond rounding",
+                f"a consumer gains {float(witness.margin):.3g} more from b than from a, which is beyond rounding",
                 witness,
             )
     return undecided(

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.hyper import Hyper
-from sfumato.channels.prior import Prior
-from sfumato.errors import InvalidInput, NotSupported, SolverError
+from sfumato.channels.prior import Prior, as_prior
+from sfumato.errors import InvalidInput, NotSupported, SolverError, expect
 from sfumato.losses.loss import Loss
 from sfumato.lp import LinearProgram, solve
 from sfumato.numbers import Array, floats, fractions, is_exact
@@ -49,6 +49,7 @@ def kantorovich(first: Prior, second: Prior, space: FiniteSpace) -> Transport:
     >>> kantorovich(Prior(space, ["1/2", "1/2", 0]), Prior(space, [0, "1/2", "1/2"]), space).cost
     Fraction(1, 1)
     """
+    first, second, space = as_prior(first), as_prior(second), expect(space, FiniteSpace, "a space")
     check_secrets("two distributions and a space", space, first, second)
     table = space.distances
     if table.infinite.any():
@@ -131,4 +132,5 @@ def _cheapest(first: Array, second: Array, cost: Array) -> Transport:
     if solution.value is None or solution.primal is None or solution.dual is None:
         raise SolverError("the transport problem has no solution: do the totals agree?")
     dual: NDArray[Any] = solution.dual
-    return Transport(solution.value, solution.primal.reshape(n, m), (dual[:n], dual[n:]))
+    plan = solution.primal.reshape(n, m) + 0  # a solver's -0.0 is 0
+    return Transport(solution.value, plan, (dual[:n], dual[n:]))

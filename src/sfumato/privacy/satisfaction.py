@@ -16,8 +16,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sfumato.channels.channel import Channel, check_secrets
-from sfumato.errors import InvalidInput
+from sfumato.channels.channel import Channel, as_channel, check_secrets
+from sfumato.errors import InvalidInput, expect
 from sfumato.numbers import ROUNDING, Array, exact, float_above, is_exact, log_bounds
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.axioms import on_threads
@@ -74,6 +74,7 @@ def satisfies(channel: Channel, privacy: PrivacyType) -> Verdict:
     >>> print(satisfies(Channel([0, 1], [["3/4", "1/4"], ["1/4", "3/4"]]), privacy))
     fails: output 0 is 3 times as likely for 0 as for 1, more than the 2 allowed
     """
+    channel, privacy = as_channel(channel), expect(privacy, PrivacyType, "a promise", "PrivacyType(space, epsilon=…)")
     check_secrets("channel and privacy type", privacy.space, channel)
     pairs = privacy.space.pairs
     if not pairs.first.size:
@@ -176,13 +177,17 @@ def smallest_epsilon(channel: Channel, space: FiniteSpace) -> float:
     >>> smallest_epsilon(Channel([0, 1], [["2/3", "1/3"], ["1/3", "2/3"]]), line(2))
     0.6931471805599454
     """
-    check_secrets("channel and space", space, channel)
     tightest = tightest_pair(channel, space)
     return 0.0 if tightest is None else tightest.epsilon
 
 
 def tightest_pair(channel: Channel, space: FiniteSpace) -> Tightest | None:
-    """The pair and output that need the largest ε; None when there is no pair to tell apart."""
+    """The pair and output that need the largest ε; None when there is no pair to tell apart.
+
+    The first of the pair is the secret for which the output is likelier.
+    """
+    channel = as_channel(channel)
+    space = expect(getattr(space, "space", space), FiniteSpace, "a space")
     check_secrets("channel and space", space, channel)
     pairs = space.pairs
     if not pairs.first.size:
@@ -231,6 +236,7 @@ def _tightest(channel: Channel, space: FiniteSpace, candidate: tuple[Any, int, i
 
 def row_distance(channel: Channel, x: Any, z: Any) -> float:
     """The multiplicative distance d_P of two rows, ``max_y |ln(C_xy / C_zy)|``, with 0/0 = 1 and 1/0 = ∞."""
+    channel = as_channel(channel)
     if x not in channel.secrets or z not in channel.secrets:
         raise InvalidInput(f"{x!r} and {z!r} must both be secrets of the channel")
     if x == z:

@@ -178,6 +178,8 @@ def _integer_root(value: int, degree: int) -> int | None:
 
 def _parameter(value: Number, what: str) -> Fraction:
     try:
+        if isinstance(value, bool):
+            raise InvalidInput(f"{value} is a truth value")
         if isinstance(value, float | np.floating) and not isfinite(value):
             raise InvalidInput(f"{value} is not finite")
         return exact(value)

@@ -238,6 +238,8 @@ def points(
 def geo(coordinates: Any, *, labels: Iterable[Any] | None = None, radius_km: float = EARTH_RADIUS_KM) -> FiniteSpace:
     """Places on the Earth, given as (latitude, longitude) in degrees; great-circle distance in km.
 
+    ``space.coordinates`` has x before y for drawing, that is, (longitude, latitude).
+
     Examples
     --------
     >>> cities = geo([(48.8566, 2.3522), (51.5074, -0.1278)], labels=["Paris", "London"])

@@ -108,9 +108,9 @@ def query(function: Callable[[tuple[Any, ...]], Hashable], *, values: Sequence[A
             [f"at most {_MOST_DATABASES}", "count_query", "sum_query", "k_count_query", "induced"],
         )
     number: dict[Hashable, int] = {}
+    databases = product(values, repeat=individuals)
     answers = np.array(
-        [number.setdefault(function(db), len(number)) for db in product(values, repeat=individuals)],
-        dtype=np.int64,
+        [number.setdefault(_answer(function, db), len(number)) for db in databases], dtype=np.int64
     ).reshape((len(values),) * individuals)
     adjacent: set[tuple[int, int]] = set()
     for individual in range(individuals):
@@ -126,13 +126,23 @@ def induced(function: Callable[[Any], Hashable], databases: FiniteSpace) -> Fini
     if databases.edges is None:
         raise NotSupported(f"{databases.name}, which is no graph", ["hamming", "graph", "grid"])
     number: dict[Hashable, int] = {}
-    answers = [number.setdefault(function(db), len(number)) for db in databases.labels]
+    answers = [number.setdefault(_answer(function, db), len(number)) for db in databases.labels]
     adjacent = {
         (min(answers[x], answers[z]), max(answers[x], answers[z]))
         for x, z in zip(*databases.edges.pairs, strict=True)
         if answers[x] != answers[z]
     }
     return _answer_space(list(number), adjacent, f"answers of a query on {databases.name}")
+
+
+def _answer(function: Callable[[Any], Hashable], database: Any) -> Hashable:
+    """The user's answer; whatever goes wrong is told with the database it went wrong on."""
+    try:
+        answer = function(database)
+        hash(answer)
+    except Exception as error:
+        raise InvalidInput(f"the query failed on database {database!r}: {error!r}") from error
+    return answer
 
 
 def _answer_space(answers: list[Any], adjacent: set[tuple[int, int]], name: str) -> FiniteSpace:
