@@ -58,10 +58,14 @@ from .orders import kantorovich as kantorovich
 from .orders import loss_lipschitz as loss_lipschitz
 from .orders import refines as refines
 from .privacy import PrivacyType as PrivacyType
+from .privacy import capacities as capacities
+from .privacy import count_kernels as count_kernels
+from .privacy import kernels as kernels
 from .privacy import row_distance as row_distance
 from .privacy import satisfies as satisfies
 from .privacy import smallest_epsilon as smallest_epsilon
 from .privacy import tightest_pair as tightest_pair
+from .privacy import vertices as vertices
 from .spaces import FiniteSpace as FiniteSpace
 from .spaces import complete_bipartite as complete_bipartite
 from .spaces import count_query as count_query

@@ -1,5 +1,7 @@
-"""WHAT is promised: privacy types, whether a channel keeps one, and the best one it keeps."""
+"""WHAT is promised: privacy types, whether a channel keeps one, and what a type is made of."""
 
+from sfumato.privacy.capacities import TypeCapacities, capacities
+from sfumato.privacy.kernels import Kernel, Kernels, count_kernels, kernels
 from sfumato.privacy.satisfaction import (
     Tightest,
     Violation,
@@ -9,14 +11,24 @@ from sfumato.privacy.satisfaction import (
     tightest_pair,
 )
 from sfumato.privacy.type import PrivacyType, rational_power
+from sfumato.privacy.vertices import Vertex, Vertices, vertices
 
 __all__ = [
+    "Kernel",
+    "Kernels",
     "PrivacyType",
     "Tightest",
+    "TypeCapacities",
+    "Vertex",
+    "Vertices",
     "Violation",
+    "capacities",
+    "count_kernels",
+    "kernels",
     "rational_power",
     "row_distance",
     "satisfies",
     "smallest_epsilon",
     "tightest_pair",
+    "vertices",
 ]

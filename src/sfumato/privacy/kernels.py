@@ -1,0 +1,355 @@
+"""Kernel mechanisms: the finitely many from which a whole privacy type is made.
+
+A mechanism whose posteriors are vertices is a sum Σ a_i v_i = 1 of rays with a ≥ 0. Kernels are those with
+linearly independent posteriors, that is, the vertices of {a ≥ 0 : Σ a_i v_i = 1}, each known by its
+support (Fernandes et al. 2023, Definition 5 and Theorem 3).
+
+They are found by double description: start with all rays, add the equations "same sum at x as at x₀"
+one by one, and combine each ray on the positive side with each on the negative side where the two are
+adjacent. After k equations an extreme ray has at most k + 1 members, and a union of two supports is a
+new one exactly if the k equations leave it one dimension. Only supports are kept.
+
+Counts do depend on ε, and e^ε = 2 is itself degenerate, so zero is never decided by a tolerance. Rays
+are scaled to integers; a rank is found modulo primes whose product exceeds twice Hadamard's bound on
+every minor, which makes it the true one, and a sign is taken from floats only beyond their error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import isqrt
+
+import flint
+import numpy as np
+from numba import njit, types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from sfumato.channels.channel import Channel
+from sfumato.errors import NotSupported
+from sfumato.numbers import Array
+from sfumato.privacy.type import PrivacyType, rational_power
+from sfumato.privacy.vertices import Vertices, vertices
+from sfumato.spaces.distances import Form
+
+__all__ = ["Kernel", "Kernels", "count_kernels", "kernels"]
+
+# Two primes below 2^31: residues multiply in int64, and their product 4.6·10^18 decides integers up to half of it.
+_PRIMES = (2147483647, 2147483629)
+_LARGEST_DETERMINANT = _PRIMES[0] * _PRIMES[1] // 2
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """One kernel mechanism: which vertices it uses and with which weights."""
+
+    vertices: Vertices
+    support: tuple[int, ...]
+
+    @cached_property
+    def weights(self) -> tuple[Fraction, ...]:
+        """a > 0 with Σ a_i v_i = 1, for rays v_i scaled to maximum 1; exact."""
+        columns = [self.vertices[i].ray for i in self.support]
+        rows = [[flint.fmpq(v.numerator, v.denominator) for v in row] for row in zip(*columns, strict=True)]
+        size = len(self.support)
+        system = flint.fmpq_mat([[*row, flint.fmpq(1)] for row in rows])
+        reduced, _ = system.rref()
+        return tuple(Fraction(int(reduced[i, size].p), int(reduced[i, size].q)) for i in range(size))
+
+    @cached_property
+    def channel(self) -> Channel:
+        """The mechanism, one output for each vertex it uses."""
+        columns = [a * self.vertices[i].ray for a, i in zip(self.weights, self.support, strict=True)]
+        return Channel(self.vertices.privacy.space, np.stack(columns, axis=1), self.support)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Kernels:
+    """All kernels of a privacy type, as supports; a :class:`Kernel` is made when it is asked for."""
+
+    vertices: Vertices
+    supports: NDArray[np.uint64]
+
+    def __len__(self) -> int:
+        return int(self.supports.shape[1])
+
+    def __repr__(self) -> str:
+        return f"Kernels({len(self)} of {self.vertices.privacy!r})"
+
+    def __getitem__(self, index: int) -> Kernel:
+        words = [int(word) for word in self.supports[:, index]]
+        bits = sum(word << (64 * k) for k, word in enumerate(words))
+        return Kernel(self.vertices, tuple(i for i in range(len(self.vertices)) if bits >> i & 1))
+
+    def __iter__(self) -> Iterator[Kernel]:
+        return (self[i] for i in range(len(self)))
+
+    def sizes(self) -> dict[int, int]:
+        """How many kernels have how many outputs."""
+        counts = np.bitwise_count(self.supports).sum(axis=0)
+        return {int(size): int(number) for size, number in zip(*np.unique(counts, return_counts=True), strict=True)}
+
+
+def kernels(privacy: PrivacyType) -> Kernels:
+    """All kernel mechanisms of an exact privacy type.
+
+    Raises
+    ------
+    NotSupported
+        If a bound e^{εd} is irrational (give ``alpha=`` and integer distances), or if determinants are
+        too large to decide.
+
+    Examples
+    --------
+    >>> from sfumato.spaces import line
+    >>> found = kernels(PrivacyType(line(4), alpha="1/2"))
+    >>> len(found), found.sizes()
+    (11, {2: 1, 3: 2, 4: 8})
+    >>> [str(w) for w in found[0].weights]
+    ['2/3', '2/3']
+    """
+    corner = vertices(privacy)
+    rays = _integer_rays(corner)
+    equations = np.array([row - rays[0] for row in rays[1:]], dtype=object).reshape(len(rays) - 1, rays.shape[1])
+    primes = _primes_needed(equations)
+    words = -(-rays.shape[1] // 64)
+    return Kernels(corner, _extreme_supports(equations.astype(np.int64), words, primes))
+
+
+def count_kernels(privacy: PrivacyType) -> int:
+    """The number of kernel mechanisms, exactly."""
+    return len(kernels(privacy))
+
+
+def _integer_rays(corner: Vertices) -> Array:
+    """Rays as columns of integers without a common factor; scaling a ray changes no support.
+
+    With α = p/q for one step, a secret k steps below the highest of L steps gets p^k q^(L − k).
+    """
+    privacy = corner.privacy
+    ruler = privacy.space.distances
+    step = None if privacy.alpha is None else rational_power(privacy.alpha, ruler.unit)
+    if step is None or ruler.form is not Form.RATIONAL:
+        raise NotSupported(
+            f"kernels of {privacy!r}, whose bounds are irrational", ["alpha= with distances that are whole steps"]
+        )
+    drops = (corner.coefficients.max(axis=1, keepdims=True) - corner.coefficients)[:, :, 0]
+    deepest = int(drops.max(initial=0))
+    p = [step.numerator**k for k in range(deepest + 1)]
+    q = [step.denominator**k for k in range(deepest + 1)]
+    columns = [[p[k] * q[max(drop) - k] for k in drop] for drop in drops.tolist()]
+    return np.array(columns, dtype=object).T
+
+
+def _primes_needed(equations: Array) -> int:
+    """How many of the primes decide every determinant that can occur, by Hadamard's bound."""
+    bound = 1
+    for row in equations:
+        norms = sorted((int(v) ** 2 for v in row), reverse=True)[: len(equations) + 1]
+        bound *= isqrt(sum(norms)) + 1
+    if bound > _LARGEST_DETERMINANT or len(equations) > 15:
+        raise NotSupported("kernels with determinants this large", ["fewer secrets", "an alpha with smaller powers"])
+    return 1 if 2 * bound < _PRIMES[0] else 2
+
+
+def _extreme_supports(equations: NDArray[np.int64], words: int, primes: int) -> NDArray[np.uint64]:
+    """Supports of the extreme rays of {a ≥ 0 : equations · a = 0}, as bit sets: words × rays."""
+    index = np.arange(equations.shape[1])
+    supports = np.zeros((words, len(index)), dtype=np.uint64)
+    supports[index // 64, index] = np.uint64(1) << (index % 64).astype(np.uint64)
+    for k in range(len(equations)):
+        signs = _signs(equations, k, supports, primes)
+        above, below = (np.ascontiguousarray(supports[:, side]) for side in (signs > 0, signs < 0))
+        merged = _combined(equations, k + 1, above, below, primes)
+        supports = np.concatenate([supports[:, signs == 0], merged], axis=1)
+    return supports
+
+
+@intrinsic
+def _bits(typing_context, word):  # type: ignore[no-untyped-def]
+    """The number of ones in a machine word: one instruction."""
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        return builder.ctpop(arguments[0])
+
+    return types.int64(types.uint64), generate
+
+
+@njit(cache=True)
+def _combined(equations, k, positive, negative, primes):  # type: ignore[no-untyped-def]
+    """Unions of a positive and a negative support that k equations leave one dimension."""
+    words = len(positive)
+    found = np.empty((words, 1024), np.uint64)
+    count = 0
+    near = np.empty(negative.shape[1], np.int64)
+    members = np.empty(64 * words, np.int64)
+    work = np.empty((16, 17), np.int64)
+    for i in range(positive.shape[1]):
+        for j in near[: _small_unions(positive[:, i], negative, k + 1, near)]:
+            if count == found.shape[1]:
+                grown = np.empty((words, 2 * count), np.uint64)
+                grown[:, :count] = found
+                found = grown
+            for w in range(words):
+                found[w, count] = positive[w, i] | negative[w, j]
+            size = _members(found, count, members)
+            if _rank_reaches(equations, k, members[:size], size - 1, work, primes):
+                count += 1
+    return found[:, :count].copy()
+
+
+@njit(cache=True)
+def _small_unions(support, others, largest, near):  # type: ignore[no-untyped-def]
+    """Write the indices of the sets whose union with a support has at most so many members."""
+    count = 0
+    if len(support) == 1:
+        word, row = support[0], others[0]
+        for j in range(row.size):
+            near[count] = j
+            count += _bits(word | row[j]) <= largest  # overwritten unless it is small: no branch to mispredict
+        return count
+    for j in range(others.shape[1]):
+        size = 0
+        for w in range(len(support)):
+            size += _bits(support[w] | others[w, j])
+        near[count] = j
+        count += size <= largest
+    return count
+
+
+@njit(cache=True)
+def _members(supports, index, out):  # type: ignore[no-untyped-def]
+    """Write the members of one support; returns how many there are."""
+    size = 0
+    for w in range(len(supports)):
+        word = supports[w, index]
+        while word:
+            low = word & (~word + np.uint64(1))
+            out[size] = 64 * w + _bits(low - np.uint64(1))
+            size += 1
+            word ^= low
+    return size
+
+
+@njit(cache=True)
+def _rank_reaches(equations, k, members, wanted, work, primes):  # type: ignore[no-untyped-def]
+    """Whether the first k equations have at least this rank on the members, exactly.
+
+    A minor that is not zero modulo a prime is not zero. If all are zero modulo primes with a product
+    above twice Hadamard's bound, all are zero.
+    """
+    if _rank_modulo(equations, k, members, work, 2147483647) >= wanted:
+        return True
+    return primes > 1 and _rank_modulo(equations, k, members, work, 2147483629) >= wanted
+
+
+@njit(cache=True, inline="always")
+def _rank_modulo(equations, k, members, work, prime):  # type: ignore[no-untyped-def]
+    """Rank by elimination; inlined, so that the prime is a constant and remainders need no division."""
+    size = members.size
+    for r in range(k):
+        for c in range(size):
+            work[r, c] = equations[r, members[c]] % prime
+    rank = 0
+    for c in range(size):
+        pivot = rank
+        while pivot < k and work[pivot, c] == 0:
+            pivot += 1
+        if pivot == k:
+            continue
+        for j in range(c, size):
+            work[rank, j], work[pivot, j] = work[pivot, j], work[rank, j]
+        head = work[rank, c]
+        for r in range(rank + 1, k):
+            factor = work[r, c]
+            if factor:
+                for j in range(c + 1, size):
+                    work[r, j] = (work[r, j] * head + (prime - work[rank, j]) * factor) % prime
+        rank += 1
+    return rank
+
+
+def _signs(equations: NDArray[np.int64], k: int, supports: NDArray[np.uint64], primes: int) -> NDArray[np.int64]:
+    """The sign of equation k on each ray."""
+    signs = np.empty(supports.shape[1], dtype=np.int64)
+    undecided = _quick_signs(equations, k, supports, signs, primes)
+    for index in np.flatnonzero(undecided):
+        signs[index] = _exact_sign(equations, k, supports[:, index])
+    return signs
+
+
+@njit(cache=True)
+def _quick_signs(equations, k, supports, signs, primes):  # type: ignore[no-untyped-def]
+    """Signs that floats decide beyond their error bound and zeros that ranks prove; the others are marked."""
+    undecided = np.zeros(signs.size, np.bool_)
+    members = np.empty(64 * len(supports), np.int64)
+    work = np.empty((17, 18))
+    residues = np.empty((17, 18), np.int64)
+    for index in range(signs.size):
+        size = _members(supports, index, members)
+        value, error = _value_on_ray(equations, k, members[:size], work)
+        signs[index] = 1 if value > 0 else -1
+        if not abs(value) > error:
+            # the ray stays a solution exactly if one more equation does not raise the rank
+            signs[index] = 0
+            undecided[index] = _rank_reaches(equations, k + 1, members[:size], size, residues, primes)
+    return undecided
+
+
+@njit(cache=True)
+def _value_on_ray(equations, k, members, work):  # type: ignore[no-untyped-def]
+    """Equation k on the ray a ≥ 0, Σ a = 1, that the first k equations leave on the members; an error bound.
+
+    Rows are scaled to 1, so elimination with partial pivoting is good to 10^-13 divided by the smallest
+    pivot; the bound asks for ten thousand times that, and a pivot below 10^-6 gives no answer at all.
+    """
+    size = members.size
+    for r in range(k):
+        top = 1.0
+        for c in range(size):
+            top = max(top, abs(float(equations[r, members[c]])))
+        for c in range(size):
+            work[r, c] = equations[r, members[c]] / top
+        work[r, size] = 0.0
+    for c in range(size + 1):
+        work[k, c] = 1.0
+    smallest = 1.0
+    for step in range(size):
+        row = step
+        for r in range(step, k + 1):
+            if abs(work[r, step]) > abs(work[row, step]):
+                row = r
+        smallest = min(smallest, abs(work[row, step]))
+        if smallest < 1e-6:
+            return 0.0, 1.0
+        for c in range(size + 1):
+            work[step, c], work[row, c] = work[row, c], work[step, c]
+        for r in range(k + 1):
+            if r != step:
+                factor = work[r, step] / work[step, step]
+                for c in range(step, size + 1):
+                    work[r, c] -= factor * work[step, c]
+    value, weight = 0.0, 0.0
+    for c in range(size):
+        part = equations[k, members[c]] * work[c, size] / work[c, c]
+        value += part
+        weight += abs(part)
+    return value, 1e-9 / smallest * max(weight, 1.0)
+
+
+def _exact_sign(equations: NDArray[np.int64], k: int, support: NDArray[np.uint64]) -> int:
+    """The sign by exact elimination, for the few rays that floats leave open."""
+    members = [i for i in range(equations.shape[1]) if int(support[i // 64]) >> (i % 64) & 1]
+    matrix = flint.fmpz_mat([[int(v) for v in row] for row in equations[:k, members]]) if k else None
+    if matrix is None:
+        ray = [1]
+    else:
+        basis, nullity = matrix.nullspace()
+        assert nullity == 1, "an extreme ray spans one dimension"
+        ray = [int(basis[i, 0]) for i in range(len(members))]
+    orientation = 1 if ray[0] > 0 else -1
+    value = orientation * sum(int(equations[k, i]) * a for i, a in zip(members, ray, strict=True))
+    return (value > 0) - (value < 0)
