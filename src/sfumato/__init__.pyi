@@ -60,8 +60,13 @@ from .orders import refines as refines
 from .privacy import PrivacyType as PrivacyType
 from .privacy import capacities as capacities
 from .privacy import count_kernels as count_kernels
+from .privacy import decompose as decompose
+from .privacy import is_kernel as is_kernel
+from .privacy import is_vertex_mechanism as is_vertex_mechanism
 from .privacy import kernels as kernels
+from .privacy import maximally_sufficient as maximally_sufficient
 from .privacy import row_distance as row_distance
+from .privacy import row_graphs as row_graphs
 from .privacy import satisfies as satisfies
 from .privacy import smallest_epsilon as smallest_epsilon
 from .privacy import tightest_pair as tightest_pair

@@ -1,6 +1,15 @@
 """WHAT is promised: privacy types, whether a channel keeps one, and what a type is made of."""
 
 from sfumato.privacy.capacities import TypeCapacities, capacities
+from sfumato.privacy.decomposition import (
+    Decomposition,
+    Splitting,
+    decompose,
+    is_kernel,
+    is_vertex_mechanism,
+    maximally_sufficient,
+    row_graphs,
+)
 from sfumato.privacy.kernels import Kernel, Kernels, count_kernels, kernels
 from sfumato.privacy.satisfaction import (
     Tightest,
@@ -14,9 +23,11 @@ from sfumato.privacy.type import PrivacyType, rational_power
 from sfumato.privacy.vertices import Vertex, Vertices, vertices
 
 __all__ = [
+    "Decomposition",
     "Kernel",
     "Kernels",
     "PrivacyType",
+    "Splitting",
     "Tightest",
     "TypeCapacities",
     "Vertex",
@@ -24,9 +35,14 @@ __all__ = [
     "Violation",
     "capacities",
     "count_kernels",
+    "decompose",
+    "is_kernel",
+    "is_vertex_mechanism",
     "kernels",
+    "maximally_sufficient",
     "rational_power",
     "row_distance",
+    "row_graphs",
     "satisfies",
     "smallest_epsilon",
     "tightest_pair",

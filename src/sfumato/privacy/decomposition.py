@@ -1,0 +1,247 @@
+"""Taking a mechanism apart: into maximally sufficient outputs, and into kernels.
+
+The row graph of an output joins the secrets at which the promise is used up. Where it is not connected, one
+side S can be scaled up or down until another pair becomes tight; the output is a mixture of the two
+results, so it can be split into them (Kifer and Lin 2012, Definition 3.3.1 and Appendix E). Splitting ends
+with connected row graphs, which are exactly the maximally sufficient mechanisms (their Theorem 3.3.2), the
+vertex mechanisms of Fernandes et al. 2023. Peeling kernels off such a mechanism makes Theorem 3 of the
+latter constructive: channel = (Σ λ_k kernel_k) · post-processing, exactly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from sfumato.channels.channel import Channel, as_channel, check_secrets
+from sfumato.errors import InvalidInput, NotSupported, PrivacyViolation, SolverError, expect
+from sfumato.lp import LinearProgram, solve
+from sfumato.numbers import Array, to_flint
+from sfumato.privacy.satisfaction import pair_values, satisfies
+from sfumato.privacy.type import PrivacyType
+from sfumato.verdict import Verdict, fails, holds
+
+__all__ = [
+    "Decomposition",
+    "Splitting",
+    "decompose",
+    "is_kernel",
+    "is_vertex_mechanism",
+    "maximally_sufficient",
+    "row_graphs",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Splitting:
+    """A maximally sufficient mechanism and the post-processing that gives the original back."""
+
+    channel: Channel
+    post_processing: Channel
+
+
+@dataclass(frozen=True, eq=False)
+class Decomposition:
+    """channel = (Σ shares[k] · kernels[k]) · post_processing; the outputs of all kernels are those of the mixture."""
+
+    kernels: tuple[Channel, ...]
+    shares: tuple[Fraction, ...]
+    mixture: Channel
+    post_processing: Channel
+
+
+def row_graphs(channel: Channel, privacy: PrivacyType) -> dict[Any, tuple[tuple[Any, Any], ...]]:
+    """For each output the pairs (x, z) with C_xy = e^{ε d(x, z)} C_zy, exactly; implied pairs left out.
+
+    Examples
+    --------
+    >>> from sfumato.spaces import line
+    >>> response = Channel([0, 1], [["2/3", "1/3"], ["1/3", "2/3"]])
+    >>> row_graphs(response, PrivacyType(line(2), alpha="1/2"))
+    {0: ((0, 1),), 1: ((1, 0),)}
+    """
+    channel, bounds = _exact_parts(channel, privacy)
+    labels = channel.secrets
+    return {
+        output: tuple((labels[x], labels[z]) for x, z in _tight(column, bounds))
+        for output, column in zip(channel.outputs, channel.matrix.T, strict=True)
+    }
+
+
+def is_vertex_mechanism(channel: Channel, privacy: PrivacyType) -> Verdict:
+    """Whether every posterior is a vertex, that is, every row graph is connected.
+
+    By Theorem 3.3.2 of Kifer and Lin these are the maximally sufficient mechanisms of the type.
+    """
+    channel, bounds = _exact_parts(channel, privacy)
+    verdict = satisfies(channel, privacy)
+    if not verdict:
+        return fails(f"it is not in the type: {verdict.reason}", verdict.witness)
+    for output, column in zip(channel.outputs, channel.matrix.T, strict=True):
+        if any(column):
+            parts = _components(len(column), _tight(column, bounds))
+            if len(parts) > 1:
+                apart = tuple(channel.secrets[x] for x in parts[0])
+                return fails(f"the row graph of output {output!r} falls apart", (output, apart))
+    return holds("the row graph of every output is connected")
+
+
+def is_kernel(channel: Channel, privacy: PrivacyType) -> Verdict:
+    """Whether it is a vertex mechanism with linearly independent posteriors (proportional outputs count once)."""
+    verdict = is_vertex_mechanism(channel, privacy)
+    if not verdict:
+        return verdict
+    distinct = _merged(list(as_channel(channel).matrix.T))[0]
+    rank = to_flint(np.stack(distinct, axis=1)).rank()
+    if rank < len(distinct):
+        return fails(f"{len(distinct)} posteriors span only {rank} dimensions", rank)
+    return holds(f"{rank} vertices, linearly independent")
+
+
+def maximally_sufficient(channel: Channel, privacy: PrivacyType) -> Splitting:
+    """A maximally sufficient mechanism of the type of which the given one is a post-processing.
+
+    Exact, without a list of vertices. Outputs are numbered.
+
+    Examples
+    --------
+    >>> from sfumato.spaces import line
+    >>> privacy = PrivacyType(line(2), alpha="1/2")
+    >>> split = maximally_sufficient(Channel.constant([0, 1]), privacy)
+    >>> split.channel.matrix.tolist()
+    [[Fraction(2, 3), Fraction(1, 3)], [Fraction(1, 3), Fraction(2, 3)]]
+    """
+    channel, bounds = _exact_parts(channel, privacy)
+    verdict = satisfies(channel, privacy)
+    if not verdict:
+        broken = verdict.witness
+        raise PrivacyViolation(verdict.reason, broken.pair, broken.output, broken.ratio, broken.bound)
+    pieces: list[Array] = []
+    origin: list[int] = []
+    for y, column in enumerate(channel.matrix.T):
+        if any(column):
+            rays = _rays(column, bounds)
+            pieces += rays
+            origin += [y] * len(rays)
+    columns, groups = _merged(pieces)
+    # of the mass of a merged column, each output of the original gets what its pieces brought
+    table = [
+        [sum((pieces[k][0] for k in group if origin[k] == y), Fraction(0)) / column[0] for y in range(channel.shape[1])]
+        for column, group in zip(columns, groups, strict=True)
+    ]
+    split = Channel(channel.secrets, np.stack(columns, axis=1))
+    return Splitting(split, Channel(split.outputs, table, channel.outputs))
+
+
+def decompose(channel: Channel, privacy: PrivacyType) -> Decomposition:
+    """Kernels, their shares and the post-processing that give the channel back, exactly.
+
+    Examples
+    --------
+    >>> from sfumato.channels import cascade
+    >>> from sfumato.spaces import line
+    >>> privacy = PrivacyType(line(3), alpha="1/2")
+    >>> flat = Channel(range(3), [["1/2", "1/2"], ["1/2", "1/2"], ["2/5", "3/5"]])
+    >>> parts = decompose(flat, privacy)
+    >>> sum(parts.shares), all(is_kernel(kernel, privacy) for kernel in parts.kernels)
+    (Fraction(1, 1), True)
+    >>> bool((cascade(parts.mixture, parts.post_processing).matrix == flat.matrix).all())
+    True
+    """
+    split = maximally_sufficient(channel, privacy)
+    columns = list(split.channel.matrix.T)
+    remaining = [Fraction(1)] * len(columns)
+    kernels: list[Channel] = []
+    shares: list[Fraction] = []
+    while sum(shares, Fraction(0)) < 1:
+        alive = [i for i, left in enumerate(remaining) if left > 0]
+        weights = _basic_sum([columns[i] for i in alive])
+        used = {i: w for i, w in zip(alive, weights, strict=True) if w > 0}
+        share = min(remaining[i] / w for i, w in used.items())
+        for i, w in used.items():
+            remaining[i] -= share * w
+        table = np.stack([columns[i] * w for i, w in used.items()], axis=1)
+        kernels.append(Channel(split.channel.secrets, table, tuple(used)))
+        shares.append(share)
+    return Decomposition(tuple(kernels), tuple(shares), split.channel, split.post_processing)
+
+
+def _basic_sum(columns: list[Array]) -> list[Fraction]:
+    """A basic solution of Σ b_i c_i = 1, b ≥ 0: its columns are independent."""
+    matrix = np.stack(columns, axis=1)
+    one = np.ones(len(matrix), dtype=np.int64)
+    solution = solve(LinearProgram.dense(np.zeros(matrix.shape[1], dtype=np.int64), matrix, "=" * len(matrix), one))
+    if solution.primal is None:
+        raise SolverError("the remaining outputs do not sum to a multiple of 1")
+    return list(solution.primal)
+
+
+_Bounds = dict[tuple[int, int], Fraction]
+
+
+def _exact_parts(channel: Channel, privacy: PrivacyType) -> tuple[Channel, _Bounds]:
+    """The channel, and e^{εd} of every pair that is not implied, in both directions."""
+    channel, privacy = as_channel(channel), expect(privacy, PrivacyType, "a promise", "PrivacyType(space, epsilon=…)")
+    check_secrets("channel and privacy type", privacy.space, channel)
+    if not channel.exact or not privacy.exact:
+        raise NotSupported("taking float mechanisms apart", ["exact channels and exact privacy types (alpha=)"])
+    if privacy.space.distances.infinite.any():
+        raise NotSupported(f"row graphs on {privacy.space.name}", ["finite distances"])
+    pairs = privacy.space.pairs
+    bounds: _Bounds = {}
+    for x, z, value in zip(*pairs, pair_values(privacy.space, pairs), strict=True):
+        factor = privacy.exact_factor(value)
+        if factor is None:
+            raise InvalidInput(f"e^(εd) of secrets {x} and {z} is too large to write down")
+        bounds[int(x), int(z)] = bounds[int(z), int(x)] = factor
+    return channel, bounds
+
+
+def _tight(column: Array, bounds: _Bounds) -> list[tuple[int, int]]:
+    return [(x, z) for (x, z), factor in bounds.items() if column[x] == factor * column[z] and column[x]]
+
+
+def _components(size: int, edges: list[tuple[int, int]]) -> list[list[int]]:
+    leader = list(range(size))
+
+    def find(x: int) -> int:
+        while leader[x] != x:
+            x = leader[x]
+        return x
+
+    for x, z in edges:
+        leader[find(x)] = find(z)
+    groups: dict[int, list[int]] = {}
+    for x in range(size):
+        groups.setdefault(find(x), []).append(x)
+    return list(groups.values())
+
+
+def _rays(column: Array, bounds: _Bounds) -> list[Array]:
+    """Split a private column into rays that sum to it."""
+    parts = _components(len(column), _tight(column, bounds))
+    if len(parts) == 1:
+        return [column]
+    side = set(parts[0])
+    across = [(x, z, factor) for (x, z), factor in bounds.items() if x in side and z not in side]
+    rise = min(factor * column[z] / column[x] for x, z, factor in across)
+    fall = max(column[z] / (factor * column[x]) for x, z, factor in across)
+    # column = share · raised + (1 − share) · lowered, on the side and off it
+    share = (1 - fall) / (rise - fall)
+    raised, lowered = column.copy(), column.copy()
+    for x in side:
+        raised[x] *= rise
+        lowered[x] *= fall
+    return _rays(raised * share, bounds) + _rays(lowered * (1 - share), bounds)
+
+
+def _merged(columns: list[Array]) -> tuple[list[Array], list[list[int]]]:
+    """Sums of proportional columns, and which columns went into each; zero columns vanish."""
+    groups: dict[tuple[Fraction, ...], list[int]] = {}
+    for k, column in enumerate(columns):
+        if any(column):
+            groups.setdefault(tuple(column / column.sum()), []).append(k)
+    return [sum((columns[k] for k in group[1:]), columns[group[0]]) for group in groups.values()], list(groups.values())
