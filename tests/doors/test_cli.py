@@ -92,3 +92,24 @@ def test_the_demonstration_ends_in_a_proof(tmp_path: Path) -> None:
 
 def test_version() -> None:
     assert sfumato("--version").stdout.strip() == sf.__version__
+
+
+def test_types_from_the_command_line() -> None:
+    assert "15346 kernels from 32 vertices" in sfumato("kernels", "line:6").stdout
+    assert json.loads(sfumato("kernels", "line:5", "--alpha", "2/3", "--json").stdout)["kernels"] == 222
+    assert sfumato("capacity", "hamming:3").stdout.strip().endswith("multiplicative 64/27, additive 19/27")
+    for bad in (("kernels", "moebius:3"), ("kernels", "line:x"), ("capacity", "line:2,3"), ("kernels", "grid:2,2")):
+        shown = sfumato(*bad)
+        assert shown.returncode == 2
+        assert len(shown.stderr.strip().splitlines()) == 1
+
+
+def test_papers_and_comparison(file: Path, tmp_path: Path) -> None:
+    assert "kernels: printed 29275, ours 29213   <- differs" in sfumato("paper", "A.table7a").stdout
+    assert "A.table4a" in sfumato("paper", "list").stdout
+    assert sfumato("paper", "Z.table1").returncode == 2
+    other = tmp_path / "constant.sfm"
+    sf.save(sf.prove([[1], [1]], sf.PrivacyType(sf.line(2), alpha="1/2")), other)
+    record = json.loads(sfumato("compare", str(file), str(other), "--json").stdout)
+    assert record["second refines first"] == "holds"
+    assert record["first refines second"] == "fails"

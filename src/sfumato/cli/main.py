@@ -93,6 +93,90 @@ def _verified(file: Path, checker: str) -> dict[str, Any]:
     return record | {"text": "\n".join([*kernel.report(header, proved, digest), f"  by the {proof.checker}"])}
 
 
+Space = Annotated[str, typer.Argument(help="A space, such as line:6, grid:3,3 or hamming:3.")]
+Alpha = Annotated[str, typer.Option(help="e^-ε for one unit of distance, a fraction.")]
+
+
+@app.command()
+def kernels(space: Space, alpha: Alpha = "1/2", as_json: AsJson = False) -> None:
+    """Count the kernel mechanisms of an exact privacy type, by number of outputs."""
+    from sfumato.cli.spaces import space_from_text
+    from sfumato.privacy import PrivacyType
+    from sfumato.privacy import kernels as find
+
+    found = find(PrivacyType(space_from_text(space), alpha=alpha))
+    record = {"space": space, "alpha": alpha, "vertices": len(found.vertices), "kernels": len(found),
+              "by_outputs": found.sizes()}  # fmt: skip
+    lines = [f"{space} at alpha = {alpha}: {len(found)} kernels from {len(found.vertices)} vertices"]
+    lines += [f"  with {size} outputs: {number}" for size, number in found.sizes().items()]
+    typer.echo(json.dumps(record) if as_json else "\n".join(lines))
+
+
+@app.command()
+def capacity(space: Space, alpha: Alpha = "1/2", as_json: AsJson = False) -> None:
+    """The most that any mechanism of a privacy type leaks, as a ratio and as a difference."""
+    from sfumato.cli.spaces import space_from_text
+    from sfumato.privacy import PrivacyType, capacities
+
+    found = capacities(PrivacyType(space_from_text(space), alpha=alpha))
+    record = {"space": space, "alpha": alpha, "multiplicative": str(found.multiplicative),
+              "additive": str(found.additive)}  # fmt: skip
+    text = f"{space} at alpha = {alpha}: multiplicative {found.multiplicative}, additive {found.additive}"
+    typer.echo(json.dumps(record) if as_json else text)
+
+
+@app.command()
+def compare(
+    first: Annotated[Path, typer.Argument(help="A mechanism file.")],
+    second: Annotated[Path, typer.Argument(help="Another on the same secrets.")],
+    as_json: AsJson = False,
+) -> None:
+    """Which of two mechanisms tells more: refinement in both directions, and their capacities."""
+    from sfumato.certify import load
+    from sfumato.measures import capacity as capacity_of
+    from sfumato.orders import refines
+
+    a, b = (load(path).channel for path in (first, second))
+    verdicts = {"second refines first": refines(b, a), "first refines second": refines(a, b)}
+    record: dict[str, Any] = {name: str(verdict.outcome) for name, verdict in verdicts.items()}
+    lines = [f"{name}: {verdict}" for name, verdict in verdicts.items()]
+    for name, channel in (("first", a), ("second", b)):
+        found = capacity_of(channel)
+        sizes = f"{float(found.multiplicative):.6g} multiplicative, {float(found.additive):.6g} additive"
+        lines.append(f"{name} capacity: {sizes}")
+        record[f"{name} capacity"] = {"multiplicative": str(found.multiplicative), "additive": str(found.additive)}
+    typer.echo(json.dumps(record) if as_json else "\n".join(lines))
+
+
+@app.command()
+def paper(
+    key: Annotated[str, typer.Argument(help="Such as A.table4a; 'list' shows all.")],
+    as_json: AsJson = False,
+) -> None:
+    """Recompute a table of a paper and show it beside the printed values."""
+    from sfumato.errors import NotSupported
+    from sfumato.report import PAPERS
+
+    if key == "list":
+        typer.echo("\n".join(PAPERS))
+        return
+    if key not in PAPERS:
+        raise NotSupported(f"paper item {key!r}", PAPERS)
+    table = PAPERS[key]()
+    if as_json:
+        typer.echo(json.dumps({"key": table.key, "rows": table.rows, "notes": table.notes}, default=str))
+        return
+    typer.echo(f"{table.key}: {table.title}")
+    for row in table.rows:
+        typer.echo(f"  {row['size']}:")
+        for name, cell in row.items():
+            if name != "size":
+                mark = {True: "", False: "   <- differs", None: ""}[cell["agree"]]
+                typer.echo(f"    {name}: printed {cell['printed']}, ours {cell['ours']}{mark}")
+    for note in table.notes:
+        typer.echo(f"  Note: {note}")
+
+
 @app.command()
 def demo(
     directory: Annotated[Path, typer.Option(help="Where to write the mechanism file.")] = Path("out"),

@@ -1,0 +1,5 @@
+"""SEEING it: tables of the papers, ours beside the printed ones."""
+
+from sfumato.report.papers import PAPERS, PaperTable
+
+__all__ = ["PAPERS", "PaperTable"]
