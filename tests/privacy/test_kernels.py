@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from itertools import combinations
 
 import flint
@@ -101,5 +102,13 @@ def test_irrational_and_oversized_types_are_refused() -> None:
         sf.kernels(sf.PrivacyType(sf.line(3), epsilon=1))
     with pytest.raises(NotSupported, match="irrational"):
         sf.kernels(type_of(sf.grid(2, 2)))
-    with pytest.raises(NotSupported, match="large"):
+    with pytest.raises(NotSupported, match="determinants this large"):
         sf.kernels(type_of(sf.line(8), "97/100"))
+    with pytest.raises(NotSupported, match="determinants this large"):
+        sf.kernels(type_of(sf.hamming(4)))
+
+
+def test_a_list_that_would_take_hours_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[_integer_rays.__module__], "_MOST_PAIRS", 10)
+    with pytest.raises(NotSupported, match="pairs of rays"):
+        sf.kernels(type_of(sf.line(4)))

@@ -41,6 +41,8 @@ __all__ = ["Kernel", "Kernels", "count_kernels", "kernels"]
 _PRIMES = (2147483647, 2147483629)
 _LARGEST_DETERMINANT = _PRIMES[0] * _PRIMES[1] // 2
 
+_MOST_PAIRS = 2 * 10**10  # looked at in half a minute
+
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
@@ -163,6 +165,9 @@ def _extreme_supports(equations: NDArray[np.int64], words: int, primes: int) -> 
     for k in range(len(equations)):
         signs = _signs(equations, k, supports, primes)
         above, below = (np.ascontiguousarray(supports[:, side]) for side in (signs > 0, signs < 0))
+        pairs = above.shape[1] * below.shape[1]
+        if pairs > _MOST_PAIRS:
+            raise NotSupported(f"a type this large: {pairs:.1e} pairs of rays to combine", [f"{_MOST_PAIRS:.0e} pairs"])
         merged = _combined(equations, k + 1, above, below, primes)
         supports = np.concatenate([supports[:, signs == 0], merged], axis=1)
     return supports
