@@ -32,8 +32,8 @@ def test_help_answers_at_once_without_loading_solvers() -> None:
     shown = sfumato("--help")
     assert shown.returncode == 0
     assert "verify" in shown.stdout
-    # 0.2 s on a quiet machine; five times that still means nothing heavy was imported
-    assert perf_counter() - start < 1.0
+    # 0.25 s on a quiet machine; the real check is that nothing heavy is imported
+    assert perf_counter() - start < 2.0
     code = (
         "import sys, sfumato.cli.main; print([m for m in ('numpy', 'numba', 'scipy', 'highspy') if m in sys.modules])"
     )

@@ -10,8 +10,8 @@ adjacent. After k equations an extreme ray has at most k + 1 members, and a unio
 new one exactly if the k equations leave it one dimension. Only supports are kept.
 
 Counts do depend on ε, and e^ε = 2 is itself degenerate, so zero is never decided by a tolerance. Rays
-are scaled to integers; a rank is found modulo primes whose product exceeds twice Hadamard's bound on
-every minor, which makes it the true one, and a sign is taken from floats only beyond their error.
+are scaled to integers; ranks and determinants are found modulo primes whose product exceeds twice
+Hadamard's bound on every minor, which makes them the true ones. No float takes part.
 """
 
 from __future__ import annotations
@@ -288,65 +288,105 @@ def _signs(equations: NDArray[np.int64], k: int, supports: NDArray[np.uint64], p
 
 @njit(cache=True)
 def _quick_signs(equations, k, supports, signs, primes):  # type: ignore[no-untyped-def]
-    """Signs that floats decide beyond their error bound and zeros that ranks prove; the others are marked."""
+    """Signs from two determinants each; rays whose rank a prime hides are marked instead.
+
+    With s − 1 independent rows R on the s members, the ray is a_j ∝ (−1)^j det(R without column j), so
+    w·a has the sign of det(w above R) times that of det(R without its first column).
+    """
     undecided = np.zeros(signs.size, np.bool_)
     members = np.empty(64 * len(supports), np.int64)
-    work = np.empty((17, 18))
-    residues = np.empty((17, 18), np.int64)
+    rows = np.empty(17, np.int64)
+    work = np.empty((17, 18), np.int64)
     for index in range(signs.size):
         size = _members(supports, index, members)
-        value, error = _value_on_ray(equations, k, members[:size], work)
-        signs[index] = 1 if value > 0 else -1
-        if not abs(value) > error:
-            # the ray stays a solution exactly if one more equation does not raise the rank
-            signs[index] = 0
-            undecided[index] = _rank_reaches(equations, k + 1, members[:size], size, residues, primes)
+        rows[0] = k
+        if _independent_rows(equations, k, members[:size], rows, work) < size - 1:
+            undecided[index] = True
+            continue
+        above = _determinant(equations, rows[:size], members[:size], work, primes)
+        orientation = _determinant(equations, rows[1:size], members[1:size], work, primes)
+        signs[index] = np.sign(above) * np.sign(orientation)
     return undecided
 
 
 @njit(cache=True)
-def _value_on_ray(equations, k, members, work):  # type: ignore[no-untyped-def]
-    """Equation k on the ray a ≥ 0, Σ a = 1, that the first k equations leave on the members; an error bound.
-
-    Rows are scaled to 1, so elimination with partial pivoting is good to 10^-13 divided by the smallest
-    pivot; the bound asks for ten thousand times that, and a pivot below 10^-6 gives no answer at all.
-    """
-    size = members.size
+def _independent_rows(equations, k, members, rows, work):  # type: ignore[no-untyped-def]
+    """Write rows that are independent modulo the first prime behind rows[0]; returns how many."""
+    prime = 2147483647
+    size, rank = members.size, 0
     for r in range(k):
-        top = 1.0
         for c in range(size):
-            top = max(top, abs(float(equations[r, members[c]])))
+            work[rank, c] = equations[r, members[c]] % prime
+        for done in range(rank):  # clear the pivot column of each earlier row; pivots stand in column 17
+            pivot = work[done, 17]
+            factor, head = work[rank, pivot], work[done, pivot]
+            if factor:
+                for c in range(size):
+                    work[rank, c] = (work[rank, c] * head + (prime - work[done, c]) * factor) % prime
         for c in range(size):
-            work[r, c] = equations[r, members[c]] / top
-        work[r, size] = 0.0
-    for c in range(size + 1):
-        work[k, c] = 1.0
-    smallest = 1.0
-    for step in range(size):
-        row = step
-        for r in range(step, k + 1):
-            if abs(work[r, step]) > abs(work[row, step]):
-                row = r
-        smallest = min(smallest, abs(work[row, step]))
-        if smallest < 1e-6:
-            return 0.0, 1.0
-        for c in range(size + 1):
-            work[step, c], work[row, c] = work[row, c], work[step, c]
-        for r in range(k + 1):
-            if r != step:
-                factor = work[r, step] / work[step, step]
-                for c in range(step, size + 1):
-                    work[r, c] -= factor * work[step, c]
-    value, weight = 0.0, 0.0
+            if work[rank, c]:
+                work[rank, 17] = c
+                rows[rank + 1] = r
+                rank += 1
+                break
+        if rank == size - 1:
+            break
+    return rank
+
+
+@njit(cache=True)
+def _determinant(equations, rows, members, work, primes):  # type: ignore[no-untyped-def]
+    """The integer determinant, from its residues: it is smaller than half the product of the primes."""
+    p, q = 2147483647, 2147483629
+    first = _residue(equations, rows, members, work, 2147483647)
+    if primes == 1:
+        return first if 2 * first < p else first - p
+    second = _residue(equations, rows, members, work, 2147483629)
+    value = first + p * (((second - first) % q) * _inverse(p - q, q) % q)
+    return value if value < p * q - value else value - p * q
+
+
+@njit(cache=True, inline="always")
+def _residue(equations, rows, members, work, prime):  # type: ignore[no-untyped-def]
+    """The determinant modulo a prime; inlined, so that remainders need no division."""
+    size = members.size
+    for r in range(size):
+        for c in range(size):
+            work[r, c] = equations[rows[r], members[c]] % prime
+    result = 1
     for c in range(size):
-        part = equations[k, members[c]] * work[c, size] / work[c, c]
-        value += part
-        weight += abs(part)
-    return value, 1e-9 / smallest * max(weight, 1.0)
+        pivot = c
+        while pivot < size and work[pivot, c] == 0:
+            pivot += 1
+        if pivot == size:
+            return 0
+        if pivot != c:
+            result = prime - result
+            for j in range(c, size):
+                work[c, j], work[pivot, j] = work[pivot, j], work[c, j]
+        result = result * work[c, c] % prime
+        inverse = _inverse(work[c, c], prime)
+        for r in range(c + 1, size):
+            if work[r, c]:
+                factor = work[r, c] * inverse % prime
+                for j in range(c + 1, size):
+                    work[r, j] = (work[r, j] + (prime - work[c, j]) * factor) % prime
+    return result
+
+
+@njit(cache=True)
+def _inverse(value, prime):  # type: ignore[no-untyped-def]
+    """The inverse modulo a prime, by Euclid's algorithm."""
+    old, new, left, right = prime, value, 0, 1
+    while new:
+        quotient = old // new
+        old, new = new, old - quotient * new
+        left, right = right, left - quotient * right
+    return left % prime
 
 
 def _exact_sign(equations: NDArray[np.int64], k: int, support: NDArray[np.uint64]) -> int:
-    """The sign by exact elimination, for the few rays that floats leave open."""
+    """The sign by exact elimination, for a ray whose rank the first prime hides."""
     members = [i for i in range(equations.shape[1]) if int(support[i // 64]) >> (i % 64) & 1]
     matrix = flint.fmpz_mat([[int(v) for v in row] for row in equations[:k, members]]) if k else None
     if matrix is None:
