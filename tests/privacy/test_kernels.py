@@ -108,6 +108,19 @@ def test_irrational_and_oversized_types_are_refused() -> None:
         sf.kernels(type_of(sf.hamming(4)))
 
 
+@pytest.mark.parametrize(
+    ("space", "count"), [(sf.line(5), 187), (sf.discrete(5), 1291), (sf.hamming(3), 29213)], ids=str
+)
+def test_joining_on_common_members_finds_the_same(
+    space: sf.FiniteSpace, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by_pairs = sf.kernels(type_of(space)).supports
+    monkeypatch.setattr(sys.modules[_integer_rays.__module__], "_FEW_PAIRS", 0)
+    joined = sf.kernels(type_of(space)).supports
+    assert joined.shape[1] == count
+    assert set(joined[0].tolist()) == set(by_pairs[0].tolist())
+
+
 def test_a_list_that_would_take_hours_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules[_integer_rays.__module__], "_MOST_PAIRS", 10)
     with pytest.raises(NotSupported, match="pairs of rays"):

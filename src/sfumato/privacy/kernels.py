@@ -42,6 +42,7 @@ _PRIMES = (2147483647, 2147483629)
 _LARGEST_DETERMINANT = _PRIMES[0] * _PRIMES[1] // 2
 
 _MOST_PAIRS = 2 * 10**10  # looked at in half a minute
+_FEW_PAIRS = 10**8  # looked at in less time than sorting subsets takes
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,12 +166,116 @@ def _extreme_supports(equations: NDArray[np.int64], words: int, primes: int) -> 
     for k in range(len(equations)):
         signs = _signs(equations, k, supports, primes)
         above, below = (np.ascontiguousarray(supports[:, side]) for side in (signs > 0, signs < 0))
-        pairs = above.shape[1] * below.shape[1]
+        merged = [_join(equations, k + 1, one, other, primes) for one in _by_size(above) for other in _by_size(below)]
+        supports = np.concatenate([supports[:, signs == 0], *merged], axis=1)
+    return supports
+
+
+def _by_size(supports: NDArray[np.uint64]) -> list[NDArray[np.uint64]]:
+    """The supports grouped by their number of members."""
+    sizes = np.bitwise_count(supports).sum(axis=0)
+    return [np.ascontiguousarray(supports[:, sizes == size]) for size in np.unique(sizes)]
+
+
+def _join(
+    equations: NDArray[np.int64], k: int, positive: NDArray[np.uint64], negative: NDArray[np.uint64], primes: int
+) -> NDArray[np.uint64]:
+    """Combine two groups of equal sizes: all pairs if these are few, else those that share enough members.
+
+    A union of at most k + 1 members from sets of a and b needs a + b − k − 1 common ones, so a pair shows
+    up under one of the subsets of that many members.
+    """
+    pairs = positive.shape[1] * negative.shape[1]
+    sizes = [int(np.bitwise_count(group[:, 0]).sum()) for group in (positive, negative)]
+    shared = sum(sizes) - k - 1
+    if len(positive) > 1 or shared < 2 or pairs < _FEW_PAIRS:
         if pairs > _MOST_PAIRS:
             raise NotSupported(f"a type this large: {pairs:.1e} pairs of rays to combine", [f"{_MOST_PAIRS:.0e} pairs"])
-        merged = _combined(equations, k + 1, above, below, primes)
-        supports = np.concatenate([supports[:, signs == 0], merged], axis=1)
-    return supports
+        return np.asarray(_combined(equations, k, positive, negative, primes))
+    keys, owners = _subsets(positive[0], sizes[0], shared)
+    order = np.argsort(keys, kind="stable")
+    found = _joined(equations, k, positive[0], negative[0], keys[order], owners[order], sizes[1], shared, primes)
+    return np.asarray(found[None, :])
+
+
+@njit(cache=True)
+def _choose(n, k):  # type: ignore[no-untyped-def]
+    result = 1
+    for i in range(k):
+        result = result * (n - i) // (i + 1)
+    return result
+
+
+@njit(cache=True)
+def _spread(word, size, shared, out):  # type: ignore[no-untyped-def]
+    """Write all subsets of ``shared`` members of a set of ``size``; returns how many."""
+    members = np.empty(size, np.uint64)
+    rest = word
+    for i in range(size):
+        members[i] = rest & (~rest + np.uint64(1))
+        rest ^= members[i]
+    count = 0
+    chosen = (1 << shared) - 1
+    while chosen < 1 << size:
+        key = np.uint64(0)
+        for i in range(size):
+            if chosen >> i & 1:
+                key |= members[i]
+        out[count] = key
+        count += 1
+        low = chosen & -chosen  # the next larger number with as many ones
+        ripple = chosen + low
+        chosen = ripple | (((chosen ^ ripple) // low) >> 2)
+    return count
+
+
+@njit(cache=True)
+def _subsets(words, size, shared):  # type: ignore[no-untyped-def]
+    number = _choose(size, shared)
+    keys = np.empty(words.size * number, np.uint64)
+    owners = np.empty(words.size * number, np.int64)
+    for i in range(words.size):
+        _spread(words[i], size, shared, keys[i * number : (i + 1) * number])
+        owners[i * number : (i + 1) * number] = i
+    return keys, owners
+
+
+@njit(cache=True)
+def _joined(equations, k, positive, negative, keys, owners, size, shared, primes):  # type: ignore[no-untyped-def]
+    """Unions of pairs that share a subset and that k equations leave one dimension."""
+    found = np.empty(1024, np.uint64)
+    count = 0
+    own = np.empty(_choose(size, shared), np.uint64)
+    members = np.empty(64, np.int64)
+    work = np.empty((16, 17), np.int64)
+    single = np.empty((1, 1), np.uint64)
+    for j in range(negative.size):
+        _spread(negative[j], size, shared, own)
+        for key in own:
+            place = np.searchsorted(keys, key)
+            while place < keys.size and keys[place] == key:
+                one = positive[owners[place]]
+                place += 1
+                both = one & negative[j]
+                # a pair that shares more comes up under several subsets: take it under the lowest
+                extra = _bits(both) - shared
+                for _ in range(extra):
+                    top = np.uint64(1) << np.uint64(63)
+                    while not top & both:
+                        top >>= np.uint64(1)
+                    both ^= top
+                if both != key:
+                    continue
+                single[0, 0] = one | negative[j]
+                total = _members(single, 0, members)
+                if _rank_reaches(equations, k, members[:total], total - 1, work, primes):
+                    if count == found.size:
+                        grown = np.empty(2 * count, np.uint64)
+                        grown[:count] = found
+                        found = grown
+                    found[count] = single[0, 0]
+                    count += 1
+    return found[:count].copy()
 
 
 @intrinsic
