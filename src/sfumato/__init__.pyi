@@ -65,6 +65,7 @@ from .privacy import is_kernel as is_kernel
 from .privacy import is_vertex_mechanism as is_vertex_mechanism
 from .privacy import kernels as kernels
 from .privacy import maximally_sufficient as maximally_sufficient
+from .privacy import orbits as orbits
 from .privacy import row_distance as row_distance
 from .privacy import row_graphs as row_graphs
 from .privacy import satisfies as satisfies
@@ -82,6 +83,7 @@ from .spaces import grid as grid
 from .spaces import hamming as hamming
 from .spaces import induced as induced
 from .spaces import is_uniformly_sensitive as is_uniformly_sensitive
+from .spaces import isometries as isometries
 from .spaces import k_count_query as k_count_query
 from .spaces import line as line
 from .spaces import lipschitz_constant as lipschitz_constant

@@ -125,3 +125,29 @@ def test_a_list_that_would_take_hours_is_refused(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(sys.modules[_integer_rays.__module__], "_MOST_PAIRS", 10)
     with pytest.raises(NotSupported, match="pairs of rays"):
         sf.kernels(type_of(sf.line(4)))
+
+
+@pytest.mark.parametrize("space", [sf.line(4), sf.line(5), sf.cycle(4), sf.discrete(4), sf.hamming(2)], ids=str)
+def test_orbits_against_brute_force(space: sf.FiniteSpace) -> None:
+    found = sf.kernels(type_of(space))
+    matrices = {frozenset(tuple(column) for column in kernel.channel.matrix.T): i for i, kernel in enumerate(found)}
+    seen: set[int] = set()
+    sizes = []
+    for columns, index in matrices.items():
+        if index not in seen:
+            images = {
+                matrices[frozenset(tuple(column[g[x]] for x in range(len(space))) for column in columns)]
+                for g in sf.isometries(space)
+            }
+            seen |= images
+            sizes.append(len(images))
+    grouped = sf.orbits(found)
+    assert sorted(grouped.sizes.tolist()) == sorted(sizes)
+    assert grouped.sizes.sum() == len(found)
+
+
+def test_orbits_of_the_cube() -> None:
+    grouped = sf.orbits(sf.kernels(type_of(sf.hamming(3))))
+    assert grouped.sizes.sum() == 29213
+    assert set(grouped.sizes.tolist()) <= {1, 2, 3, 4, 6, 8, 12, 16, 24, 48}
+    assert repr(grouped) == f"Orbits({len(grouped)} of 29213 kernels)"

@@ -10,7 +10,7 @@ from sfumato.privacy.decomposition import (
     maximally_sufficient,
     row_graphs,
 )
-from sfumato.privacy.kernels import Kernel, Kernels, count_kernels, kernels
+from sfumato.privacy.kernels import Kernel, Kernels, Orbits, count_kernels, kernels, orbits
 from sfumato.privacy.satisfaction import (
     Tightest,
     Violation,
@@ -26,6 +26,7 @@ __all__ = [
     "Decomposition",
     "Kernel",
     "Kernels",
+    "Orbits",
     "PrivacyType",
     "Splitting",
     "Tightest",
@@ -40,6 +41,7 @@ __all__ = [
     "is_vertex_mechanism",
     "kernels",
     "maximally_sufficient",
+    "orbits",
     "rational_power",
     "row_distance",
     "row_graphs",

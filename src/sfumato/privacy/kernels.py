@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import isqrt
+from typing import Any
 
 import flint
 import numpy as np
@@ -34,8 +35,9 @@ from sfumato.numbers import Array
 from sfumato.privacy.type import PrivacyType, rational_power
 from sfumato.privacy.vertices import Vertices, vertices
 from sfumato.spaces.distances import Form
+from sfumato.spaces.isometries import isometries
 
-__all__ = ["Kernel", "Kernels", "count_kernels", "kernels"]
+__all__ = ["Kernel", "Kernels", "Orbits", "count_kernels", "kernels", "orbits"]
 
 # Two primes below 2^31: residues multiply in int64, and their product 4.6·10^18 decides integers up to half of it.
 _PRIMES = (2147483647, 2147483629)
@@ -94,6 +96,65 @@ class Kernels:
         """How many kernels have how many outputs."""
         counts = np.bitwise_count(self.supports).sum(axis=0)
         return {int(size): int(number) for size, number in zip(*np.unique(counts, return_counts=True), strict=True)}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Orbits:
+    """Kernels that an isometry of the space turns into each other, counted once.
+
+    ``representatives`` are indices into the kernels, ``sizes`` how many each stands for.
+    """
+
+    kernels: Kernels
+    representatives: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.representatives)
+
+    def __repr__(self) -> str:
+        return f"Orbits({len(self)} of {len(self.kernels)} kernels)"
+
+
+def orbits(found: Kernels) -> Orbits:
+    """Group kernels by the isometries of their space.
+
+    Examples
+    --------
+    >>> from sfumato.spaces import line
+    >>> orbits(kernels(PrivacyType(line(4), alpha="1/2")))
+    Orbits(7 of 11 kernels)
+    """
+    count = len(found.vertices)
+    words = found.supports.astype("<u8").T.copy()
+    members = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little")[:, :count]
+    smallest = None
+    for permutation in _on_vertices(found.vertices):
+        packed = np.packbits(members[:, np.argsort(permutation)], axis=1)
+        rows = np.ascontiguousarray(packed).view(f"V{packed.shape[1]}").ravel()
+        smallest = rows if smallest is None else np.where(_below(packed, smallest), rows, smallest)
+    assert smallest is not None
+    _, first, sizes = np.unique(smallest, return_index=True, return_counts=True)
+    return Orbits(found, first.astype(np.int64), sizes.astype(np.int64))
+
+
+def _below(packed: NDArray[np.uint8], smallest: NDArray[Any]) -> NDArray[np.bool_]:
+    """Row by row, whether the packed bits come before the smallest so far."""
+    other = smallest.view(np.uint8).reshape(packed.shape)
+    differs = packed != other
+    first = differs.argmax(axis=1)
+    rows = np.arange(len(packed))
+    return np.asarray(differs.any(axis=1) & (packed[rows, first] < other[rows, first]))
+
+
+def _on_vertices(corner: Vertices) -> Iterator[NDArray[np.int64]]:
+    """Each isometry as a permutation of the vertices: entry i is where vertex i goes."""
+    heights = corner.coefficients
+    position = {(row - row[0]).tobytes(): i for i, row in enumerate(heights)}
+    for isometry in isometries(corner.privacy.space):
+        moved = np.empty_like(heights)
+        moved[:, isometry] = heights
+        yield np.array([position[(row - row[0]).tobytes()] for row in moved])
 
 
 def kernels(privacy: PrivacyType) -> Kernels:

@@ -17,6 +17,7 @@ from sfumato.spaces.constructors import (
 )
 from sfumato.spaces.distances import Distances, Form
 from sfumato.spaces.finite import Edges, FiniteSpace, Pairs
+from sfumato.spaces.isometries import isometries
 from sfumato.spaces.queries import (
     Chains,
     count_query,
@@ -66,6 +67,7 @@ __all__ = [
     "hamming",
     "induced",
     "is_uniformly_sensitive",
+    "isometries",
     "k_count_query",
     "line",
     "lipschitz_constant",
