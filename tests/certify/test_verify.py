@@ -61,6 +61,13 @@ def test_other_bad_input() -> None:
         sf.prove([[0, 0], [0, 0]], privacy)
 
 
+def test_claims_of_weights_beyond_the_floats() -> None:
+    huge = 10**400
+    weights = np.array([[2 * huge, huge], [huge, 2 * huge]], dtype=object)
+    made = sf.claim(sf.Prior.uniform([0, 1]), sf.prove(weights, privacy), losses.bin([0, 1]))
+    assert made.proof.loss == Fraction(1, 3)
+
+
 def test_claims_of_fractional_and_float_losses() -> None:
     space = sf.line(3)
     mechanism = sf.prove([[4, 1, 1], [2, 2, 2], [1, 1, 4]], sf.PrivacyType(space, alpha="1/2"))

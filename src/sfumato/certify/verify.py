@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from os import PathLike
 from typing import Any, Literal
 
@@ -15,8 +16,7 @@ from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.errors import InvalidChannel, InvalidFile, InvalidInput, Mismatch, NotSupported, PrivacyViolation, expect
 from sfumato.losses.loss import Loss
-from sfumato.measures.uncertainty import optimal_remap
-from sfumato.numbers import Array, common_denominator, float_above, fractions
+from sfumato.numbers import Array, common_denominator, float_above, floats, fractions
 from sfumato.privacy.satisfaction import Violation
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.finite import label_tuple
@@ -138,11 +138,13 @@ def claim(prior: Prior, mechanism: Mechanism, loss: Loss) -> Mechanism:
     """
     prior, mechanism = as_prior(prior), expect(mechanism, Mechanism, "a mechanism")
     check_secrets("prior, mechanism and loss", mechanism, prior, loss)
-    best = optimal_remap(prior, mechanism.channel, loss)
-    position = {action: w for w, action in enumerate(loss.actions)}
-    remap = tuple(position[best[y]] for y in mechanism.outputs)
-    joint = fractions(prior.weights)[:, None] * fractions(loss.matrix)[list(remap)].T
-    value = (joint * mechanism.weights).sum() / mechanism.total
+    # floats choose the remap, since any remap may be claimed; integers give its loss
+    small = mechanism.weights.dtype != object
+    share = mechanism.weights / mechanism.total if small else floats(mechanism.channel.matrix)
+    remap = tuple(np.argmin((floats(loss.matrix) * prior.float_weights) @ share, axis=0).tolist())
+    table, denominator = common_denominator(loss.matrix)
+    spent = (table[list(remap)].T * mechanism.weights).sum(axis=1)
+    value = Fraction((fractions(prior.weights) * spent).sum()) / (denominator * mechanism.total)
     made = Claim(prior, loss, remap, value)
     return prove(
         mechanism.weights, mechanism.privacy, outputs=mechanism.outputs, claim=made, provenance=mechanism.provenance
