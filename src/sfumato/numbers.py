@@ -5,7 +5,7 @@ exact array has dtype ``object`` and holds :class:`fractions.Fraction`, or dtype
 ``int64`` where only small integers occur. Mixing the two gives floats, as it does
 for Python numbers. Linear algebra over rationals is done by FLINT.
 
-Tolerances used throughout the package are defined here, once, each with its reason.
+The one tolerance that several rooms share, :data:`ROUNDING`, is defined here with its reason.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ __all__ = [
     "is_exact",
     "log_bounds",
     "number",
+    "object_array",
     "product",
     "together",
 ]
@@ -122,7 +123,7 @@ def _from_numpy(values: NDArray[Any], what: str, error: type[InvalidInput], smal
         return result
     if small_integers and values.size and np.abs(values).max() < _SMALL_INTEGER:
         return np.array(values, dtype=np.int64, order="C")
-    return _object_array([Fraction(int(v)) for v in values.ravel().tolist()], values.shape)
+    return object_array([Fraction(int(v)) for v in values.ravel().tolist()], values.shape)
 
 
 def _from_objects(values: Any, what: str, ndim: int, error: type[InvalidInput], small_integers: bool) -> Array:
@@ -139,7 +140,7 @@ def _from_objects(values: Any, what: str, ndim: int, error: type[InvalidInput], 
         return np.array([float(v) for v in flat], dtype=np.float64).reshape(shape)
     if small_integers and all(v.denominator == 1 and abs(v) < _SMALL_INTEGER for v in flat):
         return np.array([int(v) for v in flat], dtype=np.int64).reshape(shape)
-    return _object_array(flat, shape)
+    return object_array(flat, shape)
 
 
 def _nested(values: Any, ndim: int, what: str, error: type[InvalidInput]) -> Any:
@@ -169,10 +170,12 @@ def _flatten(rows: Any, ndim: int) -> Iterable[Any]:
             yield from _flatten(row, ndim - 1)
 
 
-def _object_array(flat: list[Any], shape: tuple[int, ...]) -> Array:
+def object_array(flat: Iterable[Any], shape: tuple[int, ...] | None = None) -> Array:
+    """An array of Python numbers, which NumPy would otherwise turn into something else."""
+    flat = list(flat)
     result = np.empty(len(flat), dtype=object)
     result[:] = flat
-    return result.reshape(shape)
+    return result if shape is None else result.reshape(shape)
 
 
 def _first(mask: NDArray[np.bool_]) -> tuple[int, ...]:
@@ -193,7 +196,7 @@ def fractions(values: Array) -> Array:
     """The exact values as an object array of fractions; floats become dyadic rationals."""
     if values.dtype == object:
         return values
-    return _object_array([Fraction(v) for v in values.ravel().tolist()], values.shape)
+    return object_array([Fraction(v) for v in values.ravel().tolist()], values.shape)
 
 
 def together(*arrays: Array) -> tuple[Array, ...]:
@@ -224,8 +227,7 @@ def to_flint(values: Array) -> flint.fmpq_mat:
 
 def from_flint(matrix: flint.fmpq_mat) -> Array:
     """The FLINT matrix as an object array of fractions."""
-    flat = [Fraction(int(v.p), int(v.q)) for v in matrix.entries()]
-    return _object_array(flat, (matrix.nrows(), matrix.ncols()))
+    return object_array(map(exact, matrix.entries()), (matrix.nrows(), matrix.ncols()))
 
 
 def common_denominator(values: Array) -> tuple[Array, int]:
@@ -234,7 +236,7 @@ def common_denominator(values: Array) -> tuple[Array, int]:
     q = lcm(*(v.denominator for v in flat))
     integers = [v.numerator * (q // v.denominator) for v in flat]
     shared = gcd(q, *integers)
-    return _object_array([i // shared for i in integers], values.shape), q // shared
+    return object_array([i // shared for i in integers], values.shape), q // shared
 
 
 def float_above(value: Fraction) -> float:

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
+from examples import truncated_geometric
 from sfumato import errors, losses
 from sfumato.certify import Claim, Dual, kernel
 from sfumato.certify.certificate import certificate, kernel_terms
@@ -207,11 +208,7 @@ def test_bounds_agree_with_a_reference_and_never_exceed_the_optimum(numbers: lis
     expected = reference_bound(prior.weights, loss.matrix, dual, factors)
     x, z, w = (np.array(part) for part in zip(*dual, strict=True))
     made = Dual(x, z, w, np.array([int(v * 64) for v in dual.values()]), bits=6)
-    alpha_ = Fraction(alpha)
-    edge, inside = 1 / (1 + alpha_), (1 - alpha_) / (1 + alpha_)
-    geometric = sf.Channel(
-        space, [[(inside if y == 1 else edge) * alpha_ ** abs(i - y) for y in range(3)] for i in range(3)]
-    )
+    geometric = truncated_geometric(3, Fraction(alpha))
     value = sf.posterior_loss(prior, geometric, loss)
     remap = tuple(sf.optimal_remap(prior, geometric, loss).values())
     mechanism = sf.prove(geometric, privacy, claim=Claim(prior, loss, remap, value, expected, made))

@@ -9,19 +9,9 @@ import pytest
 from scipy.linalg import solve
 
 import sfumato as sf
+from examples import random_response, truncated_geometric
 from sfumato import losses
 from sfumato.measures import gram_determinant
-
-
-def truncated_geometric(n: int, alpha: Fraction) -> sf.Channel:
-    edge, inside = 1 / (1 + alpha), (1 - alpha) / (1 + alpha)
-    rows = [[(edge if y in (0, n - 1) else inside) * alpha ** abs(x - y) for y in range(n)] for x in range(n)]
-    return sf.Channel(sf.line(n), rows)
-
-
-def random_response(n: int, alpha: Fraction) -> sf.Channel:
-    total = 1 + (n - 1) * alpha
-    return sf.Channel(range(n), [[(1 if x == y else alpha) / total for y in range(n)] for x in range(n)])
 
 
 def test_paper_a_figure_1() -> None:

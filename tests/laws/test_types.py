@@ -10,32 +10,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
+from examples import random_response, truncated_geometric
 from strategies import alphas
-
-
-def geometric(n: int, alpha: Fraction) -> sf.Channel:
-    edge, inside = 1 / (1 + alpha), (1 - alpha) / (1 + alpha)
-    rows = [[(edge if y in (0, n - 1) else inside) * alpha ** abs(x - y) for y in range(n)] for x in range(n)]
-    return sf.Channel(range(n), rows)
-
-
-def response(n: int, on_diagonal: Fraction, elsewhere: Fraction) -> sf.Channel:
-    total = on_diagonal + (n - 1) * elsewhere
-    return sf.Channel(range(n), [[(on_diagonal if x == y else elsewhere) / total for y in range(n)] for x in range(n)])
 
 
 @given(st.integers(2, 7), alphas())
 @settings(max_examples=40)
 def test_lemma_19_the_truncated_geometric_is_a_kernel(n: int, alpha: Fraction) -> None:
-    assert sf.is_kernel(geometric(n, alpha), sf.PrivacyType(sf.line(n), alpha=alpha))
+    assert sf.is_kernel(truncated_geometric(n, alpha), sf.PrivacyType(sf.line(n), alpha=alpha))
 
 
 @given(st.integers(2, 7), alphas())
 @settings(max_examples=40)
 def test_lemma_21_random_response_is_a_kernel_and_so_is_its_dual(n: int, alpha: Fraction) -> None:
     privacy = sf.PrivacyType(sf.discrete(n), alpha=alpha)
-    assert sf.is_kernel(response(n, Fraction(1), alpha), privacy)
-    assert sf.is_kernel(response(n, Fraction(1), 1 / alpha), privacy)
+    assert sf.is_kernel(random_response(n, alpha), privacy)
+    assert sf.is_kernel(random_response(n, 1 / alpha), privacy)
 
 
 @given(st.integers(2, 6), alphas())
@@ -43,7 +33,7 @@ def test_lemma_21_random_response_is_a_kernel_and_so_is_its_dual(n: int, alpha: 
 def test_corollary_20_capacity_of_the_line(n: int, alpha: Fraction) -> None:
     found = sf.capacities(sf.PrivacyType(sf.line(n), alpha=alpha))
     assert found.multiplicative == (n * (1 - alpha) + 2 * alpha) / (1 + alpha)
-    assert found.multiplicative == sf.capacity(geometric(n, alpha)).multiplicative
+    assert found.multiplicative == sf.capacity(truncated_geometric(n, alpha)).multiplicative
 
 
 @given(st.integers(2, 5), alphas())
@@ -53,7 +43,7 @@ def test_corollary_22_capacities_of_discrete_spaces(n: int, alpha: Fraction) -> 
     found = sf.capacities(sf.PrivacyType(sf.discrete(n), alpha=alpha))
     assert found.multiplicative == n / (1 + (n - 1) * alpha)
     assert found.additive == 1 - n / (1 + (n - 1) / alpha)
-    assert sf.capacity(response(n, Fraction(1), 1 / alpha)).additive == found.additive
+    assert sf.capacity(random_response(n, 1 / alpha)).additive == found.additive
 
 
 @pytest.mark.parametrize("space", [sf.line(4), sf.cycle(5), sf.hamming(3), sf.grid(2, 2)], ids=str)
@@ -82,4 +72,4 @@ def test_figure_8_the_hamming_kernel_that_is_geometric_along_a_path() -> None:
     mechanism = sf.Channel(cube, [[8 * w * v for w, v in zip(outer, row, strict=True)] for row in inner])
     assert sf.is_kernel(mechanism, sf.PrivacyType(cube, alpha="1/2"))
     path = sf.restrict(mechanism, ["000", "100", "110", "111"])
-    assert (path.matrix == geometric(4, Fraction(1, 2)).matrix).all()
+    assert (path.matrix == truncated_geometric(4, Fraction(1, 2)).matrix).all()

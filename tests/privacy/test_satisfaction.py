@@ -9,15 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
+from examples import truncated_geometric
 from sfumato.errors import Mismatch
 from sfumato.numbers import exp_bounds
 from sfumato.verdict import Outcome
 from strategies import channels, exact_private_channels, privacy_types
-
-
-def truncated_geometric(n: int, alpha: Fraction) -> list[list[Fraction]]:
-    edge, inside = 1 / (1 + alpha), (1 - alpha) / (1 + alpha)
-    return [[(edge if y in (0, n - 1) else inside) * alpha ** abs(x - y) for y in range(n)] for x in range(n)]
 
 
 @given(exact_private_channels())
@@ -50,7 +46,7 @@ def test_the_verdict_is_that_of_all_pairs(data: st.DataObject) -> None:
 
 def test_the_geometric_sits_on_the_border() -> None:
     space = sf.line(7)
-    exact = sf.Channel(space, truncated_geometric(7, Fraction(2, 5)))
+    exact = truncated_geometric(7, Fraction(2, 5))
     privacy = sf.PrivacyType(space, alpha="2/5")
     assert sf.satisfies(exact, privacy)
     assert not sf.satisfies(exact, sf.PrivacyType(space, alpha="41/100"))

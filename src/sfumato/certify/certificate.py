@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.certify import kernel
-from sfumato.certify.mechanism import Claim
+from sfumato.certify.mechanism import Claim, Mechanism
 from sfumato.errors import InvalidInput
 from sfumato.numbers import Array, common_denominator, is_exact
 from sfumato.privacy.type import PrivacyType, rational_power
@@ -19,7 +19,15 @@ from sfumato.spaces.axioms import INFINITE
 from sfumato.spaces.distances import Distances, Form
 from sfumato.spaces.finite import FiniteSpace
 
-__all__ = ["Certificate", "Section", "certificate", "kernel_terms", "label_from_json", "label_to_json"]
+__all__ = [
+    "Certificate",
+    "Section",
+    "certificate",
+    "certificate_of",
+    "kernel_terms",
+    "label_from_json",
+    "label_to_json",
+]
 
 # Exact losses are stored as doubles times a unit; these stay exact.
 _LARGEST_EXACT_DOUBLE = 2**53
@@ -79,6 +87,13 @@ def certificate(
     return Certificate(header, sections)
 
 
+def certificate_of(mechanism: Mechanism) -> Certificate:
+    """The certificate of a mechanism, its claim and provenance included."""
+    return certificate(
+        mechanism.privacy, mechanism.outputs, mechanism.weights, mechanism.total, mechanism.claim, mechanism.provenance
+    )
+
+
 def kernel_terms(privacy: PrivacyType) -> tuple[dict[str, Any], dict[str, Any]]:
     """Promise and metric as the kernel's functions take them."""
     promise = {
@@ -102,12 +117,10 @@ def _promise(privacy: PrivacyType) -> dict[str, str]:
 def _metric(space: FiniteSpace, sections: dict[str, Section]) -> tuple[str, Distances]:
     """Write the metric: the edges of a graph, or the upper triangle with midpoints of implied pairs."""
     if space.edges is not None:
-        lengths = space.edges.lengths
         # the pairs in use may be fewer than the edges: implied edges define no distance
-        first, second = space.pairs
-        values = lengths.values if first is space.edges.pairs.first else space.distances.values[first, second]
-        sections["edge_first"], sections["edge_second"] = _indices(first), _indices(second)
-        sections["distances"] = _distances(lengths, values)
+        lengths = space.pair_distances
+        sections["edge_first"], sections["edge_second"] = map(_indices, space.pairs)
+        sections["distances"] = _distances(lengths, lengths.values)
         return "edges", lengths
     table = space.distances
     upper = np.triu_indices(len(space), 1)

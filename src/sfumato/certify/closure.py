@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 
 from sfumato.certify.certificate import kernel_terms
 from sfumato.certify.twin import factors_below, product_exceeds
-from sfumato.privacy.satisfaction import pair_values
 from sfumato.privacy.type import PrivacyType
-from sfumato.spaces.axioms import on_threads
+from sfumato.threads import on_threads
 
 __all__ = ["Bounds", "bounds_of", "close_floats", "close_integers", "least_constant"]
 
@@ -44,7 +43,7 @@ class Bounds:
 def bounds_of(privacy: PrivacyType, cap: int) -> Bounds:
     """The bounds of a privacy type for weights up to ``cap``."""
     pairs = privacy.space.pairs
-    p, q = factors_below(*kernel_terms(privacy), pair_values(privacy.space, pairs), cap)
+    p, q = factors_below(*kernel_terms(privacy), privacy.space.pair_distances.values, cap)
     order = np.lexsort((np.concatenate(pairs[::-1]), np.concatenate(pairs)))
     first, second = np.concatenate(pairs)[order], np.concatenate(pairs[::-1])[order]
     p, q = np.concatenate([p, p])[order], np.concatenate([q, q])[order]

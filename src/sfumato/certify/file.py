@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.certify import kernel
-from sfumato.certify.certificate import Certificate, Section, certificate, label_from_json
+from sfumato.certify.certificate import Certificate, Section, certificate_of, label_from_json
 from sfumato.certify.mechanism import Claim, Dual, Mechanism
 from sfumato.channels.prior import Prior
 from sfumato.errors import InvalidFile, InvalidInput, expect
@@ -43,12 +43,7 @@ def save(mechanism: Mechanism, path: str | PathLike[str]) -> str:
     target = Path(path)
     if not target.parent.is_dir():
         raise InvalidInput(f"{target} cannot be written: there is no folder {target.parent}")
-    data = to_bytes(
-        certificate(
-            mechanism.privacy, mechanism.outputs, mechanism.weights, mechanism.total, mechanism.claim,
-            mechanism.provenance,
-        )
-    )  # fmt: skip
+    data = to_bytes(certificate_of(mechanism))
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sfumato.channels.channel import Channel
 from sfumato.channels.prior import Prior
 from sfumato.losses.loss import Loss
-from sfumato.numbers import Array
+from sfumato.numbers import Array, object_array
 from sfumato.privacy.type import PrivacyType
 
 __all__ = ["Claim", "Dual", "Mechanism", "Proof"]
@@ -96,9 +96,7 @@ class Mechanism:
     def channel(self) -> Channel:
         """The channel: exact fractions up to 2^18 entries, float64 beyond."""
         if self.weights.size <= _LARGEST_EXACT:
-            flat = [Fraction(int(w), self.total) for w in self.weights.ravel()]
-            matrix = np.empty(len(flat), dtype=object)
-            matrix[:] = flat
-            return Channel(self.secrets, matrix.reshape(self.weights.shape), self.outputs)
+            entries = (Fraction(int(w), self.total) for w in self.weights.ravel())
+            return Channel(self.secrets, object_array(entries, self.weights.shape), self.outputs)
         matrix = self.weights.astype(np.float64)
         return Channel(self.secrets, matrix / matrix.sum(axis=1, keepdims=True), self.outputs)

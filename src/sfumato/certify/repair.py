@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -293,7 +292,7 @@ def _moved(candidate: NDArray[np.float64], given: NDArray[np.float64]) -> float:
 
 
 def _report(mechanism: Mechanism, given: NDArray[np.float64], stakes: _Stakes) -> Repair:
-    made = mechanism.weights.astype(np.float64) / float(Fraction(mechanism.total))
+    made = mechanism.weights.astype(np.float64) / float(mechanism.total)
     if stakes.price is None:
         return Repair(mechanism, _moved(made, given))
     return Repair(

@@ -15,8 +15,9 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from sfumato.certify import kernel
-from sfumato.spaces.axioms import INFINITE, chain_fits, on_threads
+from sfumato.spaces.axioms import INFINITE, chain_fits
 from sfumato.spaces.distances import Form
+from sfumato.threads import on_threads
 
 __all__ = ["LARGEST_WEIGHT", "check_arrays", "factors_below", "fits", "product_exceeds"]
 

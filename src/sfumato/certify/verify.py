@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from sfumato.certify import kernel, twin
-from sfumato.certify.certificate import Certificate, certificate, label_from_json
+from sfumato.certify.certificate import Certificate, certificate, certificate_of, label_from_json
 from sfumato.certify.file import digest_of, parts_of, read
 from sfumato.certify.mechanism import Claim, Mechanism, Proof
 from sfumato.channels.channel import Channel, check_secrets
@@ -84,10 +84,7 @@ def verify(mechanism: Mechanism | Certificate | str | PathLike[str], *, checker:
     false); a file that cannot be read raises :class:`InvalidFile`.
     """
     if isinstance(mechanism, Mechanism):
-        mechanism = certificate(
-            mechanism.privacy, mechanism.outputs, mechanism.weights, mechanism.total, mechanism.claim,
-            mechanism.provenance,
-        )  # fmt: skip
+        mechanism = certificate_of(mechanism)
     if isinstance(mechanism, Certificate):
         return _decide(*mechanism.interpreted(), digest_of(mechanism), checker)
     if not isinstance(mechanism, str | PathLike):

@@ -7,7 +7,6 @@ even feasible, an exact tableau with Bland's rule (which cannot cycle) goes on.
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import flint
@@ -16,7 +15,7 @@ import numpy as np
 from sfumato.errors import InvalidInput, SolverError
 from sfumato.lp.highs import solve_floats
 from sfumato.lp.program import LinearProgram, Solution, Status
-from sfumato.numbers import Array, fractions
+from sfumato.numbers import Array, exact, fractions, object_array
 
 __all__ = ["solve_rationals"]
 
@@ -95,15 +94,15 @@ class _StandardForm:
     def _optimum(self, primal: Array, dual: Array, basis: tuple[int, ...]) -> Solution:
         value = sum((c * x for c, x in zip(self.cost, primal, strict=True)), _ZERO)
         return Solution(
-            Status.OPTIMAL, exact=True, value=_fraction(value), primal=_fractions(primal),
-            dual=_fractions(dual), basis=basis,
+            Status.OPTIMAL, exact=True, value=exact(value), primal=_exact_array(primal),
+            dual=_exact_array(dual), basis=basis,
         )  # fmt: skip
 
     def two_phases(self) -> Solution:
         """Bland's simplex method from scratch."""
         tableau = _Tableau(self)
         if tableau.run_phase_one() > 0:
-            return Solution(Status.INFEASIBLE, exact=True, ray=_fractions(tableau.multipliers()))
+            return Solution(Status.INFEASIBLE, exact=True, ray=_exact_array(tableau.multipliers()))
         if not tableau.run_phase_two():
             return Solution(Status.UNBOUNDED, exact=True)
         return self._optimum(tableau.point(), tableau.multipliers(), ())
@@ -205,16 +204,8 @@ class _Tableau:
 
 
 def _rationals(values: Array) -> Array:
-    result = np.empty(len(values), dtype=object)
-    result[:] = [flint.fmpq(v.numerator, v.denominator) for v in fractions(values)]
-    return result
+    return object_array(flint.fmpq(v.numerator, v.denominator) for v in fractions(values))
 
 
-def _fraction(value: flint.fmpq) -> Fraction:
-    return Fraction(int(value.p), int(value.q))
-
-
-def _fractions(values: Array) -> Array:
-    result = np.empty(len(values), dtype=object)
-    result[:] = [_fraction(v) for v in values]
-    return result
+def _exact_array(values: Array) -> Array:
+    return object_array(map(exact, values))

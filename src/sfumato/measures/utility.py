@@ -23,7 +23,7 @@ from sfumato.channels.prior import Prior
 from sfumato.errors import InvalidInput
 from sfumato.losses.loss import Loss
 from sfumato.measures.uncertainty import expected_loss, posterior_loss
-from sfumato.numbers import Array, to_flint
+from sfumato.numbers import Array, exact, to_flint
 from sfumato.verdict import Verdict, fails, holds, undecided
 
 __all__ = [
@@ -69,16 +69,14 @@ def _determinant(channel: Channel) -> Any:
     if channel.shape[0] != channel.shape[1]:
         raise InvalidInput(f"|det| needs as many outputs as secrets, found shape {channel.shape}")
     if channel.exact:
-        value = to_flint(channel.matrix).det()
-        return abs(Fraction(int(value.p), int(value.q)))
+        return abs(exact(to_flint(channel.matrix).det()))
     return float(abs(np.linalg.det(channel.matrix)))
 
 
 def _gram(channel: Channel) -> float:
     if channel.exact:
         matrix = to_flint(channel.matrix)
-        value = (matrix * matrix.transpose()).det()
-        return sqrt(Fraction(int(value.p), int(value.q)))
+        return sqrt(exact((matrix * matrix.transpose()).det()))
     return sqrt(abs(float(np.linalg.det(channel.matrix @ channel.matrix.T))))
 
 

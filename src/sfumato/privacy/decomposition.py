@@ -20,7 +20,7 @@ from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.errors import InvalidInput, NotSupported, PrivacyViolation, SolverError, expect
 from sfumato.lp import LinearProgram, solve
 from sfumato.numbers import Array, to_flint
-from sfumato.privacy.satisfaction import pair_values, satisfies
+from sfumato.privacy.satisfaction import satisfies
 from sfumato.privacy.type import PrivacyType
 from sfumato.verdict import Verdict, fails, holds
 
@@ -190,9 +190,8 @@ def _exact_parts(channel: Channel, privacy: PrivacyType) -> tuple[Channel, _Boun
         raise NotSupported("taking float mechanisms apart", ["exact channels and exact privacy types (alpha=)"])
     if privacy.space.distances.infinite.any():
         raise NotSupported(f"row graphs on {privacy.space.name}", ["finite distances"])
-    pairs = privacy.space.pairs
     bounds: _Bounds = {}
-    for x, z, value in zip(*pairs, pair_values(privacy.space, pairs), strict=True):
+    for x, z, value in zip(*privacy.space.pairs, privacy.space.pair_distances.values, strict=True):
         factor = privacy.exact_factor(value)
         if factor is None:
             raise InvalidInput(f"e^(εd) of secrets {x} and {z} is too large to write down")

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from sfumato.channels.channel import Channel
 from sfumato.errors import NotSupported
-from sfumato.numbers import Array
+from sfumato.numbers import Array, fractions, from_flint, to_flint
 from sfumato.privacy.type import PrivacyType, rational_power
 from sfumato.privacy.vertices import Vertices, vertices
 from sfumato.spaces.distances import Form
@@ -57,12 +57,10 @@ class Kernel:
     @cached_property
     def weights(self) -> tuple[Fraction, ...]:
         """a > 0 with Σ a_i v_i = 1, for rays v_i scaled to maximum 1; exact."""
-        columns = [self.vertices[i].ray for i in self.support]
-        rows = [[flint.fmpq(v.numerator, v.denominator) for v in row] for row in zip(*columns, strict=True)]
-        size = len(self.support)
-        system = flint.fmpq_mat([[*row, flint.fmpq(1)] for row in rows])
-        reduced, _ = system.rref()
-        return tuple(Fraction(int(reduced[i, size].p), int(reduced[i, size].q)) for i in range(size))
+        rays = [self.vertices[i].ray for i in self.support]
+        one = fractions(np.ones(len(rays[0]), dtype=np.int64))
+        reduced, _ = to_flint(np.stack([*rays, one], axis=1)).rref()
+        return tuple(from_flint(reduced)[: len(rays), -1])
 
     @cached_property
     def channel(self) -> Channel:

@@ -20,11 +20,11 @@ from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.errors import InvalidInput, expect
 from sfumato.numbers import ROUNDING, Array, exact, float_above, is_exact, log_bounds
 from sfumato.privacy.type import PrivacyType
-from sfumato.spaces.axioms import on_threads
 from sfumato.spaces.finite import FiniteSpace, Pairs
+from sfumato.threads import on_threads
 from sfumato.verdict import Verdict, fails, holds, undecided
 
-__all__ = ["Tightest", "Violation", "pair_values", "row_distance", "satisfies", "smallest_epsilon", "tightest_pair"]
+__all__ = ["Tightest", "Violation", "row_distance", "satisfies", "smallest_epsilon", "tightest_pair"]
 
 # Logarithms of entries are good to 2^-52 of their size, at most 745 for doubles: an entry
 # whose log-ratio is farther from the bound than this is decided by the float search.
@@ -81,7 +81,7 @@ def satisfies(channel: Channel, privacy: PrivacyType) -> Verdict:
         return holds("there is no pair of secrets to tell apart")
     logs = _logarithms(channel.matrix)
     most = _log_ratios(logs, pairs)
-    allowed = privacy.rate * _distances(privacy.space, pairs)
+    allowed = privacy.rate * privacy.space.pair_distances.floats
     suspects = np.flatnonzero(most > allowed - _LOG_BAND * (1 + allowed))
     order = suspects[np.argsort((allowed - most)[suspects], kind="stable")]
     decided: dict[Any, Any] = {}
@@ -124,7 +124,7 @@ def _violation(
 ) -> Violation | None:
     """The worst violation at one pair, both directions, or None; exact."""
     x, z = int(pairs.first[k]), int(pairs.second[k])
-    value = pair_values(privacy.space, pairs)[k]
+    value = privacy.space.pair_distances.values[k]
     worst: tuple[Any, int, int, int] | None = None
     for upper, lower in ((x, z), (z, x)):
         a, b = channel.matrix[upper], channel.matrix[lower]
@@ -148,9 +148,16 @@ def _violation(
 
 def _near_bound(a: Array, b: Array, log_bound: Any) -> NDArray[np.int64]:
     """Outputs where a / b comes within the search band of the bound, or b is 0 and a is not."""
-    gap = _logarithms(a[None, :])[0] - np.where(b == 0, 0.0, _logarithms(b[None, :])[0])
     limit = float(log_bound) - 2 * _LOG_BAND * (1 + float(log_bound))
-    return np.flatnonzero((a != 0) & ((b == 0) | (gap > limit)))
+    return np.flatnonzero((a != 0) & ((b == 0) | (_log_gaps(a, b) > limit)))
+
+
+def _log_gaps(a: Array, b: Array) -> NDArray[np.float64]:
+    """ln(a / b) of two rows, −∞ where either is 0."""
+    result = np.full(len(a), -inf)
+    both = (a != 0) & (b != 0)
+    result[both] = _logarithms(a[both]) - _logarithms(b[both])
+    return result
 
 
 def _exceeds(ratio: Fraction, privacy: PrivacyType, value: Any) -> bool:
@@ -193,15 +200,16 @@ def tightest_pair(channel: Channel, space: FiniteSpace) -> Tightest | None:
     if not pairs.first.size:
         return None
     most = _log_ratios(_logarithms(channel.matrix), pairs)
-    rates = most / _distances(space, pairs)
+    distances = space.pair_distances
+    rates = most / distances.floats
     top = rates.max()
-    slack = _LOG_BAND / _distances(space, pairs).min() + _LOG_BAND * abs(top)
+    slack = _LOG_BAND / distances.floats.min() + _LOG_BAND * abs(top)
     near = np.flatnonzero(rates >= top - 2 * slack) if np.isfinite(top) else np.flatnonzero(rates == top)
     # ties are many in symmetric mechanisms: equal (ratio, distance) need one logarithm
     found: dict[Any, Tightest] = {}
     for k in near:
         candidate = _ratio_at(channel, pairs, int(k))
-        value = pair_values(space, pairs)[k]
+        value = distances.values[k]
         key = (candidate[0], value)
         if key not in found:
             found[key] = _tightest(channel, space, candidate, value)
@@ -216,8 +224,7 @@ def _ratio_at(channel: Channel, pairs: Pairs, k: int) -> tuple[Any, int, int, in
         a, b = channel.matrix[upper], channel.matrix[lower]
         if ((b == 0) & (a != 0)).any():
             return inf, upper, lower, int(np.flatnonzero((b == 0) & (a != 0))[0])
-        gaps = _logarithms(a[None, :])[0] - np.where(b == 0, 0.0, _logarithms(b[None, :])[0])
-        gaps[b == 0] = -inf
+        gaps = _log_gaps(a, b)
         for y in np.flatnonzero(gaps >= gaps.max() - 2 * _LOG_BAND):
             ratio = exact(a[y]) / exact(b[y]) if b[y] != 0 else Fraction(0)
             if ratio > best[0]:
@@ -244,19 +251,6 @@ def row_distance(channel: Channel, x: Any, z: Any) -> float:
     where = Pairs(np.array([channel.secrets.index(x)]), np.array([channel.secrets.index(z)]))
     ratio = _ratio_at(channel, where, 0)[0]
     return inf if ratio == inf else float_above(log_bounds(ratio)[1])
-
-
-def pair_values(space: FiniteSpace, pairs: Pairs) -> NDArray[Any]:
-    """Table entries of the given pairs, without building the table of a large graph."""
-    if space.edges is not None and pairs.first is space.edges.pairs.first:
-        return space.edges.lengths.values
-    return np.asarray(space.distances.values[pairs.first, pairs.second])
-
-
-def _distances(space: FiniteSpace, pairs: Pairs) -> NDArray[np.float64]:
-    if space.edges is not None and pairs.first is space.edges.pairs.first:
-        return space.edges.lengths.floats
-    return np.asarray(space.distances.floats[pairs.first, pairs.second])
 
 
 def _logarithms(matrix: Array) -> NDArray[np.float64]:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from sfumato.channels.prior import Prior
 from sfumato.errors import NotSupported, UndecidedError, expect
-from sfumato.numbers import Array
+from sfumato.numbers import Array, object_array
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.distances import Form
 from sfumato.spaces.finite import FiniteSpace
@@ -60,9 +60,7 @@ class Vertex:
         if alpha is None or not self.privacy.exact or self.privacy.space.distances.form is not Form.RATIONAL:
             return np.asarray(np.exp(self.privacy.rate * self.heights))
         drops = (self.coefficients.max() - self.coefficients[:, 0]).tolist()
-        ray = np.empty(len(drops), dtype=object)
-        ray[:] = [self.privacy.exact_factor(drop) for drop in drops]
-        return np.asarray(1 / ray)
+        return np.asarray(1 / object_array(self.privacy.exact_factor(drop) for drop in drops))
 
     @cached_property
     def posterior(self) -> Prior:

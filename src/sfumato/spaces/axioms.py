@@ -7,16 +7,15 @@ squaring for square roots, an error-free sum for floats.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from os import cpu_count
 from typing import Any
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["INFINITE", "LARGEST_RADICAND", "chain_fits", "midpoints", "on_threads", "triangle_violation"]
+from sfumato.threads import on_threads
+
+__all__ = ["INFINITE", "LARGEST_RADICAND", "chain_fits", "midpoints", "triangle_violation"]
 
 INFINITE = 2**61
 """Stands for an infinite distance in integer tables; two of them still add up in int64."""
@@ -139,13 +138,3 @@ def _neighbours_together(floats: NDArray[np.float64], leaf: int = 64) -> NDArray
 
 def _capped(distances: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.minimum(distances, 1e300)  # differences of infinite distances would be NaN
-
-
-def on_threads(work: Callable[[int, int], Any], size: int, chunks_per_thread: int = 4) -> list[Any]:
-    """Run ``work(first, last)`` over [0, size) in chunks, one thread for each core."""
-    threads = max(1, cpu_count() or 1)
-    edges = np.linspace(0, size, min(size, threads * chunks_per_thread) + 1).astype(int)
-    if len(edges) <= 2:
-        return [work(0, size)]
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(work, edges[:-1].tolist(), edges[1:].tolist()))

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import InvalidMetric
-from sfumato.numbers import Array, array, is_exact
+from sfumato.numbers import Array, array, is_exact, object_array
 from sfumato.spaces.axioms import FLOAT, INFINITE, RATIONAL, ROOT
 
 __all__ = ["Distances", "Form"]
@@ -123,6 +123,5 @@ class Distances:
         if self.unit == 1:
             return values
         unique, where = np.unique(values, return_inverse=True)
-        multiples = np.empty(len(unique), dtype=object)
-        multiples[:] = [self.unit * int(v) for v in unique]
+        multiples = object_array(self.unit * int(v) for v in unique)
         return np.asarray(multiples[where].reshape(values.shape))

@@ -175,6 +175,14 @@ class FiniteSpace:
         keep = (self.midpoints < 0) & ~self.distances.infinite
         return Pairs(*np.nonzero(np.triu(keep, 1)))
 
+    @cached_property
+    def pair_distances(self) -> Distances:
+        """The distances of :attr:`pairs`, without building the full table of a large graph."""
+        if self.edges is not None and self.pairs is self.edges.pairs:
+            return self.edges.lengths
+        table = self.distances
+        return Distances(table.form, table.values[self.pairs.first, self.pairs.second], table.unit)
+
     def restrict(self, labels: Iterable[Any]) -> FiniteSpace:
         """The subspace on some of the labels, distances kept."""
         chosen = list(labels)
