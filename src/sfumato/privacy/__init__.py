@@ -10,7 +10,7 @@ from sfumato.privacy.decomposition import (
     maximally_sufficient,
     row_graphs,
 )
-from sfumato.privacy.kernels import Kernel, Kernels, Orbits, count_kernels, kernels, orbits
+from sfumato.privacy.kernels import Kernel, Kernels, Orbits, count_kernels, each_kernel, kernels, orbits
 from sfumato.privacy.satisfaction import (
     Tightest,
     Violation,
@@ -37,6 +37,7 @@ __all__ = [
     "capacities",
     "count_kernels",
     "decompose",
+    "each_kernel",
     "is_kernel",
     "is_vertex_mechanism",
     "kernels",

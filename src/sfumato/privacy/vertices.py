@@ -88,6 +88,14 @@ class Vertices(Sequence[Vertex]):
         table = self.coefficients @ self.symbols
         return np.asarray(table - table.max(axis=1, keepdims=True))
 
+    @cached_property
+    def radicals(self) -> tuple[int, ...]:
+        """The square-free numbers whose roots are the symbols, 1 for the unit itself; empty for measured distances."""
+        distances = self.privacy.space.distances
+        if distances.form is Form.ROOT:
+            return tuple(sorted({_square_free(int(v))[1] for v in np.unique(distances.values)}))
+        return (1,) if distances.form is Form.RATIONAL else ()
+
     @overload
     def __getitem__(self, index: int) -> Vertex: ...
     @overload

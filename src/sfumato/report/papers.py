@@ -7,24 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 from sfumato.errors import NotSupported
 from sfumato.privacy import PrivacyType, capacities, count_kernels, vertices
+from sfumato.report.tables import PaperTable, cell
 from sfumato.spaces import FiniteSpace, discrete, grid, hamming, line
 
 __all__ = ["PAPERS", "PaperTable"]
-
-
-@dataclass(frozen=True)
-class PaperTable:
-    """A table with ``printed`` and ``ours`` for every number, and notes on differences."""
-
-    key: str
-    title: str
-    rows: tuple[dict[str, Any], ...]
-    notes: tuple[str, ...] = ()
 
 
 QUANTITIES = ("vertices", "kernels", "multiplicative capacity", "additive capacity")
@@ -42,7 +32,7 @@ def _type_table(
         ours = _ours(privacy)
         row: dict[str, Any] = {"size": size}
         for name, said in zip(QUANTITIES, values, strict=True):
-            row[name] = {"printed": said, "ours": ours[name], "agree": _agree(said, ours[name])}
+            row[name] = cell(said, ours[name])
         rows.append(row)
     return PaperTable(key, title, tuple(rows), notes)
 
@@ -59,14 +49,6 @@ def _ours(privacy: PrivacyType) -> dict[str, Any]:
         with suppress(NotSupported):  # irrational bounds: the dash stays
             found["kernels"] = count_kernels(privacy)
     return found
-
-
-def _agree(printed: str, ours: Any) -> bool | None:
-    """Whether a printed number is ours, rounded to as many digits; None where one of them is missing."""
-    if ours == "–" or not printed.replace(".", "").isdigit():
-        return None
-    digits = len(printed.partition(".")[2])
-    return abs(float(printed) - float(ours)) <= 0.5 * 10.0**-digits + 1e-12
 
 
 def _table_4a() -> PaperTable:
