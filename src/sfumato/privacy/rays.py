@@ -5,9 +5,9 @@ Entry x of ray i is a product of powers β_k^e of the symbols β_k = e^{ε s_k},
 is what enumeration of kernels comes down to. Three views of one ray answer that together:
 
 - *floats* with a proven error, which settle nearly every sign;
-- *integers*: if every bound is rational the entries are, after scaling, integers. Otherwise each irrational
-  symbol is replaced by a power of one number so large that different polynomials take different values, and a
-  determinant that is zero there is zero as a polynomial;
+- *integers*: if every bound is rational the entries are, after scaling, integers. A few irrational symbols are
+  each replaced by a power of one number so large that different polynomials take different values, and a
+  determinant that is zero there is zero as a polynomial; with many symbols the polynomials are expanded;
 - *balls* of any precision, for the sign of what is not zero.
 
 When ε is rational the symbols are algebraically independent (Lindemann and Weierstrass), and so is a single
@@ -28,7 +28,7 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import NotSupported, UndecidedError
+from sfumato.errors import UndecidedError
 from sfumato.numbers import Array, object_array
 from sfumato.privacy.type import rational_power
 from sfumato.privacy.vertices import Vertices
@@ -38,7 +38,7 @@ __all__ = ["FLOAT_ERROR", "Rays", "rays_of"]
 
 FLOAT_ERROR = 2.0**-52  # of one entry, which is at most 1 and rounded once from a ball of radius below 2^-60
 
-_LARGEST_ENTRY = 2**14  # bits of an integer entry
+_LARGEST_ENTRY = 2**11  # bits of an integer that stands for an irrational entry
 _BALL_BITS = 128  # where the search for a sign starts
 _MOST_BALL_BITS = 4096  # where it ends: two numbers that agree so far are taken for undecided
 
@@ -64,8 +64,11 @@ class Rays:
         return self.base is not None and self.exponents.shape[2] == 1
 
     @cached_property
-    def integers(self) -> Array:
-        """Secrets × rays: the entries, or their values where irrational symbols are replaced by large integers."""
+    def integers(self) -> Array | None:
+        """Secrets × rays: the entries, or their values where irrational symbols are replaced by large integers.
+
+        None if these would be too large.
+        """
         count, n, symbols = self.exponents.shape
         first = 0 if self.base is None else 1
         base = Fraction(1) if self.base is None else self.base
@@ -78,7 +81,7 @@ class Rays:
             substitutes.append((coefficients.bit_length(), power))
             power *= n * int(self.exponents[:, :, k].max(initial=0)) + 1
         if substitutes and coefficients.bit_length() * power > _LARGEST_ENTRY:
-            raise NotSupported("deciding with so many irrational distances", ["fewer secrets", "alpha= on a graph"])
+            return None
         columns = []
         for ray in self.exponents.tolist():
             top = max(row[0] for row in ray)
@@ -90,10 +93,10 @@ class Rays:
         return object_array(columns, (count, n)).T
 
     @cached_property
-    def equations(self) -> Array:
+    def equations(self) -> Array | None:
         """Row x says "as much at secret x + 1 as at secret 0": differences of the integers."""
         table = self.integers
-        return np.asarray(table[1:] - table[:1])
+        return None if table is None else np.asarray(table[1:] - table[:1])
 
     @cached_property
     def floats(self) -> NDArray[np.float64]:
@@ -114,9 +117,32 @@ class Rays:
                 result.append([_dot(drop, logarithms).exp() for drop in drops])
             return result
 
+    def vanishes(self, rows: Sequence[int], columns: Sequence[int]) -> bool:
+        """Whether a minor of the equations is zero as a polynomial in the symbols, by expanding it."""
+        names = [f"s{k}" for k in range(self.exponents.shape[2])]
+        ring = flint.fmpz_mpoly_ctx.get(names)
+        entries = [
+            [ring.from_dict({tuple(a): 1}) - ring.from_dict({tuple(b): 1}) for a, b in zip(above, start, strict=True)]
+            for above, start in (
+                (self.exponents[columns, x + 1].tolist(), self.exponents[columns, 0].tolist()) for x in rows
+            )
+        ]
+        minors = {0: ring.from_dict({(0,) * len(names): 1})}  # of the first rows, by the set of columns they use
+        for row in entries:
+            grown: dict[int, flint.fmpz_mpoly] = {}
+            for used, minor in minors.items():
+                for c, entry in enumerate(row):
+                    if not used >> c & 1:
+                        term = entry * minor if (used >> c).bit_count() % 2 == 0 else -entry * minor
+                        key = used | 1 << c
+                        grown[key] = grown[key] + term if key in grown else term
+            minors = grown
+        return all(minor == 0 for minor in minors.values())
+
     def sign(self, rows: Sequence[int], columns: Sequence[int]) -> int:
-        """The sign of a minor of the equations, which is known not to vanish as a polynomial."""
+        """The sign of a minor of the equations, which is known not to vanish."""
         if self.rational:
+            assert self.equations is not None
             table = self.equations[np.ix_(list(rows), list(columns))]
             return _sign(flint.fmpz_mat([[int(v) for v in row] for row in table]).det())
         bits = _BALL_BITS
@@ -176,4 +202,4 @@ def _dot(exponents: Sequence[int], logarithms: Sequence[flint.arb]) -> flint.arb
 
 
 def _sign(value: flint.arb | flint.fmpz) -> int:
-    return (value > 0) - (value < 0)
+    return int(value > 0) - int(value < 0)

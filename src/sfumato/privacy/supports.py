@@ -4,11 +4,12 @@ Start with all rays, add the equations "as much at secret x as at secret 0" one 
 the positive side with each on the negative side where the two are adjacent. After k equations an extreme ray
 has at most k + 1 members, and the union of two supports is a new one exactly if the equations leave it one
 dimension. A ray on one side keeps its members independent under the new equation, so only what the other adds
-has to be looked at: a single new member is always adjacent, more of them are checked against the left null
-space of the first, modulo primes.
+has to be looked at: a single new member is always adjacent, more of them are checked in what is left of the
+equations once the members of the first are eliminated, modulo primes.
 
 A minor that is not zero modulo a prime is not zero; one that is zero modulo primes with a product above twice
-Hadamard's bound is zero. Values of the equations are carried along in floats with an error bound, and only
+Hadamard's bound is zero. Where the numbers have no such integers, adjacent are those with no third support in
+their union. Values of the equations are carried along in floats with an error bound, and only
 where the bound does not settle a sign the primes, integers or balls of :mod:`sfumato.privacy.rays` do.
 """
 
@@ -16,14 +17,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from math import isqrt
+from functools import partial
+from math import comb, isqrt
 from time import perf_counter
+from typing import NamedTuple
 
 import flint
 import numpy as np
 from numba import njit, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
+from scipy.linalg import qr
 
 from sfumato.errors import NotSupported
 from sfumato.numbers import Array
@@ -36,7 +40,7 @@ _MOST_PRIMES = 512
 _MOST_SECRETS = 16
 
 _MOST_PAIRS = 2 * 10**10  # looked at in half a minute
-_FEW_PAIRS = 10**8  # looked at in less time than sorting subsets takes
+_PAIRS_A_LOOKUP = 100  # looked at in the time in which one subset is sorted or found
 _PAIRS_A_PIECE = 3 * 10**7  # looked at in a tenth of a second, after which others may speak
 _RAYS_A_PIECE = 20_000
 
@@ -58,10 +62,10 @@ class Enumeration:
 
 
 Report = Callable[[Enumeration], None]
+Indices = NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
-class Residues:
+class Residues(NamedTuple):
     """The equations modulo enough primes to decide every minor."""
 
     tables: NDArray[np.int64]  # primes × equations × rays
@@ -78,7 +82,9 @@ class _Level:
 
     def __getitem__(self, which: NDArray[np.int64] | NDArray[np.bool_]) -> _Level:
         return _Level(
-            np.ascontiguousarray(self.supports[:, which]), self.values[:, which], np.ascontiguousarray(self.errors[:, which])
+            np.ascontiguousarray(self.supports[:, which]),
+            self.values[:, which],
+            np.ascontiguousarray(self.errors[:, which]),
         )
 
 
@@ -103,10 +109,11 @@ def residues_of(table: Array) -> Residues:
 
 def supports_in_pieces(rays: Rays, report: Report | None = None) -> Iterator[NDArray[np.uint64]]:
     """Supports of all kernels as bit sets, words × some; what was yielded is not kept."""
-    residues = residues_of(rays.equations)
     level = _all_rays(rays)
+    # where a nonzero polynomial may be zero as a number, ranks of polynomials decide nothing about adjacency
+    residues = residues_of(rays.equations) if rays.complete and rays.equations is not None else None
     started = perf_counter()
-    total = len(rays.equations)
+    total = len(level.values)
     if total == 0:
         yield level.supports
     for k in range(total):
@@ -117,14 +124,12 @@ def supports_in_pieces(rays: Rays, report: Report | None = None) -> Iterator[NDA
         found = pieces[0].supports.shape[1]
         if last:
             yield pieces.pop().supports
-        for share, supports, first, second in _joined_pieces(residues, k + 1, level.supports, signs):
-            if not rays.complete:
-                _prove_dimension(rays, residues, k + 1, supports)
+        for share, (supports, first, second) in _joined_pieces(residues, k + 1, level.supports, signs):
             found += supports.shape[1]
             if last:
                 yield supports
             else:
-                pieces.append(_combination(level, rest, supports, first, second))
+                pieces.append(_combination(level, signs, supports, first, second))
             if report is not None:
                 report(Enumeration(k + 1, total, share, found, perf_counter() - started))
         if not last:
@@ -140,63 +145,65 @@ def _all_rays(rays: Rays) -> _Level:
     index = np.arange(len(rays))
     supports = np.zeros((-(-len(rays) // 64), len(rays)), dtype=np.uint64)
     supports[index // 64, index] = np.uint64(1) << (index % 64).astype(np.uint64)
-    values = rays.floats[1:] - rays.floats[:1]
-    errors = np.where(rays.equations == 0, 0.0, 3 * FLOAT_ERROR)  # of two entries and their difference
-    return _Level(supports, np.where(rays.equations == 0, 0.0, values), errors)
+    same = (rays.exponents[:, 1:] == rays.exponents[:, :1]).all(axis=2).T
+    values = np.where(same, 0.0, rays.floats[1:] - rays.floats[:1])
+    return _Level(supports, values, np.where(same, 0.0, 3 * FLOAT_ERROR))  # of two entries and their difference
 
 
 def _combination(
-    level: _Level, rest: _Level, supports: NDArray[np.uint64], first: NDArray[np.int64], second: NDArray[np.int64]
+    level: _Level, signs: NDArray[np.int64], supports: NDArray[np.uint64], first: Indices, second: Indices
 ) -> _Level:
-    """New rays |w·N| P + (w·P) N on which the equation w vanishes, scaled by powers of two."""
-    p, ep = level.values[0, first], level.errors[0, first]
-    n, en = -level.values[0, second], level.errors[0, second]
-    one, other = rest.values[:, first], rest.values[:, second]
-    error_one, error_other = rest.errors[:, first], rest.errors[:, second]
+    """New rays |w·N| P + |w·P| N on which the equation w vanishes, scaled by powers of two."""
+    side = signs[first]
+    p, ep = side * level.values[0, first], level.errors[0, first]
+    n, en = -side * level.values[0, second], level.errors[0, second]
+    one, other = level.values[1:, first], level.values[1:, second]
+    error_one, error_other = level.errors[1:, first], level.errors[1:, second]
     left, right = n * one, p * other
-    errors = n * error_one + en * (abs(one) + error_one) + p * error_other + ep * (abs(other) + error_other)
+    errors = abs(n) * error_one + abs(p) * error_other + en * (abs(one) + error_one) + ep * (abs(other) + error_other)
     errors = (errors + 2.0**-51 * (abs(left) + abs(right))) * _GROWTH  # two products and a sum, rounded
     scale = -np.frexp(n + p)[1]
     return _Level(supports, np.ldexp(left + right, scale), np.ldexp(errors, scale))
 
 
-def _signs(rays: Rays, residues: Residues, k: int, level: _Level) -> NDArray[np.int64]:
+def _signs(rays: Rays, residues: Residues | None, k: int, level: _Level) -> NDArray[np.int64]:
     """The sign of equation k on each ray; where floats do not settle it, by primes, integers or balls."""
     signs = np.sign(level.values[0]).astype(np.int64)
     open_ones = np.flatnonzero(abs(level.values[0]) <= level.errors[0])
-    zero = _vanishes(residues.tables, residues.primes, k, level.supports, open_ones)
-    signs[open_ones[zero]] = 0
-    for index in open_ones[~zero]:
+    if residues is not None:
+        zero = _vanishes(*residues, k, level.supports, open_ones)
+        signs[open_ones[zero]] = 0
+        open_ones = open_ones[~zero]
+    for index in open_ones:
         signs[index] = _exact_sign(rays, residues, k, members_of(level.supports[:, index]))
     return signs
 
 
-def _exact_sign(rays: Rays, residues: Residues, k: int, members: list[int]) -> int:
-    """The sign of equation k where it is known not to vanish.
+def _exact_sign(rays: Rays, residues: Residues | None, k: int, members: list[int]) -> int:
+    """The sign of equation k on an extreme ray.
 
     With s − 1 independent rows R on the s members, the ray is a_j ∝ (−1)^j det(R without column j), so w·a has
     the sign of det(w above R) times that of det(R without its first column).
     """
-    rows = _independent_rows(residues, k, members[1:])
-    orientation = rays.sign(rows, members[1:]) if rows else 1
-    return rays.sign([k, *rows], members) * orientation
+    if len(members) == 1:
+        return 0 if rays.vanishes([k], members) else rays.sign([k], members)
+    rows = _independent_rows(rays, residues, k, members[1:])
+    if residues is None and rays.vanishes([k, *rows], members):
+        return 0
+    return rays.sign([k, *rows], members) * rays.sign(rows, members[1:])
 
 
-def _independent_rows(residues: Residues, k: int, columns: list[int]) -> list[int]:
-    """As many of the first k rows as there are columns, with a minor that some prime shows not to vanish."""
-    for table, prime in zip(residues.tables, residues.primes, strict=True):
+def _independent_rows(rays: Rays, residues: Residues | None, k: int, columns: list[int]) -> list[int]:
+    """As many of the first k rows as there are columns, with a minor that is not zero."""
+    if residues is None:  # any rows that a ball shows to be independent
+        order = qr((rays.floats[1 : k + 1, columns] - rays.floats[:1, columns]).T, mode="r", pivoting=True)[1]
+        return sorted(int(r) for r in order[: len(columns)])
+    for table, prime in zip(*residues, strict=True):
         matrix = flint.nmod_mat(len(columns), k, table[:k, columns].T.ravel().tolist(), int(prime))
         reduced, rank = matrix.rref()
         if rank == len(columns):
             return [next(c for c in range(k) if int(reduced[r, c])) for r in range(rank)]
     raise AssertionError("the members of an extreme ray but one are independent")
-
-
-def _prove_dimension(rays: Rays, residues: Residues, k: int, supports: NDArray[np.uint64]) -> None:
-    """Show by balls that each support spans one dimension, where polynomials do not decide about numbers."""
-    for support in supports.T:
-        members = members_of(support)
-        rays.sign(_independent_rows(residues, k, members[1:]), members[1:])
 
 
 def members_of(support: NDArray[np.uint64]) -> list[int]:
@@ -205,18 +212,38 @@ def members_of(support: NDArray[np.uint64]) -> list[int]:
     return [i for i in range(64 * len(support)) if bits >> i & 1]
 
 
+class _Task(NamedTuple):
+    """Two groups to combine, by all pairs or by the number of members that a pair must share, and what it costs."""
+
+    outer: Indices
+    inner: Indices
+    shared: int
+    pairs: float
+
+
+_Joined = tuple[NDArray[np.uint64], Indices, Indices]
+
+
 def _joined_pieces(
-    residues: Residues, k: int, supports: NDArray[np.uint64], signs: NDArray[np.int64]
-) -> Iterator[tuple[float, NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]]:
-    """Unions of adjacent pairs: the share of pairs done, supports, and which rays they come from."""
-    sides = [_by_size(supports, np.flatnonzero(signs == side)) for side in (1, -1)]
-    joins = [(one, other) for one in sides[0] for other in sides[1]]
-    pairs = [float(len(one)) * len(other) for one, other in joins]
+    residues: Residues | None, k: int, supports: NDArray[np.uint64], signs: NDArray[np.int64]
+) -> Iterator[tuple[float, _Joined]]:
+    """Adjacent pairs: the share of the work done, and (supports, outer rays, inner rays) of those found meanwhile.
+
+    The rays of the shorter side come one by one, in groups of equal size, against all of the other side.
+    """
+    sides = sorted((np.flatnonzero(signs == side) for side in (1, -1)), key=len)
+    tasks = [task for outer in _by_size(supports, sides[0]) for task in _tasks(k, supports, outer, sides[1])]
+    work = [task.pairs for task in tasks]
+    if sum(work) > _MOST_PAIRS:
+        raise NotSupported(
+            f"a type this large: {sum(work):.1e} pairs of rays to combine",
+            [f"{_MOST_PAIRS:.0e} pairs; estimate_kernels() for more"],
+        )
     done = 0.0
-    for (one, other), number in zip(joins, pairs, strict=True):
-        for part, found, first, second in _joined(residues, k, supports, one, other):
-            yield (done + part * number) / sum(pairs), found, first, second
-        done += number
+    for task in tasks:
+        for part, found in _joined(residues, k, supports, task):
+            yield (done + part * task.pairs) / sum(work), found
+        done += task.pairs
 
 
 def _by_size(supports: NDArray[np.uint64], which: NDArray[np.int64]) -> list[NDArray[np.int64]]:
@@ -225,39 +252,48 @@ def _by_size(supports: NDArray[np.uint64], which: NDArray[np.int64]) -> list[NDA
     return [which[sizes == size] for size in np.unique(sizes)]
 
 
-def _joined(
-    residues: Residues, k: int, supports: NDArray[np.uint64], one: NDArray[np.int64], other: NDArray[np.int64]
-) -> Iterator[tuple[float, NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]]:
-    """Combine two groups of equal sizes: all pairs if these are few, else those that share enough members.
+def _tasks(k: int, supports: NDArray[np.uint64], outer: Indices, side: Indices) -> Iterator[_Task]:
+    """How to combine a group of equal size with the other side.
 
     A union of at most k + 1 members from sets of a and b needs a + b − k − 1 common ones, so a pair shows
     up under one of the subsets of that many members.
     """
-    positive, negative = (np.ascontiguousarray(supports[:, group]) for group in (one, other))
-    pairs = len(one) * len(other)
-    sizes = [int(np.bitwise_count(group[:, 0]).sum()) for group in (positive, negative)]
-    shared = sum(sizes) - k - 1
-    if len(supports) > 1 or shared < 2 or pairs < _FEW_PAIRS:
-        if pairs > _MOST_PAIRS:
-            raise NotSupported(
-                f"a type this large: {pairs:.1e} pairs of rays to combine",
-                [f"{_MOST_PAIRS:.0e} pairs; estimate_kernels() for more"],
-            )
-        step = max(1, _PAIRS_A_PIECE // len(other))
-        for start in range(0, len(one), step):
-            stop = min(start + step, len(one))
-            found, first, second = _all_pairs(residues.tables, residues.primes, k, positive[:, start:stop], negative)
-            yield stop / len(one), found, one[start + first], other[second]
-        return
-    keys, owners = _subsets(positive[0], sizes[0], shared)
-    order = np.argsort(keys, kind="stable")
-    keys, owners = keys[order], owners[order]
-    for start in range(0, len(other), _RAYS_A_PIECE):
-        stop = min(start + _RAYS_A_PIECE, len(other))
-        found, first, second = _sharing_pairs(
-            residues.tables, residues.primes, k, positive, negative[:, start:stop], keys, owners, sizes[1], shared
-        )
-        yield stop / len(other), found, one[first], other[start + second]
+    plain = []
+    a = int(np.bitwise_count(supports[:, outer[0]]).sum())
+    for inner in _by_size(supports, side):
+        b = int(np.bitwise_count(supports[:, inner[0]]).sum())
+        shared = a + b - k - 1
+        lookups = len(outer) * comb(a, shared) + len(inner) * comb(b, shared) if shared > 1 else 0
+        pairs, equivalent = float(len(outer)) * len(inner), float(_PAIRS_A_LOOKUP) * lookups
+        if lookups == 0 or len(supports) > 1 or pairs <= equivalent:
+            plain.append(inner)
+        else:
+            yield _Task(outer, inner, shared, equivalent)
+    if plain:
+        together = np.concatenate(plain)
+        yield _Task(outer, together, 0, float(len(outer)) * len(together))
+
+
+def _joined(
+    residues: Residues | None, k: int, supports: NDArray[np.uint64], task: _Task
+) -> Iterator[tuple[float, _Joined]]:
+    """Combine two groups, a piece of the first at a time."""
+    outer, inner, shared, _ = task
+    theirs = supports[:, inner]
+    if residues is None:
+        search, step = partial(_bare_pairs, k, supports), max(1, _PAIRS_A_PIECE // len(inner) // 100)
+    elif shared:
+        size, other = (int(np.bitwise_count(supports[:, group[0]]).sum()) for group in (outer, inner))
+        keys, owners = _subsets(theirs[0], other, shared)
+        order = np.argsort(keys, kind="stable")
+        search = partial(_sharing_pairs, *residues, k, keys[order], owners[order], size, shared)
+        step = _RAYS_A_PIECE
+    else:
+        search, step = partial(_all_pairs, *residues, k), max(1, _PAIRS_A_PIECE // len(inner))
+    for start in range(0, len(outer), step):
+        part = outer[start : start + step]
+        found, i, j = search(theirs, supports[:, part])
+        yield min(1.0, (start + step) / len(outer)), (found, part[i], inner[j])
 
 
 @intrinsic
@@ -323,24 +359,23 @@ def _grown(array, count):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _sharing_pairs(tables, primes, k, positive, negative, keys, owners, size, shared):  # type: ignore[no-untyped-def]
-    """Unions of adjacent pairs of one-word sets that share a subset."""
+def _sharing_pairs(tables, primes, k, keys, owners, size, shared, inner, outer):  # type: ignore[no-untyped-def]
+    """Unions of adjacent pairs of one-word sets that share a subset; keys are subsets of the inner ones."""
     first, second = np.empty(1024, np.int64), np.empty(1024, np.int64)
     count = 0
     own = np.empty(_choose(size, shared), np.uint64)
-    base = np.empty(64, np.int64)
-    null, ranks, work = _workspace(primes.size)
-    for j in range(negative.shape[1]):
-        word = negative[0, j]
-        _members(negative[:, j], base)
+    rest, ranks, work, base, extra = _workspace(tables)
+    for i in range(outer.shape[1]):
+        word = outer[0, i]
+        _members(outer, i, base)
         ready = 0
         _spread(word, size, shared, own)
         for key in own:
             place = np.searchsorted(keys, key)
             while place < keys.size and keys[place] == key:
-                i = owners[place]
+                j = owners[place]
                 place += 1
-                both = positive[0, i] & word
+                both = inner[0, j] & word
                 # a pair that shares more comes up under several subsets: take it under the lowest
                 for _ in range(_bits(both) - shared):
                     top = np.uint64(1) << np.uint64(63)
@@ -349,72 +384,94 @@ def _sharing_pairs(tables, primes, k, positive, negative, keys, owners, size, sh
                     both ^= top
                 if both != key:
                     continue
-                near, ready = _adjacent(
-                    tables, primes, k, base[:size], negative[:, j], positive[:, i], null, ranks, ready, work
-                )
-                if near:
+                outside = _difference(inner, j, outer, i, extra)
+                adjacent, ready = _adjacent(tables, primes, k, size, outside, rest, ranks, ready, work, base, extra)
+                if adjacent:
                     first, second = _grown(first, count), _grown(second, count)
                     first[count], second[count] = i, j
                     count += 1
-    return _unions(positive, negative, first[:count], second[:count])
+    return _unions(outer, inner, first[:count], second[:count])
 
 
 @njit(cache=True)
-def _all_pairs(tables, primes, k, positive, negative):  # type: ignore[no-untyped-def]
+def _all_pairs(tables, primes, k, inner, outer):  # type: ignore[no-untyped-def]
     """Unions of adjacent pairs, every pair looked at."""
     first, second = np.empty(1024, np.int64), np.empty(1024, np.int64)
     count = 0
-    near = np.empty(negative.shape[1], np.int64)
-    base = np.empty(64 * len(positive), np.int64)
-    null, ranks, work = _workspace(primes.size)
-    for i in range(positive.shape[1]):
-        size = _members(positive[:, i], base)
+    near = np.empty(inner.shape[1], np.int64)
+    rest, ranks, work, base, extra = _workspace(tables)
+    for i in range(outer.shape[1]):
+        size = _members(outer, i, base)
         ready = 0
-        for j in near[: _small_unions(positive[:, i], negative, k + 1, near)]:
-            adjacent, ready = _adjacent(
-                tables, primes, k, base[:size], positive[:, i], negative[:, j], null, ranks, ready, work
-            )
+        for t in range(_small_unions(outer, i, inner, k + 1, near)):
+            j = near[t]
+            outside = _difference(inner, j, outer, i, extra)
+            adjacent, ready = _adjacent(tables, primes, k, size, outside, rest, ranks, ready, work, base, extra)
             if adjacent:
                 first, second = _grown(first, count), _grown(second, count)
                 first[count], second[count] = i, j
                 count += 1
-    return _unions(positive, negative, first[:count], second[:count])
+    return _unions(outer, inner, first[:count], second[:count])
 
 
 @njit(cache=True)
-def _unions(positive, negative, first, second):  # type: ignore[no-untyped-def]
-    result = np.empty((len(positive), first.size), np.uint64)
-    for w in range(len(positive)):
+def _bare_pairs(k, supports, inner, outer):  # type: ignore[no-untyped-def]
+    """Unions of adjacent pairs by the combinatorial test: no third set lies in the union."""
+    first, second = np.empty(1024, np.int64), np.empty(1024, np.int64)
+    count = 0
+    near = np.empty(inner.shape[1], np.int64)
+    for i in range(outer.shape[1]):
+        for t in range(_small_unions(outer, i, inner, k + 1, near)):
+            j = near[t]
+            within = 0
+            for s in range(supports.shape[1]):
+                beyond = False
+                for w in range(len(supports)):
+                    beyond |= supports[w, s] & ~(outer[w, i] | inner[w, j]) != 0
+                within += not beyond
+                if within > 2:
+                    break
+            if within == 2:
+                first, second = _grown(first, count), _grown(second, count)
+                first[count], second[count] = i, j
+                count += 1
+    return _unions(outer, inner, first[:count], second[:count])
+
+
+@njit(cache=True)
+def _unions(one, other, first, second):  # type: ignore[no-untyped-def]
+    result = np.empty((len(one), first.size), np.uint64)
+    for w in range(len(one)):
         for t in range(first.size):
-            result[w, t] = positive[w, first[t]] | negative[w, second[t]]
+            result[w, t] = one[w, first[t]] | other[w, second[t]]
     return result, first.copy(), second.copy()
 
 
 @njit(cache=True)
-def _small_unions(support, others, largest, near):  # type: ignore[no-untyped-def]
-    """Write the indices of the sets whose union with a support has at most so many members."""
+def _small_unions(outer, i, inner, largest, near):  # type: ignore[no-untyped-def]
+    """Write the indices of the sets whose union with set i has at most so many members."""
     count = 0
-    if len(support) == 1:
-        word, row = support[0], others[0]
+    if len(outer) == 1:
+        word, row = outer[0, i], inner[0]
         for j in range(row.size):
             near[count] = j
             count += _bits(word | row[j]) <= largest  # overwritten unless it is small: no branch to mispredict
         return count
-    for j in range(others.shape[1]):
+    for j in range(inner.shape[1]):
         size = 0
-        for w in range(len(support)):
-            size += _bits(support[w] | others[w, j])
+        for w in range(len(outer)):
+            size += _bits(outer[w, i] | inner[w, j])
         near[count] = j
         count += size <= largest
     return count
 
 
 @njit(cache=True)
-def _members(support, out):  # type: ignore[no-untyped-def]
+def _members(supports, index, out):  # type: ignore[no-untyped-def]
     """Write the members of one support; returns how many there are."""
     size = 0
-    for w in range(len(support)):
-        word = support[w]
+    for w in range(len(supports)):
+        word = supports[w, index]
         while word:
             low = word & (~word + np.uint64(1))
             out[size] = 64 * w + _bits(low - np.uint64(1))
@@ -424,34 +481,41 @@ def _members(support, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _workspace(primes):  # type: ignore[no-untyped-def]
-    return np.empty((primes, 16, 16), np.int64), np.empty(primes, np.int64), np.empty((16, 40), np.int64)
-
-
-@njit(cache=True)
-def _adjacent(tables, primes, k, base, support, other, null, ranks, ready, work):  # type: ignore[no-untyped-def]
-    """Whether k equations leave the union of two supports one dimension, the members of the first independent.
-
-    Left null spaces of the first are kept for the next call: ``ready`` says for how many primes.
-    """
-    extra = np.empty(16, np.int64)
+def _difference(inner, j, outer, i, extra):  # type: ignore[no-untyped-def]
+    """Write what set j adds to set i; returns how much, or 1 if set i adds a single member to set j."""
     outside, inside = 0, 0
-    for w in range(len(support)):
-        inside += _bits(support[w] & ~other[w])
-        word = other[w] & ~support[w]
+    for w in range(len(outer)):
+        inside += _bits(outer[w, i] & ~inner[w, j])
+        word = inner[w, j] & ~outer[w, i]
         while word:
             low = word & (~word + np.uint64(1))
             extra[outside] = 64 * w + _bits(low - np.uint64(1))
             outside += 1
             word ^= low
-    if inside == 1 or outside == 1:
+    return 1 if inside == 1 else outside
+
+
+@njit(cache=True)
+def _workspace(tables):  # type: ignore[no-untyped-def]
+    """Equations without a base and its rank for each prime, room to eliminate in, members of two sets."""
+    rest, ranks = np.empty((len(tables), 16, tables.shape[2]), np.int64), np.empty(len(tables), np.int64)
+    return rest, ranks, np.empty((17, 40), np.int64), np.empty(1024, np.int64), np.empty(1024, np.int64)
+
+
+@njit(cache=True)
+def _adjacent(tables, primes, k, size, outside, rest, ranks, ready, work, base, extra):  # type: ignore[no-untyped-def]
+    """Whether k equations leave the union of two sets one dimension, the members of the first independent.
+
+    What is left of the equations without the first is kept for the next call: ``ready`` says for how many primes.
+    """
+    if outside == 1:
         return True, ready
     for q in range(primes.size):
         if q == ready:
-            ranks[q] = _left_null(tables[q], primes[q], k, base, null[q], work)
+            ranks[q] = _without_base(tables, primes, q, k, base, size, rest, work)
             ready += 1
-        wanted = base.size + outside - 1 - ranks[q]
-        if _added_rank(tables[q], primes[q], k, null[q], k - ranks[q], extra[:outside], work) >= wanted:
+        hidden = size - ranks[q]  # dependence that only this prime sees leaves less to spare
+        if hidden <= 1 and _few_dependent(rest, primes, q, k - ranks[q], extra, outside, 1 - hidden, work):
             return True, ready
     return False, ready
 
@@ -468,38 +532,68 @@ def _modulo(value, prime, reciprocal):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _left_null(table, prime, k, columns, null, work):  # type: ignore[no-untyped-def]
-    """Write combinations of the first k rows that vanish on the columns; returns the rank of the columns."""
-    size = columns.size
-    reciprocal = 1.0 / prime
+def _without_base(tables, primes, q, k, base, size, rest, work):  # type: ignore[no-untyped-def]
+    """Write the equations with the base eliminated, for all rays; returns the rank of the base."""
+    prime = primes[q]
     for r in range(k):
         for c in range(size):
-            work[r, c] = table[r, columns[c]]
+            work[r, c] = tables[q, r, base[c]]
         for c in range(k):
             work[r, size + c] = 1 if r == c else 0
-    rank = _eliminate(work, k, size, size + k, prime, reciprocal)
+    rank = _eliminate(work, k, size, size + k, prime)
+    reciprocal = 1.0 / prime
     for r in range(rank, k):
-        for c in range(k):
-            null[r - rank, c] = work[r, size + c]
+        for c in range(rest.shape[2]):
+            value = 0
+            for i in range(k):
+                value += work[r, size + i] * tables[q, i, c]  # at most 15 products of 58 bits
+            rest[q, r - rank, c] = _modulo(value, prime, reciprocal)
     return rank
 
 
 @njit(cache=True)
-def _added_rank(table, prime, k, null, rows, columns, work):  # type: ignore[no-untyped-def]
-    """The rank that columns add to those a left null space belongs to."""
+def _few_dependent(rest, primes, q, rows, extra, outside, most, work):  # type: ignore[no-untyped-def]
+    """Whether at most so many columns depend on those before them, the base eliminated.
+
+    Column by column, so that most refusals come early: row t of ``work`` keeps pivot t's multipliers, with the
+    place it was swapped from behind them.
+    """
+    prime = primes[q]
     reciprocal = 1.0 / prime
-    for r in range(rows):
-        for c in range(columns.size):
-            value = 0
-            for i in range(k):
-                value += null[r, i] * table[i, columns[c]]  # at most 15 products of 58 bits
-            work[r, c] = _modulo(value, prime, reciprocal)
-    return _eliminate(work, rows, columns.size, columns.size, prime, reciprocal)
+    entry = work[16]
+    rank = 0
+    for c in extra[:outside]:
+        for r in range(rows):
+            entry[r] = rest[q, r, c]
+        for t in range(rank):
+            swapped = work[t, 16]
+            entry[t], entry[swapped] = entry[swapped], entry[t]
+            for r in range(t + 1, rows):
+                if work[t, r]:
+                    value = entry[r] * work[t, t] + (prime - entry[t]) * work[t, r]
+                    entry[r] = _modulo(value, prime, reciprocal)
+                else:
+                    entry[r] = _modulo(entry[r] * work[t, t], prime, reciprocal)
+        pivot = rank
+        while pivot < rows and entry[pivot] == 0:
+            pivot += 1
+        if pivot == rows:
+            most -= 1
+            if most < 0:
+                return False
+            continue
+        entry[rank], entry[pivot] = entry[pivot], entry[rank]
+        work[rank, 16] = pivot
+        for r in range(rank, rows):
+            work[rank, r] = entry[r]
+        rank += 1
+    return True
 
 
 @njit(cache=True)
-def _eliminate(work, rows, pivots, width, prime, reciprocal):  # type: ignore[no-untyped-def]
+def _eliminate(work, rows, pivots, width, prime):  # type: ignore[no-untyped-def]
     """Echelon form of the first ``pivots`` columns modulo a prime, in place; returns the rank."""
+    reciprocal = 1.0 / prime
     rank = 0
     for c in range(pivots):
         pivot = rank
@@ -527,13 +621,13 @@ def _vanishes(tables, primes, k, supports, which):  # type: ignore[no-untyped-de
     members = np.empty(64 * len(supports), np.int64)
     work = np.empty((17, 40), np.int64)
     for t in range(which.size):
-        size = _members(supports[:, which[t]], members)
+        size = _members(supports, which[t], members)
         result[t] = True
         for q in range(primes.size):
             for r in range(k + 1):
                 for c in range(size):
                     work[r, c] = tables[q, r, members[c]]
-            if _eliminate(work, k + 1, size, size, primes[q], 1.0 / primes[q]) == size:
+            if _eliminate(work, k + 1, size, size, primes[q]) == size:
                 result[t] = False
                 break
     return result

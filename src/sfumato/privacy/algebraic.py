@@ -1,0 +1,309 @@
+"""The set of ε where z ≥ 0, exactly, for spaces with commensurable distances.
+
+With t = e^{−ε·length} the matrix of a quotient has polynomial entries, so that det and z_i · det are integer polynomials
+in t. Their irreducible factors have finitely many roots in (0, 1), isolated by Descartes' rule; between two of them
+no sign changes. The set is closed, since z stays below 1 and limits of solutions are solutions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from math import gcd, isqrt, lcm
+from typing import Any
+
+import flint
+import numpy as np
+
+from sfumato.privacy.similarity import Quotient
+from sfumato.privacy.type import rational_power
+from sfumato.spaces.distances import Distances, Form
+
+__all__ = ["Endpoint", "Steps", "Stretch", "algebraic_stretches", "ball_endpoint", "commensurable", "fmpq"]
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A value of ε between two rationals; ``alpha`` is e^{−ε} where that is rational."""
+
+    low: Fraction
+    high: Fraction
+    alpha: Fraction | None = None
+
+    def __float__(self) -> float:
+        return float((self.low + self.high) / 2)
+
+    def decimal(self, digits: int) -> str:
+        """The value with the given number of decimals."""
+        return f"{_scaled((self.low + self.high) / 2, digits)}"
+
+
+def _scaled(value: Fraction, digits: int) -> str:
+    units = str(round(value * 10**digits)).rjust(digits + 1, "0")
+    return units if digits == 0 else f"{units[:-digits]}.{units[-digits:]}"
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """All ε from ``low`` to ``high``, ends included (0 excepted); no end where ``high`` is None."""
+
+    low: Endpoint
+    high: Endpoint | None
+
+
+def fmpq(value: Fraction) -> flint.fmpq:
+    """A fraction as FLINT has it."""
+    return flint.fmpq(value.numerator, value.denominator)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Distances as integer multiples of one length; −1 stands for infinity."""
+
+    exponents: list[int]
+    length: Callable[[], flint.arb]
+    rational: Fraction | None
+
+
+def commensurable(system: Quotient) -> Steps | None:
+    """Distances as multiples of their greatest common divisor, if there is one and they are exact."""
+    table = system.space.distances
+    if table.form is Form.FLOAT:
+        return None
+    far = Distances(table.form, np.array(system.values)).infinite
+    values = [int(v) for v in system.values[~far]]
+    if table.form is Form.RATIONAL:
+        step = gcd(*values) or 1
+        unit = table.unit * step
+        exponents, length, rational = [v // step for v in values], lambda: flint.arb(fmpq(unit)), unit
+    else:
+        least = min((v for v in values if v), default=1)
+        roots = [isqrt(v * least) for v in values]
+        if any(r * r != v * least for r, v in zip(roots, values, strict=True)):
+            return None
+        step = gcd(*roots) or 1  # √v = roots / √least
+        scale = table.unit * step
+        exponents, length = [r // step for r in roots], lambda: flint.arb(fmpq(scale)) / flint.arb(least).sqrt()
+        whole = isqrt(least)
+        rational = scale / whole if whole * whole == least else None
+    found = iter(exponents)
+    return Steps([-1 if f else next(found) for f in far], length, rational)
+
+
+@dataclass
+class _Root:
+    """A root of an irreducible polynomial, the only one in (low, high); low = high where it is rational."""
+
+    factor: int
+    polynomial: Any
+    low: Fraction
+    high: Fraction
+
+    def halve(self) -> None:
+        if self.low == self.high:
+            return
+        middle = (self.low + self.high) / 2
+        rises = self.polynomial(fmpq(self.high)) > 0
+        if (self.polynomial(fmpq(middle)) > 0) == rises:
+            self.high = middle
+        else:
+            self.low = middle
+
+
+class _Signs:
+    """The polynomials det and p_i = z_i · det, without their common factor, as products of irreducible ones."""
+
+    def __init__(self, determinant: Any, numerators: Sequence[Any]) -> None:
+        self.shared = determinant
+        for p in numerators:
+            self.shared = self.shared.gcd(p)
+        self.factors: list[Any] = []
+        self.products = [self._product(p // self.shared) for p in (determinant, *numerators)]
+        self.shared_factors = {self._number(f) for f, _ in self.shared.factor()[1]}
+
+    def _number(self, factor: Any) -> int:
+        if factor not in self.factors:
+            self.factors.append(factor)
+        return self.factors.index(factor)
+
+    def _product(self, polynomial: Any) -> tuple[int, dict[int, int]]:
+        content, parts = polynomial.factor()
+        return (1 if content > 0 else -1), {self._number(f): power for f, power in parts}
+
+    def non_negative(self, sign_of_factor: Callable[[int], int]) -> bool:
+        """Whether all p_i / det ≥ 0, given the sign of each irreducible factor; False where det is 0."""
+        known = [sign_of_factor(k) for k in range(len(self.factors))]
+        signs = []
+        for sign, powers in self.products:
+            for k, power in powers.items():
+                sign *= known[k] ** power
+            signs.append(sign)
+        return signs[0] != 0 and all(s * signs[0] >= 0 for s in signs[1:])
+
+    def at_rational(self, point: Fraction) -> bool:
+        """Whether z ≥ 0 at t = point."""
+        return self.non_negative(lambda k: _sign(self.factors[k](fmpq(point))))
+
+    def at_root(self, root: _Root) -> bool:
+        """Whether the limit of z is ≥ 0 at a root."""
+
+        def sign(k: int) -> int:
+            if k == root.factor:
+                return 0
+            if root.low == root.high:
+                return _sign(self.factors[k](fmpq(root.low)))
+            while _count_roots(_on_unit(self.factors[k], root.low, root.high)) != 0:
+                root.halve()
+            return _sign(self.factors[k](fmpq((root.low + root.high) / 2)))
+
+        return self.non_negative(sign)
+
+
+def _sign(value: Any) -> int:
+    return int(value > 0) - int(value < 0)
+
+
+def algebraic_stretches(
+    system: Quotient, steps: Steps, rhs: list[Fraction], digits: int
+) -> tuple[tuple[Stretch, ...], tuple[Endpoint, ...]]:
+    """All ε > 0 for which B has a solution v ≥ 0, and the single ε at which that is not settled.
+
+    The latter can only be zeros of det at which all z_i · det vanish too, with a limit of z that is not
+    non-negative: there other solutions may exist.
+    """
+    signs = _Signs(*_fraction_free(system, steps.exponents, rhs))
+    roots = [
+        _Root(k, factor, low, high) for k, factor in enumerate(signs.factors) for low, high in _roots_in_unit(factor)
+    ]
+    _separate(roots)
+    ends: list[Fraction | _Root] = [Fraction(1), *roots, Fraction(0)]  # from ε = 0 up
+    inside = [signs.at_rational(_between(ends[k], ends[k + 1])) for k in range(len(ends) - 1)]
+    on_root, doubtful = [], []
+    for k, root in enumerate(roots):
+        member = inside[k] or inside[k + 1] or (root.factor not in signs.shared_factors and signs.at_root(root))
+        if not member and root.factor in signs.shared_factors:
+            member = signs.at_root(root)
+            doubtful += [] if member else [root]
+        on_root.append(member)
+    points = [_endpoint_of(root, steps, digits) for root in roots]
+    stretches = _stretches(points, inside, on_root)
+    return stretches, tuple(p for p, r in zip(points, roots, strict=True) if r in doubtful)
+
+
+def _fraction_free(system: Quotient, exponents: list[int], rhs: list[Fraction]) -> tuple[Any, list[Any]]:
+    """det B and det B · B^{-1} rhs as integer polynomials, up to a common positive factor (Bareiss, Jordan).
+
+    At t = 0 the matrix is the identity, so no leading minor vanishes and no row is exchanged.
+    """
+    m = len(system)
+    powers = [flint.fmpz_poly([0] * max(e, 0) + [int(e >= 0)]) for e in exponents]
+    entries = system.entries(powers, flint.fmpz_poly([]))
+    common = lcm(*(b.denominator for b in rhs))
+    table = [
+        [*entries[i * m : (i + 1) * m], flint.fmpz_poly([int(b * common)])] for i, b in enumerate(rhs)
+    ]  # the solution is scaled by the common denominator, which no sign sees
+    before = flint.fmpz_poly([1])
+    for k in range(m):
+        pivot, row = table[k][k], table[k]
+        for i in range(m):
+            if i != k:
+                factor = table[i][k]
+                # columns left of k are done: they hold the pivot on the diagonal and zeros elsewhere
+                table[i][k:] = [(pivot * a - factor * b) // before for a, b in zip(table[i][k:], row[k:], strict=True)]
+        before = pivot
+    return before, [table[i][m] for i in range(m)]
+
+
+def _on_unit(polynomial: Any, low: Fraction, high: Fraction) -> Any:
+    """A positive multiple of x ↦ polynomial(low + (high − low) x), with integer coefficients."""
+    moved = flint.fmpq_poly(polynomial)(flint.fmpq_poly([fmpq(low), fmpq(high - low)]))
+    return moved.numer()
+
+
+def _count_roots(polynomial: Any) -> int:
+    """Descartes' bound on the roots in (0, 1): 0 and 1 are exact."""
+    turned = flint.fmpz_poly(polynomial.coeffs()[::-1])(flint.fmpz_poly([1, 1]))
+    signs = [c > 0 for c in turned.coeffs() if c != 0]
+    return sum(a != b for a, b in pairwise(signs))
+
+
+def _roots_in_unit(factor: Any) -> list[tuple[Fraction, Fraction]]:
+    """Isolating intervals of the roots in (0, 1) of an irreducible polynomial (Vincent, Collins and Akritas)."""
+    if factor.degree() == 1:
+        constant, slope = (int(c) for c in factor.coeffs())
+        root = Fraction(-constant, slope)
+        return [(root, root)] if 0 < root < 1 else []
+    found = []
+    waiting = [(Fraction(0), Fraction(1))]
+    while waiting:
+        low, high = waiting.pop()
+        count = _count_roots(_on_unit(factor, low, high))
+        if count == 1:
+            found.append((low, high))
+        elif count:
+            middle = (low + high) / 2
+            waiting += [(low, middle), (middle, high)]
+    return found
+
+
+def _separate(roots: list[_Root]) -> None:
+    """Shrink the intervals until they are disjoint, and sort by falling t, which is rising ε."""
+    while True:
+        roots.sort(key=lambda r: (r.high, r.low), reverse=True)
+        touching = [(a, b) for a, b in pairwise(roots) if b.high >= a.low]
+        if not touching and all(r.low > 0 and r.high < 1 for r in roots):
+            return
+        for root in {id(r): r for pair in touching for r in pair}.values():
+            root.halve()
+        for root in roots:
+            if root.low <= 0 or root.high >= 1:
+                root.halve()
+
+
+def _between(above: Fraction | _Root, below: Fraction | _Root) -> Fraction:
+    top = above.low if isinstance(above, _Root) else above
+    bottom = below.high if isinstance(below, _Root) else below
+    return (top + bottom) / 2
+
+
+def _stretches(points: list[Endpoint], inside: list[bool], on_root: list[bool]) -> tuple[Stretch, ...]:
+    """Join gaps and points where the mechanism exists."""
+    result: list[Stretch] = []
+    start = Endpoint(Fraction(0), Fraction(0)) if inside[0] else None
+    for k, point in enumerate(points):
+        if start is None and on_root[k]:
+            start = point
+        if start is not None and not inside[k + 1]:
+            result.append(Stretch(start, point))
+            start = None
+    assert start is not None  # for large ε the mechanism always exists
+    return (*result, Stretch(start, None))
+
+
+def _endpoint_of(root: _Root, steps: Steps, digits: int) -> Endpoint:
+    """ε = −ln t / length to the digits asked for."""
+    while True:
+        end = ball_endpoint(root.low, root.high, steps.length, digits, steps.rational)
+        if (end.high - end.low) * 2 * 10**digits <= 1:
+            return end
+        for _ in range(16):
+            root.halve()
+
+
+def ball_endpoint(
+    low: Fraction, high: Fraction, length: Callable[[], flint.arb], digits: int, rational: Fraction | None
+) -> Endpoint:
+    with flint.ctx.workprec(64 + 4 * digits):
+        near, far = (-flint.arb(fmpq(t)).log() / length() for t in (high, low))
+        ends = _dyadic(near.lower()), _dyadic(far.upper())
+    alpha = None
+    if low == high and rational is not None:
+        alpha = rational_power(low, 1 / rational)
+    return Endpoint(*ends, alpha)
+
+
+def _dyadic(ball: flint.arb) -> Fraction:
+    mantissa, exponent = (int(part) for part in ball.man_exp())
+    return Fraction(mantissa) * Fraction(2) ** exponent

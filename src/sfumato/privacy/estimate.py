@@ -1,0 +1,309 @@
+"""How many kernels there are, where they are too many to list: an unbiased estimate with its error.
+
+Every kernel is given one set of n vertices, n the number of secrets: its support, completed to a basis of the
+space by the earliest vertices that fit. A set of n vertices drawn uniformly is one of these with probability
+(number of kernels) / C(vertices, n), so the share of hits, times C(vertices, n), is an unbiased estimate, and its
+error is that of a binomial. A set B counts if it is a basis, the solution of B a = 1 is nonnegative, and no
+earlier vertex could replace one with a = 0. Signs come from floats with a proven error; where these do not
+settle them, from primes and balls, so no hit is a matter of rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import comb, sqrt
+from time import perf_counter
+
+import flint
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from scipy.stats import binomtest
+
+from sfumato.errors import InvalidInput, NotSupported, UndecidedError
+from sfumato.privacy.rays import FLOAT_ERROR, Rays, rays_of
+from sfumato.privacy.supports import Residues, residues_of
+from sfumato.privacy.type import PrivacyType
+from sfumato.privacy.vertices import vertices
+
+__all__ = ["KernelEstimate", "estimate_kernels"]
+
+_A_PIECE = 50_000  # samples between two reports, a tenth of a second
+_MOST_BITS = 4096  # of balls, before a sign is called undecided
+_LEAST_PIVOT = 2.0**-30  # below, floats are not trusted to invert at all
+
+_NO, _YES, _OPEN = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class KernelEstimate:
+    """``count`` ± ``error`` (one standard deviation), and an exact binomial interval at ``confidence``."""
+
+    count: float
+    error: float
+    low: float
+    high: float
+    confidence: float
+    hits: int
+    samples: int
+    subsets: int
+    seconds: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.count:.4g} ± {self.error:.2g} ({self.hits:,} hits in {self.samples:,} of {self.subsets:.3g} sets)"
+        )
+
+
+def estimate_kernels(
+    privacy: PrivacyType,
+    *,
+    samples: int = 1_000_000,
+    confidence: float = 0.99,
+    seed: int | None = None,
+    progress: Callable[[KernelEstimate], None] | None = None,
+) -> KernelEstimate:
+    """An unbiased estimate of the number of kernels, with its error.
+
+    Ctrl-C ends it early with what has been drawn so far.
+
+    Examples
+    --------
+    >>> from sfumato.spaces import line
+    >>> found = estimate_kernels(PrivacyType(line(6), alpha="1/2"), samples=100_000, seed=7)
+    >>> found.low < 15346 < found.high
+    True
+    """
+    if samples < 1 or not 0 < confidence < 1:
+        raise InvalidInput(f"needs samples ≥ 1 and a confidence in (0, 1), found {samples} and {confidence}")
+    corner = vertices(privacy)
+    rays = rays_of(corner)
+    count, n = len(rays), len(privacy.space)
+    if n > 16:
+        raise NotSupported(f"an estimate for {n} secrets", ["at most 16"])
+    if not rays.complete or rays.integers is None:
+        raise NotSupported(f"an estimate for {privacy!r}", ["rational bounds", "few irrational distances"])
+    residues = residues_of(rays.integers)
+    draws = np.random.default_rng(seed)
+    hits = drawn = 0
+    started = perf_counter()
+    estimate = None
+    try:
+        while drawn < samples:
+            sets = _subsets(draws, count, n, min(_A_PIECE, samples - drawn))
+            hits += _hits(rays, residues, sets)
+            drawn += len(sets)
+            if progress is not None or drawn == samples:
+                estimate = _estimate(hits, drawn, comb(count, n), confidence, perf_counter() - started)
+            if progress is not None and estimate is not None:
+                progress(estimate)
+    except KeyboardInterrupt:
+        if drawn == 0:
+            raise
+        estimate = _estimate(hits, drawn, comb(count, n), confidence, perf_counter() - started)
+    assert estimate is not None
+    return estimate
+
+
+def _estimate(hits: int, drawn: int, subsets: int, confidence: float, seconds: float) -> KernelEstimate:
+    share = hits / drawn
+    interval = binomtest(hits, drawn).proportion_ci(confidence)
+    return KernelEstimate(
+        share * subsets, sqrt(share * (1 - share) / drawn) * subsets, interval.low * subsets, interval.high * subsets,
+        confidence, hits, drawn, subsets, seconds,
+    )  # fmt: skip
+
+
+def _subsets(draws: np.random.Generator, count: int, n: int, number: int) -> NDArray[np.int64]:
+    """So many uniform subsets of n out of count, sorted; draws with repetitions are drawn again."""
+    pieces: list[NDArray[np.int64]] = []
+    missing = number
+    while missing:
+        sets = np.sort(draws.integers(0, count, (2 * missing, n)), axis=1)
+        sets = sets[(np.diff(sets, axis=1) > 0).all(axis=1)][:missing]
+        pieces.append(sets)
+        missing -= len(sets)
+    return np.concatenate(pieces)
+
+
+def _hits(rays: Rays, residues: Residues, sets: NDArray[np.int64]) -> int:
+    """How many sets are the basis of a kernel."""
+    answers = _answers(rays.floats, *residues, sets, FLOAT_ERROR, _LEAST_PIVOT)
+    exact = sum(_is_basis_of_kernel(rays, residues, members.tolist()) for members in sets[answers == _OPEN])
+    return int((answers == _YES).sum()) + exact
+
+
+def _is_basis_of_kernel(rays: Rays, residues: Residues, members: list[int]) -> bool:
+    """The same question for one set, with as many bits as it takes."""
+    n = len(members)
+    solved = []  # all rays in terms of the basis, and 1 behind them, modulo each prime that can
+    for table, prime in zip(residues.tables, (int(p) for p in residues.primes), strict=True):
+        basis = flint.nmod_mat(n, n, table[:, members].ravel().tolist(), prime)
+        if basis.rank() == n:
+            right = np.concatenate([table, np.ones((n, 1), dtype=np.int64)], axis=1)
+            solved.append(basis.solve(flint.nmod_mat(n, right.shape[1], right.ravel().tolist(), prime)))
+    if not solved:
+        return False
+    if len(solved) < len(residues.primes):
+        raise UndecidedError(f"the vertices {members} are dependent modulo a prime; draw with another seed")
+    zero = [all(int(x[i, len(rays)]) == 0 for x in solved) for i in range(n)]
+    if any(_sign_of_weight(rays, members, i) < 0 for i in range(n) if not zero[i]):
+        return False
+    later = [i for i in range(n) if zero[i]]
+    outside = (v for v in range(len(rays)) if v not in members)
+    return not any(int(x[i, v]) for v in outside for i in later if members[i] > v for x in solved)
+
+
+def _sign_of_weight(rays: Rays, members: list[int], i: int) -> int:
+    """The sign of a weight that is not zero."""
+    bits = 128
+    while bits <= _MOST_BITS:
+        balls = rays.balls(members, bits)
+        with flint.ctx.workprec(bits):
+            basis = flint.arb_mat([[ray[x] for ray in balls] for x in range(len(members))])
+            try:
+                weight = basis.solve(flint.arb_mat(len(members), 1, [1] * len(members)))[i, 0]
+            except ZeroDivisionError:  # not yet seen to be regular
+                weight = flint.arb(0)
+        if weight > 0 or weight < 0:
+            return int(weight > 0) - int(weight < 0)
+        bits *= 2
+    raise UndecidedError(f"a weight on the vertices {members} is below 2^-{bits // 2}: it may be zero or not")
+
+
+@njit(cache=True)
+def _answers(rays, tables, primes, sets, entry_error, least_pivot):  # type: ignore[no-untyped-def]
+    """For each set of columns: no, yes, or open."""
+    n = rays.shape[0]
+    answers = np.empty(len(sets), np.int64)
+    inverse, basis, weights = np.empty((n, 2 * n)), np.empty((n, n)), np.empty(n)
+    work = np.empty((n, 2 * n + 1), np.int64)
+    for t in range(len(sets)):
+        for x in range(n):
+            for i in range(n):
+                basis[x, i] = rays[x, sets[t, i]]
+        error = _solve(basis, inverse, weights, entry_error, least_pivot)
+        least = weights.min()
+        if error >= 0 and least < -error:
+            answers[t] = 0
+        elif error >= 0 and least > error:
+            answers[t] = 1
+        else:
+            answers[t] = _modular_answer(tables, primes, sets[t], weights, error, work)
+    return answers
+
+
+@njit(cache=True)
+def _solve(basis, work, weights, entry_error, least_pivot):  # type: ignore[no-untyped-def]
+    """Weights a with basis · a = 1 and a bound of their error, or −1 if floats give none.
+
+    With an approximate inverse C and E = I − C B, ‖a − ã‖ ≤ max_i Σ_j |C_ij| |1 − B ã|_j / (1 − ‖E‖).
+    """
+    n = len(basis)
+    for r in range(n):
+        for c in range(n):
+            work[r, c] = basis[r, c]
+            work[r, n + c] = 1.0 if r == c else 0.0
+    for c in range(n):
+        pivot = c
+        for r in range(c + 1, n):
+            if abs(work[r, c]) > abs(work[pivot, c]):
+                pivot = r
+        if abs(work[pivot, c]) < least_pivot:
+            weights[:] = 0.0
+            return -1.0
+        for j in range(c, 2 * n):
+            work[c, j], work[pivot, j] = work[pivot, j], work[c, j]
+        scale = 1.0 / work[c, c]
+        for j in range(c, 2 * n):
+            work[c, j] *= scale
+        for r in range(n):
+            if r != c:
+                factor = work[r, c]
+                for j in range(c, 2 * n):
+                    work[r, j] -= factor * work[c, j]
+    size = 0.0
+    for i in range(n):
+        weights[i] = work[i, n:].sum()
+        size += abs(weights[i])
+    unit = 2.0**-53
+    contraction, error = 0.0, 0.0
+    for i in range(n):
+        row, total, spread = 0.0, 0.0, 0.0
+        for j in range(n):
+            product, rest = 0.0, 1.0
+            for k in range(n):
+                product += work[i, n + k] * basis[k, j]
+                rest -= basis[j, k] * weights[k]
+            row += abs((1.0 if i == j else 0.0) - product)
+            spread += abs(work[i, n + j])
+            # sums of n + 1 rounded terms, entries in [0, 1] wrong by entry_error
+            total += abs(work[i, n + j]) * (abs(rest) + ((n + 4) * unit + entry_error) * (1.0 + size))
+        contraction = max(contraction, row + n * ((n + 4) * unit + entry_error) * spread)
+        error = max(error, total)
+    return 2.0 * error if contraction < 0.4 else -1.0
+
+
+@njit(cache=True)
+def _modular_answer(tables, primes, members, weights, error, work):  # type: ignore[no-untyped-def]
+    """The answer where floats leave weights that may be zero: no if singular, else by the zeros primes prove."""
+    n = members.size
+    zero = np.ones(n, np.bool_)
+    replaceable = False
+    singular = 0
+    for q in range(primes.size):
+        if not _invert_modulo(tables[q], primes[q], members, work):
+            singular += 1
+            continue
+        for i in range(n):
+            if work[i, 2 * n]:
+                zero[i] = False
+        for v in range(tables.shape[2]):
+            for i in range(n):
+                if members[i] > v and not replaceable and work[i, 2 * n] == 0:
+                    value = 0
+                    for x in range(n):
+                        value += work[i, n + x] * tables[q, x, v]  # at most 16 products of 58 bits
+                    replaceable = value % primes[q] != 0
+    if singular == primes.size:
+        return 0
+    if singular or error < 0:
+        return 2
+    for i in range(n):
+        if not zero[i] and weights[i] <= error:
+            return 0 if weights[i] < -error else 2
+    return 0 if replaceable else 1
+
+
+@njit(cache=True)
+def _invert_modulo(table, prime, members, work):  # type: ignore[no-untyped-def]
+    """Write [I | inverse | inverse · 1] of the members' matrix modulo a prime; whether it is regular."""
+    n = members.size
+    for r in range(n):
+        for c in range(n):
+            work[r, c] = table[r, members[c]]
+            work[r, n + c] = 1 if r == c else 0
+        work[r, 2 * n] = 1
+    for c in range(n):
+        pivot = c
+        while pivot < n and work[pivot, c] == 0:
+            pivot += 1
+        if pivot == n:
+            return False
+        for j in range(2 * n + 1):
+            work[c, j], work[pivot, j] = work[pivot, j], work[c, j]
+        scale, power, exponent = 1, work[c, c], prime - 2
+        while exponent:  # Fermat: the inverse is the (p − 2)th power
+            if exponent & 1:
+                scale = scale * power % prime
+            power = power * power % prime
+            exponent >>= 1
+        for j in range(2 * n + 1):
+            work[c, j] = work[c, j] * scale % prime
+        for r in range(n):
+            factor = work[r, c]
+            if r != c and factor:
+                for j in range(2 * n + 1):
+                    work[r, j] = (work[r, j] + (prime - work[c, j]) * factor) % prime
+    return True
