@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from examples import random_response, truncated_geometric
-from strategies import alphas
+from sfumato.lp import LinearProgram, solve
+from strategies import alphas, exact_private_channels, losses, priors
 
 
 @given(st.integers(2, 7), alphas())
@@ -73,3 +74,140 @@ def test_figure_8_the_hamming_kernel_that_is_geometric_along_a_path() -> None:
     assert sf.is_kernel(mechanism, sf.PrivacyType(cube, alpha="1/2"))
     path = sf.restrict(mechanism, ["000", "100", "110", "111"])
     assert (path.matrix == truncated_geometric(4, Fraction(1, 2)).matrix).all()
+
+
+small_spaces = st.sampled_from([sf.line(3), sf.line(4), sf.discrete(3), sf.discrete(4), sf.cycle(4), sf.star(3)])
+
+
+@given(small_spaces, alphas())
+@settings(max_examples=25)
+def test_property_1_no_kernel_lies_inside_another(space: sf.FiniteSpace, alpha: Fraction) -> None:
+    supports = [set(kernel.support) for kernel in sf.kernels(sf.PrivacyType(space, alpha=alpha))]
+    assert not any(a < b for a in supports for b in supports)
+
+
+@given(small_spaces, alphas(), st.data())
+@settings(max_examples=25)
+def test_property_2_sums_of_kernels_are_the_vertex_mechanisms(
+    space: sf.FiniteSpace, alpha: Fraction, data: st.DataObject
+) -> None:
+    privacy = sf.PrivacyType(space, alpha=alpha)
+    found = sf.kernels(privacy)
+    picked = [found[i] for i in data.draw(st.lists(st.integers(0, len(found) - 1), min_size=1, max_size=3))]
+    mixed = picked[0].channel
+    for k, kernel in enumerate(picked[1:], start=2):
+        mixed = sf.choice(Fraction(1, k), kernel.channel, mixed)
+    assert sf.is_vertex_mechanism(mixed, privacy)
+    parts = sf.decompose(mixed, privacy)
+    assert sum(parts.shares) == 1
+    assert all(sf.is_kernel(kernel, privacy) for kernel in parts.kernels)
+    assert sf.refines(mixed, parts.mixture)
+    assert sf.refines(parts.mixture, mixed)  # a vertex mechanism is not split further
+
+
+@given(small_spaces, alphas(), st.data())
+@settings(max_examples=40)
+def test_property_3_no_kernel_refines_another(space: sf.FiniteSpace, alpha: Fraction, data: st.DataObject) -> None:
+    found = sf.kernels(sf.PrivacyType(space, alpha=alpha))
+    i, j = (data.draw(st.integers(0, len(found) - 1)) for _ in range(2))
+    assert bool(sf.refines(found[i].channel, found[j].channel)) == (i == j)
+
+
+@given(small_spaces, alphas(), st.data())
+@settings(max_examples=30)
+def test_corollary_7_some_kernel_is_optimal(space: sf.FiniteSpace, alpha: Fraction, data: st.DataObject) -> None:
+    """The optimum over the type is a kernel's, and all kernels that an optimal mechanism is made of have it.
+
+    So a mechanism that is optimal for every prior is made of kernels that are.
+    """
+    privacy = sf.PrivacyType(space, alpha=alpha)
+    prior, loss = data.draw(priors(space.labels)), data.draw(losses(space.labels))
+    corner = sf.vertices(privacy)
+    rays = np.stack([vertex.ray for vertex in corner], axis=1)
+    cost = np.array([min((prior.weights * row * ray).sum() for row in loss.matrix) for ray in rays.T], dtype=object)
+    best = solve(LinearProgram.dense(cost, rays, "=" * len(space), np.ones(len(space), dtype=np.int64)))
+    assert best.primal is not None
+    assert best.value == min(sf.posterior_loss(prior, kernel.channel, loss) for kernel in sf.kernels(privacy))
+    used = [i for i, a in enumerate(best.primal) if a > 0]
+    optimal = sf.Channel(space, rays[:, used] * best.primal[used])
+    for kernel in sf.decompose(optimal, privacy).kernels:
+        assert sf.posterior_loss(prior, kernel, loss) == best.value
+
+
+@given(alphas(), st.integers(1, 5), st.data())
+@settings(max_examples=30)
+def test_theorem_8_and_corollary_9_the_only_kernel_is_universally_optimal(
+    alpha: Fraction, distance: int, data: st.DataObject
+) -> None:
+    privacy = sf.PrivacyType(sf.line(2, step=distance), alpha=alpha)
+    (only,) = sf.kernels(privacy)
+    assert sf.refines(sf.binary(privacy).channel, only.channel)
+    rows = [[data.draw(st.integers(1, 9)) for _ in range(3)] for _ in range(2)]
+    given_one = sf.repair(np.array(rows) / np.sum(rows, axis=1, keepdims=True), privacy).mechanism.channel
+    prior, loss = data.draw(priors(privacy.secrets)), data.draw(losses(privacy.secrets))
+    assert sf.refines(given_one, only.channel)
+    assert sf.posterior_loss(prior, only.channel, loss) <= sf.posterior_loss(prior, given_one, loss)
+
+
+def test_two_secrets_are_the_only_space_with_one_kernel() -> None:
+    for space in (sf.line(3), sf.discrete(3), sf.star(3), sf.cycle(4), sf.line(4)):
+        assert sf.count_kernels(sf.PrivacyType(space, alpha="1/2")) > 1
+
+
+@given(exact_private_channels())
+@settings(max_examples=40)
+def test_theorem_14_capacities_are_attained_and_never_exceeded(case: tuple[sf.Channel, sf.PrivacyType]) -> None:
+    channel, privacy = case
+    most, mine = sf.capacities(privacy), sf.capacity(channel)
+    assert mine.multiplicative <= most.multiplicative
+    assert mine.additive <= most.additive
+    for kind in ("multiplicative", "additive"):
+        attaining = getattr(most, f"most_{kind}")
+        assert sf.satisfies(attaining, privacy)
+        assert getattr(sf.capacity(attaining), kind) == getattr(most, kind)
+
+
+@given(st.integers(2, 6), alphas())
+@settings(max_examples=30)
+def test_theorem_15_universally_optimal_mechanisms_have_the_capacity(n: int, alpha: Fraction) -> None:
+    """On a line the geometric mechanism is universally optimal for ℓ_bin and for ℓ_nib."""
+    privacy = sf.PrivacyType(sf.line(n), alpha=alpha)
+    most, mine = sf.capacities(privacy), sf.capacity(sf.geometric(privacy).channel)
+    assert (mine.multiplicative, mine.additive) == (most.multiplicative, most.additive)
+
+
+@given(st.integers(2, 5), alphas())
+@settings(max_examples=20)
+def test_k_a_and_k_b_are_optimal_for_the_two_secrets_they_part(n: int, alpha: Fraction) -> None:
+    """Paper A, VI-B: restricted to the first and the last secret both are the binary mechanism."""
+    privacy = sf.PrivacyType(sf.discrete(n), alpha=alpha)
+    k_a, k_b = (sf.one_against_rest(privacy, secret).channel for secret in (n - 1, 0))
+    ends = sf.PrivacyType(privacy.space.restrict([0, n - 1]), alpha=alpha)
+    for kernel in (k_a, k_b):
+        assert sf.is_kernel(kernel, privacy)
+        assert sf.refines(sf.binary(ends).channel, sf.restrict(kernel, [0, n - 1]))
+        assert sf.refines(sf.restrict(kernel, [0, n - 1]), sf.binary(ends).channel)
+
+
+@given(small_spaces, alphas(), st.data())
+@settings(max_examples=25)
+def test_theorem_10_the_closest_pair_is_served_as_well_as_can_be(
+    space: sf.FiniteSpace, alpha: Fraction, data: st.DataObject
+) -> None:
+    privacy = sf.PrivacyType(space, alpha=alpha)
+    made = sf.closest_pair(privacy)
+    pair = [label for label in space.labels if str(label) in made.provenance["pair"]]
+    loss = sf.losses.lift(data.draw(losses(pair)), space)
+    prior = data.draw(priors(space.labels))
+    best = min(sf.posterior_loss(prior, kernel.channel, loss) for kernel in sf.kernels(privacy))
+    assert sf.posterior_loss(prior, made.channel, loss) == best
+
+
+@given(st.integers(1, 4), alphas())
+@settings(max_examples=12)
+def test_figure_8_in_every_dimension(bits: int, alpha: Fraction) -> None:
+    privacy = sf.PrivacyType(sf.hamming(bits), alpha=alpha)
+    kernel = sf.hamming_kernel(privacy).channel
+    assert sf.is_kernel(kernel, privacy)
+    path = ["1" * k + "0" * (bits - k) for k in range(bits + 1)]
+    assert (sf.restrict(kernel, path).matrix == truncated_geometric(bits + 1, alpha).matrix).all()

@@ -1,16 +1,17 @@
 from __future__ import annotations
 
-import sys
-from itertools import combinations
+from itertools import combinations, islice
 
 import flint
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.errors import NotSupported
-from sfumato.privacy.kernels import _integer_rays
+from sfumato.errors import NotSupported, UndecidedError
+from sfumato.privacy import supports
+from sfumato.privacy.rays import Rays, rays_of
 from strategies import alphas
 
 
@@ -53,7 +54,8 @@ def test_kernels_of_the_four_point_line_one_by_one() -> None:
 
 def brute_force(privacy: sf.PrivacyType) -> set[tuple[int, ...]]:
     """Every set of independent rays with a positive sum of 1, tried one by one with FLINT."""
-    rays = _integer_rays(sf.vertices(privacy))
+    rays = rays_of(sf.vertices(privacy)).integers
+    assert rays is not None
     n, count = rays.shape
     found = set()
     for size in range(1, n + 1):
@@ -97,15 +99,11 @@ def test_the_binary_mechanism_is_the_only_kernel_of_two_secrets() -> None:
     assert sorted(map(str, only.channel.matrix[0])) == ["1/4", "3/4"]
 
 
-def test_irrational_and_oversized_types_are_refused() -> None:
-    with pytest.raises(NotSupported, match="irrational"):
-        sf.kernels(sf.PrivacyType(sf.line(3), epsilon=1))
-    with pytest.raises(NotSupported, match="irrational"):
-        sf.kernels(type_of(sf.grid(2, 2)))
+def test_oversized_types_are_refused() -> None:
+    with pytest.raises(NotSupported, match="at most 16"):
+        sf.kernels(type_of(sf.star(16)))
     with pytest.raises(NotSupported, match="determinants this large"):
-        sf.kernels(type_of(sf.line(8), "97/100"))
-    with pytest.raises(NotSupported, match="determinants this large"):
-        sf.kernels(type_of(sf.hamming(4)))
+        supports.residues_of(np.full((4, 4), 2**5000, dtype=object))
 
 
 @pytest.mark.parametrize(
@@ -114,17 +112,106 @@ def test_irrational_and_oversized_types_are_refused() -> None:
 def test_joining_on_common_members_finds_the_same(
     space: sf.FiniteSpace, count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    by_pairs = sf.kernels(type_of(space)).supports
-    monkeypatch.setattr(sys.modules[_integer_rays.__module__], "_FEW_PAIRS", 0)
-    joined = sf.kernels(type_of(space)).supports
-    assert joined.shape[1] == count
-    assert set(joined[0].tolist()) == set(by_pairs[0].tolist())
+    found = []
+    for pairs in (0, 10**9):  # always by subsets, never by subsets
+        monkeypatch.setattr(supports, "_PAIRS_A_LOOKUP", pairs)
+        found.append(sf.kernels(type_of(space)).supports)
+        assert found[-1].shape[1] == count
+    assert set(found[0][0].tolist()) == set(found[1][0].tolist())
+
+
+@pytest.mark.parametrize("space", [sf.line(5), sf.discrete(4), sf.cycle(5), sf.grid(2, 2)], ids=str)
+def test_primes_and_the_combinatorial_test_agree(space: sf.FiniteSpace) -> None:
+    """The way taken where polynomials decide nothing, on types where they do."""
+    rays = rays_of(sf.vertices(type_of(space)))
+    blind = Rays(rays.corner, rays.exponents, rays.base, complete=False)
+    one, other = (
+        {tuple(support) for piece in supports.supports_in_pieces(given) for support in piece.T.tolist()}
+        for given in (rays, blind)
+    )
+    assert one == other
 
 
 def test_a_list_that_would_take_hours_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules[_integer_rays.__module__], "_MOST_PAIRS", 10)
+    monkeypatch.setattr(supports, "_MOST_PAIRS", 10)
     with pytest.raises(NotSupported, match="pairs of rays"):
         sf.kernels(type_of(sf.line(4)))
+
+
+def brute_force_with_balls(privacy: sf.PrivacyType) -> set[tuple[int, ...]]:
+    """Every set of rays, determinants in 256-bit balls; singular only if the ball contains zero."""
+    rays = rays_of(sf.vertices(privacy))
+    count, n = len(rays), len(privacy.space)
+    balls = rays.balls(range(count), 256)
+    found = set()
+    with flint.ctx.workprec(256):
+        for size in range(1, n + 1):
+            for support in combinations(range(count), size):
+                for rows in combinations(range(n), size):
+                    square = flint.arb_mat([[balls[i][x] for i in support] for x in rows])
+                    if not square.det().contains(0):
+                        break
+                else:
+                    continue
+                weights = square.solve(flint.arb_mat(size, 1, [1] * size))
+                sums = [sum(weights[k, 0] * balls[i][x] for k, i in enumerate(support)) for x in range(n)]
+                if all(v.contains(1) for v in sums) and all(weights[k, 0] > 0 for k in range(size)):
+                    found.add(support)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("privacy", "count"),
+    [
+        (sf.PrivacyType(sf.grid(2, 2), alpha="1/2"), 403),  # golden, and printed in Table 6a
+        (sf.PrivacyType(sf.grid(2, 2), epsilon=1), 395),
+        (sf.PrivacyType(sf.line(4), epsilon="0.7"), 11),
+        (sf.PrivacyType(sf.grid(3), epsilon=1), 2),
+        (sf.PrivacyType(sf.graph([(0, 1, "1/2"), (1, 2, "1/2")]), alpha="1/2"), 2),
+        (sf.PrivacyType(sf.points([[0.0, 0.1], [1.0, 0.2], [0.3, 0.9]]), epsilon=1), 8),
+    ],
+    ids=repr,
+)
+def test_irrational_types_against_balls(privacy: sf.PrivacyType, count: int) -> None:
+    found = {kernel.support for kernel in sf.kernels(privacy)}
+    assert len(found) == count
+    assert found == brute_force_with_balls(privacy)
+
+
+def test_what_a_ball_cannot_tell_from_zero_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
+    """√α is algebraic: polynomials in it may vanish by themselves, and then no ball ends."""
+    rays = rays_of(sf.vertices(sf.PrivacyType(sf.graph([(0, 1, "1/2"), (1, 2, "1/2")]), alpha="1/2")))
+    assert not rays.complete
+    assert rays.base is None
+    with pytest.raises(UndecidedError, match="zero or not"):
+        rays.sign([0, 1], [0, 0])
+
+
+def test_weights_of_irrational_kernels_are_floats_that_fit() -> None:
+    for kernel in islice(sf.each_kernel(sf.PrivacyType(sf.grid(2, 2), alpha="1/2")), 20):
+        rows = sum(w * kernel.vertices[i].ray for w, i in zip(kernel.weights, kernel.support, strict=True))
+        assert abs(rows - 1).max() < 1e-12
+        assert min(kernel.weights) > 0
+
+
+def test_each_kernel_is_lazy_and_complete() -> None:
+    privacy = type_of(sf.line(5))
+    assert {k.support for k in sf.each_kernel(privacy)} == {k.support for k in sf.kernels(privacy)}
+
+
+def test_progress_counts_up_and_an_interrupt_comes_through() -> None:
+    seen: list[supports.Enumeration] = []
+    assert sf.count_kernels(type_of(sf.line(6)), progress=seen.append) == 15346
+    assert [e.equation for e in seen] == sorted(e.equation for e in seen)
+    assert seen[-1].rays == 15346
+    assert seen[-1].share == 1
+    assert str(seen[-1]) == "equation 5 of 5, 100%, 15,346 rays"
+
+    def stop(_: supports.Enumeration) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sf.kernels(type_of(sf.line(6)), progress=stop)
 
 
 @pytest.mark.parametrize("space", [sf.line(4), sf.line(5), sf.cycle(4), sf.discrete(4), sf.hamming(2)], ids=str)

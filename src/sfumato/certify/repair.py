@@ -115,6 +115,7 @@ def quantise(
     outputs: Any = None,
     prior: Prior | None = None,
     loss: Loss | None = None,
+    provenance: dict[str, Any] | None = None,
 ) -> Repair:
     """An integer mechanism with row totals 2^bits next to an approximate matrix, proved.
 
@@ -127,6 +128,8 @@ def quantise(
     prior, loss
         If given, missing mass goes where it costs least, candidates are compared by this loss,
         and the change of loss is reported.
+    provenance
+        Said in the certificate about where the matrix comes from.
     """
     if not isinstance(bits, int) or not 8 <= bits <= 60:
         raise NotSupported(f"{bits} bits", ["a whole number from 8 to 60"])
@@ -138,8 +141,8 @@ def quantise(
     weights, constant = _in_integers(best, bounds, total, stakes), _constant_weights(matrix, total)
     if weights is None or stakes.cost(constant / total, matrix) < stakes.cost(weights / total, matrix):
         weights = constant
-    provenance = {"made by": "quantise", "bits": bits}
-    return _report(prove(weights, privacy, outputs=labels, provenance=provenance), matrix, stakes)
+    said = {"made by": "quantise", "bits": bits, **(provenance or {})}
+    return _report(prove(weights, privacy, outputs=labels, provenance=said), matrix, stakes)
 
 
 def _approximate(channel: Any, privacy: PrivacyType, outputs: Any) -> tuple[NDArray[np.float64], tuple[Any, ...]]:

@@ -10,6 +10,7 @@ from sfumato.privacy.decomposition import (
     maximally_sufficient,
     row_graphs,
 )
+from sfumato.privacy.estimate import KernelEstimate, estimate_kernels
 from sfumato.privacy.kernels import Kernel, Kernels, Orbits, count_kernels, each_kernel, kernels, orbits
 from sfumato.privacy.satisfaction import (
     Tightest,
@@ -25,6 +26,7 @@ from sfumato.privacy.vertices import Vertex, Vertices, vertices
 __all__ = [
     "Decomposition",
     "Kernel",
+    "KernelEstimate",
     "Kernels",
     "Orbits",
     "PrivacyType",
@@ -38,6 +40,7 @@ __all__ = [
     "count_kernels",
     "decompose",
     "each_kernel",
+    "estimate_kernels",
     "is_kernel",
     "is_vertex_mechanism",
     "kernels",

@@ -21,9 +21,9 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.stats import binomtest
 
-from sfumato.errors import InvalidInput, NotSupported, UndecidedError
+from sfumato.errors import InvalidInput, NotSupported, UndecidedError, expect
 from sfumato.privacy.rays import FLOAT_ERROR, Rays, rays_of
-from sfumato.privacy.supports import Residues, residues_of
+from sfumato.privacy.supports import MOST_SECRETS, Residues, residues_of
 from sfumato.privacy.type import PrivacyType
 from sfumato.privacy.vertices import vertices
 
@@ -77,11 +77,11 @@ def estimate_kernels(
     """
     if samples < 1 or not 0 < confidence < 1:
         raise InvalidInput(f"needs samples ≥ 1 and a confidence in (0, 1), found {samples} and {confidence}")
-    corner = vertices(privacy)
-    rays = rays_of(corner)
-    count, n = len(rays), len(privacy.space)
-    if n > 16:
-        raise NotSupported(f"an estimate for {n} secrets", ["at most 16"])
+    n = len(expect(privacy, PrivacyType, "a promise", "PrivacyType(space, epsilon=…)").space)
+    if n > MOST_SECRETS:
+        raise NotSupported(f"an estimate for {n} secrets", [f"at most {MOST_SECRETS}"])
+    rays = rays_of(vertices(privacy))
+    count = len(rays)
     if not rays.complete or rays.integers is None:
         raise NotSupported(f"an estimate for {privacy!r}", ["rational bounds", "few irrational distances"])
     residues = residues_of(rays.integers)

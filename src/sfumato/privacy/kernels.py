@@ -20,9 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.channels.channel import Channel, normalise
+from sfumato.errors import NotSupported, expect
 from sfumato.numbers import fractions, from_flint, is_exact, to_flint
 from sfumato.privacy.rays import rays_of
-from sfumato.privacy.supports import Report, members_of, supports_in_pieces
+from sfumato.privacy.supports import MOST_SECRETS, Report, members_of, supports_in_pieces
 from sfumato.privacy.type import PrivacyType
 from sfumato.privacy.vertices import Vertices, vertices
 from sfumato.spaces.isometries import isometries
@@ -166,8 +167,16 @@ def kernels(privacy: PrivacyType, *, progress: Report | None = None) -> Kernels:
     >>> kernels(PrivacyType(grid(2, 2), alpha="1/2"))
     Kernels(403 of PrivacyType(grid(2, 2), alpha=1/2))
     """
-    corner = vertices(privacy)
+    corner = _corner(privacy)
     return Kernels(corner, np.concatenate(list(supports_in_pieces(rays_of(corner), progress)), axis=1))
+
+
+def _corner(privacy: PrivacyType) -> Vertices:
+    """The vertices of a type small enough for kernels."""
+    space = expect(privacy, PrivacyType, "a promise", "PrivacyType(space, epsilon=…)").space
+    if len(space) > MOST_SECRETS:
+        raise NotSupported(f"kernels for {len(space)} secrets", [f"at most {MOST_SECRETS}"])
+    return vertices(privacy)
 
 
 def each_kernel(privacy: PrivacyType, *, progress: Report | None = None) -> Iterator[Kernel]:
@@ -182,7 +191,7 @@ def each_kernel(privacy: PrivacyType, *, progress: Report | None = None) -> Iter
     >>> [len(kernel.support) for kernel in islice(each_kernel(PrivacyType(line(6), alpha="1/2")), 3)]
     [3, 3, 3]
     """
-    corner = vertices(privacy)
+    corner = _corner(privacy)
     for piece in supports_in_pieces(rays_of(corner), progress):
         for support in piece.T:
             yield Kernel(corner, tuple(members_of(support)))
@@ -190,4 +199,4 @@ def each_kernel(privacy: PrivacyType, *, progress: Report | None = None) -> Iter
 
 def count_kernels(privacy: PrivacyType, *, progress: Report | None = None) -> int:
     """The number of kernel mechanisms, exactly, without holding them."""
-    return sum(piece.shape[1] for piece in supports_in_pieces(rays_of(vertices(privacy)), progress))
+    return sum(piece.shape[1] for piece in supports_in_pieces(rays_of(_corner(privacy)), progress))

@@ -33,11 +33,11 @@ from sfumato.errors import NotSupported
 from sfumato.numbers import Array
 from sfumato.privacy.rays import FLOAT_ERROR, Rays
 
-__all__ = ["Enumeration", "Residues", "members_of", "residues_of", "supports_in_pieces"]
+__all__ = ["MOST_SECRETS", "Enumeration", "Residues", "members_of", "residues_of", "supports_in_pieces"]
 
 _PRIME_BITS = 29  # sixteen products of residues still fit into a machine word
 _MOST_PRIMES = 512
-_MOST_SECRETS = 16
+MOST_SECRETS = 16  # so that a row of products fits into a machine word
 
 _MOST_PAIRS = 2 * 10**10  # looked at in half a minute
 _PAIRS_A_LOOKUP = 100  # looked at in the time in which one subset is sorted or found
@@ -101,7 +101,7 @@ def residues_of(table: Array) -> Residues:
         if flint.fmpz(candidate).is_prime():
             primes.append(candidate)
             product *= candidate
-    if len(primes) > _MOST_PRIMES or len(table) >= _MOST_SECRETS:
+    if len(primes) > _MOST_PRIMES or len(table) > MOST_SECRETS:
         raise NotSupported("kernels with determinants this large", ["fewer secrets", "an alpha with smaller powers"])
     tables = [np.mod(table, prime).astype(np.int64) for prime in primes] or [table.astype(np.int64)]
     return Residues(np.stack(tables), np.array(primes or [2], dtype=np.int64))
@@ -168,7 +168,7 @@ def _combination(
 
 def _signs(rays: Rays, residues: Residues | None, k: int, level: _Level) -> NDArray[np.int64]:
     """The sign of equation k on each ray; where floats do not settle it, by primes, integers or balls."""
-    signs = np.sign(level.values[0]).astype(np.int64)
+    signs: NDArray[np.int64] = np.sign(level.values[0]).astype(np.int64)
     open_ones = np.flatnonzero(abs(level.values[0]) <= level.errors[0])
     if residues is not None:
         zero = _vanishes(*residues, k, level.supports, open_ones)

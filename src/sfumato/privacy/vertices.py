@@ -143,17 +143,21 @@ def vertices(privacy: PrivacyType) -> Vertices:
     if len(space) > _MOST_SECRETS:
         raise NotSupported(f"vertices for {len(space)} secrets", [f"at most {_MOST_SECRETS}"])
     table, symbols = _symbolic(space)
-    found = _reachable(table, symbols, _GAP * float(space.distances.floats.max()))
+    first, second = space.pairs
+    both = np.array([[*first, *second], [*second, *first]], dtype=np.int64)
+    found = _reachable(table, both, symbols, _GAP * float(space.distances.floats.max()))
     return Vertices(privacy, found, symbols)
 
 
-def _reachable(table: NDArray[np.int64], symbols: NDArray[np.float64], gap: float) -> NDArray[np.int64]:
-    """Walk from one vertex to all others along edges of the polytope."""
+def _reachable(
+    table: NDArray[np.int64], pairs: NDArray[np.int64], symbols: NDArray[np.float64], gap: float
+) -> NDArray[np.int64]:
+    """Walk from one vertex to all others along edges of the polytope; implied pairs bound nothing."""
     start = table[0] - table[0, 0]  # φ = d(x₀, ·): every pair with x₀ is tight
     known = {start.tobytes(): start}
     waiting = [start]
     while waiting:
-        steps, undecided = _steps(table, symbols, gap, waiting.pop())
+        steps, undecided = _steps(table, pairs, symbols, gap, waiting.pop())
         if undecided:
             raise UndecidedError("two combinations of distances differ by less than float64 can tell")
         for step in steps:
@@ -198,7 +202,7 @@ def _square_free(value: int) -> tuple[int, int]:
 
 
 @njit(cache=True)
-def _steps(table, symbols, gap, heights):  # type: ignore[no-untyped-def]
+def _steps(table, pairs, symbols, gap, heights):  # type: ignore[no-untyped-def]
     """The vertices at the other ends of all edges at a vertex; whether floats could not decide one."""
     n, s = heights.shape
     slack, tight = _slacks(table, symbols, heights)
@@ -220,7 +224,7 @@ def _steps(table, symbols, gap, heights):  # type: ignore[no-untyped-def]
     sets = _movable_sets(near, reach, n)
     moved = np.empty((len(sets), n, s), np.int64)
     for k in range(len(sets)):
-        if not _raise_set(table, slack, heights, sets[k], gap, moved[k]):
+        if not _raise_set(table, pairs, slack, heights, sets[k], gap, moved[k]):
             return moved[:0], True
     return moved, False
 
@@ -247,10 +251,16 @@ def _slacks(table, symbols, heights):  # type: ignore[no-untyped-def]
 def _movable_sets(near, reach, n):  # type: ignore[no-untyped-def]
     """Sets S that contain what their members reach, with S and its complement connected."""
     everything = (np.uint64(1) << np.uint64(n)) - np.uint64(1)
+    held = np.zeros(n, np.uint64)  # what must stay with x: everything whose tight pairs lead to it
+    for x in range(n):
+        for y in range(n):
+            held[x] |= (reach[y] >> np.uint64(x) & np.uint64(1)) << np.uint64(y)
     found = [np.uint64(0) for _ in range(0)]
-    stack = [(np.uint64(0), np.uint64(0))]
-    while len(stack):
-        inside, outside = stack.pop()
+    stack = np.zeros((n + 2, 2), np.uint64)  # each step decides a secret, and only one of its two branches waits
+    depth = 1
+    while depth:
+        depth -= 1
+        inside, outside = stack[depth, 0], stack[depth, 1]
         free = everything & ~(inside | outside)
         if free == np.uint64(0):
             if inside and outside and _connected(inside, near, n) and _connected(outside, near, n):
@@ -260,27 +270,27 @@ def _movable_sets(near, reach, n):  # type: ignore[no-untyped-def]
         while not free >> np.uint64(x) & np.uint64(1):
             x += 1
         if not reach[x] & outside:
-            stack.append((inside | reach[x], outside))
-        follows = np.uint64(0)
-        for y in range(n):
-            if reach[y] >> np.uint64(x) & np.uint64(1):
-                follows |= np.uint64(1) << np.uint64(y)
-        if not follows & inside:
-            stack.append((inside, outside | follows))
+            stack[depth, 0], stack[depth, 1] = inside | reach[x], outside
+            depth += 1
+        if not held[x] & inside:
+            stack[depth, 0], stack[depth, 1] = inside, outside | held[x]
+            depth += 1
     return found
 
 
 @njit(cache=True)
 def _connected(members, near, n):  # type: ignore[no-untyped-def]
     seen = members & (~members + np.uint64(1))  # the lowest member
-    while True:
-        grown = seen
+    done = np.uint64(0)
+    while seen != members:
+        fresh = seen & ~done
+        if not fresh:
+            return False
+        done = seen
         for x in range(n):
-            if seen >> np.uint64(x) & np.uint64(1):
-                grown |= near[x] & members
-        if grown == seen:
-            return seen == members
-        seen = grown
+            if fresh >> np.uint64(x) & np.uint64(1):
+                seen |= near[x] & members
+    return True
 
 
 @njit(cache=True)
@@ -289,21 +299,21 @@ def _leaves(members, x, z):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _raise_set(table, slack, heights, members, gap, moved):  # type: ignore[no-untyped-def]
+def _raise_set(table, pairs, slack, heights, members, gap, moved):  # type: ignore[no-untyped-def]
     """Raise a set until the next pair is tight; False when floats cannot tell which is next."""
     n, s = heights.shape
     best, first, second = np.inf, -1, -1
-    for x in range(n):
-        for z in range(n):
-            if _leaves(members, x, z) and slack[x, z] < best:
-                best, first, second = slack[x, z], x, z
+    for t in range(pairs.shape[1]):
+        x, z = pairs[0, t], pairs[1, t]
+        if _leaves(members, x, z) and slack[x, z] < best:
+            best, first, second = slack[x, z], x, z
     rise = table[first, second] - heights[first] + heights[second]
-    for x in range(n):
-        for z in range(n):
-            if _leaves(members, x, z) and slack[x, z] < best + gap:
-                for k in range(s):
-                    if table[x, z, k] - heights[x, k] + heights[z, k] != rise[k]:
-                        return False
+    for t in range(pairs.shape[1]):
+        x, z = pairs[0, t], pairs[1, t]
+        if _leaves(members, x, z) and slack[x, z] < best + gap:
+            for k in range(s):
+                if table[x, z, k] - heights[x, k] + heights[z, k] != rise[k]:
+                    return False
     for x in range(n):
         lift = members >> np.uint64(x) & np.uint64(1)
         for k in range(s):

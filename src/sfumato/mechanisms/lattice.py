@@ -1,0 +1,520 @@
+"""Φz = 1 on grids of millions of secrets: FFT products, conjugate gradients, and a residual in exact integers.
+
+On a grid Φ is a section of a convolution: (Φz)_x = Σ_y k(x − y) z_y with k(o) = e^{−ε·step·|o|}. Products cost one FFT;
+a circulant preconditioner makes the number of iterations small and nearly independent of the size. None of that
+is trusted. The proof has three parts:
+
+1. *Residual.* k is rounded to integers K with |2^60 k − K| ≤ 0.51 (balls decide), z to integers Z = 2^q z̃, and K * Z is
+   formed by number-theoretic transforms modulo two primes: exactly.
+2. *Smallest eigenvalue.* For a vector v on the grid vᵀΦv = ∫ |v̂|² f, where f(θ) = Σ_o k(o) e^{i o·θ} is the symbol of
+   the infinite grid, so no eigenvalue of Φ is below min f. Along a line f ≥ (1 − α)/(1 + α), α = e^{−ε·step}; sums of
+   distances multiply, f ≥ ((1 − α)/(1 + α))^n; the Chebyshev plane is two such lines, turned by 45°, with the same
+   bound. For Euclidean distances Poisson's formula writes f as a sum of positive terms, of which
+   c a / (a² + |θ|²)^{(n+1)/2}, with a = ε·step and c = 2^n π^{(n−1)/2} Γ((n+1)/2), is one; at |θ_i| ≤ π it is least in
+   the corner. In all other cases the row sums of Φ must be below 2.
+3. Hence |z_y − z̃_y| ≤ ‖z − z̃‖₂ ≤ ‖1 − Φz̃‖₂ / min f for every y, and a z̃_y beyond that bound has the sign of z_y.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import ceil, inf, log2, prod, sqrt
+from typing import Any
+
+import flint
+import numpy as np
+import scipy.fft
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from sfumato.errors import InvalidInput, NotSupported
+from sfumato.numbers import Number, exact, float_below
+from sfumato.privacy.similarity import ball_rate
+from sfumato.privacy.type import PrivacyType
+from sfumato.spaces.constructors import METRICS, grid, line
+from sfumato.spaces.finite import FiniteSpace
+
+__all__ = ["Kernel", "Lattice", "LatticeSolution", "exact_products", "lattice_of", "lattice_solution", "mean_distances"]
+
+KERNEL_BITS = 60
+"""Binary digits of the rounded similarities K."""
+
+_KERNEL_ERROR = 0.51  # of a rounded similarity, in units of 2^-60: nearest integer of a ball of radius below 0.01
+_LARGEST_SIDE = 2**24  # transforms have at most 2^26 points along an axis
+_MOST_ITERATIONS = 2_000
+_PRIMES = (4611686017554972673, 4611686015004835841)  # below 2^62, 1 modulo 2^26
+
+Floats = NDArray[np.float64]
+Words = NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """A full rectangular grid, known by its sides; nothing of its size is ever stored twice over.
+
+    Parameters
+    ----------
+    shape
+        Points along each side.
+    metric
+        ``"euclidean"``, ``"manhattan"`` or ``"chebyshev"``.
+    step
+        Distance of neighbours.
+
+    Examples
+    --------
+    >>> lattice = Lattice((1000, 1000))
+    >>> len(lattice), lattice.metric
+    (1000000, 'euclidean')
+    """
+
+    shape: tuple[int, ...]
+    metric: str = "euclidean"
+    step: Fraction = Fraction(1)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", tuple(self.shape))
+        object.__setattr__(self, "step", exact(self.step))
+        if not self.shape or not all(isinstance(s, int | np.integer) and 0 < s <= _LARGEST_SIDE for s in self.shape):
+            raise InvalidInput(f"the sides of a lattice are integers up to {_LARGEST_SIDE}, found {self.shape}")
+        if self.metric not in METRICS:
+            raise NotSupported(f"metric {self.metric!r}", METRICS)
+        if self.step <= 0:
+            raise InvalidInput(f"the step of a lattice must be positive, found {self.step}")
+
+    def __len__(self) -> int:
+        return prod(self.shape)
+
+    @property
+    def dimension(self) -> int:
+        """The number of sides along which there is more than one point."""
+        return sum(side > 1 for side in self.shape)
+
+    def lengths(self, reach: tuple[int, ...]) -> NDArray[np.int64]:
+        """Squared lengths (Euclidean) or lengths of the offsets 0, …, reach along each axis, in steps."""
+        total = np.zeros(tuple(r + 1 for r in reach), dtype=np.int64)
+        for axis in np.meshgrid(*(np.arange(r + 1) for r in reach), indexing="ij", sparse=True):
+            if self.metric == "chebyshev":
+                np.maximum(total, axis, out=total)
+            else:
+                total += axis * axis if self.metric == "euclidean" else axis
+        return total
+
+    def promise(self, epsilon: Number | None = None, alpha: Number | None = None) -> PrivacyType:
+        """The promise on a few points of the lattice, which carries ε, the step and the form of its distances."""
+        few = grid(2, 2, step=self.step) if self.metric == "euclidean" else line(2, step=self.step)
+        return PrivacyType(few, epsilon, alpha)
+
+
+def lattice_of(space: FiniteSpace) -> Lattice | None:
+    """The lattice that a space was built as, if its structure says so."""
+    known = getattr(space.source, "lattice", None)
+    return None if known is None else Lattice(*known)
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """The similarities k(o) = e^{−ε·step·|o|} of a lattice: floats to search with, integers to prove with.
+
+    ``integers`` holds K for offsets 0, …, reach along each axis; beyond, 2^60 k is below 1/2 and K is 0.
+    """
+
+    lattice: Lattice
+    promise: PrivacyType
+
+    @cached_property
+    def rate(self) -> float:
+        """ε · step, in floats."""
+        return self.promise.rate * float(self.lattice.step)
+
+    def reach(self, smallest: float) -> tuple[int, ...]:
+        """How far along each axis a similarity can exceed ``smallest``."""
+        far = ceil(-log2(smallest) * 0.6931471805599454 / self.rate) + 1
+        return tuple(min(side - 1, far) for side in self.lattice.shape)
+
+    @cached_property
+    def integers(self) -> NDArray[np.int64]:
+        """K, the nearest integers to 2^60 k."""
+        codes = self.lattice.lengths(self.reach(2.0 ** -(KERNEL_BITS + 1)))
+        distinct, where = np.unique(codes, return_inverse=True)
+        with flint.ctx.workprec(KERNEL_BITS + 40):
+            rate = -ball_rate(self.promise) * flint.arb(_fmpq(self.lattice.step))
+            scale = flint.arb(2) ** KERNEL_BITS
+            root = self.lattice.metric == "euclidean"
+            balls = (scale * (rate * (flint.arb(v).sqrt() if root else flint.arb(v))).exp() for v in distinct.tolist())
+            values = [_nearest(ball) for ball in balls]
+        return np.array(values, dtype=np.int64)[where].reshape(codes.shape)
+
+    @cached_property
+    def total(self) -> int:
+        """Σ_o K(o) over all offsets, both signs."""
+        # the upper and lower halves of 60 bits, doubled along each axis, add up without overflow
+        halves = np.stack([self.integers >> 30, self.integers & (2**30 - 1)])
+        for axis in range(1, halves.ndim):
+            first = halves.take(0, axis=axis)
+            halves = 2 * halves.sum(axis=axis) - first
+            halves = np.expand_dims(halves, axis)
+        upper, lower = halves.ravel().tolist()
+        return (int(upper) << 30) + int(lower)
+
+    @cached_property
+    def least_eigenvalue(self) -> float:
+        """A proved lower bound of the eigenvalues of Φ, 0 if none is known: part 2 of the proof."""
+        with flint.ctx.workprec(128):
+            rate = ball_rate(self.promise) * flint.arb(_fmpq(self.lattice.step))
+            bound = _symbol_minimum(self.lattice, rate)
+            if bound is None or not bound > 0:
+                return 0.0
+            mantissa, exponent = (int(part) for part in bound.lower().man_exp())
+        return float_below(Fraction(mantissa) * Fraction(2) ** exponent)
+
+
+def _symbol_minimum(lattice: Lattice, rate: flint.arb) -> flint.arb | None:
+    n = lattice.dimension
+    alpha = (-rate).exp()
+    if n <= 1 or lattice.metric == "manhattan" or (lattice.metric == "chebyshev" and n == 2):
+        return ((1 - alpha) / (1 + alpha)) ** n
+    if lattice.metric == "euclidean":
+        half = flint.arb(n + 1) / 2
+        constant = flint.arb(2) ** n * flint.arb.pi() ** (half - 1) * half.gamma()
+        return constant * rate / (rate * rate + n * flint.arb.pi() ** 2) ** half
+    rows = flint.arb(0)
+    for radius in range(1, min(max(lattice.shape), 1 << 14)):
+        rows += ((2 * radius + 1) ** n - (2 * radius - 1) ** n) * alpha**radius
+    return 1 - rows if max(lattice.shape) <= 1 << 14 else None
+
+
+def _fmpq(value: Fraction) -> flint.fmpq:
+    return flint.fmpq(value.numerator, value.denominator)
+
+
+def _nearest(ball: flint.arb) -> int:
+    if not ball.rad() < 0.01:
+        raise AssertionError("a similarity was not known to 60 bits")
+    mantissa, exponent = (int(part) for part in ball.mid().man_exp())
+    return mantissa << exponent if exponent >= 0 else (mantissa + (1 << (-exponent - 1))) >> -exponent
+
+
+# ----------------------------------------------------------------- floats: search
+
+
+@dataclass(frozen=True, eq=False)
+class LatticeSolution:
+    """z̃ with a proved bound on |z − z̃|.
+
+    ``integers`` are Z = 2^bits z̃; ``residual`` bounds |1 − (Φz̃)_x| from below and above over all x, ``norm`` its
+    Euclidean norm, and no entry of z̃ is farther from z than ``error``, which is infinite where no bound is known.
+    """
+
+    kernel: Kernel
+    integers: NDArray[np.int64]
+    bits: int
+    residual: tuple[float, float]
+    norm: float
+    iterations: int
+
+    @cached_property
+    def values(self) -> Floats:
+        """z̃ in floats."""
+        return np.ldexp(self.integers.astype(np.float64), -self.bits)
+
+    @property
+    def error(self) -> float:
+        """Part 3 of the proof."""
+        least = self.kernel.least_eigenvalue
+        return self.norm / least * (1 + 2.0**-40) if least > 0 else inf
+
+
+def lattice_solution(kernel: Kernel, *, accuracy: float = 1e-13) -> LatticeSolution:
+    """Solve Φz = 1: conjugate gradients to a relative residual of ``accuracy``, then the residual in integers.
+
+    Sums of distances need no iteration: z is the product of the solutions along the axes,
+    1/(1 + α) at the two ends and (1 − α)/(1 + α) between.
+    """
+    lattice = kernel.lattice
+    if lattice.metric == "manhattan" or lattice.dimension <= 1:
+        values, iterations = _separable(kernel), 0
+    else:
+        values, iterations = _conjugate_gradients(kernel, accuracy)
+    return _certified(kernel, values, iterations)
+
+
+def _separable(kernel: Kernel) -> Floats:
+    alpha = float(np.exp(-kernel.rate))
+    ratio = float(np.tanh(kernel.rate / 2))  # (1 − α)/(1 + α) without cancellation
+    result = np.ones(())
+    for side in kernel.lattice.shape:
+        axis = np.full(side, ratio)
+        axis[[0, -1]] = 1 / (1 + alpha) if side > 1 else 1.0
+        result = np.multiply.outer(result, axis)
+    return np.asarray(result)
+
+
+def _conjugate_gradients(kernel: Kernel, accuracy: float) -> tuple[Floats, int]:
+    shape = kernel.lattice.shape
+    product, precondition = _product(kernel), _preconditioner(kernel)
+    one = np.ones(shape)
+    values = precondition(one)
+    rest = one - product(values)
+    direction = precondition(rest)
+    energy = float((rest * direction).sum())
+    goal = accuracy * sqrt(len(kernel.lattice))
+    iterations = 0
+    while float(np.linalg.norm(rest)) > goal and iterations < _MOST_ITERATIONS:
+        image = product(direction)
+        curvature = float((direction * image).sum())
+        if not curvature > 0:  # not positive definite, or rounding has won: what is found so far will be judged
+            break
+        values += energy / curvature * direction
+        rest -= energy / curvature * image
+        turned = precondition(rest)
+        energy, before = float((rest * turned).sum()), energy
+        direction *= energy / before
+        direction += turned
+        iterations += 1
+    return values, iterations
+
+
+def _similarities(kernel: Kernel, reach: tuple[int, ...]) -> Floats:
+    lengths = kernel.lattice.lengths(reach).astype(np.float64)
+    if kernel.lattice.metric == "euclidean":
+        np.sqrt(lengths, out=lengths)
+    return np.asarray(np.exp(-kernel.rate * lengths))
+
+
+def _product(kernel: Kernel) -> Callable[[Floats], Floats]:
+    """v ↦ Φv by one real FFT each way; similarities below 1e-18 are left out."""
+    shape, reach = kernel.lattice.shape, kernel.reach(1e-18)
+    padded = tuple(scipy.fft.next_fast_len(s + r, real=True) for s, r in zip(shape, reach, strict=True))
+    spectrum = scipy.fft.rfftn(_wrapped(_similarities(kernel, reach), padded)).real.copy()
+    inside = tuple(slice(0, s) for s in shape)
+
+    def product(vector: Floats) -> Floats:
+        return np.asarray(scipy.fft.irfftn(scipy.fft.rfftn(vector, padded) * spectrum, padded)[inside])
+
+    return product
+
+
+def mean_distances(kernel: Kernel) -> Floats:
+    """Σ_x k(x − y) d(x, y) for every y: one convolution with a grid of ones, in floats."""
+    shape, reach = kernel.lattice.shape, kernel.reach(1e-18)
+    lengths = kernel.lattice.lengths(reach).astype(np.float64)
+    if kernel.lattice.metric == "euclidean":
+        np.sqrt(lengths, out=lengths)
+    lengths *= np.exp(-kernel.rate * lengths) * float(kernel.lattice.step)
+    padded = tuple(scipy.fft.next_fast_len(s + r, real=True) for s, r in zip(shape, reach, strict=True))
+    spectrum = scipy.fft.rfftn(_wrapped(lengths, padded)) * scipy.fft.rfftn(np.ones(shape), padded)
+    return np.asarray(scipy.fft.irfftn(spectrum, padded)[tuple(slice(0, s) for s in shape)])
+
+
+def _wrapped(table: NDArray[Any], padded: tuple[int, ...]) -> NDArray[Any]:
+    """The even function whose values at offsets ≥ 0 are given, around a torus."""
+    result = np.zeros(padded, dtype=table.dtype)
+    around = [np.arange(-(s - 1), s) for s in table.shape]
+    result[np.ix_(*(a % p for a, p in zip(around, padded, strict=True)))] = table[np.ix_(*map(np.abs, around))]
+    return result
+
+
+def _preconditioner(kernel: Kernel) -> Callable[[Floats], Floats]:
+    """The inverse of the circulant matrix nearest to Φ (T. Chan): averages along the wrapped diagonals."""
+    shape = kernel.lattice.shape
+    reach = kernel.reach(1e-18)
+    table = np.zeros(shape)
+    table[tuple(slice(0, r + 1) for r in reach)] = _similarities(kernel, reach)
+    for axis, side in enumerate(shape):
+        table = np.moveaxis(table, axis, 0)
+        share = (np.arange(side, dtype=np.float64) / side).reshape(-1, *[1] * (table.ndim - 1))
+        table[1:] = (1 - share[1:]) * table[1:] + share[1:] * table[1:][::-1]
+        table = np.moveaxis(table, 0, axis)
+    inverse = 1 / scipy.fft.rfftn(table).real
+
+    def precondition(vector: Floats) -> Floats:
+        return np.asarray(scipy.fft.irfftn(scipy.fft.rfftn(vector) * inverse, shape))
+
+    return precondition
+
+
+# ----------------------------------------------------------------- integers: proof
+
+
+def _certified(kernel: Kernel, values: Floats, iterations: int) -> LatticeSolution:
+    """Round z to integers and bound the residual: part 1 of the proof."""
+    largest = float(np.abs(values).max())
+    # Σ_o K |Z| must stay below half the product of the primes, 2^123
+    bits = min(KERNEL_BITS, 121 - kernel.total.bit_length() - max(0, ceil(log2(largest))))
+    integers = np.rint(np.ldexp(values, bits)).astype(np.int64)
+    rest = exact_products(kernel.integers, integers, 1 << (KERNEL_BITS + bits))
+    scale = 2.0 ** -(KERNEL_BITS + bits)
+    # K is off by at most 0.51 units of 2^-60 everywhere
+    slack = _KERNEL_ERROR * 2.0**-KERNEL_BITS * float(np.abs(integers).sum(dtype=np.float64)) * 2.0**-bits * (1 + 1e-9)
+    residual = (float(rest.min()) * scale, float(rest.max()) * scale)
+    margin = slack + 1e-15 * max(map(abs, residual))  # conversion to float64
+    safe = 1 + 1e-9 + values.size * 2.0**-52  # sums of as many squares
+    norm = (float(np.linalg.norm(rest)) * scale + sqrt(values.size) * slack) * safe
+    return LatticeSolution(kernel, integers, bits, (residual[0] - margin, residual[1] + margin), norm, iterations)
+
+
+def exact_products(kernel: NDArray[np.int64], vector: NDArray[np.int64], target: int) -> Floats:
+    """target − Σ_y K(|x − y|) Z_y for all x, exactly; only the results are rounded to float64.
+
+    ``kernel`` holds K at offsets ≥ 0. Two residues determine a result below 2^122 in size, which the caller ensures.
+    """
+    reach = tuple(s - 1 for s in kernel.shape)
+    padded = tuple(1 << (s + r - 1).bit_length() for s, r in zip(vector.shape, reach, strict=True))
+    inside = tuple(slice(0, s) for s in vector.shape)
+    residues = []
+    for p in _PRIMES:
+        spectrum = _transform(_wrapped(_residues(kernel, p), padded), p, forward=True)
+        image = np.zeros(padded, dtype=np.uint64)
+        image[inside] = _residues(vector, p)
+        image = _transform(image, p, forward=True)
+        _multiply(image.ravel(), spectrum.ravel(), np.uint64(p), np.uint64(-pow(p, -1, 1 << 64) % (1 << 64)))
+        part = _transform(image, p, forward=False)[inside]
+        # the products carry a factor 2^-64, the inverse transform one of the size
+        factor = pow(2, 64, p) * pow(prod(padded), -1, p) % p
+        residues.append(_subtracted(np.ascontiguousarray(part).ravel(), *_shoup(factor, p), target % p, p))
+    p1, p2 = _PRIMES
+    both = p1 * p2
+    low, high = (np.uint64(v) for v in (both & (2**64 - 1), both >> 64))
+    inverse = _shoup(pow(p1, -1, p2), p2)
+    found = _recombined(*residues, np.uint64(p1), np.uint64(p2), *inverse, low, high)
+    return np.asarray(found).reshape(vector.shape)
+
+
+def _residues(values: NDArray[np.int64], p: int) -> Words:
+    return np.where(values < 0, values + p, values).astype(np.uint64)
+
+
+def _shoup(factor: int, p: int) -> tuple[np.uint64, np.uint64]:
+    """A factor and ⌊2^64 factor / p⌋, with which products modulo p need no division."""
+    return np.uint64(factor), np.uint64((factor << 64) // p)
+
+
+def _transform(values: Words, p: int, *, forward: bool) -> Words:
+    """The number-theoretic transform along every axis, in bit-reversed order."""
+    axes = range(values.ndim)
+    for axis in axes if forward else reversed(axes):
+        side = values.shape[axis]
+        if side == 1:
+            continue
+        moved = np.ascontiguousarray(np.moveaxis(values, axis, 0))
+        roots, quotients = _roots_of_unity(side, p, forward)
+        butterflies = _butterflies_down if forward else _butterflies_up
+        butterflies(moved.reshape(side, -1), roots, quotients, np.uint64(p))
+        values = np.moveaxis(moved, 0, axis)
+    return np.ascontiguousarray(values)
+
+
+def _roots_of_unity(side: int, p: int, forward: bool) -> tuple[Words, Words]:
+    generator = 3
+    while pow(generator, (p - 1) // 2, p) == 1:  # not a square: its odd power has the full order 2^k
+        generator += 1
+    root = pow(generator, (p - 1) // side, p)
+    root = root if forward else pow(root, -1, p)
+    powers = [1]
+    for _ in range(side // 2 - 1):
+        powers.append(powers[-1] * root % p)
+    return np.array(powers, dtype=np.uint64), np.array([(w << 64) // p for w in powers], dtype=np.uint64)
+
+
+@intrinsic
+def high_word(typing_context, a, b):  # type: ignore[no-untyped-def]
+    """The upper 64 bits of a product of unsigned 64-bit integers."""
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        wide = [builder.zext(argument, ir.IntType(128)) for argument in arguments]
+        upper = builder.lshr(builder.mul(wide[0], wide[1]), ir.Constant(ir.IntType(128), 64))
+        return builder.trunc(upper, ir.IntType(64))
+
+    return types.uint64(types.uint64, types.uint64), generate
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _times(x, factor, quotient, p):  # type: ignore[no-untyped-def]
+    """x · factor modulo p for x < 2p < 2^63 (Shoup)."""
+    r = factor * x - high_word(quotient, x) * p
+    return r - p if r >= p else r
+
+
+@njit(cache=True, nogil=True)
+def _butterflies_down(rows, roots, quotients, p):  # type: ignore[no-untyped-def]
+    side, width = rows.shape
+    half = side // 2
+    while half:
+        stride = side // (2 * half)
+        for start in range(0, side, 2 * half):
+            for j in range(half):
+                w, q = roots[j * stride], quotients[j * stride]
+                upper, lower = rows[start + j], rows[start + j + half]
+                for k in range(width):
+                    u, v = upper[k], lower[k]
+                    s = u + v
+                    upper[k] = s - p if s >= p else s
+                    lower[k] = _times(u + p - v, w, q, p)
+        half //= 2
+
+
+@njit(cache=True, nogil=True)
+def _butterflies_up(rows, roots, quotients, p):  # type: ignore[no-untyped-def]
+    side, width = rows.shape
+    half = 1
+    while half < side:
+        stride = side // (2 * half)
+        for start in range(0, side, 2 * half):
+            for j in range(half):
+                w, q = roots[j * stride], quotients[j * stride]
+                upper, lower = rows[start + j], rows[start + j + half]
+                for k in range(width):
+                    u, v = upper[k], _times(lower[k], w, q, p)
+                    s = u + v
+                    upper[k] = s - p if s >= p else s
+                    lower[k] = u - v if u >= v else u + p - v
+        half *= 2
+
+
+@njit(cache=True, nogil=True)
+def _multiply(left, right, p, negative_inverse):  # type: ignore[no-untyped-def]
+    """left ← left · right / 2^64 modulo p (Montgomery)."""
+    for k in range(left.size):
+        low = left[k] * right[k]
+        carry = np.uint64(1) if low else np.uint64(0)
+        r = high_word(left[k], right[k]) + high_word(low * negative_inverse, p) + carry
+        left[k] = r - p if r >= p else r
+
+
+def _subtracted(values: Words, factor: np.uint64, quotient: np.uint64, target: int, p: int) -> Words:
+    return _target_minus(values, factor, quotient, np.uint64(target), np.uint64(p))  # type: ignore[no-any-return]
+
+
+@njit(cache=True, nogil=True)
+def _target_minus(values, factor, quotient, target, p):  # type: ignore[no-untyped-def]
+    result = np.empty_like(values)
+    for k in range(values.size):
+        v = _times(values[k], factor, quotient, p)
+        result[k] = target - v if target >= v else target + p - v
+    return result
+
+
+@njit(cache=True, nogil=True)
+def _recombined(first, second, p1, p2, inverse, quotient, low, high):  # type: ignore[no-untyped-def]
+    """The integers of least size with the given residues, rounded to float64."""
+    result = np.empty(first.size)
+    for k in range(first.size):
+        a = first[k] - p2 if first[k] >= p2 else first[k]  # p2 < p1 < 2 p2
+        b = second[k]
+        v = _times(b - a if b >= a else b + p2 - a, inverse, quotient, p2)
+        lower = p1 * v
+        upper = high_word(p1, v)
+        total = lower + first[k]
+        upper += np.uint64(1) if total < lower else np.uint64(0)
+        if upper > high >> np.uint64(1):  # above half of p1 · p2 it stands for a negative number
+            borrow = np.uint64(1) if low < total else np.uint64(0)
+            result[k] = -(np.float64(high - upper - borrow) * 2.0**64 + np.float64(low - total))
+        else:
+            result[k] = np.float64(upper) * 2.0**64 + np.float64(total)
+    return result

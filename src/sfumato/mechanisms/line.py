@@ -1,0 +1,160 @@
+"""The geometric mechanism: on all integers, on a line, and on what a line can be read off."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from sfumato.certify.mechanism import Mechanism
+from sfumato.certify.verify import prove
+from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported
+from sfumato.mechanisms.proved import as_type, proved
+from sfumato.numbers import Array, Number, exact, fractions, is_exact
+from sfumato.privacy.similarity import similarity
+from sfumato.privacy.type import PrivacyType
+from sfumato.spaces.constructors import line
+from sfumato.spaces.finite import FiniteSpace
+
+__all__ = ["InfiniteGeometric", "geometric", "hamming_kernel", "line_order"]
+
+
+@dataclass(frozen=True)
+class InfiniteGeometric:
+    """Two-sided geometric noise on the integers: G(x)(y) = (1 − α)/(1 + α) · α^|x − y|, exactly.
+
+    As a channel on any range of secrets it tells exactly as much as its truncation to that range: answers beyond an
+    end say no more than the end itself.
+
+    Examples
+    --------
+    >>> noise = InfiniteGeometric(Fraction(1, 2))
+    >>> noise.probability(0, 3), noise.cumulative(0, 0), noise.cumulative(0, -1)
+    (Fraction(1, 24), Fraction(2, 3), Fraction(1, 3))
+    """
+
+    alpha: Fraction
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "alpha", exact(self.alpha))
+        if not 0 < self.alpha < 1:
+            raise InvalidEpsilon(f"alpha lies strictly between 0 and 1, found {self.alpha}")
+
+    def probability(self, x: int, y: int) -> Fraction:
+        """G(x)(y)."""
+        return (1 - self.alpha) / (1 + self.alpha) * self.alpha ** abs(x - y)
+
+    def cumulative(self, x: int, y: int) -> Fraction:
+        """The probability of an answer of at most y."""
+        if y < x:
+            return self.alpha ** (x - y) / (1 + self.alpha)
+        return 1 - self.alpha ** (y - x + 1) / (1 + self.alpha)
+
+    def truncated(self, low: int, high: int) -> Mechanism:
+        """Answers beyond an end count for the end: the mechanism on the secrets low, …, high."""
+        if low >= high:
+            raise InvalidInput(f"needs low < high, found {low} and {high}")
+        labels = range(low, high + 1)
+        space = FiniteSpace(labels, line(len(labels)).distances)
+        return geometric(PrivacyType(space, alpha=self.alpha))
+
+
+def geometric(privacy: PrivacyType, *, alpha: Number | None = None) -> Mechanism:
+    """The truncated geometric mechanism on a line of any spacing: M(x)(y) = w_y e^{−εd(x, y)}.
+
+    w_y = 1 − Σ 1/(1 + e^{εd}) over the one or two neighbours of y. It is universally optimal for every loss whose
+    actions can be ordered so that differences of losses cross zero once, among them the absolute and squared
+    loss, thresholds, ℓ_bin and ℓ_nib (theory page *geometric*); for monotone losses by Ghosh, Roughgarden and
+    Sundararajan 2012. On more than two secrets it is not for every loss.
+
+    Parameters
+    ----------
+    alpha
+        For steps of 1 between secrets, a smaller ratio than the promise asks for.
+
+    Examples
+    --------
+    >>> mechanism = geometric(PrivacyType(line(3), alpha="1/2"))
+    >>> [[str(p) for p in row] for row in mechanism.channel.matrix]
+    [['2/3', '1/6', '1/6'], ['1/3', '1/3', '1/3'], ['1/6', '1/6', '2/3']]
+    """
+    privacy = as_type(privacy)
+    if alpha is not None:
+        stricter = PrivacyType(privacy.space, alpha=alpha)
+        if stricter.rate_bounds(64)[1] > privacy.rate_bounds(64)[1]:
+            raise InvalidEpsilon(f"alpha = {alpha} tells more than {privacy!r} allows")
+        made = geometric(stricter)
+        return prove(made.channel, privacy, provenance={"made by": "geometric", "alpha": str(stricter.alpha)})
+    order = line_order(privacy.space)
+    phi = similarity(privacy)
+    return proved("geometric", privacy, phi * _weights(phi, order), privacy.secrets)
+
+
+def hamming_kernel(privacy: PrivacyType) -> Mechanism:
+    """The geometric mechanism of the number of ones, on bit strings (Fernandes et al. 2023, figure 8).
+
+    A kernel of the Hamming type: along every edge of the cube the number of ones changes by 1, so every edge is
+    tight in every column. Restricted to a path 0…0, 10…0, …, 1…1 it is the truncated geometric mechanism,
+    so it is universally optimal for losses on that path, lifted by zeros, for which that one is.
+
+    Examples
+    --------
+    >>> from sfumato.spaces import hamming
+    >>> mechanism = hamming_kernel(PrivacyType(hamming(3), alpha="1/2"))
+    >>> [str(p) for p in mechanism.channel.matrix[0]]
+    ['2/3', '1/6', '1/12', '1/12']
+    """
+    privacy = as_type(privacy)
+    space = privacy.space
+    bits = np.array([_bits(label) for label in space.labels])
+    differing = (bits[:, None] != bits[None, :]).sum(axis=2)
+    if len(space) != 2 ** bits.shape[1] or (space.distances.values != differing).any():
+        raise NotSupported(f"the Hamming kernel on {space.name}", ["hamming(length) with two symbols"])
+    ones = bits.sum(axis=1)
+    path = [int((ones == step).argmax()) for step in range(bits.shape[1] + 1)]  # the first of each, one above the other
+    phi = similarity(privacy)[np.ix_(path, path)]
+    table = (phi * _weights(phi, list(range(len(path)))))[ones]
+    return proved("hamming_kernel", privacy, table, range(len(path)))
+
+
+def _bits(label: Any) -> list[int]:
+    if not isinstance(label, str | tuple) or not label or any(str(bit) not in "01" for bit in label):
+        raise NotSupported(f"the Hamming kernel for the secret {label!r}", ["strings or tuples of bits"])
+    return [int(bit) for bit in label]
+
+
+def _weights(phi: Array, order: list[int]) -> Array:
+    """w with Σ_y w_y Φ(x, y) = 1 on a line visited in this order: 1 − Σ Φ/(1 + Φ) over the neighbours."""
+    weights = fractions(np.ones(len(order), dtype=np.int64)) if is_exact(phi) else np.ones(len(order))
+    for x, z in pairwise(order):
+        share = phi[x, z] / (1 + phi[x, z])
+        weights[x] -= share
+        weights[z] -= share
+    return np.asarray(weights)
+
+
+def line_order(space: FiniteSpace) -> list[int]:
+    """The secrets from one end to the other, if distances add up along them.
+
+    Raises
+    ------
+    NotSupported
+        If the pairs that no chain implies do not form one path.
+    """
+    n = len(space)
+    neighbours: list[list[int]] = [[] for _ in range(n)]
+    for x, z in zip(*space.pairs, strict=True):
+        neighbours[int(x)].append(int(z))
+        neighbours[int(z)].append(int(x))
+    ends = [x for x in range(n) if len(neighbours[x]) < 2]
+    order = ends[:1]
+    while order and (onward := [z for z in neighbours[order[-1]] if z not in order[-2:]]):
+        order.append(onward[0])
+        if len(order) > n:
+            break
+    if len(order) != n or any(len(around) > 2 for around in neighbours):
+        raise NotSupported(f"the geometric mechanism on {space.name}", ["a line: secrets whose distances add up"])
+    return order

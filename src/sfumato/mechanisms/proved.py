@@ -1,0 +1,33 @@
+"""From a formula to a proved mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from sfumato.certify.mechanism import Mechanism
+from sfumato.certify.repair import quantise
+from sfumato.certify.verify import prove
+from sfumato.channels.channel import Channel
+from sfumato.errors import expect
+from sfumato.numbers import Array, is_exact
+from sfumato.privacy.type import PrivacyType
+
+__all__ = ["as_type", "proved"]
+
+
+def as_type(privacy: Any) -> PrivacyType:
+    """The promise, or a clear error."""
+    return expect(privacy, PrivacyType, "a promise", "PrivacyType(space, epsilon=…)")
+
+
+def proved(name: str, privacy: PrivacyType, matrix: Array, outputs: Iterable[Any], **notes: Any) -> Mechanism:
+    """The mechanism of a matrix that is private by a theorem: as it is if exact, else rounded to integers.
+
+    Either way the kernel checks it.
+    """
+    labels = tuple(outputs)
+    provenance = {"made by": name, **notes}
+    if is_exact(matrix):
+        return prove(Channel(privacy.space, matrix, labels), privacy, provenance=provenance)
+    return quantise(matrix, privacy, outputs=labels, provenance=provenance).mechanism

@@ -1,0 +1,457 @@
+"""The tight-constraints mechanism M(x)(y) = z_y e^{−ε d(x, y)}, Φz = 1: a table, a product, or a lattice.
+
+Every constraint towards the reported secret is used up. Where it exists, nobody whose prior is regular can guess
+the secret more often with any other private mechanism (ElSalamouny, Chatzikokolakis and Palamidessi 2014, Theorem 4); on a
+tree it is optimal for guessing whatever the prior. On a line it is the truncated geometric mechanism, on a discrete
+space random response.
+
+Rounding to integers keeps the promise by a floor. Let a ≤ E b be two exact entries of a column, E = e^{εd}, and let A, B
+be integers with a − h ≤ A ≤ a + h, b − h ≤ B ≤ b + h. Then A + F ≤ E (B + F) as soon as F (E − 1) ≥ h (E + 1), that is,
+F ≥ h coth(εd/2). A floor for the shortest distance serves all pairs: a few units in 2^52 or more for each output.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import ceil, prod
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+
+from sfumato.certify.certificate import kernel_terms
+from sfumato.certify.mechanism import Mechanism
+from sfumato.certify.repair import DEFAULT_BITS
+from sfumato.certify.twin import factors_below, product_exceeds
+from sfumato.certify.verify import prove
+from sfumato.channels.channel import Channel
+from sfumato.errors import Infeasible, InvalidInput, NotSupported, PrivacyViolation, UndecidedError, expect
+from sfumato.mechanisms.lattice import (
+    KERNEL_BITS,
+    Kernel,
+    Lattice,
+    LatticeSolution,
+    high_word,
+    lattice_of,
+    lattice_solution,
+    mean_distances,
+)
+from sfumato.mechanisms.proved import as_type, proved
+from sfumato.numbers import Array, Number, common_denominator, exact, float_above, floats
+from sfumato.privacy.regular import has_tight_constraints
+from sfumato.privacy.similarity import similarity
+from sfumato.privacy.type import PrivacyType
+from sfumato.verdict import Verdict, fails, holds, undecided
+
+__all__ = [
+    "LatticeMechanism",
+    "LatticeThreshold",
+    "ProductMechanism",
+    "has_lattice_tight_constraints",
+    "lattice_threshold",
+    "lattice_tight_constraints",
+    "product_mechanism",
+    "tight_constraints",
+]
+
+_LARGEST_TABLE = 2_500  # secrets of a dense mechanism: proving it takes half a minute
+_LARGEST_EXACT = 2**16  # entries of a table of long fractions
+_MOST_EXACT_BITS = 4096  # of a common denominator that the kernel reads
+_LARGEST_FLOOR = 1e-9  # of the probability, given away to the floor before repair is asked instead
+_FLOAT_ERROR = 8 * 2.0**-52  # relative, of an entry z_y e^{−εd} computed in float64
+
+
+def tight_constraints(privacy: PrivacyType) -> Mechanism | LatticeMechanism:
+    """The tight-constraints mechanism of a privacy type, proved.
+
+    Exact types give the exact mechanism; others are rounded to integers and moved by some 1e-12 of probability.
+    Grids beyond 2,500 secrets give a :class:`LatticeMechanism`, which is never a table. Optimal for guessing the secret
+    (``losses.bin``) under every regular prior.
+
+    Raises
+    ------
+    Infeasible
+        If there is none; ``ray`` is the :class:`Separation` that proves it.
+    UndecidedError
+        If a sign could not be decided.
+
+    Examples
+    --------
+    >>> from sfumato.spaces import line, star
+    >>> mechanism = tight_constraints(PrivacyType(line(3), alpha="1/2"))
+    >>> [[str(p) for p in row] for row in mechanism.channel.matrix]
+    [['2/3', '1/6', '1/6'], ['1/3', '1/3', '1/3'], ['1/6', '1/6', '2/3']]
+    >>> tight_constraints(PrivacyType(star(4), alpha="1/2"))
+    Traceback (most recent call last):
+    sfumato.errors.Infeasible: no tight-constraints mechanism: the only solution of Φz = 1 has z = -1/3 < 0 at 0
+    """
+    privacy = as_type(privacy)
+    space = privacy.space
+    if len(space) > _LARGEST_TABLE:
+        lattice = lattice_of(space)
+        if lattice is None:
+            raise NotSupported(
+                f"a table of {len(space)} secrets and outputs",
+                [
+                    f"at most {_LARGEST_TABLE}",
+                    "lattice_tight_constraints() on grids",
+                    "product_mechanism() on products",
+                ],
+            )
+        return lattice_tight_constraints(lattice, epsilon=privacy.epsilon, alpha=privacy.alpha)
+    verdict = has_tight_constraints(privacy)
+    _require(verdict)
+    diagonal = verdict.witness
+    note = {"made by": "tight_constraints"}
+    if diagonal.exact and len(space) ** 2 <= _LARGEST_EXACT:
+        matrix = similarity(privacy) * diagonal.values[None, :]
+        if common_denominator(matrix)[1].bit_length() <= _MOST_EXACT_BITS:
+            return prove(Channel(space, matrix, space.labels), privacy, provenance=note)
+    return _with_floor(floats(similarity(privacy)) * floats(diagonal.values)[None, :], privacy, note)
+
+
+def _require(verdict: Verdict) -> None:
+    if verdict.outcome == "undecided":
+        raise UndecidedError(f"whether a tight-constraints mechanism exists: {verdict.reason}", verdict)
+    if verdict.outcome == "fails":
+        raise Infeasible(f"no tight-constraints mechanism: {verdict.reason}", verdict.witness)
+
+
+def _with_floor(matrix: NDArray[np.float64], privacy: PrivacyType, note: dict[str, Any]) -> Mechanism:
+    """Integers near a tight matrix in floats: rounded, raised by the floor, rows filled up at the likeliest output."""
+    space, n = privacy.space, len(matrix)
+    total = 1 << DEFAULT_BITS
+    shortest = space.pair_distances.values.min() if space.pairs.first.size else None
+    if shortest is None:
+        return proved("tight_constraints", privacy, matrix, space.labels)
+    factor = privacy.factor_bounds(shortest)[0]
+    h = 1 + float(matrix.max()) * total * _FLOAT_ERROR
+    floor = ceil(exact(h) * (factor + 1) / (factor - 1)) + 1
+    # rows differ by rounding; what fills them up must be private too
+    spread = n * (2 * h + 1)
+    room = ceil(exact(spread) * (factor + 1) / (factor - 1)) + n * floor
+    if room > _LARGEST_FLOOR * total:
+        return proved("tight_constraints", privacy, matrix, space.labels)
+    weights = np.rint(matrix * float(total - room)).astype(np.int64) + floor
+    weights[:, int(np.argmax(matrix.sum(axis=0)))] += total - weights.sum(axis=1)
+    try:
+        return prove(weights, privacy, outputs=space.labels, provenance=note)
+    except PrivacyViolation:  # z was known too badly: repair moves it a little farther
+        return proved("tight_constraints", privacy, matrix, space.labels)
+
+
+# ----------------------------------------------------------------- products
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ProductMechanism:
+    """Mechanisms side by side on the product of their spaces, with the sum of their promises; never a table.
+
+    M(x₁, …, x_k)(y₁, …, y_k) = Π M_i(x_i)(y_i). Ratios multiply, so the promise ε₁d₁ + … + ε_k d_k is kept because
+    each factor is proved to keep its own. The product of tight-constraints mechanisms is the tight-constraints
+    mechanism of the product: Φ is a Kronecker product, and so is z.
+    """
+
+    factors: tuple[Mechanism, ...]
+
+    def __repr__(self) -> str:
+        return f"ProductMechanism({' × '.join(str(len(f.secrets)) for f in self.factors)} secrets, proved)"
+
+    def __len__(self) -> int:
+        return prod(len(factor.secrets) for factor in self.factors)
+
+    @cached_property
+    def total(self) -> int:
+        """What the weights of a row sum to."""
+        return prod(factor.total for factor in self.factors)
+
+    def weights(self, secret: tuple[Any, ...]) -> Array:
+        """The integer weights of one row, one axis a factor."""
+        result = np.ones((), dtype=object)
+        for factor, label in zip(self.factors, self._labels(secret), strict=True):
+            row = factor.weights[factor.privacy.space.index(label)].astype(object)
+            result = np.multiply.outer(result, row)
+        return np.asarray(result)
+
+    def row(self, secret: tuple[Any, ...]) -> NDArray[np.float64]:
+        """The output distribution of one secret in floats, one axis a factor."""
+        result = np.ones(())
+        for factor, label in zip(self.factors, self._labels(secret), strict=True):
+            share = factor.weights[factor.privacy.space.index(label)].astype(np.float64) / float(factor.total)
+            result = np.multiply.outer(result, share)
+        return np.asarray(result)
+
+    @cached_property
+    def utility(self) -> Fraction:
+        """The chance that a uniformly distributed secret is reported truly."""
+        shares = (Fraction(sum(int(w) for w in np.diagonal(f.weights)), f.total * len(f.secrets)) for f in self.factors)
+        return prod(shares, start=Fraction(1))
+
+    def _labels(self, secret: Any) -> tuple[Any, ...]:
+        if not isinstance(secret, tuple) or len(secret) != len(self.factors):
+            raise InvalidInput(f"a secret is a tuple of {len(self.factors)} labels, found {secret!r}")
+        return secret
+
+
+def product_mechanism(*factors: Mechanism) -> ProductMechanism:
+    """Mechanisms side by side.
+
+    Examples
+    --------
+    >>> from sfumato.spaces import discrete
+    >>> letter = tight_constraints(PrivacyType(discrete(4), alpha="1/2"))
+    >>> product_mechanism(*[letter] * 10).utility == Fraction(2, 5) ** 10       # words of ten letters
+    True
+    """
+    if not factors:
+        raise InvalidInput("a product needs at least one mechanism")
+    return ProductMechanism(tuple(expect(f, Mechanism, "a factor of a product") for f in factors))
+
+
+# ----------------------------------------------------------------- lattices
+
+
+def has_lattice_tight_constraints(
+    lattice: Lattice, *, epsilon: Number | None = None, alpha: Number | None = None
+) -> Verdict:
+    """Whether the tight-constraints mechanism exists on a grid of any size.
+
+    The witness is the :class:`LatticeSolution` with its error bound. Undecided where an entry of z is closer to zero
+    than that, and for Chebyshev distances in three or more dimensions unless ε is large.
+
+    Examples
+    --------
+    >>> [bool(has_lattice_tight_constraints(Lattice((100, 100)), epsilon=e)) for e in ("0.665", "0.666")]
+    [False, True]
+    """
+    lattice = expect(lattice, Lattice, "a lattice")
+    return _judged(lattice_solution(Kernel(lattice, lattice.promise(epsilon, alpha))))
+
+
+def _judged(found: LatticeSolution) -> Verdict:
+    lattice = found.kernel.lattice
+    if lattice.metric == "manhattan" or lattice.dimension <= 1:
+        return holds("Φ is a Kronecker product of lines, and z the product of theirs, all positive", found)
+    where = np.unravel_index(int(found.values.argmin()), lattice.shape)
+    least, point = float(found.values[where]), tuple(int(i) for i in where)
+    if least > found.error:
+        return holds(f"z ≥ {least - found.error:.6g}, proved by a residual of {found.norm:.3g}", found)
+    if least < -found.error:
+        return fails(f"the only solution of Φz = 1 has z = {least:.6g} ± {found.error:.1g} < 0 at {point}", found)
+    if found.error == np.inf:
+        return undecided("no lower bound of the eigenvalues of Φ is known for this metric and ε", found)
+    return undecided(f"z = {least:.3g} at {point} is within the error bound {found.error:.3g}", found)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LatticeMechanism:
+    """The tight-constraints mechanism on a grid, one row at a time.
+
+    Row x has the integer weights W_x(y) = ⌊K(x − y) Z_y / 2^bits⌋ + floor, plus what is missing to ``total`` = 2^60 at the
+    output ``spill``. K are the similarities in units of 2^-60 and Z = 2^bits z̃. The whole mechanism is proved, although no
+    one ever looks at all of it:
+
+    * |W_x(y) − floor − 2^60 z̃_y e^{−ε d(x, y)}| ≤ 2 by construction, and the exact entries of a column obey the promise
+      by the triangle inequality; so do W_x(y), by the floor (see the module).
+    * The missing parts lie between ``missing[0]`` and ``missing[1]`` for every x, by the exact residual of z̃; the ratio of
+      these is at most e^{ε·step}, so they are a private column.
+    * Every row sums to ``total``.
+    """
+
+    lattice: Lattice
+    promise: PrivacyType
+    solution: LatticeSolution
+    diagonal: NDArray[np.int64]
+    floor: int
+    spill: tuple[int, ...]
+    missing: tuple[Fraction, Fraction]
+
+    @property
+    def total(self) -> int:
+        """What the weights of every row sum to."""
+        return 1 << KERNEL_BITS
+
+    def __repr__(self) -> str:
+        shape = " × ".join(map(str, self.lattice.shape))
+        promise = f"epsilon={self.promise.rate:g}" if self.promise.alpha is None else f"alpha={self.promise.alpha}"
+        return f"LatticeMechanism({shape}, {self.lattice.metric}, {promise}, proved)"
+
+    def weights(self, secret: tuple[int, ...]) -> NDArray[np.int64]:
+        """The integer weights of one row, in the shape of the grid; they sum to ``total``."""
+        place = self._place(secret)
+        table = self.solution.kernel.integers
+        box, offsets = [], []
+        for x, side, reach in zip(place, self.lattice.shape, table.shape, strict=True):
+            first, last = max(0, x - reach + 1), min(side, x + reach)
+            box.append(slice(first, last))
+            offsets.append(np.abs(np.arange(first, last) - x))
+        near, part = np.ascontiguousarray(table[np.ix_(*offsets)]), np.ascontiguousarray(self.diagonal[tuple(box)])
+        result = np.full(self.lattice.shape, self.floor, dtype=np.int64)
+        result[tuple(box)] += _shifted_products(near.ravel(), part.ravel(), self.solution.bits).reshape(part.shape)
+        result[self.spill] += self.total - int(result.sum())
+        return result
+
+    def row(self, secret: tuple[int, ...]) -> NDArray[np.float64]:
+        """The output distribution of one secret in floats, in the shape of the grid."""
+        return self.weights(secret).astype(np.float64) / float(self.total)
+
+    def verify_pair(self, x: tuple[int, ...], z: tuple[int, ...]) -> Verdict:
+        """Compare two rows in integers, all outputs, both ways: the promise on this pair, without the argument."""
+        first, second = self._place(x), self._place(z)
+        if first == second:
+            return holds("a row keeps its promise with itself")
+        gap = tuple(abs(a - b) for a, b in zip(first, second, strict=True))
+        length = self.lattice.lengths(gap).ravel()[-1:]
+        p, q = factors_below(*kernel_terms(self.promise), length, self.total)
+        rows = [self.weights(s).ravel().astype(np.uint64) for s in (first, second)]
+        broken = _first_broken(*rows, p[0], q[0])
+        if broken < 0:
+            return holds(f"all {len(self.lattice)} outputs were compared in integers")
+        return fails("an output tells the two apart more than promised", np.unravel_index(broken, self.lattice.shape))
+
+    @cached_property
+    def utility(self) -> Fraction:
+        """The chance that a uniformly distributed secret is reported truly: no private mechanism has more than Σz/n."""
+        count, bits = len(self.lattice), self.solution.bits
+        upper, lower = self.diagonal >> 30, self.diagonal & (2**30 - 1)
+        kept = ((int(upper.sum()) << 30) + int(lower.sum())) << (KERNEL_BITS - bits)
+        at_spill = int(self.weights(self.spill)[self.spill]) - self.floor
+        at_spill -= int(self.diagonal[self.spill]) << (KERNEL_BITS - bits)
+        return Fraction(kept + count * self.floor + at_spill, self.total * count)
+
+    @property
+    def utility_bound(self) -> float:
+        """Σz/n with the error bound of z on the safe side: what no private mechanism exceeds under the uniform prior."""
+        return float_above(exact(float(self.solution.values.mean()))) * (1 + 1e-9) + self.solution.error
+
+    def expected_distance(self) -> float:
+        """The mean distance between a uniformly distributed secret and what is reported, in floats by one FFT."""
+        values = np.ldexp(self.diagonal.astype(np.float64), -self.solution.bits)
+        return float((values * mean_distances(self.solution.kernel)).sum() / len(self.lattice))
+
+    def _place(self, secret: Any) -> tuple[int, ...]:
+        shape = self.lattice.shape
+        place = secret if isinstance(secret, tuple) else (secret,)
+        if len(place) != len(shape) or not all(
+            isinstance(i, int | np.integer) and 0 <= i < side for i, side in zip(place, shape, strict=False)
+        ):
+            raise InvalidInput(f"a secret of this lattice is a tuple of indices below {shape}, found {secret!r}")
+        return tuple(int(i) for i in place)
+
+
+def lattice_tight_constraints(
+    lattice: Lattice, *, epsilon: Number | None = None, alpha: Number | None = None
+) -> LatticeMechanism:
+    """The tight-constraints mechanism on a grid of any size, proved and never a table.
+
+    Examples
+    --------
+    >>> mechanism = lattice_tight_constraints(Lattice((50, 40)), epsilon="0.8")
+    >>> mechanism
+    LatticeMechanism(50 × 40, euclidean, epsilon=0.8, proved)
+    >>> bool(mechanism.weights((3, 4)).sum() == mechanism.total), round(float(mechanism.utility), 6)
+    (True, 0.107655)
+    >>> print(mechanism.verify_pair((0, 0), (0, 1)))
+    holds: all 2000 outputs were compared in integers
+    """
+    lattice = expect(lattice, Lattice, "a lattice")
+    promise = lattice.promise(epsilon, alpha)
+    found = lattice_solution(Kernel(lattice, promise))
+    _require(_judged(found))
+    count = len(lattice)
+    factor = promise.factor_bounds(1)[0]  # ≤ e^{ε·step}
+    lever = (factor + 1) / (factor - 1)
+    floor = ceil(2 * lever)
+    low, high = (exact(r) for r in found.residual)
+    # what rounding can add: K by 0.51 and ⌊ ⌋ by 1 for each output, Z by 1 for each offset
+    rounding = 2 * count + (found.kernel.total + 2 ** len(lattice.shape) * count >> found.bits)
+    spread = exact((high - low) * (1 << KERNEL_BITS)) + 2 * rounding
+    wanted = spread / (factor - 1) * Fraction(9, 8) + count * floor + rounding
+    share = wanted / (1 << KERNEL_BITS) - low  # of z, given up so that every row has something missing
+    kept = (1 << 62) - max(0, ceil(share * (1 << 62)))
+    if kept < 1 << 61 or (found.integers < 0).any():
+        raise NotSupported(f"integer weights of {KERNEL_BITS} bits on {count} secrets at this ε", ["a larger ε"])
+    diagonal = _shifted_products(found.integers.ravel(), np.full(count, kept, dtype=np.int64), 62)
+    scale = Fraction(kept, 1 << 62) * (1 << KERNEL_BITS)
+    missing = (
+        (1 << KERNEL_BITS) - count * floor - scale * (1 - low) - rounding,
+        (1 << KERNEL_BITS) - count * floor - scale * (1 - high) + rounding,
+    )
+    if not 0 < missing[1] <= factor * missing[0]:
+        raise AssertionError("the missing parts of the rows are no private column")
+    spill = tuple(side // 2 for side in lattice.shape)
+    return LatticeMechanism(lattice, promise, found, diagonal.reshape(lattice.shape), floor, spill, missing)
+
+
+@dataclass(frozen=True)
+class LatticeThreshold:
+    """Two values of ε close together: proved to have no mechanism at ``low`` and one at ``high``.
+
+    What lies beyond is not claimed; :func:`sfumato.tight_threshold` does that for spaces whose distances fit a table.
+    """
+
+    low: Fraction
+    high: Fraction
+
+    def __float__(self) -> float:
+        return float((self.low + self.high) / 2)
+
+
+def lattice_threshold(lattice: Lattice, *, digits: int = 7, near: float | None = None) -> LatticeThreshold:
+    """Where the tight-constraints mechanism of a grid begins to exist, to some decimals (up to 9).
+
+    Floats look for the last change of sign below the ε at which row sums of Φ reach 2; the two ends are proved.
+
+    Examples
+    --------
+    >>> found = lattice_threshold(Lattice((100, 100)), digits=7)
+    >>> f"{float(found):.7f}"
+    '0.6653516'
+    """
+    lattice = expect(lattice, Lattice, "a lattice")
+    if lattice.metric == "manhattan" or lattice.dimension <= 1:
+        raise NotSupported(f"a threshold on {lattice}: the mechanism exists for every ε", ["other metrics"])
+    if not 1 <= digits <= 9:
+        raise NotSupported(f"{digits} digits", ["1 to 9"])
+
+    def least(rate: float) -> float:
+        return float(lattice_solution(Kernel(lattice, lattice.promise(rate))).values.min())
+
+    high = near * 1.1 if near else 2.0 / float(lattice.step)
+    low = high * 0.8
+    while least(low) >= 0:
+        high, low = low, low * 0.8
+        if low * float(lattice.step) < 0.05:
+            raise NotSupported(f"a threshold below {low:g} on {lattice}", ["smaller grids"])
+    middle = brentq(least, low, high, xtol=10.0 ** -(digits + 2), rtol=1e-12)
+    units = 10 ** (digits + 1)
+    ends = Fraction(round(middle * units) - 5, units), Fraction(round(middle * units) + 5, units)
+    verdicts = [has_lattice_tight_constraints(lattice, epsilon=end) for end in ends]
+    if verdicts[0].outcome != "fails" or verdicts[1].outcome != "holds":
+        raise UndecidedError(f"the sign of z at {digits} digits: {verdicts[0].reason}; {verdicts[1].reason}", verdicts)
+    return LatticeThreshold(*ends)
+
+
+def _shifted_products(a: NDArray[np.int64], b: NDArray[np.int64], bits: int) -> NDArray[np.int64]:
+    """⌊a b / 2^bits⌋ entry by entry, in 128 bits; all numbers are non-negative and the results below 2^63."""
+    return np.asarray(_shift(a.view(np.uint64), b.view(np.uint64), np.uint64(bits))).view(np.int64)
+
+
+@njit(cache=True, nogil=True)
+def _shift(a, b, bits):  # type: ignore[no-untyped-def]
+    result = np.empty_like(a)
+    for k in range(a.size):
+        result[k] = (high_word(a[k], b[k]) << (np.uint64(64) - bits)) | ((a[k] * b[k]) >> bits)
+    return result
+
+
+@njit(cache=True, nogil=True)
+def _first_broken(a, b, p, q):  # type: ignore[no-untyped-def]
+    for y in range(a.size):
+        if product_exceeds(max(a[y], b[y]), q, p, min(a[y], b[y])):
+            return y
+    return -1
