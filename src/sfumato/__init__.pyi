@@ -84,6 +84,7 @@ from .privacy import satisfies as satisfies
 from .privacy import smallest_epsilon as smallest_epsilon
 from .privacy import tightest_pair as tightest_pair
 from .privacy import vertices as vertices
+from .report.simplex import simplex as simplex
 from .spaces import FiniteSpace as FiniteSpace
 from .spaces import complete_bipartite as complete_bipartite
 from .spaces import count_query as count_query

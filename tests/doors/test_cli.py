@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -98,15 +100,47 @@ def test_types_from_the_command_line() -> None:
     assert "15346 kernels from 32 vertices" in sfumato("kernels", "line:6").stdout
     assert json.loads(sfumato("kernels", "line:5", "--alpha", "2/3", "--json").stdout)["kernels"] == 222
     assert sfumato("capacity", "hamming:3").stdout.strip().endswith("multiplicative 64/27, additive 19/27")
-    for bad in (("kernels", "moebius:3"), ("kernels", "line:x"), ("capacity", "line:2,3"), ("kernels", "grid:2,2")):
+    for bad in (
+        ("kernels", "moebius:3"),
+        ("kernels", "line:x"),
+        ("capacity", "line:2,3"),
+        ("kernels", "star:16"),
+        ("kernels", "line:3", "--alpha", "1/2", "--epsilon", "1"),
+    ):
         shown = sfumato(*bad)
         assert shown.returncode == 2
         assert len(shown.stderr.strip().splitlines()) == 1
 
 
+def test_kernels_of_irrational_types_and_estimates() -> None:
+    assert json.loads(sfumato("kernels", "grid:2,2", "--json").stdout)["kernels"] == 403
+    assert json.loads(sfumato("kernels", "line:5", "--epsilon", "1", "--json").stdout)["by_outputs"]["2"] == 1
+    guess = json.loads(sfumato("kernels", "line:6", "--estimate", "20000", "--seed", "3", "--json").stdout)
+    assert guess["low"] < 15346 < guess["high"]
+    assert guess["samples"] == 20_000
+
+
+def test_long_work_shows_where_it_is_and_stops_on_an_interrupt() -> None:
+    leader, follower = os.openpty()
+    command = [sys.executable, "-m", "sfumato", "kernels", "line:7"]
+    running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=follower)
+    os.close(follower)
+    said = b""
+    while b"equation" not in said and running.poll() is None:
+        said += os.read(leader, 1024)
+    assert b" s  equation " in said
+    running.send_signal(signal.SIGINT)
+    assert running.wait(timeout=60) == 130
+    os.close(leader)
+
+
 def test_papers_and_comparison(file: Path, tmp_path: Path) -> None:
-    assert "kernels: printed 29275, ours 29213   <- differs" in sfumato("paper", "A.table7a").stdout
+    assert "29213 (printed 29275, differs)" in sfumato("paper", "A.table7a").stdout
     assert "A.table4a" in sfumato("paper", "list").stdout
+    drawn = tmp_path / "figure.html"
+    assert f"Drawn: {drawn}" in sfumato("paper", "A.fig5b", "-o", str(drawn)).stdout
+    assert "<script" in drawn.read_text()
+    assert sfumato("paper", "A.table5a", "-o", str(drawn)).returncode == 2
     assert sfumato("paper", "Z.table1").returncode == 2
     other = tmp_path / "constant.sfm"
     sf.save(sf.prove([[1], [1]], sf.PrivacyType(sf.line(2), alpha="1/2")), other)

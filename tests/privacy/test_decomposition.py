@@ -97,6 +97,12 @@ def test_bad_input() -> None:
         sf.row_graphs(sf.Channel.constant([0, 1, 2]), apart)
 
 
+def test_equality_of_floats_is_undecided() -> None:
+    privacy = sf.PrivacyType(sf.line(2), epsilon=1)
+    for question in (sf.is_vertex_mechanism, sf.is_kernel):
+        assert question(sf.binary(privacy).channel, privacy).outcome == "undecided"
+
+
 def test_zero_columns_vanish() -> None:
     privacy = sf.PrivacyType(sf.line(2), alpha="1/2")
     channel = sf.Channel([0, 1], [["1/2", 0, "1/2"], ["1/2", 0, "1/2"]])

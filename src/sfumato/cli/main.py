@@ -94,34 +94,66 @@ def _verified(file: Path, checker: str) -> dict[str, Any]:
 
 
 Space = Annotated[str, typer.Argument(help="A space, such as line:6, grid:3,3 or hamming:3.")]
-Alpha = Annotated[str, typer.Option(help="e^-ε for one unit of distance, a fraction.")]
+Alpha = Annotated[str | None, typer.Option(help="e^-ε for one unit of distance, a fraction.  [default: 1/2]")]
+Epsilon = Annotated[str | None, typer.Option(help="Instead of alpha: ε for one unit of distance.")]
+
+
+def _type(space: str, alpha: str | None, epsilon: str | None) -> Any:
+    """The privacy type that a space and a promise name."""
+    from sfumato.cli.spaces import space_from_text
+    from sfumato.privacy import PrivacyType
+
+    if epsilon is None:
+        alpha = alpha or "1/2"
+    return PrivacyType(space_from_text(space), alpha=alpha, epsilon=epsilon)
+
+
+def _promise(privacy: Any) -> dict[str, str]:
+    return {"epsilon": str(privacy.epsilon)} if privacy.alpha is None else {"alpha": str(privacy.alpha)}
 
 
 @app.command()
-def kernels(space: Space, alpha: Alpha = "1/2", as_json: AsJson = False) -> None:
-    """Count the kernel mechanisms of an exact privacy type, by number of outputs."""
-    from sfumato.cli.spaces import space_from_text
-    from sfumato.privacy import PrivacyType
+def kernels(
+    space: Space,
+    alpha: Alpha = None,
+    epsilon: Epsilon = None,
+    estimate: Annotated[int, typer.Option(help="Estimate from so many random sets instead of counting.")] = 0,
+    seed: Annotated[int | None, typer.Option(help="Seed of the estimate.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Count the kernel mechanisms of a privacy type, by number of outputs, or estimate how many there are."""
+    from sfumato.cli.progress import line
+    from sfumato.privacy import estimate_kernels
     from sfumato.privacy import kernels as find
 
-    found = find(PrivacyType(space_from_text(space), alpha=alpha))
-    record = {"space": space, "alpha": alpha, "vertices": len(found.vertices), "kernels": len(found),
-              "by_outputs": found.sizes()}  # fmt: skip
-    lines = [f"{space} at alpha = {alpha}: {len(found)} kernels from {len(found.vertices)} vertices"]
-    lines += [f"  with {size} outputs: {number}" for size, number in found.sizes().items()]
+    privacy = _type(space, alpha, epsilon)
+    record: dict[str, Any] = {"space": space, **_promise(privacy)}
+    if estimate:
+        with line() as say:
+            guess = estimate_kernels(privacy, samples=estimate, seed=seed, progress=say)
+        record |= {"kernels": guess.count, "error": guess.error, "low": guess.low, "high": guess.high,
+                   "confidence": guess.confidence, "samples": guess.samples, "hits": guess.hits}  # fmt: skip
+        lines = [f"{privacy!r}: {guess} kernels", f"  between {guess.low:.4g} and {guess.high:.4g} with confidence "
+                 f"{guess.confidence:g}"]  # fmt: skip
+    else:
+        with line() as say:
+            found = find(privacy, progress=say)
+        record |= {"vertices": len(found.vertices), "kernels": len(found), "by_outputs": found.sizes()}
+        lines = [f"{privacy!r}: {len(found)} kernels from {len(found.vertices)} vertices"]
+        lines += [f"  with {size} outputs: {number}" for size, number in found.sizes().items()]
     typer.echo(json.dumps(record) if as_json else "\n".join(lines))
 
 
 @app.command()
-def capacity(space: Space, alpha: Alpha = "1/2", as_json: AsJson = False) -> None:
+def capacity(space: Space, alpha: Alpha = None, epsilon: Epsilon = None, as_json: AsJson = False) -> None:
     """The most that any mechanism of a privacy type leaks, as a ratio and as a difference."""
-    from sfumato.cli.spaces import space_from_text
-    from sfumato.privacy import PrivacyType, capacities
+    from sfumato.privacy import capacities
 
-    found = capacities(PrivacyType(space_from_text(space), alpha=alpha))
-    record = {"space": space, "alpha": alpha, "multiplicative": str(found.multiplicative),
+    privacy = _type(space, alpha, epsilon)
+    found = capacities(privacy)
+    record = {"space": space, **_promise(privacy), "multiplicative": str(found.multiplicative),
               "additive": str(found.additive)}  # fmt: skip
-    text = f"{space} at alpha = {alpha}: multiplicative {found.multiplicative}, additive {found.additive}"
+    text = f"{privacy!r}: multiplicative {found.multiplicative}, additive {found.additive}"
     typer.echo(json.dumps(record) if as_json else text)
 
 
@@ -150,10 +182,13 @@ def compare(
 
 @app.command()
 def paper(
-    key: Annotated[str, typer.Argument(help="Such as A.table4a; 'list' shows all.")],
+    key: Annotated[str, typer.Argument(help="Such as A.table4a or A.fig2; 'list' shows all.")],
+    figure: Annotated[
+        Path | None, typer.Option("--figure", "-o", help="Draw it: a page (.html), .json, .svg, .png or .pdf.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Recompute a table of a paper and show it beside the printed values."""
+    """Recompute a table or figure of a paper and show it beside the printed values."""
     from sfumato.errors import NotSupported
     from sfumato.report import PAPERS
 
@@ -163,18 +198,46 @@ def paper(
     if key not in PAPERS:
         raise NotSupported(f"paper item {key!r}", PAPERS)
     table = PAPERS[key]()
+    if figure is not None:
+        from sfumato.report.figure import write
+
+        if table.figure is None:
+            raise NotSupported(f"a figure of {key}", ["the table, without --figure"])
+        write(table.figure(), figure)
     if as_json:
         typer.echo(json.dumps({"key": table.key, "rows": table.rows, "notes": table.notes}, default=str))
         return
     typer.echo(f"{table.key}: {table.title}")
-    for row in table.rows:
-        typer.echo(f"  {row['size']}:")
-        for name, cell in row.items():
-            if name != "size":
-                mark = {True: "", False: "   <- differs", None: ""}[cell["agree"]]
-                typer.echo(f"    {name}: printed {cell['printed']}, ours {cell['ours']}{mark}")
+    _print_table(table.rows)
     for note in table.notes:
         typer.echo(f"  Note: {note}")
+    if figure is not None:
+        typer.echo(f"  Drawn: {figure}")
+
+
+def _print_table(rows: tuple[dict[str, Any], ...]) -> None:
+    """Columns under their names; as wide as it takes where nobody looks."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD)
+    for name in rows[0]:
+        table.add_column(name)
+    for row in rows:
+        table.add_row(*(_shown(row.get(name, "")) for name in rows[0]))
+    Console(width=None if sys.stdout.isatty() else 400, highlight=False).print(table)
+
+
+def _shown(value: Any) -> str:
+    """One cell of a paper's table: ours, and the printed value where it has more to say."""
+    if not isinstance(value, dict):
+        return str(value)
+    ours = value["ours"]
+    short = f"{ours} = {float(ours):.4g}" if "/" in str(ours) and value["printed"] != str(ours) else str(ours)
+    if value["agree"] is False:
+        return f"{short} (printed {value['printed']}, differs)"
+    return short if value["printed"] in ("–", str(ours)) else f"{short} (printed {value['printed']})"
 
 
 @app.command()
@@ -197,6 +260,9 @@ def run() -> None:
         _fail(error, 3)
     except (SfumatoError, OSError) as error:
         _fail(error, 2)
+    except KeyboardInterrupt:
+        typer.echo("sfumato: stopped", err=True)
+        sys.exit(130)
 
 
 def _fail(error: Exception, status: int) -> None:

@@ -1,12 +1,11 @@
 """The tight-constraints mechanism M(x)(y) = z_y e^{−ε d(x, y)}, Φz = 1: a table, a product, or a lattice.
 
 Every constraint towards the reported secret is used up. Where it exists, nobody whose prior is regular can guess
-the secret more often with any other private mechanism (ElSalamouny, Chatzikokolakis and Palamidessi 2014, Theorem 4); on a
-tree it is optimal for guessing whatever the prior. On a line it is the truncated geometric mechanism, on a discrete
-space random response.
+the secret more often with any other private mechanism (ElSalamouny, Chatzikokolakis and Palamidessi 2014, Theorem 4).
+On a line it is the truncated geometric mechanism, on a discrete space random response.
 
-Rounding to integers keeps the promise by a floor. Let a ≤ E b be two exact entries of a column, E = e^{εd}, and let A, B
-be integers with a − h ≤ A ≤ a + h, b − h ≤ B ≤ b + h. Then A + F ≤ E (B + F) as soon as F (E − 1) ≥ h (E + 1), that is,
+Rounding to integers keeps the promise by a floor. Let a ≤ E b be two exact entries of a column, E = e^{εd}, and let A
+and B be integers within h of a and b. Then A + F ≤ E (B + F) as soon as F (E − 1) ≥ h (E + 1), that is,
 F ≥ h coth(εd/2). A floor for the shortest distance serves all pairs: a few units in 2^52 or more for each output.
 """
 
@@ -132,7 +131,7 @@ def _with_floor(matrix: NDArray[np.float64], privacy: PrivacyType, note: dict[st
     h = 1 + float(matrix.max()) * total * _FLOAT_ERROR
     floor = ceil(exact(h) * (factor + 1) / (factor - 1)) + 1
     # rows differ by rounding; what fills them up must be private too
-    spread = n * (2 * h + 1)
+    spread = n * (2 * h + 1) + 2 * total * float(np.abs(matrix.sum(axis=1) - 1).max())
     room = ceil(exact(spread) * (factor + 1) / (factor - 1)) + n * floor
     if room > _LARGEST_FLOOR * total:
         return proved("tight_constraints", privacy, matrix, space.labels)
@@ -251,14 +250,14 @@ def _judged(found: LatticeSolution) -> Verdict:
 class LatticeMechanism:
     """The tight-constraints mechanism on a grid, one row at a time.
 
-    Row x has the integer weights W_x(y) = ⌊K(x − y) Z_y / 2^bits⌋ + floor, plus what is missing to ``total`` = 2^60 at the
-    output ``spill``. K are the similarities in units of 2^-60 and Z = 2^bits z̃. The whole mechanism is proved, although no
-    one ever looks at all of it:
+    Row x has the integer weights W_x(y) = ⌊K(x − y) Z_y / 2^bits⌋ + floor, plus what is missing to ``total`` = 2^60 at
+    the output ``spill``. K are the similarities in units of 2^-60 and Z = 2^bits z̃ is the ``diagonal``. The whole
+    mechanism is proved, although no one ever looks at all of it:
 
-    * |W_x(y) − floor − 2^60 z̃_y e^{−ε d(x, y)}| ≤ 2 by construction, and the exact entries of a column obey the promise
-      by the triangle inequality; so do W_x(y), by the floor (see the module).
-    * The missing parts lie between ``missing[0]`` and ``missing[1]`` for every x, by the exact residual of z̃; the ratio of
-      these is at most e^{ε·step}, so they are a private column.
+    * |W_x(y) − floor − 2^60 z̃_y e^{−ε d(x, y)}| ≤ 2 by construction, and the exact entries of a column obey the
+      promise by the triangle inequality; so do the integers, by the floor (see the module).
+    * The missing parts lie between ``missing[0]`` and ``missing[1]`` for every x, by the exact residual of z̃; the
+      ratio of these is at most e^{ε·step}, so they are a private column.
     * Every row sums to ``total``.
     """
 
@@ -325,7 +324,7 @@ class LatticeMechanism:
 
     @property
     def utility_bound(self) -> float:
-        """Σz/n with the error bound of z on the safe side: what no private mechanism exceeds under the uniform prior."""
+        """Σz/n on the safe side: what no private mechanism exceeds under the uniform prior."""
         return float_above(exact(float(self.solution.values.mean()))) * (1 + 1e-9) + self.solution.error
 
     def expected_distance(self) -> float:
@@ -354,7 +353,7 @@ def lattice_tight_constraints(
     >>> mechanism
     LatticeMechanism(50 × 40, euclidean, epsilon=0.8, proved)
     >>> bool(mechanism.weights((3, 4)).sum() == mechanism.total), round(float(mechanism.utility), 6)
-    (True, 0.107655)
+    (True, 0.111803)
     >>> print(mechanism.verify_pair((0, 0), (0, 1)))
     holds: all 2000 outputs were compared in integers
     """
@@ -368,7 +367,7 @@ def lattice_tight_constraints(
     floor = ceil(2 * lever)
     low, high = (exact(r) for r in found.residual)
     # what rounding can add: K by 0.51 and ⌊ ⌋ by 1 for each output, Z by 1 for each offset
-    rounding = 2 * count + (found.kernel.total + 2 ** len(lattice.shape) * count >> found.bits)
+    rounding = 2 * count + 1 + (found.kernel.total + 2 ** len(lattice.shape) * count >> found.bits)
     spread = exact((high - low) * (1 << KERNEL_BITS)) + 2 * rounding
     wanted = spread / (factor - 1) * Fraction(9, 8) + count * floor + rounding
     share = wanted / (1 << KERNEL_BITS) - low  # of z, given up so that every row has something missing

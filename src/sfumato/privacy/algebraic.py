@@ -1,7 +1,7 @@
 """The set of ε where z ≥ 0, exactly, for spaces with commensurable distances.
 
-With t = e^{−ε·length} the matrix of a quotient has polynomial entries, so that det and z_i · det are integer polynomials
-in t. Their irreducible factors have finitely many roots in (0, 1), isolated by Descartes' rule; between two of them
+With t = e^{−ε·length} the matrix of a quotient has polynomial entries, so det and z_i · det are integer polynomials in
+t. Their irreducible factors have finitely many roots in (0, 1), isolated by Descartes' rule; between two of them
 no sign changes. The set is closed, since z stays below 1 and limits of solutions are solutions.
 """
 
@@ -74,6 +74,7 @@ def commensurable(system: Quotient) -> Steps | None:
         return None
     far = Distances(table.form, np.array(system.values)).infinite
     values = [int(v) for v in system.values[~far]]
+    rational: Fraction | None
     if table.form is Form.RATIONAL:
         step = gcd(*values) or 1
         unit = table.unit * step
@@ -286,7 +287,7 @@ def _endpoint_of(root: _Root, steps: Steps, digits: int) -> Endpoint:
     """ε = −ln t / length to the digits asked for."""
     while True:
         end = ball_endpoint(root.low, root.high, steps.length, digits, steps.rational)
-        if (end.high - end.low) * 2 * 10**digits <= 1:
+        if (end.high - end.low) * 20 * 10**digits <= 1:  # a digit more, so that those shown are right
             return end
         for _ in range(16):
             root.halve()
@@ -295,6 +296,7 @@ def _endpoint_of(root: _Root, steps: Steps, digits: int) -> Endpoint:
 def ball_endpoint(
     low: Fraction, high: Fraction, length: Callable[[], flint.arb], digits: int, rational: Fraction | None
 ) -> Endpoint:
+    """ε = −ln t / length for t between ``low`` and ``high``; e^{−ε} too where both are rational."""
     with flint.ctx.workprec(64 + 4 * digits):
         near, far = (-flint.arb(fmpq(t)).log() / length() for t in (high, low))
         ends = _dyadic(near.lower()), _dyadic(far.upper())

@@ -22,7 +22,7 @@ from sfumato.lp import LinearProgram, solve
 from sfumato.numbers import Array, to_flint
 from sfumato.privacy.satisfaction import satisfies
 from sfumato.privacy.type import PrivacyType
-from sfumato.verdict import Verdict, fails, holds
+from sfumato.verdict import Outcome, Verdict, fails, holds, undecided
 
 __all__ = [
     "Decomposition",
@@ -74,9 +74,13 @@ def row_graphs(channel: Channel, privacy: PrivacyType) -> dict[Any, tuple[tuple[
 def is_vertex_mechanism(channel: Channel, privacy: PrivacyType) -> Verdict:
     """Whether every posterior is a vertex, that is, every row graph is connected.
 
-    By Theorem 3.3.2 of Kifer and Lin these are the maximally sufficient mechanisms of the type.
+    By Theorem 3.3.2 of Kifer and Lin these are the maximally sufficient mechanisms of the type. Undecided for
+    floats and irrational bounds: whether a pair is tight is a matter of equality.
     """
-    channel, bounds = _exact_parts(channel, privacy)
+    try:
+        channel, bounds = _exact_parts(channel, privacy)
+    except NotSupported as error:
+        return undecided(f"equality of floats or irrational numbers is not decided: {error}")
     verdict = satisfies(channel, privacy)
     if not verdict:
         return fails(f"it is not in the type: {verdict.reason}", verdict.witness)
@@ -92,7 +96,7 @@ def is_vertex_mechanism(channel: Channel, privacy: PrivacyType) -> Verdict:
 def is_kernel(channel: Channel, privacy: PrivacyType) -> Verdict:
     """Whether it is a vertex mechanism with linearly independent posteriors (proportional outputs count once)."""
     verdict = is_vertex_mechanism(channel, privacy)
-    if not verdict:
+    if verdict.outcome is not Outcome.HOLDS:
         return verdict
     distinct = _merged(list(as_channel(channel).matrix.T))[0]
     rank = to_flint(np.stack(distinct, axis=1)).rank()

@@ -448,25 +448,42 @@ def utility_bound(prior: Prior, privacy: PrivacyType) -> UtilityBound:
     >>> utility_bound(Prior(range(3), ["1/2", "0", "1/2"]), privacy).value
     Fraction(4, 5)
     """
-    regular, tight = is_regular(prior, privacy), has_tight_constraints(privacy)
-    if regular.outcome == tight.outcome == "holds":
-        found = regular.witness.multipliers
-        attained = holds("the tight-constraints mechanism reaches it (paper C, Theorem 4)", tight.witness)
-        if found.exact:
-            return UtilityBound(Fraction(found.values.sum()), found.values, attained)
-        if not prior.exact:
-            return _program_bound(prior, privacy, attained)
-        # n doubles and their errors: the sum is on the safe side by 2n units in the last place
-        above = float((found.values + found.error).sum()) * (1 + 4 * len(prior) * UNIT)
-        return UtilityBound(above, found.values + found.error, attained)
-    open_question = undecided("not examined; optimal_utility() finds the true optimum of small spaces")
-    return _program_bound(prior, privacy, open_question)
-
-
-def _program_bound(prior: Prior, privacy: PrivacyType, attained: Verdict) -> UtilityBound:
-    """min Σ μ over μ ≥ 0 with μΦ ≥ π, on classes; floats are scaled up until they are feasible beyond rounding."""
+    prior, privacy = as_prior(prior), _as_type(privacy)
+    check_secrets("prior and privacy type", privacy.space, prior)
     weights = fractions(prior.weights)
     system = quotient(privacy.space, weights.tolist())
+    found = (
+        _positive_multipliers(system, privacy, [weights[x] for x in system.representatives]) if prior.exact else None
+    )
+    if found is None:
+        return _program_bound(prior, system, privacy)
+    tight = found if len(set(weights.tolist())) == 1 else _tight_multipliers(privacy)
+    if tight is None:
+        return _program_bound(prior, system, privacy)
+    attained = holds("the tight-constraints mechanism reaches it (paper C, Theorem 4)")
+    multipliers = np.asarray(found.values[system.classes])
+    if found.exact:
+        return UtilityBound(Fraction(multipliers.sum()), multipliers, attained)
+    # n doubles and their errors: the sum is on the safe side by 2n units in the last place
+    multipliers = multipliers + found.error[system.classes]
+    return UtilityBound(float(multipliers.sum()) * (1 + 4 * len(prior) * UNIT), multipliers, attained)
+
+
+def _positive_multipliers(system: Quotient, privacy: PrivacyType, rhs: list[Fraction]) -> Solution | None:
+    """The solution of Bv = rhs if it is proved to be non-negative."""
+    found = solve_signs(system, privacy, rhs) if all(rhs) else None
+    return None if found is None or not found.decided or -1 in found.signs else found
+
+
+def _tight_multipliers(privacy: PrivacyType) -> Solution | None:
+    system = quotient(privacy.space)
+    return _positive_multipliers(system, privacy, [Fraction(1)] * len(system))
+
+
+def _program_bound(prior: Prior, system: Quotient, privacy: PrivacyType) -> UtilityBound:
+    """min Σ μ over μ ≥ 0 with μΦ ≥ π, on classes; floats are scaled up until they are feasible beyond rounding."""
+    attained = undecided("not examined; optimal_utility() finds the true optimum of small spaces")
+    weights = fractions(prior.weights)
     rhs = object_array(weights[x] for x in system.representatives)
     m, powers = len(system), exact_powers(privacy, system.values)
     if powers is not None and prior.exact and m <= _EXACT_PROGRAM:
@@ -483,7 +500,7 @@ def _program_bound(prior: Prior, privacy: PrivacyType, attained: Verdict) -> Uti
     # every product is non-negative, so all relative errors below add up to less than this
     slack = 1 + 8 * (m + system.most_terms + len(prior)) * UNIT + (0 if prior.exact else 2 * ROUNDING)
     multipliers *= float((floats(rhs) / (table @ multipliers)).max()) * slack
-    value = float((system.sizes * multipliers).sum()) * slack
+    value = min(1.0, float((system.sizes * multipliers).sum()) * slack)  # a chance, after all
     return UtilityBound(value, np.asarray(multipliers[system.classes]), attained)
 
 

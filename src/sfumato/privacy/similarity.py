@@ -19,11 +19,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import flint
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from sfumato.errors import NotSupported
@@ -35,10 +36,14 @@ from sfumato.spaces.finite import FiniteSpace
 __all__ = [
     "Quotient",
     "Solution",
+    "apply",
+    "approximate_inverse",
+    "approximate_solution",
     "ball_powers",
     "ball_rate",
     "exact_powers",
     "float_powers",
+    "product",
     "quotient",
     "similarity",
     "solve_balls",
@@ -160,7 +165,12 @@ class Quotient:
 
 
 def quotient(space: FiniteSpace, colours: Sequence[Any] | None = None) -> Quotient:
-    """The quotient of a space by its symmetry classes."""
+    """The quotient of a space by its symmetry classes; the last two are kept, since questions come in series."""
+    return _quotient(space, None if colours is None or len(set(colours)) == 1 else tuple(colours))
+
+
+@lru_cache(maxsize=2)
+def _quotient(space: FiniteSpace, colours: tuple[Any, ...] | None) -> Quotient:
     classes = symmetry_classes(space, colours)
     values, codes = np.unique(space.distances.values, return_inverse=True)
     _, representatives, sizes = np.unique(classes, return_index=True, return_counts=True)
@@ -332,20 +342,115 @@ def verified_solve(
     m·u/(1 − m·u) · Σ |products| of the truth, u = 2^-53.
     """
     m = len(rhs)
-    try:
-        inverse = np.linalg.inv(matrix)
-    except np.linalg.LinAlgError:
-        return None
+    inverse = approximate_inverse(matrix)
     if not np.isfinite(inverse).all():
         return None
     rounding = (m + 4) * UNIT * _SAFE + relative
     magnitude, size = np.abs(inverse), np.abs(matrix)
-    residue = np.abs(np.eye(m) - inverse @ matrix).sum(axis=1)
-    contraction = float((residue + rounding * (magnitude @ size.sum(axis=1))).max()) * _SAFE + _TINY
+    residue = np.abs(np.eye(m) - product(inverse, matrix)).sum(axis=1)
+    contraction = float((residue + rounding * apply(magnitude, size.sum(axis=1))).max()) * _SAFE + _TINY
     if not contraction < 0.5:
         return None
-    values = inverse @ rhs
-    values += inverse @ (rhs - matrix @ values)
-    rest = np.abs(rhs - matrix @ values) + rounding * (size @ np.abs(values)) + (rhs_relative + 2 * UNIT) * np.abs(rhs)
-    reach = magnitude @ (rest * _SAFE + _TINY)
+    values = apply(inverse, rhs)
+    values += apply(inverse, rhs - apply(matrix, values))
+    rest = np.abs(rhs - apply(matrix, values)) + rounding * apply(size, np.abs(values))
+    rest += (rhs_relative + 2 * UNIT) * np.abs(rhs)
+    reach = apply(magnitude, rest * _SAFE + _TINY)
     return values, (reach + contraction / (1 - contraction) * reach.max()) * _SAFE + _TINY
+
+
+# Small dense algebra without BLAS: its threads wait for each other, which on a busy machine costs tenfold.
+
+
+def apply(matrix: NDArray[np.float64], vector: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A matrix times a vector."""
+    return np.asarray(np.einsum("ij,j->i", matrix, vector))
+
+
+def product(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A matrix times a matrix."""
+    return np.asarray(_product(np.ascontiguousarray(left), np.ascontiguousarray(right)))
+
+
+def approximate_inverse(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """An inverse in float64, with entries that are not finite where the matrix is singular."""
+    return np.asarray(_inverted(np.array(matrix, dtype=np.float64, order="C")))
+
+
+def approximate_solution(matrix: NDArray[np.float64], rhs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A solution in float64 to search with, not finite where the matrix is singular."""
+    return np.asarray(_solved(np.column_stack([matrix, rhs])))
+
+
+@njit(cache=True, nogil=True)
+def _product(left, right):  # type: ignore[no-untyped-def]
+    result = np.zeros((left.shape[0], right.shape[1]))
+    for i in range(left.shape[0]):
+        row = result[i]
+        for k in range(left.shape[1]):
+            factor, other = left[i, k], right[k]
+            for j in range(other.size):
+                row[j] += factor * other[j]
+    return result
+
+
+@njit(cache=True, nogil=True)
+def _exchange(table, k, order):  # type: ignore[no-untyped-def]
+    """Bring the largest entry of column k, from row k down, to row k; whether it is not zero."""
+    best = k
+    for i in range(k + 1, table.shape[0]):
+        if abs(table[i, k]) > abs(table[best, k]):
+            best = i
+    if best != k:
+        for j in range(table.shape[1]):
+            table[k, j], table[best, j] = table[best, j], table[k, j]
+        order[k], order[best] = order[best], order[k]
+    return table[k, k] != 0.0
+
+
+@njit(cache=True, nogil=True)
+def _inverted(table):  # type: ignore[no-untyped-def]
+    """Gauss–Jordan elimination in place."""
+    m = table.shape[0]
+    order = np.arange(m)
+    for k in range(m):
+        if not _exchange(table, k, order):
+            return np.full((m, m), np.nan)
+        row = table[k]
+        pivot, row[k] = row[k], 1.0
+        for j in range(m):
+            row[j] /= pivot
+        for i in range(m):
+            other = table[i]
+            factor = other[k]
+            if i != k and factor != 0.0:
+                other[k] = 0.0
+                for j in range(m):
+                    other[j] -= factor * row[j]
+    result = np.empty_like(table)
+    for k in range(m):
+        result[:, order[k]] = table[:, k]
+    return result
+
+
+@njit(cache=True, nogil=True)
+def _solved(table):  # type: ignore[no-untyped-def]
+    """Elimination and back substitution; the right-hand side is the last column."""
+    m = table.shape[0]
+    order = np.arange(m)
+    for k in range(m):
+        if not _exchange(table, k, order):
+            return np.full(m, np.nan)
+        row = table[k]
+        for i in range(k + 1, m):
+            other = table[i]
+            factor = other[k] / row[k]
+            if factor != 0.0:
+                for j in range(k, m + 1):
+                    other[j] -= factor * row[j]
+    result = table[:, m].copy()
+    for k in range(m - 1, -1, -1):
+        for j in range(k + 1, m):
+            result[k] -= table[k, j] * result[j]
+        result[k] /= table[k, k]
+    return result

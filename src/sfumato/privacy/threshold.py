@@ -30,7 +30,17 @@ from sfumato.channels.prior import Prior, as_prior
 from sfumato.errors import InvalidPrior, NotSupported, expect
 from sfumato.numbers import fractions
 from sfumato.privacy.algebraic import Endpoint, Stretch, algebraic_stretches, ball_endpoint, commensurable, fmpq
-from sfumato.privacy.similarity import UNIT, Quotient, float_powers, quotient, solve_signs
+from sfumato.privacy.similarity import (
+    UNIT,
+    Quotient,
+    apply,
+    approximate_inverse,
+    approximate_solution,
+    float_powers,
+    product,
+    quotient,
+    solve_signs,
+)
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.distances import Distances, Form
 from sfumato.spaces.finite import FiniteSpace
@@ -171,16 +181,19 @@ def _tree_endpoint(ruler: Distances, lengths: tuple[Any, ...], digits: int) -> E
 
     def excess(rate: Fraction) -> bool:
         bits = 64 + 4 * digits
-        with flint.ctx.workprec(bits):
-            total = flint.arb(0)
-            for value in lengths:
-                total += 1 / (1 + (flint.arb(fmpq(rate)) * _ball_length(ruler, value)).exp())
-            return bool(total > 1)
+        while True:
+            with flint.ctx.workprec(bits):
+                total = flint.arb(0)
+                for value in lengths:
+                    total += 1 / (1 + (flint.arb(fmpq(rate)) * _ball_length(ruler, value)).exp())
+                if total > 1 or total < 1:
+                    return bool(total > 1)
+            bits *= 2
 
     low, high = Fraction(0), Fraction(1)
     while excess(high):
         high *= 2
-    while high - low > Fraction(1, 2 * 10**digits):
+    while high - low > Fraction(1, 20 * 10**digits):
         middle = (low + high) / 2
         low, high = (middle, high) if excess(middle) else (low, middle)
     return Endpoint(low, high)
@@ -211,34 +224,38 @@ class _Taylor:
         b2 = system.floats(power * d * d * np.exp(radius * d)) * (1 + 1e-9)
         m = len(system)
         slip = (m + 2 * system.most_terms + 16) * UNIT * 1.001  # relative error of entries and of sums of m products
-        inverse = np.linalg.inv(b0)
-        size = np.abs(inverse)
-        self.values = inverse @ rhs
-        self.values += inverse @ (rhs - b0 @ self.values)
-        self.slopes = -(inverse @ (b1 @ self.values))
+        inverse = approximate_inverse(b0)
+        self.usable = bool(np.isfinite(inverse).all())
+        if not self.usable:
+            return
+        size, one = np.abs(inverse), np.ones(m)
+        self.values = apply(inverse, rhs)
+        self.values += apply(inverse, rhs - apply(b0, self.values))
+        self.slopes = -apply(inverse, apply(b1, self.values))
         v0, v1 = np.abs(self.values), np.abs(self.slopes)
-        rest0 = np.abs(rhs - b0 @ self.values) + slip * (b0 @ v0 + np.abs(rhs))
-        rest1 = np.abs(b1 @ self.values + b0 @ self.slopes) + slip * (-b1 @ v0 + b0 @ v1)
-        bend = np.abs(inverse @ (b1 @ self.slopes)) + slip * (size @ (-b1 @ v1)) * 2
-        curve = size @ (b2 @ (v0 + radius * v1))
-        one = np.ones(m)
-        shrink = (
-            np.abs(np.eye(m) - inverse @ b0).sum(axis=1)
-            + radius * np.abs(inverse @ b1).sum(axis=1)
-            + radius**2 * (size @ (b2 @ one))
-            + slip * (size @ ((b0 - radius * b1) @ one))
-        ).max() * 1.001
-        self.usable = bool(shrink < 0.5)
+        rest0 = np.abs(rhs - apply(b0, self.values)) + slip * (apply(b0, v0) + np.abs(rhs))
+        rest1 = np.abs(apply(b1, self.values) + apply(b0, self.slopes)) + slip * (apply(b0, v1) - apply(b1, v0))
+        bend = np.abs(apply(inverse, apply(b1, self.slopes))) - 2 * slip * apply(size, apply(b1, v1))
+        curve = apply(size, apply(b2, v0 + radius * v1))
+        shrink = 1.001 * float(
+            (
+                np.abs(np.eye(m) - product(inverse, b0)).sum(axis=1)
+                + radius * np.abs(product(inverse, b1)).sum(axis=1)
+                + radius**2 * apply(size, apply(b2, one))
+                + slip * apply(size, apply(b0 - radius * b1, one))
+            ).max()
+        )
+        self.usable = shrink < 0.5
         if not self.usable:
             return
         grow = shrink / (1 - shrink)
-        off = size @ (rest0 + radius * rest1) + radius**2 * (bend + curve / 2)
+        off = apply(size, rest0 + radius * rest1) + radius**2 * (bend + curve / 2)
         self.error = (off + grow * off.max()) * 1.001 + 1e-290
         off = (
-            size @ rest1
-            + radius * (size @ (b2 @ v0) + 2 * bend)
-            + 1.5 * radius**2 * (size @ (b2 @ v1))
-            + size @ ((radius * b2 - b1) @ self.error)
+            apply(size, rest1)
+            + radius * (apply(size, apply(b2, v0)) + 2 * bend)
+            + 1.5 * radius**2 * apply(size, apply(b2, v1))
+            + apply(size, apply(radius * b2 - b1, self.error))
         )
         self.slope_error = (off + grow * off.max()) * 1.001 + 1e-290
         self.low = self.values - radius * v1 - self.error
@@ -261,19 +278,16 @@ def _dominant_rate(system: Quotient, rhs: NDArray[np.float64]) -> Fraction:
     shortest = float(np.min(system.space.pair_distances.floats, initial=np.inf))
     rate = Fraction(1 / shortest) if np.isfinite(shortest) else Fraction(1)
     while True:
-        sums = system.floats(float_powers(PrivacyType(system.space, epsilon=rate), system.values)) @ rhs
+        sums = apply(system.floats(float_powers(PrivacyType(system.space, epsilon=rate), system.values)), rhs)
         if (sums < 1.999 * rhs).all():  # far beyond rounding
             return rate
         rate *= Fraction(9, 8)
 
 
 def _solved(system: Quotient, rhs: NDArray[np.float64], rate: float) -> NDArray[np.float64]:
-    """v in plain float64: to search with."""
+    """v in plain float64, to search with; zeros where the matrix is singular in float64."""
     matrix = system.floats(float_powers(PrivacyType(system.space, epsilon=rate), system.values))
-    try:
-        return np.asarray(np.linalg.solve(matrix, rhs))
-    except np.linalg.LinAlgError:
-        return np.zeros(len(rhs))
+    return np.nan_to_num(approximate_solution(matrix, rhs))
 
 
 def _last_failure(system: Quotient, rhs: NDArray[np.float64], top: Fraction) -> float | None:
@@ -331,9 +345,10 @@ def _rising(
 def _refined(system: Quotient, rhs: list[Fraction], rising: tuple[Fraction, Fraction, float], digits: int) -> Endpoint:
     """Inside the bracket the least entry of v rises through zero once: signs at two points enclose where."""
     low, high, slope = rising
-    half = Fraction(1, 4 * 10**digits)
-    guess, last = (low + high) / 2, None
-    rounded = 10 ** (digits + 3)
+    half = Fraction(1, 40 * 10**digits)  # a digit more, so that those shown are right
+    # the middle is the root as floats see it: a little beside it a sign is cheaper to prove
+    guess, last = (low + high) / 2 - half, None
+    rounded = 10 ** (digits + 4)
     while high - low > 2 * half:
         value, sign = _least_entry(system, rhs, guess)
         low, high = (guess, high) if sign < 0 else (low, guess)

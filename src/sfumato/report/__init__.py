@@ -1,4 +1,8 @@
-"""SEEING it: tables of the papers, ours beside the printed ones."""
+"""SEEING it: figures, and the papers' tables with ours beside the printed ones.
+
+Figures live in modules of their own (:mod:`sfumato.report.simplex`, :mod:`sfumato.report.figure`), which bring a
+large library with them.
+"""
 
 from sfumato.report.papers import PAPERS
 from sfumato.report.tables import PaperTable

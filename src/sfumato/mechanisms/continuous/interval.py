@@ -1,0 +1,109 @@
+"""Intervals [a, b] and the lattices U_N of N + 1 equally spaced points in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import InvalidInput
+from sfumato.numbers import Number, exact
+from sfumato.spaces.constructors import line
+from sfumato.spaces.finite import FiniteSpace
+
+__all__ = ["UNIT", "Floats", "Interval", "as_interval", "cells_of", "lattice", "lattice_space", "positive_count"]
+
+Floats: TypeAlias = NDArray[np.float64]
+
+# A lattice point written as a float, times N, misses its integer by no more than a few units in
+# the last place of N: within this share of N it is meant to be the point.
+_SAME_POINT = 2.0**-48
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A closed interval with rational ends; a float end is the rational it stores."""
+
+    low: Fraction
+    high: Fraction
+
+    def __post_init__(self) -> None:
+        if not self.low < self.high:
+            raise InvalidInput(f"an interval needs low < high, found [{self.low}, {self.high}]")
+
+    @property
+    def length(self) -> Fraction:
+        """High minus low."""
+        return self.high - self.low
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Both ends as floats."""
+        return float(self.low), float(self.high)
+
+    def __str__(self) -> str:
+        return f"[{self.low}, {self.high}]"
+
+
+UNIT = Interval(Fraction(0), Fraction(1))
+"""The interval of the paper."""
+
+
+def as_interval(value: Interval | tuple[Number, Number]) -> Interval:
+    """The interval, or the one between two numbers."""
+    if isinstance(value, Interval):
+        return value
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        raise InvalidInput(f"an interval is a pair (low, high), found {value!r}")
+    return Interval(exact(value[0]), exact(value[1]))
+
+
+def lattice(steps: int, interval: Interval = UNIT) -> tuple[Fraction, ...]:
+    """U_N: the points a + (b − a)·n/N for n = 0, …, N.
+
+    Examples
+    --------
+    >>> lattice(2)
+    (Fraction(0, 1), Fraction(1, 2), Fraction(1, 1))
+    """
+    steps = positive_count(steps, "steps")
+    return tuple(interval.low + interval.length * n / steps for n in range(steps + 1))
+
+
+def lattice_space(steps: int, interval: Interval = UNIT) -> FiniteSpace:
+    """U_N with the distance of real numbers, a line of step (b − a)/N; labels are the points.
+
+    Examples
+    --------
+    >>> lattice_space(4).distance(Fraction(1, 4), 1)
+    0.75
+    """
+    points = lattice(steps, interval)
+    row = line(len(points), step=interval.length / steps)
+    where = np.array([[float(point)] for point in points])
+    return FiniteSpace(points, row.source, name=f"{len(points)} points of {interval}", coordinates=where)
+
+
+def cells_of(x: Any, steps: int, interval: Interval = UNIT) -> NDArray[np.int64]:
+    """The index n of the cell [n/N, (n+1)/N) that x lies in; the last cell is closed (B, Definitions 6 and 7).
+
+    Examples
+    --------
+    >>> cells_of([0.0, 0.29, 0.3, 1.0], 10).tolist()
+    [0, 2, 3, 9]
+    """
+    low, high = interval.ends
+    scaled = (np.asarray(x, dtype=np.float64) - low) * (steps / (high - low))
+    nearest = np.rint(scaled)
+    cell = np.where(np.abs(scaled - nearest) <= _SAME_POINT * steps, nearest, np.floor(scaled))
+    return np.clip(cell, 0, steps - 1).astype(np.int64)
+
+
+def positive_count(value: Any, what: str) -> int:
+    """A positive integer, or an error that says what was to be counted."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise InvalidInput(f"the number of {what} must be a positive integer, found {value!r}")
+    return int(value)

@@ -1,0 +1,339 @@
+"""The exponential mechanism with any score and any base measure, and how far its noise may be turned down.
+
+A score s(x, y) says how bad output y is for the secret x. Mechanisms of this kind depend on the numbers
+p_xy = e^{−β(s(x, y) − min_y s(x, y))} only; β is how much the score counts. With
+
+* C, the Lipschitz constant of the score: ``|s(x, y) − s(z, y)| ≤ C d(x, z)``,
+* R, its spread: max_y − min_y of s(x, y) − s(z, y) is at most R d(x, z), so R ≤ 2C,
+
+the exponential mechanism keeps the promise ε = 2Cβ (Kleinberg and Ligett 2010, Theorem 2.7, here called E). What it
+really needs lies between Rβ/2 and Rβ: ln(M(x)(y)/M(z)(y)) is s(z, y) − s(x, y), times β, plus a number that does not
+depend on y; two distributions have a ratio ≥ 1 somewhere and one ≤ 1 elsewhere. So between ε/2C and 2ε/R there may be
+a larger β that is as private, and floats look for it. The kernel decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+
+from sfumato.certify.mechanism import Mechanism
+from sfumato.certify.repair import quantise
+from sfumato.certify.verify import prove
+from sfumato.channels.channel import Channel, check_secrets, normalise
+from sfumato.errors import InvalidInput, NotSupported
+from sfumato.losses.loss import Loss
+from sfumato.mechanisms.proved import as_type
+from sfumato.numbers import Array, array, common_denominator, exact, floats, fractions, is_exact, object_array
+from sfumato.privacy.satisfaction import satisfies, smallest_epsilon
+from sfumato.privacy.type import PrivacyType, rational_power
+from sfumato.spaces.finite import FiniteSpace, label_tuple
+from sfumato.threads import on_threads
+
+__all__ = ["Calibration", "Score", "as_score", "exponential", "largest_scale", "needed_epsilon", "score_mechanism"]
+
+Floats = NDArray[np.float64]
+Calibration = Literal["bound", "exact"]
+
+_LARGEST_EXACT = 2**12  # entries of a table of long fractions
+_MOST_EXACT_BITS = 4096  # of the common denominator of a mechanism
+_SCANNED = 17  # values of β looked at between the two bounds before a root is bracketed
+_ROOT = 1e-13  # relative accuracy of β; what it misses is lost on the safe side
+_SAME = 1e-9  # β this near to a simple multiple of ε is tried as that multiple, and believed only if proved
+_SAFE = 1 + 2.0**-46  # differences and quotients of doubles, rounded four times at most
+
+
+@dataclass(frozen=True, eq=False)
+class Score:
+    """How bad each output is for each secret: ``values`` has one row a secret, smaller is better.
+
+    ``is_distance`` says that it is the distance from secret to secret.
+    """
+
+    space: FiniteSpace
+    outputs: tuple[Any, ...]
+    values: Array
+    is_distance: bool = False
+
+    @cached_property
+    def relative(self) -> Array:
+        """s(x, y) − min_y s(x, y), all that a mechanism depends on."""
+        return np.asarray(self.values - self.values.min(axis=1, keepdims=True))
+
+    @cached_property
+    def _gaps(self) -> tuple[Floats, Floats]:
+        """For each pair that is not implied, the largest |s(x, y) − s(z, y)| and the spread of the difference."""
+        return _largest_gaps(floats(self.values), self.space)
+
+    @cached_property
+    def lipschitz(self) -> Fraction | float:
+        """C: exact where scores and distances are rational, otherwise rounded up; 0 for a score that is constant in x.
+
+        Pairs implied by others need no look: both sides add up along a chain.
+        """
+        if not self.space.pairs.first.size:
+            return Fraction(0)
+        if self.is_distance:
+            return Fraction(1)  # by the triangle inequality, attained at y = z
+        distances = self.space.pair_distances
+        rates = self._gaps[0] / distances.floats
+        top = float(rates.max())
+        if not is_exact(self.values):
+            return top * _SAFE
+        near = np.flatnonzero(rates >= top / _SAFE**2)
+        pairs, best = self.space.pairs, Fraction(0)
+        for k in near:
+            low, high = distances.bounds(distances.values[k])
+            if low != high:
+                return top * _SAFE
+            x, z = int(pairs.first[k]), int(pairs.second[k])
+            best = max(best, exact(np.abs(self.values[x] - self.values[z]).max()) / low)
+        return best
+
+    @cached_property
+    def spread(self) -> float:
+        """R, in floats."""
+        if not self.space.pairs.first.size:
+            return 0.0
+        return float((self._gaps[1] / self.space.pair_distances.floats).max())
+
+
+def as_score(privacy: PrivacyType, score: Any = None, outputs: Iterable[Any] | None = None) -> Score:
+    """A score from a table with one row a secret, from a :class:`Loss`, or by default the distance.
+
+    Examples
+    --------
+    >>> from sfumato.losses import squared
+    >>> from sfumato.spaces import line
+    >>> privacy = PrivacyType(line(3), epsilon=1)
+    >>> as_score(privacy).lipschitz, as_score(privacy, squared(privacy.space)).lipschitz
+    (Fraction(1, 1), Fraction(3, 1))
+    """
+    space = privacy.space
+    if score is None:
+        if outputs is not None:
+            raise InvalidInput("outputs are given without a score: distances lead from secrets to secrets")
+        table = space.distances.exact()
+        return Score(space, space.labels, space.distances.floats if table is None else table, True)
+    if isinstance(score, Loss):
+        check_secrets("score and privacy type", space, score)
+        if outputs is not None and tuple(outputs) != score.actions:
+            raise InvalidInput("the outputs of a loss are its actions: leave outputs out")
+        return Score(space, score.actions, score.matrix.T)
+    values = array(score, "a score", 2, small_integers=True)
+    if not is_exact(values) and not np.isfinite(values).all():
+        raise InvalidInput("a score must be finite")
+    if len(values) != len(space):
+        raise InvalidInput(f"a score has one row a secret: {len(space)} are needed, found {len(values)}")
+    if outputs is None:
+        outputs = space.labels if values.shape[1] == len(space) else range(values.shape[1])
+    labels = label_tuple(outputs, "the outputs")
+    if len(labels) != values.shape[1]:
+        raise InvalidInput(f"{values.shape[1]} columns for {len(labels)} outputs")
+    return Score(space, labels, values)
+
+
+def exponential(
+    privacy: PrivacyType,
+    *,
+    score: Any = None,
+    outputs: Iterable[Any] | None = None,
+    base: Any = None,
+    calibration: Calibration = "bound",
+) -> Mechanism:
+    """The exponential mechanism M(x)(y) ∝ μ(y) e^{−β s(x, y)} (E, Definition 2.6; McSherry and Talwar 2007).
+
+    It is optimal for no class of losses in general. Where Σ_y e^{−εd(x, y)} is the same for all x (discrete spaces,
+    cycles, Hamming cubes), the distance as score with the exact calibration gives β = ε and the tight-constraints
+    mechanism, which is optimal for guessing the secret (``losses.bin``) under every regular prior (ElSalamouny,
+    Chatzikokolakis and Palamidessi 2014, Proposition 9). On a line it is worse than the geometric mechanism.
+
+    Parameters
+    ----------
+    score
+        A table with one row a secret and one column an output, small where the output is good, or a
+        :class:`Loss`, whose actions are the outputs. By default outputs are secrets and the score is their distance.
+    outputs
+        Labels of the columns of a table.
+    base
+        μ: one positive number an output; 1 by default.
+    calibration
+        ``"bound"``: β = ε / 2C, private for every μ by E, Theorem 2.7. ``"exact"``: the largest β that a search in
+        floats finds to need no more than ε. Both are proved, and the provenance has β, 2Cβ and the ε really needed.
+
+    Examples
+    --------
+    >>> from sfumato.spaces import cycle, line
+    >>> mechanism = exponential(PrivacyType(line(3), alpha="1/4"))
+    >>> [str(p) for p in mechanism.channel.matrix[0]], mechanism.provenance["smallest epsilon"] < 1.26
+    (['4/7', '2/7', '1/7'], True)
+    >>> exponential(PrivacyType(cycle(4), alpha="1/2"), calibration="exact").channel.matrix[0].tolist()
+    [Fraction(4, 9), Fraction(2, 9), Fraction(1, 9), Fraction(2, 9)]
+    """
+    privacy = as_type(privacy)
+    found = as_score(privacy, score, outputs)
+    measure = _base_measure(base, len(found.outputs))
+
+    def rows(shares: Array) -> Array:
+        weights = shares * (measure if is_exact(shares, measure) else floats(measure))[None, :]
+        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+    # 2β/R bounds what is needed from below, whatever μ
+    most = 2 / found.spread if found.spread > 0 else None
+    return score_mechanism("exponential", privacy, found, rows, calibration, most, _LARGEST_EXACT)
+
+
+def _base_measure(base: Any, size: int) -> Array:
+    if base is None:
+        return fractions(np.ones(size, dtype=np.int64))
+    measure = array(base, "a base measure", 1)
+    if len(measure) != size:
+        raise InvalidInput(f"a base measure has one number an output: {size} are needed, found {len(measure)}")
+    bad = np.flatnonzero(~((measure > 0) & (floats(measure) < np.inf)))
+    if bad.size:
+        raise InvalidInput(f"a base measure is positive and finite, found {measure[bad[0]]} at position {bad[0]}")
+    return measure
+
+
+def score_mechanism(
+    name: str,
+    privacy: PrivacyType,
+    score: Score,
+    rows: Callable[[Array], Array],
+    calibration: Calibration,
+    most: float | None,
+    largest_exact: int,
+) -> Mechanism:
+    """A proved mechanism from ``rows``, which turns the numbers p_xy into probabilities, exact ones into exact ones.
+
+    ``most`` · ε bounds the values of β worth looking at; None where every β is as private as any other.
+    """
+    if calibration not in ("bound", "exact"):
+        raise NotSupported(f"calibration {calibration!r}", ["bound", "exact"])
+    constant = score.lipschitz or Fraction(1)  # a score that ignores the secret is private with any β
+    ratio: Fraction | float = 1 / (2 * constant)
+    exactly = score.values.size <= largest_exact
+
+    def matrix(multiple: Fraction | float) -> Array:
+        """The mechanism for β = multiple · ε."""
+        shares = _exact_shares(score, privacy, multiple) if exactly else None
+        return rows(_float_shares(score, privacy.rate * float(multiple)) if shares is None else shares)
+
+    if calibration == "exact" and most is not None:
+        largest = largest_scale(
+            lambda multiple: needed_epsilon(rows(_float_shares(score, privacy.rate * multiple)), score.space),
+            privacy.rate,
+            float(ratio),
+            most,
+        )
+        simple = Fraction(largest).limit_denominator(12)
+        near = abs(simple - largest) <= _SAME * largest
+        ratio = simple if near and _keeps(matrix(simple), score, privacy) else largest
+    table = matrix(ratio)
+    beta = privacy.rate * float(ratio)
+    notes = {"calibration": calibration, "beta": beta, "Lipschitz constant": str(score.lipschitz),
+             "bound": 2 * float(score.lipschitz) * beta}  # fmt: skip
+    return _settled(name, privacy, table, score.outputs, notes)
+
+
+def _exact_shares(score: Score, privacy: PrivacyType, multiple: Fraction | float) -> Array | None:
+    """e^{−multiple·ε·s} where all of them are rational."""
+    if privacy.alpha is None or isinstance(multiple, float) or not is_exact(score.values):
+        return None
+    values, where = np.unique(fractions(score.relative).ravel(), return_inverse=True)
+    powers = [rational_power(1 / privacy.alpha, multiple * exact(v)) for v in values]
+    if any(power is None for power in powers):
+        return None
+    inverse = object_array([1 / power for power in powers if power is not None])
+    return np.asarray(inverse[where].reshape(score.values.shape))
+
+
+def _float_shares(score: Score, beta: float) -> Floats:
+    return np.asarray(np.exp(-beta * floats(score.relative)))
+
+
+def _keeps(table: Array, score: Score, privacy: PrivacyType) -> bool:
+    if not is_exact(table):
+        return False
+    return satisfies(Channel(score.space, table, score.outputs), privacy).outcome == "holds"
+
+
+def _settled(
+    name: str, privacy: PrivacyType, table: Array, outputs: tuple[Any, ...], notes: dict[str, Any]
+) -> Mechanism:
+    """Proved as it is if exact and short enough, else next to it in integers; the ε it needs said with it."""
+    said = {"made by": name, **notes}
+    if is_exact(table) and common_denominator(table)[1].bit_length() <= _MOST_EXACT_BITS:
+        channel = Channel(privacy.space, table, outputs)
+        said["smallest epsilon"] = smallest_epsilon(channel, privacy.space)
+        return prove(channel, privacy, provenance=said)
+    rounded = quantise(normalise(floats(table)), privacy, outputs=outputs).mechanism
+    said["smallest epsilon"] = smallest_epsilon(rounded.channel, privacy.space)
+    return prove(rounded.weights, privacy, outputs=outputs, provenance=said)
+
+
+# ----------------------------------------------------------------- floats: search
+
+
+def largest_scale(needed: Callable[[float], float], promise: float, low: float, high: float) -> float:
+    """The largest scale between two bounds that needs no more than the promise, as far as floats can find it.
+
+    ``needed(low)`` must be within the promise. What is needed need not grow with the scale: for a base measure that
+    favours bad outputs it can fall while the mechanism turns to the good ones. So several scales are looked at,
+    the largest first, before a root is taken above the first good one.
+    """
+    if not low < high or needed(high) <= promise:
+        return max(low, high)
+    bad, good = high, low
+    for scale in np.geomspace(high, low, _SCANNED)[1:].tolist():
+        if scale <= low or needed(scale) <= promise:
+            good = max(scale, low)
+            break
+        bad = scale
+    root = float(brentq(lambda scale: needed(scale) - promise, good, bad, xtol=_ROOT * low, rtol=_ROOT))
+    step = _ROOT
+    while root > good and needed(root) > promise:
+        root, step = max(good, root * (1 - step)), 2 * step
+    return max(root, good)
+
+
+def needed_epsilon(matrix: Floats, space: FiniteSpace) -> float:
+    """The least ε for a float matrix, as good as the logarithms of its entries: to search with."""
+    if not space.pairs.first.size:
+        return 0.0
+    with np.errstate(divide="ignore"):
+        gaps = _largest_gaps(np.log(matrix), space)[0]
+    return float((gaps / space.pair_distances.floats).max())
+
+
+def _largest_gaps(table: Floats, space: FiniteSpace) -> tuple[Floats, Floats]:
+    """For each pair of rows the largest absolute difference, and the largest minus the smallest difference."""
+    pairs = space.pairs
+    largest, spread = np.empty(pairs.first.size), np.empty(pairs.first.size)
+
+    def scan(first: int, last: int) -> None:
+        _scan(table, pairs.first[first:last], pairs.second[first:last], largest[first:last], spread[first:last])
+
+    on_threads(scan, pairs.first.size)
+    return largest, spread
+
+
+@njit(cache=True, nogil=True)
+def _scan(table, first, second, largest, spread):  # type: ignore[no-untyped-def]
+    for k in range(first.size):
+        a, b = table[first[k]], table[second[k]]
+        low, high = np.inf, -np.inf
+        for y in range(a.size):
+            gap = a[y] - b[y]  # NaN where both are infinite, and NaN changes nothing
+            low = gap if gap < low else low
+            high = gap if gap > high else high
+        largest[k] = max(0.0, high, -low)
+        spread[k] = max(0.0, high - low)

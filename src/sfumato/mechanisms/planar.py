@@ -1,0 +1,368 @@
+"""Noise in the plane on a grid: planar Laplace and planar geometric, with the ε that is left after discretisation.
+
+Planar Laplace noise has the density ε²/2π · e^{−ε|z|}, planar geometric noise the probabilities λ e^{−ε|z|} on the
+infinite grid. What lands anywhere is moved to the nearest point of the grid, so inner points have square cells, those
+on a side half-infinite strips, those in a corner quadrants. Before the move both need exactly ε; moving is a
+post-processing, so the result needs no more, and the planar Laplace noise less, because a cell has points beside the
+line through two secrets, where their distances differ by less than the distance between them.
+
+How the numbers are found. Noise does not depend on the secret and is symmetric, so all of it is one table of masses of
+rectangles I × J, with I and J among [(k − ½)h, (k + ½)h] and the rest of the half-line behind the last of them; strips
+and quadrants are sums of these. Each I is cut into panels no wider than 4/ε and no wider than twice their distance
+from 0, with 16 Gauss nodes each. Panel by panel e^{−ε|z|} is analytic far enough around: a Bernstein ellipse of
+parameter 2 + √3 leaves an error of (2 + √3)^−32 ≈ 5e-19 of the mass. The square around the secret is an integral over
+angles instead, the radial one being 1 − (1 + εr)e^{−εr}. All terms are positive, so masses as small as 1e-300 are good
+to some 1e-13 of themselves. For sums over a lattice the same holds with Gauss' rule for sums, whose nodes are the
+zeros of Gram's polynomials. Half-lines end where e^{−44} ≈ 8e-20 of their mass is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from math import ceil, nextafter, pi, sqrt
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh_tridiagonal
+from scipy.special import gammainc
+
+from sfumato.certify.mechanism import Mechanism
+from sfumato.certify.repair import quantise
+from sfumato.certify.verify import prove
+from sfumato.errors import NotSupported, PrivacyViolation
+from sfumato.mechanisms.exponential import largest_scale, needed_epsilon
+from sfumato.mechanisms.proved import as_type
+from sfumato.privacy.satisfaction import smallest_epsilon
+from sfumato.privacy.type import PrivacyType
+from sfumato.spaces.finite import FiniteSpace
+
+__all__ = [
+    "Plane",
+    "planar_geometric",
+    "planar_geometric_masses",
+    "planar_laplace",
+    "planar_laplace_masses",
+    "plane_of",
+]
+
+Floats = NDArray[np.float64]
+
+_NODES = 16  # of a panel
+_WIDEST = 4.0  # of a panel, in units of 1/ε
+_CUT = 44.0  # e^-44 = 8e-20 of a half-line's mass lies behind its end
+_FARTHEST = 745.0  # e^-745 is the smallest double
+_LARGEST_TABLE = 2_500  # secrets of a dense mechanism: proving it takes half a minute
+_SAME_PLACE = 1e-9  # of a step, by which coordinates may miss a grid
+_LOGARITHMS = 1e-11  # masses are good to 1e-13 and logarithms to 1e-12: this much of ε is given away
+_MOST_TRIES = 8  # the kernel rounds e^{εd} down to 62 bits; a few units in the last place of ε make up for it
+
+
+@dataclass(frozen=True, eq=False)
+class Plane:
+    """Secrets on a full rectangular grid in the plane: how many points each way, which step, and who is where."""
+
+    shape: tuple[int, int]
+    step: float
+    places: tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+def plane_of(space: FiniteSpace) -> Plane:
+    """The grid of a space with Euclidean distances and coordinates in the plane.
+
+    Raises
+    ------
+    NotSupported
+        If the points are no full grid, or the distances not those of the coordinates.
+
+    Examples
+    --------
+    >>> from sfumato.spaces import grid
+    >>> plane_of(grid(3, 2, step="1/2")).step
+    0.5
+    """
+    refusal = NotSupported(f"planar noise on {space.name}", ["a full Euclidean grid, such as grid(8, 8)"])
+    where = space.coordinates
+    if where is None or where.shape[1] != 2:
+        raise refusal
+    if len(space) > _LARGEST_TABLE:
+        raise NotSupported(f"a table of {len(space)} secrets and outputs", [f"at most {_LARGEST_TABLE}"])
+    marks = [np.unique(axis) for axis in where.T]
+    step = min((float(m[1] - m[0]) for m in marks if len(m) > 1), default=1.0)
+    places = [np.rint((axis - m[0]) / step).astype(np.int64) for axis, m in zip(where.T, marks, strict=True)]
+    shape = int(places[0].max()) + 1, int(places[1].max()) + 1
+    missed = max(float(np.abs(m[0] + step * p - axis).max()) for axis, m, p in zip(where.T, marks, places, strict=True))
+    gaps = step * np.hypot(*(p[:, None] - p[None, :] for p in places))
+    if (
+        missed > _SAME_PLACE * step
+        or len(np.unique(places[0] * shape[1] + places[1])) != shape[0] * shape[1]
+        or not np.allclose(gaps, space.distances.floats, rtol=_SAME_PLACE, atol=0)
+    ):
+        raise refusal
+    return Plane(shape, step, (places[0], places[1]))
+
+
+def planar_laplace(
+    privacy: PrivacyType, *, cells: Literal["remapped", "centres"] = "remapped", within: bool = False
+) -> Mechanism:
+    """Planar Laplace noise (Andrés et al. 2013) on a Euclidean grid, with the ε it really needs.
+
+    The noise is made for the ε of ``privacy``, the *nominal* one. The result promises what it needs after
+    discretisation, rounded up; both are in the provenance. It is optimal for no loss that is known: its
+    density is that of an exponential mechanism in the plane, and for every prior and loss the tight-constraints
+    mechanism, an optimal one or a remap of this one may do better. Its use is that it needs no table.
+
+    Parameters
+    ----------
+    cells
+        ``"remapped"``: noise is moved to the nearest point of the grid; needs less than the nominal ε.
+        ``"centres"``: the density at the points, rows divided by their sums, as is often programmed; that
+        needs more than the nominal ε, up to twice as much.
+    within
+        Make the noise so that the promise of ``privacy`` itself is kept and, as far as floats can tell, just so: less
+        noise than the nominal one where cells are remapped, more for ``"centres"``.
+
+    Examples
+    --------
+    >>> from sfumato.spaces import grid
+    >>> privacy = PrivacyType(grid(4, 4), epsilon=1)
+    >>> [round(planar_laplace(privacy, cells=cells).privacy.rate, 4) for cells in ("remapped", "centres")]
+    [0.9942, 1.2932]
+    >>> planar_laplace(privacy, within=True)
+    Mechanism(16 secrets → 16 outputs, PrivacyType(grid(4, 4, euclidean), epsilon=1), proved)
+    """
+    privacy = as_type(privacy)
+    plane = plane_of(privacy.space)
+    if cells == "remapped":
+        return _on_grid("planar_laplace", privacy, lambda rate: planar_laplace_masses(plane, rate), within, 1.0, 4.0)
+    if cells == "centres":
+        distances = privacy.space.distances.floats
+        return _on_grid(
+            "planar_laplace, centres", privacy, lambda rate: _divided(np.exp(-rate * distances)), within, 2.0, 2.0
+        )
+    raise NotSupported(f"cells {cells!r}", ["remapped", "centres"])
+
+
+def planar_geometric(privacy: PrivacyType, *, within: bool = False) -> Mechanism:
+    """Planar geometric noise λ e^{−ε|z|} on the infinite grid, moved to the nearest point of a finite one.
+
+    The probability of an inner point is λ e^{−ε d(x, y)} with one λ for all secrets, so this is the tight-constraints
+    mechanism of the infinite grid (ElSalamouny, Chatzikokolakis and Palamidessi 2014), followed by a remap. It
+    needs the nominal ε exactly as soon as the grid has an inner point. On a finite grid it is optimal for no loss that
+    is known; far from the border it guesses the secret (``losses.bin``) as well as any mechanism can.
+
+    Parameters
+    ----------
+    within
+        Make the noise so that the promise is just kept: less noise on grids without inner points.
+
+    Examples
+    --------
+    >>> from sfumato.spaces import grid
+    >>> planar_geometric(PrivacyType(grid(3, 3), epsilon=1))
+    Mechanism(9 secrets → 9 outputs, PrivacyType(grid(3, 3, euclidean), epsilon=1), proved)
+    """
+    privacy = as_type(privacy)
+    plane = plane_of(privacy.space)
+    return _on_grid("planar_geometric", privacy, lambda rate: planar_geometric_masses(plane, rate), within, 1.0, 4.0)
+
+
+def _on_grid(
+    name: str, privacy: PrivacyType, masses: Callable[[float], Floats], within: bool, worst: float, most: float
+) -> Mechanism:
+    """The mechanism of a table of masses for a nominal ε, rounded to integers, and a promise that is proved for it.
+
+    ``worst`` times the nominal ε is always enough; nominal values up to ``most`` / ``worst`` times ε are worth a look.
+    """
+    space = privacy.space
+    nominal = privacy.rate
+    if within:
+        nominal = largest_scale(
+            lambda rate: needed_epsilon(masses(rate), space), nominal, nominal / worst, nominal * most / worst
+        )
+    matrix = masses(nominal)
+    cells = needed_epsilon(matrix, space)
+    # post-processing never needs more than the noise does; masses below 1e-320 are 0 and need a guess
+    enough = min(cells * (1 + _LOGARITHMS), worst * nominal)
+    first = privacy if within else PrivacyType(space, epsilon=max(enough, nominal * _LOGARITHMS))
+    rounded = quantise(matrix, first, outputs=space.labels).mechanism
+    needed = smallest_epsilon(rounded.channel, space)
+    notes = {"made by": name, "nominal epsilon": nominal, "epsilon of the masses": min(cells, worst * nominal),
+             "smallest epsilon": needed}  # fmt: skip
+    if within or needed == 0:
+        return prove(rounded.weights, first, outputs=space.labels, provenance=notes)
+    return _promising(rounded, needed, privacy, notes)
+
+
+def _promising(rounded: Mechanism, needed: float, nominal: PrivacyType, notes: dict[str, Any]) -> Mechanism:
+    """The same weights with the least promise that the kernel accepts; the nominal one where it is the same."""
+    space = rounded.privacy.space
+    if abs(needed - nominal.rate) <= 2 * _LOGARITHMS * needed:
+        try:
+            return prove(rounded.weights, nominal, outputs=space.labels, provenance=notes)
+        except PrivacyViolation:
+            pass
+    epsilon = needed
+    for _ in range(_MOST_TRIES):
+        try:
+            promise = PrivacyType(space, epsilon=epsilon)
+            return prove(rounded.weights, promise, outputs=space.labels, provenance=notes)
+        except PrivacyViolation:
+            epsilon = nextafter(epsilon, 2 * epsilon + 1)
+    return prove(rounded.weights, rounded.privacy, outputs=space.labels, provenance=notes)
+
+
+# ----------------------------------------------------------------- masses
+
+
+def planar_laplace_masses(plane: Plane, epsilon: float) -> Floats:
+    """The probability of each cell for each secret under planar Laplace noise, in floats.
+
+    Examples
+    --------
+    >>> from sfumato.spaces import grid
+    >>> table = planar_laplace_masses(plane_of(grid(1, 3)), 1.0)
+    >>> table[0].round(6).tolist(), bool(abs(table.sum(axis=1) - 1).max() < 1e-13)
+    ([0.64798, 0.193845, 0.158175], True)
+    """
+    step = epsilon * plane.step
+    first, second = plane.shape
+    atoms = _products(_laplace_axis(first, step, second * step), _laplace_axis(second, step, first * step)) / (2 * pi)
+    atoms[0, 0] = _central_mass(step / 2)
+    return _divided(_table(plane, atoms))
+
+
+def planar_geometric_masses(plane: Plane, epsilon: float) -> Floats:
+    """The probability of each point for each secret under planar geometric noise, in floats."""
+    step = epsilon * plane.step
+    first, second = plane.shape
+    return _divided(
+        _table(plane, _products(_lattice_axis(first, step, second * step), _lattice_axis(second, step, first * step)))
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Axis:
+    """Nodes and weights along one side, in units of 1/ε; atom k has the nodes from ``starts[k]`` on.
+
+    Atom 0 is the middle, both halves; atoms 1, …, n − 1 are the cells beside it; atom n is all behind them.
+    """
+
+    nodes: Floats
+    weights: Floats
+    starts: NDArray[np.int64]
+
+
+def _laplace_axis(count: int, step: float, across: float) -> _Axis:
+    """Panels of cells; ``across`` is how far the other side reaches."""
+    parts = [_panels(_cut(0.0, step / 2, step / 2), 2.0)]
+    parts += [_panels(_cut((k - 0.5) * step, (k + 0.5) * step, step), 1.0) for k in range(1, count)]
+    start = (count - 0.5) * step
+    edges = [start, start + min(2 * start, _WIDEST)]
+    while edges[-1] < _end(start, across):
+        edges.append(edges[-1] + min(2 * edges[-1], _WIDEST))
+    parts.append(_panels(np.array(edges), 1.0))
+    return _axis(parts)
+
+
+def _cut(low: float, high: float, width: float) -> Floats:
+    """A cell in equal panels; what lies beyond the smallest double is left out."""
+    if low > _FARTHEST:
+        return np.array([low, high])
+    last = min(high, _FARTHEST + _WIDEST)
+    return np.linspace(low, last, max(1, ceil(min(width, last - low) / _WIDEST)) + 1)
+
+
+def _panels(edges: Floats, factor: float) -> tuple[Floats, Floats]:
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    half, middle = np.diff(edges) / 2, (edges[:-1] + edges[1:]) / 2
+    return (middle[:, None] + half[:, None] * nodes).ravel(), factor * (half[:, None] * weights).ravel()
+
+
+def _end(start: float, across: float) -> float:
+    """Where, even for points as far across as this, e^{−|z|} has fallen by e^-44 from its value at the start."""
+    if start > _FARTHEST:
+        return start
+    across = min(across, _FARTHEST)
+    return sqrt((sqrt(start**2 + across**2) + _CUT) ** 2 - across**2)
+
+
+def _axis(parts: list[tuple[Floats, Floats]]) -> _Axis:
+    sizes = [len(nodes) for nodes, _ in parts]
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    return _Axis(np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts]), starts)
+
+
+def _lattice_axis(count: int, step: float, across: float) -> _Axis:
+    """The points 0, …, count − 1 and the sum over all behind them."""
+    parts = [(np.array([k * step]), np.ones(1)) for k in range(count)]
+    first, last = count, ceil(_end(count * step, across) / step) + 1
+    nodes, weights = [], []
+    while first < last:
+        width = min(max(1, 2 * first - 1), max(1, int(_WIDEST / step)), last - first)
+        offsets, shares = _sum_rule(width)
+        nodes.append((first + offsets) * step)
+        weights.append(shares)
+        first += width
+    parts.append((np.concatenate(nodes), np.concatenate(weights)))
+    return _axis(parts)
+
+
+@lru_cache(maxsize=64)
+def _sum_rule(width: int) -> tuple[Floats, Floats]:
+    """Gauss' rule for f(0) + … + f(width − 1): all points of short sums, the zeros of Gram's polynomial for long ones.
+
+    The recurrence of these polynomials has the coefficients k²(w² − k²)/(4(4k² − 1)).
+    """
+    if width <= _NODES:
+        return np.arange(width, dtype=np.float64), np.ones(width)
+    k = np.arange(1, _NODES, dtype=np.float64)
+    off = np.sqrt(k**2 * (float(width) ** 2 - k**2) / (4 * (4 * k**2 - 1)))
+    nodes, vectors = eigh_tridiagonal(np.zeros(_NODES), off)
+    return nodes + (width - 1) / 2, width * vectors[0] ** 2
+
+
+def _products(first: _Axis, second: _Axis) -> Floats:
+    """Σ e^{−|z|} over the nodes of each pair of atoms."""
+    result = np.empty((len(first.starts), len(second.starts)))
+    ends = [*first.starts[1:].tolist(), len(first.nodes)]
+    for k, (start, stop) in enumerate(zip(first.starts.tolist(), ends, strict=True)):
+        values = np.exp(-np.sqrt(first.nodes[start:stop, None] ** 2 + second.nodes[None, :] ** 2))
+        row = first.weights[start:stop] @ values
+        result[k] = np.add.reduceat(row * second.weights, second.starts)
+    return result
+
+
+def _central_mass(half: float) -> float:
+    """The mass of the square [−half, half]²: 1 − (1 + r)e^{−r}, averaged over all directions."""
+    nodes, weights = np.polynomial.legendre.leggauss(2 * _NODES)
+    angles = (nodes + 1) * pi / 8
+    return float(weights @ gammainc(2, half / np.cos(angles))) / 2
+
+
+def _table(plane: Plane, atoms: Floats) -> Floats:
+    """From atoms to a table over secrets and outputs."""
+    first, second = (_combinations(count) for count in plane.shape)
+    masses = first @ atoms @ second.T
+    kinds = [_kinds(place, count) for place, count in zip(plane.places, plane.shape, strict=True)]
+    return np.asarray(masses[kinds[0], kinds[1]])
+
+
+def _combinations(count: int) -> Floats:
+    """Which atoms make up an interval: row k that of an inner point at offset k, row n + k that of an end."""
+    atoms = np.eye(count + 1)
+    behind = np.tril(np.ones((count + 1, count + 1))).T  # row k: all atoms from k on
+    ends = behind[:count].copy()
+    ends[0] = atoms[0] + (behind[1] if count > 1 else 2 * behind[1])
+    return np.concatenate([atoms[:count], ends])
+
+
+def _kinds(place: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    at_end = (place == 0) | (place == count - 1)
+    return np.asarray(np.abs(place[:, None] - place[None, :]) + count * at_end[None, :])
+
+
+def _divided(table: Floats) -> Floats:
+    return np.asarray(table / table.sum(axis=1, keepdims=True))

@@ -1,0 +1,268 @@
+"""Figures of paper A (Fernandes, McIver, Palamidessi and Ding 2023), recomputed and drawn.
+
+All are at e^ε = 2, where every number is a fraction and every comparison exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.channels import Channel, Hyper, Prior, hyper, restrict
+from sfumato.privacy import PrivacyType, Vertices, count_kernels, is_kernel, kernels, satisfies, vertices
+from sfumato.report.tables import PaperTable
+from sfumato.spaces import FiniteSpace, discrete, hamming, line
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+__all__ = ["FIGURES"]
+
+_ALPHA = Fraction(1, 2)
+
+
+def _exact_cell(printed: str, ours: Any) -> dict[str, Any]:
+    """A printed fraction or word beside ours, which must be the same."""
+    return {"printed": printed, "ours": ours, "agree": printed == str(ours)}
+
+
+def _drawn(*arguments: Any, **options: Any) -> Callable[[], go.Figure]:
+    """A figure of the simplex, drawn when it is called: tables need no drawing library."""
+
+    def draw() -> go.Figure:
+        from sfumato.report.simplex import simplex
+
+        return simplex(*arguments, **options)
+
+    return draw
+
+
+def _truncated_geometric(n: int) -> Channel:
+    """Definition 9, truncated: the mass beyond each end of 0, …, n − 1 falls on that end."""
+    edge, inside = 1 / (1 + _ALPHA), (1 - _ALPHA) / (1 + _ALPHA)
+    ends = (0, n - 1)
+    return Channel(
+        range(n), [[(edge if y in ends else inside) * _ALPHA ** abs(x - y) for y in range(n)] for x in range(n)]
+    )
+
+
+def _response(n: int, elsewhere: Fraction) -> Channel:
+    """Definition 10: 1 on the secret and a number on every other, in proportion; its dual with 1/α."""
+    total = 1 + (n - 1) * elsewhere
+    return Channel(range(n), [[(1 if x == y else elsewhere) / total for y in range(n)] for x in range(n)])
+
+
+def _outer_at(found: Vertices, channel: Channel) -> list[Fraction]:
+    """The outer weight that a mechanism puts on each vertex, under the uniform prior."""
+    result = hyper(Prior.uniform(found.privacy.space), channel)
+    weights = {tuple(inner): weight for inner, weight in zip(result.inners.T, result.outer, strict=True)}
+    return [weights.get(tuple(vertex.posterior.weights), Fraction(0)) for vertex in found]
+
+
+def _named(found: Vertices, order: list[int], letters: str) -> list[str]:
+    """Letters for the vertices, given the order in which they are called."""
+    names = dict(zip(order, letters, strict=True))
+    return [names[k] for k in range(len(found))]
+
+
+def figure_2() -> PaperTable:
+    """The region of private posteriors of three points on a line, and its constraints."""
+    space = FiniteSpace(["x₁", "x₂", "x₃"], [[0, 1, 2], [1, 0, 1], [2, 1, 0]])
+    privacy = PrivacyType(space, alpha=_ALPHA)
+    corners = [vertex.posterior.weights for vertex in vertices(privacy)]
+    kept = {(int(x), int(z)) for x, z in zip(*space.pairs, strict=True)}
+    rows = []
+    for x, z in ((x, z) for x in range(3) for z in range(3) if x != z):
+        factor = privacy.factor(space.labels[x], space.labels[z])[0]
+        on_line = [corner for corner in corners if corner[x] == factor * corner[z]]
+        rows.append({
+            "constraint": f"δ({space.labels[x]}) ≤ {factor} δ({space.labels[z]})",
+            "implied by the others": "no" if (min(x, z), max(x, z)) in kept else "yes",
+            "vertices on its line": "; ".join(" ".join(map(str, corner)) for corner in on_line),
+        })  # fmt: skip
+    notes = (
+        f"The region has {len(corners)} vertices and {2 * len(kept)} sides; the pair at distance 2 adds none, its "
+        "lines only touch a vertex.",
+    )
+    text = "The posteriors that ln 2·d₂-private mechanisms on x₁, x₂, x₃ can make of the uniform prior."
+    return PaperTable(
+        "A.fig2", "Private posteriors on three points of a line, ε = ln 2", tuple(rows), notes,
+        _drawn(privacy, show=("region", "constraints", "prior"), caption=text),
+    )  # fmt: skip
+
+
+def figure_4b() -> PaperTable:
+    """The vertices of the line of three, the geometric mechanism, and the only other kernel."""
+    privacy = PrivacyType(line(3), alpha=_ALPHA)
+    found = vertices(privacy)
+    geometric = _truncated_geometric(3)
+    other = next(kernel for kernel in kernels(privacy) if len(kernel.support) == 2)
+    weights, weights_of_other = _outer_at(found, geometric), _outer_at(found, other.channel)
+    falling = sorted(range(len(found)), key=lambda k: -found[k].posterior.weights[0])
+    order = [k for k in falling if not weights[k]] + [k for k in falling if weights[k]]
+    names = _named(found, order, "ABCD")
+    rows = []
+    for k in order:
+        ours = "yes" if weights[k] else "no"
+        rows.append({
+            "vertex": names[k],
+            **dict(zip("012", found[k].posterior.weights, strict=True)),
+            "of the geometric mechanism": _exact_cell("yes" if names[k] in "BCD" else "no", ours),
+            "its outer weight": weights[k],
+            "weight in the other kernel": weights_of_other[k],
+        })  # fmt: skip
+    notes = (
+        "The paper names the vertices of the geometric mechanism B, C and D; which is which is our choice.",
+        f"The geometric mechanism is a kernel: {is_kernel(geometric, privacy)}. "
+        f"The type has {count_kernels(privacy)} kernels; the other one tells the middle from the ends.",
+    )
+    text = "The truncated geometric mechanism (B, C, D) and the other kernel on 0, 1, 2; areas are outer weights."
+    mechanisms = {"truncated geometric": geometric, "the other kernel": other.channel}
+    return PaperTable(
+        "A.fig4b", "Kernels in the space of d₂-private posteriors on 0, 1, 2, ε = ln 2", tuple(rows), notes,
+        _drawn(privacy, mechanisms, labels=names, caption=text),
+    )  # fmt: skip
+
+
+def figure_5b() -> PaperTable:
+    """The vertices of the discrete type on three secrets, random response and its dual."""
+    privacy = PrivacyType(discrete(3), alpha=_ALPHA)
+    found = vertices(privacy)
+    response, dual = _response(3, _ALPHA), _response(3, 1 / _ALPHA)
+    weights, weights_of_dual = _outer_at(found, response), _outer_at(found, dual)
+    peaks = [int(np.argmax(vertex.posterior.weights)) for vertex in found]
+    dips = [int(np.argmin(vertex.posterior.weights)) for vertex in found]
+    order = sorted(range(len(found)), key=lambda k: (not weights[k], peaks[k] if weights[k] else dips[k]))
+    names = _named(found, order, "ABCDEF")
+    rows = []
+    for k in order:
+        rows.append({
+            "vertex": names[k],
+            **dict(zip("012", found[k].posterior.weights, strict=True)),
+            "of random response": _exact_cell("yes" if names[k] in "ABC" else "no", "yes" if weights[k] else "no"),
+            "of its dual": _exact_cell("no" if names[k] in "ABC" else "yes", "yes" if weights_of_dual[k] else "no"),
+            "outer weight": weights[k] + weights_of_dual[k],
+        })  # fmt: skip
+    notes = (
+        f"Random response is a kernel: {is_kernel(response, privacy)}. Its dual is one: {is_kernel(dual, privacy)}. "
+        f"The type has {count_kernels(privacy)} kernels.",
+    )
+    text = "Random response (A, B, C) and its dual (D, E, F) on three secrets at distance 1; areas are outer weights."
+    return PaperTable(
+        "A.fig5b", "Kernels in the space of discretely private posteriors on three secrets, ε = ln 2",
+        tuple(rows), notes,
+        _drawn(privacy, {"random response": response, "its dual": dual}, labels=names, caption=text),
+    )  # fmt: skip
+
+
+_PATH = ("000", "100", "110", "111")
+_SECRETS_8 = (*_PATH, "101", "011", "010", "001")  # the order of the paper's rows, but for two that are too many
+_OUTPUTS_8 = ("y₁", "y₂", "y₃", "y₄")
+_TOTALS_8 = (27, 21, 21, 27)
+_PRINTED_8 = (
+    (8, 2, 1, 1), (4, 4, 2, 2), (2, 2, 4, 4), (1, 1, 2, 8),
+    (2, 2, 4, 4), (2, 2, 4, 4), (4, 4, 2, 2), (4, 4, 2, 2),
+)  # fmt: skip
+_TOO_MANY_8 = ((2, 2, 4, 2), (2, 2, 4, 2))
+_OUTER_8 = ("9/32", "7/32", "7/32", "9/32")
+
+
+def _hamming_kernel(privacy: PrivacyType) -> Channel:
+    """The geometric mechanism on a path, extended to the cube: M(x)(y) = min over the path of e^{ε d(x, p)} G(p)(y).
+
+    No private mechanism that agrees with G on the path can be larger anywhere. These rows sum to 1 (or the channel
+    would be refused), so there is no other.
+    """
+    geometric = dict(zip(_PATH, _truncated_geometric(4).matrix, strict=True))
+    rows = [
+        np.min([privacy.factor(secret, point)[0] * row for point, row in geometric.items()], axis=0)
+        for secret in privacy.space.labels
+    ]
+    return Channel(privacy.space, rows, _OUTPUTS_8)
+
+
+def figure_8() -> PaperTable:
+    """The kernel on three bits that is the geometric mechanism along a path, with its hyper."""
+    privacy = PrivacyType(hamming(3), alpha=_ALPHA)
+    kernel = _hamming_kernel(privacy)
+    result = hyper(Prior.uniform(privacy.space), kernel)
+    rows: list[dict[str, Any]] = []
+    for secret, printed in zip(_SECRETS_8, _PRINTED_8, strict=True):
+        row: dict[str, Any] = {"secret": secret}
+        inner = result.inners[privacy.space.index(secret)]
+        for output, value, total, ours in zip(_OUTPUTS_8, printed, _TOTALS_8, inner, strict=True):
+            row[f"δ({output})"] = _exact_cell(f"{value}/{total}", ours)
+        row |= {f"K({output})": value for output, value in zip(_OUTPUTS_8, kernel.row(secret), strict=True)}
+        rows.append(row)
+    outer = zip(_OUTPUTS_8, _OUTER_8, result.outer, strict=True)
+    rows.append({"secret": "outer"} | {f"δ({output})": _exact_cell(said, ours) for output, said, ours in outer})
+    return PaperTable(
+        "A.fig8", "A kernel on three bits for the Hamming distance, ε = ln 2", tuple(rows),
+        _notes_8(privacy, kernel), lambda: _draw_8(kernel, result),
+    )  # fmt: skip
+
+
+def _notes_8(privacy: PrivacyType, kernel: Channel) -> tuple[str, ...]:
+    columns = zip(*_PRINTED_8, *_TOO_MANY_8, strict=True)
+    sums = [Fraction(sum(column), total) for column, total in zip(columns, _TOTALS_8, strict=True)]
+    same = (restrict(kernel, _PATH).matrix == _truncated_geometric(4).matrix).all()
+    return (
+        "The paper prints ten rows for eight secrets. Two of them, 2/27 2/21 4/21 2/27 twice, belong to no secret: "
+        f"with them the four posteriors sum to {', '.join(map(str, sums))}, without them to 1.",
+        f"The eight rows make a private mechanism ({satisfies(kernel, privacy)}) and a kernel "
+        f"({is_kernel(kernel, privacy)}).",
+        f"Restricted to {', '.join(_PATH)} it is{'' if same else ' not'} the truncated geometric mechanism on four "
+        "points. It is the only private extension of it: the largest values that privacy leaves to the other "
+        "secrets already sum to 1.",
+    )
+
+
+def _draw_8(kernel: Channel, result: Hyper) -> go.Figure:
+    """Posteriors with their outer weights, and the mechanism, as two tables; the path in colour."""
+    from sfumato.report.figure import ROLES, SERIES, canvas, caption
+
+    figure = canvas(width=700, height=470).update_layout(margin={"l": 70, "r": 16, "t": 62, "b": 52})
+    order = [kernel.secrets.index(secret) for secret in _SECRETS_8]
+    panels = (("Δ<sub>K</sub>", result.inners[order], (0, 0.47)), ("K", kernel.matrix[order], (0.53, 1)))
+    for n, (name, table, domain) in enumerate(panels, 1):
+        axis = f"x{n}" if n > 1 else "x"
+        figure.add_heatmap(
+            z=table.astype(np.float64).tolist(), x=list(_OUTPUTS_8), y=list(range(8)), xaxis=axis,
+            text=[[str(value) for value in row] for row in table], texttemplate="%{text}", showscale=False,
+            colorscale=[[0, "#ffffff"], [1, SERIES[0]]], zmin=0, zmax=float(table.max()) * 1.4, xgap=2, ygap=2,
+            hovertemplate="%{text}<extra></extra>",
+        )  # fmt: skip
+        figure.update_layout({f"xaxis{n}": {"domain": domain, "side": "top", "ticks": "", "showline": False,
+                                            "showgrid": False, "zeroline": False, "fixedrange": True}})  # fmt: skip
+        figure.add_annotation(
+            text=f"<b>{name}</b>", x=sum(domain) / 2, y=1, xref="paper", yref="paper", yshift=42, showarrow=False,
+            font={"size": 16},
+        )  # fmt: skip
+    names = [f'<span style="color:{SERIES[4]}"><b>{s}</b></span>' if s in _PATH else s for s in _SECRETS_8]
+    figure.update_yaxes(
+        tickvals=list(range(8)), ticktext=names, autorange="reversed", ticks="", showgrid=False, zeroline=False,
+        fixedrange=True, showline=False, ticklabelstandoff=4,
+    )  # fmt: skip
+    for output, weight in zip(_OUTPUTS_8, result.outer, strict=True):
+        figure.add_annotation(text=str(weight), x=output, y=0, yref="paper", yshift=-18, showarrow=False)
+    figure.add_annotation(
+        text="outer", x=0, xref="paper", y=0, yref="paper", xanchor="right", xshift=-6, yshift=-18, showarrow=False,
+        font={"color": ROLES["faint"]},
+    )  # fmt: skip
+    text = (
+        "The posteriors of K with their outer weights, and K itself. The eight rows are ours; the paper prints two "
+        "more. In colour, the path along which K is the truncated geometric mechanism."
+    )
+    return caption(figure, text)
+
+
+FIGURES: dict[str, Callable[[], PaperTable]] = {
+    "A.fig2": figure_2,
+    "A.fig4b": figure_4b,
+    "A.fig5b": figure_5b,
+    "A.fig8": figure_8,
+}
+"""The figures of the paper that can be redrawn, by key."""

@@ -1,0 +1,299 @@
+"""Figures and theorems of paper B, recomputed.
+
+B is Fernandes, McIver and Morgan, The Laplace mechanism has optimal utility for differential privacy over
+continuous queries (2021). It prints two figures and no table; its theorems are shown as tables of their numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from sfumato.channels import Prior, hyper
+from sfumato.mechanisms.continuous import (
+    Climb,
+    Density,
+    Gap,
+    absolute_error,
+    climb,
+    geometric_refinement,
+    laplace_gap,
+    lattice_geometric,
+    lattice_loss,
+    lattice_space,
+    on_lattice,
+    pixelate,
+    smear,
+    squared_error,
+    truncated_laplace,
+)
+from sfumato.report.tables import PaperTable
+
+__all__ = ["ITEMS"]
+
+_EXAMPLE = "1/16"  # e^−ε of the paper's example in section VII, ε = 2 ln 4
+_PIXELS = 8
+_SECRETS = (Fraction(0), Fraction(1, 2), Fraction(1))
+_STEPS = (1, 2, 4, 8, 16, 32, 64)
+_FINE = Fraction(63, 64)  # e^{−ε/64}: rational on all these lattices, and ε = 1.0079
+
+
+def figure_1a() -> PaperTable:
+    """The pixels of the truncated Laplace mechanism for three secrets."""
+    coarse = pixelate(truncated_laplace(alpha=_EXAMPLE), _PIXELS)
+    rows: list[dict[str, Any]] = []
+    for index, left in enumerate(coarse.outputs):
+        close = "]" if index == _PIXELS - 1 else ")"
+        row: dict[str, Any] = {"output": f"[{left}, {left + Fraction(1, _PIXELS)}{close}"}
+        rows.append(row | {f"x = {x}": float(coarse.mass(float(x), index)) for x in _SECRETS})
+    for end in (0, 1):
+        rows.append({"output": f"{end} alone"} | {f"x = {x}": _atom(abs(x - end)) for x in _SECRETS})
+    notes = (
+        "Eight pixels, ε = 2 ln 4 as in the example of section VII; the figure does not say its ε.",
+        "Definition 4 prints e^{εx}/2 and e^{ε(1 − x)}/2 for the ends alone. The integrals it gives for them are "
+        "e^{−εx}/2 and e^{−ε(1 − x)}/2; with the printed ones rows would sum to more than 1.",
+        "Equation 12 lets y range over the T + 1 points of U_T. There are T pixels, and the last one is closed.",
+    )
+    return PaperTable("B.fig1a", "Pixels of the truncated Laplace mechanism", tuple(rows), notes, _draw_1a)
+
+
+def _atom(distance: Fraction) -> dict[str, Any]:
+    """An end at some distance from x: e^{−εd}/2, printed with the other sign; at ε = 2 ln 4, e^{εd} = 4^{2d}."""
+    growth = Fraction(4) ** int(2 * distance)
+    printed, ours = growth / 2, 1 / (2 * growth)
+    return {"printed": str(printed), "ours": ours, "agree": printed == ours}
+
+
+def _draw_1a() -> Any:
+    import plotly.graph_objects as go
+
+    from sfumato.report.figure import ROLES, SERIES, canvas
+
+    mechanism = truncated_laplace(alpha=_EXAMPLE)
+    figure = canvas(height=460)
+    y = np.linspace(0, 1, 401)
+    for edge in range(1, _PIXELS):
+        figure.add_vline(x=edge / _PIXELS, line={"color": ROLES["faint"], "width": 1, "dash": "dot"})
+    figure.add_vrect(x0=0.5, x1=0.625, fillcolor=ROLES["region"], opacity=0.4, line_width=0)
+    for x, colour in zip(_SECRETS, SERIES, strict=False):
+        at = float(x)
+        ends = mechanism.mass(at, [0, 1])
+        figure.add_trace(
+            go.Scatter(x=y, y=mechanism.density(at, y), name=f"x = {x}", line={"color": colour, "width": 2})
+        )
+        figure.add_trace(
+            go.Scatter(
+                x=[0, 1], y=mechanism.density(at, [0, 1]), mode="markers", showlegend=False,
+                marker={"color": colour, "size": 4 + 26 * np.sqrt(ends)}, cliponaxis=False,
+                hovertemplate=[f"all of {p:.4f} at {e}" for e, p in enumerate(ends)],
+            )
+        )  # fmt: skip
+    _axes(figure, {"title_text": "output y", "range": [0, 1]}, {"title_text": "density", "range": [0, 1.5]})
+    return _captioned(
+        figure,
+        "The truncated Laplace mechanism for three secrets, ε = 2 ln 4, cut into eight pixels. The probability of a "
+        "pixel is the area under a curve. Discs at the ends: what has a probability there, by area.",
+    )
+
+
+def figure_1b() -> PaperTable:
+    """Posteriors of G_2 and of the pixelated Laplace mechanism: the second lie between the first."""
+    source = truncated_laplace(alpha=_EXAMPLE)
+    prior = Prior.uniform(lattice_space(2))
+    geometric, coarse = lattice_geometric(source, 2), on_lattice(pixelate(source, _PIXELS), 2)
+    rows = [_posterior_row(f"G₂: {y}", p, inner, {}) for y, p, inner in _posteriors(prior, geometric)]
+    factor = smear(source, 2).pixelated(_PIXELS)
+    weights = prior.float_weights @ np.asarray(geometric.matrix, dtype=np.float64)
+    for y, p, inner in _posteriors(prior, coarse):
+        shares = weights * factor.matrix[:, coarse.outputs.index(y)] / float(p)
+        mixture = {f"of G₂: {z}": float(s) for z, s in zip(geometric.outputs, shares, strict=True)}
+        rows.append(_posterior_row(f"⁸L: pixel from {y}", p, inner, mixture))
+    exactly = geometric_refinement(truncated_laplace(alpha="1/256"), 2, _PIXELS)
+    roughly = geometric_refinement(source, 2, _PIXELS)
+    notes = (
+        "Uniform prior on 0, 1/2, 1 and ε = 2 ln 4. Each posterior of the Laplace mechanism is a mixture of two "
+        "neighbouring ones of G₂, with the weights shown, so all lie on two sides of a triangle: Lemma 11.",
+        f"Is ⁸L a post-processing of G₂? At ε = 2 ln 4, where masses hold √2: {roughly}. At ε = 8 ln 2, where they "
+        f"are rational: {exactly}.",
+    )
+    title = "Posteriors of the geometric and the pixelated Laplace mechanism"
+    return PaperTable("B.fig1b", title, tuple(rows), notes, _draw_1b)
+
+
+def _posteriors(prior: Prior, channel: Any) -> list[tuple[Any, Any, Any]]:
+    found = hyper(prior, channel)
+    return [(found.merged[k][0], found.outer[k], found.inners[:, k]) for k in range(len(found))]
+
+
+def _posterior_row(name: str, probability: Any, inner: Any, mixture: dict[str, Any]) -> dict[str, Any]:
+    coordinates = {f"x = {x}": _plain(value) for x, value in zip(_SECRETS, inner, strict=True)}
+    shares: dict[str, Any] = mixture or {f"of G₂: {x}": "" for x in _SECRETS}
+    return {"posterior": name, "probability": _plain(probability)} | coordinates | shares
+
+
+def _plain(value: Any) -> Any:
+    return float(value) if isinstance(value, np.floating) else value
+
+
+def _draw_1b() -> Any:
+    from sfumato.report.simplex import simplex
+
+    source = truncated_laplace(alpha=_EXAMPLE)
+    channels = {
+        "geometric, N = 2": lattice_geometric(source, 2),
+        "Laplace, T = 8 pixels": on_lattice(pixelate(source, _PIXELS), 2).to_floats(),
+    }
+    return simplex(source.promise_on(2), channels)
+
+
+def theorem_13() -> PaperTable:
+    """The gap between Laplace and geometric on U_N, beside the bound cκ/N and the distance of hypers."""
+    rows = []
+    for absolute, squared in zip(_absolute_gaps(), _squared_gaps(), strict=True):
+        rows.append(
+            {
+                "N": absolute.steps,
+                "gap, len": absolute.gap,
+                "N²·gap, len": absolute.scaled,
+                "κ·distance of hypers": absolute.earth_move,
+                "cκ/N": absolute.bound,
+                "gap ÷ bound": absolute.ratio,
+                "0 ≤ gap ≤ bound": str(absolute.within.outcome),
+                "gap, len²": squared.gap,
+                "N²·gap, len²": squared.scaled,
+            }
+        )
+    notes = (
+        "Uniform prior on the N + 1 points, e^{−ε} = (63/64)^64, so ε = 1.0079 and all lattices are rational. For "
+        "len = |w − x| the gap is enclosed between rationals and the verdict is proved; len² is by quadrature.",
+        "The bound falls like 1/N; the gap like 1/N². The distance of hypers also falls like 1/N and is far below "
+        "the bound: most of the constant c = 3/(1 − e^{−ε})² is slack.",
+    )
+    return PaperTable("B.theorem13", "Laplace minus geometric on U_N, and the bound", tuple(rows), notes, _draw_13)
+
+
+def _absolute_gaps() -> list[Gap]:
+    source = truncated_laplace(alpha=_FINE**64)
+    return [
+        laplace_gap(Prior.uniform(lattice_space(n)), source, lattice_loss(absolute_error(), n)) for n in _STEPS
+    ]  # fmt: skip
+
+
+def _squared_gaps() -> list[Gap]:
+    source = truncated_laplace(alpha=_FINE**64)
+    return [laplace_gap(Prior.uniform(lattice_space(n)), source, squared_error()) for n in _STEPS]
+
+
+def _draw_13() -> Any:
+    import plotly.graph_objects as go
+
+    from sfumato.report.figure import SERIES, canvas
+
+    gaps, squares = _absolute_gaps(), _squared_gaps()
+    figure = canvas(height=480)
+    curves = [
+        ("cκ/N, the bound for len", [g.bound for g in gaps], SERIES[4], "dash"),
+        ("κ × distance of hypers", [g.earth_move for g in gaps], SERIES[1], "dot"),
+        ("gap, len", [g.gap for g in gaps], SERIES[0], "solid"),
+        ("gap, len²", [g.gap for g in squares], SERIES[2], "solid"),
+    ]
+    for name, values, colour, dash in curves:
+        figure.add_trace(
+            go.Scatter(x=_STEPS, y=values, name=name, mode="lines+markers", line={"color": colour, "dash": dash})
+        )
+    powers = {"title_text": "loss", "type": "log", "exponentformat": "power", "dtick": 1}
+    _axes(figure, {"title_text": "N", "type": "log", "tickvals": _STEPS}, powers)
+    return _captioned(
+        figure,
+        "How much more the truncated Laplace mechanism loses than the geometric one for secrets on N + 1 points, "
+        "ε = 1.0079, uniform prior. The bound of Theorem 13 falls like 1/N, the gap like 1/N².",
+    )
+
+
+_CLIMBS = ((1, "len"), (1, "len²"), (5, "len"), (5, "len²"))
+_RUNGS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+
+
+def theorem_5() -> PaperTable:
+    """The geometric mechanism's loss on finer lattices, and the Laplace mechanism's, to which it climbs."""
+    found = {key: _climb(*key) for key in _CLIMBS}
+    rows: list[dict[str, Any]] = []
+    for place, steps in enumerate(_RUNGS):
+        row: dict[str, Any] = {"N": steps}
+        for (epsilon, name), one in found.items():
+            row[f"G_N, {name}, ε = {epsilon}"] = one.rungs[place].geometric
+            row[f"no less, {name}, ε = {epsilon}"] = one.rungs[place].floor
+        rows.append(row)
+    last: dict[str, Any] = {"N": "Laplace"}
+    for (epsilon, name), one in found.items():
+        last |= {f"G_N, {name}, ε = {epsilon}": one.limit.value, f"no less, {name}, ε = {epsilon}": one.limit.value}
+    worst = max(one.limit.error for one in found.values())
+    notes = (
+        "Uniform density on [0, 1], gathered onto N cells; len = |w − x| and len² are the losses of Corollary 17.",
+        "“No less”: e^{−ε/N}·$(π_N, G_N, ℓ) − κ/N, below which no ε-private mechanism on [0, 1] can come.",
+        f"The last row is the truncated Laplace mechanism, by quadrature; its estimated error is at most {worst:.0e}.",
+    )
+    return PaperTable("B.theorem5", "The geometric's loss climbs to the Laplace's", (*rows, last), notes, _draw_5)
+
+
+def _climb(epsilon: int, name: str) -> Climb:
+    loss = absolute_error() if name == "len" else squared_error()
+    return climb(Density.uniform(), truncated_laplace(epsilon), loss, _RUNGS)
+
+
+def _draw_5() -> Any:
+    import plotly.graph_objects as go
+
+    from sfumato.report.figure import ROLES, SERIES, canvas
+
+    figure = canvas(height=480)
+    figure.add_hline(y=1, line={"color": ROLES["ink"], "width": 1})
+    for (epsilon, name), colour in zip(_CLIMBS, SERIES, strict=False):
+        found = _climb(epsilon, name)
+        limit = found.limit.value
+        for values, dash, legend in (
+            ([r.geometric / limit for r in found.rungs], "solid", True),
+            ([r.floor / limit for r in found.rungs], "dot", False),
+        ):
+            figure.add_trace(
+                go.Scatter(
+                    x=_RUNGS, y=values, name=f"{name}, ε = {epsilon}", mode="lines+markers" if legend else "lines",
+                    showlegend=legend, line={"color": colour, "dash": dash},
+                )
+            )  # fmt: skip
+    share = {"title_text": "loss ÷ loss of the Laplace mechanism", "range": [0, 1.08]}
+    _axes(figure, {"title_text": "N", "type": "log", "tickvals": _RUNGS}, share)
+    return _captioned(
+        figure,
+        "The loss of the geometric mechanism on N + 1 points climbs to that of the truncated Laplace mechanism "
+        "(line at 1). Dotted: what no private mechanism on [0, 1] can beat, by Lemma 9.",
+    )
+
+
+def _captioned(figure: Any, text: str) -> Any:
+    """A caption that starts at the left border of the figure, below the numbers of the axis."""
+    from sfumato.report.figure import caption
+
+    caption(figure, text)
+    return figure.update_annotations(xshift=24 - figure.layout.margin.l)
+
+
+def _axes(figure: Any, across: dict[str, Any], up: dict[str, Any]) -> None:
+    """Two lines with their titles near them, and the legend above the plot, where no curve runs."""
+    plain = {"showline": True, "showgrid": False, "zeroline": False, "ticks": "outside", "title_standoff": 8}
+    figure.update_xaxes(**plain, **across)
+    figure.update_yaxes(**plain, **up)
+    legend = {"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom"}
+    figure.update_layout(margin={"l": 72, "r": 24, "t": 56, "b": 60}, legend=legend)
+
+
+ITEMS: dict[str, Callable[[], PaperTable]] = {
+    "B.fig1a": figure_1a,
+    "B.fig1b": figure_1b,
+    "B.theorem5": theorem_5,
+    "B.theorem13": theorem_13,
+}
+"""Items of paper B by key."""

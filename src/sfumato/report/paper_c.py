@@ -1,0 +1,468 @@
+"""Figures and the third example of paper C, recomputed.
+
+C is ElSalamouny, Chatzikokolakis and Palamidessi, Generalized differential privacy: regions of priors that admit robust
+optimal mechanisms (2014). Its thresholds are what a test μ ≥ −1e-4 gives in place of μ ≥ 0: below the true
+ones the curves have no mechanism behind them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import cache
+from math import exp, log, log2
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.certify import Mechanism
+from sfumato.channels import Prior
+from sfumato.measures import bayes_vulnerability
+from sfumato.mechanisms.lattice import Kernel, Lattice, lattice_solution
+from sfumato.mechanisms.proved import proved
+from sfumato.mechanisms.tight import has_lattice_tight_constraints, lattice_threshold, lattice_tight_constraints
+from sfumato.privacy.regular import (
+    database_leakage_bound,
+    is_regular,
+    leakage_bound,
+    regular_region,
+    utility_bound,
+)
+from sfumato.privacy.similarity import Quotient, quotient, solve_signs
+from sfumato.privacy.threshold import Threshold, regular_threshold, tight_threshold
+from sfumato.privacy.type import PrivacyType
+from sfumato.report.tables import PaperTable, cell
+from sfumato.spaces import FiniteSpace, cycle, discrete, k_count_query, line, sum_query
+
+__all__ = ["ITEMS"]
+
+_TOLERANCE = 1e-4  # of the paper's test, found by trying which gives its numbers
+_LETTERS = Prior(range(4), ["0.3", "0.27", "0.23", "0.2"])  # Example 3: one of five independent individuals
+_INDIVIDUALS = 5
+_NONE = "none"
+
+
+# ----------------------------------------------------------------- figures 2 and 3: regions
+
+
+def figure_2() -> PaperTable:
+    """Corner priors of three secrets in a line and in a circle."""
+    rows = []
+    for name, space in (("line", line(3)), ("circle", cycle(3))):
+        for epsilon in ("0.7", "1.6"):
+            region = regular_region(PrivacyType(space, epsilon=epsilon))
+            row: dict[str, Any] = {"secrets in a": name, "ε": epsilon}
+            row |= {f"c{k}": _shown(corner.weights) for k, corner in enumerate(region.corners, 1)}
+            rows.append(row | {"share of all priors": round(region.share, 6), "uniform is": _uniform(space, epsilon)})
+    notes = (
+        "The paper draws these regions and prints no numbers.",
+        "It says that regions expand with ε in general. On these spaces they do, on all graphs they do not: on K_{3,3} "
+        "with one more edge the uniform prior is regular at e^{−ε} = 3/4 and not at 2/3.",
+    )
+    return PaperTable("C.fig2", "Regions of regular priors on three secrets", tuple(rows), notes, _draw_2)
+
+
+def figure_3() -> PaperTable:
+    """Regions of four secrets that are all equally far apart."""
+    rows = []
+    for distance in ("0.5", "1", "2", "4"):
+        region = regular_region(PrivacyType(discrete(4), epsilon=distance))
+        rows.append({
+            "D": distance, "c1": _shown(region.corners[0].weights), "share of all priors": round(region.share, 6),
+            "uniform is": _uniform(discrete(4), distance),
+        })  # fmt: skip
+    notes = (
+        "The paper draws the region for several D and prints no numbers. With t = e^{−D} its share of the volume is "
+        "((1 − t)/(1 + 3t))³, which tends to 1.",
+    )
+    return PaperTable(
+        "C.fig3", "Regions of regular priors on four equally distant secrets", tuple(rows), notes, _draw_3
+    )
+
+
+def _shown(weights: Any) -> str:
+    return " ".join(f"{float(w):.6f}" for w in weights)
+
+
+def _uniform(space: FiniteSpace, epsilon: str) -> str:
+    return "regular" if is_regular(Prior.uniform(space), PrivacyType(space, epsilon=epsilon)) else "not regular"
+
+
+# ----------------------------------------------------------------- figure 4 and example 3: leakage
+
+
+def figure_4() -> PaperTable:
+    """Bounds on the leakage about a database of five records."""
+    rows = [_leakage_row(epsilon) for epsilon in ("0.3", "0.4", "0.48", "0.5", "0.6", "0.7", "0.8", "0.9", "1")]
+    notes = (
+        "Five individuals with four values each; the prior is a product, so that regularity, bounds and mechanisms are "
+        "those of one individual, five times.",
+        "Where the prior is not regular Proposition 5 does not apply, and its formula with a negative μ is no bound: "
+        "a private mechanism leaks more.",
+        "Our bound is max Σ πz over Φz ≤ 1, z ≥ 0. It is attained: the last column is what a mechanism with proved "
+        "integer weights leaks, random response on the two, three or four likeliest values of each record.",
+    )
+    return PaperTable("C.fig4", "Bits leaked about a database of five records", tuple(rows), notes, _draw_4)
+
+
+def _leakage_row(epsilon: str) -> dict[str, Any]:
+    privacy = PrivacyType(discrete(4), epsilon=epsilon)
+    regular = bool(is_regular(_LETTERS, privacy))
+    formula = _signed_leakage(epsilon)
+    return {
+        "ε": epsilon,
+        "all priors (Theorem 3)": round(database_leakage_bound(_INDIVIDUALS, 4, epsilon=epsilon), 5),
+        "prior is": "regular" if regular else "not regular",
+        "Proposition 5": round(formula, 5) if regular else f"{formula:.5f}, no bound",
+        "our bound": round(_INDIVIDUALS * leakage_bound(_LETTERS, privacy), 5),
+        "leaked by a mechanism": round(_mechanism_leakage(privacy), 5),
+    }
+
+
+def _signed_leakage(epsilon: str) -> float:
+    """The formula of Proposition 5 whatever the signs: Σ μ = 1 / (1 + 3 e^{−ε}) for one individual."""
+    return _INDIVIDUALS * log2(1 / (1 + 3 * exp(-float(epsilon))) / float(_LETTERS.weights.max()))
+
+
+@cache
+def _letter_mechanism(epsilon: Fraction) -> Mechanism:
+    """Random response on the values worth reporting; a value never reported is answered by any of them alike."""
+    privacy = PrivacyType(discrete(4), epsilon=epsilon)
+    alpha = exp(-float(epsilon))
+    chances = [_LETTERS.float_weights[:k].sum() / (1 + (k - 1) * alpha) for k in range(1, 5)]
+    reported = 1 + int(np.argmax(chances))
+    rows = np.full((4, reported), 1 / reported)
+    rows[:reported] = (alpha + (1 - alpha) * np.eye(reported)) / (1 + (reported - 1) * alpha)
+    return proved("random response on the likely values", privacy, rows, range(reported))
+
+
+def _mechanism_leakage(privacy: PrivacyType) -> float:
+    """Bits that five copies leak, from the exact vulnerability of the integer weights."""
+    assert privacy.epsilon is not None
+    chance = bayes_vulnerability(_LETTERS, _letter_mechanism(privacy.epsilon).channel)
+    return _INDIVIDUALS * log2(chance / _LETTERS.weights.max())
+
+
+def example_3() -> PaperTable:
+    """The two claims of Example 3 that are false, and the one that holds."""
+    threshold = regular_threshold(_LETTERS, discrete(4), digits=6)
+    half = PrivacyType(discrete(4), epsilon="0.5")
+    rows = (
+        {
+            "quantity": "the prior is regular from ε =",
+            "value": cell("0.48", float(threshold)),
+            "exactly": str(threshold),
+        },
+        {
+            "quantity": "bits leaked at ε = 0.5, this prior, at most",
+            "value": cell("1.2", round(_INDIVIDUALS * leakage_bound(_LETTERS, half), 5)),
+            "exactly": f"a proved mechanism leaks {_mechanism_leakage(half):.5f}",
+        },
+        {
+            "quantity": "bits leaked at ε = 0.5, any prior, at most",
+            "value": cell("2.5", round(database_leakage_bound(_INDIVIDUALS, 4, epsilon="0.5"), 5)),
+            "exactly": "5 log₂(4 e^ε / (3 + e^ε))",
+        },
+        {
+            "quantity": "with μ ≥ −1e-4 for μ ≥ 0, from ε =",
+            "value": cell("0.48", _tolerant_example()),
+            "exactly": "in steps of 0.01",
+        },
+    )
+    notes = (
+        "μ is the fifth power of one individual's (π − t/(1 + 3t)) / (1 − t), t = e^{−ε}, which is non-negative "
+        "exactly when 0.2 (1 + 3t) ≥ t, that is, t ≤ 1/2.",
+        "The mechanism: for each individual, report one of the three likeliest values by random response, and for the "
+        "fourth any of the three with chance 1/3.",
+    )  # fmt: skip
+    return PaperTable("C.example3", "Example 3: five records of four values", rows, notes)
+
+
+def _tolerant_example() -> float:
+    """The smallest ε in steps of 0.01 at which all entries of μ are above −1e-4."""
+    weights = _LETTERS.float_weights
+    for step in range(1, 100):
+        t = exp(-step / 100)
+        least = single = (weights - t / (1 + 3 * t)) / (1 - t)
+        for _ in range(_INDIVIDUALS - 1):
+            least = np.multiply.outer(least, single)
+        if least.min() >= -_TOLERANCE:
+            return step / 100
+    return 1.0
+
+
+# ----------------------------------------------------------------- figures 6 and 7: thresholds and utility
+
+
+def figure_6a() -> PaperTable:
+    """The sum query with 150 individuals and values up to 5."""
+    space = sum_query(150, 5)
+    rows = _query_rows(space, ("0.8", "0.9", "1.0", "1.1", "1.2", "1.3"), _sum_geometric)
+    notes = _threshold_notes(space, tight_threshold(space, digits=9), "0.8", 78)
+    return PaperTable("C.fig6a", "Sum query, u = 150, v = 5: chance of the right answer", rows, notes, _draw_6a)
+
+
+def figure_6b() -> PaperTable:
+    """Two counts over thirty individuals."""
+    space = k_count_query(30, 2)
+    rows = _query_rows(space, ("0.9", "1.0", "1.1", "1.2", "1.3"), _count_geometric)
+    notes = _threshold_notes(space, tight_threshold(space, digits=9), "0.9", 88)
+    return PaperTable("C.fig6b", "Two counts, u = 30: chance of the right answer", rows, notes, _draw_6b)
+
+
+def _truncated_geometric(n: int, alpha: float) -> float:
+    """The chance of the truth under a uniform prior; the best remap is none."""
+    return (n * (1 - alpha) + 2 * alpha) / ((1 + alpha) * n)
+
+
+def _sum_geometric(epsilon: float) -> float:
+    return _truncated_geometric(751, exp(-epsilon / 5))
+
+
+def _count_geometric(epsilon: float) -> float:
+    return _truncated_geometric(31, exp(-epsilon / 2)) ** 2
+
+
+def _diagonal(system: Quotient, epsilon: str) -> tuple[bool, float, float]:
+    """Whether z ≥ 0, proved; the least entry of z and its mean, in floats."""
+    found = solve_signs(system, PrivacyType(system.space, epsilon=epsilon), [Fraction(1)] * len(system))
+    if found is None or not found.decided:
+        raise AssertionError("a rational ε leaves no sign undecided")
+    values = found.values.astype(np.float64)
+    return -1 not in found.signs, float(values.min()), float((values * system.sizes).sum() / system.sizes.sum())
+
+
+def _query_rows(
+    space: FiniteSpace, epsilons: Sequence[str], geometric: Callable[[float], float]
+) -> tuple[dict[str, Any], ...]:
+    system = quotient(space)
+    rows = []
+    for epsilon in epsilons:
+        exists, least, mean = _diagonal(system, epsilon)
+        bound = mean if exists else utility_bound(Prior.uniform(space), PrivacyType(space, epsilon=epsilon)).value
+        rows.append(
+            _utility_row(epsilon, mean, least, exists, float(bound), "geometric", geometric(float(epsilon)))
+        )  # fmt: skip
+    return tuple(rows)
+
+
+def _utility_row(
+    epsilon: str, curve: float, least: float, exists: bool, bound: float, rival: str, other: float
+) -> dict[str, Any]:
+    return {
+        "ε": epsilon,
+        "the paper's curve, Σz/n": round(curve, 6),
+        "least z": round(least, 6),
+        "tight constraints": round(curve, 6) if exists else _NONE,
+        "no mechanism exceeds": round(bound, 6),
+        rival: round(other, 6),
+    }
+
+
+def _threshold_notes(space: FiniteSpace, found: Threshold, printed: str, first: int) -> tuple[str, ...]:
+    system, n = quotient(space), len(space)
+    tolerant = next(s for s in range(first, 200) if _diagonal(system, f"{s / 100}")[1] >= -_TOLERANCE * n)
+    return (
+        f"The mechanism exists from ε = {found} on, for every larger ε, and not from {printed} on: there the only "
+        "solution of Φz = 1 has negative entries, and the curve has no mechanism behind it.",
+        f"With μ = z/n ≥ −1e-4 in place of μ ≥ 0 the smallest ε in steps of 0.01 is {tolerant / 100:.2f}, as printed.",
+        "Where there is no such mechanism the bound is max Σ z/n over Φz ≤ 1, z ≥ 0.",
+    )
+
+
+def figure_7() -> PaperTable:
+    """Locations on a grid of 100 × 100 cells of one kilometre."""
+    rows = []
+    for epsilon in ("0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "1.0", "1.1", "1.2", "1.3"):
+        lattice = Lattice((100, 100))
+        verdict = has_lattice_tight_constraints(lattice, epsilon=epsilon)
+        exists, found = bool(verdict), verdict.witness
+        curve, least = float(found.values.mean()), float(found.values.min())
+        if exists:
+            mechanism = lattice_tight_constraints(lattice, epsilon=epsilon)
+            curve, bound = float(mechanism.utility), mechanism.utility_bound
+        else:  # Φz⁺ ≥ Φz = 1 up to the residual, so z⁺/n proves a bound
+            bound = float(np.maximum(found.values, 0).mean()) / (1 - abs(found.residual[1])) * (1 + 1e-12)
+        rows.append(
+            _utility_row(epsilon, curve, least, exists, bound, "planar Laplace", _planar_laplace(float(epsilon)))
+        )
+    found = lattice_threshold(Lattice((100, 100)), digits=7)
+    notes = (
+        f"At ε = {float(found.low):.8f} there is no such mechanism, at {float(found.high):.8f} there is one, both "
+        "proved; the paper's curve begins at 0.4.",
+        "All 10,000 rows have proved integer weights, and no 10,000 × 10,000 table was made.",
+        "Planar Laplace: the continuous mechanism for this ε, its output moved to the nearest cell; the ε that is "
+        "lost by that, and which the paper adjusts for, is not counted against it.",
+        "Where there is no such mechanism the bound is Σ max(z, 0)/n, since Φ max(z, 0) ≥ Φz = 1.",
+    )  # fmt: skip
+    return PaperTable("C.fig7", "100 × 100 locations: chance of the right cell", tuple(rows), notes, _draw_7)
+
+
+@cache
+def _planar_laplace(epsilon: float, side: int = 100) -> float:
+    """The chance that a planar Laplace point rounds to the cell it started in, on average over the grid."""
+    angle = (np.arange(40_000) + 0.5) * (2 * np.pi / 40_000)
+    right, up = np.cos(angle), np.sin(angle)
+
+    def mass(walls: Sequence[NDArray[np.float64]]) -> float:
+        # distance to the nearest wall half a step away, in each direction; none means infinitely far
+        far = np.full(angle.shape, np.inf)
+        for wall in walls:
+            with np.errstate(divide="ignore"):
+                far = np.minimum(far, np.where(wall > 0, 0.5 / wall, np.inf))
+        reach = np.where(np.isfinite(far), epsilon * far, 0.0)
+        return float(np.where(np.isfinite(far), 1 - (1 + reach) * np.exp(-reach), 1.0).mean())
+
+    inside, edge, corner = mass([right, -right, up, -up]), mass([right, -right, up]), mass([right, up])
+    return ((side - 2) ** 2 * inside + 4 * (side - 2) * edge + 4 * corner) / side**2
+
+
+# ----------------------------------------------------------------- drawing
+
+
+def _draw_2() -> Any:
+    import plotly.graph_objects as go
+
+    from sfumato.report.figure import ROLES, SERIES, canvas, caption, tint
+
+    corners = np.array([[0, 0], [0.5, 3**0.5 / 2], [1, 0]])
+    figure = canvas(width=900, height=440)
+    for shift, (name, space) in enumerate((("line", line(3)), ("circle", cycle(3)))):
+        frame = corners + np.array([1.25 * shift, 0])
+        outline = np.vstack([frame, frame[:1]])
+        figure.add_trace(
+            go.Scatter(x=outline[:, 0], y=outline[:, 1], mode="lines", line={"color": ROLES["frame"]}, showlegend=False)
+        )
+        for epsilon, colour in zip(("1.6", "0.7"), SERIES, strict=False):
+            region = regular_region(PrivacyType(space, epsilon=epsilon))
+            places = np.array([c.weights.astype(float) for c in region.corners]) @ frame
+            places = np.vstack([places, places[:1]])
+            figure.add_trace(
+                go.Scatter(
+                    x=places[:, 0], y=places[:, 1], mode="lines+markers", fill="toself", name=f"ε = {epsilon}",
+                    fillcolor=tint(colour, 0.35), line={"color": colour, "width": 2}, showlegend=not shift,
+                )
+            )  # fmt: skip
+        figure.add_annotation(x=frame[:, 0].mean(), y=-0.08, text=name, showarrow=False)
+    figure.update_xaxes(visible=False)
+    figure.update_yaxes(visible=False, scaleanchor="x")
+    return caption(
+        figure, "Regular priors on three secrets, in a line and in a circle; their corners are the corner priors."
+    )
+
+
+def _draw_3() -> Any:
+    import plotly.graph_objects as go
+
+    from sfumato.report.figure import SERIES, canvas, caption
+
+    figure = canvas()
+    faces = ([0, 0, 0, 1], [1, 1, 2, 2], [2, 3, 3, 3])
+    for distance, colour, opacity in zip(("0.5", "1", "2", "4"), SERIES, (1.0, 0.5, 0.3, 0.15), strict=False):
+        region = regular_region(PrivacyType(discrete(4), epsilon=distance))
+        x, y, z = np.array([c.weights.astype(float)[:3] for c in region.corners]).T
+        i, j, k = faces
+        figure.add_trace(
+            go.Mesh3d(
+                x=x, y=y, z=z, i=i, j=j, k=k, color=colour, opacity=opacity, name=f"D = {distance}", showlegend=True
+            )
+        )
+    figure.update_scenes(xaxis_title="π₁", yaxis_title="π₂", zaxis_title="π₃")
+    return caption(figure, "Regular priors on four equally distant secrets, shown by their first three weights.")
+
+
+def _draw_4() -> Any:
+    epsilon = [k / 50 for k in range(10, 51)]
+    bound = [_INDIVIDUALS * leakage_bound(_LETTERS, PrivacyType(discrete(4), epsilon=e)) for e in epsilon]
+    series = [
+        ("all priors (Theorem 3)", epsilon, [database_leakage_bound(_INDIVIDUALS, 4, epsilon=e) for e in epsilon], ""),
+        ("this prior, attained", epsilon, bound, ""),
+        ("formula of Proposition 5", epsilon, [_signed_leakage(str(e)) for e in epsilon], "dot"),
+    ]
+    text = (
+        "Bits leaked about five records. The dotted formula is a bound only from ε = ln 2 on (vertical line), where it "
+        "meets ours; to the left a private mechanism leaks more."
+    )
+    return _curves(series, "bits", log(2), text)
+
+
+def _draw_6a() -> Any:
+    return _draw_query(sum_query(150, 5), (0.8, 1.3), _sum_geometric, 0.968133485, "the sum of 150 values up to 5")
+
+
+def _draw_6b() -> Any:
+    return _draw_query(
+        k_count_query(30, 2), (0.9, 1.3), _count_geometric, 1.136080275, "two counts over 30 individuals"
+    )
+
+
+def _draw_query(
+    space: FiniteSpace, ends: tuple[float, float], geometric: Callable[[float], float], threshold: float, what: str
+) -> Any:
+    system = quotient(space)
+    epsilon = [round(e, 3) for e in np.linspace(*ends, 21).tolist()]
+    curve = [_diagonal(system, str(e))[2] for e in epsilon]
+    text = (
+        f"The chance of the right answer for {what}, uniform prior. Left of the vertical line the dotted curve has no "
+        "mechanism behind it."
+    )
+    return _curves(
+        _split(epsilon, curve, threshold, "geometric", [geometric(e) for e in epsilon]), "chance", threshold, text
+    )
+
+
+def _draw_7() -> Any:
+    lattice, threshold = Lattice((100, 100)), 0.66535158
+    epsilon = [round(e, 3) for e in np.linspace(0.4, 1.3, 19).tolist()]
+    curve = [
+        float(lattice_solution(Kernel(lattice, lattice.promise(str(e))), accuracy=1e-9).values.mean()) for e in epsilon
+    ]
+    text = (
+        "The chance of the right cell among 100 × 100, uniform prior. Left of the vertical line the dotted curve has "
+        "no mechanism behind it."
+    )
+    rival = [_planar_laplace(e) for e in epsilon]
+    return _curves(_split(epsilon, curve, threshold, "planar Laplace", rival), "chance", threshold, text)
+
+
+Series = tuple[str, list[float], list[float], str]
+
+
+def _split(epsilon: list[float], curve: list[float], threshold: float, rival: str, other: list[float]) -> list[Series]:
+    """The paper's curve, dotted where no mechanism is behind it."""
+    last = sum(e < threshold for e in epsilon)
+    return [
+        ("tight constraints", epsilon[last:], curve[last:], ""),
+        ("Σz/n, no mechanism", epsilon[: last + 1], curve[: last + 1], "dot"),
+        (rival, epsilon, other, ""),
+    ]
+
+
+def _curves(series: Sequence[Series], what: str, mark: float, text: str) -> Any:
+    import plotly.graph_objects as go
+
+    from sfumato.report.figure import ROLES, SERIES, canvas, caption
+
+    figure = canvas(height=460)
+    for (name, x, y, dash), colour in zip(series, SERIES, strict=False):
+        figure.add_trace(
+            go.Scatter(x=x, y=y, name=name, mode="lines", line={"color": colour, "width": 2, "dash": dash or "solid"})
+        )
+    figure.add_vline(x=mark, line={"color": ROLES["faint"], "width": 1})
+    figure.update_xaxes(title_text="ε", showline=True, ticks="outside", zeroline=False)
+    figure.update_yaxes(title_text=what, showline=True, ticks="outside", rangemode="tozero")
+    figure.update_layout(margin={"l": 64, "b": 56}, legend={"x": 0.02, "xanchor": "left"})
+    return caption(figure, text)
+
+
+ITEMS: dict[str, Callable[[], PaperTable]] = {
+    "C.fig2": figure_2,
+    "C.fig3": figure_3,
+    "C.fig4": figure_4,
+    "C.fig6a": figure_6a,
+    "C.fig6b": figure_6b,
+    "C.fig7": figure_7,
+    "C.example3": example_3,
+}
+"""What is shown of paper C, by key."""

@@ -1,0 +1,276 @@
+"""Laws of regular priors and tight constraints: paper C, sections 4 to 6, in exact rationals."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import log2
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import sfumato as sf
+from sfumato.mechanisms.tight import tight_constraints
+from sfumato.numbers import product
+from sfumato.privacy.regular import (
+    corner_priors,
+    database_leakage_bound,
+    has_tight_constraints,
+    is_ball_size_symmetric,
+    is_regular,
+    leakage_bound,
+    optimal_utility,
+    utility_bound,
+)
+from sfumato.privacy.similarity import similarity
+from sfumato.privacy.threshold import tight_threshold
+from strategies import alphas, distributions, exact_privacy_types, exact_private_channels, graphs, priors
+
+ONE_MORE_EDGE = sf.graph([(i, j) for i in range(3) for j in range(3, 6)] + [(0, 1)], labels=range(6))
+SYMMETRIC = st.one_of(
+    st.integers(3, 7).map(sf.cycle),
+    st.integers(1, 6).map(sf.discrete),
+    st.integers(1, 4).map(sf.hamming),
+    st.integers(1, 4).map(lambda n: sf.complete_bipartite(n, n)),
+)
+
+
+@st.composite
+def regular_priors(draw: Any) -> tuple[sf.Prior, sf.PrivacyType]:
+    """π = μΦ for a random μ ≥ 0."""
+    privacy = draw(exact_privacy_types())
+    mu = np.array(draw(distributions(len(privacy.space))), dtype=object)
+    return sf.Prior.from_counts(list(mu @ similarity(privacy)), privacy.space), privacy
+
+
+@given(regular_priors())
+@settings(max_examples=40)
+def test_proposition_1_ratios_of_regular_priors_are_bounded(case: tuple[sf.Prior, sf.PrivacyType]) -> None:
+    prior, privacy = case
+    table = similarity(privacy)
+    for x, row in enumerate(table):
+        assert all(prior.weights[x] * phi <= weight for weight, phi in zip(prior.weights, row, strict=True))
+
+
+@given(regular_priors())
+@settings(max_examples=40)
+def test_proposition_2_weights_of_regular_priors_are_bounded(case: tuple[sf.Prior, sf.PrivacyType]) -> None:
+    prior, privacy = case
+    for weight, row in zip(prior.weights, similarity(privacy), strict=True):
+        assert 1 / sum(1 / phi for phi in row) <= weight <= 1 / sum(row)
+
+
+@given(regular_priors())
+@settings(max_examples=40)
+def test_proposition_3_a_regular_prior_is_a_mixture_of_corner_priors(case: tuple[sf.Prior, sf.PrivacyType]) -> None:
+    prior, privacy = case
+    verdict = is_regular(prior, privacy)
+    assert verdict
+    shares = verdict.witness.coefficients
+    assert all(share >= 0 for share in shares) and sum(shares) == 1
+    mixed = sum(share * corner.weights for share, corner in zip(shares, corner_priors(privacy), strict=True))
+    assert (mixed == prior.weights).all()
+
+
+@given(st.data(), exact_privacy_types())
+@settings(max_examples=50)
+def test_proposition_3_what_is_no_mixture_of_corner_priors_is_separated_from_them(
+    data: Any, privacy: sf.PrivacyType
+) -> None:
+    prior = data.draw(priors(privacy.secrets))
+    verdict = is_regular(prior, privacy)
+    if verdict:
+        mu = verdict.witness.multipliers.values
+        assert (mu >= 0).all() and (mu @ similarity(privacy) == prior.weights).all()
+    else:
+        w = verdict.witness.vector
+        assert (prior.weights * w).sum() == -verdict.witness.margin < 0
+        assert all((corner.weights * w).sum() >= 0 for corner in corner_priors(privacy))
+
+
+@given(st.data(), exact_private_channels())
+@settings(max_examples=40)
+def test_theorem_2_no_private_mechanism_beats_the_multipliers(
+    data: Any, case: tuple[sf.Channel, sf.PrivacyType]
+) -> None:
+    channel, privacy = case
+    mu = np.array(data.draw(distributions(len(privacy.space))), dtype=object)
+    weights = mu @ similarity(privacy)
+    prior = sf.Prior.from_counts(list(weights), privacy.space)
+    assert sf.bayes_vulnerability(prior, channel) <= sum(mu) / sum(weights)
+    assert utility_bound(prior, privacy).value <= sum(mu) / sum(weights)
+
+
+@given(regular_priors())
+@settings(max_examples=40)
+def test_theorem_2_the_tight_mechanism_reaches_the_bound_for_every_regular_prior(
+    case: tuple[sf.Prior, sf.PrivacyType],
+) -> None:
+    prior, privacy = case
+    assume(has_tight_constraints(privacy))
+    bound = utility_bound(prior, privacy)
+    assert bound.attained
+    assert sf.bayes_vulnerability(prior, tight_constraints(privacy).channel) == bound.value
+
+
+@given(st.data(), exact_private_channels())
+@settings(max_examples=40)
+def test_the_bound_is_valid_for_priors_that_are_not_regular(data: Any, case: tuple[sf.Channel, sf.PrivacyType]) -> None:
+    channel, privacy = case
+    prior = data.draw(priors(privacy.secrets))
+    bound = utility_bound(prior, privacy)
+    assert (bound.multipliers >= 0).all() and bound.value == bound.multipliers.sum()
+    assert (bound.multipliers @ similarity(privacy) >= prior.weights).all()
+    assert sf.bayes_vulnerability(prior, channel) <= bound.value
+
+
+@given(st.data(), st.sampled_from([sf.line(3), sf.star(3), sf.cycle(5), sf.discrete(4), ONE_MORE_EDGE]), alphas())
+@settings(max_examples=25)
+def test_theorem_4_the_true_optimum_lies_below_the_bound_and_meets_it_where_it_is_attained(
+    data: Any, space: sf.FiniteSpace, alpha: Fraction
+) -> None:
+    privacy = sf.PrivacyType(space, alpha=alpha)
+    prior = data.draw(priors(space.labels))
+    value, channel = optimal_utility(prior, privacy)
+    bound = utility_bound(prior, privacy)
+    assert sf.satisfies(channel, privacy)
+    assert sf.bayes_vulnerability(prior, channel) == value <= bound.value
+    if bound.attained.decided:
+        assert value == bound.value
+
+
+@given(st.data(), exact_private_channels())
+@settings(max_examples=40)
+def test_proposition_5_and_corollary_2_bound_the_leakage(data: Any, case: tuple[sf.Channel, sf.PrivacyType]) -> None:
+    channel, privacy = case
+    prior = data.draw(priors(privacy.secrets))
+    leaked = log2(sf.bayes_vulnerability(prior, channel) / prior.weights.max())
+    assert leaked <= leakage_bound(prior, privacy) + 1e-12  # the logarithm here is rounded
+    assert leaked <= leakage_bound(privacy) + 1e-12
+
+
+@given(st.integers(1, 4), st.integers(2, 3), alphas())
+@settings(max_examples=30)
+def test_theorem_3_is_the_closed_form_on_databases(individuals: int, values: int, alpha: Fraction) -> None:
+    privacy = sf.PrivacyType(sf.hamming(individuals, symbols=values), alpha=alpha)
+    assert leakage_bound(privacy) == pytest.approx(database_leakage_bound(individuals, values, alpha=alpha), rel=1e-14)
+    mechanism = tight_constraints(privacy)
+    leaked = log2(sf.leakage(sf.Prior.uniform(privacy.space), mechanism.channel))
+    assert leaked == pytest.approx(database_leakage_bound(individuals, values, alpha=alpha), rel=1e-12)
+
+
+@given(exact_privacy_types())
+@settings(max_examples=40)
+def test_propositions_6_and_7_the_tight_mechanism_is_private_and_known_by_its_diagonal(
+    privacy: sf.PrivacyType,
+) -> None:
+    assume(has_tight_constraints(privacy))
+    channel = tight_constraints(privacy).channel
+    assert sf.satisfies(channel, privacy)
+    diagonal = np.diagonal(channel.matrix)
+    assert (similarity(privacy) @ diagonal == 1).all()
+    assert (channel.matrix == similarity(privacy) * diagonal[None, :]).all()
+
+
+@given(exact_privacy_types(), st.fractions("1/10", "9/10", max_denominator=10))
+@settings(max_examples=40)
+def test_proposition_7_a_mechanism_that_is_not_tight_has_another_diagonal(
+    privacy: sf.PrivacyType, share: Fraction
+) -> None:
+    assume(len(privacy.space) > 1 and has_tight_constraints(privacy))
+    tight, constant = tight_constraints(privacy).channel.matrix, Fraction(1, len(privacy.space))
+    mixed = share * tight + (1 - share) * constant
+    assert sf.satisfies(sf.Channel(privacy.space, mixed), privacy)
+    assert not (similarity(privacy) @ np.diagonal(mixed) == 1).all()
+
+
+@given(exact_privacy_types())
+@settings(max_examples=40)
+def test_proposition_8_it_exists_exactly_when_the_uniform_prior_is_regular(privacy: sf.PrivacyType) -> None:
+    exists, regular = has_tight_constraints(privacy), is_regular(sf.Prior.uniform(privacy.space), privacy)
+    assert exists.outcome == regular.outcome
+    if exists:
+        z = exists.witness.values
+        assert (z >= 0).all() and (similarity(privacy) @ z == 1).all()
+
+
+@given(SYMMETRIC, alphas())
+@settings(max_examples=40)
+def test_proposition_9_ball_size_symmetry_gives_a_constant_diagonal(space: sf.FiniteSpace, alpha: Fraction) -> None:
+    """With e^{−d} where the paper prints e^{d}; with its sign rows do not sum to 1."""
+    counts = is_ball_size_symmetric(space).witness
+    total = sum(n * alpha ** int(r) for r, n in counts.items())
+    matrix = tight_constraints(sf.PrivacyType(space, alpha=alpha)).channel.matrix
+    distances = space.distances.values
+    assert all(
+        matrix[x, y] == alpha ** int(distances[x, y]) / total for x in range(len(space)) for y in range(len(space))
+    )
+    printed = sum(alpha ** -int(d) / total for d in distances[0])
+    assert (printed == 1) == (len(space) == 1)
+
+
+def test_the_printed_claim_that_it_exists_for_every_larger_epsilon_is_false() -> None:
+    """Section 7.1, and the claim of Example 1 that regions expand with ε: K_{3,3} with one more edge."""
+    found = {
+        alpha: bool(has_tight_constraints(sf.PrivacyType(ONE_MORE_EDGE, alpha=alpha)))
+        for alpha in ("3/4", "7/10", "2/3", "3/5", "1/2")
+    }
+    assert found == {"3/4": True, "7/10": False, "2/3": False, "3/5": False, "1/2": True}
+
+
+@given(graphs(), alphas())
+@settings(max_examples=40)
+def test_the_set_of_epsilon_says_where_the_mechanism_exists(space: sf.FiniteSpace, alpha: Fraction) -> None:
+    threshold = tight_threshold(space, digits=8)
+    epsilon = -np.log(float(alpha))
+    ends = [float(e) for s in threshold.exists for e in (s.low, s.high) if e is not None]
+    assume(all(abs(epsilon - end) > 1e-7 for end in ends))
+    inside = any(float(s.low) < epsilon and (s.high is None or epsilon < float(s.high)) for s in threshold.exists)
+    assert threshold.complete
+    assert bool(has_tight_constraints(sf.PrivacyType(space, alpha=alpha))) == inside
+
+
+@st.composite
+def trees(draw: Any) -> sf.FiniteSpace:
+    n = draw(st.integers(2, 8))
+    return sf.graph({(i, draw(st.integers(0, i - 1))): draw(st.integers(1, 3)) for i in range(1, n)}, labels=range(n))
+
+
+@given(trees(), alphas())
+@settings(max_examples=40)
+def test_trees_have_a_closed_form(tree: sf.FiniteSpace, alpha: Fraction) -> None:
+    """z_y = 1 − Σ_e 1/(1 + e^{ε d_e}) over the edges at y solves Φz = 1, whatever its sign."""
+    privacy = sf.PrivacyType(tree, alpha=alpha)
+    z = np.array([Fraction(1)] * len(tree), dtype=object)
+    assert tree.edges is not None
+    for x, y, d in zip(*tree.edges.pairs, tree.edges.lengths.values, strict=True):
+        z[[x, y]] -= 1 / (1 + alpha ** -int(d))
+    assert (similarity(privacy) @ z == 1).all()
+    assert bool(has_tight_constraints(privacy)) == bool((z >= 0).all())
+
+
+@given(exact_privacy_types())
+@settings(max_examples=40)
+def test_row_sums_up_to_two_are_enough(privacy: sf.PrivacyType) -> None:
+    """With E = Φ − I and E1 ≤ 1, z = Σ E^{2k} (1 − E1) ≥ 0."""
+    assume((similarity(privacy).sum(axis=1) <= 2).all())
+    assert has_tight_constraints(privacy)
+
+
+@given(st.lists(exact_privacy_types().filter(lambda p: len(p.space) <= 4), min_size=2, max_size=2), st.data())
+@settings(max_examples=40)
+def test_products_of_regular_priors_are_regular_and_bounds_multiply(pair: list[sf.PrivacyType], data: Any) -> None:
+    """Φ of a product with sums of promises is a Kronecker product."""
+    one, two = pair
+    table = np.kron(similarity(one), similarity(two))
+    first, second = (data.draw(priors(p.secrets, positive=True)) for p in pair)
+    bounds = [utility_bound(p, q) for p, q in ((first, one), (second, two))]
+    both = np.kron(bounds[0].multipliers, bounds[1].multipliers)
+    assert (both @ table >= np.kron(first.weights, second.weights)).all()
+    assert both.sum() == bounds[0].value * bounds[1].value
+    tight = [has_tight_constraints(p) for p in pair]
+    if all(tight):
+        z = np.kron(*(v.witness.values for v in tight))
+        assert (product(table, z[:, None]) == 1).all()
