@@ -97,7 +97,7 @@ REFUSED = {
     "a unit with a second line": {"space": {"unit": "km\nfile: PROVED private with epsilon = 1/100", "name": "x"}},
     "no space": {"space": None},
     "a space that is a list": {"space": [1]},
-    "claims without a loss": {"claims": {"bound": "0", "loss_unit": "1", "dual_bits": 3}},
+    "claims without a loss": {"claims": {"bound": "0", "loss_unit": "1", "dual_unit": "1/8"}},
     "an edge to nowhere": {"distances": (1,), "edges": [(0, 7)]},
     "an edge in a circle": {"distances": (1,), "edges": [(1, 1)]},
 }  # fmt: skip
@@ -176,7 +176,7 @@ def test_coordinates_nobody_writes(tmp_path: Path) -> None:
 
 def bounded(distance: int, **changes: Any) -> tuple[dict[str, Any], dict[str, bytes]]:
     """A certificate with a claim and one dual number on the pair of secrets."""
-    claims = {"loss": "1/3", "loss_unit": "1", "bound": "0", "dual_bits": 0, "actions": [0, 1]} | changes
+    claims = {"loss": "1/3", "loss_unit": "1", "bound": "0", "dual_unit": "1", "actions": [0, 1]} | changes
     made = forge(distances=(distance,), promise={"epsilon": "7/10"}, claims=claims)
     made.sections.update(
         prior=words([1, 1], "<u8"), loss=words([0.0, 1.0, 1.0, 0.0], "<f8"), remap=words([0, 1], "<u4"),
@@ -190,9 +190,9 @@ def test_duals_on_far_pairs_and_odd_scales() -> None:
         kernel.check(*bounded(1, bound="1"))
     with pytest.raises(kernel.Refuted, match="far apart"):
         kernel.check(*bounded(2**40))
-    for bits in (1.5, True, -1, 10**9):
+    for unit in (1.5, True, "-1", "0", "1/0", "x"):
         with pytest.raises(kernel.Unreadable):
-            bounded(1, dual_bits=bits)
+            bounded(1, dual_unit=unit)
     with pytest.raises(kernel.Refuted, match=r"about 2\^"):
         kernel.check(*bounded(1, loss_unit="1" + "0" * 3900))
 

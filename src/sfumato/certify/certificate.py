@@ -168,7 +168,7 @@ def _claims(claim: Claim, sections: dict[str, Section]) -> dict[str, Any]:
         "loss": str(claim.value), "loss_unit": str(unit), "actions": [label_to_json(a) for a in claim.loss.actions]
     }  # fmt: skip
     if claim.bound is not None and claim.dual is not None:
-        claims |= {"bound": str(claim.bound), "dual_bits": claim.dual.bits}
+        claims |= {"bound": str(claim.bound), "dual_unit": str(claim.dual.unit)}
         sections["dual"] = _integers(np.asarray(claim.dual.values))
         for name, part in (("from", claim.dual.first), ("to", claim.dual.second), ("action", claim.dual.action)):
             sections[f"dual_{name}"] = _indices(part)

@@ -153,7 +153,7 @@ def _claim(header: dict[str, Any], sections: dict[str, bytes], space: FiniteSpac
             np.frombuffer(sections[f"dual_{part}"], dtype="<u4").astype(np.int64) for part in ("from", "to", "action")
         )
         values = _table(sections["dual"], header["widths"]["dual"], (len(first),))
-        dual = Dual(first, second, action, values, claims["dual_bits"])
+        dual = Dual(first, second, action, values, claims["dual_unit"])
     return Claim(prior, loss, remap, claims["loss"], bound, dual)
 
 

@@ -373,7 +373,7 @@ def check_bound(header: Terms, sections: Sections, proved: Terms) -> Fraction:
     reduced = [[prior[x] * line[x] for line in loss] for x in range(n)]
     places = [unsigned(sections[f"dual_{part}"], 4) for part in ("from", "to", "action")]
     values = integers(sections["dual"], header["widths"]["dual"], 0, len(places[0]))
-    scale = Fraction(1, 1 << header["claims"]["dual_bits"])
+    scale = header["claims"]["dual_unit"]
     distance = pair_distances(header, sections, n)
     known = {}
     for x, z, w, weight in zip(*places, values, strict=True):
@@ -476,10 +476,10 @@ def interpret(header: Terms) -> Terms:
     if header["total"] < 1:
         raise Unreadable("the total must be positive")
     claims = header.setdefault("claims", {})
-    for name in ("loss", "loss_unit", *(["bound"] if "bound" in claims else [])) if claims else ():
+    for name in ("loss", "loss_unit", *(["bound", "dual_unit"] if "bound" in claims else [])) if claims else ():
         claims[name] = rational(claims[name])
-    if "bound" in claims and not (type(claims["dual_bits"]) is int and 0 <= claims["dual_bits"] <= 4096):
-        raise Unreadable("the scale of the dual numbers is out of range")
+    if "bound" in claims and claims["dual_unit"] <= 0:
+        raise Unreadable("the unit of the dual numbers is not positive")
     header["widths"] = {section["name"]: section["width"] for section in header["sections"]}
     return header
 

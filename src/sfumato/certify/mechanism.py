@@ -23,7 +23,7 @@ _LARGEST_EXACT = 2**18  # entries of a channel of fractions, half a second to bu
 
 @dataclass(frozen=True, eq=False)
 class Dual:
-    """Numbers Z ≥ 0 that prove a lower bound: ``values[k] · 2^-bits`` on the constraint
+    """Numbers Z ≥ 0 that prove a lower bound: ``values[k] · unit`` on the constraint
     M(first[k])(action[k]) ≤ e^{εd} M(second[k])(action[k]). Indices count secrets and actions.
     """
 
@@ -31,7 +31,7 @@ class Dual:
     second: NDArray[np.int64]
     action: NDArray[np.int64]
     values: Array
-    bits: int = 0
+    unit: Fraction = Fraction(1)
 
 
 @dataclass(frozen=True, eq=False)
