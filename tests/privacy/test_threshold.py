@@ -124,3 +124,11 @@ def test_disconnected_spaces() -> None:
 def test_too_many_digits() -> None:
     with pytest.raises(NotSupported, match="digits"):
         tight_threshold(sf.star(3), digits=10**6)
+
+
+def test_what_was_not_settled_says_so() -> None:
+    """Floats are not taken for commensurable, and nothing fails here: what holds near ε = 0 stays open."""
+    far = float("inf")
+    found = tight_threshold(sf.FiniteSpace(range(3), [[0, far, far], [far, 0, 1.5], [far, 1.5, 0]]))
+    assert not found.settled and not found.complete and str(found).startswith("at most 0.00")
+    assert has_tight_constraints(sf.PrivacyType(sf.line(2, step="3/2"), epsilon=found.value.high))

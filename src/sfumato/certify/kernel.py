@@ -373,20 +373,23 @@ def check_bound(header: Terms, sections: Sections, proved: Terms) -> Fraction:
     reduced = [[prior[x] * line[x] for line in loss] for x in range(n)]
     places = [unsigned(sections[f"dual_{part}"], 4) for part in ("from", "to", "action")]
     values = integers(sections["dual"], header["widths"]["dual"], 0, len(places[0]))
-    scale = header["claims"]["dual_unit"]
+    if any(max(x, z) >= n or x == z or w >= len(loss) for x, z, w in zip(*places, strict=True)):
+        raise Unreadable("a dual number belongs to no constraint")
     distance = pair_distances(header, sections, n)
-    known = {}
+    used = {(x, z): distance(min(x, z), max(x, z)) for x, z in set(zip(*places[:2], strict=True))}
+    if None in used.values():
+        raise Refuted("a dual number uses two secrets between which nothing is promised")
+    factors = {d: factor_above(header["promise"], header["metric"], d) for d in set(used.values())}
+    # S is summed in integers, in units of dual_unit / grain; beyond a sensible grain f is rounded up
+    grain = min(math.lcm(*(f.denominator for f in factors.values())), 1 << 1024)
+    above = {pair: math.ceil(factors[d] * grain) for pair, d in used.items()}
+    sums = [[0] * len(loss) for _ in range(n)]
     for x, z, w, weight in zip(*places, values, strict=True):
-        if max(x, z) >= n or x == z or w >= len(loss):
-            raise Unreadable("a dual number belongs to no constraint")
-        value = distance(min(x, z), max(x, z))
-        if value is None:
-            raise Refuted(f"a dual number uses secrets {x} and {z}, between which nothing is promised")
-        if value not in known:
-            known[value] = factor_above(header["promise"], header["metric"], value)
-        reduced[x][w] += weight * scale
-        reduced[z][w] -= weight * scale * known[value]
-    bound = sum(map(min, reduced), Fraction(0))
+        sums[x][w] += weight * grain
+        sums[z][w] -= weight * above[x, z]
+    unit = header["claims"]["dual_unit"] / grain
+    bound = sum((min(c + s * unit for c, s in zip(*row, strict=True)) for row in zip(reduced, sums, strict=True)),
+                Fraction(0))  # fmt: skip
     claimed: Fraction = header["claims"]["bound"]
     if bound < claimed:
         raise Refuted(f"the dual numbers prove {shown(bound)}, less than the claimed {shown(claimed)}")

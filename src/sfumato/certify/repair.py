@@ -33,7 +33,7 @@ from sfumato.privacy.satisfaction import satisfies
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.finite import label_tuple
 
-__all__ = ["DEFAULT_BITS", "Repair", "quantise", "repair"]
+__all__ = ["DEFAULT_BITS", "Repair", "private_weights", "quantise", "repair"]
 
 DEFAULT_BITS = 52
 """Weights of 52 bits convert to float64 without rounding and leave errors of 1e-15."""
@@ -135,14 +135,25 @@ def quantise(
         raise NotSupported(f"{bits} bits", ["a whole number from 8 to 60"])
     matrix, labels = _approximate(channel, privacy, outputs)
     stakes = _Stakes.of(matrix, labels, prior, loss)
-    total = 1 << bits
+    weights = _rounded(matrix, privacy, stakes, 1 << bits)
+    said = {"made by": "quantise", "bits": bits, **(provenance or {})}
+    return _report(prove(weights, privacy, outputs=labels, provenance=said), matrix, stakes)
+
+
+def private_weights(matrix: NDArray[np.float64], privacy: PrivacyType, prior: Prior, loss: Loss) -> NDArray[np.int64]:
+    """The weights that :func:`quantise` finds, for a caller who proves them together with a claim."""
+    given, labels = _approximate(matrix, privacy, None)
+    return _rounded(given, privacy, _Stakes.of(given, labels, prior, loss), 1 << DEFAULT_BITS)
+
+
+def _rounded(matrix: NDArray[np.float64], privacy: PrivacyType, stakes: _Stakes, total: int) -> NDArray[np.int64]:
+    """The best of the candidates in integers, or one distribution for all secrets if that is better."""
     bounds = bounds_of(privacy, total)
     best = min(_candidates(matrix, bounds, stakes), key=lambda c: stakes.cost(c, matrix))
     weights, constant = _in_integers(best, bounds, total, stakes), _constant_weights(matrix, total)
     if weights is None or stakes.cost(constant / total, matrix) < stakes.cost(weights / total, matrix):
-        weights = constant
-    said = {"made by": "quantise", "bits": bits, **(provenance or {})}
-    return _report(prove(weights, privacy, outputs=labels, provenance=said), matrix, stakes)
+        return constant
+    return weights
 
 
 def _approximate(channel: Any, privacy: PrivacyType, outputs: Any) -> tuple[NDArray[np.float64], tuple[Any, ...]]:

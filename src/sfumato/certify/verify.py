@@ -16,13 +16,13 @@ from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.errors import InvalidChannel, InvalidFile, InvalidInput, Mismatch, NotSupported, PrivacyViolation, expect
 from sfumato.losses.loss import Loss
-from sfumato.numbers import Array, common_denominator, float_above, floats, fractions
+from sfumato.numbers import Array, common_denominator, float_above, floats, fractions, object_array
 from sfumato.privacy.satisfaction import Violation
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.finite import label_tuple
 from sfumato.verdict import Verdict, fails, holds
 
-__all__ = ["claim", "load", "prove", "verify", "verify_file"]
+__all__ = ["claim", "claim_of", "load", "prove", "verify", "verify_file"]
 
 Checker = Literal["auto", "kernel", "twin"]
 
@@ -135,17 +135,24 @@ def claim(prior: Prior, mechanism: Mechanism, loss: Loss) -> Mechanism:
     """
     prior, mechanism = as_prior(prior), expect(mechanism, Mechanism, "a mechanism")
     check_secrets("prior, mechanism and loss", mechanism, prior, loss)
-    # floats choose the remap, since any remap may be claimed; integers give its loss
-    small = mechanism.weights.dtype != object
-    share = mechanism.weights / mechanism.total if small else floats(mechanism.channel.matrix)
-    remap = tuple(np.argmin((floats(loss.matrix) * prior.float_weights) @ share, axis=0).tolist())
-    table, denominator = common_denominator(loss.matrix)
-    spent = (table[list(remap)].T * mechanism.weights).sum(axis=1)
-    value = Fraction((fractions(prior.weights) * spent).sum()) / (denominator * mechanism.total)
-    made = Claim(prior, loss, remap, value)
+    made = claim_of(prior, mechanism.weights, mechanism.total, loss)
     return prove(
         mechanism.weights, mechanism.privacy, outputs=mechanism.outputs, claim=made, provenance=mechanism.provenance
     )
+
+
+def claim_of(prior: Prior, weights: Array, total: int, loss: Loss) -> Claim:
+    """The best remap of integer weights and its exact loss, to be proved with them."""
+    # floats choose the remap, since any remap may be claimed; integers give its loss
+    if weights.dtype == object:  # integers beyond the floats
+        share = floats(object_array((Fraction(int(w), total) for w in weights.ravel()), weights.shape))
+    else:
+        share = weights / total
+    remap = tuple(np.argmin((floats(loss.matrix) * prior.float_weights) @ share, axis=0).tolist())
+    table, denominator = common_denominator(loss.matrix)
+    spent = (table[list(remap)].T * weights).sum(axis=1)
+    value = Fraction((fractions(prior.weights) * spent).sum()) / (denominator * total)
+    return Claim(prior, loss, remap, value)
 
 
 def _decide(header: dict[str, Any], sections: dict[str, bytes], digest: str, checker: Checker) -> Verdict:

@@ -32,13 +32,33 @@ from sfumato.channels.channel import Channel, check_secrets, normalise
 from sfumato.errors import InvalidInput, NotSupported
 from sfumato.losses.loss import Loss
 from sfumato.mechanisms.proved import as_type
-from sfumato.numbers import Array, array, common_denominator, exact, floats, fractions, is_exact, object_array
+from sfumato.numbers import (
+    Array,
+    array,
+    common_denominator,
+    exact,
+    float_above,
+    floats,
+    fractions,
+    is_exact,
+    log_bounds,
+    object_array,
+)
 from sfumato.privacy.satisfaction import satisfies, smallest_epsilon
 from sfumato.privacy.type import PrivacyType, rational_power
-from sfumato.spaces.finite import FiniteSpace, label_tuple
+from sfumato.spaces.finite import FiniteSpace, Pairs, label_tuple
 from sfumato.threads import on_threads
 
-__all__ = ["Calibration", "Score", "as_score", "exponential", "largest_scale", "needed_epsilon", "score_mechanism"]
+__all__ = [
+    "Calibration",
+    "Score",
+    "as_score",
+    "exponential",
+    "largest_scale",
+    "needed_epsilon",
+    "score_mechanism",
+    "true_epsilon",
+]
 
 Floats = NDArray[np.float64]
 Calibration = Literal["bound", "exact"]
@@ -276,8 +296,42 @@ def _settled(
         said["smallest epsilon"] = smallest_epsilon(channel, privacy.space)
         return prove(channel, privacy, provenance=said)
     rounded = quantise(normalise(floats(table)), privacy, outputs=outputs).mechanism
-    said["smallest epsilon"] = smallest_epsilon(rounded.channel, privacy.space)
+    said["smallest epsilon"] = true_epsilon(rounded)
     return prove(rounded.weights, privacy, outputs=outputs, provenance=said)
+
+
+def true_epsilon(mechanism: Mechanism) -> float:
+    """The least ε that a mechanism needs, rounded up: :func:`sfumato.smallest_epsilon` of its integer weights.
+
+    Symmetric mechanisms have very many pairs that need nearly the same; of weights below 2^53 only the different
+    ratios among those within 2^-46 of the largest float are looked at exactly.
+
+    Examples
+    --------
+    >>> from sfumato.spaces import line
+    >>> true_epsilon(exponential(PrivacyType(line(2), alpha="1/4")))
+    0.6931471805599454
+    """
+    space, weights = mechanism.privacy.space, mechanism.weights
+    pairs = space.pairs
+    if not pairs.first.size:
+        return 0.0
+    if int(weights.max()) >= 2**53:
+        return smallest_epsilon(mechanism.channel, space)
+    table, distances = weights.astype(np.float64), space.pair_distances
+    rates = np.log(_largest_ratios(table, pairs)) / distances.floats
+    top = float(rates.max())
+    if top in (0.0, np.inf):
+        return top
+    cut = top * (1 - 2.0**-46) - 2.0**-50 / float(distances.floats.min())
+    found: set[tuple[int, int, Any]] = set()
+    for k in np.flatnonzero(rates >= cut).tolist():
+        a, b = table[pairs.first[k]], table[pairs.second[k]]
+        high, low = np.maximum(a, b), np.maximum(np.minimum(a, b), 1.0)
+        near = np.flatnonzero(high >= np.exp(cut * distances.floats[k]) * (1 - 2.0**-50) * low)
+        found.update((int(high[y]), int(low[y]), distances.values[k]) for y in near)
+    ratios = {(Fraction(high, low), value) for high, low, value in found}
+    return max(float_above(log_bounds(ratio)[1] / distances.bounds(value)[0]) for ratio, value in ratios)
 
 
 # ----------------------------------------------------------------- floats: search
@@ -286,22 +340,27 @@ def _settled(
 def largest_scale(needed: Callable[[float], float], promise: float, low: float, high: float) -> float:
     """The largest scale between two bounds that needs no more than the promise, as far as floats can find it.
 
-    ``needed(low)`` must be within the promise. What is needed need not grow with the scale: for a base measure that
-    favours bad outputs it can fall while the mechanism turns to the good ones. So several scales are looked at,
-    the largest first, before a root is taken above the first good one.
+    ``low`` is known to be good. What is needed need not grow with the scale: for a base measure that favours bad
+    outputs it can fall while the mechanism turns to the good ones. So several scales are looked at, the largest
+    first, before a root is taken above the first good one.
     """
     if not low < high or needed(high) <= promise:
         return max(low, high)
     bad, good = high, low
-    for scale in np.geomspace(high, low, _SCANNED)[1:].tolist():
-        if scale <= low or needed(scale) <= promise:
-            good = max(scale, low)
+    for scale in np.geomspace(high, low, _SCANNED)[1:-1].tolist():
+        if needed(scale) <= promise:
+            good = scale
             break
         bad = scale
-    root = float(brentq(lambda scale: needed(scale) - promise, good, bad, xtol=_ROOT * low, rtol=_ROOT))
-    step = _ROOT
-    while root > good and needed(root) > promise:
-        root, step = max(good, root * (1 - step)), 2 * step
+
+    def excess(scale: float) -> float:
+        return min(needed(scale), 2 * promise) - promise  # finite, where a probability is too small for a float
+
+    if excess(good) >= 0:  # by rounding
+        return good
+    root, step = float(brentq(excess, good, bad, xtol=_ROOT * low, rtol=_ROOT)), _ROOT
+    while root > good and excess(root) > 0:
+        root, step = root * (1 - step), 2 * step
     return max(root, good)
 
 
@@ -312,6 +371,17 @@ def needed_epsilon(matrix: Floats, space: FiniteSpace) -> float:
     with np.errstate(divide="ignore"):
         gaps = _largest_gaps(np.log(matrix), space)[0]
     return float((gaps / space.pair_distances.floats).max())
+
+
+def _largest_ratios(table: Floats, pairs: Pairs) -> Floats:
+    """For each pair of rows of non-negative numbers the largest ratio of two entries; infinite beside a zero."""
+    result = np.empty(pairs.first.size)
+
+    def scan(first: int, last: int) -> None:
+        _scan_ratios(table, pairs.first[first:last], pairs.second[first:last], result[first:last])
+
+    on_threads(scan, pairs.first.size)
+    return result
 
 
 def _largest_gaps(table: Floats, space: FiniteSpace) -> tuple[Floats, Floats]:
@@ -337,3 +407,15 @@ def _scan(table, first, second, largest, spread):  # type: ignore[no-untyped-def
             high = gap if gap > high else high
         largest[k] = max(0.0, high, -low)
         spread[k] = max(0.0, high - low)
+
+
+@njit(cache=True, nogil=True)
+def _scan_ratios(table, first, second, result):  # type: ignore[no-untyped-def]
+    for k in range(first.size):
+        a, b = table[first[k]], table[second[k]]
+        most = 1.0
+        for y in range(a.size):
+            high, low = max(a[y], b[y]), min(a[y], b[y])
+            if high > most * low:
+                most = high / low if low > 0.0 else np.inf
+        result[k] = most

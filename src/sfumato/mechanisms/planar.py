@@ -33,9 +33,8 @@ from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.repair import quantise
 from sfumato.certify.verify import prove
 from sfumato.errors import NotSupported, PrivacyViolation
-from sfumato.mechanisms.exponential import largest_scale, needed_epsilon
+from sfumato.mechanisms.exponential import largest_scale, needed_epsilon, true_epsilon
 from sfumato.mechanisms.proved import as_type
-from sfumato.privacy.satisfaction import smallest_epsilon
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.finite import FiniteSpace
 
@@ -188,7 +187,7 @@ def _on_grid(
     enough = min(cells * (1 + _LOGARITHMS), worst * nominal)
     first = privacy if within else PrivacyType(space, epsilon=max(enough, nominal * _LOGARITHMS))
     rounded = quantise(matrix, first, outputs=space.labels).mechanism
-    needed = smallest_epsilon(rounded.channel, space)
+    needed = true_epsilon(rounded)
     notes = {"made by": name, "nominal epsilon": nominal, "epsilon of the masses": min(cells, worst * nominal),
              "smallest epsilon": needed}  # fmt: skip
     if within or needed == 0:
@@ -320,8 +319,8 @@ def _sum_rule(width: int) -> tuple[Floats, Floats]:
         return np.arange(width, dtype=np.float64), np.ones(width)
     k = np.arange(1, _NODES, dtype=np.float64)
     off = np.sqrt(k**2 * (float(width) ** 2 - k**2) / (4 * (4 * k**2 - 1)))
-    nodes, vectors = eigh_tridiagonal(np.zeros(_NODES), off)
-    return nodes + (width - 1) / 2, width * vectors[0] ** 2
+    nodes, vectors = map(np.asarray, eigh_tridiagonal(np.zeros(_NODES), off))
+    return np.asarray(nodes + (width - 1) / 2), np.asarray(width * vectors[0] ** 2)
 
 
 def _products(first: _Axis, second: _Axis) -> Floats:

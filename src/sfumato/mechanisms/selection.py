@@ -84,7 +84,7 @@ def permute_and_flip_rows(shares: Array) -> Array:
         # every factor is at most 1 and all terms are positive: nothing cancels
         others = np.exp(logs.sum(axis=1, keepdims=True) - logs)
         result[x] = row * (weights @ others)
-    return result / result.sum(axis=1, keepdims=True)
+    return np.asarray(result / result.sum(axis=1, keepdims=True))
 
 
 @lru_cache(maxsize=8)

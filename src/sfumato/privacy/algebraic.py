@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 from math import gcd, isqrt, lcm
 from typing import Any
@@ -133,33 +134,18 @@ class _Signs:
         content, parts = polynomial.factor()
         return (1 if content > 0 else -1), {self._number(f): power for f, power in parts}
 
-    def non_negative(self, sign_of_factor: Callable[[int], int]) -> bool:
+    def signs_at(self, point: Fraction) -> list[int]:
+        """The sign of each irreducible factor at a rational t."""
+        return [_sign(factor(fmpq(point))) for factor in self.factors]
+
+    def non_negative(self, known: Sequence[int]) -> bool:
         """Whether all p_i / det ≥ 0, given the sign of each irreducible factor; False where det is 0."""
-        known = [sign_of_factor(k) for k in range(len(self.factors))]
         signs = []
         for sign, powers in self.products:
             for k, power in powers.items():
                 sign *= known[k] ** power
             signs.append(sign)
         return signs[0] != 0 and all(s * signs[0] >= 0 for s in signs[1:])
-
-    def at_rational(self, point: Fraction) -> bool:
-        """Whether z ≥ 0 at t = point."""
-        return self.non_negative(lambda k: _sign(self.factors[k](fmpq(point))))
-
-    def at_root(self, root: _Root) -> bool:
-        """Whether the limit of z is ≥ 0 at a root."""
-
-        def sign(k: int) -> int:
-            if k == root.factor:
-                return 0
-            if root.low == root.high:
-                return _sign(self.factors[k](fmpq(root.low)))
-            while _count_roots(_on_unit(self.factors[k], root.low, root.high)) != 0:
-                root.halve()
-            return _sign(self.factors[k](fmpq((root.low + root.high) / 2)))
-
-        return self.non_negative(sign)
 
 
 def _sign(value: Any) -> int:
@@ -180,17 +166,16 @@ def algebraic_stretches(
     ]
     _separate(roots)
     ends: list[Fraction | _Root] = [Fraction(1), *roots, Fraction(0)]  # from ε = 0 up
-    inside = [signs.at_rational(_between(ends[k], ends[k + 1])) for k in range(len(ends) - 1)]
-    on_root, doubtful = [], []
+    gaps = [signs.signs_at(_between(above, below)) for above, below in pairwise(ends)]
+    inside = [signs.non_negative(known) for known in gaps]
+    on_root = []
     for k, root in enumerate(roots):
-        member = inside[k] or inside[k + 1] or (root.factor not in signs.shared_factors and signs.at_root(root))
-        if not member and root.factor in signs.shared_factors:
-            member = signs.at_root(root)
-            doubtful += [] if member else [root]
-        on_root.append(member)
-    points = [_endpoint_of(root, steps, digits) for root in roots]
-    stretches = _stretches(points, inside, on_root)
-    return stretches, tuple(p for p, r in zip(points, roots, strict=True) if r in doubtful)
+        # at a root of one factor all others keep the sign they have beside it
+        there = [0 if factor == root.factor else sign for factor, sign in enumerate(gaps[k])]
+        on_root.append(inside[k] or inside[k + 1] or signs.non_negative(there))
+    doubtful = [r for r, member in zip(roots, on_root, strict=True) if not member and r.factor in signs.shared_factors]
+    stretches = _stretches([partial(_endpoint_of, root, steps, digits) for root in roots], inside, on_root)
+    return stretches, tuple(_endpoint_of(root, steps, digits) for root in doubtful)
 
 
 def _fraction_free(system: Quotient, exponents: list[int], rhs: list[Fraction]) -> tuple[Any, list[Any]]:
@@ -269,15 +254,17 @@ def _between(above: Fraction | _Root, below: Fraction | _Root) -> Fraction:
     return (top + bottom) / 2
 
 
-def _stretches(points: list[Endpoint], inside: list[bool], on_root: list[bool]) -> tuple[Stretch, ...]:
-    """Join gaps and points where the mechanism exists."""
+def _stretches(
+    points: Sequence[Callable[[], Endpoint]], inside: list[bool], on_root: list[bool]
+) -> tuple[Stretch, ...]:
+    """Join gaps and points where the mechanism exists; only the ends of stretches are computed to their digits."""
     result: list[Stretch] = []
     start = Endpoint(Fraction(0), Fraction(0)) if inside[0] else None
     for k, point in enumerate(points):
         if start is None and on_root[k]:
-            start = point
+            start = point()
         if start is not None and not inside[k + 1]:
-            result.append(Stretch(start, point))
+            result.append(Stretch(start, point()))
             start = None
     assert start is not None  # for large ε the mechanism always exists
     return (*result, Stretch(start, None))

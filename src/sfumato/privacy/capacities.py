@@ -1,69 +1,264 @@
 """Capacities of a privacy type: the most that any mechanism of the type can leak, to anyone.
 
-Every mechanism is a post-processing of a sum Σ a_i v_i = 1 of rays of the cone of private columns (paper A,
-Theorem 3), and post-processing never raises a capacity. With rays scaled to maximum 1, the
-multiplicative capacity of such a mechanism is Σ a_i and the additive one 1 − Σ a_i min_x v_i(x), both
-linear: one linear program over the vertices gives the best (paper A, Corollaries 17 and 18).
+Write Φ_xy = e^{−εd(x,y)}. The multiplicative capacity of a mechanism is Σ_y max_x M_xy, the additive one
+1 − Σ_y min_x M_xy. Outputs whose column has its maximum (minimum) at the same secret may be merged, so it is enough
+to look at one output y for each secret, with the extreme entry M_yy.
+
+**Multiplicative.** Privacy gives M_xy ≥ Φ_xy M_yy, so 1 = Σ_y M_xy ≥ Σ_y Φ_xy M_yy for every x. If z ≥ 0 solves
+Φz = 1, the sum of these with weights z_x is Σ z ≥ Σ_y M_yy. The mechanism z_y Φ_xy has rows that sum to 1 and
+private columns, and attains it.
+
+**Additive.** Privacy gives M_xy ≤ e^{εd(x,y)} M_yy, so 1 ≤ Σ_y e^{εd(x,y)} M_yy for every x. If w ≥ 0 solves
+Σ_y w_y e^{εd(x,y)} = 1, weighting with w_x gives Σ w ≤ Σ_y M_yy; the mechanism w_y e^{εd(x,y)} attains it.
+
+**Additive on a tree.** Let c be the middle of a longest path, R its distance to the ends, and let it lie on the
+edge between p and q, at distances a and b from them (a = b = 0 if it is a node). There are s, t ≥ 0 with
+sΦ_py + tΦ_qy = e^{−ε(R + d(y, c))} for all y, and then s v_p + t v_q ≤ min_x v_x for every private column v.
+Summed over columns, s + t ≤ Σ_y min_x M_xy; and z_y Φ_xy, where z ≥ 0 solves Φz = 1, has exactly that sum, since
+the farthest secret from y has Φ_xy = e^{−ε(R + d(y, c))}. (``docs/theory/capacities.md`` has the details.)
+
+Where no closed form applies, exact types with few vertices are decided by an exact program over the vertices (paper
+A, Corollaries 17 and 18), all others are enclosed by a program over columns.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from fractions import Fraction
+from math import inf, nextafter
 from typing import Any
 
+import flint
 import numpy as np
+from numpy.typing import NDArray
 
-from sfumato.channels.channel import Channel, normalise
-from sfumato.errors import SolverError
+from sfumato.channels.channel import Channel
+from sfumato.errors import NotSupported, SolverError, expect
 from sfumato.lp import LinearProgram, solve
-from sfumato.numbers import Array, is_exact
+from sfumato.numbers import Array, exact, is_exact, object_array
+from sfumato.privacy.capacity_program import distance_ball, enclosed_capacity, private_channel, rate_ball
 from sfumato.privacy.type import PrivacyType
-from sfumato.privacy.vertices import Vertices, vertices
+from sfumato.privacy.vertices import vertices
 
-__all__ = ["TypeCapacities", "capacities"]
+__all__ = ["CapacityMethod", "TypeCapacities", "capacities"]
+
+_BALL_BITS = (128, 384)  # working precisions in which to prove the sign of a solution
+_LARGEST_SOLVED = 400  # secrets for which Φz = 1 is solved without a tree to help
+_LARGEST_TREE = 1000  # secrets for which a matrix of fractions is written down
+_ALWAYS_SOLVED = 60  # secrets below which it is not worth asking floats first
+_CLEARLY_NEGATIVE = -1e-6  # of the largest entry: a solution with such an entry in floats is not looked at again
+_MOST_VERTICES = 2000  # columns of an exact program that takes seconds
+_MOST_SECRETS = 9  # whose vertices are listed in a second
+_MOST_SECRETS_SPARSE = 12  # the same where there are at most twice as many pairs as secrets
+
+
+class CapacityMethod(StrEnum):
+    """How a capacity of a type was found."""
+
+    TIGHT = "closed form, from the solution of Φz = 1"
+    LOOSE = "closed form, from the solution of Σ w e^{εd} = 1"
+    TREE = "closed form on a tree"
+    VERTICES = "exact program over the vertices"
+    COLUMNS = "program over columns, enclosed"
 
 
 @dataclass(frozen=True, eq=False)
 class TypeCapacities:
-    """Both capacities of a type and mechanisms that attain them; exact for exact types."""
+    """Both capacities of a type, with bounds, mechanisms and the ways they were found.
+
+    Parameters
+    ----------
+    multiplicative, additive
+        What some mechanism of the type attains: exact for exact types with a closed form or few vertices,
+        otherwise a float that is rounded down.
+    most_multiplicative, most_additive
+        Mechanisms of the type that attain them, in rationals; up to 1e-11 where e^{εd} is irrational.
+    multiplicative_bound, additive_bound
+        What no mechanism of the type exceeds: the capacity itself if it is exact, otherwise rounded up.
+    multiplicative_method, additive_method
+        How each was found.
+    """
 
     multiplicative: Fraction | float
     additive: Fraction | float
     most_multiplicative: Channel
     most_additive: Channel
+    multiplicative_bound: Fraction | float
+    additive_bound: Fraction | float
+    multiplicative_method: CapacityMethod
+    additive_method: CapacityMethod
 
     def __repr__(self) -> str:
         return f"TypeCapacities(multiplicative={self.multiplicative}, additive={self.additive})"
 
 
+@dataclass(frozen=True, eq=False)
+class _Found:
+    value: Fraction | float
+    bound: Fraction | float
+    channel: Channel
+    method: CapacityMethod
+
+
 def capacities(privacy: PrivacyType) -> TypeCapacities:
     """The largest multiplicative and additive capacity of any mechanism of the type.
 
-    Found over the vertices, so for spaces small enough to list them.
+    Raises
+    ------
+    NotSupported
+        For infinite distances.
 
     Examples
     --------
-    >>> from sfumato.spaces import line
+    >>> from sfumato.spaces import grid, line
     >>> capacities(PrivacyType(line(5), alpha="1/2"))
     TypeCapacities(multiplicative=7/3, additive=3/4)
+    >>> found = capacities(PrivacyType(grid(4, 4), alpha="1/2"))
+    >>> print(found.multiplicative_method)
+    closed form, from the solution of Φz = 1
+    >>> print(found.additive_method)
+    program over columns, enclosed
+    >>> found.additive <= found.additive_bound < found.additive + 1e-8
+    True
     """
+    privacy = expect(privacy, PrivacyType, "a promise", "PrivacyType(space, epsilon=…)")
+    if privacy.space.distances.infinite.any():
+        raise NotSupported(f"capacities of {privacy.space.name}", ["finite distances; space.restrict() to a component"])
+    multiplicative, additive = _closed_forms(privacy)
+    if multiplicative is None or additive is None:
+        rays = _few_rays(privacy)
+        multiplicative = multiplicative or _by_program(privacy, rays, "multiplicative")
+        additive = additive or _by_program(privacy, rays, "additive")
+    return TypeCapacities(
+        multiplicative.value, additive.value, multiplicative.channel, additive.channel,
+        multiplicative.bound, additive.bound, multiplicative.method, additive.method,
+    )  # fmt: skip
+
+
+def _closed_forms(privacy: PrivacyType) -> tuple[_Found | None, _Found | None]:
+    """Multiplicative and additive capacity by closed forms whose conditions are proved."""
+    space = privacy.space
+    tree = len(space.pairs.first) == len(space) - 1
+    if len(space) > (_LARGEST_TREE if tree else _LARGEST_SOLVED):
+        return None, None
+    table = space.distances
+    distinct, where = np.unique(table.values, return_inverse=True)
+    where = where.reshape(table.values.shape)
+    if privacy.exact:
+        rational = [privacy.exact_factor(value) for value in distinct.tolist()]
+        if all(factor is not None for factor in rational):
+            factors = [flint.fmpq(factor.numerator, factor.denominator) for factor in rational if factor is not None]
+            return _Closed(privacy, tree, where, factors).both()
+    found: tuple[_Found | None, _Found | None] = None, None
+    for bits in _BALL_BITS:
+        with flint.ctx.workprec(bits):
+            rate = rate_ball(privacy)
+            balls = [(rate * distance_ball(table, value)).exp() for value in distinct.tolist()]
+            more = _Closed(privacy, tree, where, balls).both()
+        found = found[0] or more[0], found[1] or more[1]
+        if None not in found:
+            break
+    return found
+
+
+class _Closed:
+    """Closed forms over one set of numbers: rationals, or balls in the working precision."""
+
+    def __init__(self, privacy: PrivacyType, tree: bool, where: NDArray[np.int64], factors: list[Any]) -> None:
+        self.privacy, self.tree, self.where, self.factors = privacy, tree, where, factors
+        self.rational = isinstance(factors[0], flint.fmpq)
+
+    def both(self) -> tuple[_Found | None, _Found | None]:
+        decays = [1 / factor for factor in self.factors]
+        z = self._tree_weights() if self.tree else self._weights(decays, -1)
+        multiplicative = None if z is None else self._found(sum(z), z, decays, CapacityMethod.TIGHT)
+        w = self._weights(self.factors, 1)
+        if w is not None:
+            return multiplicative, self._found(1 - sum(w), w, self.factors, CapacityMethod.LOOSE)
+        if z is None or not self.tree:
+            return multiplicative, None
+        # distinct distances are sorted, so the largest index in a row is the farthest secret
+        smallest = sum(weight * decays[k] for weight, k in zip(z, self.where.max(axis=1).tolist(), strict=True))
+        return multiplicative, self._found(1 - smallest, z, decays, CapacityMethod.TREE)
+
+    def _tree_weights(self) -> list[Any] | None:
+        """The solution of Φz = 1 on a tree: z_y = 1 − Σ 1/(1 + e^{εd}) over the edges at y."""
+        first, second = self.privacy.space.pairs
+        z = [self.factors[0] for _ in range(len(self.where))]  # the factor of distance 0 is 1
+        for x, y in zip(first.tolist(), second.tolist(), strict=True):
+            part = 1 / (1 + self.factors[self.where[x, y]])
+            z[x] -= part
+            z[y] -= part
+        return z if all(weight >= 0 for weight in z) else None
+
+    def _weights(self, numbers: list[Any], sign: int) -> list[Any] | None:
+        """The solution of a linear system with right-hand side 1, if it is proved to be non-negative."""
+        n = len(self.where)
+        if n > _LARGEST_SOLVED or (n > _ALWAYS_SOLVED and self._looks_negative(sign)):
+            return None
+        kind = flint.fmpq_mat if self.rational else flint.arb_mat
+        entries = [numbers[k] for k in self.where.ravel().tolist()]
+        try:
+            weights = kind(n, n, entries).solve(kind(n, 1, [1] * n)).entries()
+        except ZeroDivisionError:
+            return None
+        return weights if all(weight >= 0 for weight in weights) else None
+
+    def _looks_negative(self, sign: int) -> bool:
+        logs = sign * self.privacy.log_bounds
+        if logs.max() > 600:  # near the end of floats
+            return True
+        try:
+            weights = np.linalg.solve(np.exp(logs), np.ones(len(logs)))
+        except np.linalg.LinAlgError:
+            return True
+        return bool(weights.min() < _CLEARLY_NEGATIVE * np.abs(weights).max())
+
+    def _found(self, value: Any, weights: list[Any], numbers: list[Any], method: CapacityMethod) -> _Found:
+        """The mechanism with columns weights_y · numbers, and its capacity."""
+        space = self.privacy.space
+        if not self.rational:
+            low, high = nextafter(float(value.lower()), -inf), nextafter(float(value.upper()), inf)
+            matrix = np.array([float(v.mid()) for v in numbers])[self.where] * [float(w.mid()) for w in weights]
+            return _Found(low, high, private_channel(matrix, self.privacy), method)
+        used = [y for y, weight in enumerate(weights) if weight > 0]
+        rows = [[exact(weights[y] * numbers[row[y]]) for y in used] for row in self.where.tolist()]
+        entries = object_array([entry for row in rows for entry in row], (len(rows), len(used)))
+        channel = Channel(space, entries, [space.labels[y] for y in used])
+        return _Found(exact(value), exact(value), channel, method)
+
+
+def _few_rays(privacy: PrivacyType) -> Array | None:
+    """The rays of an exact type with few vertices, one column each; None for any other type."""
+    space = privacy.space
+    sparse = len(space.pairs.first) <= 2 * len(space)
+    if not privacy.exact or len(space) > (_MOST_SECRETS_SPARSE if sparse else _MOST_SECRETS):
+        return None
     corner = vertices(privacy)
+    if len(corner) > _MOST_VERTICES:
+        return None
     rays = np.stack([vertex.ray for vertex in corner], axis=1)
-    one = np.ones(rays.shape[1], dtype=np.int64 if is_exact(rays) else np.float64)
-    multiplicative, most = _best(corner, rays, -one)
-    additive, least = _best(corner, rays, rays.min(axis=0))
-    return TypeCapacities(-multiplicative, 1 - additive, most, least)
+    return rays if is_exact(rays) else None
 
 
-def _best(corner: Vertices, rays: Array, cost: Array) -> tuple[Any, Channel]:
-    """Minimise cost · a over a ≥ 0 with Σ a_i v_i = 1; the value and the mechanism."""
-    one = np.ones(len(rays), dtype=np.int64 if is_exact(rays) else np.float64)
+def _by_program(privacy: PrivacyType, rays: Array | None, kind: str) -> _Found:
+    """Exactly over the vertices, or enclosed over columns.
+
+    Every mechanism is a post-processing of a sum Σ a_i v_i = 1 of rays (paper A, Theorem 3), which never raises a
+    capacity. With rays scaled to maximum 1 the multiplicative capacity of the sum is Σ a_i and the additive one
+    1 − Σ a_i min_x v_i(x), both linear.
+    """
+    if rays is None:
+        found = enclosed_capacity(privacy, kind)
+        return _Found(found.value, found.bound, found.channel, CapacityMethod.COLUMNS)
+    count = rays.shape[1]
+    cost = rays.min(axis=0) if kind == "additive" else -np.ones(count, dtype=np.int64)
+    one = np.ones(len(rays), dtype=np.int64)
     solution = solve(LinearProgram.dense(cost, rays, "=" * len(rays), one))
     if solution.primal is None or solution.value is None:
         raise SolverError(f"the program over the vertices ended as {solution.status}")
     used = [i for i, a in enumerate(solution.primal) if a > 0]
-    matrix = rays[:, used] * solution.primal[used]
-    if not is_exact(rays):
-        matrix = normalise(np.maximum(matrix, 0.0))
-    return solution.value, Channel(corner.privacy.space, matrix, used)
+    channel = Channel(privacy.space, rays[:, used] * solution.primal[used], used)
+    value = 1 - solution.value if kind == "additive" else -solution.value
+    return _Found(value, value, channel, CapacityMethod.VERTICES)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import inf, log
+from math import log
 from typing import Any
 
 import flint
@@ -54,6 +54,7 @@ from sfumato.privacy.similarity import (
 )
 from sfumato.privacy.type import PrivacyType
 from sfumato.privacy.vertices import vertices
+from sfumato.spaces.distances import Distances
 from sfumato.spaces.finite import FiniteSpace
 from sfumato.verdict import Verdict, fails, holds, undecided
 
@@ -274,7 +275,8 @@ def _regular_with_zeros(privacy: PrivacyType, weights: Array, support: NDArray[n
     part = weights[support]
     system = quotient(rest.space, part.tolist())
     rhs = [part[x] for x in system.representatives]
-    verdict = _steepest(system, rest, rhs, spread) or _in_cone(system, rest, rhs, spread)
+    steep = _steepest(system, rest, rhs, spread)
+    verdict = _in_cone(system, rest, rhs, spread) if steep is None else steep
     witness = verdict.witness
     if isinstance(witness, Separation):
         vector = object_array([Fraction(0)] * len(space))
@@ -294,7 +296,7 @@ def _steepest(system: Quotient, privacy: PrivacyType, rhs: list[Fraction], sprea
     height = np.array([log(b.numerator) - log(b.denominator) for b in rhs])
     i, j, k, _ = system.terms.T
     table = privacy.space.distances
-    distance = np.array([inf if far else table.bounds(v)[0] for v, far in _with_infinite(system, privacy)], dtype=float)
+    distance = Distances(table.form, np.array(system.values), table.unit).floats
     excess = height[i] - height[j] - privacy.rate * distance[k]
     worst = int(np.argmax(excess))
     if not excess[worst] > 0:
@@ -307,12 +309,6 @@ def _steepest(system: Quotient, privacy: PrivacyType, rhs: list[Fraction], sprea
     if weights[x] * (1 - spread) > high * weights[y] * (1 + spread):
         return _steep(privacy, weights, x, y, high)
     return None
-
-
-def _with_infinite(system: Quotient, privacy: PrivacyType) -> list[tuple[Any, bool]]:
-    codes = {v: i for i, v in enumerate(system.values.tolist())}
-    far = set(np.unique(privacy.space.distances.values[privacy.space.distances.infinite]).tolist())
-    return [(v, v in far) for v in codes]
 
 
 def _steep(privacy: PrivacyType, weights: Array, x: int, y: int, high: Fraction) -> Verdict:
@@ -499,7 +495,8 @@ def _program_bound(prior: Prior, system: Quotient, privacy: PrivacyType) -> Util
     multipliers = np.maximum(found.primal, 0.0)
     # every product is non-negative, so all relative errors below add up to less than this
     slack = 1 + 8 * (m + system.most_terms + len(prior)) * UNIT + (0 if prior.exact else 2 * ROUNDING)
-    multipliers *= float((floats(rhs) / (table @ multipliers)).max()) * slack
+    needed = rhs > 0
+    multipliers *= float((floats(rhs[needed]) / (table @ multipliers)[needed]).max()) * slack
     value = min(1.0, float((system.sizes * multipliers).sum()) * slack)  # a chance, after all
     return UtilityBound(value, np.asarray(multipliers[system.classes]), attained)
 

@@ -75,10 +75,10 @@ class Threshold:
         return float(self.value)
 
     def __str__(self) -> str:
-        name = self.value.decimal(self.digits)
-        if self.value.alpha is not None and self.value.high:
-            name += f" (ln {1 / self.value.alpha})"
-        return name if self.settled else f"at most {name}"
+        if not self.settled:
+            return f"at most {Endpoint(self.value.high, self.value.high).decimal(self.digits)}"
+        known = f" (ln {1 / self.value.alpha})" if self.value.alpha is not None and self.value.high else ""
+        return self.value.decimal(self.digits) + known
 
 
 def tight_threshold(space: FiniteSpace, *, digits: int = 9) -> Threshold:

@@ -1,0 +1,225 @@
+"""Integer noise for answers of which one individual moves up to Δ: the staircase, and geometric noise stretched by Δ.
+
+Sums over individuals with values 0, …, Δ have the metric d(x, z) = ⌈|x − z| / Δ⌉. Noise that falls by e^{−ε} once in Δ
+steps keeps the promise ε·d, however it falls within them, as long as it never falls twice in Δ steps in a row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import ceil, exp
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.certify.mechanism import Mechanism
+from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported
+from sfumato.mechanisms.proved import as_type, proved
+from sfumato.numbers import Array, exact, is_exact, object_array
+from sfumato.privacy.type import PrivacyType, rational_power
+from sfumato.spaces.distances import Form
+from sfumato.spaces.finite import FiniteSpace
+
+__all__ = ["Staircase", "staircase", "stretch_of", "stretched_geometric"]
+
+_LARGEST_EXACT = 2**16  # entries of a table of fractions
+
+
+@dataclass(frozen=True)
+class Staircase:
+    """The discrete staircase distribution on the integers (Geng and Viswanath 2014), exactly.
+
+    The noise ±i with i = kΔ + s, 0 ≤ s < Δ, has the probability a·b^k for s < r and a·b^{k+1} for s ≥ r, where b = e^{−ε}
+    and a = (1 − b)/(2r + 2b(Δ − r) − (1 − b)). For Δ = 1 it is the two-sided geometric distribution.
+
+    Parameters
+    ----------
+    decay
+        b, between 0 and 1.
+    width
+        Δ.
+    high
+        r, the number of high steps in each period, from 1 to Δ.
+
+    Examples
+    --------
+    >>> noise = Staircase(Fraction(1, 4), 2, 1)
+    >>> [str(noise.probability(i)) for i in range(5)], noise.mean_size
+    (['3/7', '3/28', '3/28', '3/112', '3/112'], Fraction(76, 63))
+    """
+
+    decay: Fraction
+    width: int
+    high: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "decay", exact(self.decay))
+        if not 0 < self.decay < 1:
+            raise InvalidEpsilon(f"the decay e^-ε lies strictly between 0 and 1, found {self.decay}")
+        if not isinstance(self.width, int) or self.width < 1:
+            raise InvalidInput(f"the width of a period is a positive integer, found {self.width!r}")
+        if not isinstance(self.high, int) or not 1 <= self.high <= self.width:
+            raise InvalidInput(f"the number of high steps lies between 1 and {self.width}, found {self.high!r}")
+
+    @cached_property
+    def peak(self) -> Fraction:
+        """a, the probability of no noise."""
+        b, r = self.decay, self.high
+        return (1 - b) / (2 * r + 2 * b * (self.width - r) - (1 - b))
+
+    @cached_property
+    def period(self) -> Fraction:
+        """What the first period of one side weighs, in units of a."""
+        return self.high + self.decay * (self.width - self.high)
+
+    def probability(self, noise: int) -> Fraction:
+        """The probability of one value."""
+        k, s = divmod(abs(noise), self.width)
+        return self.peak * self.decay ** (k + (s >= self.high))
+
+    def beyond(self, noise: int) -> Fraction:
+        """The probability of this value or a larger one, for a value ≥ 0."""
+        if noise < 0:
+            raise InvalidInput(f"tails are asked for values from 0 on, found {noise}")
+        k, s = divmod(noise, self.width)
+        b, r = self.decay, self.high
+        rest = max(r - s, 0) + b * (self.width - max(r, s))
+        return self.peak * b**k * (rest + b * self.period / (1 - b))
+
+    @cached_property
+    def mean_size(self) -> Fraction:
+        """The expected absolute noise.
+
+        Both sides, period by period: Σ_k b^k (kΔ·w + f), where w is the weight of a period and f that of its
+        offsets s.
+        """
+        b, r, n = self.decay, self.high, self.width
+        offsets = Fraction(r * (r - 1), 2) + b * Fraction(n * (n - 1) - r * (r - 1), 2)
+        return 2 * self.peak * (n * self.period * b / (1 - b) ** 2 + offsets / (1 - b))
+
+
+def staircase(privacy: PrivacyType, *, high: int | None = None) -> Mechanism:
+    """The staircase mechanism, answers beyond an end moved to the end.
+
+    Among mechanisms that add noise which does not depend on the secret, to all integers, it has the least expected
+    absolute noise for the best ``high``, and is optimal for every other symmetric cost that grows with the noise, for
+    some ``high`` (Geng and Viswanath 2014). Mechanisms that look at the secret or at a prior can do better: on a line,
+    Δ = 1, it is the geometric mechanism, which is universally optimal; for Δ > 1 it is optimal for no loss that
+    is known once the consumer remaps. The tight-constraints mechanism, where it exists, guesses the sum better.
+
+    Parameters
+    ----------
+    privacy
+        A promise on ``sum_query(u, Δ)`` or a line: distances must be ⌈|i − j|/Δ⌉ times one unit.
+    high
+        r; by default the one with the least expected absolute noise.
+
+    Examples
+    --------
+    >>> from sfumato.spaces import sum_query
+    >>> mechanism = staircase(PrivacyType(sum_query(1, 2), alpha="1/4"))
+    >>> [[str(p) for p in row] for row in mechanism.channel.matrix]
+    [['5/7', '3/28', '5/28'], ['2/7', '3/7', '2/7'], ['5/28', '3/28', '5/7']]
+    """
+    privacy = as_type(privacy)
+    width, unit = stretch_of(privacy.space)
+    if high is not None and (not isinstance(high, int) or not 1 <= high <= width):
+        raise InvalidInput(f"the number of high steps lies between 1 and {width}, found {high!r}")
+    decay = None if privacy.alpha is None else rational_power(privacy.alpha, unit)
+    # a rational next to e^{−ε}: the mechanism is rounded to integers afterwards in any case
+    near = Fraction(exp(-privacy.rate * float(unit))) if decay is None else decay
+    if not 0 < near < 1:
+        raise InvalidEpsilon(f"e^-ε is {float(near)} in floats: too far from the middle for staircases")
+    noise = Staircase(near, width, high) if high else _least_noise(near, width)
+    matrix = _clamped(len(privacy.space), noise, decay is not None)
+    note = {"width": width, "high": noise.high, "expected absolute noise": float(noise.mean_size)}
+    return proved("staircase", privacy, matrix, privacy.secrets, **note)
+
+
+def _least_noise(decay: Fraction, width: int) -> Staircase:
+    """The best number of high steps: near Δ/(1 + e^{ε/2}), where continuous noise has it."""
+    guess = width / (1 + float(decay) ** -0.5)
+    around = range(max(1, int(guess) - 1), min(width, ceil(guess) + 1) + 1)
+    return min((Staircase(decay, width, r) for r in around), key=lambda noise: noise.mean_size)
+
+
+def _clamped(count: int, noise: Staircase, exactly: bool) -> Array:
+    """Rows 0, …, n − 1 of x plus noise, what is beyond an end counted for the end."""
+    inner = object_array(noise.probability(i) for i in range(count))
+    beyond = object_array(noise.beyond(i) for i in range(count))
+    if not exactly or count * count > _LARGEST_EXACT:
+        inner, beyond = inner.astype(np.float64), beyond.astype(np.float64)
+    return _by_offset(inner, beyond)
+
+
+def _by_offset(inner: Array, beyond: Array) -> Array:
+    place = np.arange(len(inner))
+    gaps = np.abs(place[:, None] - place[None, :])
+    table = inner[gaps]
+    if len(inner) == 1:
+        return table * 0 + 1
+    table[:, [0, -1]] = beyond[gaps[:, [0, -1]]]
+    # at the end itself: no noise or noise outwards
+    return np.asarray(table)
+
+
+def stretched_geometric(privacy: PrivacyType) -> Mechanism:
+    """Geometric noise with the ratio e^{−ε/Δ}, answers beyond an end moved to the end.
+
+    The usual way to answer sums: noise that falls a little at every step. It is the geometric mechanism of the finer
+    metric ``|x − z|`` / Δ ≤ d(x, z), so it keeps the promise, and it is universally optimal for that metric and losses
+    such as the absolute one. For d itself it is optimal for no loss that is known; it needs all of ε only where the
+    number of answers is not below Δ + 1.
+
+    Examples
+    --------
+    >>> from sfumato.spaces import sum_query
+    >>> mechanism = stretched_geometric(PrivacyType(sum_query(1, 2), alpha="1/4"))
+    >>> [str(p) for p in mechanism.channel.matrix[0]]
+    ['2/3', '1/6', '1/6']
+    """
+    privacy = as_type(privacy)
+    width, unit = stretch_of(privacy.space)
+    ratio = None if privacy.alpha is None else rational_power(privacy.alpha, unit / width)
+    count = len(privacy.space)
+    q: Any = exp(-privacy.rate * float(unit) / width) if ratio is None or count**2 > _LARGEST_EXACT else ratio
+    powers = [q**i for i in range(count)]
+    table = object_array(powers) if isinstance(q, Fraction) else np.array(powers)
+    matrix = _by_offset(table * ((1 - q) / (1 + q)), table / (1 + q))
+    if not is_exact(matrix):
+        matrix = matrix / matrix.sum(axis=1, keepdims=True)
+    return proved("stretched_geometric", privacy, matrix, privacy.secrets, width=width)
+
+
+def stretch_of(space: FiniteSpace) -> tuple[int, Fraction]:
+    """Δ and the unit u, if distances are u·⌈|i − j|/Δ⌉ between the secrets i and j in their order.
+
+    Raises
+    ------
+    NotSupported
+        If they are not.
+
+    Examples
+    --------
+    >>> from sfumato.spaces import line, sum_query
+    >>> stretch_of(sum_query(3, 5)), stretch_of(line(4, step="1/2"))
+    ((5, Fraction(1, 1)), (1, Fraction(1, 2)))
+    """
+    refusal = NotSupported(f"noise of stretched steps on {space.name}", ["sum_query(u, v)", "line(n)"])
+    if len(space) == 1:
+        return 1, Fraction(1)
+    table = space.distances
+    if table.form is Form.FLOAT or table.infinite.any():
+        raise refusal
+    first: NDArray[Any] = table.values[0]
+    unit, width = int(first[1]), int((first == first[1]).sum())
+    place = np.arange(len(space))
+    steps = -(-np.abs(place[:, None] - place[None, :]) // width)
+    expected = (steps * unit) if table.form is Form.RATIONAL else steps * steps * unit
+    low, high = table.bounds(unit)
+    if low != high or (table.values != expected).any():
+        raise refusal
+    return width, low

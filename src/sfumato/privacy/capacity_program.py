@@ -1,0 +1,233 @@
+"""Capacities of a type by a linear program over columns, enclosed from both sides.
+
+With one output for each secret the multiplicative capacity is the largest Σ_y M_yy of a mechanism of the type and
+the additive one is 1 minus the smallest (columns with their extreme at the same secret may be merged).
+:func:`sfumato.lp.columns.solve_columns` proposes a matrix and multipliers in floats. Neither is trusted:
+
+- the matrix becomes a mechanism of rationals that is private by comparison with bounds of e^{−εd}, so the capacity
+  it has is attained;
+- the multipliers give a bound on every mechanism, evaluated with an explicit bound on all rounding errors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import fsum, inf, nextafter
+from typing import Any
+
+import flint
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from sfumato.channels.channel import Channel
+from sfumato.errors import SolverError
+from sfumato.lp.columns import ColumnProgram, solve_columns
+from sfumato.measures.leakage import capacity
+from sfumato.numbers import float_above, float_below, fractions, object_array
+from sfumato.privacy.type import PrivacyType
+from sfumato.spaces.distances import Distances, Form
+
+__all__ = ["Enclosure", "Pairs", "distance_ball", "enclosed_capacity", "pairs_of", "private_channel", "rate_ball"]
+
+Floats = NDArray[np.float64]
+
+_TOLERANCE = 1e-9  # relative gap asked of the search; it stops earlier where rounding makes it
+_SMALLEST_LOG = 1e-8  # pairs that must be nearer to equal than that may differ so much in the search
+_BITS = 96  # of balls around e^{−εd}: rounded to floats they are off by no more than one unit in the last place
+_NEARLY_EQUAL = 1e-7
+# Secrets this near (in εd) get equal rows before columns are made private: their rows may hardly differ, so even
+# rounding errors in their sums would take much to make good.
+_SMALLEST_ENTRY = 1e-290  # far above what underflows in a product, far below what matters
+_MOST_SWEEPS = 10_000
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """The pairs of a type that imply all others, in both directions, with floats on either side of e^{−εd}."""
+
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+    logs: Floats
+    low: Floats
+    high: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Enclosure:
+    """A capacity that the channel has, rounded down, and one that no mechanism exceeds, rounded up."""
+
+    value: float
+    bound: float
+    channel: Channel
+
+
+def pairs_of(privacy: PrivacyType) -> Pairs:
+    """Pairs with proven bounds of e^{−εd}, one ball for each distinct distance."""
+    space = privacy.space
+    table = space.pair_distances
+    distinct, where = np.unique(table.values, return_inverse=True)
+    with flint.ctx.workprec(_BITS):
+        rate = rate_ball(privacy)
+        balls = [rate * distance_ball(table, value) for value in distinct.tolist()]
+        decays = [(-ball).exp() for ball in balls]
+        low = np.array([max(0.0, nextafter(float(decay.lower()), -inf)) for decay in decays])
+        high = np.array([min(1.0, nextafter(float(decay.upper()), inf)) for decay in decays])
+        logs = np.array([float(ball.mid()) for ball in balls])
+    twice = np.concatenate([where, where])
+    ends = np.concatenate(space.pairs), np.concatenate(space.pairs[::-1])
+    return Pairs(*ends, logs[twice], low[twice], high[twice])
+
+
+def rate_ball(privacy: PrivacyType) -> flint.arb:
+    """ε in the working precision."""
+    if privacy.epsilon is not None:
+        return flint.arb(flint.fmpq(privacy.epsilon.numerator, privacy.epsilon.denominator))
+    assert privacy.alpha is not None
+    return -flint.arb(flint.fmpq(privacy.alpha.numerator, privacy.alpha.denominator)).log()
+
+
+def distance_ball(table: Distances, value: Any) -> flint.arb:
+    """The distance one entry of a table stands for, in the working precision."""
+    if table.form is Form.FLOAT:
+        return flint.arb(float(value))
+    unit = flint.arb(flint.fmpq(table.unit.numerator, table.unit.denominator))
+    return unit * (flint.arb(int(value)).sqrt() if table.form is Form.ROOT else flint.arb(int(value)))
+
+
+def enclosed_capacity(privacy: PrivacyType, kind: str) -> Enclosure:
+    """The ``"multiplicative"`` or ``"additive"`` capacity of a type, between two proven bounds.
+
+    Examples
+    --------
+    >>> from sfumato.spaces import grid
+    >>> found = enclosed_capacity(PrivacyType(grid(2, 2), alpha="1/2"), "additive")
+    >>> found.value <= 0.4781572 <= found.bound + 1e-7, found.bound - found.value < 1e-8
+    (True, True)
+    """
+    n, pairs = len(privacy.space), pairs_of(privacy)
+    cost = np.eye(n) if kind == "additive" else -np.eye(n)
+    program = ColumnProgram(cost, pairs.first, pairs.second, np.maximum(pairs.logs, _SMALLEST_LOG))
+    found = solve_columns(program, tolerance=_TOLERANCE)
+    least = _bound_below(cost, pairs, found.multipliers)
+    channel = private_channel(found.matrix, privacy, pairs)
+    own = capacity(channel)
+    if kind == "additive":
+        return Enclosure(float_below(own.additive), float_above(1 - Fraction(least)), channel)
+    return Enclosure(float_below(own.multiplicative), -least, channel)
+
+
+def _bound_below(cost: Floats, pairs: Pairs, multipliers: Floats) -> float:
+    """A number that Σ cost∘M is never below: Σ_x min_y (C + AᵀZ)_xy less all rounding errors.
+
+    With k terms in an entry, each a float or a product of two, the computed sum is off by at most
+    γ_{k+1} = (k + 1)u / (1 − (k + 1)u), u = 2^-53, times the sum of absolute values; the few operations that
+    follow, that sum's own error and underflow are covered by counting 8 terms more and adding 1e-290.
+    """
+    reduced, size, terms = _reduced_costs(cost, pairs.first, pairs.second, pairs.low, np.abs(multipliers))
+    count = (terms.max() + 16.0) * 2.0**-53
+    safe = reduced - (count / (1.0 - 2.0 * count)) * size - 1e-290
+    return nextafter(fsum(safe.min(axis=1)), -inf)
+
+
+@njit(cache=True, nogil=True)
+def _reduced_costs(cost, first, second, decay, multipliers):  # type: ignore[no-untyped-def]
+    """C + AᵀZ for rows decay·M_x − M_z ≤ 0, the sum of absolute values of its terms, and how many terms a row has."""
+    reduced, size = cost.copy(), np.abs(cost)
+    terms = np.ones(len(cost), np.int64)
+    for k in range(len(first)):
+        x, z = first[k], second[k]
+        terms[x] += 1
+        terms[z] += 1
+        for y in range(cost.shape[1]):
+            raised = decay[k] * multipliers[k, y]
+            reduced[x, y] += raised
+            size[x, y] += raised
+            reduced[z, y] -= multipliers[k, y]
+            size[z, y] += multipliers[k, y]
+    return reduced, size, terms
+
+
+def private_channel(matrix: Floats, privacy: PrivacyType, pairs: Pairs | None = None) -> Channel:
+    """A mechanism of the type next to an approximate one, in rationals, one output for each secret.
+
+    Entries are raised until every column is private, M_zy ≥ e^{−εd(x, z)} M_xy, proved with upper bounds of
+    e^{−εd}: floats are rationals. Rows then differ a little in their sums. What is missing, and the smallest
+    constant that keeps the column private, is added to one column, and everything is divided by the common sum.
+
+    Examples
+    --------
+    >>> from sfumato.spaces import line
+    >>> channel = private_channel(np.array([[0.7, 0.3], [0.3, 0.7]]), PrivacyType(line(2), epsilon="0.7"))
+    >>> channel.exact, round(float(channel.matrix[0, 0]), 6)
+    (True, 0.668188)
+    """
+    pairs = pairs_of(privacy) if pairs is None else pairs
+    if not pairs.first.size:  # a single secret
+        return Channel(privacy.space, [[1]], privacy.secrets)
+    columns = np.maximum(_merged(matrix, pairs).T, _SMALLEST_ENTRY)
+    if _raise_columns(columns, pairs.first, pairs.second, pairs.high, _MOST_SWEEPS):
+        raise SolverError("entries kept rising: no private columns were found next to the approximate ones")
+    exact = fractions(np.ascontiguousarray(columns.T))
+    sums = exact.sum(axis=1)
+    missing = max(sums) - sums
+    y, constant = _where_to_fill(columns, missing.astype(np.float64), pairs)
+    decay = object_array(map(Fraction, pairs.high))
+    for _ in range(100):
+        filled = exact[:, y] + missing + constant
+        if (decay * filled[pairs.first] <= filled[pairs.second]).all():
+            exact[:, y] = filled
+            return Channel(privacy.space, exact / exact[0].sum(), privacy.secrets)
+        constant = 2 * constant + Fraction(2.0**-60)  # makes good the rounding of the constant
+    raise SolverError("the rows of a private matrix could not be filled up")
+
+
+def _merged(matrix: Floats, pairs: Pairs) -> Floats:
+    """One row for all secrets that must have nearly equal ones."""
+    near = pairs.logs < _NEARLY_EQUAL
+    if not near.any():
+        return matrix
+    n = len(matrix)
+    joined = csr_array((np.ones(int(near.sum())), (pairs.first[near], pairs.second[near])), shape=(n, n))
+    _, group = connected_components(joined, directed=False)
+    _, representative = np.unique(group, return_index=True)
+    return np.asarray(matrix[representative[group]])
+
+
+@njit(cache=True, nogil=True)
+def _raise_columns(columns, first, second, decay, most):  # type: ignore[no-untyped-def]
+    """Raise entries until all columns are private, for certain; True if that took too long.
+
+    A product is off by 2^-53 of itself at most, and e^{−εd} ≤ 1.
+    """
+    for y in range(columns.shape[0]):
+        column = columns[y]
+        sweeps, raised = 0, True
+        while raised:
+            raised = False
+            sweeps += 1
+            if sweeps > most:
+                return True
+            for k in range(len(first)):
+                needed = min(column[first[k]], column[first[k]] * decay[k] * (1.0 + 2.0**-51))
+                if column[second[k]] < needed:
+                    column[second[k]] = needed
+                    raised = True
+    return False
+
+
+def _where_to_fill(columns: Floats, missing: Floats, pairs: Pairs) -> tuple[int, Fraction]:
+    """The column that needs the smallest constant beside the missing mass, and that constant.
+
+    With decay δ, v_z + c ≥ δ (v_x + c) means c ≥ (δ v_x − v_z) / (1 − δ). Columns are given as rows.
+    """
+    rest = -np.expm1(-pairs.logs)
+    needed = np.zeros(len(columns))
+    for y, column in enumerate(columns + missing):
+        lack = np.maximum(pairs.high * column[pairs.first] - column[pairs.second], 0.0)
+        needed[y] = float((lack / rest).max())
+    y = int(np.argmin(needed))
+    return y, Fraction(float(needed[y]) * (1.0 + 2.0**-40))
