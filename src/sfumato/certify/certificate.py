@@ -146,6 +146,8 @@ def _indices(values: Any) -> Section:
 def _integers(values: Array) -> Section:
     """Non-negative integers in the fewest bytes that are 1, 2, 4, 8 or a multiple of 8."""
     flat = values.ravel()
+    if not flat.size:  # a bound that needs no dual number
+        return Section(1, b"")
     if flat.dtype.kind not in "iuO" or any(v < 0 or v != int(v) for v in (flat.min(), flat.max())):
         raise InvalidInput("weights must be non-negative integers")
     largest = int(flat.max())

@@ -18,7 +18,7 @@ from sfumato.certify.repair import private_weights
 from sfumato.certify.verify import claim_of, prove
 from sfumato.design.problem import Problem
 from sfumato.design.solvers.answer import Answer, Multipliers
-from sfumato.numbers import Array, common_denominator, fractions, is_exact, object_array
+from sfumato.numbers import Array, common_denominator, fractions, is_exact
 
 __all__ = ["certified"]
 
@@ -33,7 +33,7 @@ def certified(problem: Problem, answer: Answer, tolerance: float, provenance: di
     used = np.flatnonzero(weights.any(axis=0)).tolist()  # outputs that are never given are left out
     weights = weights[:, used]
     made = claim_of(problem.prior, weights, total, problem.loss)
-    if is_exact(answer.multipliers.values) and len(answer.multipliers):
+    if is_exact(answer.matrix, answer.multipliers.values):
         bound, dual = _exact_dual(problem, answer.multipliers)
     else:
         bound, dual = _rounded_dual(problem, answer.multipliers, float(made.value), tolerance)
@@ -55,7 +55,7 @@ def _weights(problem: Problem, answer: Answer) -> tuple[Array, int]:
 
 def _exact_dual(problem: Problem, given: Multipliers) -> tuple[Fraction, Dual]:
     """Rational multipliers over one denominator, and exactly the bound they give."""
-    values, denominator = common_denominator(given.values)
+    values, denominator = common_denominator(given.values) if len(given) else (np.zeros(0, dtype=np.int64), 1)
     reduced = fractions(problem.cost).copy()
     distances = problem.privacy.space.distances.values
     for x, z, w, value in zip(given.first, given.second, given.action, given.values, strict=True):
@@ -69,49 +69,51 @@ def _exact_dual(problem: Problem, given: Multipliers) -> tuple[Fraction, Dual]:
 
 def _rounded_dual(problem: Problem, given: Multipliers, loss: float, tolerance: float) -> tuple[Fraction, Dual]:
     """Multipliers as integers times a power of two, and a bound a little below the one they give."""
-    factors = np.exp(problem.privacy.rate * problem.privacy.space.distances.floats[given.first, given.second])
-    usable = np.isfinite(factors) & (given.values > 0)
-    parts = (given.first[usable], given.second[usable], given.action[usable], given.values[usable].astype(np.float64))
-    first, second, action, values = parts
-    factors = factors[usable]
-    before = _bound(problem, first, second, action, values, factors)
+    given = given[np.isfinite(_factors(problem, given)) & (given.values > 0)]
+    before = _bound(problem, given)
     spare = tolerance * abs(loss) - (loss - before)
-    kept = _worth_keeping(problem, first, action, values, _CUT * max(spare, loss - before, 1e-9 * abs(loss)))
-    first, second, action, values, factors = (part[kept] for part in (*parts, factors))
-    largest = float(values.max(initial=0.0))
+    given = given[_worth_keeping(problem, given, _CUT * max(spare, loss - before, 1e-9 * abs(loss)))]
+    largest = float(given.values.max(initial=0.0))
     unit = Fraction(2) ** (int(np.frexp(largest)[1]) - _DUAL_BITS) if largest else Fraction(1)
-    weights = object_array(int(v) for v in np.floor(values / float(unit)))
-    rounded = np.array([float(v) for v in weights]) * float(unit)
-    bound = _bound(problem, first, second, action, rounded, factors)
-    # sums of at most n + 2 terms with relative errors of a few 2^-53, and factors rounded up by the kernel
-    scale = float(np.abs(problem.float_cost).sum() + (rounded * (1 + factors)).sum())
-    slack = (len(problem.privacy.space) + 64) * 2.0**-52 * scale
-    return Fraction(bound - slack), Dual(first, second, action, weights, unit)
+    integers = np.floor(given.values.astype(np.float64) / float(unit)).astype(np.int64)
+    rounded = replace(given, values=integers * float(unit))
+    # sums of at most n + 2 terms with relative errors of a few 2^-53, and factors that the kernel rounds up
+    spread = np.abs(problem.float_cost).sum() + (rounded.values * (1 + _factors(problem, rounded))).sum()
+    slack = (len(problem.privacy.space) + 64) * 2.0**-52 * float(spread)
+    bound = Fraction(_bound(problem, rounded) - slack)
+    return bound, Dual(rounded.first, rounded.second, rounded.action, integers, unit)
 
 
-def _bound(problem: Problem, first: Any, second: Any, action: Any, values: Any, factors: Any) -> float:
+def _factors(problem: Problem, given: Multipliers) -> NDArray[np.float64]:
+    """e^{εd} of the pairs, infinite where floats end."""
+    logs = problem.privacy.rate * problem.privacy.space.distances.floats[given.first, given.second]
+    with np.errstate(over="ignore"):
+        return np.asarray(np.exp(logs))
+
+
+def _bound(problem: Problem, given: Multipliers) -> float:
     """Σ_x min_w (C + AᵀZ)_xw in floats."""
-    reduced = problem.float_cost.copy()
-    np.add.at(reduced, (first, action), values)
-    np.subtract.at(reduced, (second, action), values * factors)
-    return float(reduced.min(axis=1).sum())
+    n, m = problem.shape
+    values = given.values.astype(np.float64)
+    gained = np.bincount(given.first * m + given.action, values, n * m)
+    spent = np.bincount(given.second * m + given.action, values * _factors(problem, given), n * m)
+    return float((problem.float_cost + (gained - spent).reshape(n, m)).min(axis=1).sum())
 
 
-def _worth_keeping(
-    problem: Problem, first: NDArray[np.int64], action: NDArray[np.int64], values: NDArray[np.float64], budget: float
-) -> NDArray[np.bool_]:
-    """The multipliers whose loss would cost more than the budget: without the others the bound falls by no more.
+def _worth_keeping(problem: Problem, given: Multipliers, budget: float) -> NDArray[np.bool_]:
+    """All but the smallest multipliers, whose absence lowers the bound by no more than the budget.
 
     Leaving out Z_xzw lowers row x by at most Z; what it gives back to z only helps.
     """
+    n, m = problem.shape
+    values = given.values.astype(np.float64)
     kept: NDArray[np.bool_] = np.ones(len(values), dtype=bool)
     order = np.argsort(values)
     low, high = 0, len(values)
     while low < high:
         middle = (low + high + 1) // 2
         dropped = order[:middle]
-        table = np.zeros(problem.shape)
-        np.add.at(table, (first[dropped], action[dropped]), values[dropped])
-        low, high = (middle, high) if table.max(axis=1).sum() <= budget else (low, middle - 1)
+        table = np.bincount(given.first[dropped] * m + given.action[dropped], values[dropped], n * m)
+        low, high = (middle, high) if table.reshape(n, m).max(axis=1).sum() <= budget else (low, middle - 1)
     kept[order[:low]] = False
     return kept

@@ -109,7 +109,7 @@ def design(
     name = _choice(asked) if solver == "auto" else solver
     target = tolerance / 2  # the other half is for repair and rounding
     for _ in range(_ROUNDS):
-        left = None if time_limit is None else time_limit - (perf_counter() - started)
+        left = None if time_limit is None else max(time_limit - (perf_counter() - started), 1e-3)
         answer = _solved(asked, name, target, progress, left)
         made = _design(asked, answer, tolerance, started)
         over = time_limit is not None and perf_counter() - started > time_limit

@@ -40,6 +40,7 @@ _SMALLEST_LOG = 1e-9
 _LARGEST_COST = 1e250  # so that sums of all of them stay floats
 _LARGEST_MEMORY = 2**35  # bytes of the arrays over pairs and columns
 _MOST_ITERATIONS = 400
+_LATE = 1e-2  # a gap at which the method does not recover from rounding errors any more
 _PATIENCE = 12  # iterations in which the gap must fall by a tenth, or rounding has the upper hand
 _SMALLEST_SCALE = 1e-6  # of the costs: relative gaps are not measured against values smaller than that
 _WORTH_A_THREAD = 100_000  # pairs times columns: below, handing over takes longer than the work
@@ -251,7 +252,7 @@ def solve_columns(
             seconds = perf_counter() - start
             if progress is not None:
                 progress(ColumnProgress(iterations, value, bound, gaps[-1], seconds))
-            if gaps[-1] > gaps[-2] and method.is_spoilt(value, bound):
+            if _LATE > gaps[-1] > gaps[-2] and method.is_spoilt(value, bound):
                 method.go_back()
             elif gaps[-1] <= tolerance:
                 ended = Ending.REACHED
@@ -314,7 +315,9 @@ class _BlockNewton:
         self.share = np.cbrt(np.maximum(stakes / stakes.max(), 1e-4))
         self.weight = np.minimum(self.share[self.first], self.share[self.second])
         if len(logs):
-            self.weight *= logs.min() / logs
+            nearest = np.full(self.n, np.inf)
+            np.minimum.at(nearest, self.first, logs)
+            self.weight *= np.minimum(nearest.min() / logs, 1.0)
         self.total = self.m * float(self.share.sum() + self.weight.sum())
 
     def _start(self, cost: Floats, logs: Floats, blocks: int) -> None:

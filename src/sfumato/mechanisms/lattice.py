@@ -113,7 +113,7 @@ class Lattice:
 
 def lattice_of(space: FiniteSpace) -> Lattice | None:
     """The lattice that a space was built as, if its structure says so."""
-    known = getattr(space.source, "lattice", None)
+    known = space.source.lattice
     return None if known is None else Lattice(*known)
 
 

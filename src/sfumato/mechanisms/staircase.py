@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sfumato.certify.mechanism import Mechanism
 from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported
 from sfumato.mechanisms.proved import as_type, proved
-from sfumato.numbers import Array, exact, is_exact, object_array
+from sfumato.numbers import Array, is_exact, number, object_array
 from sfumato.privacy.type import PrivacyType, rational_power
 from sfumato.spaces.distances import Form
 from sfumato.spaces.finite import FiniteSpace
@@ -30,15 +30,15 @@ _LARGEST_EXACT = 2**16  # entries of a table of fractions
 
 @dataclass(frozen=True)
 class Staircase:
-    """The discrete staircase distribution on the integers (Geng and Viswanath 2014), exactly.
+    """The discrete staircase distribution on the integers (Geng and Viswanath 2014).
 
-    The noise ±i with i = kΔ + s, 0 ≤ s < Δ, has the probability a·b^k for s < r and a·b^{k+1} for s ≥ r, where b = e^{−ε}
-    and a = (1 − b)/(2r + 2b(Δ − r) − (1 − b)). For Δ = 1 it is the two-sided geometric distribution.
+    The noise ±i with i = kΔ + s, 0 ≤ s < Δ, has the probability a·b^k for s < r and a·b^{k+1} for s ≥ r, where
+    b = e^{−ε} and a = (1 − b)/(2r + 2b(Δ − r) − (1 − b)). For Δ = 1 it is the two-sided geometric distribution.
 
     Parameters
     ----------
     decay
-        b, between 0 and 1.
+        b, between 0 and 1; probabilities are exact unless it is a float.
     width
         Δ.
     high
@@ -48,15 +48,15 @@ class Staircase:
     --------
     >>> noise = Staircase(Fraction(1, 4), 2, 1)
     >>> [str(noise.probability(i)) for i in range(5)], noise.mean_size
-    (['3/7', '3/28', '3/28', '3/112', '3/112'], Fraction(76, 63))
+    (['3/7', '3/28', '3/28', '3/112', '3/112'], Fraction(26, 21))
     """
 
-    decay: Fraction
+    decay: Fraction | float
     width: int
     high: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "decay", exact(self.decay))
+        object.__setattr__(self, "decay", number(self.decay, "the decay"))
         if not 0 < self.decay < 1:
             raise InvalidEpsilon(f"the decay e^-ε lies strictly between 0 and 1, found {self.decay}")
         if not isinstance(self.width, int) or self.width < 1:
@@ -65,22 +65,22 @@ class Staircase:
             raise InvalidInput(f"the number of high steps lies between 1 and {self.width}, found {self.high!r}")
 
     @cached_property
-    def peak(self) -> Fraction:
+    def peak(self) -> Any:
         """a, the probability of no noise."""
         b, r = self.decay, self.high
         return (1 - b) / (2 * r + 2 * b * (self.width - r) - (1 - b))
 
     @cached_property
-    def period(self) -> Fraction:
+    def period(self) -> Any:
         """What the first period of one side weighs, in units of a."""
         return self.high + self.decay * (self.width - self.high)
 
-    def probability(self, noise: int) -> Fraction:
+    def probability(self, noise: int) -> Any:
         """The probability of one value."""
         k, s = divmod(abs(noise), self.width)
         return self.peak * self.decay ** (k + (s >= self.high))
 
-    def beyond(self, noise: int) -> Fraction:
+    def beyond(self, noise: int) -> Any:
         """The probability of this value or a larger one, for a value ≥ 0."""
         if noise < 0:
             raise InvalidInput(f"tails are asked for values from 0 on, found {noise}")
@@ -90,7 +90,7 @@ class Staircase:
         return self.peak * b**k * (rest + b * self.period / (1 - b))
 
     @cached_property
-    def mean_size(self) -> Fraction:
+    def mean_size(self) -> Any:
         """The expected absolute noise.
 
         Both sides, period by period: Σ_k b^k (kΔ·w + f), where w is the weight of a period and f that of its
@@ -129,41 +129,38 @@ def staircase(privacy: PrivacyType, *, high: int | None = None) -> Mechanism:
     if high is not None and (not isinstance(high, int) or not 1 <= high <= width):
         raise InvalidInput(f"the number of high steps lies between 1 and {width}, found {high!r}")
     decay = None if privacy.alpha is None else rational_power(privacy.alpha, unit)
-    # a rational next to e^{−ε}: the mechanism is rounded to integers afterwards in any case
-    near = Fraction(exp(-privacy.rate * float(unit))) if decay is None else decay
-    if not 0 < near < 1:
-        raise InvalidEpsilon(f"e^-ε is {float(near)} in floats: too far from the middle for staircases")
-    noise = Staircase(near, width, high) if high else _least_noise(near, width)
-    matrix = _clamped(len(privacy.space), noise, decay is not None)
+    exactly = decay is not None and len(privacy.space) ** 2 <= _LARGEST_EXACT
+    noise = _least_noise(decay if exactly and decay else exp(-privacy.rate * float(unit)), width, high)
+    matrix = _clamped(len(privacy.space), noise)
     note = {"width": width, "high": noise.high, "expected absolute noise": float(noise.mean_size)}
     return proved("staircase", privacy, matrix, privacy.secrets, **note)
 
 
-def _least_noise(decay: Fraction, width: int) -> Staircase:
-    """The best number of high steps: near Δ/(1 + e^{ε/2}), where continuous noise has it."""
+def _least_noise(decay: Fraction | float, width: int, high: int | None) -> Staircase:
+    """The best number of high steps, unless one is given: near Δ/(1 + e^{ε/2}), where continuous noise has it."""
+    if high is not None:
+        return Staircase(decay, width, high)
     guess = width / (1 + float(decay) ** -0.5)
     around = range(max(1, int(guess) - 1), min(width, ceil(guess) + 1) + 1)
     return min((Staircase(decay, width, r) for r in around), key=lambda noise: noise.mean_size)
 
 
-def _clamped(count: int, noise: Staircase, exactly: bool) -> Array:
+def _clamped(count: int, noise: Staircase) -> Array:
     """Rows 0, …, n − 1 of x plus noise, what is beyond an end counted for the end."""
-    inner = object_array(noise.probability(i) for i in range(count))
-    beyond = object_array(noise.beyond(i) for i in range(count))
-    if not exactly or count * count > _LARGEST_EXACT:
-        inner, beyond = inner.astype(np.float64), beyond.astype(np.float64)
+    tables = ([f(i) for i in range(count)] for f in (noise.probability, noise.beyond))
+    inner, beyond = (object_array(t) if isinstance(noise.decay, Fraction) else np.array(t) for t in tables)
     return _by_offset(inner, beyond)
 
 
 def _by_offset(inner: Array, beyond: Array) -> Array:
+    """The table with ``inner`` at offsets to inner outputs and ``beyond`` at offsets to the two ends."""
     place = np.arange(len(inner))
     gaps = np.abs(place[:, None] - place[None, :])
-    table = inner[gaps]
+    table = np.asarray(inner[gaps])
     if len(inner) == 1:
-        return table * 0 + 1
+        return np.asarray(table * 0 + 1)
     table[:, [0, -1]] = beyond[gaps[:, [0, -1]]]
-    # at the end itself: no noise or noise outwards
-    return np.asarray(table)
+    return table if is_exact(table) else np.asarray(table / table.sum(axis=1, keepdims=True))
 
 
 def stretched_geometric(privacy: PrivacyType) -> Mechanism:
@@ -171,8 +168,7 @@ def stretched_geometric(privacy: PrivacyType) -> Mechanism:
 
     The usual way to answer sums: noise that falls a little at every step. It is the geometric mechanism of the finer
     metric ``|x − z|`` / Δ ≤ d(x, z), so it keeps the promise, and it is universally optimal for that metric and losses
-    such as the absolute one. For d itself it is optimal for no loss that is known; it needs all of ε only where the
-    number of answers is not below Δ + 1.
+    such as the absolute one. For d itself it is optimal for no loss that is known.
 
     Examples
     --------
@@ -189,8 +185,6 @@ def stretched_geometric(privacy: PrivacyType) -> Mechanism:
     powers = [q**i for i in range(count)]
     table = object_array(powers) if isinstance(q, Fraction) else np.array(powers)
     matrix = _by_offset(table * ((1 - q) / (1 + q)), table / (1 + q))
-    if not is_exact(matrix):
-        matrix = matrix / matrix.sum(axis=1, keepdims=True)
     return proved("stretched_geometric", privacy, matrix, privacy.secrets, width=width)
 
 

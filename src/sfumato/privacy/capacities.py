@@ -34,12 +34,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.channels.channel import Channel
-from sfumato.errors import NotSupported, SolverError, expect
+from sfumato.errors import NotSupported, SolverError, UndecidedError, expect
 from sfumato.lp import LinearProgram, solve
-from sfumato.numbers import Array, exact, is_exact, object_array
+from sfumato.measures.leakage import capacity
+from sfumato.numbers import Array, exact, float_below, is_exact, object_array
 from sfumato.privacy.capacity_program import distance_ball, enclosed_capacity, private_channel, rate_ball
 from sfumato.privacy.type import PrivacyType
 from sfumato.privacy.vertices import vertices
+from sfumato.spaces.distances import Form
 
 __all__ = ["CapacityMethod", "TypeCapacities", "capacities"]
 
@@ -139,37 +141,63 @@ def capacities(privacy: PrivacyType) -> TypeCapacities:
 def _closed_forms(privacy: PrivacyType) -> tuple[_Found | None, _Found | None]:
     """Multiplicative and additive capacity by closed forms whose conditions are proved."""
     space = privacy.space
-    tree = len(space.pairs.first) == len(space) - 1
+    # measured distances add up to within rounding only: what holds on a tree need not hold for them
+    tree = len(space.pairs.first) == len(space) - 1 and space.distances.form is not Form.FLOAT
     if len(space) > (_LARGEST_TREE if tree else _LARGEST_SOLVED):
         return None, None
     table = space.distances
     distinct, where = np.unique(table.values, return_inverse=True)
     where = where.reshape(table.values.shape)
+    hopeful = {sign: _may_be_positive(privacy, sign) for sign in (-1, 1)}
     if privacy.exact:
         rational = [privacy.exact_factor(value) for value in distinct.tolist()]
         if all(factor is not None for factor in rational):
             factors = [flint.fmpq(factor.numerator, factor.denominator) for factor in rational if factor is not None]
-            return _Closed(privacy, tree, where, factors).both()
+            return _Closed(privacy, tree, hopeful, where, factors).both()
     found: tuple[_Found | None, _Found | None] = None, None
     for bits in _BALL_BITS:
         with flint.ctx.workprec(bits):
             rate = rate_ball(privacy)
             balls = [(rate * distance_ball(table, value)).exp() for value in distinct.tolist()]
-            more = _Closed(privacy, tree, where, balls).both()
+            more = _Closed(privacy, tree, hopeful, where, balls).both()
         found = found[0] or more[0], found[1] or more[1]
         if None not in found:
             break
     return found
 
 
+def _may_be_positive(privacy: PrivacyType, sign: int) -> bool:
+    """Whether it is worth solving Σ w e^{±εd} = 1 in more than floats: they may say no, never yes."""
+    if len(privacy.space) > _LARGEST_SOLVED:
+        return False
+    if len(privacy.space) <= _ALWAYS_SOLVED:
+        return True
+    logs = sign * privacy.log_bounds
+    if logs.max() > 600:  # near the end of floats
+        return False
+    try:
+        weights = np.linalg.solve(np.exp(logs), np.ones(len(logs)))
+    except np.linalg.LinAlgError:
+        return False
+    return bool(weights.min() >= _CLEARLY_NEGATIVE * np.abs(weights).max())
+
+
 class _Closed:
     """Closed forms over one set of numbers: rationals, or balls in the working precision."""
 
-    def __init__(self, privacy: PrivacyType, tree: bool, where: NDArray[np.int64], factors: list[Any]) -> None:
-        self.privacy, self.tree, self.where, self.factors = privacy, tree, where, factors
+    def __init__(
+        self,
+        privacy: PrivacyType,
+        tree: bool,
+        hopeful: dict[int, bool],
+        where: NDArray[np.int64],
+        factors: list[Any],
+    ) -> None:
+        self.privacy, self.tree, self.hopeful, self.where, self.factors = privacy, tree, hopeful, where, factors
         self.rational = isinstance(factors[0], flint.fmpq)
 
     def both(self) -> tuple[_Found | None, _Found | None]:
+        """The multiplicative and the additive capacity, where their conditions are proved."""
         decays = [1 / factor for factor in self.factors]
         z = self._tree_weights() if self.tree else self._weights(decays, -1)
         multiplicative = None if z is None else self._found(sum(z), z, decays, CapacityMethod.TIGHT)
@@ -195,7 +223,7 @@ class _Closed:
     def _weights(self, numbers: list[Any], sign: int) -> list[Any] | None:
         """The solution of a linear system with right-hand side 1, if it is proved to be non-negative."""
         n = len(self.where)
-        if n > _LARGEST_SOLVED or (n > _ALWAYS_SOLVED and self._looks_negative(sign)):
+        if not self.hopeful[sign]:
             return None
         kind = flint.fmpq_mat if self.rational else flint.arb_mat
         entries = [numbers[k] for k in self.where.ravel().tolist()]
@@ -205,23 +233,21 @@ class _Closed:
             return None
         return weights if all(weight >= 0 for weight in weights) else None
 
-    def _looks_negative(self, sign: int) -> bool:
-        logs = sign * self.privacy.log_bounds
-        if logs.max() > 600:  # near the end of floats
-            return True
-        try:
-            weights = np.linalg.solve(np.exp(logs), np.ones(len(logs)))
-        except np.linalg.LinAlgError:
-            return True
-        return bool(weights.min() < _CLEARLY_NEGATIVE * np.abs(weights).max())
-
     def _found(self, value: Any, weights: list[Any], numbers: list[Any], method: CapacityMethod) -> _Found:
         """The mechanism with columns weights_y · numbers, and its capacity."""
         space = self.privacy.space
         if not self.rational:
+            rows = [
+                [float((w * numbers[k]).mid()) for w, k in zip(weights, row, strict=True)]
+                for row in self.where.tolist()
+            ]
+            channel = private_channel(np.array(rows), self.privacy)
             low, high = nextafter(float(value.lower()), -inf), nextafter(float(value.upper()), inf)
-            matrix = np.array([float(v.mid()) for v in numbers])[self.where] * [float(w.mid()) for w in weights]
-            return _Found(low, high, private_channel(matrix, self.privacy), method)
+            if space.distances.form is Form.FLOAT:
+                # the columns are private by the triangle inequality, which measured distances may break by a rounding
+                own = capacity(channel)
+                low = float_below(own.multiplicative if method is CapacityMethod.TIGHT else own.additive)
+            return _Found(low, high, channel, method)
         used = [y for y, weight in enumerate(weights) if weight > 0]
         rows = [[exact(weights[y] * numbers[row[y]]) for y in used] for row in self.where.tolist()]
         entries = object_array([entry for row in rows for entry in row], (len(rows), len(used)))
@@ -235,7 +261,10 @@ def _few_rays(privacy: PrivacyType) -> Array | None:
     sparse = len(space.pairs.first) <= 2 * len(space)
     if not privacy.exact or len(space) > (_MOST_SECRETS_SPARSE if sparse else _MOST_SECRETS):
         return None
-    corner = vertices(privacy)
+    try:
+        corner = vertices(privacy)
+    except UndecidedError:
+        return None
     if len(corner) > _MOST_VERTICES:
         return None
     rays = np.stack([vertex.ray for vertex in corner], axis=1)

@@ -1,6 +1,7 @@
 """Every table and figure of the papers that can be rerun.
 
-Keys are the paper's letter and the item's number: A is Fernandes, McIver, Palamidessi and Ding (2023).
+Keys are the paper's letter and the item's number: A is Fernandes, McIver, Palamidessi and Ding (2023),
+B Fernandes, McIver and Morgan (2021), C ElSalamouny, Chatzikokolakis and Palamidessi (2014).
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ from collections.abc import Callable
 
 from sfumato.report.paper_a import FIGURES
 from sfumato.report.paper_a_tables import TABLES
+from sfumato.report.paper_b import ITEMS as PAPER_B
+from sfumato.report.paper_c import ITEMS as PAPER_C
 from sfumato.report.tables import PaperTable
 
 __all__ = ["PAPERS"]
 
-PAPERS: dict[str, Callable[[], PaperTable]] = {**TABLES, **FIGURES}
+PAPERS: dict[str, Callable[[], PaperTable]] = {**TABLES, **FIGURES, **PAPER_B, **PAPER_C}
 """Every item that can be rerun, by key."""

@@ -87,12 +87,12 @@ def grid(*shape: int, metric: MetricName = "euclidean", step: Number = 1, unit: 
     def distances() -> Distances:
         return _lattice_distances(cells, metric, unit_length)
 
-    structure = Structure(distances)
+    lattice = (shape, metric, unit_length)
     if metric == "euclidean":
-        structure = Structure(distances, midpoints=lambda: _lattice_midpoints(cells, shape))
+        structure = Structure(distances, midpoints=lambda: _lattice_midpoints(cells, shape), lattice=lattice)
     else:
         offsets = _unit_offsets(len(shape), metric)
-        structure = Structure(distances, edges=lambda: _lattice_edges(shape, offsets, unit_length))
+        structure = Structure(distances, edges=lambda: _lattice_edges(shape, offsets, unit_length), lattice=lattice)
     name = f"grid({', '.join(map(str, shape))}, {metric})"
     return FiniteSpace(tuple(map(tuple, cells.tolist())), structure, unit, name, cells * float(unit_length))
 

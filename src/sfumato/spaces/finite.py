@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -50,6 +51,7 @@ class Structure:
     distances: Callable[[], Distances]
     edges: Callable[[], Edges] | None = None
     midpoints: Callable[[], NDArray[np.int32]] | None = None
+    lattice: tuple[tuple[int, ...], str, Fraction] | None = None  # shape, metric and step of a grid
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)

@@ -24,6 +24,9 @@ class Multipliers:
     def __len__(self) -> int:
         return len(self.values)
 
+    def __getitem__(self, which: NDArray[np.bool_]) -> Multipliers:
+        return Multipliers(self.first[which], self.second[which], self.action[which], self.values[which])
+
 
 @dataclass(frozen=True, eq=False)
 class Answer:

@@ -1,0 +1,215 @@
+"""Known mechanisms side by side: what each costs with and without a remap, what it needs and what it tells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sfumato.certify.mechanism import Mechanism
+from sfumato.channels.channel import Channel, as_channel, check_secrets
+from sfumato.channels.prior import Prior, as_prior
+from sfumato.errors import Infeasible, InvalidInput, NotSupported, UndecidedError, expect
+from sfumato.losses.loss import Loss
+from sfumato.measures.leakage import leakage
+from sfumato.measures.uncertainty import expected_loss, posterior_loss, prior_loss
+from sfumato.mechanisms.exponential import true_epsilon
+from sfumato.mechanisms.proved import as_type
+from sfumato.mechanisms.registry import LARGEST_TABLE, MECHANISMS
+from sfumato.privacy.satisfaction import satisfies, smallest_epsilon
+from sfumato.privacy.type import PrivacyType
+from sfumato.verdict import Verdict, holds
+
+__all__ = ["Compared", "Comparison", "compare_known"]
+
+_LARGEST_EXACT = 2**12  # entries up to which losses are computed in fractions
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """One mechanism of a comparison.
+
+    Parameters
+    ----------
+    loss
+        Expected loss with outputs taken as actions; None where some output is no action.
+    remapped
+        Expected loss of a consumer who takes the best action for each output.
+    epsilon
+        The least ε that it needs.
+    multiplicative, additive
+        How much it raises the chance to guess the secret, as a ratio and as a difference.
+    proved
+        Whether the promise of the comparison is proved for it.
+    """
+
+    name: str
+    channel: Channel
+    loss: Any
+    remapped: Any
+    epsilon: float
+    multiplicative: Any
+    additive: Any
+    proved: Verdict
+    mechanism: Mechanism | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Mechanisms sorted by their loss after the best remap; ``print`` it for a table.
+
+    ``blind`` is the loss without any disclosure, ``left_out`` says why other known mechanisms are not there.
+    """
+
+    prior: Prior
+    loss: Loss
+    privacy: PrivacyType
+    rows: tuple[Compared, ...]
+    blind: Any
+    left_out: dict[str, str]
+
+    def __iter__(self) -> Any:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, name: str) -> Compared:
+        """The row of one mechanism."""
+        for row in self.rows:
+            if row.name == name:
+                return row
+        raise InvalidInput(f"{name!r} is not compared: {', '.join(row.name for row in self.rows)}")
+
+    def records(self) -> list[dict[str, Any]]:
+        """The rows as plain numbers and texts."""
+        return [
+            {
+                "mechanism": row.name,
+                "loss": None if row.loss is None else float(row.loss),
+                "remapped": float(row.remapped),
+                "epsilon": row.epsilon,
+                "multiplicative": float(row.multiplicative),
+                "additive": float(row.additive),
+                "proved": str(row.proved.outcome),
+            }
+            for row in self.rows
+        ]
+
+    def __str__(self) -> str:
+        heads = ("mechanism", "loss", "remapped", "needs ε", "leaks ×", "leaks +", "proved")
+        lines = [heads, *(tuple(map(_shown, record.values())) for record in self.records())]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        table = ["  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])]) for line in lines]
+        title = f"{self.loss.name or 'loss'}, {self.privacy!r}, {_shown(float(self.blind))} without disclosure"
+        return "\n".join([title, *(line.rstrip() for line in table)])
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def compare_known(
+    prior: Prior,
+    loss: Loss,
+    privacy: PrivacyType,
+    *,
+    mechanisms: Iterable[str] | Mapping[str, Any] | None = None,
+) -> Comparison:
+    """Every known mechanism that exists for a promise, beside the others.
+
+    Parameters
+    ----------
+    mechanisms
+        Names of :data:`MECHANISMS`, or a mapping from names to mechanisms, channels or constructors of one's own;
+        all known ones by default.
+
+    Examples
+    --------
+    >>> from sfumato.losses import absolute
+    >>> from sfumato.spaces import line
+    >>> privacy = PrivacyType(line(5), alpha="1/4")
+    >>> found = compare_known(Prior.uniform(privacy.space), absolute(privacy.space), privacy,
+    ...                       mechanisms=["exponential", "permute_and_flip", "geometric"])
+    >>> print(found)
+    absolute, PrivacyType(line(5), alpha=1/4), 1.2 without disclosure
+    mechanism             loss  remapped   needs ε  leaks ×   leaks +  proved
+    geometric         0.477344  0.463281   1.38629      3.2      0.44   holds
+    permute_and_flip  0.634141  0.634141   1.19735  2.57318  0.314635   holds
+    exponential       0.847742  0.841935  0.896746  2.10323  0.220645   holds
+    """
+    prior, privacy = as_prior(prior), as_type(privacy)
+    loss = expect(loss, Loss, "a loss", "losses.absolute(space) makes one")
+    check_secrets("prior, loss and privacy type", privacy.space, prior, loss)
+    if len(privacy.space) > LARGEST_TABLE:
+        raise NotSupported(f"a comparison on {len(privacy.space)} secrets", [f"at most {LARGEST_TABLE}"])
+    rows, left_out = [], {}
+    for name, candidate in _candidates(mechanisms).items():
+        try:
+            verdict = MECHANISMS[name].applies(privacy) if candidate is MECHANISMS.get(name) else None
+            if verdict is not None and verdict.outcome != "holds":
+                left_out[name] = verdict.reason
+                continue
+            made = candidate if isinstance(candidate, Mechanism | Channel) else candidate(privacy)
+        except (NotSupported, Infeasible, UndecidedError) as refusal:
+            left_out[name] = str(refusal)
+            continue
+        rows.append(_row(name, made, prior, loss, privacy))
+    rows.sort(key=lambda row: (row.remapped, row.name))
+    return Comparison(prior, loss, privacy, tuple(rows), prior_loss(prior, loss), left_out)
+
+
+def _candidates(mechanisms: Iterable[str] | Mapping[str, Any] | None) -> Mapping[str, Any]:
+    if mechanisms is None:
+        return MECHANISMS
+    if isinstance(mechanisms, Mapping):
+        for name, value in mechanisms.items():
+            if not isinstance(value, Mechanism | Channel) and not callable(value):
+                raise InvalidInput(f"{name!r} is no mechanism, channel or constructor: {type(value).__name__}")
+        return mechanisms
+    names = [mechanisms] if isinstance(mechanisms, str) else list(mechanisms)
+    for name in names:
+        if name not in MECHANISMS:
+            raise NotSupported(f"known mechanism {name!r}", MECHANISMS)
+    return {name: MECHANISMS[name] for name in names}
+
+
+def _row(name: str, made: Any, prior: Prior, loss: Loss, privacy: PrivacyType) -> Compared:
+    mechanism = made if isinstance(made, Mechanism) else None
+    check_secrets(f"{name} and privacy type", privacy.space, made)
+    channel = _channel(made, prior.exact and loss.exact)
+    direct = expected_loss(prior, channel, loss) if set(channel.outputs) <= set(loss.actions) else None
+    return Compared(
+        name,
+        channel,
+        direct,
+        posterior_loss(prior, channel, loss),
+        smallest_epsilon(channel, privacy.space) if mechanism is None else true_epsilon(mechanism),
+        leakage(prior, channel),
+        leakage(prior, channel, kind="additive"),
+        _proved(made, privacy),
+        mechanism,
+    )
+
+
+def _channel(made: Any, exactly: bool) -> Channel:
+    """The channel to measure: in fractions for small exact questions, in floats otherwise."""
+    if not isinstance(made, Mechanism):
+        return as_channel(made)
+    if (exactly and made.weights.size <= _LARGEST_EXACT) or made.weights.dtype == object:
+        return made.channel if exactly else made.channel.to_floats()
+    table = made.weights.astype(np.float64)
+    return Channel(made.secrets, table / table.sum(axis=1, keepdims=True), made.outputs)
+
+
+def _proved(made: Any, privacy: PrivacyType) -> Verdict:
+    """Whether the promise is kept: by a proof of it or of a stricter one, else decided now."""
+    if isinstance(made, Mechanism) and made.privacy.space is privacy.space:
+        same = (made.privacy.epsilon, made.privacy.alpha) == (privacy.epsilon, privacy.alpha)
+        if same or made.privacy.rate_bounds(128)[1] <= privacy.rate_bounds(128)[0]:
+            return holds(f"proved: {made.proof}", made.proof)
+    return satisfies(as_channel(made), privacy)

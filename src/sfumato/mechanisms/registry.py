@@ -1,0 +1,233 @@
+"""Every known mechanism by name, where it applies and what it is optimal for: one list for doors, docs and tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from sfumato.certify.mechanism import Mechanism
+from sfumato.errors import NotSupported
+from sfumato.mechanisms.continuous.laplace import truncated_laplace
+from sfumato.mechanisms.continuous.pixelation import on_lattice, pixelate
+from sfumato.mechanisms.exponential import exponential
+from sfumato.mechanisms.line import geometric, hamming_kernel, line_order
+from sfumato.mechanisms.planar import planar_geometric, planar_laplace, plane_of
+from sfumato.mechanisms.proved import as_type, proved
+from sfumato.mechanisms.response import (
+    binary,
+    closest_pair,
+    dual_random_response,
+    membership,
+    one_against_rest,
+    random_response,
+)
+from sfumato.mechanisms.selection import permute_and_flip
+from sfumato.mechanisms.staircase import staircase, stretch_of, stretched_geometric
+from sfumato.mechanisms.tight import tight_constraints
+from sfumato.privacy.regular import has_tight_constraints
+from sfumato.privacy.type import PrivacyType
+from sfumato.spaces.constructors import hamming
+from sfumato.spaces.finite import FiniteSpace
+from sfumato.verdict import Verdict, fails, holds
+
+__all__ = ["LARGEST_TABLE", "MECHANISMS", "KnownMechanism", "pixelated_laplace"]
+
+LARGEST_TABLE = 2_500
+"""Secrets up to which a mechanism is a table."""
+
+_PIXELS = 4  # for each step between two secrets
+
+
+@dataclass(frozen=True, eq=False)
+class KnownMechanism:
+    """A constructor that needs nothing but a promise.
+
+    Parameters
+    ----------
+    name
+        How the constructor is called; a choice of its options after a comma.
+    build
+        From a privacy type to a proved mechanism.
+    applies
+        Whether it exists for a privacy type, with the reason.
+    spaces
+        The same in words.
+    optimal
+        For which losses nothing is better, as far as is known.
+    """
+
+    name: str
+    build: Callable[[PrivacyType], Any]
+    applies: Callable[[PrivacyType], Verdict]
+    spaces: str
+    optimal: str
+
+    def __call__(self, privacy: PrivacyType) -> Any:
+        """The mechanism."""
+        return self.build(as_type(privacy))
+
+
+def pixelated_laplace(privacy: PrivacyType) -> Mechanism:
+    """The truncated Laplace mechanism on the interval that a line spans, its outputs cut into pixels.
+
+    Four pixels for each step between two secrets, named by how far their left ends are from the first secret. For
+    secrets on a line it is a post-processing of the geometric mechanism (Fernandes, McIver and Morgan 2021,
+    Lemma 11), so it is never better than that one. Its promise holds between the secrets too.
+
+    Examples
+    --------
+    >>> from sfumato.spaces import line
+    >>> pixelated_laplace(PrivacyType(line(3), alpha="1/16"))
+    Mechanism(3 secrets → 8 outputs, PrivacyType(line(3), alpha=1/16), proved)
+    """
+    privacy = as_type(privacy)
+    order, step = _equal_steps(privacy.space)
+    steps = len(order) - 1
+    source = truncated_laplace(privacy.epsilon, alpha=privacy.alpha, interval=(0, step * steps))
+    coarse = pixelate(source, _PIXELS * steps)
+    table = on_lattice(coarse, steps).matrix
+    return proved("pixelated_laplace", privacy, table[np.argsort(order)], coarse.outputs, pixels=coarse.pixels)
+
+
+def _equal_steps(space: FiniteSpace) -> tuple[list[int], Any]:
+    """The order of a line and its step, if all steps are one rational number."""
+    order, table = line_order(space), space.distances
+    steps = {table.bounds(table.values[x, z]) for x, z in pairwise(order)}
+    if len(steps) != 1 or len({*next(iter(steps))}) != 1:
+        raise NotSupported(f"pixels on {space.name}", ["a line with equal steps and more than one point"])
+    return order, next(iter(steps))[0]
+
+
+def _where(check: Callable[[FiniteSpace], Any], so: str) -> Callable[[PrivacyType], Verdict]:
+    """Applies where a check does not refuse the space."""
+
+    def applies(privacy: PrivacyType) -> Verdict:
+        if len(privacy.space) > LARGEST_TABLE:
+            return fails(f"a table of {len(privacy.space)} secrets is beyond the {LARGEST_TABLE} that are built")
+        try:
+            check(privacy.space)
+        except NotSupported as refusal:
+            return fails(str(refusal))
+        return holds(so)
+
+    return applies
+
+
+def _any(space: FiniteSpace) -> None:
+    """Every space will do."""
+
+
+def _several(space: FiniteSpace) -> None:
+    if len(space) < 2:
+        raise NotSupported("one secret", ["two or more"])
+
+
+def _two(space: FiniteSpace) -> None:
+    if len(space) != 2:
+        raise NotSupported(f"{len(space)} secrets", ["2 secrets"])
+
+
+def _some_near(space: FiniteSpace) -> None:
+    if not space.pairs.first.size:
+        raise NotSupported(f"{space.name}, where no two secrets are at a finite distance", ["a closest pair"])
+
+
+def _cube(space: FiniteSpace) -> None:
+    size = len(space).bit_length() - 1
+    if len(space) == 1 << size and size:
+        cube = hamming(size)
+        if set(map(_bits, space.labels)) == set(cube.labels):
+            where = [cube.index(_bits(label)) for label in space.labels]
+            if (space.distances.floats == cube.distances.floats[np.ix_(where, where)]).all():
+                return
+    raise NotSupported(f"the Hamming kernel on {space.name}", ["hamming(length) with two symbols"])
+
+
+def _bits(label: Any) -> str:
+    return "".join(map(str, label)) if isinstance(label, str | tuple) else ""
+
+
+def _tight(privacy: PrivacyType) -> Verdict:
+    small = _where(_any, "")(privacy)
+    return has_tight_constraints(privacy) if small else small
+
+
+_GUESSES = "bin, for regular priors, where it exists"
+_NONE = "none that is known"
+
+MECHANISMS: dict[str, KnownMechanism] = {
+    known.name: known
+    for known in (
+        KnownMechanism(
+            "geometric", geometric, _where(line_order, "a line"), "lines of any spacing",
+            "absolute, squared, thresholds, bin, nib and all losses with single crossings, for every prior",
+        ),
+        KnownMechanism(
+            "pixelated_laplace", pixelated_laplace, _where(_equal_steps, "a line with equal steps"),
+            "lines with equal steps", "none; the limit of fine pixels is, for secrets in an interval",
+        ),
+        KnownMechanism(
+            "stretched_geometric", stretched_geometric, _where(stretch_of, "distances ⌈|i − j|/Δ⌉"),
+            "sum queries and lines with equal steps", "as the geometric one for Δ = 1, otherwise none that is known",
+        ),
+        KnownMechanism(
+            "staircase", staircase, _where(stretch_of, "distances ⌈|i − j|/Δ⌉"),
+            "sum queries and lines with equal steps", "expected absolute noise among additive noise on all integers",
+        ),
+        KnownMechanism(
+            "hamming_kernel", hamming_kernel, _where(_cube, "a Hamming cube"), "Hamming cubes of bits",
+            "single crossings along a path from 0…0 to 1…1, lifted by zeros",
+        ),
+        KnownMechanism("binary", binary, _where(_two, "two secrets"), "two secrets", "every loss, for every prior"),
+        KnownMechanism(
+            "closest_pair", closest_pair, _where(_some_near, "a closest pair"), "any with two secrets",
+            "losses on the two closest secrets, lifted by zeros, for every prior",
+        ),
+        KnownMechanism(
+            "one_against_rest", lambda privacy: one_against_rest(privacy, privacy.secrets[0]),
+            _where(_several, "two or more secrets"), "any with two secrets; the first against the rest",
+            "losses on this secret and one other of a discrete space, lifted by zeros",
+        ),
+        KnownMechanism(
+            "membership", lambda privacy: membership(privacy, privacy.secrets[: len(privacy.secrets) // 2]),
+            _where(_several, "two or more secrets"), "any with two secrets; the first half against the rest",
+            "membership of that half, on a line and on discrete spaces",
+        ),
+        KnownMechanism(
+            "random_response", random_response, _where(_several, "two or more secrets"), "any with two secrets",
+            "bin, for the uniform prior on a discrete space",
+        ),
+        KnownMechanism(
+            "dual_random_response", dual_random_response, _where(_several, "two or more secrets"),
+            "any with two secrets", "nib, for the uniform prior on a discrete space",
+        ),
+        KnownMechanism("exponential", exponential, _where(_any, "any space"), "any", _NONE),
+        KnownMechanism(
+            "exponential, exact", lambda privacy: exponential(privacy, calibration="exact"), _where(_any, "any space"),
+            "any", "bin for regular priors where all secrets see the same distances, otherwise none that is known",
+        ),
+        KnownMechanism("permute_and_flip", permute_and_flip, _where(_any, "any space"), "any", _NONE),
+        KnownMechanism(
+            "permute_and_flip, exact", lambda privacy: permute_and_flip(privacy, calibration="exact"),
+            _where(_any, "any space"), "any", _NONE,
+        ),
+        KnownMechanism(
+            "planar_laplace", planar_laplace, _where(plane_of, "a grid in the plane"), "Euclidean grids in the plane",
+            _NONE,
+        ),
+        KnownMechanism(
+            "planar_laplace, within", lambda privacy: planar_laplace(privacy, within=True),
+            _where(plane_of, "a grid in the plane"), "Euclidean grids in the plane", _NONE,
+        ),
+        KnownMechanism(
+            "planar_geometric", planar_geometric, _where(plane_of, "a grid in the plane"),
+            "Euclidean grids in the plane", "none on a finite grid; bin far from the border",
+        ),
+        KnownMechanism("tight_constraints", tight_constraints, _tight, "where Φz = 1 has a solution z ≥ 0", _GUESSES),
+    )
+}  # fmt: skip
+"""Every known mechanism by name."""
