@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -22,7 +22,6 @@ from sfumato.mechanisms.tight import (
 from sfumato.privacy.regular import Separation, has_tight_constraints
 from sfumato.privacy.similarity import similarity
 from sfumato.privacy.threshold import tight_threshold
-from sfumato.spaces.finite import Structure
 
 
 def table(privacy: sf.PrivacyType) -> Mechanism:
@@ -72,18 +71,11 @@ def test_what_does_not_exist_says_why() -> None:
 
 def test_large_spaces_need_structure() -> None:
     with pytest.raises(NotSupported, match="lattice_tight_constraints"):
-        tight_constraints(sf.PrivacyType(sf.line(3000), epsilon=1))
+        tight_constraints(sf.PrivacyType(sf.cycle(3000), epsilon=1))
 
 
-@dataclass(frozen=True, eq=False)
-class KnownLattice(Structure):
-    lattice: tuple[tuple[int, ...], str, Fraction] | None = None
-
-
-def test_large_grids_that_know_their_shape_become_lattices() -> None:
-    grid = sf.grid(60, 50)
-    source = KnownLattice(grid.source.distances, lattice=((60, 50), "euclidean", Fraction(1)))
-    found = tight_constraints(sf.PrivacyType(sf.FiniteSpace(grid.labels, source), epsilon="0.8"))
+def test_large_grids_become_lattices() -> None:
+    found = tight_constraints(sf.PrivacyType(sf.grid(60, 50), epsilon="0.8"))
     assert isinstance(found, LatticeMechanism) and found.lattice.shape == (60, 50)
 
 

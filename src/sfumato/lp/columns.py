@@ -317,7 +317,7 @@ class _BlockNewton:
         if len(logs):
             nearest = np.full(self.n, np.inf)
             np.minimum.at(nearest, self.first, logs)
-            self.weight *= np.minimum(nearest.min() / logs, 1.0)
+            self.weight *= np.minimum(np.median(nearest[np.isfinite(nearest)]) / logs, 1.0)
         self.total = self.m * float(self.share.sum() + self.weight.sum())
 
     def _start(self, cost: Floats, logs: Floats, blocks: int) -> None:

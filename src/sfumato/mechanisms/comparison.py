@@ -138,9 +138,9 @@ def compare_known(
     >>> print(found)
     absolute, PrivacyType(line(5), alpha=1/4), 1.2 without disclosure
     mechanism             loss  remapped   needs ε  leaks ×   leaks +  proved
-    geometric         0.477344  0.463281   1.38629      3.2      0.44   holds
-    permute_and_flip  0.634141  0.634141   1.19735  2.57318  0.314635   holds
-    exponential       0.847742  0.841935  0.896746  2.10323  0.220645   holds
+    geometric          0.39125   0.39125   1.38629      3.4      0.48   holds
+    permute_and_flip  0.663203  0.663203   1.19735  2.71074  0.342148   holds
+    exponential       0.811273  0.811273  0.896746  2.27436  0.254873   holds
     """
     prior, privacy = as_prior(prior), as_type(privacy)
     loss = expect(loss, Loss, "a loss", "losses.absolute(space) makes one")
@@ -159,7 +159,7 @@ def compare_known(
             left_out[name] = str(refusal)
             continue
         rows.append(_row(name, made, prior, loss, privacy))
-    rows.sort(key=lambda row: (row.remapped, row.name))
+    rows.sort(key=lambda row: (round(float(row.remapped), 12), row.name))  # equal up to rounding: by name
     return Comparison(prior, loss, privacy, tuple(rows), prior_loss(prior, loss), left_out)
 
 

@@ -195,7 +195,7 @@ MECHANISMS: dict[str, KnownMechanism] = {
         KnownMechanism(
             "membership", lambda privacy: membership(privacy, privacy.secrets[: len(privacy.secrets) // 2]),
             _where(_several, "two or more secrets"), "any with two secrets; the first half against the rest",
-            "membership of that half, on a line and on discrete spaces",
+            "membership of that half on a discrete space, for every prior",
         ),
         KnownMechanism(
             "random_response", random_response, _where(_several, "two or more secrets"), "any with two secrets",

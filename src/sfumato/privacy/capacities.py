@@ -241,12 +241,12 @@ class _Closed:
                 [float((w * numbers[k]).mid()) for w, k in zip(weights, row, strict=True)]
                 for row in self.where.tolist()
             ]
-            channel = private_channel(np.array(rows), self.privacy)
+            kind = "multiplicative" if method is CapacityMethod.TIGHT else "additive"
+            channel = private_channel(np.array(rows), self.privacy, kind)
             low, high = nextafter(float(value.lower()), -inf), nextafter(float(value.upper()), inf)
             if space.distances.form is Form.FLOAT:
                 # the columns are private by the triangle inequality, which measured distances may break by a rounding
-                own = capacity(channel)
-                low = float_below(own.multiplicative if method is CapacityMethod.TIGHT else own.additive)
+                low = float_below(getattr(capacity(channel), kind)) + 0.0
             return _Found(low, high, channel, method)
         used = [y for y, weight in enumerate(weights) if weight > 0]
         rows = [[exact(weights[y] * numbers[row[y]]) for y in used] for row in self.where.tolist()]

@@ -24,7 +24,6 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from sfumato.channels.channel import Channel
-from sfumato.errors import SolverError
 from sfumato.lp.columns import ColumnProgram, solve_columns
 from sfumato.measures.leakage import capacity
 from sfumato.numbers import float_above, float_below, fractions, object_array
@@ -39,8 +38,8 @@ _TOLERANCE = 1e-9  # relative gap asked of the search; it stops earlier where ro
 _SMALLEST_LOG = 1e-8  # pairs that must be nearer to equal than that may differ so much in the search
 _BITS = 96  # of balls around e^{−εd}: rounded to floats they are off by no more than one unit in the last place
 _NEARLY_EQUAL = 1e-7
-# Secrets this near (in εd) get equal rows before columns are made private: their rows may hardly differ, so even
-# rounding errors in their sums would take much to make good.
+# Secrets this near (in εd) may get equal rows before columns are made private, where that is better: their rows may
+# hardly differ, so even rounding errors in their sums take much to make good.
 _SMALLEST_ENTRY = 1e-290  # far above what underflows in a product, far below what matters
 _MOST_SWEEPS = 10_000
 
@@ -108,16 +107,27 @@ def enclosed_capacity(privacy: PrivacyType, kind: str) -> Enclosure:
     >>> round(found.value, 7), 0 <= found.bound - found.value < 1e-8
     (0.4781572, True)
     """
-    n, pairs = len(privacy.space), pairs_of(privacy)
-    cost = np.eye(n) if kind == "additive" else -np.eye(n)
+    pairs = pairs_of(privacy)
+    cost = np.eye(len(privacy.space)) * (1.0 if kind == "additive" else -1.0)
     program = ColumnProgram(cost, pairs.first, pairs.second, np.maximum(pairs.logs, _SMALLEST_LOG))
     found = solve_columns(program, tolerance=_TOLERANCE)
     least = _bound_below(cost, pairs, found.multipliers)
-    channel = private_channel(found.matrix, privacy, pairs)
-    own = capacity(channel)
-    if kind == "additive":
-        return Enclosure(float_below(own.additive), float_above(1 - Fraction(least)), channel)
-    return Enclosure(float_below(own.multiplicative), -least, channel)
+    channel = private_channel(found.matrix, privacy, kind, pairs)
+    own = getattr(capacity(channel), kind)
+    bound = float_above(1 - Fraction(least)) if kind == "additive" else -least
+    return Enclosure(float_below(own) + 0.0, min(bound, _bound_by_radius(privacy, kind)), channel)
+
+
+def _bound_by_radius(privacy: PrivacyType, kind: str) -> float:
+    """With c the secret whose farthest one is nearest, at distance R: e^{εR}, and 1 − e^{−εR}.
+
+    Each column lies between e^{−εR} and e^{εR} times its entry at c, and these sum to 1. Best for tiny ε.
+    """
+    table = privacy.space.distances
+    with flint.ctx.workprec(_BITS):
+        reach = rate_ball(privacy) * distance_ball(table, table.values.max(axis=1).min())
+        ball = -(-reach).expm1() if kind == "additive" else reach.exp()
+        return nextafter(float(ball.upper()), inf)
 
 
 def _bound_below(cost: Floats, pairs: Pairs, multipliers: Floats) -> float:
@@ -151,7 +161,7 @@ def _reduced_costs(cost, first, second, decay, multipliers):  # type: ignore[no-
     return reduced, size, terms
 
 
-def private_channel(matrix: Floats, privacy: PrivacyType, pairs: Pairs | None = None) -> Channel:
+def private_channel(matrix: Floats, privacy: PrivacyType, kind: str, pairs: Pairs | None = None) -> Channel:
     """A mechanism of the type next to an approximate one, in rationals, one output for each secret.
 
     Entries are raised until every column is private, M_zy ≥ e^{−εd(x, z)} M_xy, proved with upper bounds of
@@ -161,36 +171,41 @@ def private_channel(matrix: Floats, privacy: PrivacyType, pairs: Pairs | None = 
     Examples
     --------
     >>> from sfumato.spaces import line
-    >>> channel = private_channel(np.array([[0.7, 0.3], [0.3, 0.7]]), PrivacyType(line(2), epsilon="0.7"))
+    >>> rough = np.array([[0.7, 0.3], [0.3, 0.7]])
+    >>> channel = private_channel(rough, PrivacyType(line(2), epsilon="0.7"), "multiplicative")
     >>> channel.exact, round(float(channel.matrix[0, 0]), 6)
     (True, 0.668188)
     """
     pairs = pairs_of(privacy) if pairs is None else pairs
     if not pairs.first.size:  # a single secret
         return Channel(privacy.space, [[1]], privacy.secrets)
-    columns = np.maximum(_merged(matrix, pairs).T, _SMALLEST_ENTRY)
+    made = [_made_private(matrix, privacy, pairs)]
+    if (pairs.logs < _NEARLY_EQUAL).any():
+        made.append(_made_private(_merged(matrix, pairs), privacy, pairs))
+    return max(made, key=lambda channel: getattr(capacity(channel), kind))
+
+
+def _made_private(matrix: Floats, privacy: PrivacyType, pairs: Pairs) -> Channel:
+    columns = np.maximum(matrix.T, _SMALLEST_ENTRY)
     if _raise_columns(columns, pairs.first, pairs.second, pairs.high, _MOST_SWEEPS):
-        raise SolverError("entries kept rising: no private columns were found next to the approximate ones")
+        return Channel(privacy.space, [[1]] * len(matrix), [privacy.secrets[0]])  # one output tells nothing
     exact = fractions(np.ascontiguousarray(columns.T))
     sums = exact.sum(axis=1)
     missing = max(sums) - sums
     y, constant = _where_to_fill(columns, missing.astype(np.float64), pairs)
     decay = object_array(map(Fraction, pairs.high))
-    for _ in range(100):
+    while True:
         filled = exact[:, y] + missing + constant
         if (decay * filled[pairs.first] <= filled[pairs.second]).all():
-            exact[:, y] = filled
-            return Channel(privacy.space, exact / exact[0].sum(), privacy.secrets)
+            break
         constant = 2 * constant + Fraction(2.0**-60)  # makes good the rounding of the constant
-    raise SolverError("the rows of a private matrix could not be filled up")
+    exact[:, y] = filled
+    return Channel(privacy.space, exact / exact[0].sum(), privacy.secrets)
 
 
 def _merged(matrix: Floats, pairs: Pairs) -> Floats:
     """One row for all secrets that must have nearly equal ones."""
-    near = pairs.logs < _NEARLY_EQUAL
-    if not near.any():
-        return matrix
-    n = len(matrix)
+    n, near = len(matrix), pairs.logs < _NEARLY_EQUAL
     joined = csr_array((np.ones(int(near.sum())), (pairs.first[near], pairs.second[near])), shape=(n, n))
     _, group = connected_components(joined, directed=False)
     _, representative = np.unique(group, return_index=True)

@@ -1,0 +1,129 @@
+"""Known mechanisms beside each other, drawn: what each loses, what it needs and what it tells."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import plotly.graph_objects as go
+
+from sfumato.errors import expect
+from sfumato.mechanisms.comparison import Compared, Comparison
+from sfumato.report.figure import ROLES, SERIES, canvas, caption
+
+__all__ = ["comparison_figure"]
+
+_ROW = 30  # pixels between two mechanisms
+_ABOVE, _BELOW = 64, 56  # pixels for the legend and the numbers of the axes
+_PANELS = ((0.0, 0.52), (0.58, 0.77), (0.83, 1.0))  # losses, ε, leakage
+
+
+def comparison_figure(comparison: Comparison) -> go.Figure:
+    """A row for each mechanism, the best after a remap on top.
+
+    Left: its loss with outputs taken as actions (open) and with the best remap (filled), up to the loss without
+    disclosure (dashed). Middle: the ε it needs, beside the one that is promised (dashed). Right: the factor by
+    which it raises the chance to guess the secret.
+
+    Examples
+    --------
+    >>> from sfumato.channels import Prior
+    >>> from sfumato.losses import absolute
+    >>> from sfumato.mechanisms.comparison import compare_known
+    >>> from sfumato.privacy import PrivacyType
+    >>> from sfumato.spaces import line
+    >>> space = line(5)
+    >>> found = compare_known(Prior.uniform(space), absolute(space), PrivacyType(space, alpha="1/2"))
+    >>> len(comparison_figure(found).data)
+    6
+    """
+    comparison = expect(comparison, Comparison, "what is drawn", "compare_known(prior, loss, privacy) makes one")
+    figure = canvas(width=820, height=_ROW * (len(comparison) + 1) + _ABOVE + _BELOW)
+    places = list(range(len(comparison), 0, -1))
+    _draw_losses(figure, comparison, places)
+    _draw_bars(figure, comparison, places)
+    _draw_axes(figure, comparison, places)
+    unit = f" per {comparison.privacy.space.unit}" if comparison.privacy.space.unit else ""
+    return caption(
+        figure,
+        f"Known mechanisms on {comparison.privacy.space.name} with ε = {comparison.privacy.rate:.4g}{unit} promised, "
+        f"{comparison.loss.name or 'loss'}. A filled dot is the expected loss of a consumer who takes the best action "
+        "for each output, an open one takes outputs as they are. Dashed: the loss without disclosure, and the ε promised.",
+    ).update_annotations(selector={"yanchor": "top"}, xshift=24 - figure.layout.margin.l)
+
+
+def _draw_losses(figure: go.Figure, comparison: Comparison, places: list[int]) -> None:
+    ends: dict[str, list[Any]] = {"x": [], "y": []}
+    for row, place in zip(comparison.rows, places, strict=True):
+        if row.loss is not None:
+            ends["x"] += [float(row.remapped), float(row.loss), None]
+            ends["y"] += [place, place, None]
+    texts = [_text(row) for row in comparison.rows]
+    figure.add_scatter(**ends, mode="lines", line={"color": ROLES["faint"], "width": 2}, hoverinfo="skip",
+                       showlegend=False)  # fmt: skip
+    figure.add_scatter(
+        x=[None if row.loss is None else float(row.loss) for row in comparison.rows], y=places, mode="markers",
+        name="outputs as actions", hovertext=texts, hoverinfo="text",
+        marker={"size": 10, "color": ROLES["paper"], "line": {"color": SERIES[1], "width": 2}},
+    )  # fmt: skip
+    figure.add_scatter(
+        x=[float(row.remapped) for row in comparison.rows], y=places, mode="markers", name="best remap",
+        hovertext=texts, hoverinfo="text", marker={"size": 10, "color": SERIES[1]},
+    )  # fmt: skip
+    _dashed(figure, float(comparison.blind), len(comparison), "")
+
+
+def _draw_bars(figure: go.Figure, comparison: Comparison, places: list[int]) -> None:
+    texts = [_text(row) for row in comparison.rows]
+    numbers = ([row.epsilon for row in comparison.rows], [float(row.multiplicative) for row in comparison.rows])
+    for axis, values, colour, start in (("2", numbers[0], SERIES[2], 0.0), ("3", numbers[1], SERIES[0], 1.0)):
+        figure.add_bar(
+            x=[value - start for value in values], y=places, base=start, orientation="h", xaxis=f"x{axis}",
+            marker={"color": colour}, width=0.5, hovertext=texts, hoverinfo="text", showlegend=False,
+        )  # fmt: skip
+    _dashed(figure, comparison.privacy.rate, len(comparison), "2")
+
+
+def _dashed(figure: go.Figure, at: float, rows: int, axis: str) -> None:
+    figure.add_shape(
+        type="line", x0=at, x1=at, y0=0.4, y1=rows + 0.6, xref=f"x{axis}", yref="y",
+        line={"color": ROLES["ink"], "width": 1, "dash": "dash"},
+    )  # fmt: skip
+
+
+def _draw_axes(figure: go.Figure, comparison: Comparison, places: list[int]) -> None:
+    plain = {
+        "showline": True,
+        "showgrid": False,
+        "zeroline": False,
+        "ticks": "outside",
+        "title_standoff": 8,
+        "nticks": 6,
+    }
+    values = [row.remapped for row in comparison.rows] + [row.loss for row in comparison.rows if row.loss is not None]
+    low, high = (float(f([*values, comparison.blind])) for f in (min, max))
+    room = 0.05 * (high - low) or 0.5
+    most = max([1.0, *(float(row.multiplicative) for row in comparison.rows)])
+    needed = max([comparison.privacy.rate, *(row.epsilon for row in comparison.rows)])
+    figure.update_layout(
+        margin={"l": 190, "r": 24, "t": _ABOVE, "b": _BELOW},
+        legend={"orientation": "h", "x": 0, "xanchor": "left", "y": 1.0, "yanchor": "bottom"},
+        bargap=0,
+        xaxis={**plain, "domain": _PANELS[0], "title_text": "expected loss", "range": [low - room, high + room]},
+        xaxis2={**plain, "domain": _PANELS[1], "title_text": "ε needed", "range": [0, 1.08 * needed], "nticks": 4},
+        xaxis3={
+            **plain, "domain": _PANELS[2], "title_text": "leakage ×", "range": [1, most + 0.08 * (most - 1) + 1e-9],
+            "nticks": 4,
+        },
+        yaxis={
+            "tickvals": places, "ticktext": [row.name for row in comparison.rows], "range": [0.4, len(comparison) + 0.6],
+            "showgrid": True, "gridcolor": "#eeeeee", "zeroline": False, "ticks": "",
+        },
+    )  # fmt: skip
+
+
+def _text(row: Compared) -> str:
+    loss = "outputs are no actions" if row.loss is None else f"loss {float(row.loss):.6g}"
+    return (
+        f"<b>{row.name}</b><br>{loss}<br>after remap {float(row.remapped):.6g}<br>needs ε = {row.epsilon:.6g}"
+        f"<br>leaks × {float(row.multiplicative):.6g}, + {float(row.additive):.6g}<br>promise {row.proved.outcome}"
+    )
