@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,7 +70,7 @@ class Comparison:
     blind: Any
     left_out: dict[str, str]
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Compared]:
         return iter(self.rows)
 
     def __len__(self) -> int:
@@ -119,6 +119,7 @@ def compare_known(
     privacy: PrivacyType,
     *,
     mechanisms: Iterable[str] | Mapping[str, Any] | None = None,
+    progress: Callable[[str], Any] | None = None,
 ) -> Comparison:
     """Every known mechanism that exists for a promise, beside the others.
 
@@ -127,6 +128,8 @@ def compare_known(
     mechanisms
         Names of :data:`MECHANISMS`, or a mapping from names to mechanisms, channels or constructors of one's own;
         all known ones by default.
+    progress
+        Called with the name of each mechanism before it is built.
 
     Examples
     --------
@@ -149,6 +152,8 @@ def compare_known(
         raise NotSupported(f"a comparison on {len(privacy.space)} secrets", [f"at most {LARGEST_TABLE}"])
     rows, left_out = [], {}
     for name, candidate in _candidates(mechanisms).items():
+        if progress is not None:
+            progress(name)
         try:
             verdict = MECHANISMS[name].applies(privacy) if candidate is MECHANISMS.get(name) else None
             if verdict is not None and verdict.outcome != "holds":

@@ -67,8 +67,8 @@ def geometric(privacy: PrivacyType, *, alpha: Number | None = None) -> Mechanism
 
     w_y = 1 − Σ 1/(1 + e^{εd}) over the one or two neighbours of y. It is universally optimal for every loss whose
     actions can be ordered so that differences of losses cross zero once, among them the absolute and squared
-    loss, thresholds, ℓ_bin and ℓ_nib (theory page *geometric*); for monotone losses by Ghosh, Roughgarden and
-    Sundararajan 2012. On more than two secrets it is not for every loss.
+    loss, thresholds, ℓ_bin and ℓ_nib (proof on the page "The geometric mechanism"); for losses that grow with the error
+    by Ghosh, Roughgarden and Sundararajan 2012. On more than two secrets it is not for every loss.
 
     Parameters
     ----------

@@ -149,8 +149,8 @@ def _nearest(privacy: PrivacyType) -> Any:
     """e^{−εδ} for the smallest distance."""
     distances = privacy.space.distances.floats.copy()
     np.fill_diagonal(distances, np.inf)
-    if len(privacy.space) < 2 or not np.isfinite(distances).any():
-        return Fraction(0)
+    if not np.isfinite(distances).any():  # one secret has nothing to hide, and of several nothing is promised
+        return Fraction(len(privacy.space) == 1)
     x, z = (int(i) for i in np.unravel_index(distances.argmin(), distances.shape))
     return _ratio(privacy, x, z)
 

@@ -75,7 +75,7 @@ class TypeCapacities:
         What some mechanism of the type attains: exact for exact types with a closed form or few vertices,
         otherwise a float that is rounded down.
     most_multiplicative, most_additive
-        Mechanisms of the type that attain them, in rationals; up to 1e-11 where e^{εd} is irrational.
+        Mechanisms of the type, in rationals, that attain them; up to rounding where e^{εd} is irrational.
     multiplicative_bound, additive_bound
         What no mechanism of the type exceeds: the capacity itself if it is exact, otherwise rounded up.
     multiplicative_method, additive_method
@@ -149,11 +149,10 @@ def _closed_forms(privacy: PrivacyType) -> tuple[_Found | None, _Found | None]:
     distinct, where = np.unique(table.values, return_inverse=True)
     where = where.reshape(table.values.shape)
     hopeful = {sign: _may_be_positive(privacy, sign) for sign in (-1, 1)}
-    if privacy.exact:
-        rational = [privacy.exact_factor(value) for value in distinct.tolist()]
-        if all(factor is not None for factor in rational):
-            factors = [flint.fmpq(factor.numerator, factor.denominator) for factor in rational if factor is not None]
-            return _Closed(privacy, tree, hopeful, where, factors).both()
+    rational = [privacy.exact_factor(value) for value in distinct.tolist()]
+    if None not in rational:
+        factors = [flint.fmpq(factor.numerator, factor.denominator) for factor in rational if factor is not None]
+        return _Closed(privacy, tree, hopeful, where, factors).both()
     found: tuple[_Found | None, _Found | None] = None, None
     for bits in _BALL_BITS:
         with flint.ctx.workprec(bits):
@@ -237,17 +236,19 @@ class _Closed:
         """The mechanism with columns weights_y · numbers, and its capacity."""
         space = self.privacy.space
         if not self.rational:
-            rows = [
-                [float((w * numbers[k]).mid()) for w, k in zip(weights, row, strict=True)]
-                for row in self.where.tolist()
-            ]
+            matrix = np.array(
+                [
+                    [float((w * numbers[k]).mid()) for w, k in zip(weights, row, strict=True)]
+                    for row in self.where.tolist()
+                ]
+            )
             kind = "multiplicative" if method is CapacityMethod.TIGHT else "additive"
-            channel = private_channel(np.array(rows), self.privacy, kind)
+            channel = private_channel(matrix, self.privacy, kind)
             low, high = nextafter(float(value.lower()), -inf), nextafter(float(value.upper()), inf)
             if space.distances.form is Form.FLOAT:
                 # the columns are private by the triangle inequality, which measured distances may break by a rounding
-                low = float_below(getattr(capacity(channel), kind)) + 0.0
-            return _Found(low, high, channel, method)
+                low = float_below(getattr(capacity(channel), kind))
+            return _Found(max(low, 1.0 if method is CapacityMethod.TIGHT else 0.0), high, channel, method)
         used = [y for y, weight in enumerate(weights) if weight > 0]
         rows = [[exact(weights[y] * numbers[row[y]]) for y in used] for row in self.where.tolist()]
         entries = object_array([entry for row in rows for entry in row], (len(rows), len(used)))

@@ -13,14 +13,14 @@ from sfumato.report.figure import ROLES, SERIES, canvas, caption
 __all__ = ["comparison_figure"]
 
 _ROW = 30  # pixels between two mechanisms
-_ABOVE, _BELOW = 64, 56  # pixels for the legend and the numbers of the axes
+_ABOVE, _BELOW = 72, 56  # pixels for the legend and the numbers of the axes
 _PANELS = ((0.0, 0.52), (0.58, 0.77), (0.83, 1.0))  # losses, ε, leakage
 
 
 def comparison_figure(comparison: Comparison) -> go.Figure:
     """A row for each mechanism, the best after a remap on top.
 
-    Left: its loss with outputs taken as actions (open) and with the best remap (filled), up to the loss without
+    Left: its loss with outputs taken as actions (open) and with the best remap (filled), and the loss without
     disclosure (dashed). Middle: the ε it needs, beside the one that is promised (dashed). Right: the factor by
     which it raises the chance to guess the secret.
 
@@ -34,7 +34,7 @@ def comparison_figure(comparison: Comparison) -> go.Figure:
     >>> space = line(5)
     >>> found = compare_known(Prior.uniform(space), absolute(space), PrivacyType(space, alpha="1/2"))
     >>> len(comparison_figure(found).data)
-    6
+    5
     """
     comparison = expect(comparison, Comparison, "what is drawn", "compare_known(prior, loss, privacy) makes one")
     figure = canvas(width=820, height=_ROW * (len(comparison) + 1) + _ABOVE + _BELOW)
@@ -43,12 +43,14 @@ def comparison_figure(comparison: Comparison) -> go.Figure:
     _draw_bars(figure, comparison, places)
     _draw_axes(figure, comparison, places)
     unit = f" per {comparison.privacy.space.unit}" if comparison.privacy.space.unit else ""
-    return caption(
-        figure,
+    text = (
         f"Known mechanisms on {comparison.privacy.space.name} with ε = {comparison.privacy.rate:.4g}{unit} promised, "
-        f"{comparison.loss.name or 'loss'}. A filled dot is the expected loss of a consumer who takes the best action "
-        "for each output, an open one takes outputs as they are. Dashed: the loss without disclosure, and the ε promised.",
-    ).update_annotations(selector={"yanchor": "top"}, xshift=24 - figure.layout.margin.l)
+        f"loss: {comparison.loss.name or 'given'}. A filled dot is the expected loss of a consumer who takes the best "
+        "action for each output, an open one takes outputs as they are. Leakage × is how many times as likely as "
+        "before a guess of the secret is right."
+    )
+    aside = 24 - figure.layout.margin.l  # captions start at the left border
+    return caption(figure, text).update_annotations(selector={"yanchor": "top"}, xshift=aside)
 
 
 def _draw_losses(figure: go.Figure, comparison: Comparison, places: list[int]) -> None:
@@ -69,7 +71,7 @@ def _draw_losses(figure: go.Figure, comparison: Comparison, places: list[int]) -
         x=[float(row.remapped) for row in comparison.rows], y=places, mode="markers", name="best remap",
         hovertext=texts, hoverinfo="text", marker={"size": 10, "color": SERIES[1]},
     )  # fmt: skip
-    _dashed(figure, float(comparison.blind), len(comparison), "")
+    _dashed(figure, float(comparison.blind), "without disclosure", len(comparison), "")
 
 
 def _draw_bars(figure: go.Figure, comparison: Comparison, places: list[int]) -> None:
@@ -80,13 +82,17 @@ def _draw_bars(figure: go.Figure, comparison: Comparison, places: list[int]) -> 
             x=[value - start for value in values], y=places, base=start, orientation="h", xaxis=f"x{axis}",
             marker={"color": colour}, width=0.5, hovertext=texts, hoverinfo="text", showlegend=False,
         )  # fmt: skip
-    _dashed(figure, comparison.privacy.rate, len(comparison), "2")
+    _dashed(figure, comparison.privacy.rate, "promised", len(comparison), "2")
 
 
-def _dashed(figure: go.Figure, at: float, rows: int, axis: str) -> None:
+def _dashed(figure: go.Figure, at: float, name: str, rows: int, axis: str) -> None:
     figure.add_shape(
-        type="line", x0=at, x1=at, y0=0.4, y1=rows + 0.6, xref=f"x{axis}", yref="y",
-        line={"color": ROLES["ink"], "width": 1, "dash": "dash"},
+        type="line", x0=at, x1=at, y0=0.4, y1=rows + 0.6, xref=f"x{axis}", yref="y", layer="between",
+        line={"color": ROLES["frame"], "width": 1, "dash": "dash"},
+    )  # fmt: skip
+    figure.add_annotation(
+        text=name, x=at, y=rows + 0.6, xref=f"x{axis}", yref="y", yanchor="bottom", showarrow=False,
+        font={"size": 12, "color": ROLES["frame"]},
     )  # fmt: skip
 
 
@@ -102,21 +108,25 @@ def _draw_axes(figure: go.Figure, comparison: Comparison, places: list[int]) -> 
     values = [row.remapped for row in comparison.rows] + [row.loss for row in comparison.rows if row.loss is not None]
     low, high = (float(f([*values, comparison.blind])) for f in (min, max))
     room = 0.05 * (high - low) or 0.5
-    most = max([1.0, *(float(row.multiplicative) for row in comparison.rows)])
+    most = max([1.1, *(float(row.multiplicative) for row in comparison.rows)])
     needed = max([comparison.privacy.rate, *(row.epsilon for row in comparison.rows)])
     figure.update_layout(
         margin={"l": 190, "r": 24, "t": _ABOVE, "b": _BELOW},
-        legend={"orientation": "h", "x": 0, "xanchor": "left", "y": 1.0, "yanchor": "bottom"},
+        legend={
+            "orientation": "h", "x": 0, "xanchor": "left", "y": 1 + 24 / (_ROW * (len(comparison) + 1)),
+            "yanchor": "bottom",
+        },
         bargap=0,
         xaxis={**plain, "domain": _PANELS[0], "title_text": "expected loss", "range": [low - room, high + room]},
         xaxis2={**plain, "domain": _PANELS[1], "title_text": "ε needed", "range": [0, 1.08 * needed], "nticks": 4},
         xaxis3={
-            **plain, "domain": _PANELS[2], "title_text": "leakage ×", "range": [1, most + 0.08 * (most - 1) + 1e-9],
-            "nticks": 4,
+            **plain, "domain": _PANELS[2], "title_text": "leakage ×", "range": [1, most + 0.08 * (most - 1)],
+            "tickvals": [1, most], "ticktext": ["1", f"{most:.3g}"],
         },
         yaxis={
-            "tickvals": places, "ticktext": [row.name for row in comparison.rows], "range": [0.4, len(comparison) + 0.6],
-            "showgrid": True, "gridcolor": "#eeeeee", "zeroline": False, "ticks": "",
+            "tickvals": places, "ticktext": [row.name for row in comparison.rows],
+            "range": [0.4, len(comparison) + 0.6], "showgrid": True, "gridcolor": "#eeeeee", "zeroline": False,
+            "ticks": "outside", "ticklen": 6, "tickcolor": ROLES["paper"],
         },
     )  # fmt: skip
 

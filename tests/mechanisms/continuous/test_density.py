@@ -41,7 +41,10 @@ def test_quadrature_of_a_histogram_is_its_sum(data: st.DataObject) -> None:
     assert np.diff(density.cumulative(edges)) == pytest.approx([float(w) for w in weights], abs=1e-14)
 
 
-@pytest.mark.parametrize("distribution", [beta(2, 3), uniform(), uniform(0.2, 0.5), arcsine(), beta(0.5, 3)], ids=range(5))
+DISTRIBUTIONS = [beta(2, 3), uniform(), uniform(0.2, 0.5), arcsine(), beta(0.5, 3)]
+
+
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS, ids=list("abcde"))
 def test_cells_of_scipy_distributions(distribution: object) -> None:
     density = Density(distribution)
     found = gather(density, 7).weights
