@@ -41,15 +41,16 @@ def main() -> None:
     for side in SIDES:
         for name in ("uniform", "bumps"):
             program = on_grid(side, name == "bumps")
-            other, reference = None, None
+            values: list[float] = []
+            other = None
             if side <= LARGEST_FOR_HIGHS:
-                reference = by_highs(linear(program))
-                other = measure(lambda program=program: by_highs(linear(program)), 0)
+                other = measure(lambda program=program, values=values: values.append(by_highs(linear(program))), 0)
             for tolerance in TOLERANCES:
                 timing = measure(lambda program=program, t=tolerance: solve_columns(program, tolerance=t), 5)
                 found = solve_columns(program, tolerance=tolerance)
-                if reference is not None and not found.bound - 1e-6 <= reference <= found.value * (1 + 1e-3):
-                    raise AssertionError(f"HiGHS says {reference}, we say {found.bound} … {found.value}")
+                # HiGHS stops at 1e-4 itself, from either side
+                if any(not found.bound - 2e-4 <= value <= found.value + 2e-4 for value in values):
+                    raise AssertionError(f"HiGHS says {values}, we say {found.bound} … {found.value}")
                 table.add(
                     f"{side} × {side}", name, len(program.first) * program.shape[1], tolerance, found.gap,
                     found.iterations, timing.first, timing.median, "not run" if other is None else other.median,

@@ -26,7 +26,11 @@ from .channels import parallel as parallel
 from .channels import posterior as posterior
 from .channels import remap as remap
 from .channels import restrict as restrict
+from .design import Calibration as Calibration
+from .design import Curve as Curve
 from .design import Design as Design
+from .design import calibrate as calibrate
+from .design import curve as curve
 from .design import design as design
 from .losses import Gain as Gain
 from .losses import Loss as Loss

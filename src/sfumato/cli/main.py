@@ -232,12 +232,14 @@ def _print_table(rows: tuple[dict[str, Any], ...]) -> None:
 def _shown(value: Any) -> str:
     """One cell of a paper's table: ours, and the printed value where it has more to say."""
     if not isinstance(value, dict):
-        return str(value)
-    ours = value["ours"]
-    short = f"{ours} = {float(ours):.4g}" if "/" in str(ours) and value["printed"] != str(ours) else str(ours)
+        return f"{value:.7g}" if isinstance(value, float) else str(value)
+    printed, ours = value["printed"], value["ours"]
+    shown = f"{ours:.7g}" if isinstance(ours, float) else str(ours)
+    if "/" in shown and printed != shown:
+        shown += f" = {float(ours):.4g}"
     if value["agree"] is False:
-        return f"{short} (printed {value['printed']}, differs)"
-    return short if value["printed"] in ("–", str(ours)) else f"{short} (printed {value['printed']})"
+        return f"{shown} (printed {printed}, differs)"
+    return shown if printed in ("–", "-", shown) else f"{shown} (printed {printed})"
 
 
 @app.command()

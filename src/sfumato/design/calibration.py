@@ -1,0 +1,175 @@
+"""Which ε? From a loss that must be reached, or an adversary's error that must be kept; and the whole curve.
+
+The least loss L(ε) of a type does not grow with ε, since the types grow. A design at ε says L(ε) ≤ loss, its bound
+says L(ε) ≥ bound, both proved; so bisection ends in two values of ε with a proof on each side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+from sfumato.channels.prior import Prior, as_prior
+from sfumato.design.optimal import Design, design
+from sfumato.errors import InvalidInput, NotConverged, expect
+from sfumato.losses.loss import Loss
+from sfumato.measures.uncertainty import prior_loss
+from sfumato.numbers import Number, exact, fractions
+from sfumato.privacy.type import PrivacyType
+from sfumato.spaces.finite import FiniteSpace
+
+__all__ = ["Calibration", "Curve", "calibrate", "curve"]
+
+_FIRST_EXPONENT = 3.0  # of e in units of the smallest distance: where the search for an upper ε begins
+_MOST_DOUBLINGS = 40
+_TIGHTEST = 1e-9  # relative gap of a design; closer to the target than that stays open
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """``low`` < ε* ≤ ``high``: the target is out of reach at ``low`` and met at ``high``, both proved.
+
+    For an adversary's error the other way round: it is kept at ``low`` and may be missed at ``high``.
+    ``design`` is the one at the end that answers the question, ``epsilon``.
+    """
+
+    low: Fraction
+    high: Fraction
+    epsilon: Fraction
+    design: Design
+
+    def __repr__(self) -> str:
+        return (
+            f"Calibration(epsilon={float(self.epsilon):.6g}, between {float(self.low):.6g} and {float(self.high):.6g})"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Designs at several ε: the least loss at each lies between its bound and its loss."""
+
+    epsilons: tuple[Fraction, ...]
+    designs: tuple[Design, ...]
+
+
+def calibrate(
+    prior: Prior,
+    loss: Loss,
+    space: FiniteSpace,
+    *,
+    target: Number,
+    goal: Literal["reach", "keep"] = "reach",
+    precision: float = 1e-3,
+    progress: Callable[[Any], object] | None = None,
+) -> Calibration:
+    """The smallest ε that reaches a loss, or the largest that keeps an adversary's expected error.
+
+    Parameters
+    ----------
+    target
+        The expected loss.
+    goal
+        ``"reach"``: the smallest ε at which some mechanism has at most this loss. ``"keep"``: the largest ε at which
+        no mechanism of the type lets an adversary with this prior and loss get below it.
+    precision
+        Relative width of the interval that is left open.
+
+    Examples
+    --------
+    >>> from sfumato.losses import bin
+    >>> from sfumato.spaces import line
+    >>> two = line(2)
+    >>> found = calibrate(Prior.uniform(two), bin(two), two, target="1/4")
+    >>> found                                    # 1/(1 + e^ε) = 1/4 at ε = ln 3 = 1.0986…
+    Calibration(epsilon=1.09..., between 1.09... and 1.09...)
+    """
+    prior, space = as_prior(prior), expect(getattr(space, "space", space), FiniteSpace, "a space")
+    aim = exact(target)
+    least = sum((fractions(prior.weights) * fractions(loss.matrix).min(axis=0)).tolist(), Fraction(0))
+    most = Fraction(prior_loss(prior, loss))
+    if not least < aim < most:
+        raise InvalidInput(
+            f"the target {float(aim):g} must lie between {float(least):g}, the loss when the secret is told, and "
+            f"{float(most):g}, the loss when nothing is"
+        )
+    if not 0 < precision < 1:
+        raise InvalidInput(f"the precision is a relative width between 0 and 1, found {precision}")
+    distances = space.pair_distances.floats
+    if goal not in ("reach", "keep") or not distances.size:
+        raise InvalidInput(f"the goal is 'reach' or 'keep', on a space with more than one secret; found {goal!r}")
+
+    def reached(epsilon: Fraction) -> tuple[bool, Design]:
+        """Whether L(ε) ≤ target, and the design that shows it."""
+        tolerance = precision / 4
+        while True:
+            made = design(prior, loss, PrivacyType(space, epsilon=epsilon), tolerance=tolerance, progress=progress)
+            if made.loss <= aim or made.bound > aim:
+                return made.loss <= aim, made
+            tolerance = min(tolerance, made.gap) / 30
+            if tolerance < _TIGHTEST:
+                raise NotConverged(
+                    f"at epsilon = {float(epsilon):g} the optimum is too close to the target", made, made.gap
+                )
+
+    low, high, yes, no = _bracket(reached, Fraction(_FIRST_EXPONENT) / Fraction(float(distances.min())))
+    while high - low > precision * high:
+        middle = _short((low + high) / 2)
+        enough, made = reached(middle)
+        low, high, yes, no = (low, middle, made, no) if enough else (middle, high, yes, made)
+    if goal == "reach":
+        return Calibration(low, high, high, yes)
+    return Calibration(low, high, low, no)
+
+
+def _bracket(
+    reached: Callable[[Fraction], tuple[bool, Design]], start: Fraction
+) -> tuple[Fraction, Fraction, Design, Design]:
+    """ε at which the target is missed and met."""
+    low = high = _short(start)
+    enough, made = reached(high)
+    yes = no = made
+    for _ in range(_MOST_DOUBLINGS):
+        if enough:
+            low, yes = low / 2, made
+            enough, made = reached(low)
+            if not enough:
+                return low, 2 * low, yes, made
+        else:
+            high, no = high * 2, made
+            enough, made = reached(high)
+            if enough:
+                return high / 2, high, made, no
+    raise InvalidInput("no epsilon of a sensible size meets this target")
+
+
+def _short(value: Fraction) -> Fraction:
+    """A nearby ε of few digits: what people write down."""
+    return Fraction(f"{float(value):.6g}")
+
+
+def curve(
+    prior: Prior,
+    loss: Loss,
+    space: FiniteSpace,
+    epsilons: Iterable[Number],
+    *,
+    tolerance: float = 1e-3,
+    progress: Callable[[Any], object] | None = None,
+) -> Curve:
+    """The least loss as a function of ε: a proved band, one design for each ε.
+
+    Examples
+    --------
+    >>> from sfumato.losses import absolute
+    >>> from sfumato.spaces import line
+    >>> found = curve(Prior.uniform(line(4)), absolute(line(4)), line(4), ["0.5", 1, 2])
+    >>> [round(float(made.loss), 3) for made in found.designs]
+    [0.803, 0.521, 0.196]
+    """
+    values = tuple(exact(e) for e in epsilons)
+    made = tuple(
+        design(prior, loss, PrivacyType(space, epsilon=e), tolerance=tolerance, progress=progress) for e in values
+    )
+    return Curve(values, made)

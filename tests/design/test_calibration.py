@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from fractions import Fraction
+from math import log
+
+import pytest
+
+import sfumato as sf
+from sfumato.errors import InvalidInput
+
+SPACE = sf.line(2)
+UNIFORM, GUESS = sf.Prior.uniform(SPACE), sf.losses.bin(SPACE)
+
+
+@pytest.mark.parametrize("target", ["0.49", "1/4", "0.01"])
+def test_two_secrets_have_a_closed_form(target: str) -> None:
+    """The optimum is 1/(1 + e^ε)."""
+    wanted = float(sf.calibrate(UNIFORM, GUESS, SPACE, target=target).epsilon)
+    low, high = (sf.calibrate(UNIFORM, GUESS, SPACE, target=target, goal=goal) for goal in ("keep", "reach"))
+    value = float(Fraction(target))
+    truth = log((1 - value) / value)
+    assert low.epsilon < truth < high.epsilon
+    assert wanted == pytest.approx(truth, rel=2e-3)
+    assert high.design.loss <= value <= low.design.bound + 1e-12
+
+
+def test_both_ends_carry_a_proof() -> None:
+    space = sf.grid(3, 3, step="1/2", unit="km")
+    prior, loss = sf.Prior.from_counts(range(1, 10), space), sf.losses.distance(space)
+    reach = sf.calibrate(prior, loss, space, target="0.3", precision=0.01)
+    keep = sf.calibrate(prior, loss, space, target="0.3", goal="keep", precision=0.01)
+    assert reach.design.loss <= 0.3 < keep.design.bound
+    assert keep.epsilon < reach.epsilon < 1.02 * keep.epsilon
+    assert sf.verify(reach.design.mechanism)
+    assert repr(reach).startswith("Calibration(epsilon=")
+
+
+def test_the_curve_falls() -> None:
+    space = sf.cycle(5)
+    found = sf.curve(sf.Prior.uniform(space), sf.losses.distance(space), space, ["0.1", "0.5", 1, 3])
+    losses = [made.loss for made in found.designs]
+    assert losses == sorted(losses, reverse=True)
+    assert all(made.gap <= 1e-3 for made in found.designs)
+    assert len(found.epsilons) == 4
+
+
+def test_bad_targets() -> None:
+    for target in ("1/2", "0", "-1", "0.7"):
+        with pytest.raises(InvalidInput, match="must lie between"):
+            sf.calibrate(UNIFORM, GUESS, SPACE, target=target)
+    with pytest.raises(InvalidInput, match="precision"):
+        sf.calibrate(UNIFORM, GUESS, SPACE, target="1/4", precision=0)
+    with pytest.raises(InvalidInput, match="goal"):
+        sf.calibrate(UNIFORM, GUESS, SPACE, target="1/4", goal="hope")  # type: ignore[arg-type]

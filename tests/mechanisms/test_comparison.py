@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato.mechanisms.comparison import compare_known
+from sfumato.mechanisms.registry import MECHANISMS
+
+
+def line_comparison(size: int = 5, alpha: str = "1/4"):  # type: ignore[no-untyped-def]
+    space = sf.line(size)
+    return compare_known(sf.Prior.uniform(space), sf.losses.absolute(space), sf.PrivacyType(space, alpha=alpha))
+
+
+def test_on_a_line_nothing_beats_the_geometric_mechanism() -> None:
+    """Ghosh, Roughgarden and Sundararajan 2012, for any prior."""
+    space = sf.line(5)
+    for counts in ([1, 1, 1, 1, 1], [5, 1, 0, 1, 1], [0, 0, 3, 1, 0]):
+        for loss in (sf.losses.absolute(space), sf.losses.squared(space), sf.losses.threshold(space, 1)):
+            prior = sf.Prior.from_counts(counts, space)
+            found = compare_known(prior, loss, sf.PrivacyType(space, alpha="1/2"))
+            assert found["geometric"].remapped == min(row.remapped for row in found)
+    assert len(found) == 14
+
+
+def test_rows_say_what_the_measures_say() -> None:
+    found = line_comparison()
+    prior, loss = found.prior, found.loss
+    for row in found:
+        assert row.mechanism is not None
+        channel = row.mechanism.channel
+        assert row.remapped == sf.posterior_loss(prior, channel, loss)
+        assert row.multiplicative == sf.leakage(prior, channel)
+        assert row.additive == sf.leakage(prior, channel, kind="additive")
+        assert row.epsilon == pytest.approx(sf.smallest_epsilon(channel, found.privacy.space), rel=1e-14)
+        assert row.proved and row.epsilon <= found.privacy.rate * (1 + 1e-14)
+        if row.loss is None:
+            assert not set(channel.outputs) <= set(loss.actions)
+        else:
+            assert row.loss == sf.expected_loss(prior, channel, loss) >= row.remapped
+    assert found.blind == Fraction(6, 5)
+    assert found["geometric"].loss == Fraction(313, 800)
+    remapped = [float(row.remapped) for row in found]
+    assert remapped == sorted(remapped)
+
+
+def test_floats_tell_the_same_as_fractions() -> None:
+    exactly, roughly = line_comparison(6, "1/4"), line_comparison(6, "1/4")
+    space = sf.line(6)
+    prior = sf.Prior.uniform(space).to_floats()
+    roughly = compare_known(prior, sf.losses.absolute(space), sf.PrivacyType(space, alpha="1/4"))
+    for row in roughly:
+        other = exactly[row.name]
+        assert isinstance(row.remapped, float)
+        assert row.remapped == pytest.approx(float(other.remapped), abs=1e-12)
+        assert row.additive == pytest.approx(float(other.additive), abs=1e-12)
+
+
+def test_what_is_left_out_has_a_reason() -> None:
+    found = line_comparison()
+    assert set(found.left_out) | {row.name for row in found} == set(MECHANISMS)
+    assert "grid(8, 8)" in found.left_out["planar_laplace"]
+    star = sf.star(4)
+    refused = compare_known(sf.Prior.uniform(star), sf.losses.bin(star), sf.PrivacyType(star, alpha="1/2")).left_out
+    assert "z = -1/3 < 0" in refused["tight_constraints"]
+
+
+def test_on_a_grid() -> None:
+    space = sf.grid(3, 3)
+    seen: list[str] = []
+    found = compare_known(
+        sf.Prior.uniform(space), sf.losses.distance(space), sf.PrivacyType(space, epsilon=1), progress=seen.append
+    )
+    assert seen == list(MECHANISMS)
+    assert found["planar_laplace"].epsilon < 0.99 < found["planar_laplace, within"].epsilon <= 1
+    assert found["planar_laplace, within"].remapped < found["planar_laplace"].remapped
+    assert found["permute_and_flip"].loss < found["exponential"].loss
+    assert all(row.proved for row in found)
+
+
+def test_mechanisms_of_ones_own() -> None:
+    space = sf.line(3)
+    privacy = sf.PrivacyType(space, alpha="1/2")
+    leaky = sf.Channel(space, [[1, 0, 0], [0, 1, 0], [0, 0, 1]], space.labels)
+    mine = {"truth": leaky, "mine": sf.geometric(sf.PrivacyType(space, alpha="2/3")), "made": sf.random_response}
+    found = compare_known(sf.Prior.uniform(space), sf.losses.bin(space), privacy, mechanisms=mine)
+    assert found.rows[0].name == "truth"
+    assert found["truth"].proved.outcome == "fails" and found["truth"].epsilon == np.inf
+    assert found["truth"].mechanism is None
+    assert found["mine"].proved and found["made"].proved
+    strict = sf.PrivacyType(space, alpha="9/10")
+    assert (
+        compare_known(sf.Prior.uniform(space), sf.losses.bin(space), strict, mechanisms=mine)["mine"].proved.outcome
+        == "fails"
+    )
+
+
+def test_text_records_and_errors() -> None:
+    found = line_comparison()
+    lines = str(found).splitlines()
+    assert lines[0] == "absolute, PrivacyType(line(5), alpha=1/4), 1.2 without disclosure"
+    assert lines[1].split() == ["mechanism", "loss", "remapped", "needs", "ε", "leaks", "×", "leaks", "+", "proved"]
+    assert len(lines) == 2 + len(found)
+    record = found.records()[0]
+    assert record["proved"] == "holds" and isinstance(record["remapped"], float)
+    space = sf.line(3)
+    prior, loss, privacy = sf.Prior.uniform(space), sf.losses.bin(space), sf.PrivacyType(space, epsilon=1)
+    assert len(compare_known(prior, loss, privacy, mechanisms="geometric")) == 1
+    for bad in (["oracle"], {"a": 3}):
+        with pytest.raises((sf.errors.NotSupported, sf.errors.InvalidInput)):
+            compare_known(prior, loss, privacy, mechanisms=bad)
+    with pytest.raises(sf.errors.Mismatch):
+        compare_known(sf.Prior.uniform(sf.line(4)), loss, privacy)
+    with pytest.raises(sf.errors.InvalidInput, match="a loss"):
+        compare_known(prior, prior, privacy)  # type: ignore[arg-type]
+    with pytest.raises(sf.errors.InvalidInput, match="not compared"):
+        found["oracle"]
+    far = sf.line(2501)
+    with pytest.raises(sf.errors.NotSupported, match="2501 secrets"):
+        compare_known(sf.Prior.uniform(far), sf.losses.bin(far), sf.PrivacyType(far, epsilon=1))
