@@ -26,7 +26,7 @@ PROMISES = {
     "a cube": sf.PrivacyType(sf.hamming(3), epsilon=1),
     "a cycle": sf.PrivacyType(sf.cycle(5), alpha="1/9"),
     "a star": sf.PrivacyType(sf.star(4), alpha="1/2"),
-    "a plane": sf.PrivacyType(sf.grid(3, 4, step="1/2", unit="km"), epsilon="1.5"),
+    "a plane": sf.PrivacyType(sf.grid(3, 4, step="1/2", unit="km"), epsilon=3),
     "a row": sf.PrivacyType(sf.grid(1, 4), epsilon=1),
     "points": sf.PrivacyType(sf.points([[0.1, 0.7], [0.3, 0.2], [0.9, 0.9], [0.5, 0.45]]), epsilon=2),
     "uneven": sf.PrivacyType(sf.points([0, 1, 3, 4]), epsilon=1),
@@ -44,14 +44,14 @@ EXPECTED = {
     "closest_pair": set(PROMISES) - {"one"},
     "one_against_rest": set(PROMISES) - {"one"},
     "membership": set(PROMISES) - {"one"},
-    "random_response": set(PROMISES) - {"one"},
-    "dual_random_response": set(PROMISES) - {"one"},
+    "random_response": set(PROMISES),
+    "dual_random_response": set(PROMISES),
     "exponential": set(PROMISES),
-    "exponential, exact": set(PROMISES),
+    "exponential_exact": set(PROMISES),
     "permute_and_flip": set(PROMISES),
-    "permute_and_flip, exact": set(PROMISES),
+    "permute_and_flip_exact": set(PROMISES),
     "planar_laplace": {"a plane", "a row"},
-    "planar_laplace, within": {"a plane", "a row"},
+    "planar_laplace_within": {"a plane", "a row"},
     "planar_geometric": {"a plane", "a row"},
     "tight_constraints": set(PROMISES) - {"a star"},
 }
@@ -75,7 +75,6 @@ def test_every_known_mechanism_is_exercised() -> None:
 
 def test_no_constructor_is_left_out() -> None:
     """Whatever in this room makes a mechanism of a promise alone is in the list."""
-    listed = {name.split(",")[0] for name in MECHANISMS}
     found = set()
     for module in iter_modules(sfumato.mechanisms.__path__, "sfumato.mechanisms."):
         if module.ispkg:
@@ -89,7 +88,7 @@ def test_no_constructor_is_left_out() -> None:
                 if makes and next(iter(notes)) == "privacy" and str(notes["privacy"]) == "PrivacyType":
                     found.add(name)
     assert len(found) > 12
-    assert found <= listed
+    assert found <= MECHANISMS.keys()
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
@@ -100,7 +99,7 @@ def test_it_exists_exactly_where_it_says(name: str) -> None:
         assert verdict.reason
         assert (verdict.outcome == "holds") == (key in EXPECTED[name]), (key, str(verdict))
         if key not in EXPECTED[name]:
-            with pytest.raises((sf.errors.SfumatoError, ZeroDivisionError)):
+            with pytest.raises(sf.errors.SfumatoError):
                 known(privacy)
 
 
@@ -122,8 +121,8 @@ def test_rows_labels_and_provenance(name: str, key: str) -> None:
     assert {int(total) for total in mechanism.weights.sum(axis=1)} == {mechanism.total}
     assert len(set(mechanism.outputs)) == len(mechanism.outputs)
     assert (np.asarray(mechanism.weights, dtype=object) >= 0).all()
-    made_by = mechanism.provenance["made by"].split(",")[0]
-    assert made_by == name.split(",")[0] or (made_by, name) == ("membership", "one_against_rest")
+    made_by = mechanism.provenance["made by"]
+    assert name.startswith(made_by) or (made_by, name) == ("membership", "one_against_rest")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from sfumato.errors import InvalidInput, NotSupported
 from sfumato.lp import LinearProgram, solve
-from sfumato.lp.columns import ColumnProgram, ColumnProgress, Ending, _BlockNewton, column_bound, solve_columns
+from sfumato.lp.columns import ColumnProgram, ColumnProgress, Ending, column_bound, solve_columns
+from sfumato.lp.columns_method import BlockNewton
 
 
 @st.composite
@@ -43,6 +44,10 @@ def grid(side: int, lumpy: bool = False, rate: float = np.log(2)) -> ColumnProgr
         near = np.linalg.norm(places[:, None] - centres[None], axis=2) / widths
         prior = np.exp(-(near**2) / 2).sum(axis=1)
     return ColumnProgram((prior / prior.sum())[:, None] * distances, first, second, rate * distances[first, second])
+
+
+def started(program: ColumnProgram) -> BlockNewton:
+    return BlockNewton(program.cost, program.first, program.second, program.logs, 1.0)
 
 
 def by_highs(program: ColumnProgram) -> float:
@@ -106,7 +111,7 @@ def test_a_stated_gap_is_kept_and_a_smaller_one_takes_longer() -> None:
 
 def test_the_start_is_strictly_inside_on_both_sides() -> None:
     program = grid(4, True)
-    method = _BlockNewton(program, 1.0)
+    method = started(program)
     check_feasible(program, method.matrix())
     value, bound = method.standing()
     assert bound < value
@@ -119,7 +124,7 @@ def test_the_start_is_strictly_inside_on_both_sides() -> None:
 
 def test_newton_systems_are_inverted_where_a_plain_factorisation_has_no_digit_left() -> None:
     """H⁻¹ = U Uᵀ beside 60-digit arithmetic, at an iterate where H has a condition number of 1e20."""
-    method = _BlockNewton(grid(3), 1.0)
+    method = started(grid(3))
     for _ in range(12):
         assert method.iterate()
     method._factor()
@@ -191,8 +196,8 @@ def test_progress_counts_and_its_gap_closes() -> None:
 def test_threads_give_the_same_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     program = grid(6, True)
     alone = solve_columns(program, tolerance=1e-7)
-    monkeypatch.setattr("sfumato.lp.columns._WORTH_A_THREAD", 0)
-    monkeypatch.setattr("sfumato.lp.columns.cpu_count", lambda: 3)
+    monkeypatch.setattr("sfumato.lp.columns_method._WORTH_A_THREAD", 1)
+    monkeypatch.setattr("sfumato.lp.columns_method.cpu_count", lambda: 3)
     together = solve_columns(program, tolerance=1e-7)
     assert together.value == pytest.approx(alone.value, rel=2e-7)
     assert together.bound == pytest.approx(alone.bound, rel=2e-7)
@@ -243,6 +248,6 @@ def test_bad_calls_are_refused() -> None:
 
 
 def test_programs_beyond_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sfumato.lp.columns._LARGEST_MEMORY", 2**16)
+    monkeypatch.setattr("sfumato.lp.columns_method._LARGEST_MEMORY", 2**16)
     with pytest.raises(NotSupported, match="GiB"):
         solve_columns(grid(4))

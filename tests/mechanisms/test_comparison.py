@@ -75,8 +75,8 @@ def test_on_a_grid() -> None:
         sf.Prior.uniform(space), sf.losses.distance(space), sf.PrivacyType(space, epsilon=1), progress=seen.append
     )
     assert seen == list(MECHANISMS)
-    assert found["planar_laplace"].epsilon < 0.99 < found["planar_laplace, within"].epsilon <= 1
-    assert found["planar_laplace, within"].remapped < found["planar_laplace"].remapped
+    assert found["planar_laplace"].epsilon < 0.99 < found["planar_laplace_within"].epsilon <= 1
+    assert found["planar_laplace_within"].remapped < found["planar_laplace"].remapped
     assert found["permute_and_flip"].loss < found["exponential"].loss
     assert all(row.proved for row in found)
 

@@ -174,7 +174,7 @@ def exponential(
     It is optimal for no class of losses in general. Where Σ_y e^{−εd(x, y)} is the same for all x (discrete spaces,
     cycles, Hamming cubes), the distance as score with the exact calibration gives β = ε and the tight-constraints
     mechanism, which is optimal for guessing the secret (``losses.bin``) under every regular prior (ElSalamouny,
-    Chatzikokolakis and Palamidessi 2014, Proposition 9). On a line it is worse than the geometric mechanism.
+    Chatzikokolakis and Palamidessi 2014, Proposition 9). On a line the geometric mechanism loses no more distance.
 
     Parameters
     ----------

@@ -109,9 +109,9 @@ def planar_laplace(
     """Planar Laplace noise (Andrés et al. 2013) on a Euclidean grid, with the ε it really needs.
 
     The noise is made for the ε of ``privacy``, the *nominal* one. The result promises what it needs after
-    discretisation, rounded up; both are in the provenance. It is optimal for no loss that is known: its
-    density is that of an exponential mechanism in the plane, and for every prior and loss the tight-constraints
-    mechanism, an optimal one or a remap of this one may do better. Its use is that it needs no table.
+    discretisation, rounded up; both are in the provenance. It is optimal for no loss that is known: where the
+    tight-constraints mechanism exists, that one tends to lose less distance and guesses better, and consumers with a
+    prior gain from a remap. Its use is that noise can be drawn without a table.
 
     Parameters
     ----------
@@ -150,7 +150,8 @@ def planar_geometric(privacy: PrivacyType, *, within: bool = False) -> Mechanism
     The probability of an inner point is λ e^{−ε d(x, y)} with one λ for all secrets, so this is the tight-constraints
     mechanism of the infinite grid (ElSalamouny, Chatzikokolakis and Palamidessi 2014), followed by a remap. It
     needs the nominal ε exactly as soon as the grid has an inner point. On a finite grid it is optimal for no loss that
-    is known; far from the border it guesses the secret (``losses.bin``) as well as any mechanism can.
+    is known. On a grid much larger than 1/ε it guesses a uniformly distributed secret (``losses.bin``) nearly as well
+    as any mechanism: Σ_y M(y)(y) Σ_x e^{−ε d(x, y)} is at most the number of secrets for all of them.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ class KnownMechanism:
     Parameters
     ----------
     name
-        How the constructor is called; a choice of its options after a comma.
+        How the constructor is called; one of its options may follow.
     build
         From a privacy type to a proved mechanism.
     applies
@@ -198,21 +198,21 @@ MECHANISMS: dict[str, KnownMechanism] = {
             "membership of that half on a discrete space, for every prior",
         ),
         KnownMechanism(
-            "random_response", random_response, _where(_several, "two or more secrets"), "any with two secrets",
+            "random_response", random_response, _where(_any, "any space"), "any",
             "bin, for the uniform prior on a discrete space",
         ),
         KnownMechanism(
-            "dual_random_response", dual_random_response, _where(_several, "two or more secrets"),
-            "any with two secrets", "nib, for the uniform prior on a discrete space",
+            "dual_random_response", dual_random_response, _where(_any, "any space"),
+            "any", "nib, for the uniform prior on a discrete space",
         ),
         KnownMechanism("exponential", exponential, _where(_any, "any space"), "any", _NONE),
         KnownMechanism(
-            "exponential, exact", lambda privacy: exponential(privacy, calibration="exact"), _where(_any, "any space"),
+            "exponential_exact", lambda privacy: exponential(privacy, calibration="exact"), _where(_any, "any space"),
             "any", "bin for regular priors where all secrets see the same distances, otherwise none that is known",
         ),
         KnownMechanism("permute_and_flip", permute_and_flip, _where(_any, "any space"), "any", _NONE),
         KnownMechanism(
-            "permute_and_flip, exact", lambda privacy: permute_and_flip(privacy, calibration="exact"),
+            "permute_and_flip_exact", lambda privacy: permute_and_flip(privacy, calibration="exact"),
             _where(_any, "any space"), "any", _NONE,
         ),
         KnownMechanism(
@@ -220,7 +220,7 @@ MECHANISMS: dict[str, KnownMechanism] = {
             _NONE,
         ),
         KnownMechanism(
-            "planar_laplace, within", lambda privacy: planar_laplace(privacy, within=True),
+            "planar_laplace_within", lambda privacy: planar_laplace(privacy, within=True),
             _where(plane_of, "a grid in the plane"), "Euclidean grids in the plane", _NONE,
         ),
         KnownMechanism(

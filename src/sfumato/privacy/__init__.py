@@ -1,7 +1,7 @@
 """WHAT is promised: privacy types, whether a channel keeps one, and what a type is made of."""
 
 from sfumato.privacy.algebraic import Endpoint, Stretch
-from sfumato.privacy.capacities import TypeCapacities, capacities
+from sfumato.privacy.capacities import CapacityMethod, TypeCapacities, capacities
 from sfumato.privacy.decomposition import (
     Decomposition,
     Splitting,
@@ -42,6 +42,7 @@ from sfumato.privacy.type import PrivacyType, rational_power
 from sfumato.privacy.vertices import Vertex, Vertices, vertices
 
 __all__ = [
+    "CapacityMethod",
     "Combination",
     "Decomposition",
     "Endpoint",

@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import sfumato as sf
+from sfumato.cli.known import compared, drawn, loss_from_text, prior_from_text, said
+
+
+def test_a_comparison_in_words(tmp_path: Path) -> None:
+    privacy = sf.PrivacyType(sf.line(4), alpha="1/2")
+    found = compared(privacy, "absolute", "3,1,1,1")
+    assert found.prior.weights[0] == Fraction(1, 2)
+    text = said(found)
+    assert text[0].startswith("absolute, PrivacyType(line(4), alpha=1/2), 1 without disclosure")
+    assert text[1].startswith("not for this promise: hamming_kernel, binary, planar_laplace")
+    assert drawn(found, tmp_path / "known.json").exists()
+    assert len(said(compared(sf.PrivacyType(sf.line(2), epsilon=1), "bin", "uniform"))) == 2
+
+
+def test_losses_and_priors_in_words() -> None:
+    space = sf.line(3)
+    for name in ("absolute", "bin", "distance", "nib", "squared", "threshold:1"):
+        assert loss_from_text(name, space).secrets == space.labels
+    for bad in ("zero", "threshold", "bin:2", ""):
+        with pytest.raises(sf.errors.NotSupported):
+            loss_from_text(bad, space)
+    assert prior_from_text("uniform", space).weights.tolist() == [Fraction(1, 3)] * 3
+    for bad in ("flat", "1,2", "1,x,2", "0,0,0", "1,-1,1"):
+        with pytest.raises(sf.errors.InvalidInput):
+            prior_from_text(bad, space)
