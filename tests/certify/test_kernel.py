@@ -185,7 +185,9 @@ def test_bounds_follow_from_duals() -> None:
     # For the uniform prior and ℓ_bin with e^ε = 2 the best possible is 1/3; Z = 1/6 on M(0)(0) ≤ 2 M(1)(0)
     # and on M(1)(1) ≤ 2 M(0)(1) proves it: S = [[1/6, 1/2 − 1/3], [1/6, 1/6]].
     space = sf.line(2)
-    sixth = Dual(np.array([0, 1]), np.array([1, 0]), np.array([0, 1]), np.array([2**60 // 6] * 2), unit=Fraction(1, 2**60))
+    sixth = Dual(
+        np.array([0, 1]), np.array([1, 0]), np.array([0, 1]), np.array([2**60 // 6] * 2), unit=Fraction(1, 2**60)
+    )
     close = Fraction(1, 3) - Fraction(1, 2**50)
     claim = Claim(sf.Prior.uniform(space), losses.bin(space), (0, 1), Fraction(1, 3), close, sixth)
     privacy = sf.PrivacyType(space, alpha="1/2")

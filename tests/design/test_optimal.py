@@ -28,7 +28,9 @@ def bracket(made: sf.Design, truth: Fraction) -> None:
 @pytest.mark.parametrize(("side", "loss"), [(3, 1.021871), (4, 1.256999), (5, 1.453532), (6, 1.62487)])
 def test_euclidean_grids_of_the_golden_file(side: int, loss: float) -> None:
     space = sf.grid(side, side)
-    made = sf.design(sf.Prior.uniform(space), sf.losses.distance(space), sf.PrivacyType(space, alpha="1/2"), tolerance=1e-7)
+    made = sf.design(
+        sf.Prior.uniform(space), sf.losses.distance(space), sf.PrivacyType(space, alpha="1/2"), tolerance=1e-7
+    )
     assert made.gap <= 1e-7
     assert float(made.loss) == pytest.approx(loss, abs=6e-7)
 

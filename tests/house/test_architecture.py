@@ -52,7 +52,7 @@ def test_constraints_pin_versions_only() -> None:
 def test_declared_dependencies_are_pinned() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     wanted = [*project["dependencies"], *(d for extra in project["optional-dependencies"].values() for d in extra)]
-    names = {re.split(r"[<>=\[]", d)[0].lower() for d in wanted}
+    names = {re.split(r"[<>=\[;]", d)[0].lower() for d in wanted}
     pinned = {
         line.split("==")[0].lower().replace("_", "-") for line in (ROOT / "constraints.txt").read_text().splitlines()
     }

@@ -180,6 +180,33 @@ def compare(
     typer.echo(json.dumps(record) if as_json else "\n".join(lines))
 
 
+@app.command("compare-known")
+def compare_known(
+    space: Space,
+    alpha: Alpha = None,
+    epsilon: Epsilon = None,
+    loss: Annotated[str, typer.Option(help="absolute, bin, distance, nib, squared or threshold:RADIUS.")] = "distance",
+    prior: Annotated[str, typer.Option(help="uniform, or counts such as 3,0,1, one for each secret.")] = "uniform",
+    figure: Annotated[
+        Path | None, typer.Option("--figure", "-o", help="Draw it: a page (.html), .json, .svg, .png or .pdf.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Every known mechanism for a promise: its loss with and without remap, the ε it needs, its leakage."""
+    from sfumato.cli.known import compared, drawn, said
+
+    found = compared(_type(space, alpha, epsilon), loss, prior)
+    if figure is not None:
+        drawn(found, figure)
+    if as_json:
+        for record in found.records():
+            typer.echo(json.dumps({"space": space, **_promise(found.privacy), **record}))
+        return
+    typer.echo("\n".join(said(found)))
+    if figure is not None:
+        typer.echo(f"Drawn: {figure}")
+
+
 @app.command()
 def paper(
     key: Annotated[str, typer.Argument(help="Such as A.table4a or A.fig2; 'list' shows all.")],

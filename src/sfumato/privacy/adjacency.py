@@ -82,7 +82,7 @@ def sharing_pairs(tables, primes, k, keys, owners, size, shared, inner, outer): 
     first, second = np.empty(1024, np.int64), np.empty(1024, np.int64)
     count = 0
     own = np.empty(_choose(size, shared), np.uint64)
-    rest, ranks, work, base, extra = _workspace(tables)
+    rest, ranks, work, base, extra, spanned = _workspace(tables)
     for i in range(outer.shape[1]):
         word = outer[0, i]
         _members(outer, i, base)
@@ -103,7 +103,9 @@ def sharing_pairs(tables, primes, k, keys, owners, size, shared, inner, outer): 
                 if both != key:
                     continue
                 outside = _difference(inner, j, outer, i, extra)
-                adjacent, ready = _adjacent(tables, primes, k, size, outside, rest, ranks, ready, work, base, extra)
+                adjacent, ready = _adjacent(
+                    tables, primes, k, size, outside, rest, ranks, ready, work, base, extra, spanned
+                )
                 if adjacent:
                     first, second = _grown(first, count), _grown(second, count)
                     first[count], second[count] = i, j
@@ -117,14 +119,16 @@ def all_pairs(tables, primes, k, inner, outer):  # type: ignore[no-untyped-def]
     first, second = np.empty(1024, np.int64), np.empty(1024, np.int64)
     count = 0
     near = np.empty(inner.shape[1], np.int64)
-    rest, ranks, work, base, extra = _workspace(tables)
+    rest, ranks, work, base, extra, spanned = _workspace(tables)
     for i in range(outer.shape[1]):
         size = _members(outer, i, base)
         ready = 0
         for t in range(_small_unions(outer, i, inner, k + 1, near)):
             j = near[t]
             outside = _difference(inner, j, outer, i, extra)
-            adjacent, ready = _adjacent(tables, primes, k, size, outside, rest, ranks, ready, work, base, extra)
+            adjacent, ready = _adjacent(
+                tables, primes, k, size, outside, rest, ranks, ready, work, base, extra, spanned
+            )
             if adjacent:
                 first, second = _grown(first, count), _grown(second, count)
                 first[count], second[count] = i, j
@@ -217,11 +221,13 @@ def _difference(inner, j, outer, i, extra):  # type: ignore[no-untyped-def]
 def _workspace(tables):  # type: ignore[no-untyped-def]
     """Equations without a base and its rank for each prime, room to eliminate in, members of two sets."""
     rest, ranks = np.empty((len(tables), 16, tables.shape[2]), np.int64), np.empty(len(tables), np.int64)
-    return rest, ranks, np.empty((17, 40), np.int64), np.empty(1024, np.int64), np.empty(1024, np.int64)
+    base, extra = np.empty(1024, np.int64), np.empty(1024, np.int64)
+    spanned = np.empty((len(tables), tables.shape[2]), np.int64)
+    return rest, ranks, np.empty((17, 40), np.int64), base, extra, spanned
 
 
 @njit(cache=True)
-def _adjacent(tables, primes, k, size, outside, rest, ranks, ready, work, base, extra):  # type: ignore[no-untyped-def]
+def _adjacent(tables, primes, k, size, outside, rest, ranks, ready, work, base, extra, spanned):  # type: ignore[no-untyped-def]
     """Whether k equations leave the union of two sets one dimension, the members of the first independent.
 
     What is left of the equations without the first is kept for the next call: ``ready`` says for how many primes.
@@ -230,10 +236,13 @@ def _adjacent(tables, primes, k, size, outside, rest, ranks, ready, work, base, 
         return True, ready
     for q in range(primes.size):
         if q == ready:
-            ranks[q] = _without_base(tables, primes, q, k, base, size, rest, work)
+            ranks[q] = _without_base(tables, primes, q, k, base, size, rest, spanned, work)
             ready += 1
-        hidden = size - ranks[q]  # dependence that only this prime sees leaves less to spare
-        if hidden <= 1 and _few_dependent(rest, primes, q, k - ranks[q], extra, outside, 1 - hidden, work):
+        most = 1 - (size - ranks[q])  # dependence that only this prime sees leaves less
+        spare = most
+        for t in range(outside):
+            spare -= spanned[q, extra[t]]
+        if spare >= 0 and _few_dependent(rest, primes, q, k - ranks[q], extra, outside, most, work):
             return True, ready
     return False, ready
 
@@ -250,7 +259,7 @@ def _modulo(value, prime, reciprocal):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _without_base(tables, primes, q, k, base, size, rest, work):  # type: ignore[no-untyped-def]
+def _without_base(tables, primes, q, k, base, size, rest, spanned, work):  # type: ignore[no-untyped-def]
     """Write the equations with the base eliminated, for all rays; returns the rank of the base."""
     prime = primes[q]
     for r in range(k):
@@ -260,12 +269,16 @@ def _without_base(tables, primes, q, k, base, size, rest, work):  # type: ignore
             work[r, size + c] = 1 if r == c else 0
     rank = _eliminate(work, k, size, size + k, prime)
     reciprocal = 1.0 / prime
+    for c in range(rest.shape[2]):
+        spanned[q, c] = 1
     for r in range(rank, k):
         for c in range(rest.shape[2]):
             value = 0
             for i in range(k):
                 value += work[r, size + i] * tables[q, i, c]  # at most 15 products of 58 bits
-            rest[q, r - rank, c] = _modulo(value, prime, reciprocal)
+            value = _modulo(value, prime, reciprocal)
+            rest[q, r - rank, c] = value
+            spanned[q, c] &= value == 0
     return rank
 
 
@@ -278,32 +291,29 @@ def _few_dependent(rest, primes, q, rows, extra, outside, most, work):  # type: 
     """
     prime = primes[q]
     reciprocal = 1.0 / prime
-    entry = work[16]
     rank = 0
-    for c in extra[:outside]:
+    for position in range(outside):
+        c = extra[position]
         for r in range(rows):
-            entry[r] = rest[q, r, c]
+            work[16, r] = rest[q, r, c]
         for t in range(rank):
-            swapped = work[t, 16]
-            entry[t], entry[swapped] = entry[swapped], entry[t]
+            swapped, head = work[t, 16], work[t, t]
+            work[16, t], work[16, swapped] = work[16, swapped], work[16, t]
+            top = prime - work[16, t]
             for r in range(t + 1, rows):
-                if work[t, r]:
-                    value = entry[r] * work[t, t] + (prime - entry[t]) * work[t, r]
-                    entry[r] = _modulo(value, prime, reciprocal)
-                else:
-                    entry[r] = _modulo(entry[r] * work[t, t], prime, reciprocal)
+                work[16, r] = _modulo(work[16, r] * head + top * work[t, r], prime, reciprocal)
         pivot = rank
-        while pivot < rows and entry[pivot] == 0:
+        while pivot < rows and work[16, pivot] == 0:
             pivot += 1
         if pivot == rows:
             most -= 1
             if most < 0:
                 return False
             continue
-        entry[rank], entry[pivot] = entry[pivot], entry[rank]
+        work[16, rank], work[16, pivot] = work[16, pivot], work[16, rank]
         work[rank, 16] = pivot
         for r in range(rank, rows):
-            work[rank, r] = entry[r]
+            work[rank, r] = work[16, r]
         rank += 1
     return True
 

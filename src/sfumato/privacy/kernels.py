@@ -41,19 +41,18 @@ class Kernel:
     @cached_property
     def weights(self) -> tuple[Fraction, ...] | tuple[float, ...]:
         """a > 0 with Σ a_i v_i = 1, for rays v_i scaled to maximum 1; exact for exact types."""
-        rays = [self.vertices[i].ray for i in self.support]
-        if not is_exact(*rays):
-            solved = np.linalg.lstsq(np.stack(rays, axis=1), np.ones(len(rays[0])), rcond=None)[0]
-            return tuple(solved.tolist())
-        one = fractions(np.ones(len(rays[0]), dtype=np.int64))
-        reduced, _ = to_flint(np.stack([*rays, one], axis=1)).rref()
+        rays = self.vertices.rays[list(self.support)]
+        if not is_exact(rays):
+            return tuple(np.linalg.lstsq(rays.T, np.ones(rays.shape[1]), rcond=None)[0].tolist())
+        one = fractions(np.ones(rays.shape[1], dtype=np.int64))
+        reduced, _ = to_flint(np.vstack([rays, one]).T).rref()
         return tuple(from_flint(reduced)[: len(rays), -1])
 
     @cached_property
     def channel(self) -> Channel:
         """The mechanism, one output for each vertex it uses."""
-        columns = [a * self.vertices[i].ray for a, i in zip(self.weights, self.support, strict=True)]
-        matrix = np.stack(columns, axis=1)
+        weights = np.array(self.weights)
+        matrix = self.vertices.rays[list(self.support)].T * weights
         if not is_exact(matrix):
             matrix = normalise(matrix)
         return Channel(self.vertices.privacy.space, matrix, self.support)
@@ -165,7 +164,7 @@ def kernels(privacy: PrivacyType, *, progress: Report | None = None) -> Kernels:
     >>> [str(w) for w in found[0].weights]
     ['2/3', '2/3']
     >>> kernels(PrivacyType(grid(2, 2), alpha="1/2"))
-    Kernels(403 of PrivacyType(grid(2, 2), alpha=1/2))
+    Kernels(403 of PrivacyType(grid(2, 2, euclidean), alpha=1/2))
     """
     corner = _corner(privacy)
     return Kernels(corner, np.concatenate(list(supports_in_pieces(rays_of(corner), progress)), axis=1))
@@ -189,7 +188,7 @@ def each_kernel(privacy: PrivacyType, *, progress: Report | None = None) -> Iter
     >>> from itertools import islice
     >>> from sfumato.spaces import line
     >>> [len(kernel.support) for kernel in islice(each_kernel(PrivacyType(line(6), alpha="1/2")), 3)]
-    [3, 3, 3]
+    [2, 3, 3]
     """
     corner = _corner(privacy)
     for piece in supports_in_pieces(rays_of(corner), progress):

@@ -56,11 +56,7 @@ class Vertex:
     @cached_property
     def ray(self) -> Array:
         """The vertex scaled to maximum 1: exact for exact privacy types."""
-        alpha = self.privacy.alpha
-        if alpha is None or not self.privacy.exact or self.privacy.space.distances.form is not Form.RATIONAL:
-            return np.asarray(np.exp(self.privacy.rate * self.heights))
-        drops = (self.coefficients.max() - self.coefficients[:, 0]).tolist()
-        return np.asarray(1 / object_array(self.privacy.exact_factor(drop) for drop in drops))
+        return _rays(self.privacy, self.heights[None, :], self.coefficients[None, :])[0]
 
     @cached_property
     def posterior(self) -> Prior:
@@ -89,6 +85,11 @@ class Vertices(Sequence[Vertex]):
         return np.asarray(table - table.max(axis=1, keepdims=True))
 
     @cached_property
+    def rays(self) -> Array:
+        """All rays, one row each, scaled to maximum 1: exact for exact privacy types."""
+        return _rays(self.privacy, self.heights, self.coefficients)
+
+    @cached_property
     def radicals(self) -> tuple[int, ...]:
         """The square-free numbers whose roots are the symbols, 1 for the unit itself; empty for measured distances."""
         distances = self.privacy.space.distances
@@ -113,6 +114,16 @@ class Vertices(Sequence[Vertex]):
         tight = [(labels[x], labels[z]) for x, z in zip(first[up], second[up], strict=True)]
         tight += [(labels[z], labels[x]) for x, z in zip(first[down], second[down], strict=True)]
         return Vertex(self.privacy, self.heights[index], coefficients, tuple(tight))
+
+
+def _rays(privacy: PrivacyType, heights: NDArray[np.float64], coefficients: NDArray[np.int64]) -> Array:
+    """e^{ε φ} for rows of heights; each power of α is computed once."""
+    if privacy.alpha is None or not privacy.exact or privacy.space.distances.form is not Form.RATIONAL:
+        return np.asarray(np.exp(privacy.rate * heights))
+    drops = coefficients.max(axis=1) - coefficients[:, :, 0]
+    distinct, where = np.unique(drops, return_inverse=True)
+    powers = object_array(privacy.exact_factor(drop) for drop in distinct.tolist())
+    return np.asarray((1 / powers)[where].reshape(drops.shape))
 
 
 def vertices(privacy: PrivacyType) -> Vertices:
