@@ -1,22 +1,43 @@
-"""Chunks of a range on one thread for each core; compiled code lets go of the interpreter lock meanwhile."""
+"""Compiled code and the rest of the process: chunks of a range on all cores, and Ctrl-C."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from os import cpu_count
 from typing import Any
 
 import numpy as np
 
-__all__ = ["on_threads"]
+__all__ = ["on_threads", "plain_interrupts"]
 
 
 def on_threads(work: Callable[[int, int], Any], size: int, chunks_per_thread: int = 4) -> list[Any]:
-    """Run ``work(first, last)`` over [0, size) in chunks, one thread for each core."""
+    """Run ``work(first, last)`` over [0, size) in chunks, one thread for each core.
+
+    Compiled code lets go of the interpreter lock meanwhile.
+    """
     threads = max(1, cpu_count() or 1)
     edges = np.linspace(0, size, min(size, threads * chunks_per_thread) + 1).astype(int)
     if len(edges) <= 2:
         return [work(0, size)]
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(work, edges[:-1].tolist(), edges[1:].tolist()))
+
+
+@contextmanager
+def plain_interrupts() -> Iterator[None]:
+    """Ctrl-C during a compiled call is a KeyboardInterrupt.
+
+    It is noticed when the call returns, and Python then complains of "a result with an exception set" instead.
+    """
+    try:
+        yield
+    except SystemError as error:
+        cause: BaseException | None = error
+        while cause is not None:
+            if isinstance(cause, KeyboardInterrupt):
+                raise KeyboardInterrupt from None
+            cause = cause.__cause__ or cause.__context__
+        raise

@@ -56,10 +56,18 @@ def test_every_solver_brackets_the_exact_optimum(space: sf.FiniteSpace, alpha: F
 
 
 STORED: dict[str, tuple[Any, Any, Any]] = {
-    "line": (sf.Prior(range(4), ["1/2", "1/4", "1/8", "1/8"]), sf.losses.absolute(sf.line(4)), sf.PrivacyType(sf.line(4), alpha="1/3")),
+    "line": (
+        sf.Prior(range(4), ["1/2", "1/4", "1/8", "1/8"]),
+        sf.losses.absolute(sf.line(4)),
+        sf.PrivacyType(sf.line(4), alpha="1/3"),
+    ),
     "cycle": (sf.Prior.uniform(range(5)), sf.losses.distance(sf.cycle(5)), sf.PrivacyType(sf.cycle(5), alpha="1/2")),
-    "zeros": (sf.Prior(range(3), [0, "1/2", "1/2"]), sf.losses.bin(range(3)), sf.PrivacyType(sf.discrete(3), alpha="1/2")),
-}  # fmt: skip
+    "zeros": (
+        sf.Prior(range(3), [0, "1/2", "1/2"]),
+        sf.losses.bin(range(3)),
+        sf.PrivacyType(sf.discrete(3), alpha="1/2"),
+    ),
+}
 
 
 @pytest.mark.parametrize("name", STORED)

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from sfumato.errors import InvalidInput, expect
 from sfumato.lp.columns_method import BlockNewton
 from sfumato.numbers import array, floats
+from sfumato.threads import plain_interrupts
 
 __all__ = ["ColumnProgram", "ColumnProgress", "ColumnSolution", "Ending", "column_bound", "solve_columns"]
 
@@ -231,24 +232,25 @@ def solve_columns(
     best, matrix = np.inf, method.matrix()
     ended, iterations, gaps = Ending.STALLED, 0, [np.inf]
     try:
-        while iterations < _MOST_ITERATIONS and method.iterate():
-            iterations += 1
-            current, value, bound = method.matrix(), *method.standing()
-            if value < best:
-                best, matrix = value, current
-            gaps.append(method.relative(value, bound))
-            seconds = perf_counter() - start
-            if progress is not None:
-                progress(ColumnProgress(iterations, value, bound, gaps[-1], seconds))
-            if _LATE > gaps[-1] > gaps[-2] and method.is_spoilt(value, bound):
-                method.go_back()
-            elif gaps[-1] <= tolerance:
-                ended = Ending.REACHED
-            elif time_limit is not None and seconds >= time_limit:
-                ended = Ending.TIME
-            elif min(gaps[-_PATIENCE:]) < 0.9 * min(gaps[:-_PATIENCE], default=np.inf):
-                continue
-            break
+        with plain_interrupts():
+            while iterations < _MOST_ITERATIONS and method.iterate():
+                iterations += 1
+                current, value, bound = method.matrix(), *method.standing()
+                if value < best:
+                    best, matrix = value, current
+                gaps.append(method.relative(value, bound))
+                seconds = perf_counter() - start
+                if progress is not None:
+                    progress(ColumnProgress(iterations, value, bound, gaps[-1], seconds))
+                if _LATE > gaps[-1] > gaps[-2] and method.is_spoilt(value, bound):
+                    method.go_back()
+                elif gaps[-1] <= tolerance:
+                    ended = Ending.REACHED
+                elif time_limit is not None and seconds >= time_limit:
+                    ended = Ending.TIME
+                elif min(gaps[-_PATIENCE:]) < 0.9 * min(gaps[:-_PATIENCE], default=np.inf):
+                    continue
+                break
     except KeyboardInterrupt:
         ended = Ending.INTERRUPTED
     finally:

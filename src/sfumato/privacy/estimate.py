@@ -26,6 +26,7 @@ from sfumato.privacy.rays import FLOAT_ERROR, Rays, rays_of
 from sfumato.privacy.supports import MOST_SECRETS, Residues, residues_of
 from sfumato.privacy.type import PrivacyType
 from sfumato.privacy.vertices import vertices
+from sfumato.threads import plain_interrupts
 
 __all__ = ["KernelEstimate", "estimate_kernels"]
 
@@ -129,7 +130,8 @@ def _subsets(draws: np.random.Generator, count: int, n: int, number: int) -> NDA
 
 def _hits(rays: Rays, residues: Residues, sets: NDArray[np.int64]) -> int:
     """How many sets are the basis of a kernel."""
-    answers = _answers(rays.floats, *residues, sets, FLOAT_ERROR, _LEAST_PIVOT)
+    with plain_interrupts():
+        answers = _answers(rays.floats, *residues, sets, FLOAT_ERROR, _LEAST_PIVOT)
     exact = sum(_is_basis_of_kernel(rays, residues, members.tolist()) for members in sets[answers == _OPEN])
     return int((answers == _YES).sum()) + exact
 

@@ -31,6 +31,7 @@ from sfumato.errors import NotSupported
 from sfumato.numbers import Array
 from sfumato.privacy.adjacency import all_pairs, bare_pairs, sharing_pairs, subsets, vanishes
 from sfumato.privacy.rays import FLOAT_ERROR, Rays
+from sfumato.threads import plain_interrupts
 
 __all__ = ["MOST_SECRETS", "Enumeration", "Residues", "members_of", "residues_of", "supports_in_pieces"]
 
@@ -291,5 +292,6 @@ def _joined(
         search, step = partial(all_pairs, *residues, k), max(1, _PAIRS_A_PIECE // len(inner))
     for start in range(0, len(outer), step):
         part = outer[start : start + step]
-        found, i, j = search(theirs, supports[:, part])
+        with plain_interrupts():
+            found, i, j = search(theirs, supports[:, part])
         yield min(1.0, (start + step) / len(outer)), (found, part[i], inner[j])

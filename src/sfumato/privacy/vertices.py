@@ -56,7 +56,7 @@ class Vertex:
     @cached_property
     def ray(self) -> Array:
         """The vertex scaled to maximum 1: exact for exact privacy types."""
-        return _rays(self.privacy, self.heights[None, :], self.coefficients[None, :])[0]
+        return np.asarray(_rays(self.privacy, self.heights[None, :], self.coefficients[None, :])[0])
 
     @cached_property
     def posterior(self) -> Prior:

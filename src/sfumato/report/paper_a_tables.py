@@ -97,7 +97,7 @@ def _table_7a() -> PaperTable:
     rows: list[Row] = [
         ("2", hamming(2), ("6", "4", "1.78", "0.56"), _COUNT),
         ("3", hamming(3), ("38", "29275", "2.37", "0.70"), _COUNT),
-        ("4", hamming(4), ("-", "-", "3.16", "0.80"), 200_000),
+        ("4", hamming(4), ("-", "-", "3.16", "0.80"), 100_000),
         ("5", hamming(5), _NOT_PRINTED, _LEAVE),
     ]
     notes = (
