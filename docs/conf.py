@@ -20,3 +20,16 @@ autodoc_default_options = {"members": True}
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 napoleon_preprocess_types = False
+
+
+def keep_bars(app, what, name, obj, options, lines):
+    """A bar in a docstring is an absolute value, not a substitution; code is left alone."""
+    for i, line in enumerate(lines):
+        if not line.lstrip().startswith((">>>", "...")):
+            pieces = line.split("``")
+            pieces[::2] = [piece.replace("|", r"\|") for piece in pieces[::2]]
+            lines[i] = "``".join(pieces)
+
+
+def setup(app):
+    app.connect("autodoc-process-docstring", keep_bars)
