@@ -34,8 +34,8 @@ _SMALLEST_STEP = 1e-12  # of P: entries beyond that decay move as if they were c
 _SMALLEST_STAKE = 1e-4  # relative to the largest: rows below it count as this one
 _SMALLEST_SCALE = 1e-6  # of the costs: relative gaps are not measured against values smaller than that
 _FAR = 0.5  # pairs get dual steps by log^−2·this: far ones nearly repeat R ≥ 0
-_WEIGHT = 0.2  # primal weight to begin with, in norms of the scaled costs
-_SMOOTHING = 0.25  # share of the observed weight in the next one
+_WEIGHT = 0.3  # primal weight to begin with, in norms of the scaled costs
+_SMOOTHING = 0.5  # share of the observed weight in the next one
 _DRIFT = 30.0  # how far the primal weight may move away from the first one
 _ENOUGH, _NECESSARY, _LONG = 0.2, 0.8, 0.36  # restart rules: residual fallen to, fallen and rising, share of all
 _NORM_ROUNDS, _NORM_MARGIN = 30, 1.03  # power iteration for the norm of A and what is added to it
@@ -59,7 +59,7 @@ class FirstOrderProgress:
 class FirstOrderSolution:
     """What :func:`minimise_columns` found.
 
-    ``matrix`` has rows that sum to 1 and nearly satisfies the pairs; ``value`` is what it costs once repaired.
+    ``matrix`` satisfies rows and pairs up to rounding and costs ``value``.
     ``multipliers`` (one row a pair) are for e^{−l} R_x − R_z ≤ 0 and give ``bound``. ``ended`` is ``"reached"``,
     ``"time"``, ``"interrupted"`` or ``"iterations"``; ``layout`` is ``"shifts"`` or ``"gathers"``.
     """
@@ -269,14 +269,14 @@ class _Iteration:
         self.z = [torch.zeros(block.size(self.m), device=device, dtype=dtype) for block in self.blocks]
         self.z0 = [torch.zeros_like(z) for z in self.z]
         self.best_z = [torch.zeros_like(z) for z in self.z]
-        self.best_r = self.r.clone()
+        self.best_r, self.closed = self.r.clone(), torch.empty_like(self.r)
         self.r0.copy_(self.r)
 
     def _on_device(self, values: NDArray[Any]) -> Tensor:
-        return torch.as_tensor(np.ascontiguousarray(values), dtype=self.dtype).to(self.device)
+        return torch.tensor(np.ascontiguousarray(values), dtype=self.dtype).to(self.device)
 
     def _indices(self, values: NDArray[np.int64]) -> Tensor:
-        return torch.as_tensor(np.ascontiguousarray(values), dtype=torch.int64).to(self.device)
+        return torch.tensor(np.ascontiguousarray(values), dtype=torch.int64).to(self.device)
 
     def _blocks(
         self, shape: tuple[int, ...] | None, first: NDArray[np.int64], second: NDArray[np.int64],
@@ -331,8 +331,8 @@ class _Iteration:
                 z = (block.decay * mx + mz) * block.share / (block.decay * block.decay * px + pz)
                 block.add_transposed(v, z, sign=1)
             v.mul_(root)
-            length = float(v.norm())
-        return _NORM_MARGIN * length**0.5
+            length = float(v.norm()) ** 0.5
+        return _NORM_MARGIN * length
 
     def close(self, field: Tensor) -> None:
         """The least field above this one that satisfies all pairs, up to 1e-9 of its sum."""
@@ -413,7 +413,7 @@ class _Iteration:
         moved = float(((self.t - self.r0).square() / self.p).sum(dtype=torch.float64)) ** 0.5
         square = primal * (self.weight / self.eta) - 2 * cross + change / (self.weight * self.eta)
         least = (self.cost + self.pull_u).amin(1).sum(dtype=torch.float64)
-        return float(square.clamp_min(0)) ** 0.5, moved, float(away) ** 0.5, self.base + self.scale * float(least)
+        return float(square.clamp_min(0).sqrt()), moved, float(away) ** 0.5, self.base + self.scale * float(least)
 
     def write_u(self, into: list[Tensor]) -> None:
         """U of the present iterate."""
@@ -433,23 +433,22 @@ class _Iteration:
             wanted = exp(_SMOOTHING * log(away / moved) + (1 - _SMOOTHING) * log(self.weight))
             self.weight = min(max(wanted, self.first_weight / _DRIFT), self.first_weight * _DRIFT)
 
-    def repaired_value(self) -> float:
-        """What T costs once it is closed, and what rows then lack is added to one column."""
-        closed = self.t.clone()
+    def repaired(self) -> tuple[float, Tensor]:
+        """T closed, with what rows then lack added to one column, and what that costs."""
+        closed = self.closed
+        closed.copy_(self.t)
         self.close(closed)
         closed.div_(closed.sum(1, keepdim=True))
         self.close(closed)
         sums = closed.sum(1, dtype=torch.float64)
-        total = sums.max()
-        missing = total - sums
+        missing = sums.max() - sums
         if len(self.decay):
             lacking = self.decay.double() * missing[self.first] - missing[self.second]
-            constant = (lacking / self.closeness.double()).max().clamp_min(0)
-        else:
-            constant = torch.zeros_like(total)
-        filled = ((missing + constant).to(self.dtype) @ self.cost).min().double()
-        value = ((self.cost * closed).sum(dtype=torch.float64) + filled) / (total + constant)
-        return self.base + self.scale * float(value)
+            missing += (lacking / self.closeness.double()).max().clamp_min(0)
+        column = int((missing.to(self.dtype) @ self.cost).argmin())
+        closed[:, column] += missing.to(self.dtype)
+        closed.div_(closed.sum(1, keepdim=True))
+        return self.base + self.scale * float((self.cost * closed).sum(dtype=torch.float64)), closed
 
     def relative(self, value: float, bound: float) -> float:
         """The relative gap."""
@@ -499,6 +498,12 @@ def minimise_columns(
     ([[0.75, 0.25], [0.25, 0.75]], 0.5, 'reached')
     """
     began = perf_counter()
+    if not (cost > cost.min(axis=1, keepdims=True)).any():
+        value = float(cost.min(axis=1).sum())
+        return FirstOrderSolution(
+            np.full(cost.shape, 1 / cost.shape[1]), np.zeros((len(logs), cost.shape[1])), value, value, 0.0, 0, 0,
+            perf_counter() - began, "reached", "gathers", 0.0,
+        )  # fmt: skip
     run = _Iteration(cost, first, second, logs, shape, torch.device(device), dtype, compiled)
     run.warm(*start, None)
     ready = perf_counter() - began
@@ -509,15 +514,17 @@ def minimise_columns(
         while iteration < most_iterations:
             iteration += 1
             run.primal_step()
-            if iteration % check_every and iteration > 1:
+            if k == 0:
+                at_start = before = run.measure()[0]
+            if iteration % check_every:
                 run.advance(k)
                 k += 1
                 continue
             residual, moved, away, lower = run.measure()
-            value = run.repaired_value()
+            value, closed = run.repaired()
             if value < best:
                 best = value
-                run.best_r.copy_(run.t)
+                run.best_r.copy_(closed)
             if lower > bound:
                 bound = lower
                 run.write_u(run.best_z)
@@ -533,9 +540,8 @@ def minimise_columns(
             rising = residual <= _NECESSARY * at_start and residual > before
             if k and (residual <= _ENOUGH * at_start or rising or k >= _LONG * iteration):
                 run.restart(moved, away)
-                restarts, k, at_start, before = restarts + 1, 0, np.inf, np.inf
+                restarts, k = restarts + 1, 0
             else:
-                at_start = residual if not np.isfinite(at_start) else at_start
                 before = residual
                 run.advance(k)
                 k += 1
