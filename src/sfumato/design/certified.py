@@ -23,7 +23,7 @@ from sfumato.numbers import Array, common_denominator, fractions, is_exact
 __all__ = ["certified"]
 
 _DUAL_BITS = 56  # of the largest multiplier: rounding is then far below what floats have settled
-_CUT = 0.3  # share of what the gap still allows that small multipliers may cost when they are left out
+_CUT = 0.5  # share of what the gap still allows that small multipliers may cost when they are left out
 _LARGEST_TOTAL = 2**62  # denominators beyond are rounded instead
 
 
@@ -72,7 +72,7 @@ def _rounded_dual(problem: Problem, given: Multipliers, loss: float, tolerance: 
     given = given[np.isfinite(_factors(problem, given)) & (given.values > 0)]
     before = _bound(problem, given)
     spare = tolerance * abs(loss) - (loss - before)
-    given = given[_worth_keeping(problem, given, _CUT * max(spare, loss - before, 1e-9 * abs(loss)))]
+    given = given[_worth_keeping(problem, given, before - _CUT * max(spare, loss - before, 1e-9 * abs(loss)))]
     largest = float(given.values.max(initial=0.0))
     unit = Fraction(2) ** (int(np.frexp(largest)[1]) - _DUAL_BITS) if largest else Fraction(1)
     integers = np.floor(given.values.astype(np.float64) / float(unit)).astype(np.int64)
@@ -100,20 +100,22 @@ def _bound(problem: Problem, given: Multipliers) -> float:
     return float((problem.float_cost + (gained - spent).reshape(n, m)).min(axis=1).sum())
 
 
-def _worth_keeping(problem: Problem, given: Multipliers, budget: float) -> NDArray[np.bool_]:
-    """All but the smallest multipliers, whose absence lowers the bound by no more than the budget.
+def _worth_keeping(problem: Problem, given: Multipliers, least: float) -> NDArray[np.bool_]:
+    """All but the smallest multipliers, as many as can go while the bound stays above ``least``.
 
-    Leaving out Z_xzw lowers row x by at most Z; what it gives back to z only helps.
+    The fewer there are, the sooner the kernel is through. The bound need not fall steadily, so this is a search for
+    few, not for the fewest.
     """
-    n, m = problem.shape
     values = given.values.astype(np.float64)
     kept: NDArray[np.bool_] = np.ones(len(values), dtype=bool)
     order = np.argsort(values)
-    low, high = 0, len(values)
-    while low < high:
-        middle = (low + high + 1) // 2
-        dropped = order[:middle]
-        table = np.bincount(given.first[dropped] * m + given.action[dropped], values[dropped], n * m)
-        low, high = (middle, high) if table.reshape(n, m).max(axis=1).sum() <= budget else (low, middle - 1)
-    kept[order[:low]] = False
+    low, high = 0, len(values) + 1  # so many may go, so many may not
+    while high - low > max(1, len(values) // 64):
+        middle = (low + high) // 2
+        trial = np.ones(len(values), dtype=bool)
+        trial[order[:middle]] = False
+        if _bound(problem, given[trial]) >= least:
+            low, kept = middle, trial
+        else:
+            high = middle
     return kept
