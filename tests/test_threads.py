@@ -12,13 +12,11 @@ def test_chunks_cover_the_range_once() -> None:
 
 
 def test_an_interrupt_behind_a_system_error_comes_through() -> None:
+    inner = SystemError("a result with an exception set")
+    inner.__cause__ = KeyboardInterrupt()
+    outer = SystemError("again")
+    outer.__cause__ = inner
     with pytest.raises(KeyboardInterrupt), plain_interrupts():
-        try:
-            raise KeyboardInterrupt
-        except KeyboardInterrupt as stop:
-            try:
-                raise SystemError("a result with an exception set") from stop
-            except SystemError as first:
-                raise SystemError("again") from first
+        raise outer
     with pytest.raises(SystemError, match="other"), plain_interrupts():
         raise SystemError("other")

@@ -261,3 +261,15 @@ def test_closures_do_not_touch_what_they_are_given() -> None:
     closed = close_integers(column, bounds_of(privacy, 1000))
     assert column.ravel().tolist() == [100, 1, 1]
     assert closed.ravel().tolist() == [100, 37, 14]
+
+
+def test_whole_distances_given_as_floats_are_exact_for_the_kernel_too() -> None:
+    space = sf.FiniteSpace([0, 1], np.array([[0.0, 1.0], [1.0, 0.0]]))
+    privacy = sf.PrivacyType(space, alpha="1/2")
+    channel = sf.Channel(space, [["2/3", "1/3"], ["1/3", "2/3"]])
+    assert sf.satisfies(channel, privacy)
+    for checker in ("kernel", "twin"):
+        assert sf.prove(channel, privacy, checker=checker)  # type: ignore[arg-type]
+    halves = sf.FiniteSpace([0, 1], np.array([[0.0, 0.5], [0.5, 0.0]]))
+    assert not sf.PrivacyType(halves, alpha="1/4").exact  # the kernel does not take roots of measured distances
+    assert sf.binary(sf.PrivacyType(sf.line(2), alpha=f"1/{10**2000}"))

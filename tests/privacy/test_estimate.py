@@ -65,6 +65,10 @@ def test_bad_input() -> None:
     privacy = sf.PrivacyType(sf.line(3), alpha="1/2")
     with pytest.raises(InvalidInput, match="samples"):
         sf.estimate_kernels(privacy, samples=0)
+    with pytest.raises(InvalidInput, match="samples"):
+        sf.estimate_kernels(privacy, samples=1.5)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="seed"):
+        sf.estimate_kernels(privacy, seed=-1)
     with pytest.raises(InvalidInput, match="confidence"):
         sf.estimate_kernels(privacy, confidence=1.0)
     with pytest.raises(NotSupported, match="16"):

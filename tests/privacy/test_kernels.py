@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.errors import NotSupported, UndecidedError
+from sfumato.errors import InvalidInput, NotSupported, UndecidedError
 from sfumato.privacy import supports
 from sfumato.privacy.rays import Rays, rays_of
 from strategies import alphas
@@ -136,6 +136,13 @@ def test_a_list_that_would_take_hours_is_refused(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(supports, "_MOST_PAIRS", 10)
     with pytest.raises(NotSupported, match="pairs of rays"):
         sf.kernels(type_of(sf.line(4)))
+
+
+def test_a_type_with_too_many_rays_is_refused_in_seconds() -> None:
+    with pytest.raises(NotSupported, match="after 1 of 8 equations"):
+        sf.count_kernels(sf.PrivacyType(sf.grid(3, 3), epsilon=1))
+    with pytest.raises(InvalidInput, match="kernels"):
+        sf.orbits(type_of(sf.line(3)))  # type: ignore[arg-type]
 
 
 def brute_force_with_balls(privacy: sf.PrivacyType) -> set[tuple[int, ...]]:

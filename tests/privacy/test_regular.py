@@ -171,3 +171,10 @@ def test_wrong_arguments() -> None:
         database_leakage_bound(0, 4, epsilon=1)
     with pytest.raises(InvalidInput, match="PrivacyType"):
         has_tight_constraints(sf.line(3))  # type: ignore[arg-type]
+
+
+def test_tiny_and_huge_epsilon() -> None:
+    for epsilon in ("1e-20", "1e-300"):
+        assert "z = -0.5 < 0" in str(sf.has_tight_constraints(sf.PrivacyType(sf.star(3), epsilon=epsilon)))
+    verdict = sf.is_regular(sf.Prior(range(3), [1, 0, 0]), sf.PrivacyType(sf.line(3), epsilon=20000))
+    assert "more than 10^8" in str(verdict)

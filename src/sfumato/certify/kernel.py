@@ -154,9 +154,11 @@ def exact_factor(promise: Terms, metric: Terms, value: Any) -> tuple[int, int] |
     step, steps = promise["step"], value
     if metric["form"] == "root":
         steps = math.isqrt(value)
-    if step is None or metric["form"] == "float" or (metric["form"] == "root" and steps * steps != value):
+    if metric["form"] == "float":
+        steps = int(value)
+    if step is None or value != (steps * steps if metric["form"] == "root" else steps):
         return None
-    if steps * step.denominator.bit_length() > 4096:
+    if steps * step.denominator.bit_length() > 1 << 16:
         return None
     return step.denominator**steps, step.numerator**steps
 

@@ -152,8 +152,14 @@ def capacity(space: Space, alpha: Alpha = None, epsilon: Epsilon = None, as_json
     privacy = _type(space, alpha, epsilon)
     found = capacities(privacy)
     record = {"space": space, **_promise(privacy), "multiplicative": str(found.multiplicative),
-              "additive": str(found.additive)}  # fmt: skip
-    text = f"{privacy!r}: multiplicative {found.multiplicative}, additive {found.additive}"
+              "multiplicative_bound": str(found.multiplicative_bound), "additive": str(found.additive),
+              "additive_bound": str(found.additive_bound)}  # fmt: skip
+    parts = []
+    for kind in ("multiplicative", "additive"):
+        value, bound, method = (getattr(found, f"{kind}{end}") for end in ("", "_bound", "_method"))
+        parts.append(f"{kind} {value}" + ("" if value == bound else f" (at most {bound})"))
+        record[f"{kind}_method"] = str(method)
+    text = f"{privacy!r}: {', '.join(parts)}"
     typer.echo(json.dumps(record) if as_json else text)
 
 

@@ -107,7 +107,7 @@ def design(
     started = perf_counter()
     asked = problem(prior, loss, privacy, outputs)
     name = _choice(asked) if solver == "auto" else solver
-    target = tolerance / 2  # the other half is for repair and rounding
+    target = tolerance / 10  # a closer answer has fewer multipliers worth keeping, and leaves room for rounding
     for _ in range(_ROUNDS):
         left = None if time_limit is None else max(time_limit - (perf_counter() - started), 1e-3)
         answer = _solved(asked, name, target, progress, left)

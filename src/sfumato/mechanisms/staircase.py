@@ -25,6 +25,7 @@ from sfumato.spaces.finite import FiniteSpace
 
 __all__ = ["Staircase", "staircase", "stretch_of", "stretched_geometric"]
 
+_SMALLEST_DECAY = 2.0**-53  # e^{−ε} of floats is kept so far away from 0 and 1; what is proved is the promise itself
 _LARGEST_EXACT = 2**16  # entries of a table of fractions
 
 
@@ -130,7 +131,8 @@ def staircase(privacy: PrivacyType, *, high: int | None = None) -> Mechanism:
         raise InvalidInput(f"the number of high steps lies between 1 and {width}, found {high!r}")
     decay = None if privacy.alpha is None else rational_power(privacy.alpha, unit)
     exactly = decay is not None and len(privacy.space) ** 2 <= _LARGEST_EXACT
-    noise = _least_noise(decay if exactly and decay else exp(-privacy.rate * float(unit)), width, high)
+    floats = min(max(exp(-privacy.rate * float(unit)), _SMALLEST_DECAY), 1 - _SMALLEST_DECAY)
+    noise = _least_noise(decay if exactly and decay else floats, width, high)
     matrix = _clamped(len(privacy.space), noise)
     note = {"width": width, "high": noise.high, "expected absolute noise": float(noise.mean_size)}
     return proved("staircase", privacy, matrix, privacy.secrets, **note)
@@ -140,7 +142,8 @@ def _least_noise(decay: Fraction | float, width: int, high: int | None) -> Stair
     """The best number of high steps, unless one is given: near Δ/(1 + e^{ε/2}), where continuous noise has it."""
     if high is not None:
         return Staircase(decay, width, high)
-    guess = width / (1 + float(decay) ** -0.5)
+    root = float(decay) ** 0.5
+    guess = width * root / (1 + root)
     around = range(max(1, int(guess) - 1), min(width, ceil(guess) + 1) + 1)
     return min((Staircase(decay, width, r) for r in around), key=lambda noise: noise.mean_size)
 

@@ -141,12 +141,12 @@ def bare_pairs(k, supports, inner, outer):  # type: ignore[no-untyped-def]
     """Unions of adjacent pairs by the combinatorial test: no third set lies in the union."""
     first, second = np.empty(1024, np.int64), np.empty(1024, np.int64)
     count = 0
-    near = np.empty(inner.shape[1], np.int64)
+    near, extra = np.empty(inner.shape[1], np.int64), np.empty(1024, np.int64)
     for i in range(outer.shape[1]):
         for t in range(_small_unions(outer, i, inner, k + 1, near)):
             j = near[t]
-            within = 0
-            for s in range(supports.shape[1]):
+            within = 2 if _difference(inner, j, outer, i, extra) == 1 else 0  # a single new member is always adjacent
+            for s in range(supports.shape[1] if within == 0 else 0):
                 beyond = False
                 for w in range(len(supports)):
                     beyond |= supports[w, s] & ~(outer[w, i] | inner[w, j]) != 0

@@ -24,7 +24,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from sfumato.channels.channel import Channel
-from sfumato.lp.columns import ColumnProgram, solve_columns
+from sfumato.lp.columns import ColumnProgram, Ending, solve_columns
 from sfumato.measures.leakage import capacity
 from sfumato.numbers import float_above, float_below, fractions, object_array
 from sfumato.privacy.type import PrivacyType
@@ -111,6 +111,8 @@ def enclosed_capacity(privacy: PrivacyType, kind: str) -> Enclosure:
     cost = np.eye(len(privacy.space)) * (1.0 if kind == "additive" else -1.0)
     program = ColumnProgram(cost, pairs.first, pairs.second, np.maximum(pairs.logs, _SMALLEST_LOG))
     found = solve_columns(program, tolerance=_TOLERANCE)
+    if found.ended is Ending.INTERRUPTED:
+        raise KeyboardInterrupt
     least = _bound_below(cost, pairs, found.multipliers)
     channel = private_channel(found.matrix, privacy, kind, pairs)
     own = getattr(capacity(channel), kind)

@@ -76,8 +76,10 @@ def estimate_kernels(
     >>> found.low < 15346 < found.high
     True
     """
-    if samples < 1 or not 0 < confidence < 1:
+    if not isinstance(samples, int) or samples < 1 or not 0 < confidence < 1:
         raise InvalidInput(f"needs samples ≥ 1 and a confidence in (0, 1), found {samples} and {confidence}")
+    if seed is not None and (not isinstance(seed, int) or seed < 0):
+        raise InvalidInput(f"a seed is a whole number from 0 on, found {seed!r}")
     n = len(expect(privacy, PrivacyType, "a promise", "PrivacyType(space, epsilon=…)").space)
     if n > MOST_SECRETS:
         raise NotSupported(f"an estimate for {n} secrets", [f"at most {MOST_SECRETS}"])

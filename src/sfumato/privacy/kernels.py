@@ -110,6 +110,7 @@ def orbits(found: Kernels) -> Orbits:
     >>> orbits(kernels(PrivacyType(line(4), alpha="1/2")))
     Orbits(7 of 11 kernels)
     """
+    found = expect(found, Kernels, "kernels", "kernels(privacy)")
     count = len(found.vertices)
     words = found.supports.astype("<u8").T.copy()
     members = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little")[:, :count]

@@ -317,7 +317,10 @@ def _steep(privacy: PrivacyType, weights: Array, x: int, y: int, high: Fraction)
     factor = high or privacy.factor_bounds(privacy.space.distances.values[x, y])[1]
     vector = object_array([Fraction(0)] * len(labels))
     vector[y], vector[x] = factor, Fraction(-1)
-    shown = factor if factor.denominator == 1 else f"{float(factor):.6g}"
+    if factor >= 10**12:
+        shown = f"10^{(factor.numerator.bit_length() - factor.denominator.bit_length()) * 3 // 10}"
+    else:
+        shown = str(factor) if factor.denominator == 1 else f"{float(factor):.6g}"
     return fails(
         f"{labels[x]!r} has more than {shown} times the weight of {labels[y]!r}, which no regular prior has "
         "at this distance",
@@ -399,7 +402,11 @@ def _separation(
             m = len(system)
             matrix = flint.arb_mat(m, m, system.entries(balls, flint.arb(0)))
             right = flint.arb_mat(m, 1, [flint.arb(flint.fmpq(t.numerator, t.denominator)) for t in target])
-            column = matrix.solve(right, algorithm="approx")
+            try:
+                column = matrix.solve(right, algorithm="approx")
+            except ZeroDivisionError:  # not yet seen to be regular
+                bits *= 2
+                continue
             vector = object_array(_dyadic(ball) for ball in column.entries())
             product = matrix * column.mid()
             positive = all(ball > 0 for ball in product.entries())

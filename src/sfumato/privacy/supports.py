@@ -44,6 +44,8 @@ _PAIRS_A_LOOKUP = 100  # looked at in the time in which one subset is sorted or 
 _PAIRS_A_PIECE = 3 * 10**7  # looked at in a tenth of a second, after which others may speak
 _RAYS_A_PIECE = 20_000
 
+_LARGEST_LEVEL = 2**27  # words of supports that are kept from one equation to the next, 1 GB
+
 _GROWTH = 1 + 2.0**-40  # covers the rounding of error bounds themselves
 
 
@@ -126,6 +128,11 @@ def supports_in_pieces(rays: Rays, report: Report | None = None) -> Iterator[NDA
             yield pieces.pop().supports
         for share, (supports, first, second) in _joined_pieces(residues, k + 1, level.supports, signs):
             found += supports.shape[1]
+            if not last and found * supports.shape[0] > _LARGEST_LEVEL:
+                raise NotSupported(
+                    f"a type this large: over {found:,} rays after {k + 1} of {total} equations",
+                    ["fewer secrets; estimate_kernels(), --estimate on the command line"],
+                )
             if last:
                 yield supports
             else:
@@ -237,7 +244,7 @@ def _joined_pieces(
     if sum(work) > _MOST_PAIRS:
         raise NotSupported(
             f"a type this large: {sum(work):.1e} pairs of rays to combine",
-            [f"{_MOST_PAIRS:.0e} pairs; estimate_kernels() for more"],
+            [f"{_MOST_PAIRS:.0e} pairs; estimate_kernels(), --estimate on the command line"],
         )
     done = 0.0
     for task in tasks:
@@ -281,7 +288,7 @@ def _joined(
     outer, inner, shared, _ = task
     theirs = supports[:, inner]
     if residues is None:
-        search, step = partial(bare_pairs, k, supports), max(1, _PAIRS_A_PIECE // len(inner) // 100)
+        search, step = partial(bare_pairs, k, supports), max(1, _PAIRS_A_PIECE // len(inner) // supports.shape[1])
     elif shared:
         size, other = (int(np.bitwise_count(supports[:, group[0]]).sum()) for group in (outer, inner))
         keys, owners = subsets(theirs[0], other, shared)

@@ -129,6 +129,8 @@ class PrivacyType:
         low, high = self.space.ruler.bounds(value)
         if low != high or self.alpha is None:
             return Fraction(1) if high == 0 else None
+        if self.space.ruler.form is Form.FLOAT and low.denominator != 1:
+            return None  # a measured distance; the kernel takes whole ones exactly, and so do we
         return rational_power(1 / self.alpha, low)
 
     def factor_bounds(self, value: Any, bits: int = 64) -> tuple[Fraction, Fraction]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import beta
+from scipy.stats import beta, norm
 
 import sfumato as sf
 from sfumato.errors import InvalidInput
@@ -121,3 +121,10 @@ def test_what_does_not_fit() -> None:
         posterior_loss(Density.uniform(), lattice_geometric(truncated_laplace(1), 2), absolute_error())
     with pytest.raises(InvalidInput, match="tolerance"):
         posterior_loss(Density.uniform(), truncated_laplace(1), absolute_error(), tolerance=0)
+
+
+@pytest.mark.parametrize("width", [1e-2, 1e-4, 1e-6])
+def test_narrow_priors_are_found(width: float) -> None:
+    """Next to nothing is learnt of so narrow a prior: the loss is its mean absolute deviation, σ √(2/π)."""
+    found = posterior_loss(Density(norm(0.5, width)), truncated_laplace(1), absolute_error())
+    assert found.value == pytest.approx(width * np.sqrt(2 / np.pi), rel=1e-2)

@@ -16,6 +16,9 @@ from sfumato.numbers import Array, Number, array, is_exact
 
 __all__ = ["MASS_TOLERANCE", "Density", "as_density", "cell_masses", "gather", "gauss"]
 
+_QUANTILES = (1e-9, 1e-6, 1e-4, 0.01, 0.1, 0.5, 0.9, 0.99, 1 - 1e-4, 1 - 1e-6, 1 - 1e-9)
+_MOST_MISSED = 1e-3  # of the mass, before quadrature is not believed at all
+
 MASS_TOLERANCE = 1e-7
 """How far the integral of a density may be from 1.
 
@@ -88,6 +91,11 @@ class Density:
         edges, total, error = _panels(function, np.unique([low, *inside, high]))
         if cdf is not None:
             known = float(cdf(high) - cdf(low))
+            if abs(total - known) > _MOST_MISSED:
+                raise InvalidPrior(
+                    f"quadrature finds {total:.6g} of the mass {known:.6g} over {interval}: name where the density is "
+                    "concentrated in breaks="
+                )
             total, error = known, max(error, abs(total - known))
         if not normalise and not abs(total - 1) <= MASS_TOLERANCE:
             raise InvalidPrior(
@@ -204,6 +212,10 @@ def _parts(pdf: Any) -> tuple[Callable[[Any], Any], Callable[[Any], Any] | None,
     """The function, its integral if known, where it may jump, and a name."""
     if hasattr(pdf, "pdf") and hasattr(pdf, "cdf"):
         support = tuple(float(s) for s in pdf.support()) if hasattr(pdf, "support") else ()
+        if hasattr(pdf, "ppf"):  # where the mass is: a narrow bump must not fall between two panels
+            quantiles = pdf.ppf(_QUANTILES)
+            near = np.abs(np.subtract.outer(quantiles, np.array(support or (np.inf,)))) < 1e-6  # there may be a pole
+            support += tuple(quantiles[np.isfinite(quantiles) & ~near.any(axis=1)].tolist())
         name = getattr(getattr(pdf, "dist", None), "name", "") or type(pdf).__name__
         return _checked(pdf.pdf), pdf.cdf, support, name
     if not callable(pdf):
