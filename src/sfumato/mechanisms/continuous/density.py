@@ -16,7 +16,8 @@ from sfumato.numbers import Array, Number, array, is_exact
 
 __all__ = ["MASS_TOLERANCE", "Density", "as_density", "cell_masses", "gather", "gauss"]
 
-_QUANTILES = (1e-9, 1e-6, 1e-4, 0.01, 0.1, 0.5, 0.9, 0.99, 1 - 1e-4, 1 - 1e-6, 1 - 1e-9)
+_QUANTILES = (1e-6, 1e-4, 0.01, 0.1, 0.5, 0.9, 0.99, 1 - 1e-4, 1 - 1e-6)
+_NARROW = 0.05  # share of the support that holds nearly all the mass
 _MOST_MISSED = 1e-3  # of the mass, before quadrature is not believed at all
 
 MASS_TOLERANCE = 1e-7
@@ -212,10 +213,10 @@ def _parts(pdf: Any) -> tuple[Callable[[Any], Any], Callable[[Any], Any] | None,
     """The function, its integral if known, where it may jump, and a name."""
     if hasattr(pdf, "pdf") and hasattr(pdf, "cdf"):
         support = tuple(float(s) for s in pdf.support()) if hasattr(pdf, "support") else ()
-        if hasattr(pdf, "ppf"):  # where the mass is: a narrow bump must not fall between two panels
-            quantiles = pdf.ppf(_QUANTILES)
-            near = np.abs(np.subtract.outer(quantiles, np.array(support or (np.inf,)))) < 1e-6  # there may be a pole
-            support += tuple(quantiles[np.isfinite(quantiles) & ~near.any(axis=1)].tolist())
+        if len(support) == 2 and hasattr(pdf, "ppf"):
+            low, high = (float(q) for q in pdf.ppf((0.01, 0.99)))
+            if high - low < _NARROW * (support[1] - support[0]):  # a bump must not fall between two panels
+                support += tuple(float(q) for q in pdf.ppf(_QUANTILES))
         name = getattr(getattr(pdf, "dist", None), "name", "") or type(pdf).__name__
         return _checked(pdf.pdf), pdf.cdf, support, name
     if not callable(pdf):
