@@ -139,9 +139,15 @@ def kernels(
         with line() as say:
             found = find(privacy, progress=say)
         record |= {"vertices": len(found.vertices), "kernels": len(found), "by_outputs": found.sizes()}
-        lines = [f"{privacy!r}: {len(found)} kernels from {len(found.vertices)} vertices"]
-        lines += [f"  with {size} outputs: {number}" for size, number in found.sizes().items()]
+        lines = [
+            f"{privacy!r}: {_counted(len(found), 'kernel')} from {_counted(len(found.vertices), 'vertex', 'vertices')}"
+        ]
+        lines += [f"  with {_counted(size, 'output')}: {number}" for size, number in found.sizes().items()]
     typer.echo(json.dumps(record) if as_json else "\n".join(lines))
+
+
+def _counted(number: int, one: str, many: str = "") -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"
 
 
 @app.command()

@@ -80,7 +80,7 @@ def is_vertex_mechanism(channel: Channel, privacy: PrivacyType) -> Verdict:
     try:
         channel, bounds = _exact_parts(channel, privacy)
     except NotSupported as error:
-        return undecided(f"equality of floats or irrational numbers is not decided: {error}")
+        return undecided(f"tight pairs are found on exact types with finite distances only: {error}")
     verdict = satisfies(channel, privacy)
     if not verdict:
         return fails(f"it is not in the type: {verdict.reason}", verdict.witness)
@@ -94,7 +94,11 @@ def is_vertex_mechanism(channel: Channel, privacy: PrivacyType) -> Verdict:
 
 
 def is_kernel(channel: Channel, privacy: PrivacyType) -> Verdict:
-    """Whether it is a vertex mechanism with linearly independent posteriors (proportional outputs count once)."""
+    """Whether it is a vertex mechanism with linearly independent posteriors.
+
+    Proportional outputs count once and outputs that never occur do not count: both leave the hyper as it is. Undecided
+    where :func:`is_vertex_mechanism` is.
+    """
     verdict = is_vertex_mechanism(channel, privacy)
     if verdict.outcome is not Outcome.HOLDS:
         return verdict

@@ -170,7 +170,10 @@ def _reachable(
     while waiting:
         steps, undecided = _steps(table, pairs, symbols, gap, waiting.pop())
         if undecided:
-            raise UndecidedError("two combinations of distances differ by less than float64 can tell")
+            raise UndecidedError(
+                "two combinations of distances differ by less than float64 can tell: "
+                "give distances as whole numbers or fractions if they are"
+            )
         for step in steps:
             key = step.tobytes()
             if key not in known:
