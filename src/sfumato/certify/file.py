@@ -10,11 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 import zlib
 from fractions import Fraction
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +21,8 @@ from sfumato.certify import kernel
 from sfumato.certify.certificate import Certificate, Section, certificate_of, label_from_json
 from sfumato.certify.mechanism import Claim, Dual, Mechanism
 from sfumato.channels.prior import Prior
-from sfumato.errors import InvalidFile, InvalidInput, expect
+from sfumato.errors import InvalidFile, expect
+from sfumato.files import write_whole
 from sfumato.losses.loss import Loss
 from sfumato.numbers import Array, divide
 from sfumato.privacy.type import PrivacyType
@@ -40,22 +39,7 @@ _COMPRESSION = 1  # the low bytes of weights are noise; more effort gains nothin
 def save(mechanism: Mechanism, path: str | PathLike[str]) -> str:
     """Write a mechanism atomically; returns the SHA-256 that ends the file."""
     mechanism = expect(mechanism, Mechanism, "what is saved", "a Repair has one as .mechanism, prove() makes one")
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise InvalidInput(f"{target} cannot be written: there is no folder {target.parent}")
-    data = to_bytes(certificate_of(mechanism))
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    return data[-32:].hex()
+    return write_whole(path, lambda: to_bytes(certificate_of(mechanism)))[-32:].hex()
 
 
 def to_bytes(written: Certificate) -> bytes:
@@ -179,9 +163,3 @@ def _shuffle(section: Section) -> bytes:
     if section.width == 1:
         return section.data
     return b"".join(section.data[k :: section.width] for k in range(section.width))
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -6,9 +6,7 @@ the muted ones those of Paul Tol; both stay distinct for colour-blind readers.
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from collections.abc import Callable, Sequence
 from html import escape
 from importlib.util import find_spec
@@ -21,7 +19,8 @@ import plotly.graph_objects as go
 import plotly.io
 from numpy.typing import NDArray
 
-from sfumato.errors import InvalidInput, MissingExtra, NotSupported, expect
+from sfumato.errors import MissingExtra, NotSupported, expect
+from sfumato.files import write_whole
 
 __all__ = [
     "FONT_SIZE",
@@ -221,22 +220,7 @@ def write(figure: go.Figure, path: str | PathLike[str]) -> Path:
     draw = FORMATS.get(target.suffix.lower())
     if draw is None:
         raise NotSupported(f"a figure in the file {target.name!r}", FORMATS)
-    if not target.parent.is_dir():
-        raise InvalidInput(f"{target} cannot be written: there is no folder {target.parent}")
-    data = draw(figure)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    write_whole(target, lambda: draw(figure))
     return target
 
 
