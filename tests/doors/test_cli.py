@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, sleep
 
 import numpy as np
 import pytest
@@ -129,8 +129,10 @@ def test_long_work_shows_where_it_is_and_stops_on_an_interrupt() -> None:
     while b"equation" not in said and running.poll() is None:
         said += os.read(leader, 1024)
     assert b" s  equation " in said
-    running.send_signal(signal.SIGINT)
-    assert running.wait(timeout=60) == 130
+    while running.poll() is None:  # Python drops an interrupt that comes while it collects garbage
+        running.send_signal(signal.SIGINT)
+        sleep(0.5)
+    assert running.returncode == 130
     os.close(leader)
 
 
