@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from time import perf_counter, sleep
+from time import perf_counter
 
 import numpy as np
 import pytest
@@ -120,7 +120,8 @@ def test_kernels_of_irrational_types_and_estimates() -> None:
     assert guess["samples"] == 20_000
 
 
-def test_long_work_shows_where_it_is_and_stops_on_an_interrupt() -> None:
+def interrupted() -> tuple[bytes, int]:
+    """What a long command says before it is interrupted, and its exit status."""
     leader, follower = os.openpty()
     command = [sys.executable, "-m", "sfumato", "kernels", "line:7"]
     running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=follower)
@@ -128,12 +129,19 @@ def test_long_work_shows_where_it_is_and_stops_on_an_interrupt() -> None:
     said = b""
     while b"equation" not in said and running.poll() is None:
         said += os.read(leader, 1024)
-    assert b" s  equation " in said
-    while running.poll() is None:  # Python drops an interrupt that comes while it collects garbage
-        running.send_signal(signal.SIGINT)
-        sleep(0.5)
-    assert running.returncode == 130
+    running.send_signal(signal.SIGINT)
+    status = running.wait(timeout=120)
     os.close(leader)
+    return said, status
+
+
+def test_long_work_shows_where_it_is_and_stops_on_an_interrupt() -> None:
+    for _ in range(3):
+        said, status = interrupted()
+        assert b" s  equation " in said
+        if status != 0:  # Python drops an interrupt that strikes a finaliser, and the command then ends as usual
+            break
+    assert status == 130
 
 
 def test_papers_and_comparison(file: Path, tmp_path: Path) -> None:
