@@ -242,7 +242,10 @@ def _adjacent(tables, primes, k, size, outside, rest, ranks, ready, work, base, 
         spare = most
         for t in range(outside):
             spare -= spanned[q, extra[t]]
-        if spare >= 0 and _few_dependent(rest, primes, q, k - ranks[q], extra, outside, most, work):
+        if spare < 0:
+            continue
+        # of two columns that are not both spanned at most one depends on the other
+        if (outside == 2 and most == 1) or _few_dependent(rest, primes, q, k - ranks[q], extra, outside, most, work):
             return True, ready
     return False, ready
 
