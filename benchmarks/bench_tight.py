@@ -16,7 +16,7 @@ from isolation import NoResult, isolated
 from timing import Table
 
 EPSILON = 1.0
-QIF_SIDES = (10, 20, 30, 40)
+QIF_SIDES = (10, 20, 30, 40, 100)  # the last takes some minutes and several GB
 TABLE_SIDES = (10, 20, 30, 40)
 LATTICE_SIDES = (30, 40, 100, 300, 1000)
 
