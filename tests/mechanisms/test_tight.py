@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from fractions import Fraction
 
@@ -181,3 +182,16 @@ def test_wrong_secrets() -> None:
         product_mechanism()
     with pytest.raises(InvalidInput, match="tuple of 1 labels"):
         product_mechanism(table(sf.PrivacyType(sf.line(2), alpha="1/2"))).weights((0, 1))
+
+
+def test_rows_of_a_lattice_are_sampled_from_their_integers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every threshold between two outputs is drawn on both sides: the cell of a draw is the cell of its weight."""
+    made = lattice_tight_constraints(Lattice((5, 4)), epsilon="0.9")
+    weights = made.weights((2, 1))
+    ends = np.cumsum(weights.ravel()).tolist()
+    for place, (start, end) in enumerate(zip([0, *ends[:-1]], ends, strict=True)):
+        for draw in (start, end - 1):
+            monkeypatch.setattr(sys.modules[LatticeMechanism.__module__], "randbelow", lambda total, draw=draw: draw)
+            assert made.sample((2, 1)) == np.unravel_index(place, (5, 4))
+    monkeypatch.undo()
+    assert all(0 <= i < side for i, side in zip(made.sample((0, 0)), (5, 4), strict=True))

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, prod
+from secrets import randbelow
 from typing import Any
 
 import numpy as np
@@ -297,6 +298,12 @@ class LatticeMechanism:
     def row(self, secret: tuple[int, ...]) -> NDArray[np.float64]:
         """The output distribution of one secret in floats, in the shape of the grid."""
         return self.weights(secret).astype(np.float64) / float(self.total)
+
+    def sample(self, secret: tuple[int, ...]) -> tuple[int, ...]:
+        """One output, drawn exactly from the integer weights of its row with the system's random bits."""
+        ends = np.cumsum(self.weights(secret).ravel())  # up to 2^60, so no sum overflows
+        place = int(np.searchsorted(ends, randbelow(self.total), side="right"))
+        return tuple(int(i) for i in np.unravel_index(place, self.lattice.shape))
 
     def verify_pair(self, x: tuple[int, ...], z: tuple[int, ...]) -> Verdict:
         """Compare two rows in integers, all outputs, both ways: the promise on this pair, without the argument."""
