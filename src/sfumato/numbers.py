@@ -27,13 +27,16 @@ __all__ = [
     "Array",
     "Number",
     "array",
+    "as_ball",
     "common_denominator",
     "divide",
+    "dyadic",
     "exact",
     "exp_bounds",
     "float_above",
     "float_below",
     "floats",
+    "fmpq",
     "fractions",
     "is_exact",
     "log_bounds",
@@ -221,7 +224,7 @@ def product(left: Array, right: Array) -> Array:
 def to_flint(values: Array) -> flint.fmpq_mat:
     """The exact matrix as a FLINT matrix."""
     rows, columns = values.shape
-    entries = [flint.fmpq(v.numerator, v.denominator) for v in fractions(values).ravel()]
+    entries = [fmpq(v) for v in fractions(values).ravel()]
     return flint.fmpq_mat(rows, columns, entries)
 
 
@@ -283,18 +286,29 @@ def log_bounds(value: Fraction, bits: int = 64) -> tuple[Fraction, Fraction]:
 
 
 def _ball_bounds(function: Any, argument: Fraction, bits: int) -> tuple[Fraction, Fraction]:
-    point = flint.fmpq(argument.numerator, argument.denominator)
+    point = fmpq(argument)
     # a large argument of exp, or one near 1 of log, costs as many bits as it is large
     working = bits + 8 + abs(argument.numerator.bit_length() - argument.denominator.bit_length())
     while True:
         with flint.ctx.workprec(working):
             ball = function(flint.arb(point))
-            low, high = _dyadic(ball.lower()), _dyadic(ball.upper())
+            low, high = dyadic(ball.lower()), dyadic(ball.upper())
         if (high - low) * 2 ** (bits - 1) <= min(abs(low), abs(high)):
             return low, high
         working *= 2
 
 
-def _dyadic(ball: flint.arb) -> Fraction:
+def fmpq(value: Fraction | int) -> flint.fmpq:
+    """A rational as FLINT has it."""
+    return flint.fmpq(value.numerator, value.denominator)
+
+
+def as_ball(value: Fraction | int) -> flint.arb:
+    """A ball of the current precision around a rational."""
+    return flint.arb(fmpq(value))
+
+
+def dyadic(ball: flint.arb) -> Fraction:
+    """The rational that a ball without radius is."""
     mantissa, exponent = (int(part) for part in ball.man_exp())
     return Fraction(mantissa) * Fraction(2) ** exponent

@@ -20,7 +20,8 @@ from sfumato.mechanisms.lattice import (
     lattice_solution,
     mean_distances,
 )
-from sfumato.privacy.similarity import ball_powers, ball_rate, similarity
+from sfumato.privacy.similarity import ball_powers, similarity
+from sfumato.privacy.type import ball_rate
 
 METRICS = ("euclidean", "manhattan", "chebyshev")
 

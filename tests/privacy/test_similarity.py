@@ -14,7 +14,6 @@ from sfumato.privacy.similarity import (
     approximate_inverse,
     approximate_solution,
     ball_powers,
-    ball_rate,
     exact_powers,
     float_powers,
     quotient,
@@ -25,6 +24,7 @@ from sfumato.privacy.similarity import (
     symmetry_classes,
     verified_solve,
 )
+from sfumato.privacy.type import ball_rate
 from strategies import alphas, distributions, graphs, spaces
 
 

@@ -18,7 +18,7 @@ from sfumato.errors import InvalidChannel, InvalidFile, InvalidInput, Mismatch, 
 from sfumato.losses.loss import Loss
 from sfumato.numbers import Array, common_denominator, float_above, floats, fractions, object_array
 from sfumato.privacy.satisfaction import Violation
-from sfumato.privacy.type import PrivacyType
+from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.spaces.finite import label_tuple
 from sfumato.verdict import Verdict, fails, holds
 
@@ -65,7 +65,7 @@ def prove(
     >>> prove([[2, 1], [1, 2]], privacy)
     Mechanism(2 secrets → 2 outputs, PrivacyType(line(2), alpha=1/2), proved)
     """
-    privacy = expect(privacy, PrivacyType, "a promise", "PrivacyType(space, epsilon=…)")
+    privacy = as_type(privacy)
     weights, labels = _weights(channel, privacy, outputs)
     total = int(sum(int(w) for w in weights[0]))
     if not total:

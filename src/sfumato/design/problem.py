@@ -19,7 +19,7 @@ from sfumato.channels.prior import Prior, as_prior
 from sfumato.errors import InvalidInput, Mismatch, expect
 from sfumato.losses.loss import Loss
 from sfumato.numbers import Array, floats, together
-from sfumato.privacy.type import PrivacyType
+from sfumato.privacy.type import PrivacyType, as_type
 
 __all__ = ["Problem", "problem"]
 
@@ -72,7 +72,7 @@ class Problem:
 
 def problem(prior: Prior, loss: Loss, privacy: PrivacyType, outputs: Iterable[Any] | None = None) -> Problem:
     """Check that the three fit together, and leave out actions that another one is never worse than."""
-    privacy = expect(privacy, PrivacyType, "a promise", "PrivacyType(space, epsilon=…)")
+    privacy = as_type(privacy)
     prior, loss = as_prior(prior), expect(loss, Loss, "a loss", "losses.distance(space), Loss(actions, secrets, table)")
     check_secrets("prior, loss and privacy type", privacy.space, prior, loss)
     if outputs is not None:

@@ -15,7 +15,7 @@ import numpy as np
 from sfumato.errors import InvalidInput, SolverError
 from sfumato.lp.highs import solve_floats
 from sfumato.lp.program import LinearProgram, Solution, Status
-from sfumato.numbers import Array, exact, fractions, object_array
+from sfumato.numbers import Array, exact, fmpq, fractions, object_array
 
 __all__ = ["solve_rationals"]
 
@@ -50,7 +50,7 @@ class _StandardForm:
         self.rows, self.columns = program.shape
         self.matrix = np.full(program.shape, _ZERO, dtype=object)
         for i, j, value in zip(program.rows.tolist(), program.columns.tolist(), fractions(program.values), strict=True):
-            self.matrix[i, j] += flint.fmpq(value.numerator, value.denominator)
+            self.matrix[i, j] += fmpq(value)
         self.cost = _rationals(program.cost)
         self.rhs = _rationals(program.rhs)
 
@@ -204,7 +204,7 @@ class _Tableau:
 
 
 def _rationals(values: Array) -> Array:
-    return object_array(flint.fmpq(v.numerator, v.denominator) for v in fractions(values))
+    return object_array(fmpq(v) for v in fractions(values))
 
 
 def _exact_array(values: Array) -> Array:

@@ -31,7 +31,6 @@ from sfumato.certify.verify import prove
 from sfumato.channels.channel import Channel, check_secrets, normalise
 from sfumato.errors import InvalidInput, NotSupported
 from sfumato.losses.loss import Loss
-from sfumato.mechanisms.proved import as_type
 from sfumato.numbers import (
     Array,
     array,
@@ -45,7 +44,7 @@ from sfumato.numbers import (
     object_array,
 )
 from sfumato.privacy.satisfaction import satisfies, smallest_epsilon
-from sfumato.privacy.type import PrivacyType, rational_power
+from sfumato.privacy.type import PrivacyType, as_type, rational_power
 from sfumato.spaces.finite import FiniteSpace, Pairs, label_tuple
 from sfumato.threads import on_threads
 

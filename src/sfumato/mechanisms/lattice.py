@@ -33,9 +33,8 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from sfumato.errors import InvalidInput, NotSupported
-from sfumato.numbers import Number, exact, float_below
-from sfumato.privacy.similarity import ball_rate
-from sfumato.privacy.type import PrivacyType
+from sfumato.numbers import Number, as_ball, dyadic, exact, float_below
+from sfumato.privacy.type import PrivacyType, ball_rate
 from sfumato.spaces.constructors import METRICS, grid, line
 from sfumato.spaces.finite import FiniteSpace
 
@@ -143,7 +142,7 @@ class Kernel:
         codes = self.lattice.lengths(self.reach(2.0 ** -(KERNEL_BITS + 1)))
         distinct, where = np.unique(codes, return_inverse=True)
         with flint.ctx.workprec(KERNEL_BITS + 40):
-            rate = -ball_rate(self.promise) * flint.arb(_fmpq(self.lattice.step))
+            rate = -ball_rate(self.promise) * as_ball(self.lattice.step)
             scale = flint.arb(2) ** KERNEL_BITS
             root = self.lattice.metric == "euclidean"
             balls = (scale * (rate * (flint.arb(v).sqrt() if root else flint.arb(v))).exp() for v in distinct.tolist())
@@ -166,12 +165,11 @@ class Kernel:
     def least_eigenvalue(self) -> float:
         """A proved lower bound of the eigenvalues of Φ, 0 if none is known: part 2 of the proof."""
         with flint.ctx.workprec(128):
-            rate = ball_rate(self.promise) * flint.arb(_fmpq(self.lattice.step))
+            rate = ball_rate(self.promise) * as_ball(self.lattice.step)
             bound = _symbol_minimum(self.lattice, rate)
             if bound is None or not bound > 0:
                 return 0.0
-            mantissa, exponent = (int(part) for part in bound.lower().man_exp())
-        return float_below(Fraction(mantissa) * Fraction(2) ** exponent)
+            return float_below(dyadic(bound.lower()))
 
 
 def _symbol_minimum(lattice: Lattice, rate: flint.arb) -> flint.arb | None:
@@ -187,10 +185,6 @@ def _symbol_minimum(lattice: Lattice, rate: flint.arb) -> flint.arb | None:
     for radius in range(1, min(max(lattice.shape), 1 << 14)):
         rows += ((2 * radius + 1) ** n - (2 * radius - 1) ** n) * alpha**radius
     return 1 - rows if max(lattice.shape) <= 1 << 14 else None
-
-
-def _fmpq(value: Fraction) -> flint.fmpq:
-    return flint.fmpq(value.numerator, value.denominator)
 
 
 def _nearest(ball: flint.arb) -> int:

@@ -12,10 +12,10 @@ import numpy as np
 from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.verify import prove
 from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported
-from sfumato.mechanisms.proved import as_type, proved
+from sfumato.mechanisms.proved import proved
 from sfumato.numbers import Array, Number, exact, fractions, is_exact
 from sfumato.privacy.similarity import similarity
-from sfumato.privacy.type import PrivacyType
+from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.spaces.constructors import line
 from sfumato.spaces.finite import FiniteSpace
 

@@ -34,8 +34,7 @@ from sfumato.certify.repair import quantise
 from sfumato.certify.verify import prove
 from sfumato.errors import NotSupported, PrivacyViolation
 from sfumato.mechanisms.exponential import largest_scale, needed_epsilon, true_epsilon
-from sfumato.mechanisms.proved import as_type
-from sfumato.privacy.type import PrivacyType
+from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.spaces.finite import FiniteSpace
 
 __all__ = [

@@ -9,16 +9,10 @@ from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.repair import quantise
 from sfumato.certify.verify import prove
 from sfumato.channels.channel import Channel
-from sfumato.errors import expect
 from sfumato.numbers import Array, is_exact
 from sfumato.privacy.type import PrivacyType
 
-__all__ = ["as_type", "proved"]
-
-
-def as_type(privacy: Any) -> PrivacyType:
-    """The promise, or a clear error."""
-    return expect(privacy, PrivacyType, "a promise", "PrivacyType(space, epsilon=…)")
+__all__ = ["proved"]
 
 
 def proved(name: str, privacy: PrivacyType, matrix: Array, outputs: Iterable[Any], **notes: Any) -> Mechanism:

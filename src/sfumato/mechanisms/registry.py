@@ -16,7 +16,7 @@ from sfumato.mechanisms.continuous.pixelation import on_lattice, pixelate
 from sfumato.mechanisms.exponential import exponential
 from sfumato.mechanisms.line import geometric, hamming_kernel, line_order
 from sfumato.mechanisms.planar import planar_geometric, planar_laplace, plane_of
-from sfumato.mechanisms.proved import as_type, proved
+from sfumato.mechanisms.proved import proved
 from sfumato.mechanisms.response import (
     binary,
     closest_pair,
@@ -29,7 +29,7 @@ from sfumato.mechanisms.selection import permute_and_flip
 from sfumato.mechanisms.staircase import staircase, stretch_of, stretched_geometric
 from sfumato.mechanisms.tight import tight_constraints
 from sfumato.privacy.regular import has_tight_constraints
-from sfumato.privacy.type import PrivacyType
+from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.spaces.constructors import hamming
 from sfumato.spaces.finite import FiniteSpace
 from sfumato.verdict import Verdict, fails, holds

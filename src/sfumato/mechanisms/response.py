@@ -15,9 +15,9 @@ import numpy as np
 
 from sfumato.certify.mechanism import Mechanism
 from sfumato.errors import InvalidInput, NotSupported
-from sfumato.mechanisms.proved import as_type, proved
+from sfumato.mechanisms.proved import proved
 from sfumato.numbers import Array, object_array
-from sfumato.privacy.type import PrivacyType
+from sfumato.privacy.type import PrivacyType, as_type
 
 __all__ = ["binary", "closest_pair", "dual_random_response", "membership", "one_against_rest", "random_response"]
 
@@ -56,11 +56,10 @@ def closest_pair(privacy: PrivacyType) -> Mechanism:
     privacy = as_type(privacy)
     if len(privacy.space) < 2:
         raise NotSupported("a closest pair in a space of one secret", ["2 or more secrets"])
-    distances = privacy.space.distances.floats.copy()
-    np.fill_diagonal(distances, np.inf)
-    if not np.isfinite(distances).any():
+    closest = _closest(privacy)
+    if closest is None:
         raise InvalidInput("all secrets are infinitely far apart: nothing is promised about any two")
-    x, z = (int(i) for i in np.unravel_index(distances.argmin(), distances.shape))
+    x, z = closest
     pair = [str(privacy.secrets[x]), str(privacy.secrets[z])]
     inside = np.arange(len(privacy.space)) == x
     return _two_valued(
@@ -147,12 +146,18 @@ def _two_valued(
 
 def _nearest(privacy: PrivacyType) -> Any:
     """e^{−εδ} for the smallest distance."""
+    closest = _closest(privacy)
+    if closest is None:  # one secret has nothing to hide, and of several nothing is promised
+        return Fraction(len(privacy.space) == 1)
+    return _ratio(privacy, *closest)
+
+
+def _closest(privacy: PrivacyType) -> tuple[int, int] | None:
+    """Two secrets at the smallest distance, None if there are no two at a finite one."""
     distances = privacy.space.distances.floats.copy()
     np.fill_diagonal(distances, np.inf)
-    if not np.isfinite(distances).any():  # one secret has nothing to hide, and of several nothing is promised
-        return Fraction(len(privacy.space) == 1)
     x, z = (int(i) for i in np.unravel_index(distances.argmin(), distances.shape))
-    return _ratio(privacy, x, z)
+    return (x, z) if np.isfinite(distances[x, z]) else None
 
 
 def _ratio(privacy: PrivacyType, x: int, z: int) -> Any:

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from sfumato.certify.mechanism import Mechanism
 from sfumato.mechanisms.exponential import Calibration, as_score, score_mechanism
-from sfumato.mechanisms.proved import as_type
-from sfumato.numbers import Array, exact, is_exact, object_array
-from sfumato.privacy.type import PrivacyType
+from sfumato.numbers import Array, exact, fmpq, is_exact, object_array
+from sfumato.privacy.type import PrivacyType, as_type
 
 __all__ = ["permute_and_flip", "permute_and_flip_rows"]
 
@@ -95,7 +94,7 @@ def _gauss(size: int) -> tuple[Floats, Floats]:
 
 
 def _exact_row(row: Array) -> list[Any]:
-    factors = [flint.fmpq_poly([1, -flint.fmpq(p.numerator, p.denominator)]) for p in row]
+    factors = [flint.fmpq_poly([1, -fmpq(p)]) for p in row]
     whole = flint.fmpq_poly([1])
     for factor in factors:
         whole *= factor

@@ -40,11 +40,11 @@ from sfumato.mechanisms.lattice import (
     lattice_solution,
     mean_distances,
 )
-from sfumato.mechanisms.proved import as_type, proved
+from sfumato.mechanisms.proved import proved
 from sfumato.numbers import Array, Number, common_denominator, exact, float_above, floats
 from sfumato.privacy.regular import has_tight_constraints
 from sfumato.privacy.similarity import similarity
-from sfumato.privacy.type import PrivacyType
+from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.verdict import Verdict, fails, holds, undecided
 
 __all__ = [

@@ -18,6 +18,7 @@ from typing import Any
 import flint
 import numpy as np
 
+from sfumato.numbers import as_ball, dyadic, fmpq
 from sfumato.privacy.similarity import Quotient
 from sfumato.privacy.type import rational_power
 from sfumato.spaces.distances import Distances, Form
@@ -54,11 +55,6 @@ class Stretch:
     high: Endpoint | None
 
 
-def fmpq(value: Fraction) -> flint.fmpq:
-    """A fraction as FLINT has it."""
-    return flint.fmpq(value.numerator, value.denominator)
-
-
 @dataclass(frozen=True)
 class Steps:
     """Distances as integer multiples of one length; −1 stands for infinity."""
@@ -79,7 +75,7 @@ def commensurable(system: Quotient) -> Steps | None:
     if table.form is Form.RATIONAL:
         step = gcd(*values) or 1
         unit = table.unit * step
-        exponents, length, rational = [v // step for v in values], lambda: flint.arb(fmpq(unit)), unit
+        exponents, length, rational = [v // step for v in values], lambda: as_ball(unit), unit
     else:
         least = min((v for v in values if v), default=1)
         roots = [isqrt(v * least) for v in values]
@@ -87,7 +83,7 @@ def commensurable(system: Quotient) -> Steps | None:
             return None
         step = gcd(*roots) or 1  # √v = roots / √least
         scale = table.unit * step
-        exponents, length = [r // step for r in roots], lambda: flint.arb(fmpq(scale)) / flint.arb(least).sqrt()
+        exponents, length = [r // step for r in roots], lambda: as_ball(scale) / flint.arb(least).sqrt()
         whole = isqrt(least)
         rational = scale / whole if whole * whole == least else None
     found = iter(exponents)
@@ -285,14 +281,9 @@ def ball_endpoint(
 ) -> Endpoint:
     """ε = −ln t / length for t between ``low`` and ``high``; e^{−ε} too where both are rational."""
     with flint.ctx.workprec(64 + 4 * digits):
-        near, far = (-flint.arb(fmpq(t)).log() / length() for t in (high, low))
-        ends = _dyadic(near.lower()), _dyadic(far.upper())
+        near, far = (-as_ball(t).log() / length() for t in (high, low))
+        ends = dyadic(near.lower()), dyadic(far.upper())
     alpha = None
     if low == high and rational is not None:
         alpha = rational_power(low, 1 / rational)
     return Endpoint(*ends, alpha)
-
-
-def _dyadic(ball: flint.arb) -> Fraction:
-    mantissa, exponent = (int(part) for part in ball.man_exp())
-    return Fraction(mantissa) * Fraction(2) ** exponent

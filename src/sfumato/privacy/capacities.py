@@ -34,12 +34,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.channels.channel import Channel
-from sfumato.errors import NotSupported, SolverError, UndecidedError, expect
+from sfumato.errors import NotSupported, SolverError, UndecidedError
 from sfumato.lp import LinearProgram, solve
 from sfumato.measures.leakage import capacity
-from sfumato.numbers import Array, exact, float_below, is_exact, object_array
-from sfumato.privacy.capacity_program import distance_ball, enclosed_capacity, private_channel, rate_ball
-from sfumato.privacy.type import PrivacyType
+from sfumato.numbers import Array, exact, float_below, fmpq, is_exact, object_array
+from sfumato.privacy.capacity_program import distance_ball, enclosed_capacity, private_channel
+from sfumato.privacy.type import PrivacyType, as_type, ball_rate
 from sfumato.privacy.vertices import vertices
 from sfumato.spaces.distances import Form
 
@@ -124,7 +124,7 @@ def capacities(privacy: PrivacyType) -> TypeCapacities:
     >>> found.additive <= found.additive_bound < found.additive + 1e-8
     True
     """
-    privacy = expect(privacy, PrivacyType, "a promise", "PrivacyType(space, epsilon=…)")
+    privacy = as_type(privacy)
     if privacy.space.distances.infinite.any():
         raise NotSupported(f"capacities of {privacy.space.name}", ["finite distances; space.restrict() to a component"])
     multiplicative, additive = _closed_forms(privacy)
@@ -151,12 +151,12 @@ def _closed_forms(privacy: PrivacyType) -> tuple[_Found | None, _Found | None]:
     hopeful = {sign: _may_be_positive(privacy, sign) for sign in (-1, 1)}
     rational = [privacy.exact_factor(value) for value in distinct.tolist()]
     if None not in rational:
-        factors = [flint.fmpq(factor.numerator, factor.denominator) for factor in rational if factor is not None]
+        factors = [fmpq(factor) for factor in rational if factor is not None]
         return _Closed(privacy, tree, hopeful, where, factors).both()
     found: tuple[_Found | None, _Found | None] = None, None
     for bits in _BALL_BITS:
         with flint.ctx.workprec(bits):
-            rate = rate_ball(privacy)
+            rate = ball_rate(privacy)
             balls = [(rate * distance_ball(table, value)).exp() for value in distinct.tolist()]
             more = _Closed(privacy, tree, hopeful, where, balls).both()
         found = found[0] or more[0], found[1] or more[1]

@@ -26,11 +26,11 @@ from scipy.sparse.csgraph import connected_components
 from sfumato.channels.channel import Channel
 from sfumato.lp.columns import ColumnProgram, Ending, solve_columns
 from sfumato.measures.leakage import capacity
-from sfumato.numbers import float_above, float_below, fractions, object_array
-from sfumato.privacy.type import PrivacyType
+from sfumato.numbers import as_ball, float_above, float_below, fractions, object_array
+from sfumato.privacy.type import PrivacyType, ball_rate
 from sfumato.spaces.distances import Distances, Form
 
-__all__ = ["Enclosure", "Pairs", "distance_ball", "enclosed_capacity", "pairs_of", "private_channel", "rate_ball"]
+__all__ = ["Enclosure", "Pairs", "distance_ball", "enclosed_capacity", "pairs_of", "private_channel"]
 
 Floats = NDArray[np.float64]
 
@@ -70,7 +70,7 @@ def pairs_of(privacy: PrivacyType) -> Pairs:
     table = space.pair_distances
     distinct, where = np.unique(table.values, return_inverse=True)
     with flint.ctx.workprec(_BITS):
-        rate = rate_ball(privacy)
+        rate = ball_rate(privacy)
         balls = [rate * distance_ball(table, value) for value in distinct.tolist()]
         decays = [(-ball).exp() for ball in balls]
         low = np.array([max(0.0, nextafter(float(decay.lower()), -inf)) for decay in decays])
@@ -81,19 +81,11 @@ def pairs_of(privacy: PrivacyType) -> Pairs:
     return Pairs(*ends, logs[twice], low[twice], high[twice])
 
 
-def rate_ball(privacy: PrivacyType) -> flint.arb:
-    """ε in the working precision."""
-    if privacy.epsilon is not None:
-        return flint.arb(flint.fmpq(privacy.epsilon.numerator, privacy.epsilon.denominator))
-    assert privacy.alpha is not None
-    return -flint.arb(flint.fmpq(privacy.alpha.numerator, privacy.alpha.denominator)).log()
-
-
 def distance_ball(table: Distances, value: Any) -> flint.arb:
     """The distance one entry of a table stands for, in the working precision."""
     if table.form is Form.FLOAT:
         return flint.arb(float(value))
-    unit = flint.arb(flint.fmpq(table.unit.numerator, table.unit.denominator))
+    unit = as_ball(table.unit)
     return unit * (flint.arb(int(value)).sqrt() if table.form is Form.ROOT else flint.arb(int(value)))
 
 
@@ -127,7 +119,7 @@ def _bound_by_radius(privacy: PrivacyType, kind: str) -> float:
     """
     table = privacy.space.distances
     with flint.ctx.workprec(_BITS):
-        reach = rate_ball(privacy) * distance_ball(table, table.values.max(axis=1).min())
+        reach = ball_rate(privacy) * distance_ball(table, table.values.max(axis=1).min())
         ball = -(-reach).expm1() if kind == "additive" else reach.exp()
         return nextafter(float(ball.upper()), inf)
 

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from sfumato.channels.channel import Channel, as_channel, check_secrets
-from sfumato.errors import InvalidInput, NotSupported, PrivacyViolation, SolverError, expect
+from sfumato.errors import InvalidInput, NotSupported, PrivacyViolation, SolverError
 from sfumato.lp import LinearProgram, solve
 from sfumato.numbers import Array, to_flint
 from sfumato.privacy.satisfaction import satisfies
-from sfumato.privacy.type import PrivacyType
+from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.verdict import Outcome, Verdict, fails, holds, undecided
 
 __all__ = [
@@ -192,7 +192,7 @@ _Bounds = dict[tuple[int, int], Fraction]
 
 def _exact_parts(channel: Channel, privacy: PrivacyType) -> tuple[Channel, _Bounds]:
     """The channel, and e^{εd} of every pair that is not implied, in both directions."""
-    channel, privacy = as_channel(channel), expect(privacy, PrivacyType, "a promise", "PrivacyType(space, epsilon=…)")
+    channel, privacy = as_channel(channel), as_type(privacy)
     check_secrets("channel and privacy type", privacy.space, channel)
     if not channel.exact or not privacy.exact:
         raise NotSupported("taking float mechanisms apart", ["exact channels and exact privacy types (alpha=)"])

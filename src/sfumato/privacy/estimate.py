@@ -21,10 +21,10 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.stats import binomtest
 
-from sfumato.errors import InvalidInput, NotSupported, UndecidedError, expect
+from sfumato.errors import InvalidInput, NotSupported, UndecidedError
 from sfumato.privacy.rays import FLOAT_ERROR, Rays, rays_of
 from sfumato.privacy.supports import MOST_SECRETS, Residues, residues_of
-from sfumato.privacy.type import PrivacyType
+from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.privacy.vertices import vertices
 from sfumato.threads import plain_interrupts
 
@@ -80,7 +80,7 @@ def estimate_kernels(
         raise InvalidInput(f"needs samples ≥ 1 and a confidence in (0, 1), found {samples} and {confidence}")
     if seed is not None and (not isinstance(seed, int) or seed < 0):
         raise InvalidInput(f"a seed is a whole number from 0 on, found {seed!r}")
-    n = len(expect(privacy, PrivacyType, "a promise", "PrivacyType(space, epsilon=…)").space)
+    n = len(as_type(privacy).space)
     if n > MOST_SECRETS:
         raise NotSupported(f"an estimate for {n} secrets", [f"at most {MOST_SECRETS}"])
     rays = rays_of(vertices(privacy))

@@ -24,7 +24,7 @@ from sfumato.errors import NotSupported, expect
 from sfumato.numbers import fractions, from_flint, is_exact, to_flint
 from sfumato.privacy.rays import rays_of
 from sfumato.privacy.supports import MOST_SECRETS, Report, members_of, supports_in_pieces
-from sfumato.privacy.type import PrivacyType
+from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.privacy.vertices import Vertices, vertices
 from sfumato.spaces.isometries import isometries
 
@@ -173,7 +173,7 @@ def kernels(privacy: PrivacyType, *, progress: Report | None = None) -> Kernels:
 
 def _corner(privacy: PrivacyType) -> Vertices:
     """The vertices of a type small enough for kernels."""
-    space = expect(privacy, PrivacyType, "a promise", "PrivacyType(space, epsilon=…)").space
+    space = as_type(privacy).space
     if len(space) > MOST_SECRETS:
         raise NotSupported(f"kernels for {len(space)} secrets", [f"at most {MOST_SECRETS}"])
     return vertices(privacy)

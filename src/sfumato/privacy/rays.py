@@ -29,8 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import UndecidedError
-from sfumato.numbers import Array, object_array
-from sfumato.privacy.type import rational_power
+from sfumato.numbers import Array, as_ball, object_array
+from sfumato.privacy.type import ball_rate, rational_power
 from sfumato.privacy.vertices import Vertices
 from sfumato.spaces.distances import Form
 
@@ -182,19 +182,11 @@ def _logarithms(corner: Vertices, bits: int) -> list[flint.arb]:
     privacy = corner.privacy
     distances = privacy.space.distances
     with flint.ctx.workprec(bits + 16):
-        if privacy.alpha is None:
-            assert privacy.epsilon is not None
-            rate = _ball(privacy.epsilon)
-        else:
-            rate = -_ball(privacy.alpha).log()
+        rate = ball_rate(privacy)
         if distances.form is Form.FLOAT:
-            return [rate * _ball(Fraction(float(s))) for s in corner.symbols]
-        unit = _ball(distances.unit)
+            return [rate * as_ball(Fraction(float(s))) for s in corner.symbols]
+        unit = as_ball(distances.unit)
         return [rate * unit * flint.arb(radical).sqrt() for radical in corner.radicals]
-
-
-def _ball(value: Fraction) -> flint.arb:
-    return flint.arb(flint.fmpq(value.numerator, value.denominator))
 
 
 def _dot(exponents: Sequence[int], logarithms: Sequence[flint.arb]) -> flint.arb:

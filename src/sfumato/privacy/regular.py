@@ -29,7 +29,9 @@ from sfumato.numbers import (
     ROUNDING,
     Array,
     Number,
+    as_ball,
     divide,
+    dyadic,
     exact,
     float_above,
     floats,
@@ -44,7 +46,6 @@ from sfumato.privacy.similarity import (
     Quotient,
     Solution,
     ball_powers,
-    ball_rate,
     exact_powers,
     float_powers,
     quotient,
@@ -52,7 +53,7 @@ from sfumato.privacy.similarity import (
     solve_exactly,
     solve_signs,
 )
-from sfumato.privacy.type import PrivacyType
+from sfumato.privacy.type import PrivacyType, as_type, ball_rate
 from sfumato.privacy.vertices import vertices
 from sfumato.spaces.distances import Distances
 from sfumato.spaces.finite import FiniteSpace
@@ -149,7 +150,7 @@ def corner_priors(privacy: PrivacyType) -> tuple[Prior, ...]:
     >>> [str(w) for w in corner_priors(PrivacyType(line(3), alpha="1/2"))[0].weights]
     ['4/7', '2/7', '1/7']
     """
-    table = similarity(_as_type(privacy))
+    table = similarity(as_type(privacy))
     return tuple(Prior(privacy.space, divide(row, row.sum())) for row in table)
 
 
@@ -182,7 +183,7 @@ def regular_region(privacy: PrivacyType) -> RegularRegion:
     >>> region.share, [str(v) for v in region.inequalities[1]]
     (Fraction(9, 98), ['-2/3', '5/3', '-2/3'])
     """
-    table = similarity(_as_type(privacy))
+    table = similarity(as_type(privacy))
     corners = corner_priors(privacy)
     if is_exact(table):
         matrix = to_flint(table)
@@ -218,7 +219,7 @@ def is_regular(prior: Prior, privacy: PrivacyType) -> Verdict:
     >>> print(is_regular(Prior(range(3), ["1/2", "0", "1/2"]), privacy))
     fails: 0 has more than 2 times the weight of 1, which no regular prior has at this distance
     """
-    prior, privacy = as_prior(prior), _as_type(privacy)
+    prior, privacy = as_prior(prior), as_type(privacy)
     check_secrets("prior and privacy type", privacy.space, prior)
     weights = fractions(prior.weights)
     spread = Fraction(0) if prior.exact else exact(ROUNDING)
@@ -250,17 +251,13 @@ def has_tight_constraints(privacy: PrivacyType) -> Verdict:
     >>> print(has_tight_constraints(PrivacyType(star(4), alpha="1/2")))
     fails: the only solution of Φz = 1 has z = -1/3 < 0 at 0
     """
-    privacy = _as_type(privacy)
+    privacy = as_type(privacy)
     system = quotient(privacy.space)
     verdict = _in_cone(system, privacy, [Fraction(1)] * len(system), Fraction(0))
     if verdict.outcome != "holds":
         return verdict
     why = "every secret sees the same distances, so that z is constant" if len(system) == 1 else "Φz = 1 with z ≥ 0"
     return holds(why, verdict.witness.multipliers)
-
-
-def _as_type(privacy: Any) -> PrivacyType:
-    return expect(privacy, PrivacyType, "a promise", "PrivacyType(space, epsilon=…)")
 
 
 def _regular_with_zeros(privacy: PrivacyType, weights: Array, support: NDArray[np.int64], spread: Fraction) -> Verdict:
@@ -401,13 +398,13 @@ def _separation(
             balls = ball_powers(privacy.space, system.values, ball_rate(privacy))
             m = len(system)
             matrix = flint.arb_mat(m, m, system.entries(balls, flint.arb(0)))
-            right = flint.arb_mat(m, 1, [flint.arb(flint.fmpq(t.numerator, t.denominator)) for t in target])
+            right = flint.arb_mat(m, 1, [as_ball(t) for t in target])
             try:
                 column = matrix.solve(right, algorithm="approx")
             except ZeroDivisionError:  # not yet seen to be regular
                 bits *= 2
                 continue
-            vector = object_array(_dyadic(ball) for ball in column.entries())
+            vector = object_array(dyadic(ball.mid()) for ball in column.entries())
             product = matrix * column.mid()
             positive = all(ball > 0 for ball in product.entries())
         made = _lifted(system, rhs, vector, secret)
@@ -415,11 +412,6 @@ def _separation(
             return made
         bits *= 2
     return None
-
-
-def _dyadic(ball: flint.arb) -> Fraction:
-    mantissa, exponent = (int(part) for part in ball.mid().man_exp())
-    return Fraction(mantissa) * Fraction(2) ** exponent
 
 
 @dataclass(frozen=True, eq=False)
@@ -451,7 +443,7 @@ def utility_bound(prior: Prior, privacy: PrivacyType) -> UtilityBound:
     >>> utility_bound(Prior(range(3), ["1/2", "0", "1/2"]), privacy).value
     Fraction(4, 5)
     """
-    prior, privacy = as_prior(prior), _as_type(privacy)
+    prior, privacy = as_prior(prior), as_type(privacy)
     check_secrets("prior and privacy type", privacy.space, prior)
     weights = fractions(prior.weights)
     system = quotient(privacy.space, weights.tolist())
@@ -536,7 +528,7 @@ def _bits(ratio: Fraction) -> float:
     if ratio <= 1:
         return 0.0
     with flint.ctx.workprec(128):
-        return float_above(_dyadic(flint.arb(flint.fmpq(ratio.numerator, ratio.denominator)).log_base(2).upper()))
+        return float_above(dyadic(as_ball(ratio).log_base(2).upper()))
 
 
 def database_leakage_bound(
@@ -558,12 +550,12 @@ def database_leakage_bound(
     with flint.ctx.workprec(128):
         if epsilon is not None:
             rate = exact(epsilon)
-            base = (-flint.arb(flint.fmpq(rate.numerator, rate.denominator))).exp()
+            base = (-as_ball(rate)).exp()
         else:
             step = exact(alpha)  # type: ignore[arg-type]
-            base = flint.arb(flint.fmpq(step.numerator, step.denominator))
+            base = as_ball(step)
         bits = individuals * (values / (1 + (values - 1) * base)).log_base(2)
-        return float_above(_dyadic(bits.upper()))
+        return float_above(dyadic(bits.upper()))
 
 
 def optimal_utility(prior: Prior, privacy: PrivacyType) -> tuple[Any, Channel]:
@@ -580,7 +572,7 @@ def optimal_utility(prior: Prior, privacy: PrivacyType) -> tuple[Any, Channel]:
     >>> str(value), str(utility_bound(Prior.uniform(privacy.space), privacy).value)
     ('2/5', '2/5')
     """
-    prior, privacy = as_prior(prior), _as_type(privacy)
+    prior, privacy = as_prior(prior), as_type(privacy)
     check_secrets("prior and privacy type", privacy.space, prior)
     rays = np.stack([vertex.ray for vertex in vertices(privacy)], axis=1)
     if not (is_exact(rays) and prior.exact):

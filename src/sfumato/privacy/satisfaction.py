@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.errors import InvalidInput, expect
 from sfumato.numbers import ROUNDING, Array, exact, float_above, is_exact, log_bounds
-from sfumato.privacy.type import PrivacyType
+from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.spaces.finite import FiniteSpace, Pairs
 from sfumato.threads import on_threads
 from sfumato.verdict import Verdict, fails, holds, undecided
@@ -74,7 +74,7 @@ def satisfies(channel: Channel, privacy: PrivacyType) -> Verdict:
     >>> print(satisfies(Channel([0, 1], [["3/4", "1/4"], ["1/4", "3/4"]]), privacy))
     fails: output 0 is 3 times as likely for 0 as for 1, more than the 2 allowed
     """
-    channel, privacy = as_channel(channel), expect(privacy, PrivacyType, "a promise", "PrivacyType(space, epsilon=…)")
+    channel, privacy = as_channel(channel), as_type(privacy)
     check_secrets("channel and privacy type", privacy.space, channel)
     pairs = privacy.space.pairs
     if not pairs.first.size:

@@ -28,8 +28,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from sfumato.errors import NotSupported
-from sfumato.numbers import Array, exact, object_array
-from sfumato.privacy.type import PrivacyType
+from sfumato.numbers import Array, as_ball, exact, fmpq, object_array
+from sfumato.privacy.type import PrivacyType, ball_rate
 from sfumato.spaces.distances import Distances, Form
 from sfumato.spaces.finite import FiniteSpace
 
@@ -40,7 +40,6 @@ __all__ = [
     "approximate_inverse",
     "approximate_solution",
     "ball_powers",
-    "ball_rate",
     "exact_powers",
     "float_powers",
     "product",
@@ -196,19 +195,11 @@ def exact_powers(privacy: PrivacyType, values: NDArray[Any]) -> list[Fraction] |
     return result
 
 
-def ball_rate(privacy: PrivacyType) -> flint.arb:
-    """ε as a ball of the current precision."""
-    if privacy.epsilon is not None:
-        return flint.arb(_fmpq(privacy.epsilon))
-    assert privacy.alpha is not None
-    return -flint.arb(_fmpq(privacy.alpha)).log()
-
-
 def ball_powers(space: FiniteSpace, values: NDArray[Any], rate: flint.arb) -> list[flint.arb]:
     """e^{−rate·d} for entries of the table of distances, as balls of the current precision."""
     table = space.distances
     infinite = Distances(table.form, np.array(values)).infinite
-    unit = flint.arb(_fmpq(table.unit)) * -rate
+    unit = as_ball(table.unit) * -rate
     result = []
     for value, far in zip(values.tolist(), infinite.tolist(), strict=True):
         if far:
@@ -225,10 +216,6 @@ def float_powers(privacy: PrivacyType, values: NDArray[Any]) -> NDArray[np.float
     result = np.array([float(ball.mid()) for ball in balls])
     result[result < 1e-300] = 0.0
     return result
-
-
-def _fmpq(value: Fraction) -> flint.fmpq:
-    return flint.fmpq(value.numerator, value.denominator)
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,9 +278,9 @@ def solve_signs(
 def solve_exactly(system: Quotient, powers: Sequence[Fraction], rhs: Sequence[Fraction]) -> Solution | None:
     """The solution in rationals, None where the matrix is singular."""
     m = len(system)
-    entries = system.entries([_fmpq(p) for p in powers], flint.fmpq(0))
+    entries = system.entries([fmpq(p) for p in powers], flint.fmpq(0))
     try:
-        found = flint.fmpq_mat(m, m, entries).solve(flint.fmpq_mat(m, 1, [_fmpq(exact(b)) for b in rhs]))
+        found = flint.fmpq_mat(m, m, entries).solve(flint.fmpq_mat(m, 1, [fmpq(exact(b)) for b in rhs]))
     except ZeroDivisionError:
         return None
     values = object_array(map(exact, found.entries()))
@@ -305,8 +292,8 @@ def solve_balls(
 ) -> Solution | None:
     """The solution in balls of the current precision, None where the matrix cannot be told from a singular one."""
     m = len(system)
-    around = flint.arb(1, _fmpq(spread)) if spread else flint.arb(1)
-    right = flint.arb_mat(m, 1, [flint.arb(_fmpq(exact(b))) * around for b in rhs])
+    around = flint.arb(1, fmpq(spread)) if spread else flint.arb(1)
+    right = flint.arb_mat(m, 1, [as_ball(exact(b)) * around for b in rhs])
     matrix = flint.arb_mat(m, m, system.entries(powers, flint.arb(0)))
     try:
         # plain elimination loses bits with every row

@@ -28,8 +28,8 @@ from scipy.sparse.csgraph import connected_components
 from sfumato.channels.channel import check_secrets
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.errors import InvalidPrior, NotSupported, expect
-from sfumato.numbers import fractions
-from sfumato.privacy.algebraic import Endpoint, Stretch, algebraic_stretches, ball_endpoint, commensurable, fmpq
+from sfumato.numbers import as_ball, fractions
+from sfumato.privacy.algebraic import Endpoint, Stretch, algebraic_stretches, ball_endpoint, commensurable
 from sfumato.privacy.similarity import (
     UNIT,
     Quotient,
@@ -177,7 +177,7 @@ def _tree_endpoint(ruler: Distances, lengths: tuple[Any, ...], digits: int) -> E
         length, length_high = ruler.bounds(lengths[0])
         base = Fraction(1, len(lengths) - 1)
         if length == length_high:
-            return ball_endpoint(base, base, lambda: flint.arb(fmpq(length)), digits, length)
+            return ball_endpoint(base, base, lambda: as_ball(length), digits, length)
 
     def excess(rate: Fraction) -> bool:
         bits = 64 + 4 * digits
@@ -185,7 +185,7 @@ def _tree_endpoint(ruler: Distances, lengths: tuple[Any, ...], digits: int) -> E
             with flint.ctx.workprec(bits):
                 total = flint.arb(0)
                 for value in lengths:
-                    total += 1 / (1 + (flint.arb(fmpq(rate)) * _ball_length(ruler, value)).exp())
+                    total += 1 / (1 + (as_ball(rate) * _ball_length(ruler, value)).exp())
                 if total > 1 or total < 1:
                     return bool(total > 1)
             bits *= 2
@@ -201,7 +201,7 @@ def _tree_endpoint(ruler: Distances, lengths: tuple[Any, ...], digits: int) -> E
 
 def _ball_length(ruler: Distances, value: Any) -> flint.arb:
     number = flint.arb(value)
-    return flint.arb(fmpq(ruler.unit)) * (number.sqrt() if ruler.form is Form.ROOT else number)
+    return as_ball(ruler.unit) * (number.sqrt() if ruler.form is Form.ROOT else number)
 
 
 # ----------------------------------------------------------------- enclosures

@@ -8,16 +8,17 @@ from functools import cached_property
 from math import isfinite, log, log1p
 from typing import Any
 
+import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import InvalidEpsilon, InvalidInput
-from sfumato.numbers import Number, exact, exp_bounds, log_bounds
+from sfumato.errors import InvalidEpsilon, InvalidInput, expect
+from sfumato.numbers import Number, as_ball, exact, exp_bounds, log_bounds
 from sfumato.spaces.axioms import INFINITE
 from sfumato.spaces.distances import Form
 from sfumato.spaces.finite import FiniteSpace
 
-__all__ = ["PrivacyType", "rational_power"]
+__all__ = ["PrivacyType", "as_type", "ball_rate", "rational_power"]
 
 _SMALLEST_EPSILON = Fraction(1, 10**300)  # within the range of floats, as 1/ε is
 _LARGEST_PARAMETER = 8192  # bits of a numerator or denominator
@@ -147,6 +148,19 @@ class PrivacyType:
             if (high - low) * 2 ** (bits - 2) <= low:
                 return low, high
             working *= 2
+
+
+def as_type(privacy: Any) -> PrivacyType:
+    """The promise, or an error that says how to make one."""
+    return expect(privacy, PrivacyType, "a promise", "PrivacyType(space, epsilon=…)")
+
+
+def ball_rate(privacy: PrivacyType) -> flint.arb:
+    """ε as a ball of the current precision."""
+    if privacy.epsilon is not None:
+        return as_ball(privacy.epsilon)
+    assert privacy.alpha is not None
+    return -as_ball(privacy.alpha).log()
 
 
 def rational_power(base: Fraction, exponent: Fraction) -> Fraction | None:

@@ -24,9 +24,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from sfumato.channels.prior import Prior
-from sfumato.errors import NotSupported, UndecidedError, expect
+from sfumato.errors import NotSupported, UndecidedError
 from sfumato.numbers import Array, object_array
-from sfumato.privacy.type import PrivacyType
+from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.spaces.distances import Form
 from sfumato.spaces.finite import FiniteSpace
 
@@ -147,7 +147,7 @@ def vertices(privacy: PrivacyType) -> Vertices:
     >>> len(vertices(PrivacyType(grid(2, 2), epsilon=1)))
     18
     """
-    privacy = expect(privacy, PrivacyType, "a promise", "PrivacyType(space, epsilon=…)")
+    privacy = as_type(privacy)
     space = privacy.space
     if space.distances.infinite.any():
         raise NotSupported(f"vertices of {space.name}", ["finite distances; space.restrict() to a component"])

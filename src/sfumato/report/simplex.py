@@ -22,9 +22,10 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from sfumato.channels import Hyper, Prior, as_channel, as_prior, check_secrets, hyper
-from sfumato.errors import InvalidInput, NotSupported, expect
+from sfumato.errors import InvalidInput, NotSupported
 from sfumato.numbers import Array, divide, floats, together
 from sfumato.privacy import PrivacyType, Vertices, vertices
+from sfumato.privacy.type import as_type
 from sfumato.report.figure import FONT_SIZE, MUTED, ROLES, SERIES, canvas, caption, ink, label_shifts, sphere, tint
 
 __all__ = ["SHOWN", "Region", "region", "simplex"]
@@ -85,7 +86,7 @@ def region(privacy: PrivacyType) -> Region:
     >>> len(solid.vertices), len(solid.edges), len(solid.facets)
     (8, 12, 6)
     """
-    privacy = expect(privacy, PrivacyType, "a promise", "PrivacyType(space, epsilon=…)")
+    privacy = as_type(privacy)
     if len(privacy.space) not in (3, 4):
         raise NotSupported(
             f"a drawing of the distributions over {len(privacy.space)} secrets, which have "

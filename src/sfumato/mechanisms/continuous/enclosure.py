@@ -31,7 +31,7 @@ from sfumato.errors import Mismatch, NotSupported, expect
 from sfumato.losses.loss import Loss
 from sfumato.mechanisms.continuous.interval import lattice
 from sfumato.mechanisms.continuous.laplace import TruncatedLaplace, decay_powers
-from sfumato.numbers import fractions, is_exact, product
+from sfumato.numbers import as_ball, dyadic, fractions, is_exact, product
 
 __all__ = ["Enclosure", "enclosed_loss"]
 
@@ -90,8 +90,8 @@ def enclosed_loss(prior: Prior, mechanism: TruncatedLaplace, loss: Loss, *, bits
         for terms in _cells(costs, powers[1]):
             total += terms
         ends = (costs[:, 0].min() + costs[:, -1].min()) / 2
-        total += _ball(ends)
-        return Enclosure(_rational(total.lower()), _rational(total.upper()))
+        total += as_ball(ends)
+        return Enclosure(dyadic(total.lower()), dyadic(total.upper()))
 
 
 def _cells(costs: np.ndarray, alpha: Fraction) -> Iterator[flint.arb]:
@@ -120,30 +120,21 @@ def _turns_up(first: Point, second: Point, third: Point) -> bool:
 
 def _cell(hull: list[Point], alpha: Fraction) -> flint.arb:
     """The integral over one cell: hull points take over from each other as z falls from 1 to α."""
-    ball = _ball(alpha)
+    ball = as_ball(alpha)
     until = [_switch(alpha, first, second) for first, second in pairwise(hull)]
-    sums = [(_ball(0), _ball(0)), *(_integrals(z, ball) for z in until), _integrals(ball, ball)]
+    sums = [(as_ball(0), as_ball(0)), *(_integrals(z, ball) for z in until), _integrals(ball, ball)]
     total = flint.arb(0)
     for (p, q), (a_from, b_from), (a_to, b_to) in zip(hull, sums[:-1], sums[1:], strict=True):
-        total += _ball(p) * (a_to - a_from) + _ball(q) * (b_to - b_from)
+        total += as_ball(p) * (a_to - a_from) + as_ball(q) * (b_to - b_from)
     return total
 
 
 def _switch(alpha: Fraction, first: Point, second: Point) -> flint.arb:
     """Where the two actions cost the same, as z = α^t."""
     ratio = (first[1] - second[1]) / (second[0] - first[0])
-    return _ball(alpha * (alpha + ratio) / (1 + ratio * alpha)).sqrt()
+    return as_ball(alpha * (alpha + ratio) / (1 + ratio * alpha)).sqrt()
 
 
 def _integrals(z: flint.arb, alpha: flint.arb) -> tuple[flint.arb, flint.arb]:
     scale = 2 * (1 - alpha * alpha)
     return (1 - z) * (1 - alpha * alpha / z) / scale, alpha * (1 - z) ** 2 / (z * scale)
-
-
-def _ball(value: Fraction | int) -> flint.arb:
-    return flint.arb(flint.fmpq(value.numerator, value.denominator))
-
-
-def _rational(ball: flint.arb) -> Fraction:
-    mantissa, exponent = (int(part) for part in ball.man_exp())
-    return Fraction(mantissa) * Fraction(2) ** exponent
