@@ -12,7 +12,8 @@ import numpy as np
 
 import sfumato as sf
 from sfumato.lp import LinearProgram
-from sfumato.lp.columns import ColumnProgram, solve_columns
+from sfumato.lp.column_program import ColumnProgram
+from sfumato.lp.columns import solve_columns
 from timing import Table, measure
 
 SIDES = (7, 8, 10)

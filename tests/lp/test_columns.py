@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from sfumato.errors import InvalidInput, NotSupported
 from sfumato.lp import LinearProgram, solve
-from sfumato.lp.columns import ColumnProgram, ColumnProgress, Ending, column_bound, solve_columns
+from sfumato.lp.column_program import ColumnProgram, ColumnProgress, Ending, column_bound
+from sfumato.lp.columns import solve_columns
 from sfumato.lp.columns_method import BlockNewton
 
 

@@ -4,7 +4,8 @@ This room knows nothing of privacy. A program is a value; :func:`solve` returns 
 primal point, the row multipliers, or the Farkas ray that proves there is no point.
 """
 
-from sfumato.lp.columns import ColumnProgram, ColumnProgress, ColumnSolution, Ending, column_bound, solve_columns
+from sfumato.lp.column_program import ColumnProgram, ColumnProgress, ColumnSolution, Ending, Limit, column_bound
+from sfumato.lp.columns import solve_columns
 from sfumato.lp.program import LinearProgram, Solution, Status, check_optimality
 from sfumato.lp.solve import solve
 
@@ -13,6 +14,7 @@ __all__ = [
     "ColumnProgress",
     "ColumnSolution",
     "Ending",
+    "Limit",
     "LinearProgram",
     "Solution",
     "Status",

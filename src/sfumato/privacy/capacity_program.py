@@ -24,7 +24,8 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from sfumato.channels.channel import Channel
-from sfumato.lp.columns import ColumnProgram, Ending, solve_columns
+from sfumato.lp.column_program import ColumnProgram, Ending
+from sfumato.lp.columns import solve_columns
 from sfumato.measures.leakage import capacity
 from sfumato.numbers import as_ball, float_above, float_below, fractions, object_array
 from sfumato.privacy.type import PrivacyType, ball_rate

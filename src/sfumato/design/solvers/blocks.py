@@ -8,7 +8,8 @@ import numpy as np
 
 from sfumato.design.problem import Problem
 from sfumato.design.solvers.answer import Answer, Multipliers
-from sfumato.lp.columns import ColumnProgram, Ending, solve_columns
+from sfumato.lp.column_program import ColumnProgram, Ending
+from sfumato.lp.columns import solve_columns
 
 __all__ = ["solve_in_blocks"]
 
