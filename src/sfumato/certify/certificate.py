@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.certify import kernel
-from sfumato.certify.mechanism import Claim, Mechanism
+from sfumato.certify.mechanism import Ceiling, Claim, Mechanism
 from sfumato.errors import InvalidInput
 from sfumato.numbers import Array, common_denominator, is_exact
 from sfumato.privacy.type import PrivacyType, rational_power
@@ -161,20 +161,37 @@ def _integers(values: Array) -> Section:
 
 
 def _claims(claim: Claim, sections: dict[str, Section]) -> dict[str, Any]:
-    weights, _ = common_denominator(claim.prior.weights)
-    sections["prior"] = _integers(weights)
+    counts = [common_denominator(prior.weights)[0] for prior in claim.priors or (claim.prior,)]
+    sections["prior"] = _integers(np.concatenate(counts))
     table, unit = _loss_table(claim.loss.matrix)
     sections["loss"] = Section(8, table.astype("<f8").tobytes())
     sections["remap"] = _indices(claim.remap)
     claims: dict[str, Any] = {
-        "loss": str(claim.value), "loss_unit": str(unit), "actions": [label_to_json(a) for a in claim.loss.actions]
+        "loss": str(claim.value), "loss_unit": str(unit), "actions": [label_to_json(a) for a in claim.loss.actions],
+        "criterion": claim.criterion,
     }  # fmt: skip
+    if claim.ceilings:
+        tables, units = zip(*(_loss_table(ceiling.loss.matrix) for ceiling in claim.ceilings), strict=True)
+        sections["ceilings"] = Section(8, np.concatenate(tables).astype("<f8").tobytes())
+        claims["ceilings"] = [
+            {"name": ceiling.loss.name, "unit": str(unit), "level": str(ceiling.level)}
+            for ceiling, unit in zip(claim.ceilings, units, strict=True)
+        ]
     if claim.bound is not None and claim.dual is not None:
         claims |= {"bound": str(claim.bound), "dual_unit": str(claim.dual.unit)}
         sections["dual"] = _integers(np.asarray(claim.dual.values))
         for name, part in (("from", claim.dual.first), ("to", claim.dual.second), ("action", claim.dual.action)):
             sections[f"dual_{name}"] = _indices(part)
+        if claim.priors:
+            sections["mixture"] = _integers(np.array(claim.mixture, dtype=object))
+        if claim.ceilings:
+            sections["ceiling_prices"] = _integers(np.concatenate([_prices(ceiling) for ceiling in claim.ceilings]))
     return claims
+
+
+def _prices(ceiling: Ceiling) -> Array:
+    nothing: Array = np.zeros(len(ceiling.loss.secrets), dtype=np.int64)
+    return nothing if ceiling.prices is None else ceiling.prices
 
 
 def _loss_table(matrix: Array) -> tuple[NDArray[np.float64], Fraction]:

@@ -19,12 +19,12 @@ import numpy as np
 
 from sfumato.certify import kernel
 from sfumato.certify.certificate import Certificate, Section, certificate_of, label_from_json
-from sfumato.certify.mechanism import Claim, Dual, Mechanism
+from sfumato.certify.mechanism import Ceiling, Claim, Dual, Mechanism
 from sfumato.channels.prior import Prior
 from sfumato.errors import InvalidFile, expect
 from sfumato.files import write_whole
 from sfumato.losses.loss import Loss
-from sfumato.numbers import Array, divide
+from sfumato.numbers import Array
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.axioms import INFINITE
 from sfumato.spaces.constructors import path_metric
@@ -123,22 +123,40 @@ def _table_structure(n: int, upper: Distances, sections: dict[str, bytes]) -> St
 
 
 def _claim(header: dict[str, Any], sections: dict[str, bytes], space: FiniteSpace) -> Claim:
-    claims = header["claims"]
-    weights = _table(sections["prior"], header["widths"]["prior"], (len(space),)).astype(object)
-    prior = Prior(space, divide(weights, sum(weights.tolist())))
-    table = np.frombuffer(sections["loss"], dtype="<f8").reshape(-1, len(space))
-    unit = claims["loss_unit"]
+    claims, n = header["claims"], len(space)
+    given = tuple(Prior(space, row) for row in kernel.priors_of(header, sections))
     actions = tuple(label_from_json(label) for label in claims["actions"])
-    loss = Loss(actions, space, table if unit == 1 and _has_fractions(table) else _exact_loss(table, unit))
+    loss = _loss(sections["loss"], claims["loss_unit"], actions, space)
     remap = tuple(np.frombuffer(sections["remap"], dtype="<u4").tolist())
-    bound, dual = claims.get("bound"), None
+    bound, dual, prices = claims.get("bound"), None, None
+    ceilings, mixture, several = claims["ceilings"], (), claims["criterion"] == "worst prior"
     if bound is not None:
         first, second, action = (
             np.frombuffer(sections[f"dual_{part}"], dtype="<u4").astype(np.int64) for part in ("from", "to", "action")
         )
         values = _table(sections["dual"], header["widths"]["dual"], (len(first),))
         dual = Dual(first, second, action, values, claims["dual_unit"])
-    return Claim(prior, loss, remap, claims["loss"], bound, dual)
+        if several:
+            mixture = tuple(_table(sections["mixture"], header["widths"]["mixture"], (len(given),)).tolist())
+        if ceilings:
+            prices = _table(sections["ceiling_prices"], header["widths"]["ceiling_prices"], (len(ceilings), n))
+    prior = Prior(space, kernel.mixed_prior(header, sections)) if mixture else given[0]
+    each = len(sections["loss"])
+    kept = tuple(
+        Ceiling(
+            _loss(sections["ceilings"][k * each : (k + 1) * each], ceiling["unit"], actions, space, ceiling["name"]),
+            ceiling["level"],
+            None if prices is None else prices[k],
+        )
+        for k, ceiling in enumerate(ceilings)
+    )
+    priors = given if several else ()
+    return Claim(prior, loss, remap, claims["loss"], bound, dual, claims["criterion"], priors, mixture, kept)
+
+
+def _loss(section: bytes, unit: Fraction, actions: tuple[Any, ...], space: FiniteSpace, name: str = "") -> Loss:
+    table = np.frombuffer(section, dtype="<f8").reshape(-1, len(space))
+    return Loss(actions, space, table if unit == 1 and _has_fractions(table) else _exact_loss(table, unit), name)
 
 
 def _has_fractions(table: Array) -> bool:

@@ -13,9 +13,10 @@ alpha = e^-epsilon), and an n × m table N of non-negative integers. The kernel 
 3. a pair is left out only where its promise follows from others: the file names a point y
    between x and z with d(x, y) + d(y, z) ≤ d(x, z), which the kernel checks exactly, or the
    metric is by definition the shortest-path metric of a graph, of which all edges are checked;
-4. if a loss is claimed: it is the expected loss of the mechanism with the remap in the file;
-5. if a bound is claimed: no mechanism of this promise has a smaller loss, because the numbers
-   Z ≥ 0 in the file prove it (weak duality, see ``check_bound``).
+4. if a loss is claimed: it is the loss of the mechanism with the remap in the file (expected under
+   a prior, under the worst of several priors, or of the worst secret), and the limits are kept;
+5. if a bound is claimed: no mechanism of this promise, keeping the limits, has a smaller loss,
+   because the numbers Z ≥ 0 in the file prove it (weak duality, see ``check_bound``).
 
 Exit status: 0 proved, 3 refuted, 2 the file cannot be read.
 """
@@ -24,6 +25,7 @@ import functools
 import hashlib
 import json
 import math
+import operator
 import re
 import sys
 import zlib
@@ -40,6 +42,11 @@ NOWHERE = 0xFFFFFFFF  # in "via": no point lies between
 UNBOUNDED = 0xFFFFFFFFFFFFFFFF  # in integer distances: infinitely far, nothing is promised
 LARGEST = {"rational": (1 << 61) - 1, "root": (1 << 30) - 1}  # integer distances: sums and squares fit 64 bits
 FORMS = {("rational", "table"), ("rational", "edges"), ("root", "table"), ("float", "table"), ("float", "edges")}
+CRITERIA = {
+    "expected": "expected loss",
+    "worst secret": "largest loss of a secret",
+    "worst prior": "largest expected loss",
+}
 MANTISSA = 62  # bits kept of e^x: a product with a 62-bit weight fits into 128 bits
 
 Terms = dict[str, Any]
@@ -347,55 +354,90 @@ def distance_reader(header: Terms, sections: Sections) -> Callable[[int], Any]:
 
 
 def check_loss(header: Terms, sections: Sections, rows: list[list[int]]) -> Fraction:
-    """Sum of prior[x] · N[x][y] / T · loss(remap[y], x), compared with the claim."""
-    prior, loss = prior_of(header, sections), loss_of(header, sections)
+    """What each secret loses is Σ_y N[x][y] / T · loss(remap[y], x). Compared with the claim is its expectation
+    under the prior, or the largest expectation under several priors, or the loss of the worst secret.
+    The same sums of other tables must not exceed their levels, for any secret.
+    """
+    claims, total, n = header["claims"], header["total"], len(rows)
+    loss, unit = table_of(sections["loss"], claims["loss_unit"], n)
     remap = unsigned(sections["remap"], 4)
     if max(remap) >= len(loss):
         raise Unreadable("the remap names an action that is not there")
-    lines = [loss[w] for w in remap]
-    spent = [
-        prior[x] * sum(weight * line[x] for weight, line in zip(row, lines, strict=True)) for x, row in enumerate(rows)
-    ]
-    value: Fraction = sum(spent, Fraction(0)) / header["total"]
-    if value != header["claims"]["loss"]:
-        raise Refuted(f"the loss is {shown(value)}, not {shown(header['claims']['loss'])} as claimed")
-    return value
+    spent = [unit * lost / total for lost in of_secrets(rows, [loss[w] for w in remap])]
+    value = max(spent)
+    if claims["criterion"] != "worst secret":
+        value = max(sum(p * v for p, v in zip(prior, spent, strict=True)) for prior in priors_of(header, sections))
+    if value != claims["loss"]:
+        raise Refuted(f"the loss is {shown(value)}, not {shown(claims['loss'])} as claimed")
+    for (table, unit), ceiling in zip(ceilings_of(header, sections, n), claims["ceilings"], strict=True):
+        highest = max(of_secrets(rows, [table[w] for w in remap])) * unit / total
+        if highest > ceiling["level"]:
+            raise Refuted(f"a secret has {shown(highest)} where at most {shown(ceiling['level'])} is claimed")
+    return Fraction(value)
+
+
+def of_secrets(rows: list[list[int]], lines: list[list[int]]) -> list[int]:
+    """Σ_y N[x][y] · lines[y][x] for every secret x."""
+    columns = zip(*lines, strict=True)
+    return [sum(map(operator.mul, row, column)) for row, column in zip(rows, columns, strict=True)]
 
 
 def check_bound(header: Terms, sections: Sections, proved: Terms) -> Fraction:
-    """Weak duality. For a mechanism M with actions as outputs and numbers Z ≥ 0,
+    """Weak duality. For a mechanism M with actions as outputs, numbers Z ≥ 0 and U ≥ 0,
 
-        loss(M) ≥ loss(M) + Σ Z[x,z,w]·(M[x][w] − f·M[z][w])        (each bracket is ≤ 0)
-                = Σ_x Σ_w M[x][w]·S[x][w]  ≥  Σ_x min_w S[x][w]       (rows of M sum to 1)
+        loss(M) ≥ loss(M) + Σ Z[x,z,w]·(M[x][w] − f·M[z][w]) + Σ U[x]·(Σ_w M[x][w]·t(w, x) − level)
+                = Σ_x Σ_w M[x][w]·S[x][w] − Σ U[x]·level  ≥  Σ_x min_w S[x][w] − Σ U[x]·level
 
-    with S = prior[x]·loss(w, x) + Σ_z Z[x,z,w] − Σ_z f·Z[z,x,w] and any f ≥ e^(epsilon·d(x, z)).
+    because brackets are ≤ 0 and rows of M sum to 1, with S = prior[x]·loss(w, x) + Σ U[x]·t(w, x) + Σ_z Z[x,z,w]
+    − Σ_z f·Z[z,x,w], any f ≥ e^(epsilon·d(x, z)), and t the tables that have levels. The largest of several
+    expectations is at least any mixture of them, which is the expectation under the mixture of their priors; and the
+    loss of the worst secret is at least the expectation under any prior.
     """
-    prior, loss = prior_of(header, sections), loss_of(header, sections)
-    n = proved["secrets"]
-    reduced = [[prior[x] * line[x] for line in loss] for x in range(n)]
+    claims, n = header["claims"], proved["secrets"]
+    loss, loss_unit = table_of(sections["loss"], claims["loss_unit"], n)
+    prior, prior_unit = over_one_denominator(mixed_prior(header, sections))
+    sums, grain = dual_sums(header, sections, n, len(loss))
+    parts = [(prior_unit * loss_unit, prior, loss)]
+    paid = Fraction(0)
+    for j, (table, unit) in enumerate(ceilings_of(header, sections, n)):
+        prices = integers(sections["ceiling_prices"], header["widths"]["ceiling_prices"], j * n, n)
+        parts.append((unit * claims["dual_unit"], prices, table))
+        paid += sum(prices) * claims["dual_unit"] * claims["ceilings"][j]["level"]
+    # S is summed in integers, in units of 1 / common
+    units = [unit for unit, _, _ in parts] + [claims["dual_unit"] / grain]
+    common = math.lcm(*(unit.denominator for unit in units))
+    factors = [unit.numerator * (common // unit.denominator) for unit in units]
+    total = 0
+    for x in range(n):
+        reduced = [factors[-1] * s for s in sums[x]]
+        for factor, (_, weights, table) in zip(factors, parts, strict=False):
+            weight = factor * weights[x]
+            reduced = [r + weight * line[x] for r, line in zip(reduced, table, strict=True)]
+        total += min(reduced)
+    bound, claimed = Fraction(total, common) - paid, claims["bound"]
+    if bound < claimed:
+        raise Refuted(f"the dual numbers prove {shown(bound)}, less than the claimed {shown(claimed)}")
+    return Fraction(claimed)
+
+
+def dual_sums(header: Terms, sections: Sections, n: int, actions: int) -> tuple[list[list[int]], int]:
+    """Σ_z Z[x,z,w] − Σ_z f·Z[z,x,w] for every secret and action, in units of dual_unit / grain; and the grain."""
     places = [unsigned(sections[f"dual_{part}"], 4) for part in ("from", "to", "action")]
     values = integers(sections["dual"], header["widths"]["dual"], 0, len(places[0]))
-    if any(max(x, z) >= n or x == z or w >= len(loss) for x, z, w in zip(*places, strict=True)):
+    if any(max(x, z) >= n or x == z or w >= actions for x, z, w in zip(*places, strict=True)):
         raise Unreadable("a dual number belongs to no constraint")
     distance = pair_distances(header, sections, n)
     used = {(x, z): distance(min(x, z), max(x, z)) for x, z in set(zip(*places[:2], strict=True))}
     if None in used.values():
         raise Refuted("a dual number uses two secrets between which nothing is promised")
     factors = {d: factor_above(header["promise"], header["metric"], d) for d in set(used.values())}
-    # S is summed in integers, in units of dual_unit / grain; beyond a sensible grain f is rounded up
-    grain = min(math.lcm(*(f.denominator for f in factors.values())), 1 << 1024)
+    grain = min(math.lcm(*(f.denominator for f in factors.values())), 1 << 1024)  # beyond, f is rounded up
     above = {pair: math.ceil(factors[d] * grain) for pair, d in used.items()}
-    sums = [[0] * len(loss) for _ in range(n)]
+    sums = [[0] * actions for _ in range(n)]
     for x, z, w, weight in zip(*places, values, strict=True):
         sums[x][w] += weight * grain
         sums[z][w] -= weight * above[x, z]
-    unit = header["claims"]["dual_unit"] / grain
-    bound = sum((min(c + s * unit for c, s in zip(*row, strict=True)) for row in zip(reduced, sums, strict=True)),
-                Fraction(0))  # fmt: skip
-    claimed: Fraction = header["claims"]["bound"]
-    if bound < claimed:
-        raise Refuted(f"the dual numbers prove {shown(bound)}, less than the claimed {shown(claimed)}")
-    return claimed
+    return sums, grain
 
 
 def pair_distances(header: Terms, sections: Sections, n: int) -> Callable[[int, int], Any]:
@@ -407,21 +449,52 @@ def pair_distances(header: Terms, sections: Sections, n: int) -> Callable[[int, 
     return lambda x, z: read(where[x, z]) if (x, z) in where else None
 
 
-def prior_of(header: Terms, sections: Sections) -> list[Fraction]:
-    """The prior as rationals that sum to 1."""
-    weights = integers(sections["prior"], header["widths"]["prior"], 0, len(header["secrets"]))
-    if not sum(weights):
-        raise Unreadable("the prior has no weight")
-    return [Fraction(weight, sum(weights)) for weight in weights]
+def priors_of(header: Terms, sections: Sections) -> list[list[Fraction]]:
+    """The priors of the file as rationals that sum to 1; one, unless the worst of several is claimed."""
+    n, width = len(header["secrets"]), header["widths"]["prior"]
+    counts = [integers(sections["prior"], width, k, n) for k in range(0, len(sections["prior"]) // width, n)]
+    if not all(map(sum, counts)):
+        raise Unreadable("a prior has no weight")
+    return [[Fraction(count, sum(row)) for count in row] for row in counts]
 
 
-def loss_of(header: Terms, sections: Sections) -> list[list[Fraction]]:
-    """The loss as rows of rationals, one row an action."""
-    table, n = little_endian(array("d", sections["loss"])), len(header["secrets"])
-    if not all(map(math.isfinite, table)):
+def mixed_prior(header: Terms, sections: Sections) -> list[Fraction]:
+    """The prior under which the bound is proved: the only one, or the mixture that the file names."""
+    priors, shares = priors_of(header, sections), [1]
+    if header["claims"]["criterion"] == "worst prior":
+        shares = integers(sections["mixture"], header["widths"]["mixture"], 0, len(priors))
+        if not sum(shares):
+            raise Unreadable("the mixture of priors has no weight")
+    return [sum(map(operator.mul, shares, column), Fraction(0)) / sum(shares) for column in zip(*priors, strict=True)]
+
+
+def table_of(section: bytes, unit: Fraction, n: int) -> tuple[list[list[int]], Fraction]:
+    """A table of doubles times a unit, one row an action, as integers times another unit."""
+    values, common = over_one_denominator([Fraction(v) for v in doubles(section)])
+    return [values[i : i + n] for i in range(0, len(values), n)], common * unit
+
+
+def ceilings_of(header: Terms, sections: Sections, n: int) -> list[tuple[list[list[int]], Fraction]]:
+    """The tables whose sums must not exceed a level."""
+    each = len(sections["loss"])
+    return [
+        table_of(sections["ceilings"][j * each : (j + 1) * each], ceiling["unit"], n)
+        for j, ceiling in enumerate(header["claims"]["ceilings"])
+    ]
+
+
+def doubles(section: bytes) -> "array[float]":
+    """Finite doubles."""
+    values = little_endian(array("d", section))
+    if not all(map(math.isfinite, values)):
         raise Unreadable("a loss is not finite")
-    unit = header["claims"]["loss_unit"]
-    return [[Fraction(v) * unit for v in table[i : i + n]] for i in range(0, len(table), n)]
+    return values
+
+
+def over_one_denominator(values: list[Fraction]) -> tuple[list[int], Fraction]:
+    """Integers and a unit whose products are the values."""
+    common = math.lcm(*(value.denominator for value in values))
+    return [value.numerator * (common // value.denominator) for value in values], Fraction(1, common)
 
 
 # ----------------------------------------------------------------- the file
@@ -483,6 +556,10 @@ def interpret(header: Terms) -> Terms:
     claims = header.setdefault("claims", {})
     for name in ("loss", "loss_unit", *(["bound", "dual_unit"] if "bound" in claims else [])) if claims else ():
         claims[name] = rational(claims[name])
+    if claims and claims.setdefault("criterion", "expected") not in CRITERIA:
+        raise Unreadable("the claim is about an unknown criterion")
+    for ceiling in claims.setdefault("ceilings", []) if claims else ():
+        ceiling["unit"], ceiling["level"] = rational(ceiling["unit"]), rational(ceiling["level"])
     if "bound" in claims and claims["dual_unit"] <= 0:
         raise Unreadable("the unit of the dual numbers is not positive")
     header["widths"] = {section["name"]: section["width"] for section in header["sections"]}
@@ -548,7 +625,7 @@ def unpack(header: Terms, data: bytes) -> Sections:
 
 
 WIDTHS = dict.fromkeys(("via", "edge_first", "edge_second", "remap", "dual_from", "dual_to", "dual_action"), (4,))
-WIDTHS |= {"distances": (8,), "loss": (8,)}
+WIDTHS |= {"distances": (8,), "loss": (8,), "ceilings": (8,)}
 
 
 def expected_counts(header: Terms, declared: dict[str, int]) -> dict[str, int]:
@@ -563,8 +640,14 @@ def expected_counts(header: Terms, declared: dict[str, int]) -> dict[str, int]:
         expected |= dict.fromkeys(("distances", "edge_first", "edge_second"), declared.get("edge_first", 0))
     if header["claims"]:
         actions = max(1, declared.get("loss", 0) // n)
-        expected |= {"prior": n, "remap": m, "loss": actions * n}
+        several = header["claims"]["criterion"] == "worst prior"
+        number = max(1, declared.get("prior", 0) // n) if several else 1
+        expected |= {"prior": number * n, "remap": m, "loss": actions * n}
+        if header["claims"]["ceilings"]:
+            expected["ceilings"] = len(header["claims"]["ceilings"]) * actions * n
     if "bound" in header["claims"]:
+        expected |= {"mixture": number} if several else {}
+        expected |= {"ceiling_prices": len(header["claims"]["ceilings"]) * n} if header["claims"]["ceilings"] else {}
         parts = ("dual", "dual_from", "dual_to", "dual_action")
         expected |= dict.fromkeys(parts, declared.get("dual", 0))
     return expected
@@ -610,9 +693,12 @@ def report(header: Terms, proved: Terms, digest: str) -> list[str]:
         f"  {proved['pairs']} pairs checked in integers, {proved['implied']} implied by a checked chain",
     ]
     if "loss" in proved:
-        lines.append(f"  expected loss with the remap in the file = {shown(proved['loss'])}")
+        what = CRITERIA[header["claims"]["criterion"]]
+        lines.append(f"  {what} with the remap in the file = {shown(proved['loss'])}")
+        lines += [f"  for every secret the limit {shown(c['level'])} is kept" for c in header["claims"]["ceilings"]]
     if "bound" in proved:
-        lines.append(f"  no mechanism with this promise has less than {shown(proved['bound'])}")
+        kept = ", keeping the limits," if header["claims"]["ceilings"] else ""
+        lines.append(f"  no mechanism with this promise{kept} has less than {shown(proved['bound'])}")
     return [*lines, f"  sha256 {digest}"]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,10 @@ from sfumato.losses.loss import Loss
 from sfumato.numbers import Array, object_array
 from sfumato.privacy.type import PrivacyType
 
-__all__ = ["Claim", "Dual", "Mechanism", "Proof"]
+__all__ = ["Ceiling", "Claim", "Criterion", "Dual", "Mechanism", "Proof"]
+
+Criterion = Literal["expected", "worst secret", "worst prior"]
+"""Whose loss counts."""
 
 _LARGEST_EXACT = 2**18  # entries of a channel of fractions, half a second to build
 
@@ -35,10 +38,34 @@ class Dual:
 
 
 @dataclass(frozen=True, eq=False)
-class Claim:
-    """What a mechanism is claimed to achieve: its loss for a prior and, by ``dual``, a lower bound.
+class Ceiling:
+    """Σ_y M(x)(y) t(w_y, x) ≤ level for every secret x, where w_y is the action for output y and t is a loss.
 
-    ``remap`` gives the action for each output, as an index into the actions of the loss.
+    ``prices`` are numbers U ≥ 0, one for each secret, in units of the dual: a bound may use that the ceiling is kept.
+    """
+
+    loss: Loss
+    level: Fraction
+    prices: Array | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Claim:
+    """What a mechanism is claimed to achieve: its loss and, by ``dual``, a bound that no mechanism goes below.
+
+    Parameters
+    ----------
+    prior
+        The prior of the expected loss. Where the worst secret or the worst of several priors counts: the prior under
+        which the bound is proved, the hardest one that was found.
+    remap
+        The action for each output, as an index into the actions of the loss.
+    criterion
+        ``"expected"``, ``"worst secret"`` or ``"worst prior"``.
+    priors, mixture
+        For the worst of several priors: these, and the shares in which they make up ``prior``.
+    ceilings
+        What every secret is promised beside; the bound holds among mechanisms that keep them.
     """
 
     prior: Prior
@@ -47,6 +74,10 @@ class Claim:
     value: Fraction
     bound: Fraction | None = None
     dual: Dual | None = None
+    criterion: Criterion = "expected"
+    priors: tuple[Prior, ...] = ()
+    mixture: tuple[int, ...] = ()
+    ceilings: tuple[Ceiling, ...] = ()
 
 
 @dataclass(frozen=True)

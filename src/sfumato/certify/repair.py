@@ -140,7 +140,9 @@ def quantise(
     return _report(prove(weights, privacy, outputs=labels, provenance=said), matrix, stakes)
 
 
-def private_weights(matrix: NDArray[np.float64], privacy: PrivacyType, prior: Prior, loss: Loss) -> NDArray[np.int64]:
+def private_weights(
+    matrix: NDArray[np.float64], privacy: PrivacyType, prior: Prior | None = None, loss: Loss | None = None
+) -> NDArray[np.int64]:
     """The weights that :func:`quantise` finds, for a caller who proves them together with a claim."""
     given, labels = _approximate(matrix, privacy, None)
     return _rounded(given, privacy, _Stakes.of(given, labels, prior, loss), 1 << DEFAULT_BITS)

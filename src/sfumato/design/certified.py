@@ -1,7 +1,8 @@
 """From a solver's answer to something proved: a mechanism in integers, its loss, and a lower bound on any loss.
 
-The matrix is repaired and rounded; the multipliers are cut where they are too small to matter, rounded, and claimed
-with the bound they give. The kernel checks both, so a solver need not be trusted.
+The matrix is repaired and rounded; limits that rounding has overstepped are met by mixing in a little of a mechanism
+that keeps them with room to spare; the multipliers give a bound. The kernel checks all, so a solver need not be
+trusted.
 """
 
 from __future__ import annotations
@@ -13,109 +14,104 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.certify.mechanism import Dual, Mechanism
+from sfumato.certify.mechanism import Claim, Mechanism
 from sfumato.certify.repair import private_weights
 from sfumato.certify.verify import claim_of, prove
+from sfumato.channels.prior import Prior
+from sfumato.design.bounds import LowerBound, exact_bound, rounded_bound
 from sfumato.design.problem import Problem
-from sfumato.design.solvers.answer import Answer, Multipliers
-from sfumato.numbers import Array, common_denominator, fractions, is_exact
+from sfumato.design.solvers.answer import Answer
+from sfumato.losses.loss import Loss
+from sfumato.numbers import Array, common_denominator, floats, fractions, is_exact
 
-__all__ = ["certified"]
+__all__ = ["NoRoom", "certified", "losses_of_secrets"]
 
-_DUAL_BITS = 56  # of the largest multiplier: rounding is then far below what floats have settled
-_CUT = 0.5  # share of what the gap still allows that small multipliers may cost when they are left out
 _LARGEST_TOTAL = 2**62  # denominators beyond are rounded instead
+_MIXTURES = [0.0, *(10.0**-k for k in range(12, 1, -1))]  # shares of the mechanism with room to spare, tried in turn
 
 
-def certified(problem: Problem, answer: Answer, tolerance: float, provenance: dict[str, Any]) -> Mechanism:
-    """The mechanism of an answer with its loss and bound as claims, accepted by the kernel."""
-    weights, total = _weights(problem, answer)
+class NoRoom(Exception):
+    """The rounded matrix oversteps a limit, and nothing safe was given to mix it with, or not enough."""
+
+
+def certified(
+    problem: Problem,
+    answer: Answer,
+    tolerance: float,
+    provenance: dict[str, Any],
+    *,
+    bounded_by: LowerBound | None = None,
+    safe: NDArray[np.float64] | None = None,
+) -> Mechanism:
+    """The mechanism of an answer with its loss and bound as claims, accepted by the kernel.
+
+    Parameters
+    ----------
+    bounded_by
+        A bound of the same problem that is known already; by default the multipliers of the answer give one.
+    safe
+        A matrix that keeps the limits with room to spare.
+    """
+    weights, total = _weights(problem, answer, safe)
     used = np.flatnonzero(weights.any(axis=0)).tolist()  # outputs that are never given are left out
     weights = weights[:, used]
-    made = claim_of(problem.prior, weights, total, problem.loss)
-    if is_exact(answer.matrix, answer.multipliers.values):
-        bound, dual = _exact_dual(problem, answer.multipliers)
-    else:
-        bound, dual = _rounded_dual(problem, answer.multipliers, float(made.value), tolerance)
-    both = replace(made, bound=min(bound, made.value), dual=dual)
+    made = _claim(problem, weights, total, used, answer)
+    if bounded_by is None and is_exact(answer.matrix, answer.multipliers.values):
+        bounded_by = exact_bound(problem, answer)
+    elif bounded_by is None:
+        bounded_by = rounded_bound(problem, answer, float(made.value), tolerance)
+    ceilings = tuple(
+        replace(ceiling, prices=prices)
+        for ceiling, prices in zip(problem.ceilings, bounded_by.ceiling_prices, strict=True)
+    )
+    both = replace(
+        made, bound=min(bounded_by.value, made.value), dual=bounded_by.dual, prior=bounded_by.prior,
+        mixture=bounded_by.mixture, ceilings=ceilings,
+    )  # fmt: skip
     outputs = [problem.loss.actions[w] for w in used]
     return prove(weights, problem.privacy, outputs=outputs, claim=both, provenance=provenance)
 
 
-def _weights(problem: Problem, answer: Answer) -> tuple[Array, int]:
-    """Integers next to the matrix, as it is if it is exact, and what each row sums to."""
+def _weights(problem: Problem, answer: Answer, safe: NDArray[np.float64] | None) -> tuple[Array, int]:
+    """Integers next to the matrix, as it is if it is exact, and what each row sums to; all limits are kept."""
     if is_exact(answer.matrix):
         weights, denominator = common_denominator(answer.matrix)
         if denominator < _LARGEST_TOTAL:
             return weights.astype(np.int64), denominator
-    matrix = np.asarray(answer.matrix, dtype=np.float64)
-    rounded = private_weights(matrix, problem.privacy, problem.prior, problem.loss)
-    return rounded, int(rounded[0].sum())
+    matrix = floats(answer.matrix)
+    # a worst case is made of ties in the mean, so there only the nearest mechanism is a good one
+    stakes = (problem.prior, problem.loss) if problem.objective.plain else (None, None)
+    for share in _MIXTURES if problem.ceilings else [0.0]:
+        mixed = matrix if not share or safe is None else (1 - share) * matrix + share * safe
+        rounded = private_weights(mixed, problem.privacy, *stakes)
+        total = int(rounded[0].sum())
+        if all(_kept(ceiling.loss, ceiling.level, rounded, total) for ceiling in problem.ceilings):
+            return rounded, total
+    raise NoRoom
 
 
-def _exact_dual(problem: Problem, given: Multipliers) -> tuple[Fraction, Dual]:
-    """Rational multipliers over one denominator, and exactly the bound they give."""
-    values, denominator = common_denominator(given.values) if len(given) else (np.zeros(0, dtype=np.int64), 1)
-    reduced = fractions(problem.cost).copy()
-    distances = problem.privacy.space.distances.values
-    for x, z, w, value in zip(given.first, given.second, given.action, given.values, strict=True):
-        factor = problem.privacy.exact_factor(distances[x, z])
-        assert factor is not None
-        reduced[x, w] += value
-        reduced[z, w] -= value * factor
-    bound = sum((min(row) for row in reduced), Fraction(0))
-    return bound, Dual(given.first, given.second, given.action, values, Fraction(1, denominator))
+def _kept(loss: Loss, level: Fraction, weights: Array, total: int) -> bool:
+    return bool(max(losses_of_secrets(loss.matrix, weights, total)) <= level)
 
 
-def _rounded_dual(problem: Problem, given: Multipliers, loss: float, tolerance: float) -> tuple[Fraction, Dual]:
-    """Multipliers as integers times a power of two, and a bound a little below the one they give."""
-    given = given[np.isfinite(_factors(problem, given)) & (given.values > 0)]
-    before = _bound(problem, given)
-    spare = tolerance * abs(loss) - (loss - before)
-    given = given[_worth_keeping(problem, given, before - _CUT * max(spare, loss - before, 1e-9 * abs(loss)))]
-    largest = float(given.values.max(initial=0.0))
-    unit = Fraction(2) ** (int(np.frexp(largest)[1]) - _DUAL_BITS) if largest else Fraction(1)
-    integers = np.floor(given.values.astype(np.float64) / float(unit)).astype(np.int64)
-    rounded = replace(given, values=integers * float(unit))
-    # sums of at most n + 2 terms with relative errors of a few 2^-53, and factors that the kernel rounds up
-    spread = np.abs(problem.float_cost).sum() + (rounded.values * (1 + _factors(problem, rounded))).sum()
-    slack = (len(problem.privacy.space) + 64) * 2.0**-52 * float(spread)
-    bound = Fraction(_bound(problem, rounded) - slack)
-    return bound, Dual(rounded.first, rounded.second, rounded.action, integers, unit)
+def losses_of_secrets(table: Array, weights: Array, total: int) -> Array:
+    """Σ_y N_xy ℓ(y, x) / total for every secret, exactly; one row of the table for each column of the weights."""
+    integers, denominator = common_denominator(table)
+    return np.asarray(fractions((integers.astype(object).T * weights).sum(axis=1)) / Fraction(denominator * total))
 
 
-def _factors(problem: Problem, given: Multipliers) -> NDArray[np.float64]:
-    """e^{εd} of the pairs, infinite where floats end."""
-    logs = problem.privacy.rate * problem.privacy.space.distances.floats[given.first, given.second]
-    with np.errstate(over="ignore"):
-        return np.asarray(np.exp(logs))
+def _claim(problem: Problem, weights: Array, total: int, used: list[int], answer: Answer) -> Claim:
+    """The loss that the criterion looks at; outputs are actions, and stay so where more than one number counts."""
+    criterion, priors = problem.objective.criterion, problem.objective.priors
+    if problem.objective.plain:
+        return claim_of(problem.prior, weights, total, problem.loss)
+    lost = losses_of_secrets(problem.loss.matrix[used], weights, total)
+    if criterion == "worst secret":
+        value = max(lost)
+    else:
+        value = max(_mean(prior, lost) for prior in (priors if criterion == "worst prior" else (problem.prior,)))
+    return Claim(problem.prior, problem.loss, tuple(used), value, criterion=criterion, priors=priors)
 
 
-def _bound(problem: Problem, given: Multipliers) -> float:
-    """Σ_x min_w (C + AᵀZ)_xw in floats."""
-    n, m = problem.shape
-    values = given.values.astype(np.float64)
-    gained = np.bincount(given.first * m + given.action, values, n * m)
-    spent = np.bincount(given.second * m + given.action, values * _factors(problem, given), n * m)
-    return float((problem.float_cost + (gained - spent).reshape(n, m)).min(axis=1).sum())
-
-
-def _worth_keeping(problem: Problem, given: Multipliers, least: float) -> NDArray[np.bool_]:
-    """All but the smallest multipliers, as many as can go while the bound stays above ``least``.
-
-    The fewer there are, the sooner the kernel is through. The bound need not fall steadily, so this is a search for
-    few, not for the fewest.
-    """
-    values = given.values.astype(np.float64)
-    kept: NDArray[np.bool_] = np.ones(len(values), dtype=bool)
-    order = np.argsort(values)
-    low, high = 0, len(values) + 1  # so many may go, so many may not
-    while high - low > max(1, len(values) // 64):
-        middle = (low + high) // 2
-        trial = np.ones(len(values), dtype=bool)
-        trial[order[:middle]] = False
-        if _bound(problem, given[trial]) >= least:
-            low, kept = middle, trial
-        else:
-            high = middle
-    return kept
+def _mean(prior: Prior, lost: Array) -> Fraction:
+    return Fraction((fractions(prior.weights) * lost).sum())

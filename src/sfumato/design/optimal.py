@@ -3,32 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from time import perf_counter
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sfumato.certify.certificate import Certificate, certificate_of
 from sfumato.certify.mechanism import Mechanism
 from sfumato.channels.prior import Prior
-from sfumato.design.certified import certified
-from sfumato.design.problem import Problem, problem
+from sfumato.design.bounds import LowerBound, proved_excess
+from sfumato.design.certified import NoRoom, certified, losses_of_secrets
+from sfumato.design.objective import Objective, as_objective
+from sfumato.design.problem import Problem, feasibility, problem
 from sfumato.design.solvers import SOLVERS, Answer
-from sfumato.errors import InvalidInput, NotSupported
+from sfumato.design.ties import conditional_entropy, least_worst_secret, most_entropy, tied
+from sfumato.errors import Infeasible, InvalidInput, NotSupported
 from sfumato.losses.loss import Loss
+from sfumato.numbers import floats
 from sfumato.privacy.type import PrivacyType
 
 __all__ = ["Design", "design"]
 
 _EXACT_VARIABLES = 100  # up to which rationals take a second at most
 _ROUNDS = 3  # tries with a tighter tolerance when repair eats the gap up
+_TIE_SHARE = 0.9  # of the tolerance is for mechanisms that count as equally good, the rest for rounding
 
 
 @dataclass(frozen=True, eq=False)
 class Design:
     """A mechanism, the loss it has, and a bound below which no mechanism of the type can go; all proved.
 
-    ``remap`` is the best action for each output, ``seconds`` the time of each stage.
+    ``remap`` is the best action for each output, ``seconds`` the time of each stage, ``second`` the value of the
+    criterion that broke ties, if one did.
     """
 
     mechanism: Mechanism
@@ -37,6 +46,7 @@ class Design:
     method: str
     iterations: int
     seconds: dict[str, float]
+    second: float | None = None
 
     @property
     def gap(self) -> float:
@@ -63,25 +73,31 @@ class Design:
 
 
 def design(
-    prior: Prior,
+    prior: Prior | None,
     loss: Loss,
     privacy: PrivacyType,
     *,
     outputs: Iterable[Any] | None = None,
+    objective: Objective | str = "expected",
     tolerance: float = 1e-4,
     time_limit: float | None = None,
     solver: str = "auto",
     progress: Callable[[Any], object] | None = None,
 ) -> Design:
-    """The mechanism of least expected loss in a privacy type.
+    """The best mechanism of a privacy type.
 
-    Minimise Σ_xy π_x M(x)(y) ℓ(y, x) over all M with M(x)(y) ≤ e^{εd(x, x′)} M(x′)(y): outputs are actions, which loses
-    nothing, because a remap is post-processing.
+    Minimise Σ_xy π_x M(x)(y) ℓ(y, x), or another objective, over all M with M(x)(y) ≤ e^{εd(x, x′)} M(x′)(y): outputs
+    are actions, which loses nothing, because a remap is post-processing.
 
     Parameters
     ----------
+    prior
+        May be None where the objective does not look at it.
     outputs
         Some of the actions of the loss; all of them by default.
+    objective
+        ``"expected"``, ``"worst secret"``, or a value of :mod:`sfumato.design.objective`: with limits, for several
+        priors, with a rule for ties.
     tolerance
         The relative gap between loss and bound to be reached. Exact problems of small size get 0.
     time_limit
@@ -99,24 +115,44 @@ def design(
     >>> best = design(Prior.uniform(space), absolute(space), PrivacyType(space, alpha="1/2"))
     >>> best.loss, best.gap
     (Fraction(5, 9), 0.0)
+    >>> design(None, absolute(space), PrivacyType(space, alpha="1/2"), objective="worst secret").loss
+    Fraction(4, 7)
     """
     if not tolerance > 0:
         raise InvalidInput(f"the tolerance is a positive relative gap, found {tolerance}")
     if solver != "auto" and solver not in SOLVERS:
         raise NotSupported(f"solver {solver!r}", ["auto", *SOLVERS])
-    started = perf_counter()
-    asked = problem(prior, loss, privacy, outputs)
+    watch = _Watch(perf_counter(), time_limit)
+    asked = problem(prior, loss, privacy, outputs, as_objective(objective))
     name = _choice(asked) if solver == "auto" else solver
     target = tolerance / 10  # a closer answer has fewer multipliers worth keeping, and leaves room for rounding
     for _ in range(_ROUNDS):
-        left = None if time_limit is None else max(time_limit - (perf_counter() - started), 1e-3)
-        answer = _solved(asked, name, target, progress, left)
-        made = _design(asked, answer, tolerance, started)
-        over = time_limit is not None and perf_counter() - started > time_limit
-        if made.gap <= tolerance or not answer.finished or name != "blocks" or over:
+        answer = SOLVERS[name](asked, target, progress, watch.left)
+        made = _design(asked, answer, name, tolerance, watch)
+        if made.gap <= tolerance or not answer.finished or name != "blocks" or watch.over:
             break
         target /= 20
-    return made
+    return made if asked.objective.then is None or watch.over else _tie_broken(asked, made, name, tolerance, watch)
+
+
+@dataclass(frozen=True)
+class _Watch:
+    """When a design began and how long it may take."""
+
+    started: float
+    limit: float | None
+
+    @property
+    def spent(self) -> float:
+        return perf_counter() - self.started
+
+    @property
+    def left(self) -> float | None:
+        return None if self.limit is None else max(self.limit - self.spent, 1e-3)
+
+    @property
+    def over(self) -> bool:
+        return self.limit is not None and self.spent > self.limit
 
 
 def _choice(asked: Problem) -> str:
@@ -125,17 +161,69 @@ def _choice(asked: Problem) -> str:
     return "exact" if asked.exact and n * m <= _EXACT_VARIABLES else "blocks"
 
 
-def _solved(asked: Problem, name: str, target: float, progress: Any, time_limit: float | None) -> Answer:
-    if name == "blocks":
-        return SOLVERS["blocks"](asked, target, progress, time_limit)  # type: ignore[call-arg]
-    return SOLVERS[name](asked, target, progress)
-
-
-def _design(asked: Problem, answer: Answer, tolerance: float, started: float) -> Design:
+def _design(asked: Problem, answer: Answer, name: str, tolerance: float, watch: _Watch) -> Design:
     solved = perf_counter()
     provenance = {"made by": "design", "method": answer.method}
-    mechanism = certified(asked, answer, tolerance, provenance)
+    try:
+        mechanism = certified(asked, answer, tolerance, provenance)
+    except NoRoom:
+        mechanism = certified(asked, answer, tolerance, provenance, safe=_safe_matrix(asked, name, watch))
+    return _as_design(mechanism, answer, perf_counter() - solved, watch)
+
+
+def _as_design(mechanism: Mechanism, answer: Answer, certifying: float, watch: _Watch) -> Design:
     proof = mechanism.proof
     assert proof.loss is not None and proof.bound is not None
-    seconds = {"solve": answer.seconds, "certify": perf_counter() - solved, "total": perf_counter() - started}
+    seconds = {"solve": answer.seconds, "certify": certifying, "total": watch.spent}
     return Design(mechanism, proof.loss, proof.bound, answer.method, answer.iterations, seconds)
+
+
+def _safe_matrix(asked: Problem, name: str, watch: _Watch) -> NDArray[np.float64]:
+    """A matrix that keeps all limits with room to spare."""
+    easier = feasibility(asked)
+    answer = SOLVERS[name](easier, 1e-3, None, watch.left)
+    excess = proved_excess(easier, answer)
+    if excess > 0:
+        raise Infeasible(f"no mechanism with this promise keeps the limits: one is exceeded by {excess:.6g} at least")
+    return floats(answer.matrix)
+
+
+def _tie_broken(asked: Problem, made: Design, name: str, tolerance: float, watch: _Watch) -> Design:
+    """Another mechanism of nearly the same loss, with the same bound."""
+    claim, started = made.mechanism.claim, perf_counter()
+    assert claim is not None and claim.dual is not None
+    wanted = asked.objective.then
+    exactly = name == "exact" and wanted == "worst secret"
+    level = made.loss if exactly else made.bound + Fraction(_TIE_SHARE * tolerance) * abs(made.loss)
+    others = tied(asked, max(level, made.loss))
+
+    def solve(problem: Problem) -> Answer:
+        return SOLVERS["blocks" if name == "exact" and not exactly else name](
+            problem, tolerance / 100, None, watch.left
+        )
+
+    if wanted == "worst secret":
+        answer = least_worst_secret(others, solve)
+    else:
+        answer = most_entropy(others, solve, _full_matrix(asked, made.mechanism))
+    bound = LowerBound(made.bound, claim.dual, claim.prior, claim.mixture,
+                       tuple(ceiling.prices for ceiling in claim.ceilings if ceiling.prices is not None))  # fmt: skip
+    provenance = {**made.mechanism.provenance, "ties": f"broken by {wanted}"}
+    answer = replace(answer, method=made.method, prices=(), seconds=made.seconds["solve"] + answer.seconds)
+    mechanism = certified(asked, answer, tolerance, provenance, bounded_by=bound)
+    broken = _as_design(mechanism, answer, perf_counter() - started, watch)
+    return replace(broken, second=_second(asked, mechanism), iterations=made.iterations)
+
+
+def _full_matrix(asked: Problem, mechanism: Mechanism) -> NDArray[np.float64]:
+    """The mechanism with a column for every action."""
+    matrix = np.zeros(asked.shape)
+    matrix[:, [asked.loss.actions.index(y) for y in mechanism.outputs]] = mechanism.weights / mechanism.total
+    return matrix
+
+
+def _second(asked: Problem, mechanism: Mechanism) -> float:
+    if asked.objective.then == "entropy":
+        return conditional_entropy(asked.prior.float_weights, mechanism.weights / mechanism.total)
+    rows = [asked.loss.actions.index(y) for y in mechanism.outputs]
+    return float(max(losses_of_secrets(asked.loss.matrix[rows], mechanism.weights, mechanism.total)))

@@ -1,4 +1,4 @@
-"""What is to be designed: a prior, a loss and a promise, laid out as a program over columns.
+"""What is to be designed: a prior, a loss, a promise and an objective, laid out as a program over columns.
 
 With the outputs taken for actions, the expected loss of a mechanism M is Σ_xw π_x ℓ(w, x) M_xw, linear in M, and
 every mechanism followed by a remap is one of these. So the best mechanism has one output for each action at most.
@@ -7,21 +7,24 @@ every mechanism followed by a remap is one of these. So the best mechanism has o
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.certify.mechanism import Ceiling
 from sfumato.channels.channel import check_secrets
 from sfumato.channels.prior import Prior, as_prior
+from sfumato.design.objective import EXPECTED, Objective, ceiling
 from sfumato.errors import InvalidInput, Mismatch, expect
 from sfumato.losses.loss import Loss
-from sfumato.numbers import Array, floats, together
+from sfumato.lp import ColumnProgram, Limit
+from sfumato.numbers import Array, floats, is_exact, object_array, together
 from sfumato.privacy.type import PrivacyType, as_type
 
-__all__ = ["Problem", "problem"]
+__all__ = ["Feasibility", "Problem", "feasibility", "problem"]
 
 _MOST_COMPARISONS = 2 * 10**9  # entries looked at for dominated actions, a second or two
 
@@ -30,22 +33,51 @@ _SMALLEST_LOG = 1e-9  # smaller log-ratio bounds are solved as this one; repair 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A prior, a loss whose actions are all worth considering, and a promise."""
+    """A prior, a loss whose actions are all worth considering, a promise, an objective, and its limits as tables."""
 
     prior: Prior
     loss: Loss
     privacy: PrivacyType
+    objective: Objective = EXPECTED
+    ceilings: tuple[Ceiling, ...] = ()
 
     @cached_property
     def cost(self) -> Array:
+        """The linear part of the objective, one row a secret, one column an action: π_x ℓ(w, x), or nothing."""
+        if self.objective.criterion == "expected":
+            return self.cost_under(self.prior)
+        return np.zeros(self.shape, dtype=np.int64 if self.loss.exact else np.float64)
+
+    def cost_under(self, prior: Prior) -> Array:
         """π_x ℓ(w, x), one row a secret, one column an action; exact if prior and loss are."""
-        weights, table = together(self.prior.weights, self.loss.matrix)
+        weights, table = together(prior.weights, self.loss.matrix)
         return np.asarray(weights[:, None] * table.T)
 
     @cached_property
     def float_cost(self) -> NDArray[np.float64]:
-        """The same in floats."""
+        """The linear part of the objective in floats."""
+        if self.objective.criterion != "expected":
+            return floats(self.cost)
         return self.prior.float_weights[:, None] * floats(self.loss.matrix).T
+
+    @cached_property
+    def limits(self) -> tuple[Limit, ...]:
+        """The worst secret, or the worst prior, as excess over 0 to be minimised; then the ceilings."""
+        n = len(self.privacy.space)
+        everyone, all_together = np.arange(n), np.zeros(n, dtype=np.int64)
+        made = []
+        if self.objective.criterion == "worst secret":
+            made.append(Limit(self.loss.matrix.T, everyone, np.zeros(n, dtype=np.int64), relative=True))
+        if self.objective.criterion == "worst prior":
+            nothing = np.zeros(1, dtype=np.int64)
+            made += [Limit(self.cost_under(p), all_together, nothing, relative=True) for p in self.objective.priors]
+        return (*made, *(Limit(c.loss.matrix.T, everyone, object_array([c.level] * n)) for c in self.ceilings))
+
+    @cached_property
+    def program(self) -> ColumnProgram:
+        """The whole in floats."""
+        limits = tuple(replace(limit, table=floats(limit.table), level=floats(limit.level)) for limit in self.limits)
+        return ColumnProgram(self.float_cost, *self.ordered_pairs, self.logs, limits=limits)
 
     @cached_property
     def ordered_pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -62,7 +94,7 @@ class Problem:
     @property
     def exact(self) -> bool:
         """Whether every number is rational."""
-        return self.privacy.exact and self.cost.dtype != np.float64
+        return self.privacy.exact and is_exact(self.cost, *(limit.table for limit in self.limits))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -70,23 +102,64 @@ class Problem:
         return len(self.privacy.space), len(self.loss.actions)
 
 
-def problem(prior: Prior, loss: Loss, privacy: PrivacyType, outputs: Iterable[Any] | None = None) -> Problem:
-    """Check that the three fit together, and leave out actions that another one is never worse than."""
+@dataclass(frozen=True, eq=False)
+class Feasibility(Problem):
+    """The same promise and limits, and nothing to lose: how far below their levels can all limits be kept at once?"""
+
+    @cached_property
+    def cost(self) -> Array:
+        """Nothing."""
+        return np.zeros(self.shape, dtype=np.int64)
+
+    @cached_property
+    def float_cost(self) -> NDArray[np.float64]:
+        """Nothing."""
+        return np.zeros(self.shape)
+
+    @cached_property
+    def limits(self) -> tuple[Limit, ...]:
+        """The ceilings, their largest excess to be minimised."""
+        return tuple(replace(limit, relative=True) for limit in super().limits if not limit.relative)
+
+
+def feasibility(asked: Problem) -> Feasibility:
+    """Whether the limits of a problem can be kept, as a problem."""
+    return Feasibility(asked.prior, asked.loss, asked.privacy, asked.objective, asked.ceilings)
+
+
+def problem(
+    prior: Prior | None,
+    loss: Loss,
+    privacy: PrivacyType,
+    outputs: Iterable[Any] | None = None,
+    objective: Objective = EXPECTED,
+) -> Problem:
+    """Check that all fit together, and leave out actions that another one is never worse than."""
     privacy = as_type(privacy)
-    prior, loss = as_prior(prior), expect(loss, Loss, "a loss", "losses.distance(space), Loss(actions, secrets, table)")
-    check_secrets("prior, loss and privacy type", privacy.space, prior, loss)
+    if prior is None and objective.criterion == "expected":
+        raise InvalidInput("an expected loss needs a prior; objective='worst secret' needs none")
+    prior = Prior.uniform(privacy.space) if prior is None else as_prior(prior)
+    loss = expect(loss, Loss, "a loss", "losses.distance(space), Loss(actions, secrets, table)")
+    check_secrets("prior, loss and privacy type", privacy.space, prior, loss, *objective.priors)
     if outputs is not None:
         wanted = tuple(outputs)
         if not wanted:
             raise InvalidInput("outputs must name at least one action of the loss")
         if any(w not in loss.actions for w in wanted):
             raise Mismatch.unknown("outputs as actions of the loss", loss.actions, wanted)
-        rows = [loss.actions.index(w) for w in wanted]
-        loss = Loss(wanted, loss.secrets, loss.matrix[rows], loss.name)
-    kept = _undominated(floats(loss.matrix)[:, prior.float_weights > 0])
+        loss = _with_actions(loss, [loss.actions.index(w) for w in wanted])
+    ceilings = [ceiling(limit, loss, privacy.space) for limit in objective.limits]
+    # a secret of prior 0 counts as soon as anything but the expected loss does
+    counted = prior.float_weights > 0 if objective.plain else np.ones(len(privacy.space), dtype=bool)
+    kept = _undominated(np.hstack([floats(loss.matrix)[:, counted], *(floats(c.loss.matrix) for c in ceilings)]))
     if len(kept) < len(loss.actions):
-        loss = Loss([loss.actions[w] for w in kept], loss.secrets, loss.matrix[kept], loss.name)
-    return Problem(prior, loss, privacy)
+        loss = _with_actions(loss, kept)
+        ceilings = [Ceiling(_with_actions(c.loss, kept), c.level) for c in ceilings]
+    return Problem(prior, loss, privacy, objective, tuple(ceilings))
+
+
+def _with_actions(loss: Loss, rows: list[int]) -> Loss:
+    return Loss([loss.actions[w] for w in rows], loss.secrets, loss.matrix[rows], loss.name)
 
 
 def _undominated(table: NDArray[np.float64]) -> list[int]:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import InvalidInput
-from sfumato.numbers import array, floats
+from sfumato.numbers import Array, array, floats
 
 __all__ = ["ColumnProgram", "ColumnProgress", "ColumnSolution", "Ending", "Limit", "column_bound"]
 
@@ -54,14 +54,14 @@ class Limit:
         Whether the program minimises, on top of its cost, the largest excess τ over the levels of all relative limits.
     """
 
-    table: Floats
+    table: Array
     group: NDArray[np.int64]
-    level: Floats
+    level: Array
     relative: bool = False
 
-    def weighted(self, prices: Floats) -> Floats:
+    def weighted(self, prices: Array) -> Array:
         """Σ_a prices_a · (what group a sums), as a table of costs."""
-        return np.append(prices, 0.0)[self.group][:, None] * self.table
+        return np.asarray(np.append(prices, 0)[self.group][:, None] * self.table)
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,7 +30,7 @@ class Multipliers:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """An approximate (or exact) optimum: one row a secret, one column an action."""
+    """An approximate (or exact) optimum: one row a secret, one column an action; prices for each limit."""
 
     matrix: Array
     multipliers: Multipliers
@@ -38,3 +38,4 @@ class Answer:
     iterations: int
     seconds: float
     finished: bool = True
+    prices: tuple[Array, ...] = ()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
+from itertools import pairwise
 from time import perf_counter
 from typing import Any
 
@@ -11,37 +12,60 @@ import numpy as np
 
 from sfumato.design.problem import Problem
 from sfumato.design.solvers.answer import Answer, Multipliers
-from sfumato.errors import NotSupported, SolverError
-from sfumato.lp import LinearProgram, solve
-from sfumato.numbers import Array, fractions, object_array
+from sfumato.errors import Infeasible, NotSupported, SolverError
+from sfumato.lp import Limit, LinearProgram, Status, solve
+from sfumato.numbers import Array, floats, fractions, object_array
 
 __all__ = ["linear_program", "solve_exactly", "solve_with_highs"]
 
+_Entries = tuple[Array, Array, Array]  # rows, columns and values of a part of the matrix
+
 
 def linear_program(problem: Problem, *, exact: bool) -> LinearProgram:
-    """Variables M_xw in rows; first the rows "sums to 1", then a row for each ordered pair and action.
+    """Variables M_xw in rows, then the largest excess τ over relative limits if there are any.
 
-    Pairs are scaled to e^{−εd} M_xw − M_zw ≤ 0, so that no coefficient exceeds 1.
+    First the rows "sums to 1", then a row for each ordered pair and action, then the limits. Pairs are scaled to
+    e^{−εd} M_xw − M_zw ≤ 0, so that no coefficient exceeds 1.
     """
     n, m = problem.shape
+    pairs = len(problem.ordered_pairs[0])
+    limits = problem.limits if exact else problem.program.limits
+    relative = any(limit.relative for limit in limits)
+    field = fractions if exact else floats
+    ones = field(np.ones(n * m, dtype=np.int64))
+    sums = np.repeat(np.arange(n), m), np.arange(n * m), ones
+    parts = [sums, _pairs(problem, exact=exact), *_limit_rows(limits, n + pairs * m, n * m)]
+    rows, columns, entries = (np.concatenate([part[k] for part in parts]) for k in range(3))
+    cost = np.append(field(problem.cost if exact else problem.float_cost).ravel(), ones[: int(relative)])
+    rhs = np.concatenate([field(np.repeat([1, 0], [n, pairs * m])), *(field(limit.level) for limit in limits)])
+    free = frozenset({n * m} if relative else ())
+    return LinearProgram(cost, rows, columns, field(entries), "=" * n + "<" * (len(rhs) - n), rhs, free)
+
+
+def _pairs(problem: Problem, *, exact: bool) -> _Entries:
+    """e^{−εd} M_xw − M_zw ≤ 0, after the n rows of sums."""
+    n, m = problem.shape
     first, second = problem.ordered_pairs
-    pairs = len(first)
-    action = np.arange(m)
-    place = (np.arange(pairs)[:, None] * m + action[None, :]).ravel() + n
-    rows = np.concatenate([np.repeat(np.arange(n), m), place, place])
-    columns = np.concatenate(
-        [np.arange(n * m), (first[:, None] * m + action).ravel(), (second[:, None] * m + action).ravel()]
-    )
+    place = (np.arange(len(first))[:, None] * m + np.arange(m)).ravel() + n
+    columns = np.concatenate([(end[:, None] * m + np.arange(m)).ravel() for end in (first, second)])
     if exact:
         values = problem.privacy.space.pair_distances.values
         decay: Array = object_array(1 / _factor(problem, value) for value in [*values, *values])
-        ones = fractions(np.ones(n * m, dtype=np.int64))
-        entries = np.concatenate([ones, np.repeat(decay, m), np.tile(-ones[:1], pairs * m)])
-        cost, rhs = fractions(problem.cost).ravel(), fractions(np.repeat([1, 0], [n, pairs * m]))
     else:
-        entries = np.concatenate([np.ones(n * m), np.repeat(np.exp(-problem.logs), m), -np.ones(pairs * m)])
-        cost, rhs = problem.float_cost.ravel(), np.repeat([1.0, 0.0], [n, pairs * m])
-    return LinearProgram(cost, rows, columns, entries, "=" * n + "<" * (pairs * m), rhs)
+        decay = np.exp(-problem.logs)
+    return np.tile(place, 2), columns, np.concatenate([np.repeat(decay, m), np.full(len(place), -1)])
+
+
+def _limit_rows(limits: tuple[Limit, ...], start: int, tau: int) -> Iterator[_Entries]:
+    for limit in limits:
+        m = limit.table.shape[1]
+        used = np.flatnonzero(limit.group >= 0)
+        places = (used[:, None] * m + np.arange(m)).ravel()
+        yield start + np.repeat(limit.group[used], m), places, limit.table[used].ravel()
+        if limit.relative:
+            every = np.arange(len(limit.level))
+            yield start + every, np.full(len(every), tau), np.full(len(every), -1)
+        start += len(limit.level)
 
 
 def _factor(problem: Problem, value: Any) -> Fraction:
@@ -51,15 +75,19 @@ def _factor(problem: Problem, value: Any) -> Fraction:
     return factor
 
 
-def solve_exactly(problem: Problem, tolerance: float, progress: Callable[..., object] | None) -> Answer:
-    """The optimum in rationals; loss and bound will be equal."""
+def solve_exactly(
+    problem: Problem, tolerance: float, progress: Callable[..., object] | None = None, time_limit: float | None = None
+) -> Answer:
+    """The optimum in rationals; loss and bound will be equal. It runs to the end, whatever the time limit."""
     if not problem.exact:
         raise NotSupported("an exact optimum in floats", ["exact prior and loss, alpha= and whole distances"])
     return _solve(problem, exact=True, method="exact")
 
 
-def solve_with_highs(problem: Problem, tolerance: float, progress: Callable[..., object] | None) -> Answer:
-    """The optimum that HiGHS finds."""
+def solve_with_highs(
+    problem: Problem, tolerance: float, progress: Callable[..., object] | None = None, time_limit: float | None = None
+) -> Answer:
+    """The optimum that HiGHS finds. It runs to the end, whatever the time limit."""
     return _solve(problem, exact=False, method="HiGHS")
 
 
@@ -68,15 +96,20 @@ def _solve(problem: Problem, *, exact: bool, method: str) -> Answer:
     n, m = problem.shape
     program = linear_program(problem, exact=exact)
     solution = solve(program, exact=exact)
+    if solution.status is Status.INFEASIBLE and problem.ceilings:
+        raise Infeasible("no mechanism with this promise keeps the limits", solution.ray)
     if solution.primal is None or solution.dual is None:
         raise SolverError(f"the program of the design ended as {solution.status}: it always has an optimum")
     first, second = problem.ordered_pairs
     decay = program.values[n * m : n * m + len(first) * m]
-    multipliers = -solution.dual[n:] * decay
+    of_pairs = n + len(first) * m
+    multipliers = -solution.dual[n:of_pairs] * decay
     used = np.flatnonzero(multipliers > 0)
     pair, action = used // m, used % m
+    ends = of_pairs + np.cumsum([0, *(len(limit.level) for limit in problem.limits)])
+    prices = tuple(-solution.dual[low:high] for low, high in pairwise(ends))
     return Answer(
-        solution.primal.reshape(n, m),
+        solution.primal[: n * m].reshape(n, m),
         Multipliers(first[pair], second[pair], action, multipliers[used]),
-        method, 0, perf_counter() - started,
+        method, 0, perf_counter() - started, prices=prices,
     )  # fmt: skip

@@ -1,0 +1,164 @@
+"""Lower bounds from multipliers and prices: rounded to a safe side, or exact.
+
+For Z ≥ 0 on the pairs and prices U ≥ 0 on the limits no mechanism has less than Σ_x min_w (C_U + AᵀZ)_xw − Σ U·level,
+where C_U is the cost with every limit paid for (:func:`sfumato.lp.column_bound`). Multipliers that are too small to
+matter are left out, so that the kernel is through sooner.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.certify.mechanism import Dual
+from sfumato.channels.prior import Prior
+from sfumato.design.objective import weighted
+from sfumato.design.problem import Feasibility, Problem
+from sfumato.design.solvers.answer import Answer, Multipliers
+from sfumato.numbers import Array, common_denominator, floats, fractions
+
+__all__ = ["LowerBound", "exact_bound", "hardest_prior", "proved_excess", "rounded_bound"]
+
+_DUAL_BITS = 56  # of the largest multiplier: rounding is then far below what floats have settled
+_SHARE_BITS = 52  # of the weights of a mixture of priors or secrets
+_CUT = 0.5  # share of what the gap still allows that small multipliers may cost when they are left out
+
+
+@dataclass(frozen=True, eq=False)
+class LowerBound:
+    """A number below which no mechanism can go, and what proves it."""
+
+    value: Fraction
+    dual: Dual
+    prior: Prior
+    mixture: tuple[int, ...]
+    ceiling_prices: tuple[Array, ...]
+
+
+def hardest_prior(problem: Problem, prices: tuple[Array, ...]) -> tuple[Prior, tuple[int, ...]]:
+    """The prior that the prices of a worst case make up, exactly, and the shares in it of given priors."""
+    if problem.objective.criterion == "expected":
+        return problem.prior, ()
+    if problem.objective.criterion == "worst secret":
+        return Prior.from_counts(_shares(prices[0]), problem.privacy.space), ()
+    priors = problem.objective.priors
+    shares = _shares(np.concatenate(prices[: len(priors)]))
+    return weighted(priors, shares), tuple(shares)
+
+
+def _shares(prices: Array) -> list[int]:
+    """Integers in the proportion of prices: as they are if rational, else rounded."""
+    if prices.dtype == object:
+        return [int(v) for v in common_denominator(prices)[0]]
+    positive = np.maximum(prices, 0.0)
+    return [int(v) for v in np.rint(positive / positive.sum() * 2.0**_SHARE_BITS)]
+
+
+def exact_bound(problem: Problem, answer: Answer) -> LowerBound:
+    """Rational multipliers over one denominator, and exactly the bound they give."""
+    given, own = answer.multipliers, len(answer.prices) - len(problem.ceilings)
+    prior, mixture = hardest_prior(problem, answer.prices)
+    every = [given.values, *answer.prices[own:]]
+    joined = fractions(np.concatenate([np.asarray(part, dtype=object) for part in every]))
+    values, denominator = common_denominator(joined) if len(joined) else (np.zeros(0, dtype=np.int64), 1)
+    cuts = np.cumsum([len(part) for part in every])
+    parts = np.split(values, cuts[:-1])
+    reduced = fractions(problem.cost_under(prior)).copy()
+    paid = Fraction(0)
+    for limit, price in zip(problem.limits[own:], answer.prices[own:], strict=True):
+        reduced = reduced + limit.weighted(price)
+        paid += Fraction((price * limit.level).sum())
+    distances = problem.privacy.space.distances.values
+    for x, z, w, value in zip(given.first, given.second, given.action, given.values, strict=True):
+        factor = problem.privacy.exact_factor(distances[x, z])
+        assert factor is not None
+        reduced[x, w] += value
+        reduced[z, w] -= value * factor
+    bound = sum((min(row) for row in reduced), Fraction(0)) - paid
+    dual = Dual(given.first, given.second, given.action, parts[0], Fraction(1, denominator))
+    return LowerBound(bound, dual, prior, mixture, tuple(parts[1:]))
+
+
+def rounded_bound(problem: Problem, answer: Answer, loss: float, tolerance: float) -> LowerBound:
+    """Multipliers as integers times a power of two, and a bound a little below the one they give."""
+    prices = answer.prices[len(answer.prices) - len(problem.ceilings) :]
+    prior, mixture = hardest_prior(problem, answer.prices)
+    given = answer.multipliers[np.isfinite(_factors(problem, answer.multipliers)) & (answer.multipliers.values > 0)]
+    largest = max((float(part.max(initial=0.0)) for part in (given.values, *map(floats, prices))), default=0.0)
+    unit = Fraction(2) ** (int(np.frexp(largest)[1]) - _DUAL_BITS) if largest else Fraction(1)
+    whole = tuple(np.floor(np.maximum(floats(price), 0.0) / float(unit)).astype(np.int64) for price in prices)
+    cost, paid = _paid_cost(problem, prior, tuple(price * float(unit) for price in whole))
+    before = _bound(problem, cost, given)
+    spare = tolerance * abs(loss) - (loss - (before - paid))
+    allowed = _CUT * max(spare, loss - (before - paid), 1e-9 * abs(loss))
+    given = given[_worth_keeping(problem, cost, given, before - allowed)]
+    integers = np.floor(given.values.astype(np.float64) / float(unit)).astype(np.int64)
+    rounded = replace(given, values=integers * float(unit))
+    # sums of at most n + 2 terms with relative errors of a few 2^-53, and factors that the kernel rounds up
+    spread = np.abs(cost).sum() + (rounded.values * (1 + _factors(problem, rounded))).sum() + abs(paid)
+    slack = (len(problem.privacy.space) + 64) * 2.0**-52 * float(spread)
+    bound = Fraction(_bound(problem, cost, rounded) - paid - slack)
+    return LowerBound(bound, Dual(rounded.first, rounded.second, rounded.action, integers, unit), prior, mixture, whole)
+
+
+def proved_excess(problem: Feasibility, answer: Answer) -> float:
+    """A number that the largest excess over the limits is never below; safe against rounding."""
+    given = answer.multipliers[np.isfinite(_factors(problem, answer.multipliers)) & (answer.multipliers.values > 0)]
+    cost, paid, prices = np.zeros(problem.shape), 0.0, [np.maximum(floats(price), 0.0) for price in answer.prices]
+    for limit, price in zip(problem.program.limits, prices, strict=True):
+        cost = cost + limit.weighted(price)
+        paid += float(price @ limit.level)
+    spread = np.abs(cost).sum() + (given.values * (1 + _factors(problem, given))).sum() + abs(paid)
+    slack = (len(problem.privacy.space) + 64) * 2.0**-52 * float(spread)
+    return (_bound(problem, cost, given) - paid - slack) / float(sum(price.sum() for price in prices))
+
+
+def _paid_cost(problem: Problem, prior: Prior, prices: tuple[Array, ...]) -> tuple[NDArray[np.float64], float]:
+    """C_U in floats, and Σ U·level."""
+    cost = prior.float_weights[:, None] * floats(problem.loss.matrix).T
+    paid = 0.0
+    limits = problem.program.limits
+    for limit, price in zip(limits[len(limits) - len(prices) :], prices, strict=True):
+        cost = cost + limit.weighted(price)
+        paid += float(price @ limit.level)
+    return cost, paid
+
+
+def _factors(problem: Problem, given: Multipliers) -> NDArray[np.float64]:
+    """e^{εd} of the pairs, infinite where floats end."""
+    logs = problem.privacy.rate * problem.privacy.space.distances.floats[given.first, given.second]
+    with np.errstate(over="ignore"):
+        return np.asarray(np.exp(logs))
+
+
+def _bound(problem: Problem, cost: NDArray[np.float64], given: Multipliers) -> float:
+    """Σ_x min_w (C_U + AᵀZ)_xw in floats."""
+    n, m = problem.shape
+    values = given.values.astype(np.float64)
+    gained = np.bincount(given.first * m + given.action, values, n * m)
+    spent = np.bincount(given.second * m + given.action, values * _factors(problem, given), n * m)
+    return float((cost + (gained - spent).reshape(n, m)).min(axis=1).sum())
+
+
+def _worth_keeping(problem: Problem, cost: NDArray[np.float64], given: Multipliers, least: float) -> NDArray[np.bool_]:
+    """All but the smallest multipliers, as many as can go while the bound stays above ``least``.
+
+    The fewer there are, the sooner the kernel is through. The bound need not fall steadily, so this is a search for
+    few, not for the fewest.
+    """
+    values = given.values.astype(np.float64)
+    kept: NDArray[np.bool_] = np.ones(len(values), dtype=bool)
+    order = np.argsort(values)
+    low, high = 0, len(values) + 1  # so many may go, so many may not
+    while high - low > max(1, len(values) // 64):
+        middle = (low + high) // 2
+        trial = np.ones(len(values), dtype=bool)
+        trial[order[:middle]] = False
+        if _bound(problem, cost, given[trial]) >= least:
+            low, kept = middle, trial
+        else:
+            high = middle
+    return kept
