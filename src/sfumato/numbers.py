@@ -235,9 +235,9 @@ def from_flint(matrix: flint.fmpq_mat) -> Array:
 
 def common_denominator(values: Array) -> tuple[Array, int]:
     """Integers N and one positive integer q with values = N / q, in lowest terms together."""
-    flat = fractions(values).ravel().tolist()
-    q = lcm(*(v.denominator for v in flat))
-    integers = [v.numerator * (q // v.denominator) for v in flat]
+    ratios = [v.as_integer_ratio() for v in values.ravel().tolist()]
+    q = lcm(*{denominator for _, denominator in ratios})
+    integers = [numerator * (q // denominator) for numerator, denominator in ratios]
     shared = gcd(q, *integers)
     return object_array([i // shared for i in integers], values.shape), q // shared
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,8 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.certify import kernel, twin
-from sfumato.certify.certificate import certificate
+from sfumato.certify.certificate import certificate, certificate_of
+from sfumato.errors import InvalidChannel
 from strategies import privacy_types
 
 
@@ -119,3 +122,35 @@ def test_a_few_hundred_secrets_with_all_pairs() -> None:
     assert verdict
     assert verdict.witness.pairs == 300 * 299 // 2
     assert verdict.witness.checker == "compiled twin"
+
+
+@pytest.mark.parametrize("space", [sf.grid(3, 3), sf.line(5), sf.discrete(4)], ids=lambda s: s.name)
+@pytest.mark.parametrize("given", [{"alpha": "1/2"}, {"epsilon": "0.37"}, {"epsilon": 9}, {"epsilon": 40}], ids=str)
+def test_both_prove_the_same_bound(space: sf.FiniteSpace, given: dict[str, Any]) -> None:
+    """The twin rounds factors to 2^-60, so its bound may be that much lower, never higher."""
+    made = sf.design(
+        sf.Prior.uniform(space), sf.losses.distance(space), sf.PrivacyType(space, **given), solver="blocks"
+    )
+    claim = made.mechanism.claim
+    assert claim is not None and claim.dual is not None and len(claim.dual.values)
+    header, sections = certificate_of(made.mechanism).interpreted()
+    n, m = len(space), len(claim.loss.actions)
+    exact, grain = kernel.dual_sums(header, sections, n, m)
+    summed, shift = twin.dual_sums(header, sections, n, m)
+    spent = sum(int(v) for v in claim.dual.values)
+    for row, other in zip(exact, summed, strict=True):
+        for a, b in zip(row, other, strict=True):
+            assert 0 <= Fraction(a, grain) - Fraction(b, shift) <= Fraction(spent, 2**60)
+    assert sf.verify(made.mechanism, checker="twin")
+    too_high = replace(claim, bound=made.bound + abs(made.bound) / 1000 + Fraction(1, 1000))
+    with pytest.raises(InvalidChannel, match="dual numbers prove"):
+        sf.prove(made.mechanism.weights, made.mechanism.privacy, outputs=made.mechanism.outputs, claim=too_high,
+                 checker="twin")  # fmt: skip
+
+
+def test_an_exact_bound_stands_before_the_twin_too() -> None:
+    """α = 1/3 has factors that are no binary fractions: rounded, they would prove a little less than the optimum."""
+    space = sf.line(3)
+    made = sf.design(sf.Prior.uniform(space), sf.losses.absolute(space), sf.PrivacyType(space, alpha="2/3"))
+    assert made.loss == made.bound
+    assert sf.verify(made.mechanism, checker="twin")

@@ -382,7 +382,7 @@ def of_secrets(rows: list[list[int]], lines: list[list[int]]) -> list[int]:
     return [sum(map(operator.mul, row, column)) for row, column in zip(rows, columns, strict=True)]
 
 
-def check_bound(header: Terms, sections: Sections, proved: Terms) -> Fraction:
+def check_bound(header: Terms, sections: Sections, proved: Terms, summed: Any = None) -> Fraction:
     """Weak duality. For a mechanism M with actions as outputs, numbers Z ≥ 0 and U ≥ 0,
 
         loss(M) ≥ loss(M) + Σ Z[x,z,w]·(M[x][w] − f·M[z][w]) + Σ U[x]·(Σ_w M[x][w]·t(w, x) − level)
@@ -396,7 +396,7 @@ def check_bound(header: Terms, sections: Sections, proved: Terms) -> Fraction:
     claims, n = header["claims"], proved["secrets"]
     loss, loss_unit = table_of(sections["loss"], claims["loss_unit"], n)
     prior, prior_unit = over_one_denominator(mixed_prior(header, sections))
-    sums, grain = dual_sums(header, sections, n, len(loss))
+    sums, grain = (summed or dual_sums)(header, sections, n, len(loss))
     parts = [(prior_unit * loss_unit, prior, loss)]
     paid = Fraction(0)
     for j, (table, unit) in enumerate(ceilings_of(header, sections, n)):
@@ -424,20 +424,22 @@ def dual_sums(header: Terms, sections: Sections, n: int, actions: int) -> tuple[
     """Σ_z Z[x,z,w] − Σ_z f·Z[z,x,w] for every secret and action, in units of dual_unit / grain; and the grain."""
     places = [unsigned(sections[f"dual_{part}"], 4) for part in ("from", "to", "action")]
     values = integers(sections["dual"], header["widths"]["dual"], 0, len(places[0]))
-    if any(max(x, z) >= n or x == z or w >= actions for x, z, w in zip(*places, strict=True)):
+    pairs = set(zip(*places[:2], strict=True))
+    if any(max(x, z) >= n or x == z for x, z in pairs) or max(places[2], default=0) >= actions:
         raise Unreadable("a dual number belongs to no constraint")
     distance = pair_distances(header, sections, n)
-    used = {(x, z): distance(min(x, z), max(x, z)) for x, z in set(zip(*places[:2], strict=True))}
+    used = {(x, z): distance(min(x, z), max(x, z)) for x, z in pairs}
     if None in used.values():
         raise Refuted("a dual number uses two secrets between which nothing is promised")
     factors = {d: factor_above(header["promise"], header["metric"], d) for d in set(used.values())}
     grain = min(math.lcm(*(f.denominator for f in factors.values())), 1 << 1024)  # beyond, f is rounded up
-    above = {pair: math.ceil(factors[d] * grain) for pair, d in used.items()}
-    sums = [[0] * actions for _ in range(n)]
+    rounded = {d: math.ceil(f * grain) for d, f in factors.items()}
+    above = {pair: rounded[d] for pair, d in used.items()}
+    gained, spent = [[0] * actions for _ in range(n)], [[0] * actions for _ in range(n)]
     for x, z, w, weight in zip(*places, values, strict=True):
-        sums[x][w] += weight * grain
-        sums[z][w] -= weight * above[x, z]
-    return sums, grain
+        gained[x][w] += weight
+        spent[z][w] += weight * above[x, z]
+    return [[g * grain - s for g, s in zip(*rows, strict=True)] for rows in zip(gained, spent, strict=True)], grain
 
 
 def pair_distances(header: Terms, sections: Sections, n: int) -> Callable[[int, int], Any]:
@@ -470,8 +472,10 @@ def mixed_prior(header: Terms, sections: Sections) -> list[Fraction]:
 
 def table_of(section: bytes, unit: Fraction, n: int) -> tuple[list[list[int]], Fraction]:
     """A table of doubles times a unit, one row an action, as integers times another unit."""
-    values, common = over_one_denominator([Fraction(v) for v in doubles(section)])
-    return [values[i : i + n] for i in range(0, len(values), n)], common * unit
+    ratios = [value.as_integer_ratio() for value in doubles(section)]
+    common = max(q for _, q in ratios)  # all are powers of two
+    values = [p * (common // q) for p, q in ratios]
+    return [values[i : i + n] for i in range(0, len(values), n)], unit / common
 
 
 def ceilings_of(header: Terms, sections: Sections, n: int) -> list[tuple[list[list[int]], Fraction]]:

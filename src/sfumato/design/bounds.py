@@ -1,8 +1,7 @@
 """Lower bounds from multipliers and prices: rounded to a safe side, or exact.
 
 For Z ≥ 0 on the pairs and prices U ≥ 0 on the limits no mechanism has less than Σ_x min_w (C_U + AᵀZ)_xw − Σ U·level,
-where C_U is the cost with every limit paid for (:func:`sfumato.lp.column_bound`). Multipliers that are too small to
-matter are left out, so that the kernel is through sooner.
+where C_U is the cost with every limit paid for (:func:`sfumato.lp.column_bound`).
 """
 
 from __future__ import annotations
@@ -24,7 +23,6 @@ __all__ = ["LowerBound", "exact_bound", "hardest_prior", "proved_excess", "round
 
 _DUAL_BITS = 56  # of the largest multiplier: rounding is then far below what floats have settled
 _SHARE_BITS = 52  # of the weights of a mixture of priors or secrets
-_CUT = 0.5  # share of what the gap still allows that small multipliers may cost when they are left out
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +80,7 @@ def exact_bound(problem: Problem, answer: Answer) -> LowerBound:
     return LowerBound(bound, dual, prior, mixture, tuple(parts[1:]))
 
 
-def rounded_bound(problem: Problem, answer: Answer, loss: float, tolerance: float) -> LowerBound:
+def rounded_bound(problem: Problem, answer: Answer) -> LowerBound:
     """Multipliers as integers times a power of two, and a bound a little below the one they give."""
     prices = answer.prices[len(answer.prices) - len(problem.ceilings) :]
     prior, mixture = hardest_prior(problem, answer.prices)
@@ -91,10 +89,6 @@ def rounded_bound(problem: Problem, answer: Answer, loss: float, tolerance: floa
     unit = Fraction(2) ** (int(np.frexp(largest)[1]) - _DUAL_BITS) if largest else Fraction(1)
     whole = tuple(np.floor(np.maximum(floats(price), 0.0) / float(unit)).astype(np.int64) for price in prices)
     cost, paid = _paid_cost(problem, prior, tuple(price * float(unit) for price in whole))
-    before = _bound(problem, cost, given)
-    spare = tolerance * abs(loss) - (loss - (before - paid))
-    allowed = _CUT * max(spare, loss - (before - paid), 1e-9 * abs(loss))
-    given = given[_worth_keeping(problem, cost, given, before - allowed)]
     integers = np.floor(given.values.astype(np.float64) / float(unit)).astype(np.int64)
     rounded = replace(given, values=integers * float(unit))
     # sums of at most n + 2 terms with relative errors of a few 2^-53, and factors that the kernel rounds up
@@ -141,24 +135,3 @@ def _bound(problem: Problem, cost: NDArray[np.float64], given: Multipliers) -> f
     gained = np.bincount(given.first * m + given.action, values, n * m)
     spent = np.bincount(given.second * m + given.action, values * _factors(problem, given), n * m)
     return float((cost + (gained - spent).reshape(n, m)).min(axis=1).sum())
-
-
-def _worth_keeping(problem: Problem, cost: NDArray[np.float64], given: Multipliers, least: float) -> NDArray[np.bool_]:
-    """All but the smallest multipliers, as many as can go while the bound stays above ``least``.
-
-    The fewer there are, the sooner the kernel is through. The bound need not fall steadily, so this is a search for
-    few, not for the fewest.
-    """
-    values = given.values.astype(np.float64)
-    kept: NDArray[np.bool_] = np.ones(len(values), dtype=bool)
-    order = np.argsort(values)
-    low, high = 0, len(values) + 1  # so many may go, so many may not
-    while high - low > max(1, len(values) // 64):
-        middle = (low + high) // 2
-        trial = np.ones(len(values), dtype=bool)
-        trial[order[:middle]] = False
-        if _bound(problem, cost, given[trial]) >= least:
-            low, kept = middle, trial
-        else:
-            high = middle
-    return kept

@@ -37,7 +37,6 @@ class NoRoom(Exception):
 def certified(
     problem: Problem,
     answer: Answer,
-    tolerance: float,
     provenance: dict[str, Any],
     *,
     bounded_by: LowerBound | None = None,
@@ -59,7 +58,7 @@ def certified(
     if bounded_by is None and is_exact(answer.matrix, answer.multipliers.values):
         bounded_by = exact_bound(problem, answer)
     elif bounded_by is None:
-        bounded_by = rounded_bound(problem, answer, float(made.value), tolerance)
+        bounded_by = rounded_bound(problem, answer)
     ceilings = tuple(
         replace(ceiling, prices=prices)
         for ceiling, prices in zip(problem.ceilings, bounded_by.ceiling_prices, strict=True)
@@ -114,4 +113,5 @@ def _claim(problem: Problem, weights: Array, total: int, used: list[int], answer
 
 
 def _mean(prior: Prior, lost: Array) -> Fraction:
-    return Fraction((fractions(prior.weights) * lost).sum())
+    weights = fractions(prior.weights)  # floats sum to 1 up to rounding only
+    return Fraction((weights * lost).sum() / weights.sum())

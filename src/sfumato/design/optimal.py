@@ -128,7 +128,7 @@ def design(
     target = tolerance / 10  # a closer answer has fewer multipliers worth keeping, and leaves room for rounding
     for _ in range(_ROUNDS):
         answer = SOLVERS[name](asked, target, progress, watch.left)
-        made = _design(asked, answer, name, tolerance, watch)
+        made = _design(asked, answer, name, watch)
         if made.gap <= tolerance or not answer.finished or name != "blocks" or watch.over:
             break
         target /= 20
@@ -161,13 +161,13 @@ def _choice(asked: Problem) -> str:
     return "exact" if asked.exact and n * m <= _EXACT_VARIABLES else "blocks"
 
 
-def _design(asked: Problem, answer: Answer, name: str, tolerance: float, watch: _Watch) -> Design:
+def _design(asked: Problem, answer: Answer, name: str, watch: _Watch) -> Design:
     solved = perf_counter()
     provenance = {"made by": "design", "method": answer.method}
     try:
-        mechanism = certified(asked, answer, tolerance, provenance)
+        mechanism = certified(asked, answer, provenance)
     except NoRoom:
-        mechanism = certified(asked, answer, tolerance, provenance, safe=_safe_matrix(asked, name, watch))
+        mechanism = certified(asked, answer, provenance, safe=_safe_matrix(asked, name, watch))
     return _as_design(mechanism, answer, perf_counter() - solved, watch)
 
 
@@ -210,7 +210,7 @@ def _tie_broken(asked: Problem, made: Design, name: str, tolerance: float, watch
                        tuple(ceiling.prices for ceiling in claim.ceilings if ceiling.prices is not None))  # fmt: skip
     provenance = {**made.mechanism.provenance, "ties": f"broken by {wanted}"}
     answer = replace(answer, method=made.method, prices=(), seconds=made.seconds["solve"] + answer.seconds)
-    mechanism = certified(asked, answer, tolerance, provenance, bounded_by=bound)
+    mechanism = certified(asked, answer, provenance, bounded_by=bound)
     broken = _as_design(mechanism, answer, perf_counter() - started, watch)
     return replace(broken, second=_second(asked, mechanism), iterations=made.iterations)
 

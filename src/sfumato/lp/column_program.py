@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from sfumato.errors import InvalidInput
 from sfumato.numbers import Array, array, floats
@@ -243,8 +244,10 @@ def column_bound(program: ColumnProgram, multipliers: Any, prices: tuple[Floats,
     for limit, price in zip(program.limits, prices, strict=True):
         reduced += limit.weighted(price)
         paid += float(price @ limit.level)
-    np.add.at(reduced, program.first, np.exp(-program.logs)[:, None] * given)
-    np.subtract.at(reduced, program.second, given)
+    pairs = np.arange(len(program.first))
+    entries = np.concatenate([np.exp(-program.logs), -np.ones(len(pairs))])
+    ends = np.concatenate([program.first, program.second]), np.tile(pairs, 2)
+    reduced += csr_array((entries, ends), shape=(len(reduced), len(pairs))) @ given
     least = np.full(len(program.sizes), np.inf)
     np.minimum.at(least, program.row_classes, reduced.min(axis=1))
     return float(program.sizes @ least) - paid

@@ -1,0 +1,194 @@
+"""Symmetry of a problem: isometries that, with a permutation of the actions, leave prior and loss as they are.
+
+If g moves secrets and h actions, and nothing changes, then with M also M(gx)(hw) is an optimum, and so is the mean
+over the group. Only one column for each orbit of actions has to be found, and the rows of an orbit of secrets only have
+to sum up to its size: :class:`sfumato.lp.ColumnProgram` has classes of rows for this. What is found is spread over the
+group again. Nobody has to believe that a permutation is a symmetry: what comes out is repaired and proved like
+everything else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.design.problem import Problem
+from sfumato.design.solvers.answer import Multipliers
+from sfumato.lp import ColumnProgram
+from sfumato.numbers import floats
+
+__all__ = ["Symmetry", "symmetry"]
+
+_MOST_ELEMENTS = 4000  # larger groups belong to spaces so regular that they are small, or have closed forms
+_MOST_CANDIDATES = 50_000  # images of base points tried before giving up
+_MOST_BASE = 6  # base points; a space that needs more of them has a huge group
+
+
+@dataclass(frozen=True, eq=False)
+class Symmetry:
+    """A group, one row an element: where it moves each secret and each action."""
+
+    secrets: NDArray[np.int64]
+    actions: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.secrets)
+
+    @property
+    def classes(self) -> NDArray[np.int64]:
+        """The orbit of each secret."""
+        return np.unique(self.secrets.min(axis=0), return_inverse=True)[1]
+
+    @property
+    def representatives(self) -> NDArray[np.int64]:
+        """One action of each orbit, the first."""
+        return np.unique(self.actions.min(axis=0))
+
+    def reduced(self, program: ColumnProgram) -> ColumnProgram:
+        """One column for each orbit of actions, scaled by its size, and a class for each orbit of secrets."""
+        chosen, classes = self.representatives, self.classes
+        sizes = np.bincount(classes)[classes]
+        limits = tuple(
+            # a limit on every secret becomes one on the mean over each orbit; one on a total stays what it is
+            replace(limit, table=limit.table[:, chosen])
+            if len(limit.level) == 1
+            else replace(
+                limit,
+                table=limit.table[:, chosen] / sizes[:, None],
+                group=classes,
+                level=limit.level[np.unique(classes, return_index=True)[1]],
+            )
+            for limit in program.limits
+        )
+        return ColumnProgram(program.cost[:, chosen], program.first, program.second, program.logs, classes, limits)
+
+    def spread(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The whole mechanism from scaled columns of representatives: the mean over the group."""
+        result = np.zeros((self.secrets.shape[1], self.actions.shape[1]))
+        for moved, acted in zip(self.secrets, self.actions, strict=True):
+            result[np.ix_(moved, acted[self.representatives])] += matrix
+        return result / len(self)
+
+    def spread_multipliers(self, given: Multipliers) -> Multipliers:
+        """Multipliers of all columns from those of the representatives, whose actions are counted among these."""
+        chosen, n, m = self.representatives, self.secrets.shape[1], self.actions.shape[1]
+        sizes = np.bincount(self.actions.min(axis=0), minlength=m)[chosen]
+        share = given.values * sizes[given.action] / len(self)
+        first, second = self.secrets[:, given.first], self.secrets[:, given.second]
+        action = self.actions[:, chosen[given.action]]
+        place, where = np.unique((first * n + second) * m + action, return_inverse=True)
+        values = np.bincount(where.ravel(), np.broadcast_to(share, first.shape).ravel())
+        return Multipliers(place // m // n, place // m % n, place % m, values)
+
+    def spread_prices(
+        self, prices: tuple[NDArray[np.float64], ...], groups: list[int]
+    ) -> tuple[NDArray[np.float64], ...]:
+        """Prices of every secret from those of orbits, shared equally; those of totals as they are."""
+        sizes = np.bincount(self.classes)
+        return tuple(
+            price if count == 1 else (price / sizes)[self.classes] for price, count in zip(prices, groups, strict=True)
+        )
+
+
+def symmetry(problem: Problem) -> Symmetry | None:
+    """The symmetries of a problem, or None where there is only the identity or more than is worth listing."""
+    n = len(problem.privacy.space)
+    if n < 2:
+        return None
+    table = _codes(problem.privacy.space.distances.values)
+    colours = _colours(problem, table)
+    base = _base(table, colours)
+    if base is None:
+        return None
+    tables = [_codes(floats(part).T) for part in _tables(problem)]
+    moved, acted = [], []
+    for images in _images(table, colours, base):
+        permutation = _extended(table, colours, base, images)
+        if permutation is None:
+            continue
+        actions = _matching_actions(tables, permutation)
+        if actions is not None:
+            moved.append(permutation)
+            acted.append(actions)
+        if len(moved) > _MOST_ELEMENTS:
+            return None
+    return Symmetry(np.array(moved), np.array(acted)) if len(moved) > 1 else None
+
+
+def _tables(problem: Problem) -> list[NDArray[np.float64]]:
+    """Everything over secrets and actions that must stay the same."""
+    program = problem.program
+    return [program.cost, *(limit.table for limit in program.limits)]
+
+
+def _codes(table: NDArray[np.generic]) -> NDArray[np.int64]:
+    """Equal entries as equal integers."""
+    return np.unique(table, return_inverse=True)[1].reshape(table.shape).astype(np.int64)
+
+
+def _colours(problem: Problem, table: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Secrets of different colours are not exchanged: their distances, or what is at stake there, differ as sets."""
+    parts = [np.sort(table, axis=1), *(np.sort(_codes(part), axis=1) for part in _tables(problem))]
+    return np.asarray(np.unique(np.hstack(parts), axis=0, return_inverse=True)[1].ravel())
+
+
+def _base(table: NDArray[np.int64], colours: NDArray[np.int64]) -> list[int] | None:
+    """Points whose distances tell all points apart: an isometry is known once their images are."""
+    told = colours.copy()
+    base: list[int] = []
+    for _ in range(_MOST_BASE):
+        if len(np.unique(told)) == len(told):
+            return base
+        # the candidate that splits most, among a few of each colour: trying all would take n² steps
+        candidates = np.unique(np.linspace(0, len(told) - 1, 64).astype(int))
+        split = [len(np.unique(told * (table.max() + 1) + table[x])) for x in candidates]
+        best = int(candidates[int(np.argmax(split))])
+        base.append(best)
+        told = np.unique(told * (table.max() + 1) + table[best], return_inverse=True)[1].ravel()
+    return base if len(np.unique(told)) == len(told) else None
+
+
+def _images(table: NDArray[np.int64], colours: NDArray[np.int64], base: list[int]) -> list[list[int]]:
+    """Points that may be the images of the base: of the same colours, at the same distances from each other."""
+    partial: list[list[int]] = [[]]
+    for x in base:
+        grown = []
+        for images in partial:
+            fits = colours == colours[x]
+            for j, y in enumerate(images):
+                fits &= table[y] == table[base[j], x]
+            grown += [[*images, int(y)] for y in np.flatnonzero(fits)]
+        if len(grown) > _MOST_CANDIDATES:
+            return []
+        partial = grown
+    return partial
+
+
+def _extended(
+    table: NDArray[np.int64], colours: NDArray[np.int64], base: list[int], images: list[int]
+) -> NDArray[np.int64] | None:
+    """The isometry with these images of the base, if there is one."""
+    before = np.lexsort((*table[base], colours))
+    after = np.lexsort((*table[images], colours))
+    if (table[base][:, before] != table[images][:, after]).any() or (colours[before] != colours[after]).any():
+        return None
+    permutation = np.empty(len(table), dtype=np.int64)
+    permutation[before] = after
+    kept = (table[np.ix_(permutation, permutation)] == table).all()
+    return permutation if kept else None
+
+
+def _matching_actions(tables: list[NDArray[np.int64]], permutation: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """How actions must move with the secrets so that no table changes: one row an action, codes of its entries."""
+    inverse = np.argsort(permutation)
+    stacked = np.hstack(tables)
+    moved = np.hstack([table[:, inverse] for table in tables])
+    # rows are told apart by a hash in wrapping integers, which does not depend on the order of summation
+    weights = np.random.default_rng(7).integers(1, 2**62, stacked.shape[1], dtype=np.int64)
+    with np.errstate(over="ignore"):
+        order, target = np.argsort(moved @ weights, kind="stable"), np.argsort(stacked @ weights, kind="stable")
+    result = np.empty(len(stacked), dtype=np.int64)
+    result[order] = target
+    return result if (stacked[result] == moved).all() else None
