@@ -29,9 +29,11 @@ from .channels import restrict as restrict
 from .design import Calibration as Calibration
 from .design import Curve as Curve
 from .design import Design as Design
+from .design import Objective as Objective
 from .design import calibrate as calibrate
 from .design import curve as curve
 from .design import design as design
+from .design import objectives as objectives
 from .losses import Gain as Gain
 from .losses import Loss as Loss
 from .losses import is_monotone as is_monotone
@@ -95,6 +97,8 @@ from .orders import loss_lipschitz as loss_lipschitz
 from .orders import refines as refines
 from .privacy import KernelEstimate as KernelEstimate
 from .privacy import PrivacyType as PrivacyType
+from .privacy import ratio_bounds as ratio_bounds
+from .privacy import together_private as together_private
 from .privacy import RegularRegion as RegularRegion
 from .privacy import Threshold as Threshold
 from .privacy import UtilityBound as UtilityBound

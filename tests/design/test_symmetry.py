@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.design import objective as objectives
+from sfumato.design import objectives
 from sfumato.design.problem import Problem, problem
 from sfumato.design.solvers import blocks
 from sfumato.design.solvers.answer import Answer

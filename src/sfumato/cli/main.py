@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from sfumato.cli import designs
 from sfumato.errors import InvalidFile, PrivacyViolation, SfumatoError
 from sfumato.version import __version__
 
@@ -39,6 +40,10 @@ def options(
     ] = False,
 ) -> None:
     """Design, prove and apply mechanisms for metric differential privacy."""
+
+
+for _command in (designs.design, designs.calibrate, designs.curve, designs.init):
+    app.command()(_command)
 
 
 @app.command()
@@ -94,7 +99,7 @@ def _verified(file: Path, checker: str) -> dict[str, Any]:
 
 
 Space = Annotated[str, typer.Argument(help="A space, such as line:6, grid:3,3 or hamming:3.")]
-Alpha = Annotated[str | None, typer.Option(help="e^-ε for one unit of distance, a fraction.  [default: 1/2]")]
+Alpha = Annotated[str | None, typer.Option(help="e^-ε for one unit of distance, a fraction (default: 1/2).")]
 Epsilon = Annotated[str | None, typer.Option(help="Instead of alpha: ε for one unit of distance.")]
 
 

@@ -1,14 +1,17 @@
-"""One line on the terminal that says how far a long computation is."""
+"""Long work on the terminal: one line that says how far it is, and a Ctrl-C that keeps what has been found."""
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import perf_counter
+from types import FrameType
 from typing import Any
 
-__all__ = ["line"]
+__all__ = ["Ending", "line", "standing", "until_asked"]
 
 _PATIENCE = 2.0  # seconds before the first word
 _EVERY = 0.2  # seconds between two
@@ -18,29 +21,118 @@ _EVERY = 0.2  # seconds between two
 def line() -> Iterator[Callable[[Any], None] | None]:
     """A function that shows its argument and the elapsed time on stderr, on one line; None where nobody looks.
 
-    Ctrl-C leaves the last state on a line of its own.
+    The seconds go on while nothing new is said. Ctrl-C leaves the last state on a line of its own.
     """
     if not sys.stderr.isatty():
         yield None
         return
-    started = said = perf_counter()
-    last = ""
+    started = perf_counter()
+    last = "starting"
+    over = threading.Event()
+
+    def shown() -> str:
+        return f"{perf_counter() - started:6.1f} s  {last}"
 
     def say(state: Any) -> None:
-        nonlocal said, last
-        now = perf_counter()
-        last = f"{now - started:6.1f} s  {state}"
-        if now - started > _PATIENCE and now - said > _EVERY:
-            said = now
-            sys.stderr.write(f"\r\x1b[K{last}")
+        nonlocal last
+        last = str(state)
+
+    def tell() -> None:
+        if over.wait(_PATIENCE):
+            return
+        while not over.wait(_EVERY):
+            sys.stderr.write(f"\r\x1b[K{shown()}")
             sys.stderr.flush()
 
+    teller = threading.Thread(target=tell, daemon=True)
+    teller.start()
     try:
         yield say
     except KeyboardInterrupt:
-        sys.stderr.write(f"\r\x1b[K{last}\n")
+        _finish(over, teller, f"{shown()}\n")
         raise
-    else:
-        sys.stderr.write("\r\x1b[K")
     finally:
-        sys.stderr.flush()
+        _finish(over, teller, "")
+
+
+def _finish(over: threading.Event, teller: threading.Thread, last: str) -> None:
+    if over.is_set():
+        return
+    over.set()
+    teller.join()
+    sys.stderr.write(f"\r\x1b[K{last}")
+    sys.stderr.flush()
+
+
+def standing(state: Any) -> str:
+    """Iteration, loss, bound and gap of a solver, or whatever else a state says of itself."""
+    if not all(hasattr(state, name) for name in ("iteration", "value", "bound", "gap")):
+        return str(state)
+    return f"iteration {state.iteration}  loss {state.value:.6g}  bound {state.bound:.6g}  gap {state.gap:.1e}"
+
+
+class Ending:
+    """Whether work was asked to end before it was through: by Ctrl-C, or because its time is up."""
+
+    def __init__(self, time_limit: float | None = None) -> None:
+        self.time_limit = time_limit
+        self.started = perf_counter()
+        self.interrupted = False
+        self.working = False  # whether there is something to keep
+
+    @property
+    def late(self) -> bool:
+        """Whether the time is up."""
+        return self.time_limit is not None and perf_counter() - self.started > self.time_limit
+
+    @property
+    def asked(self) -> bool:
+        """Whether the work should end."""
+        return self.interrupted or self.late
+
+    def progress(
+        self, say: Callable[[Any], None] | None, before: str = "", end: type[BaseException] = KeyboardInterrupt
+    ) -> Callable[[Any], None]:
+        """What a solver calls after each iteration. Asked to end, it raises ``end`` there.
+
+        A solver takes a KeyboardInterrupt as a wish to return what it has; another exception ends a search over
+        several designs.
+        """
+
+        def told(state: Any) -> None:
+            self.working = True
+            if say is not None:
+                say(before + standing(state))
+            if self.asked:
+                raise end
+
+        return told
+
+
+@contextmanager
+def until_asked(time_limit: float | None = None, keeping: str = "what has been found") -> Iterator[Ending]:
+    """The first Ctrl-C asks the work to end with what it has, between two iterations; a second one stops it.
+
+    Before the first iteration there is nothing to keep, so that the first one stops it too.
+    """
+    from sfumato.threads import plain_interrupts
+
+    ending = Ending(time_limit)
+
+    def hear(number: int, frame: FrameType | None) -> None:
+        if ending.interrupted or not ending.working:
+            raise KeyboardInterrupt
+        ending.interrupted = True
+        sys.stderr.write(f"\nsfumato: ending with {keeping}; Ctrl-C again stops at once\n")
+
+    before = signal.getsignal(signal.SIGINT)
+    # only the main thread hears signals, and who started us deaf to Ctrl-C had a reason
+    if threading.current_thread() is not threading.main_thread() or before in (signal.SIG_IGN, None):
+        yield ending
+        return
+    signal.signal(signal.SIGINT, hear)
+    try:
+        with plain_interrupts():
+            yield ending
+    finally:
+        signal.signal(signal.SIGINT, before)

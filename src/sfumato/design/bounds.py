@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sfumato.certify.mechanism import Dual
 from sfumato.channels.prior import Prior
-from sfumato.design.objective import weighted
+from sfumato.design.objectives import weighted
 from sfumato.design.problem import Feasibility, Problem
 from sfumato.design.solvers.answer import Answer, Multipliers
 from sfumato.numbers import Array, common_denominator, floats, fractions

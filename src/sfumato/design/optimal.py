@@ -16,7 +16,8 @@ from sfumato.certify.mechanism import Mechanism
 from sfumato.channels.prior import Prior
 from sfumato.design.bounds import LowerBound, proved_excess
 from sfumato.design.certified import NoRoom, certified, losses_of_secrets
-from sfumato.design.objective import Objective, as_objective
+from sfumato.design.closed_forms import closed_form
+from sfumato.design.objectives import Objective, as_objective
 from sfumato.design.problem import Problem, feasibility, problem
 from sfumato.design.solvers import SOLVERS, Answer
 from sfumato.design.ties import conditional_entropy, least_worst_secret, most_entropy, tied
@@ -96,7 +97,7 @@ def design(
     outputs
         Some of the actions of the loss; all of them by default.
     objective
-        ``"expected"``, ``"worst secret"``, or a value of :mod:`sfumato.design.objective`: with limits, for several
+        ``"expected"``, ``"worst secret"``, or a value of :mod:`sfumato.design.objectives`: with limits, for several
         priors, with a rule for ties.
     tolerance
         The relative gap between loss and bound to be reached. Exact problems of small size get 0.
@@ -126,12 +127,13 @@ def design(
     asked = problem(prior, loss, privacy, outputs, as_objective(objective))
     name = _choice(asked) if solver == "auto" else solver
     target = tolerance / 10  # a closer answer has fewer multipliers worth keeping, and leaves room for rounding
+    known = closed_form(asked, target) if solver == "auto" and name != "exact" else None
     for _ in range(_ROUNDS):
-        answer = SOLVERS[name](asked, target, progress, watch.left)
+        answer = known or SOLVERS[name](asked, target, progress, watch.left)
         made = _design(asked, answer, name, watch)
         if made.gap <= tolerance or not answer.finished or name != "blocks" or watch.over:
             break
-        target /= 20
+        target, known = target / 20, None
     return made if asked.objective.then is None or watch.over else _tie_broken(asked, made, name, tolerance, watch)
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sfumato.certify.mechanism import Ceiling
 from sfumato.channels.channel import check_secrets
 from sfumato.channels.prior import Prior, as_prior
-from sfumato.design.objective import EXPECTED, Objective, ceiling
+from sfumato.design.objectives import EXPECTED, Objective, ceiling
 from sfumato.errors import InvalidInput, Mismatch, expect
 from sfumato.losses.loss import Loss
 from sfumato.lp import ColumnProgram, Limit

@@ -13,6 +13,7 @@ from sfumato.privacy.decomposition import (
 )
 from sfumato.privacy.estimate import KernelEstimate, estimate_kernels
 from sfumato.privacy.kernels import Kernel, Kernels, Orbits, count_kernels, each_kernel, kernels, orbits
+from sfumato.privacy.ratios import ratio_bounds, together_private
 from sfumato.privacy.regular import (
     Combination,
     RegularRegion,
@@ -79,6 +80,7 @@ __all__ = [
     "maximally_sufficient",
     "optimal_utility",
     "orbits",
+    "ratio_bounds",
     "rational_power",
     "regular_region",
     "regular_threshold",
@@ -90,6 +92,7 @@ __all__ = [
     "symmetry_classes",
     "tight_threshold",
     "tightest_pair",
+    "together_private",
     "utility_bound",
     "vertices",
 ]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import sfumato as sf
-from sfumato.design import objective as objectives
+from sfumato.design import objectives
 from sfumato.design.solvers import SOLVERS
 from sfumato.design.ties import conditional_entropy
 from sfumato.errors import Infeasible, InvalidInput, Mismatch, NotSupported

@@ -1,0 +1,280 @@
+"""The commands that take a spec and look for the best: ``design``, ``calibrate``, ``curve``; and ``init``, which asks.
+
+Heavy rooms are imported inside the commands, so that ``--help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sfumato.errors import InvalidInput, NotConverged, NotSupported
+
+if TYPE_CHECKING:
+    from sfumato.cli.setup import Setup
+    from sfumato.design import Design
+
+__all__ = ["calibrate", "curve", "design", "init"]
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object a line instead of text.")]
+SpecFile = Annotated[Path, typer.Argument(metavar="SPEC", help="A spec (TOML); `sfumato init` writes one.")]
+TimeLimit = Annotated[
+    float | None, typer.Option(min=0, help="Seconds after which the best that has been found is proved.")
+]
+Tolerance = Annotated[
+    float | None, typer.Option(help="Relative gap between loss and bound to be reached (default: 1e-4).")
+]
+
+
+class _Stopped(Exception):
+    """Ends a search over several designs: a solver takes KeyboardInterrupt for itself."""
+
+
+def design(
+    spec: SpecFile,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="The mechanism file (default: named like SPEC, .sfm, here)."),
+    ] = None,
+    time_limit: TimeLimit = None,
+    tolerance: Tolerance = None,
+    solver: Annotated[
+        str | None, typer.Option(help="auto (default), or a solver by name, such as exact or blocks.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find the private mechanism of least loss for a spec, prove it, and write it.
+
+    Ctrl-C ends with the best mechanism so far, proved as well.
+    """
+    from sfumato import design as best_of
+    from sfumato import save
+    from sfumato.cli.progress import line, until_asked
+
+    target = _place(output or Path(f"{spec.stem}.sfm"))
+    if target.exists() and spec.exists() and target.samefile(spec):
+        raise InvalidInput(f"{target} is the spec itself: name another file")
+    asked = _asked(spec, tolerance, time_limit, solver)
+    if asked.privacy is None:
+        raise InvalidInput(f"{spec}: table [privacy] is missing: say epsilon = … or alpha = …")
+    with until_asked() as ending, line() as say:
+        made = best_of(
+            asked.prior, asked.loss, asked.privacy, outputs=asked.outputs, tolerance=asked.tolerance,
+            time_limit=asked.time_limit, solver=asked.solver, objective=asked.objective, progress=ending.progress(say),
+        )  # fmt: skip
+    digest = save(made.mechanism, target)
+    ended = _ended(made, asked, ending.interrupted)
+    if ended != "reached":
+        typer.echo(f"sfumato: {_WHY[ended]}; the gap is {made.gap:.1e} instead of {asked.tolerance:.0e}", err=True)
+    if as_json:
+        typer.echo(json.dumps(_record(made, asked) | {"ended": ended, "file": str(target), "sha256": digest}))
+        return
+    typer.echo("\n".join(_summary(made, asked)))
+    typer.echo(f"file     {target}, sha256 {digest[:16]}…; `sfumato verify {target}` proves it again")
+
+
+def calibrate(
+    spec: SpecFile,
+    target: Annotated[str, typer.Option(help="The expected loss, such as 0.5 or 1/2.")],
+    keep: Annotated[
+        bool, typer.Option("--keep", help="The largest ε at which no adversary gets below the target instead.")
+    ] = False,
+    precision: Annotated[float, typer.Option(help="Relative width of the interval that is left open.")] = 1e-3,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the mechanism at that ε.")] = None,
+    time_limit: Annotated[float | None, typer.Option(min=0, help="Seconds after which the search is given up.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find the smallest ε that reaches a loss, or (--keep) the largest that keeps an adversary's expected loss."""
+    from sfumato import calibrate as epsilon_for
+    from sfumato import save
+    from sfumato.cli.progress import line, until_asked
+
+    place = None if output is None else _place(output)
+    asked = _plain(_asked(spec, None, time_limit, None), spec, "calibrate")
+    aim = _number(target, "--target")
+    try:
+        with until_asked(asked.time_limit, "nothing: no ε is proved yet") as ending, line() as say:
+            found = epsilon_for(
+                asked.prior, asked.loss_on_outputs, asked.space, target=aim, goal="keep" if keep else "reach",
+                precision=precision, progress=ending.progress(say, "looking for ε  ", _Stopped),
+            )  # fmt: skip
+    except _Stopped:
+        if ending.interrupted:
+            typer.echo("sfumato: stopped before ε was found", err=True)
+            raise typer.Exit(130) from None
+        raise NotConverged(f"no epsilon was found within {asked.time_limit:g} s") from None
+    record: dict[str, Any] = {name: float(getattr(found, name)) for name in ("epsilon", "low", "high")}
+    record |= {"target": float(aim), "goal": "keep" if keep else "reach", **_record(found.design, asked)}
+    if place is not None:
+        record |= {"file": str(place), "sha256": save(found.design.mechanism, place)}
+    if as_json:
+        typer.echo(json.dumps(record))
+        return
+    typer.echo("\n".join(_calibrated(found, aim, keep, asked)))
+    if place is not None:
+        typer.echo(f"file     {place}, sha256 {record['sha256'][:16]}…; `sfumato verify {place}` proves it again")
+
+
+def curve(
+    spec: SpecFile,
+    epsilons: Annotated[str, typer.Option(help="Values of ε, such as 0.5,1,2.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A table (.csv) or a figure (.html, .json, .svg, .png, .pdf).")
+    ] = None,
+    time_limit: TimeLimit = None,
+    tolerance: Tolerance = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the least loss for several ε, with a proved band. Ctrl-C ends with the points so far."""
+    from sfumato.cli.points import check_ending, listed, points_of, write_points
+
+    values = sorted({_number(text, "--epsilons") for text in epsilons.split(",")})
+    if values[0] <= 0:
+        raise InvalidInput(f"--epsilons: ε must be positive, found {float(values[0]):g}")
+    place = None if output is None else check_ending(_place(output))
+    asked = _plain(_asked(spec, tolerance, time_limit, None), spec, "curve")
+    found, note = points_of(asked, values)
+    if note:
+        typer.echo(f"sfumato: {note}", err=True)
+    if place is not None:
+        write_points(found, place)
+    if as_json:
+        for value, made in zip(found.epsilons, found.designs, strict=True):
+            typer.echo(json.dumps({"epsilon": float(value), **_record(made, asked)}))
+        return
+    typer.echo("\n".join(listed(found, asked.space.unit)))
+    if place is not None:
+        typer.echo(f"Wrote {place}")
+
+
+def init(
+    spec: Annotated[Path, typer.Argument(metavar="SPEC", help="The spec to write.")] = Path("spec.toml"),
+    as_json: AsJson = False,
+) -> None:
+    """Ask a few questions and write a spec."""
+    from sfumato.cli.questions import answers
+    from sfumato.cli.spec import write_spec
+
+    if spec.exists():
+        raise InvalidInput(f"{spec} is already there: name another file, or remove it first")
+    _place(spec)
+    told = answers(spec.parent, quiet=as_json)
+    if spec.exists():
+        raise InvalidInput(f"{spec} has appeared meanwhile: nothing was written")
+    write_spec(told, spec)
+    if as_json:
+        typer.echo(json.dumps({"file": str(spec)}))
+        return
+    typer.echo(f"\nWrote {spec}. Next: `sfumato design {spec}`")
+
+
+def _asked(spec: Path, tolerance: float | None, time_limit: float | None, solver: str | None) -> Setup:
+    """What the spec stands for, with what the command line says instead."""
+    from dataclasses import replace
+
+    from sfumato.cli.setup import setup
+    from sfumato.cli.spec import read_spec
+
+    made = setup(read_spec(spec))
+    return replace(
+        made,
+        tolerance=made.tolerance if tolerance is None else tolerance,
+        time_limit=made.time_limit if time_limit is None else time_limit,
+        solver=solver or made.solver,
+    )
+
+
+def _plain(asked: Setup, spec: Path, command: str) -> Setup:
+    if not asked.objective.plain:
+        raise NotSupported(f"{spec}: [objective] with `sfumato {command}`", ["the expected loss, without limits"])
+    return asked
+
+
+def _place(path: Path) -> Path:
+    """Where to write, looked at before any work is done."""
+    if not path.parent.is_dir():
+        raise InvalidInput(f"{path} cannot be written: there is no folder {path.parent}")
+    if path.is_dir():
+        raise InvalidInput(f"{path} cannot be written: it is a folder")
+    return path
+
+
+def _number(text: str, option: str) -> Any:
+    from sfumato.cli.schema import quantity
+
+    try:
+        return quantity(text)
+    except ValueError as error:
+        raise InvalidInput(f"{option}: {error}, found {text!r}") from None
+
+
+_WHY = {
+    "interrupted": "interrupted; this is the best mechanism so far, proved like any other",
+    "time limit": "the time is up; this is the best mechanism so far, proved like any other",
+    "stalled": "rounding errors keep the solver from getting closer",
+}
+
+
+def _ended(made: Design, asked: Setup, interrupted: bool) -> str:
+    if made.gap <= asked.tolerance:
+        return "reached"
+    if interrupted:
+        return "interrupted"
+    late = asked.time_limit is not None and made.seconds["total"] >= asked.time_limit
+    return "time limit" if late else "stalled"
+
+
+def _record(made: Design, asked: Setup) -> dict[str, Any]:
+    """A design for a program to read."""
+    privacy = made.mechanism.privacy
+    promise = {"epsilon": str(privacy.epsilon)} if privacy.alpha is None else {"alpha": str(privacy.alpha)}
+    return {
+        "promise": promise, "unit": asked.space.unit, "space": asked.space.name, "secrets": len(asked.space),
+        "outputs": len(made.mechanism.outputs), "objective": asked.objective.criterion, "loss_name": asked.loss.name,
+        "loss": float(made.loss), "bound": float(made.bound), "gap": made.gap, "loss_exact": str(made.loss),
+        "bound_exact": str(made.bound), "second": made.second, "method": made.method, "iterations": made.iterations,
+        "seconds": {name: round(value, 4) for name, value in made.seconds.items()},
+    }  # fmt: skip
+
+
+def _summary(made: Design, asked: Setup) -> list[str]:
+    """A design for people to read."""
+    from sfumato.cli.words import amount, meaning, promised
+
+    method = f"{made.method}, {made.iterations} iterations" if made.iterations else made.method
+    actions = len(asked.loss_on_outputs.actions)
+    ties = [] if made.second is None else [f"ties     broken by {asked.objective.then}, which is {made.second:.6g}"]
+    return [
+        f"promise  {promised(made.mechanism.privacy)}",
+        f"loss     {amount(made.loss, asked)}{meaning(asked)}",
+        f"bound    {amount(made.bound, asked)}: no mechanism with this promise loses less",
+        f"gap      {made.gap:.1e}" if made.gap else "gap      0, the optimum exactly",
+        *ties,
+        f"method   {method}, {made.seconds['total']:.2f} s",
+        f"outputs  {len(made.mechanism.outputs)} of {actions} actions, for {len(asked.space)} secrets",
+    ]
+
+
+def _calibrated(found: Any, aim: Any, keep: bool, asked: Setup) -> list[str]:
+    from sfumato.cli.words import amount, per
+
+    low, high = (f"{float(value):.6g}" for value in (found.low, found.high))
+    unit = per(asked.space)
+    if keep:
+        answer = [
+            f"epsilon  {low}{unit} keeps it: whatever the mechanism, an adversary's loss is above {amount(aim, asked)}",
+            f"         {high}{unit} does not: some mechanism brings the loss down to that",
+        ]
+    else:
+        answer = [
+            f"epsilon  {high}{unit} is enough for a loss of {amount(aim, asked)}",
+            f"         {low}{unit} is too small for any mechanism",
+        ]
+    made = found.design
+    return [
+        *answer,
+        f"design   loss {amount(made.loss, asked)}, bound {amount(made.bound, asked)} at the first of the two",
+    ]

@@ -1,0 +1,186 @@
+"""Questions whose answers make a spec. Each answer is checked before the next question."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from sfumato.cli.complaints import nearest
+from sfumato.cli.schema import quantity
+from sfumato.cli.setup import loss_of, prior_of, privacy_of, space_of
+from sfumato.cli.spec import Spec, spec_from_values
+from sfumato.cli.tables import Columns, column_of, numbers_of, read_columns
+from sfumato.errors import SfumatoError
+
+__all__ = ["answers"]
+
+_SPACES = {
+    "line": "answers in a row, such as a count or a scale",
+    "grid": "cells of a map",
+    "places": "places on the Earth from a CSV file with latitude and longitude",
+    "points": "points from a CSV file with coordinates",
+    "discrete": "values that are all equally far apart",
+    "graph": "nodes and roads from a CSV file with an edge a row",
+}
+_LOSSES = {
+    "distance": "the distance between what is said and the truth",
+    "bin": "1 for every wrong guess",
+    "squared": "the squared error, for secrets that are numbers",
+    "threshold": "1 for a guess farther away than a radius",
+}
+
+
+def answers(folder: Path, *, quiet: bool = False) -> Spec:
+    """Ask, and return a spec that stands for something. ``quiet`` keeps standard output free."""
+
+    def ask(question: str, check: Callable[[str], Any], default: Any = None) -> Any:
+        return typer.prompt(question, default=default, value_proc=_checked(check), err=quiet)
+
+    def choose(question: str, known: dict[str, str], default: str, check: Callable[[str], Any] = str) -> str:
+        typer.echo(question, err=quiet)
+        for name, words in known.items():
+            typer.echo(f"  {name:<10} {words}", err=quiet)
+        return str(ask("Which", lambda text: check(_one_of(text, known)), default))
+
+    tables: dict[str, dict[str, Any]] = {}
+    kind = choose("Where do the secrets live?", _SPACES, "grid")
+    tables["space"], columns = _space(kind, ask, folder)
+    spec = spec_from_values(tables, folder)
+    space = space_of(spec)
+    unit = space.unit or "unit of distance"
+    typer.echo(f"{len(space)} secrets.", err=quiet)
+
+    def promise(text: str) -> dict[str, Any]:
+        privacy_of(spec_from_values({**tables, "privacy": {"epsilon": text}}, folder), space)
+        return {"epsilon": text if text.startswith("ln") else quantity(text)}
+
+    typer.echo(f"At distance 1 ({unit}), no output may be more than e^ε times as likely for one secret.", err=quiet)
+    tables["privacy"] = ask(f"ε for each {unit}", promise, "1")
+    if space.unit:
+        tables["privacy"]["per"] = space.unit
+    tables["prior"] = ask(
+        _prior_question(columns), lambda text: _prior(text, tables, folder, space, columns), "uniform"
+    )
+
+    def fitting(name: str) -> str:
+        needed = {"radius": 1} if name == "threshold" else {}
+        loss_of(spec_from_values({**tables, "loss": {"kind": name, **needed}}, folder), space)
+        return name
+
+    tables["loss"] = {"kind": choose("What does a wrong answer cost?", _LOSSES, "distance", fitting)}
+    if tables["loss"]["kind"] == "threshold":
+        tables["loss"]["radius"] = ask(f"Radius in {unit}", _positive, "1")
+    return spec_from_values(tables, folder)
+
+
+def _checked(check: Callable[[str], Any]) -> Callable[[str], Any]:
+    """What is wrong with an answer is said, and the question asked again."""
+
+    def checked(text: str) -> Any:
+        try:
+            return check(str(text).strip())
+        except (SfumatoError, ValueError) as error:
+            raise typer.BadParameter(str(error).removeprefix("spec: ")) from None
+
+    return checked
+
+
+def _one_of(text: str, known: dict[str, str]) -> str:
+    if text not in known:
+        raise ValueError(f"{text!r} is not among these{nearest(text, known)}")
+    return text
+
+
+def _whole(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise ValueError(f"a whole number such as 8 is needed, found {text!r}")
+    return int(text)
+
+
+def _sides(text: str) -> list[int]:
+    return [_whole(part.strip()) for part in text.replace("×", ",").replace("x", ",").split(",")]
+
+
+def _space(kind: str, ask: Callable[..., Any], folder: Path) -> tuple[dict[str, Any], Columns | None]:
+    """The table of the space, and the file whose rows are its secrets."""
+    if kind in ("line", "discrete"):
+        made = {"kind": kind, "n": ask("How many secrets", _whole, "10")}
+        return made | _unit(ask), None
+    if kind == "grid":
+        shape = ask("Cells along each side, such as 8,8", _sides, "8,8")
+        unit = _unit(ask)
+        name = unit.get("unit", "units")
+        step = ask(f"Side of a cell in {name}, such as 0.5", _positive, "1")
+        return {"kind": "grid", "shape": shape, "step": step, **unit}, None
+    table = ask("CSV file", lambda text: read_columns(folder / text))
+    file = str(table.file.relative_to(folder)) if table.file.is_relative_to(folder) else str(table.file)
+    header = ", ".join(table.header)
+    if kind == "graph":
+        ends = {"first": _column(ask, table, f"Column of one end of an edge ({header})", "from"),
+                "second": _column(ask, table, "Column of the other end", "to")}  # fmt: skip
+        length = ask("Column of its length (none: all are 1)", lambda text: _numbers(text, table, none=True), "none")
+        return {"kind": "graph", "file": file, **ends, **({"length": length} if length else {}), **_unit(ask)}, None
+    label = ask(f"Column with their names, none for numbers ({header})", lambda t: _texts(t, table, none=True), "none")
+    named = {"label": label} if label else {}
+    if kind == "points":
+        columns = ask("Columns of the coordinates", lambda text: [_numbers(c.strip(), table) for c in text.split(",")],
+                      "x,y")  # fmt: skip
+        return {"kind": "points", "file": file, "columns": columns, **named, **_unit(ask)}, table
+    place = {
+        name: ask(f"Column of the {name}", lambda text: _numbers(text, table), _usual(table, starts))
+        for name, starts in (("latitude", ("lat",)), ("longitude", ("lon", "lng")))
+    }
+    return {"kind": "geo", "file": file, **place, **named}, table
+
+
+def _unit(ask: Callable[..., Any]) -> dict[str, str]:
+    unit = ask("Unit of distance, such as km (none: no name)", str, "none")
+    return {} if unit == "none" else {"unit": unit}
+
+
+def _positive(text: str) -> Any:
+    value = quantity(text)
+    if value <= 0:
+        raise ValueError(f"a positive number is needed, found {text!r}")
+    return value
+
+
+def _column(ask: Callable[..., Any], table: Columns, question: str, usual: str) -> str:
+    default = usual if usual in table.header else None
+    return str(ask(question, lambda text: _texts(text, table), default))
+
+
+def _texts(text: str, table: Columns, *, none: bool = False) -> str:
+    if none and text == "none":
+        return ""
+    column_of(table, text)
+    return text
+
+
+def _numbers(text: str, table: Columns, *, none: bool = False) -> str:
+    if none and text == "none":
+        return ""
+    numbers_of(table, text)
+    return text
+
+
+def _usual(table: Columns, starts: tuple[str, ...]) -> str | None:
+    return next((name for name in table.header if name.lower().startswith(starts)), None)
+
+
+def _prior_question(columns: Columns | None) -> str:
+    if columns is None:
+        return "How likely are they: uniform, or counts such as 3,0,1"
+    return f"How likely are they: uniform, or a column of counts ({', '.join(columns.header)})"
+
+
+def _prior(text: str, tables: dict[str, Any], folder: Path, space: Any, columns: Columns | None) -> dict[str, Any]:
+    if text == "uniform":
+        return {"uniform": True}
+    counts: Any = text if columns is not None and "," not in text else [quantity(part) for part in text.split(",")]
+    made = {"counts": counts}
+    prior_of(spec_from_values({**tables, "prior": made}, folder), space)
+    return made

@@ -1,0 +1,456 @@
+"""The tables of a spec and their keys; a key that no table knows is refused.
+
+Numbers are taken for what is written: ``0.7`` is 7/10, and ``"1/3"`` is a third.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from fractions import Fraction
+from math import inf
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+
+__all__ = [
+    "LOSS_TABLES",
+    "SPACE_TABLES",
+    "Displacement",
+    "FromFile",
+    "Loss",
+    "LossMatrix",
+    "NamedLoss",
+    "Objective",
+    "Outputs",
+    "Prior",
+    "Privacy",
+    "Sized",
+    "Solve",
+    "Space",
+    "Table",
+    "quantity",
+]
+
+_MOST_DIGITS = 400  # of a number, and of its exponent to ten
+
+_NUMBER = re.compile(r"[+-]?\d+(/\d+)?|[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
+_LOGARITHM = re.compile(r"ln\s*\(?\s*([\d./]+)\s*\)?")
+
+
+def quantity(value: Any) -> Fraction:
+    """The rational that a number or a text such as ``"1/3"`` stands for."""
+    if isinstance(value, Fraction):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return Fraction(value)
+    if isinstance(value, float):
+        value = Decimal(repr(value))
+    if isinstance(value, Decimal) and value.is_finite() and abs(value.adjusted()) <= _MOST_DIGITS:
+        return Fraction(value)
+    text = value.strip() if isinstance(value, str) else ""
+    if len(text) <= _MOST_DIGITS and _NUMBER.fullmatch(text):
+        try:
+            return Fraction(text)
+        except ZeroDivisionError:
+            pass
+    raise ValueError("a number such as 2, 0.7 or '1/3' is needed")
+
+
+def _distance(value: Any) -> Fraction | float:
+    """A quantity, or infinity where nothing is promised."""
+    if isinstance(value, Decimal | float) and value == inf:
+        return inf
+    return quantity(value)
+
+
+def _label(value: Any) -> Any:
+    """A name of a secret or an action: text, a number, or a list of them, which becomes a tuple."""
+    if isinstance(value, list | tuple):
+        return tuple(_label(part) for part in value)
+    if isinstance(value, Decimal):
+        value = float(value)
+    if isinstance(value, str | int | float):
+        return value
+    raise ValueError("a label is a text, a number or a list of them")
+
+
+def _column_or_list(value: Any) -> Any:
+    """Numbers in order, a table of numbers by label, or the name of a column."""
+    if isinstance(value, list):
+        return [quantity(part) for part in value]
+    if isinstance(value, dict):
+        return {name: quantity(part) for name, part in value.items()}
+    if isinstance(value, str) and value:
+        return value
+    raise ValueError("a list of numbers, a table of numbers by label, or the name of a column is needed")
+
+
+Quantity = Annotated[Fraction, BeforeValidator(quantity)]
+Distance = Annotated[Any, BeforeValidator(_distance)]
+Label = Annotated[Any, BeforeValidator(_label)]
+Amounts = Annotated[Any, BeforeValidator(_column_or_list)]
+Count = Annotated[int, Field(ge=1)]
+Metric = Literal["euclidean", "manhattan", "chebyshev"]
+
+
+class Table(BaseModel):
+    """A table of a spec: keys it does not know are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, arbitrary_types_allowed=True)
+
+
+class Unit(Table):
+    """A space whose unit of distance can be named."""
+
+    unit: str = ""
+
+
+class Sized(Unit):
+    """A space of a number of secrets, or of their names."""
+
+    n: Count | None = None
+    labels: list[Label] | None = None
+
+    @model_validator(mode="after")
+    def _one_size(self) -> Sized:
+        if self.n is None and self.labels is None:
+            raise ValueError("give n, the number of secrets, or labels, their names")
+        if self.n is not None and self.labels is not None and self.n != len(self.labels):
+            raise ValueError(f"n is {self.n}, but there are {len(self.labels)} labels")
+        return self
+
+    @property
+    def size(self) -> int:
+        """How many secrets there are."""
+        return len(self.labels) if self.labels is not None else self.n or 0
+
+
+class Line(Sized):
+    """Secrets in a row."""
+
+    kind: Literal["line"]
+    step: Quantity = Fraction(1)
+
+
+class Discrete(Sized):
+    """Secrets that are all equally far apart."""
+
+    kind: Literal["discrete"]
+    distance: Quantity = Fraction(1)
+
+
+class Cycle(Sized):
+    """Secrets around a circle."""
+
+    kind: Literal["cycle"]
+
+
+class Grid(Unit):
+    """Cells of a rectangle, or a box of any dimension."""
+
+    kind: Literal["grid"]
+    shape: Annotated[list[Count], Field(min_length=1)]
+    metric: Metric = "euclidean"
+    step: Quantity = Fraction(1)
+
+
+class Hamming(Unit):
+    """Words, as far apart as the letters in which they differ."""
+
+    kind: Literal["hamming"]
+    length: Count
+    symbols: Count = 2
+
+
+class Star(Unit):
+    """A centre and leaves around it."""
+
+    kind: Literal["star"]
+    leaves: Count
+
+
+class CompleteBipartite(Unit):
+    """Two groups, at distance 1 across and 2 within."""
+
+    kind: Literal["complete_bipartite"]
+    a: Count
+    b: Count
+
+
+class CountQuery(Unit):
+    """Answers of a count."""
+
+    kind: Literal["count_query"]
+    individuals: Count
+
+
+class SumQuery(Unit):
+    """Answers of a sum."""
+
+    kind: Literal["sum_query"]
+    individuals: Count
+    largest: Count
+
+
+class KCountQuery(Unit):
+    """Answers of k counts over the same individuals."""
+
+    kind: Literal["k_count_query"]
+    individuals: Count
+    k: Count
+
+
+class FromFile(Table):
+    """A space that is listed here or in a CSV file."""
+
+    inline: ClassVar[str]  # the key that lists it here
+    file: str | None = None
+
+    @model_validator(mode="after")
+    def _one_source(self) -> FromFile:
+        if (self.file is None) == (getattr(self, self.inline) is None):
+            raise ValueError(f"give either file, a CSV, or {self.inline}")
+        return self
+
+
+class Graph(FromFile):
+    """Shortest paths along edges."""
+
+    inline = "edges"
+    kind: Literal["graph"]
+    unit: str = ""
+    edges: list[list[Label]] | None = None
+    nodes: list[Label] | None = None
+    first: str = "from"
+    second: str = "to"
+    length: str | None = None
+
+    @field_validator("edges", mode="before")
+    @classmethod
+    def _lengths(cls, value: Any) -> Any:
+        """An edge is [x, z] or [x, z, length]; lengths stay what is written."""
+        if not isinstance(value, list):
+            return value
+        for edge in value:
+            if not isinstance(edge, list) or len(edge) not in (2, 3):
+                raise ValueError("an edge is ['a', 'b'] or ['a', 'b', length]")
+        return [[x, z, *(str(quantity(length)) for length in rest)] for x, z, *rest in value]
+
+
+class Points(FromFile):
+    """Points with coordinates."""
+
+    inline = "coordinates"
+    kind: Literal["points"]
+    unit: str = ""
+    coordinates: list[list[Quantity]] | None = None
+    labels: list[Label] | None = None
+    columns: Annotated[list[str], Field(min_length=1)] = ["x", "y"]
+    label: str | None = None
+    metric: Metric = "euclidean"
+
+
+class Geo(FromFile):
+    """Places on the Earth, great-circle distances in km."""
+
+    inline = "coordinates"
+    kind: Literal["geo"]
+    coordinates: list[Annotated[list[Quantity], Field(min_length=2, max_length=2)]] | None = None
+    labels: list[Label] | None = None
+    latitude: str | None = None
+    longitude: str | None = None
+    label: str | None = None
+
+
+class Matrix(FromFile):
+    """A table of distances."""
+
+    inline = "distances"
+    kind: Literal["matrix"]
+    unit: str = ""
+    distances: list[list[Distance]] | None = None
+    labels: list[Label] | None = None
+
+
+SPACE_TABLES = (
+    Line, Grid, Discrete, Hamming, Cycle, Star, CompleteBipartite, CountQuery, SumQuery, KCountQuery, Graph, Points,
+    Geo, Matrix,
+)  # fmt: skip
+"""Every kind of space."""
+
+Space = Annotated[
+    Line | Grid | Discrete | Hamming | Cycle | Star | CompleteBipartite | CountQuery | SumQuery | KCountQuery | Graph
+    | Points | Geo | Matrix,
+    Field(discriminator="kind"),
+]  # fmt: skip
+
+
+class Privacy(Table):
+    """The promise: ε for each unit of distance, or α = e^−ε."""
+
+    epsilon: Quantity | None = None
+    alpha: Quantity | None = None
+    per: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _logarithms(cls, given: Any) -> Any:
+        """``epsilon = "ln 2"`` is ``alpha = "1/2"``, exactly."""
+        if isinstance(given, dict) and isinstance(given.get("epsilon"), str) and "alpha" not in given:
+            found = _LOGARITHM.fullmatch(given["epsilon"].strip())
+            if found:
+                factor = quantity(found[1])
+                if factor <= 1:
+                    raise ValueError(f"epsilon = {given['epsilon']!r} is not positive")
+                return {**{k: v for k, v in given.items() if k != "epsilon"}, "alpha": 1 / factor}
+        return given
+
+    @model_validator(mode="after")
+    def _one_parameter(self) -> Privacy:
+        if (self.epsilon is None) == (self.alpha is None):
+            raise ValueError("give either epsilon or alpha = e^-epsilon")
+        if self.epsilon is not None and self.epsilon <= 0:
+            raise ValueError(f"epsilon must be positive, found {_shown(self.epsilon)}")
+        if self.alpha is not None and not 0 < self.alpha < 1:
+            raise ValueError(f"alpha lies strictly between 0 and 1, found {_shown(self.alpha)}")
+        return self
+
+
+class Prior(Table):
+    """How likely the secrets are: all the same, or by weights that sum to 1, or by counts."""
+
+    uniform: bool | None = None
+    weights: Amounts | None = None
+    counts: Amounts | None = None
+    file: str | None = None
+    label: str | None = None
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Prior:
+        if self.uniform is False:
+            raise ValueError("a prior that is not uniform has weights or counts: leave uniform out")
+        given = [name for name in ("uniform", "weights", "counts") if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise ValueError(f"{' and '.join(given)} say different things: give one")
+        values = self.weights if self.counts is None else self.counts
+        if not isinstance(values, str) and (self.file or self.label):
+            raise ValueError("file and label go with the name of a column, such as counts = 'population'")
+        return self
+
+
+class Outputs(Table):
+    """Outputs that are listed in a column of a CSV file."""
+
+    file: str
+    column: str
+
+
+def _outputs(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_label(part) for part in value]
+    if isinstance(value, dict):
+        return Outputs.model_validate(value)
+    if isinstance(value, Outputs):
+        return value
+    raise ValueError("a list of actions, or {file = 'some.csv', column = 'name'}, is needed")
+
+
+class Stake(Table):
+    """Any loss; ``outputs`` are the actions that the mechanism may suggest, all by default."""
+
+    outputs: Annotated[Any, BeforeValidator(_outputs)] = None
+
+
+class NamedLoss(Stake):
+    """A loss that needs nothing but the space."""
+
+    kind: Literal["bin", "nib", "distance", "absolute", "squared"] = "distance"
+
+
+class Threshold(Stake):
+    """0 within a radius, 1 beyond."""
+
+    kind: Literal["threshold"]
+    radius: Quantity
+
+
+class Member(Stake):
+    """Whether the secret is one of these."""
+
+    kind: Literal["member"]
+    members: Annotated[list[Label], Field(min_length=1)]
+
+
+class LossMatrix(Stake):
+    """Any table, one row an action, one column a secret."""
+
+    kind: Literal["matrix"]
+    file: str | None = None
+    table: list[list[Quantity]] | None = None
+    actions: list[Label] | None = None
+
+    @model_validator(mode="after")
+    def _one_source(self) -> LossMatrix:
+        if (self.file is None) == (self.table is None):
+            raise ValueError("give either file, a CSV, or table")
+        if self.file is not None and self.actions is not None:
+            raise ValueError("the first column of the file names the actions: leave actions out")
+        return self
+
+
+LOSS_TABLES = (NamedLoss, Threshold, Member, LossMatrix)
+"""Every kind of loss."""
+
+Loss = Annotated[NamedLoss | Threshold | Member | LossMatrix, Field(discriminator="kind")]
+
+
+class Displacement(Table):
+    """At most this probability that the action is farther than ``radius`` from the secret."""
+
+    radius: Quantity
+    probability: Quantity
+
+    @model_validator(mode="after")
+    def _in_range(self) -> Displacement:
+        if not 0 <= self.probability < 1:
+            raise ValueError(f"probability lies between 0 and 1, found {_shown(self.probability)}")
+        return self
+
+
+class Objective(Table):
+    """What is made small, under which limits, and what decides among equals."""
+
+    kind: Literal["expected", "worst secret", "worst prior"] = "expected"
+    priors: list[Prior] | None = None
+    worst_loss: Quantity | None = None
+    displacement: Displacement | None = None
+    then: Literal["worst secret", "entropy"] | None = None
+
+    @model_validator(mode="after")
+    def _sensible(self) -> Objective:
+        if (self.kind == "worst prior") != bool(self.priors):
+            raise ValueError("priors, a list of tables like [prior], goes with kind = 'worst prior', and with no other")
+        if self.then is not None and self.kind != "expected":
+            raise ValueError("then goes with kind = 'expected'")
+        return self
+
+
+class Solve(Table):
+    """How close to the optimum, how long at most, and by which solver."""
+
+    tolerance: Quantity = Fraction(1, 10_000)
+    time_limit: Quantity | None = None
+    solver: str = "auto"
+
+    @model_validator(mode="after")
+    def _positive(self) -> Solve:
+        for name in ("tolerance", "time_limit"):
+            value = getattr(self, name)
+            if value is not None and value <= 0:
+                raise ValueError(f"{name} must be positive, found {_shown(value)}")
+        return self
+
+
+def _shown(value: Fraction) -> str:
+    return str(value) if value.denominator > 10**6 or len(str(value)) > 12 else f"{float(value):g}"

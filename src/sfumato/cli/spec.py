@@ -1,0 +1,129 @@
+"""What is to be designed, as a file: how a spec in TOML is read and written.
+
+A spec says where secrets live, what is promised, how likely they are and what is at stake. Its tables are in
+:mod:`sfumato.cli.schema`; :mod:`sfumato.cli.setup` makes Python values of it.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from decimal import Decimal
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, PrivateAttr, ValidationError, field_validator
+
+from sfumato.cli.complaints import complaint
+from sfumato.cli.schema import Loss, NamedLoss, Objective, Prior, Privacy, Solve, Space, Table
+from sfumato.cli.toml import toml
+from sfumato.errors import InvalidInput
+from sfumato.files import write_whole
+
+__all__ = ["Spec", "read_spec", "spec_from_text", "spec_from_values", "to_toml", "write_spec"]
+
+_LARGEST_FILE = 2**26  # bytes of a spec: room for a table of a few thousand numbers squared
+
+
+class Spec(Table):
+    """A whole spec. ``folder`` is where relative paths start, ``source`` how errors call the file."""
+
+    space: Space
+    privacy: Privacy | None = None
+    prior: Prior = Prior()
+    loss: Loss = NamedLoss()
+    objective: Objective = Objective()
+    solve: Solve = Solve()
+    _folder: Path = PrivateAttr(default=Path())
+    _source: str = PrivateAttr(default="spec")
+
+    @field_validator("loss", mode="before")
+    @classmethod
+    def _default_loss(cls, value: Any) -> Any:
+        return {"kind": "distance", **value} if isinstance(value, dict) else value
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both say the same, wherever they were read."""
+        return isinstance(other, Spec) and dict(self) == dict(other)
+
+    __hash__ = None  # type: ignore[assignment]  # tables hold lists
+
+    @property
+    def folder(self) -> Path:
+        """Where relative paths start."""
+        return self._folder
+
+    @property
+    def source(self) -> str:
+        """How errors call the file."""
+        return self._source
+
+
+def read_spec(path: str | PathLike[str]) -> Spec:
+    """Read a spec; whatever is wrong with it is one line that names file, table and key."""
+    file = Path(path)
+    try:
+        if file.stat().st_size > _LARGEST_FILE:
+            raise InvalidInput(f"{file}: a spec has at most {_LARGEST_FILE >> 20} MiB; large tables go to CSV files")
+        text = file.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise InvalidInput(f"{file} cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{file}: a spec is text in UTF-8, byte {error.start} is not") from error
+    return spec_from_text(text, file.parent, str(file))
+
+
+def spec_from_text(text: str, folder: str | PathLike[str] = ".", source: str = "spec") -> Spec:
+    """The spec that a text says; floats are not rounded to binary."""
+    try:
+        values = tomllib.loads(text, parse_float=Decimal)
+    except (ValueError, ArithmeticError, RecursionError) as error:
+        raise InvalidInput(f"{source}: not TOML: {str(error).splitlines()[0]}") from error
+    return spec_from_values(values, folder, source)
+
+
+def spec_from_values(values: Any, folder: str | PathLike[str] = ".", source: str = "spec") -> Spec:
+    """The spec that a dictionary of tables says, as TOML or JSON give it.
+
+    Examples
+    --------
+    >>> spec_from_values({"space": {"kind": "line", "n": 4}, "privacy": {"epsiln": 1}})
+    Traceback (most recent call last):
+        ...
+    sfumato.errors.InvalidInput: spec: unknown key 'epsiln' in [privacy], did you mean 'epsilon'?
+    """
+    try:
+        spec = Spec.model_validate(values)
+    except ValidationError as error:
+        raise InvalidInput(f"{source}: {complaint(error, Spec)}") from error
+    spec._folder, spec._source = Path(folder), source
+    return spec
+
+
+def to_toml(spec: Spec) -> str:
+    """The spec as a file; what was not said is left out.
+
+    Examples
+    --------
+    >>> print(to_toml(spec_from_values({"space": {"kind": "line", "n": 4}, "privacy": {"alpha": "1/3"}})), end="")
+    [space]
+    kind = "line"
+    n = 4
+    <BLANKLINE>
+    [privacy]
+    alpha = "1/3"
+    """
+    return toml(_told(spec))
+
+
+def write_spec(spec: Spec, path: str | PathLike[str]) -> None:
+    """Write a spec, whole or not at all."""
+    write_whole(path, lambda: to_toml(spec).encode())
+
+
+def _told(value: Any) -> Any:
+    """A table as a dictionary of what was said: its kind first, its unit last."""
+    if not isinstance(value, BaseModel):
+        return [_told(part) for part in value] if isinstance(value, list) else value
+    names = [name for name in type(value).model_fields if name in value.model_fields_set]
+    return {name: _told(getattr(value, name)) for name in sorted(names, key=lambda n: (n != "kind", n == "unit"))}

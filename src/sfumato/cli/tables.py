@@ -1,0 +1,153 @@
+"""Columns of a CSV file: whatever is missing or no number is told with its line."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from io import StringIO
+from math import inf, isfinite
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from sfumato.cli.complaints import nearest
+from sfumato.cli.schema import quantity
+from sfumato.errors import InvalidInput
+
+__all__ = ["Columns", "column_of", "in_order", "labelled_table", "numbers_of", "read_columns", "text_of"]
+
+_SEPARATORS = (",", ";", "\t")
+_LARGEST_FILE = 2**30  # bytes
+_MOST_EXACT = 100_000  # entries of a table that are read as fractions, a second or so; more are read as doubles
+_INFINITE = ("inf", "infinity", "∞")
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """The header of a CSV file, its rows as texts, and the line on which each stands."""
+
+    file: Path
+    header: tuple[str, ...]
+    rows: list[list[str]]
+    lines: list[int]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+def read_columns(path: str | PathLike[str]) -> Columns:
+    """Read a CSV file with a header; columns are apart by a comma, a semicolon or a tab, whichever the header has.
+
+    Empty lines are passed over; a row of another length than the header is refused.
+    """
+    file = Path(path)
+    try:
+        if file.stat().st_size > _LARGEST_FILE:
+            raise InvalidInput(f"{file} is larger than {_LARGEST_FILE >> 20} MiB")
+        text = file.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise InvalidInput(f"{file} cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{file} is not text in UTF-8 (byte {error.start})") from error
+    first = text.split("\n", 1)[0]
+    separator = max(_SEPARATORS, key=first.count)
+    reader = csv.reader(StringIO(text, newline=""), delimiter=separator, strict=True)
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    try:
+        for row in reader:
+            if any(cell.strip() for cell in row):
+                rows.append([cell.strip() for cell in row])
+                lines.append(reader.line_num)
+    except csv.Error as error:
+        raise InvalidInput(f"{file}, line {reader.line_num}: {error}") from error
+    if len(rows) < 2:
+        raise InvalidInput(f"{file} needs a header with the names of its columns and at least one row below it")
+    header = tuple(rows[0])
+    for row, line in zip(rows, lines, strict=True):
+        if len(row) != len(header):
+            raise InvalidInput(f"{file}, line {line}: {len(row)} cells, but the header has {len(header)}")
+    return Columns(file, header, rows[1:], lines[1:])
+
+
+def column_of(table: Columns, name: str) -> list[str]:
+    """The texts of a column, none of them empty."""
+    if name not in table.header:
+        raise InvalidInput(f"{table.file} has no column {name!r}{nearest(name, table.header)}")
+    if table.header.count(name) > 1:
+        raise InvalidInput(f"{table.file} has several columns {name!r}")
+    place = table.header.index(name)
+    cells = [row[place] for row in table.rows]
+    for cell, line in zip(cells, table.lines, strict=True):
+        if not cell:
+            raise InvalidInput(f"{table.file}, line {line}: {name!r} is empty")
+    return cells
+
+
+def numbers_of(table: Columns, name: str) -> list[Fraction]:
+    """The numbers of a column, exactly as written."""
+    cells = column_of(table, name)
+    return [_number(cell, table, line, name) for cell, line in zip(cells, table.lines, strict=True)]
+
+
+def labelled_table(
+    table: Columns, *, infinite: bool = False
+) -> tuple[tuple[str, ...], tuple[str, ...], list[list[Any]]]:
+    """A matrix whose first column names its rows and whose header names its columns: both names and the numbers.
+
+    ``infinite`` allows ``inf`` for a number. Up to 100,000 numbers are taken for what is written, more for the nearest
+    doubles.
+    """
+    names = column_of(table, table.header[0])
+    above = table.header[1:]
+    for labels in (names, above):
+        if len(set(labels)) < len(labels):
+            twice = next(label for label in labels if labels.count(label) > 1)
+            raise InvalidInput(f"{table.file} names {twice!r} twice")
+    exactly = len(names) * len(above) <= _MOST_EXACT
+    entries = [
+        [_entry(cell, table, line, name, exactly, infinite) for cell, name in zip(row[1:], above, strict=True)]
+        for row, line in zip(table.rows, table.lines, strict=True)
+    ]
+    return tuple(names), tuple(above), entries
+
+
+def in_order(table: Columns, found: Sequence[str], wanted: Sequence[Any], what: str) -> list[int]:
+    """Where the labels of a space stand among those of a file; both must have the same ones."""
+    place = {label: i for i, label in enumerate(found)}
+    texts = [text_of(label) for label in wanted]
+    for text in texts:
+        if text not in place:
+            raise InvalidInput(f"{table.file} has no {what} {text!r}{nearest(text, found) if len(found) < 20 else ''}")
+    known = set(texts)
+    for text in found:
+        if text not in known:
+            raise InvalidInput(f"{table.file} has a {what} {text!r}, which is no secret of the space")
+    return [place[text] for text in texts]
+
+
+def text_of(label: Any) -> str:
+    """A label as a file spells it: a cell (2, 3) of a grid is ``2,3``."""
+    return ",".join(map(text_of, label)) if isinstance(label, tuple) else str(label)
+
+
+def _number(cell: str, table: Columns, line: int, name: str) -> Fraction:
+    try:
+        return quantity(cell)
+    except ValueError:
+        what = f"{cell!r} is no number" if cell else "a number is missing"
+        raise InvalidInput(f"{table.file}, line {line}, column {name!r}: {what}") from None
+
+
+def _entry(cell: str, table: Columns, line: int, name: str, exactly: bool, infinite: bool) -> Fraction | float:
+    if not exactly:
+        with suppress(ValueError):
+            value = float(cell)
+            if isfinite(value):
+                return value
+    if infinite and cell.lower() in _INFINITE:
+        return inf
+    return _number(cell, table, line, name)

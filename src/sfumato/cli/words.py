@@ -1,0 +1,78 @@
+"""Promises and losses in words."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import exp
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sfumato.cli.setup import Setup
+    from sfumato.privacy import PrivacyType
+    from sfumato.spaces import FiniteSpace
+
+__all__ = ["amount", "meaning", "per", "promised"]
+
+_LONGEST_FRACTION = 24  # letters
+_LARGEST_EXPONENT = 20.0  # of a factor that people still picture
+
+_MEANINGS = {
+    "distance": "expected distance between action and secret",
+    "absolute": "expected absolute error",
+    "squared": "expected squared error",
+    "bin": "probability of a wrong guess",
+    "nib": "probability of naming the secret",
+    "member": "probability of a wrong answer",
+}
+
+
+def per(space: FiniteSpace) -> str:
+    """The unit after ε."""
+    return f" per {space.unit}" if space.unit else ""
+
+
+def promised(privacy: PrivacyType) -> str:
+    """A promise, and what it means for two secrets one unit apart.
+
+    Examples
+    --------
+    >>> from sfumato.privacy import PrivacyType
+    >>> from sfumato.spaces import line
+    >>> promised(PrivacyType(line(3, unit="km"), alpha="1/2"))
+    'alpha = 1/2 per km: at 1 km, no output is more than 2 times as likely for one secret as for the other'
+    """
+    unit = privacy.space.unit
+    value = f"epsilon = {_short(privacy.epsilon)}" if privacy.epsilon is not None else f"alpha = {privacy.alpha}"
+    factor = f"{exp(privacy.rate):.4g}" if privacy.rate < _LARGEST_EXPONENT else f"e^{privacy.rate:.4g}"
+    where = f"at 1 {unit}" if unit else "at distance 1"
+    return (
+        f"{value}{per(privacy.space)}: {where}, no output is more than {factor} times as likely for one secret as for "
+        "the other"
+    )
+
+
+def amount(value: Fraction, asked: Setup) -> str:
+    """A loss with its unit, as a fraction too where that is short and says more."""
+    unit = f" {asked.space.unit}" if asked.space.unit and asked.loss.name == "distance" else ""
+    shown, exact = f"{float(value):.6g}", str(value)
+    says_all = Fraction(shown) == value or len(exact) > _LONGEST_FRACTION
+    return f"{shown}{unit}" if says_all else f"{exact} = {shown}{unit}"
+
+
+def meaning(asked: Setup) -> str:
+    """What the loss is, and what it would be if nothing were disclosed."""
+    from sfumato.measures import prior_loss
+
+    name = asked.loss.name
+    words = _MEANINGS.get(name, f"expected loss, {name}")
+    if name.startswith("threshold("):
+        words = f"probability of an action farther away than {name[10:-1]}"
+    if asked.objective.criterion != "expected":
+        return f", {words}, of the {asked.objective.criterion}"
+    blind = prior_loss(asked.prior.to_floats(), asked.loss_on_outputs)
+    return f", {words}; {amount(Fraction(float(blind)), asked)} if nothing is disclosed"
+
+
+def _short(value: Fraction) -> str:
+    exact = str(value)
+    return f"{float(value):g}" if float(f"{float(value):g}") == float(value) or len(exact) > 12 else exact

@@ -1,0 +1,127 @@
+"""Promises that are given as they stand: a table of bounds on log-ratios, or several promises at once.
+
+A mechanism keeps M(x)(y) ≤ e^{b(x, x′)} M(x′)(y) for a symmetric table b ≥ 0 exactly if it keeps it for the largest
+metric below b, since promises add up along chains. That is the shortest-path metric of a graph whose edges have the
+lengths b, so any such table is a privacy type, and several at once are the one with the smallest bound on each pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from sfumato.errors import InvalidInput, InvalidMetric, Mismatch
+from sfumato.numbers import Array, array, exact, float_below, object_array
+from sfumato.privacy.type import PrivacyType, as_type
+from sfumato.spaces.constructors import graph
+from sfumato.spaces.distances import Form
+from sfumato.spaces.finite import label_tuple
+
+__all__ = ["ratio_bounds", "together_private"]
+
+
+def ratio_bounds(*tables: Any, labels: Iterable[Any] | None = None) -> PrivacyType:
+    """The mechanisms with M(x)(y) ≤ e^{b(x, x′)} M(x′)(y), for one symmetric table b ≥ 0 or several.
+
+    Parameters
+    ----------
+    tables
+        n × n numbers with zeros on the diagonal; infinite where nothing is promised. Exact unless a float is among
+        them. Off the diagonal a bound must be positive: secrets that no output may tell apart at all are one secret.
+    labels
+        Names of the secrets, 0 … n − 1 by default.
+
+    Examples
+    --------
+    The bound of 5 is implied by the two others, so only these are kept:
+
+    >>> promise = ratio_bounds([[0, 1, 5], [1, 0, 2], [5, 2, 0]], labels=["a", "b", "c"])
+    >>> promise.space.distance("a", "c"), len(promise.space.pairs.first)
+    (3.0, 2)
+    """
+    if not tables:
+        raise InvalidInput("ratio_bounds needs at least one table of bounds")
+    parsed = [_bounds(table) for table in tables]
+    n = len(parsed[0])
+    if any(len(table) != n for table in parsed):
+        raise InvalidInput(f"tables of one promise need one size, found {[len(table) for table in parsed]}")
+    names = tuple(range(n)) if labels is None else label_tuple(labels, "the secrets")
+    if len(names) != n:
+        raise InvalidInput(f"{len(names)} labels for a table of {n} secrets")
+    smallest = np.minimum.reduce(parsed) if len(parsed) > 1 else parsed[0]
+    edges = [(names[x], names[z], smallest[x, z]) for x in range(n) for z in range(x) if smallest[x, z] != np.inf]
+    for x, z, bound in edges:
+        if not bound > 0:
+            raise InvalidMetric(
+                f"the bound between {x!r} and {z!r} is {bound}: two secrets that may not differ at all are one", (x, z)
+            )
+    if any(isinstance(bound, float) for _, _, bound in edges):  # then all are, and none is rounded up
+        edges = [(x, z, float_below(exact(bound))) for x, z, bound in edges]
+    return PrivacyType(graph(edges, labels=names, name=f"{n} secrets with bounds on their ratios"), epsilon=1)
+
+
+def _bounds(given: Any) -> Array:
+    """A table of numbers or infinities, symmetric, zero on the diagonal."""
+    rows = [list(row) for row in given]
+    if not rows or any(len(row) != len(rows) for row in rows):
+        raise InvalidInput(f"a table of bounds is square, found rows of {[len(row) for row in rows]} numbers")
+    unbounded = np.array([[isinstance(v, float | np.floating) and v == np.inf for v in row] for row in rows])
+    finite = [[0 if gone else v for v, gone in zip(*line, strict=True)] for line in zip(rows, unbounded, strict=True)]
+    numbers = array(finite, "a table of bounds", 2)
+    table = object_array((np.inf if gone else v for v, gone in zip(numbers.ravel(), unbounded.ravel(), strict=True)),
+                         numbers.shape)  # fmt: skip
+    if (numbers < 0).any() or any(table[x, x] != 0 for x in range(len(table))):
+        raise InvalidInput("bounds on log-ratios are not negative, and 0 between a secret and itself")
+    uneven = np.argwhere(table != table.T)
+    if uneven.size:
+        x, z = uneven[0]
+        raise InvalidInput(f"a table of bounds is symmetric, but has {table[x, z]} and {table[z, x]} at ({x}, {z})")
+    return table
+
+
+def together_private(*types: PrivacyType) -> PrivacyType:
+    """The mechanisms that keep several promises over the same secrets, all at once.
+
+    Rational ε and distances stay exact, and so does one α with distances in one unit; anything else is rounded to
+    doubles, each bound down, so that what keeps the new promise keeps the old ones.
+
+    Examples
+    --------
+    Near points by their distance, far ones as in ordinary local privacy:
+
+    >>> from sfumato.spaces import discrete, line
+    >>> both = together_private(PrivacyType(line(6), epsilon=1), PrivacyType(discrete(6), epsilon="5/2"))
+    >>> both.space.distance(0, 1), both.space.distance(0, 5)
+    (1.0, 2.5)
+    """
+    given = [as_type(privacy) for privacy in types]
+    if not given:
+        raise InvalidInput("together_private needs at least one privacy type")
+    labels = given[0].space.labels
+    for privacy in given[1:]:
+        if privacy.space.labels != labels:
+            raise Mismatch("secrets of the promises", labels, privacy.space.labels)
+    alphas = {privacy.alpha for privacy in given}
+    if len(alphas) == 1 and None not in alphas and all(p.space.ruler.form is Form.RATIONAL for p in given):
+        lengths = ratio_bounds(*(_table(privacy, Fraction(1)) for privacy in given), labels=labels).space
+        return PrivacyType(lengths, alpha=given[0].alpha)
+    return ratio_bounds(*(_table(privacy, privacy.epsilon) for privacy in given), labels=labels)
+
+
+def _table(privacy: PrivacyType, rate: Fraction | None) -> list[list[Any]]:
+    """ε·d as rationals where it is one, else a double below; without a rate the promise's own."""
+    distances = privacy.space.distances
+    different, where = np.unique(distances.values, return_inverse=True)
+    found = []
+    for value in different:
+        if np.isinf(distances.floats.ravel()[np.flatnonzero(where.ravel() == len(found))[0]]):
+            found.append(np.inf)
+            continue
+        low, high = distances.bounds(value)
+        slow = privacy.rate_bounds(96)[0] if rate is None else rate
+        found.append(exact(slow * low) if low == high and rate is not None else float_below(slow * low))
+    table = object_array(found)[where].reshape(distances.values.shape)
+    return [list(row) for row in table]

@@ -1,0 +1,119 @@
+"""The privacy-utility curve, drawn: the least loss at each ε, and where it must lie in between."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import plotly.graph_objects as go
+
+from sfumato.design import Curve, Design
+from sfumato.errors import InvalidInput, expect
+from sfumato.measures import prior_loss
+from sfumato.report.figure import ROLES, SERIES, canvas, caption, tint
+
+__all__ = ["curve_figure"]
+
+_MOST_TICKS = 12
+_LOGARITHMIC = 20.0  # largest over smallest ε from which the axis is logarithmic
+
+
+def curve_figure(curve: Curve) -> go.Figure:
+    """Loss against ε: a dot for each design, an interval down to its bound, and the region between designs.
+
+    The least loss L does not grow with ε. So between two designs at ε₁ < ε₂ it lies in the shaded box,
+    bound(ε₂) ≤ L(ε) ≤ loss(ε₁), whatever the curve does there. The dashed line is the loss when nothing is disclosed.
+
+    Examples
+    --------
+    >>> from sfumato.channels import Prior
+    >>> from sfumato.design import curve
+    >>> from sfumato.losses import absolute
+    >>> from sfumato.spaces import line
+    >>> found = curve(Prior.uniform(line(4)), absolute(line(4)), line(4), ["0.5", 1, 2])
+    >>> [trace.name for trace in curve_figure(found).data]
+    ['where the optimum must lie', 'designs']
+    """
+    curve = expect(curve, Curve, "what is drawn", "curve(prior, loss, space, epsilons) makes one")
+    if not curve.designs:
+        raise InvalidInput("a curve without points cannot be drawn")
+    points = sorted(zip(map(float, curve.epsilons), curve.designs, strict=True), key=lambda point: point[0])
+    claim = points[0][1].mechanism.claim
+    assert claim is not None and claim.prior is not None
+    blind = float(prior_loss(claim.prior.to_floats(), claim.loss))
+    space = points[0][1].mechanism.privacy.space
+    figure = canvas(height=460)
+    _draw_region(figure, points)
+    _draw_designs(figure, points)
+    figure.add_hline(y=blind, line={"color": ROLES["frame"], "width": 1, "dash": "dash"}, layer="below")
+    figure.add_annotation(text="nothing disclosed", x=1, xref="x domain", xanchor="right", y=blind, yanchor="bottom",
+                          showarrow=False, font={"size": 12, "color": ROLES["frame"]})  # fmt: skip
+    unit = space.unit if claim.loss.name == "distance" else ""
+    _draw_axes(figure, points, blind, space.unit, unit)
+    worst = max(made.gap for _, made in points)
+    per = f" per {space.unit}" if space.unit else ""
+    text = (
+        f"The least expected loss ({claim.loss.name or 'given'}) of any mechanism on {space.name} that promises "
+        f"ε{per}. A dot is the loss of a proved mechanism, and {_closeness(worst)}. In between, the least loss lies in "
+        "the shaded boxes, because it does not grow with ε."
+    )
+    aside = 24 - figure.layout.margin.l  # captions start at the left border
+    return caption(figure, text).update_annotations(selector={"yanchor": "top"}, xshift=aside)
+
+
+def _closeness(gap: float) -> str:
+    return f"no other loses less by more than {100 * gap:.2g} %" if gap else "no other loses less"
+
+
+def _draw_region(figure: go.Figure, points: list[tuple[float, Design]]) -> None:
+    """A box between each two neighbours."""
+    sides: dict[str, list[Any]] = {"x": [], "y": []}
+    for (left, first), (right, second) in pairwise(points):
+        low, high = float(second.bound), float(first.loss)
+        sides["x"] += [left, right, right, left, left, None]
+        sides["y"] += [low, low, high, high, low, None]
+    figure.add_scatter(
+        **sides, mode="lines", fill="toself", fillcolor=tint(ROLES["region"], 0.35), line={"width": 0},
+        name="where the optimum must lie", hoverinfo="skip", showlegend=len(points) > 1,
+    )  # fmt: skip
+
+
+def _draw_designs(figure: go.Figure, points: list[tuple[float, Design]]) -> None:
+    losses = [float(made.loss) for _, made in points]
+    below = [float(made.loss - made.bound) for _, made in points]
+    figure.add_scatter(
+        x=[epsilon for epsilon, _ in points], y=losses, mode="lines+markers", name="designs",
+        line={"color": SERIES[1], "width": 2}, marker={"size": 8, "color": SERIES[1]}, hoverinfo="text",
+        hovertext=[_text(epsilon, made) for epsilon, made in points],
+        error_y={"type": "data", "symmetric": False, "array": [0] * len(points), "arrayminus": below, "thickness": 1.5,
+                 "width": 4, "color": SERIES[1]},
+    )  # fmt: skip
+
+
+def _text(epsilon: float, made: Design) -> str:
+    return (
+        f"<b>ε = {epsilon:.6g}</b><br>loss {float(made.loss):.6g}<br>bound {float(made.bound):.6g}"
+        f"<br>gap {made.gap:.1e}<br>{len(made.mechanism.outputs)} outputs, {made.method}"
+    )
+
+
+def _draw_axes(figure: go.Figure, points: list[tuple[float, Design]], blind: float, per: str, unit: str) -> None:
+    least, most = points[0][0], points[-1][0]
+    plain = {"showline": True, "showgrid": False, "zeroline": False, "ticks": "outside", "title_standoff": 8}
+    lows = [float(made.bound) for _, made in points]
+    bottom = min([0.0, *lows])
+    wide = least * _LOGARITHMIC <= most
+    ticks = [epsilon for epsilon, _ in points][:: 1 + len(points) // _MOST_TICKS]
+    figure.update_layout(
+        margin={"l": 72, "r": 24, "t": 24, "b": 56},
+        legend={"x": 1, "y": 0.84},
+        xaxis={
+            **plain, "title_text": f"ε per {per}" if per else "ε",
+            **({"type": "log", "tickvals": ticks, "ticktext": [f"{tick:.3g}" for tick in ticks]} if wide
+               else {"range": [0, 1.05 * most]}),
+        },
+        yaxis={
+            **plain, "title_text": f"expected loss in {unit}" if unit else "expected loss",
+            "range": [bottom, bottom + (1.12 * (max(blind, *(float(m.loss) for _, m in points)) - bottom) or 1.0)],
+        },
+    )  # fmt: skip
