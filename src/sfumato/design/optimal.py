@@ -29,6 +29,7 @@ from sfumato.privacy.type import PrivacyType
 __all__ = ["Design", "design"]
 
 _EXACT_VARIABLES = 100  # up to which rationals take a second at most
+_COLUMN_VARIABLES = 3000  # up to which column generation takes a minute at most
 _ROUNDS = 3  # tries with a tighter tolerance when repair eats the gap up
 _TIE_SHARE = 0.9  # of the tolerance is for mechanisms that count as equally good, the rest for rounding
 
@@ -104,7 +105,8 @@ def design(
     time_limit
         Seconds after which the best mechanism so far is repaired and proved. Ctrl-C does the same.
     solver
-        ``"auto"``, ``"exact"``, ``"highs"`` or ``"blocks"``.
+        ``"auto"``, or one of :data:`sfumato.design.solvers.SOLVERS`: ``"exact"``, ``"highs"``, ``"blocks"``,
+        ``"columns"``.
     progress
         Called with the state of the solver after each iteration.
 
@@ -134,6 +136,9 @@ def design(
         if made.gap <= tolerance or not answer.finished or name != "blocks" or watch.over:
             break
         target, known = target / 20, None
+    if made.gap > tolerance and name == "blocks" and not watch.over and _few_rays(asked):
+        finished = _design(asked, SOLVERS["columns"](asked, tolerance, progress, watch.left), name, watch)
+        made = min(made, finished, key=lambda made: made.gap)
     return made if asked.objective.then is None or watch.over else _tie_broken(asked, made, name, tolerance, watch)
 
 
@@ -155,6 +160,11 @@ class _Watch:
     @property
     def over(self) -> bool:
         return self.limit is not None and self.spent > self.limit
+
+
+def _few_rays(asked: Problem) -> bool:
+    """Whether column generation can finish what rounding errors have stopped."""
+    return not asked.limits and asked.shape[0] * asked.shape[1] <= _COLUMN_VARIABLES
 
 
 def _choice(asked: Problem) -> str:

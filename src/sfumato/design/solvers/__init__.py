@@ -1,10 +1,18 @@
 """Ways to the optimum, all behind one interface: a problem and a tolerance in, a matrix and multipliers out."""
 
+from collections.abc import Callable
+
 from sfumato.design.solvers.answer import Answer, Multipliers
 from sfumato.design.solvers.blocks import solve_in_blocks
+from sfumato.design.solvers.columns import solve_by_columns
 from sfumato.design.solvers.linear import solve_exactly, solve_with_highs
 
 __all__ = ["SOLVERS", "Answer", "Multipliers"]
 
-SOLVERS = {"exact": solve_exactly, "highs": solve_with_highs, "blocks": solve_in_blocks}
+SOLVERS: dict[str, Callable[..., Answer]] = {
+    "exact": solve_exactly,
+    "highs": solve_with_highs,
+    "blocks": solve_in_blocks,
+    "columns": solve_by_columns,
+}
 """Every solver by name."""

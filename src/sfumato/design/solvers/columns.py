@@ -1,0 +1,221 @@
+"""Column generation: the optimum as a mixture of rays, each with its best action; exact where the numbers are.
+
+Every column of a mechanism is a sum of rays of the cone of private columns, so a mechanism is a list of rays with
+actions and weights that add up to 1 in every row: a program with n rows, the *master*. Its prices p say which ray is
+missing: for an action w the one of least ⟨C_w − p, r⟩, found by a program with n rows as well, whose multipliers prove
+that there is none below. The block method gives prices to start from, so that few rounds are left; rational problems
+are then finished in rationals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.design.problem import Problem
+from sfumato.design.solvers.answer import Answer, Multipliers
+from sfumato.design.solvers.blocks import solve_in_blocks
+from sfumato.errors import NotSupported, SolverError
+from sfumato.lp import LinearProgram, solve
+from sfumato.lp.column_program import ColumnProgress
+from sfumato.numbers import Array, floats, fractions, object_array
+
+__all__ = ["solve_by_columns"]
+
+_START = 1e-5  # gap of the prices to start from: closer ones leave fewer rounds, farther ones come sooner
+_ENOUGH = 1e-10  # relative to the largest cost: a ray that is better by less is a rounding error
+_MOST_ROUNDS = 200
+
+
+def solve_by_columns(
+    problem: Problem, tolerance: float, progress: Callable[..., object] | None = None, time_limit: float | None = None
+) -> Answer:
+    """The optimum: exactly for rational problems, else as far as HiGHS can tell."""
+    if problem.limits:
+        raise NotSupported("column generation with limits or worst cases", ["the expected loss"])
+    watch = _Watch(perf_counter(), time_limit, progress)
+    rough = solve_in_blocks(problem, max(tolerance, _START), None, time_limit)
+    pool = _Pool(problem, exact=False)
+    pool.rays += list(floats(rough.matrix).T)  # no rays, but columns that make up a good mechanism
+    pool.actions += range(problem.shape[1])
+    found = _generate(pool, _prices(problem, rough.multipliers), watch)
+    if problem.exact and found.finished:
+        found = _generate(pool.exactly(), None, watch)
+    return _answer(problem, found, watch)
+
+
+@dataclass(frozen=True)
+class _Watch:
+    started: float
+    limit: float | None
+    progress: Callable[..., object] | None
+
+    @property
+    def spent(self) -> float:
+        return perf_counter() - self.started
+
+    @property
+    def over(self) -> bool:
+        return self.limit is not None and self.spent > self.limit
+
+
+@dataclass(frozen=True, eq=False)
+class _Round:
+    """Where the generation stands: rays with actions and weights, and the multipliers of the last pricing."""
+
+    rays: Array
+    actions: NDArray[np.int64]
+    weights: Array
+    multipliers: Array
+    rounds: int
+    finished: bool
+
+
+class _Pool:
+    """Rays found so far, each with an action, in one number field; and the programs over them."""
+
+    def __init__(self, problem: Problem, *, exact: bool) -> None:
+        self.problem, self.exact = problem, exact
+        self.field = fractions if exact else floats
+        self.cost = self.field(problem.cost) if exact else problem.float_cost
+        self.decay = self.field(object_array(_decays(problem))) if exact else np.exp(-problem.logs)
+        self.one = self.field(np.ones(1, dtype=np.int64))[0]
+        # the constant ray makes every master solvable
+        self.rays: list[Array] = [self.field(np.ones(problem.shape[0], dtype=np.int64))]
+        self.actions: list[int] = [int(problem.float_cost.sum(axis=0).argmin())]
+
+    def exactly(self) -> _Pool:
+        """The same rays in rationals, where the pairs that are tight determine them."""
+        other = _Pool(self.problem, exact=True)
+        for ray, action in zip(self.rays[1:], self.actions[1:], strict=True):
+            snapped = _snapped(self.problem, ray, other.decay)
+            if snapped is not None:
+                other.rays.append(snapped)
+                other.actions.append(action)
+        return other
+
+    def master(self) -> tuple[Array, Array]:
+        """Weights of the rays and prices of the rows."""
+        table = np.array(self.rays).T
+        cost = object_array([(self.cost[:, w] * ray).sum() for ray, w in zip(self.rays, self.actions, strict=True)])
+        rows, columns = np.nonzero(table)
+        n = len(table)
+        program = LinearProgram(
+            self.field(cost), rows, columns, table[rows, columns], "=" * n, self.field(np.ones(n, dtype=np.int64))
+        )
+        solution = solve(program, exact=self.exact)
+        if solution.primal is None or solution.dual is None:
+            raise SolverError(
+                f"the master program of the design ended as {solution.status}: the constant ray solves it"
+            )
+        return solution.primal, solution.dual
+
+    def missing(self, action: int, prices: Array) -> tuple[Any, Array, Array]:
+        """The least ⟨C_w − p, r⟩ over rays that sum to 1, the ray, and the multipliers that prove it.
+
+        Solved from the other side: the largest v with C_w − p + AᵀZ ≥ v for some Z ≥ 0, one row a secret.
+        """
+        first, second = self.problem.ordered_pairs
+        n, pairs = len(prices), len(first)
+        every = np.arange(pairs)
+        rows = np.concatenate([first, second, np.arange(n)])
+        columns = np.concatenate([every, every, np.full(n, pairs)])
+        ones = self.field(np.ones(max(n, pairs), dtype=np.int64))
+        values = np.concatenate([self.decay, -ones[:pairs], -ones[:n]])
+        cost = np.append(self.field(np.zeros(pairs, dtype=np.int64)), -ones[:1])
+        program = LinearProgram(cost, rows, columns, values, ">" * n, prices - self.cost[:, action], frozenset({pairs}))
+        solution = solve(program, exact=self.exact)
+        if solution.primal is None or solution.dual is None:
+            raise SolverError(f"the pricing program of the design ended as {solution.status}: it always has an optimum")
+        return solution.primal[-1], solution.dual, solution.primal[:-1] * self.decay
+
+
+def _generate(pool: _Pool, prices: Array | None, watch: _Watch) -> _Round:
+    """Rounds of master and pricing until no ray is missing."""
+    m = pool.problem.shape[1]
+    scale = 0 if pool.exact else _ENOUGH * float(np.abs(pool.problem.float_cost).max())
+    multipliers: Array = np.zeros((len(pool.decay), m), dtype=object)
+    for done in range(1, _MOST_ROUNDS + 1):
+        if prices is None:
+            prices = pool.master()[1]
+        better, lowest, given = 0, pool.one * 0, done == 1 and not pool.exact
+        for action in range(m):
+            value, ray, multipliers[:, action] = pool.missing(action, prices)
+            lowest = min(lowest, value)
+            if value < -scale or given:  # good prices leave no ray missing, and tell which ones are needed
+                pool.rays.append(ray)
+                pool.actions.append(action)
+                better += 1
+        finished = better == 0
+        if watch.progress is not None:
+            _say(pool, prices, lowest, done, watch)
+        if finished or watch.over:
+            break
+        prices = None
+    weights = pool.master()[0]
+    return _Round(np.array(pool.rays), np.array(pool.actions), weights, multipliers, done, finished)
+
+
+def _say(pool: _Pool, prices: Array, lowest: Any, done: int, watch: _Watch) -> None:
+    """All rays of a mechanism together sum to n, so no mechanism has less than Σ p + n · lowest."""
+    assert watch.progress is not None
+    bound = float(prices.sum() + len(prices) * lowest)
+    value = float(prices.sum())
+    watch.progress(ColumnProgress(done, value, bound, (value - bound) / max(abs(value), 1e-300), watch.spent))
+
+
+def _answer(problem: Problem, found: _Round, watch: _Watch) -> Answer:
+    matrix = np.zeros(problem.shape, dtype=found.rays.dtype) + found.weights[0] * 0
+    for ray, action, weight in zip(found.rays, found.actions, found.weights, strict=True):
+        if weight > 0:
+            matrix[:, action] += weight * ray
+    pair, action = np.nonzero(found.multipliers > 0)
+    first, second = problem.ordered_pairs
+    values = found.multipliers[pair, action]
+    if matrix.dtype != object:
+        values = values.astype(np.float64)
+    used = int((found.weights > 0).sum())
+    return Answer(
+        matrix, Multipliers(first[pair], second[pair], action, values), f"column generation, {used} rays",
+        found.rounds, watch.spent, found.finished,
+    )  # fmt: skip
+
+
+def _prices(problem: Problem, given: Multipliers) -> NDArray[np.float64]:
+    """min_w (C + AᵀZ)_xw: prices that multipliers allow."""
+    n, m = problem.shape
+    factors = np.exp(problem.privacy.rate * problem.privacy.space.distances.floats[given.first, given.second])
+    gained = np.bincount(given.first * m + given.action, given.values, n * m)
+    spent = np.bincount(given.second * m + given.action, given.values * factors, n * m)
+    return np.asarray((problem.float_cost + (gained - spent).reshape(n, m)).min(axis=1))
+
+
+def _decays(problem: Problem) -> list[Any]:
+    factors = [problem.privacy.exact_factor(value) for value in problem.privacy.space.pair_distances.values]
+    return [1 / factor for factor in factors if factor is not None] * 2
+
+
+def _snapped(problem: Problem, ray: NDArray[np.float64], decay: Array) -> Array | None:
+    """The rational ray with the same tight pairs, or None if these do not connect its support."""
+    first, second = problem.ordered_pairs
+    # r_z = e^{−εd} r_x up to rounding; a vertex of the program has at least n − 1 of these
+    tight = np.abs(ray[second] - floats(decay) * ray[first]) <= 1e-9 * ray[second]
+    neighbours: dict[int, list[tuple[int, Any]]] = {}
+    for x, z, ratio in zip(first[tight].tolist(), second[tight].tolist(), decay[tight], strict=True):
+        neighbours.setdefault(x, []).append((z, ratio))
+        neighbours.setdefault(z, []).append((x, 1 / ratio))
+    start = int(ray.argmax())
+    result = object_array([0] * len(ray))
+    result[start], waiting = decay[0] / decay[0] if len(decay) else 1, [start]
+    while waiting:
+        x = waiting.pop()
+        for z, ratio in neighbours.get(x, []):
+            if result[z] == 0:
+                result[z] = result[x] * ratio
+                waiting.append(z)
+    return fractions(result) if ((result > 0) == (ray > 1e-12 * ray.max())).all() else None
