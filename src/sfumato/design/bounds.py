@@ -84,30 +84,25 @@ def rounded_bound(problem: Problem, answer: Answer) -> LowerBound:
     """Multipliers as integers times a power of two, and a bound a little below the one they give."""
     prices = answer.prices[len(answer.prices) - len(problem.ceilings) :]
     prior, mixture = hardest_prior(problem, answer.prices)
-    given = answer.multipliers[np.isfinite(_factors(problem, answer.multipliers)) & (answer.multipliers.values > 0)]
+    given = _usable(problem, answer.multipliers)
     largest = max((float(part.max(initial=0.0)) for part in (given.values, *map(floats, prices))), default=0.0)
     unit = Fraction(2) ** (int(np.frexp(largest)[1]) - _DUAL_BITS) if largest else Fraction(1)
     whole = tuple(np.floor(np.maximum(floats(price), 0.0) / float(unit)).astype(np.int64) for price in prices)
     cost, paid = _paid_cost(problem, prior, tuple(price * float(unit) for price in whole))
     integers = np.floor(given.values.astype(np.float64) / float(unit)).astype(np.int64)
     rounded = replace(given, values=integers * float(unit))
-    # sums of at most n + 2 terms with relative errors of a few 2^-53, and factors that the kernel rounds up
-    spread = np.abs(cost).sum() + (rounded.values * (1 + _factors(problem, rounded))).sum() + abs(paid)
-    slack = (len(problem.privacy.space) + 64) * 2.0**-52 * float(spread)
-    bound = Fraction(_bound(problem, cost, rounded) - paid - slack)
+    bound = Fraction(_safe_bound(problem, cost, rounded, paid))
     return LowerBound(bound, Dual(rounded.first, rounded.second, rounded.action, integers, unit), prior, mixture, whole)
 
 
 def proved_excess(problem: Feasibility, answer: Answer) -> float:
     """A number that the largest excess over the limits is never below; safe against rounding."""
-    given = answer.multipliers[np.isfinite(_factors(problem, answer.multipliers)) & (answer.multipliers.values > 0)]
+    given = _usable(problem, answer.multipliers)
     cost, paid, prices = np.zeros(problem.shape), 0.0, [np.maximum(floats(price), 0.0) for price in answer.prices]
     for limit, price in zip(problem.program.limits, prices, strict=True):
         cost = cost + limit.weighted(price)
         paid += float(price @ limit.level)
-    spread = np.abs(cost).sum() + (given.values * (1 + _factors(problem, given))).sum() + abs(paid)
-    slack = (len(problem.privacy.space) + 64) * 2.0**-52 * float(spread)
-    return (_bound(problem, cost, given) - paid - slack) / float(sum(price.sum() for price in prices))
+    return _safe_bound(problem, cost, given, paid) / float(sum(price.sum() for price in prices))
 
 
 def _paid_cost(problem: Problem, prior: Prior, prices: tuple[Array, ...]) -> tuple[NDArray[np.float64], float]:
@@ -121,17 +116,15 @@ def _paid_cost(problem: Problem, prior: Prior, prices: tuple[Array, ...]) -> tup
     return cost, paid
 
 
-def _factors(problem: Problem, given: Multipliers) -> NDArray[np.float64]:
-    """e^{εd} of the pairs, infinite where floats end."""
-    logs = problem.privacy.rate * problem.privacy.space.distances.floats[given.first, given.second]
-    with np.errstate(over="ignore"):
-        return np.asarray(np.exp(logs))
+def _usable(problem: Problem, given: Multipliers) -> Multipliers:
+    """Multipliers of pairs whose factors floats can write down."""
+    return given[np.isfinite(problem.factors(given.first, given.second)) & (given.values > 0)]
 
 
-def _bound(problem: Problem, cost: NDArray[np.float64], given: Multipliers) -> float:
-    """Σ_x min_w (C_U + AᵀZ)_xw in floats."""
-    n, m = problem.shape
-    values = given.values.astype(np.float64)
-    gained = np.bincount(given.first * m + given.action, values, n * m)
-    spent = np.bincount(given.second * m + given.action, values * _factors(problem, given), n * m)
-    return float((cost + (gained - spent).reshape(n, m)).min(axis=1).sum())
+def _safe_bound(problem: Problem, cost: NDArray[np.float64], given: Multipliers, paid: float) -> float:
+    """Σ_x min_w (C_U + AᵀZ)_xw − Σ U·level, lowered by what rounding may have added."""
+    factors = problem.factors(given.first, given.second)
+    # sums of at most n + 2 terms with relative errors of a few 2^-53, and factors that the kernel rounds up
+    spread = np.abs(cost).sum() + (given.values * (1 + factors)).sum() + abs(paid)
+    slack = (len(problem.privacy.space) + 64) * 2.0**-52 * float(spread)
+    return float(given.reduced(cost, factors).min(axis=1).sum()) - paid - slack

@@ -38,18 +38,12 @@ def closed_form(problem: Problem, tolerance: float) -> Answer | None:
         if found is None:
             continue
         matrix, multipliers, method = found
-        value, bound = float((problem.float_cost * matrix).sum()), _bound(problem, multipliers)
+        factors = problem.factors(multipliers.first, multipliers.second)
+        value = float((problem.float_cost * matrix).sum())
+        bound = float(multipliers.reduced(problem.float_cost, factors).min(axis=1).sum())
         if value - bound <= tolerance * abs(value):
             return Answer(matrix, multipliers, method, 0, perf_counter() - started)
     return None
-
-
-def _bound(problem: Problem, given: Multipliers) -> float:
-    n, m = problem.shape
-    factors = np.exp(problem.privacy.rate * problem.privacy.space.distances.floats[given.first, given.second])
-    gained = np.bincount(given.first * m + given.action, given.values, n * m)
-    spent = np.bincount(given.second * m + given.action, given.values * factors, n * m)
-    return float((problem.float_cost + (gained - spent).reshape(n, m)).min(axis=1).sum())
 
 
 def _places_on_a_line(distances: Floats) -> Floats | None:
@@ -160,4 +154,6 @@ def _along_paths(problem: Problem, owed: Floats) -> Multipliers:
         total[every[reached], before[every, node][reached]] += total[every, node][reached]
     x, z = np.nonzero((before >= 0) & (total > 0))
     parent = before[x, z].astype(np.int64)
-    return Multipliers(parent, z, x, total[x, z] * np.exp(problem.privacy.rate * away[x, parent]))
+    with np.errstate(over="ignore"):
+        values = total[x, z] * np.exp(problem.privacy.rate * away[x, parent])
+    return Multipliers(parent, z, x, values)

@@ -136,7 +136,7 @@ def design(
         if made.gap <= tolerance or not answer.finished or name != "blocks" or watch.over:
             break
         target, known = target / 20, None
-    if made.gap > tolerance and name == "blocks" and not watch.over and _few_rays(asked):
+    if made.gap > tolerance and name == "blocks" and answer.finished and not watch.over and _few_rays(asked):
         finished = _design(asked, SOLVERS["columns"](asked, tolerance, progress, watch.left), name, watch)
         made = min(made, finished, key=lambda made: made.gap)
     return made if asked.objective.then is None or watch.over else _tie_broken(asked, made, name, tolerance, watch)

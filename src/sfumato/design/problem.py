@@ -91,6 +91,11 @@ class Problem:
         distances = self.privacy.space.pair_distances.floats
         return np.maximum(np.tile(self.privacy.rate * distances, 2), _SMALLEST_LOG)
 
+    def factors(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.float64]:
+        """e^{εd} of pairs, infinite where floats end."""
+        with np.errstate(over="ignore"):
+            return np.asarray(np.exp(self.privacy.rate * self.privacy.space.distances.floats[first, second]))
+
     @property
     def exact(self) -> bool:
         """Whether every number is rational."""

@@ -2,6 +2,8 @@
 
 Supports are bit sets, words × rays. A pair is adjacent if the equations leave the union of their supports one
 dimension; ranks are taken modulo primes of 29 bits, so that sixteen products of residues fit into a machine word.
+For each ray of one side its members are eliminated once, and of the sets that may go with it most are refused by
+comparing bits: two new members, one of them spanned already, leave too much.
 """
 
 from __future__ import annotations
@@ -68,11 +70,11 @@ def subsets(words, size, shared):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _grown(array, count):  # type: ignore[no-untyped-def]
-    """The array, twice as long if it is full."""
-    if count < array.size:
+    """The array, at least twice as long if there is no room for so many."""
+    if count <= array.size:
         return array
-    longer = np.empty(2 * array.size, array.dtype)
-    longer[:count] = array
+    longer = np.empty(2 * count, array.dtype)
+    longer[: array.size] = array
     return longer
 
 
@@ -82,12 +84,12 @@ def sharing_pairs(tables, primes, k, keys, owners, size, shared, inner, outer): 
     first, second = np.empty(1024, np.int64), np.empty(1024, np.int64)
     count = 0
     own = np.empty(_choose(size, shared), np.uint64)
-    rest, ranks, work, base, extra, spanned = _workspace(tables)
+    near = np.empty(inner.shape[1], np.int64)
+    rest, spanned, work, members = _workspace(tables)
     for i in range(outer.shape[1]):
         word = outer[0, i]
-        _members(outer, i, base)
-        ready = 0
         _spread(word, size, shared, own)
+        found = 0
         for key in own:
             place = np.searchsorted(keys, key)
             while place < keys.size and keys[place] == key:
@@ -100,16 +102,14 @@ def sharing_pairs(tables, primes, k, keys, owners, size, shared, inner, outer): 
                     while not top & both:
                         top >>= np.uint64(1)
                     both ^= top
-                if both != key:
-                    continue
-                outside = _difference(inner, j, outer, i, extra)
-                adjacent, ready = _adjacent(
-                    tables, primes, k, size, outside, rest, ranks, ready, work, base, extra, spanned
-                )
-                if adjacent:
-                    first, second = _grown(first, count), _grown(second, count)
-                    first[count], second[count] = i, j
-                    count += 1
+                if both == key:
+                    near[found] = j
+                    found += 1
+        found = _adjacent(tables, primes, k, outer, i, inner, near, found, rest, spanned, work, members)
+        first, second = _grown(first, count + found), _grown(second, count + found)
+        first[count : count + found] = i
+        second[count : count + found] = near[:found]
+        count += found
     return _unions(outer, inner, first[:count], second[:count])
 
 
@@ -119,20 +119,14 @@ def all_pairs(tables, primes, k, inner, outer):  # type: ignore[no-untyped-def]
     first, second = np.empty(1024, np.int64), np.empty(1024, np.int64)
     count = 0
     near = np.empty(inner.shape[1], np.int64)
-    rest, ranks, work, base, extra, spanned = _workspace(tables)
+    rest, spanned, work, members = _workspace(tables)
     for i in range(outer.shape[1]):
-        size = _members(outer, i, base)
-        ready = 0
-        for t in range(_small_unions(outer, i, inner, k + 1, near)):
-            j = near[t]
-            outside = _difference(inner, j, outer, i, extra)
-            adjacent, ready = _adjacent(
-                tables, primes, k, size, outside, rest, ranks, ready, work, base, extra, spanned
-            )
-            if adjacent:
-                first, second = _grown(first, count), _grown(second, count)
-                first[count], second[count] = i, j
-                count += 1
+        found = _small_unions(outer, i, inner, k + 1, near)
+        found = _adjacent(tables, primes, k, outer, i, inner, near, found, rest, spanned, work, members)
+        first, second = _grown(first, count + found), _grown(second, count + found)
+        first[count : count + found] = i
+        second[count : count + found] = near[:found]
+        count += found
     return _unions(outer, inner, first[:count], second[:count])
 
 
@@ -141,11 +135,11 @@ def bare_pairs(k, supports, inner, outer):  # type: ignore[no-untyped-def]
     """Unions of adjacent pairs by the combinatorial test: no third set lies in the union."""
     first, second = np.empty(1024, np.int64), np.empty(1024, np.int64)
     count = 0
-    near, extra = np.empty(inner.shape[1], np.int64), np.empty(1024, np.int64)
+    near = np.empty(inner.shape[1], np.int64)
     for i in range(outer.shape[1]):
         for t in range(_small_unions(outer, i, inner, k + 1, near)):
             j = near[t]
-            within = 2 if _difference(inner, j, outer, i, extra) == 1 else 0  # a single new member is always adjacent
+            within = 2 if _one_apart(outer, i, inner, j) else 0
             for s in range(supports.shape[1] if within == 0 else 0):
                 beyond = False
                 for w in range(len(supports)):
@@ -154,9 +148,9 @@ def bare_pairs(k, supports, inner, outer):  # type: ignore[no-untyped-def]
                 if within > 2:
                     break
             if within == 2:
-                first, second = _grown(first, count), _grown(second, count)
-                first[count], second[count] = i, j
                 count += 1
+                first, second = _grown(first, count), _grown(second, count)
+                first[count - 1], second[count - 1] = i, j
     return _unions(outer, inner, first[:count], second[:count])
 
 
@@ -203,51 +197,71 @@ def _members(supports, index, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _difference(inner, j, outer, i, extra):  # type: ignore[no-untyped-def]
-    """Write what set j adds to set i; returns how much, or 1 if set i adds a single member to set j."""
+def _one_apart(outer, i, inner, j):  # type: ignore[no-untyped-def]
+    """Whether one set adds a single member to the other: such a pair is always adjacent."""
     outside, inside = 0, 0
     for w in range(len(outer)):
+        outside += _bits(inner[w, j] & ~outer[w, i])
         inside += _bits(outer[w, i] & ~inner[w, j])
-        word = inner[w, j] & ~outer[w, i]
-        while word:
-            low = word & (~word + np.uint64(1))
-            extra[outside] = 64 * w + _bits(low - np.uint64(1))
-            outside += 1
-            word ^= low
-    return 1 if inside == 1 else outside
+    return outside == 1 or inside == 1
 
 
 @njit(cache=True)
 def _workspace(tables):  # type: ignore[no-untyped-def]
-    """Equations without a base and its rank for each prime, room to eliminate in, members of two sets."""
-    rest, ranks = np.empty((len(tables), 16, tables.shape[2]), np.int64), np.empty(len(tables), np.int64)
-    base, extra = np.empty(1024, np.int64), np.empty(1024, np.int64)
-    spanned = np.empty((len(tables), tables.shape[2]), np.int64)
-    return rest, ranks, np.empty((17, 40), np.int64), base, extra, spanned
+    """Equations without a base, for each prime; the rays the base spans; room to eliminate in; members of a set."""
+    count, _, rays = tables.shape
+    rest, spanned = np.empty((count, 16, rays), np.int64), np.empty(-(-rays // 64), np.uint64)
+    return rest, spanned, np.empty((17, 40), np.int64), np.empty(1024, np.int64)
 
 
 @njit(cache=True)
-def _adjacent(tables, primes, k, size, outside, rest, ranks, ready, work, base, extra, spanned):  # type: ignore[no-untyped-def]
-    """Whether k equations leave the union of two sets one dimension, the members of the first independent.
+def _adjacent(tables, primes, k, outer, i, inner, near, count, rest, spanned, work, members):  # type: ignore[no-untyped-def]
+    """Keep those of ``count`` indices whose sets are adjacent to set i, in place; returns how many.
 
-    What is left of the equations without the first is kept for the next call: ``ready`` says for how many primes.
+    The two rays together use all members of the union, so k equations leave it one dimension exactly if its
+    members without one are independent. Set i is, so the one left out is one that the other set adds.
     """
-    if outside == 1:
-        return True, ready
+    rows = k - _members(outer, i, members)
+    if rows == 0 or count == 0:  # at most k + 1 members: a single one is added
+        return count
+    spanned[:] = ~np.uint64(0)
     for q in range(primes.size):
-        if q == ready:
-            ranks[q] = _without_base(tables, primes, q, k, base, size, rest, spanned, work)
-            ready += 1
-        most = 1 - (size - ranks[q])  # dependence that only this prime sees leaves less
-        spare = most
-        for t in range(outside):
-            spare -= spanned[q, extra[t]]
-        if spare < 0:
-            continue
-        # of two columns that are not both spanned at most one depends on the other
-        if (outside == 2 and most == 1) or _few_dependent(rest, primes, q, k - ranks[q], extra, outside, most, work):
-            return True, ready
-    return False, ready
+        _without_base(tables, primes, q, k, outer, i, rest, spanned, work, members)
+    kept = 0
+    for t in range(count):  # most are refused here, for one that set i spans beside another
+        j = near[t]
+        free = True
+        for w in range(len(outer)):
+            free &= inner[w, j] & ~outer[w, i] & spanned[w] == 0
+        near[kept] = j
+        kept += free | _one_apart(outer, i, inner, j)
+    count, kept = kept, 0
+    for t in range(count):
+        near[kept] = near[t]
+        adjacent = _one_apart(outer, i, inner, near[t])
+        if not adjacent:
+            others = _added(outer, i, inner, near[t], members) - 1
+            adjacent = others == 1  # which set i does not span
+            for q in range(0 if adjacent else primes.size):
+                if _full_rank(rest, primes, q, rows, members, others, work):
+                    adjacent = True
+                    break
+        kept += adjacent
+    return kept
+
+
+@njit(cache=True)
+def _added(outer, i, inner, j, out):  # type: ignore[no-untyped-def]
+    """Write what set j adds to set i; returns how much."""
+    count = 0
+    for w in range(len(outer)):
+        word = inner[w, j] & ~outer[w, i]
+        while word:
+            low = word & (~word + np.uint64(1))
+            out[count] = 64 * w + _bits(low - np.uint64(1))
+            count += 1
+            word ^= low
+    return count
 
 
 @njit(cache=True, inline="always")
@@ -262,62 +276,63 @@ def _modulo(value, prime, reciprocal):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _without_base(tables, primes, q, k, base, size, rest, spanned, work):  # type: ignore[no-untyped-def]
-    """Write the equations with the base eliminated, for all rays; returns the rank of the base."""
+def _without_base(tables, primes, q, k, outer, i, rest, spanned, work, base):  # type: ignore[no-untyped-def]
+    """Write k equations with the members of set i eliminated; rays of which something is left leave ``spanned``.
+
+    A ray that stays in it modulo all primes is spanned by set i.
+    """
+    size = _members(outer, i, base)
     prime = primes[q]
     for r in range(k):
         for c in range(size):
             work[r, c] = tables[q, r, base[c]]
         for c in range(k):
             work[r, size + c] = 1 if r == c else 0
-    rank = _eliminate(work, k, size, size + k, prime)
+    independent = _eliminate(work, k, size, size + k, prime) == size
     reciprocal = 1.0 / prime
-    for c in range(rest.shape[2]):
-        spanned[q, c] = 1
-    for r in range(rank, k):
-        for c in range(rest.shape[2]):
-            value = 0
-            for i in range(k):
-                value += work[r, size + i] * tables[q, i, c]  # at most 15 products of 58 bits
-            value = _modulo(value, prime, reciprocal)
-            rest[q, r - rank, c] = value
-            spanned[q, c] &= value == 0
-    return rank
+    for r in range(size, k):
+        row = rest[q, r - size]
+        row[:] = 0
+        if not independent:  # as they are modulo another prime; this one shows nothing
+            continue
+        for t in range(k):
+            factor = work[r, size + t]
+            for c in range(row.size):
+                row[c] += factor * tables[q, t, c]  # at most 15 products of 58 bits
+        for c in range(row.size):
+            row[c] = _modulo(row[c], prime, reciprocal)
+        for c in range(row.size):
+            spanned[c >> 6] &= ~(np.uint64(row[c] != 0) << np.uint64(c & 63))
 
 
 @njit(cache=True)
-def _few_dependent(rest, primes, q, rows, extra, outside, most, work):  # type: ignore[no-untyped-def]
-    """Whether at most so many columns depend on those before them, the base eliminated.
+def _full_rank(rest, primes, q, rows, columns, count, work):  # type: ignore[no-untyped-def]
+    """Whether so many columns of what is left of the equations are independent modulo a prime.
 
     Column by column, so that most refusals come early: row t of ``work`` keeps pivot t's multipliers, with the
     place it was swapped from behind them.
     """
     prime = primes[q]
     reciprocal = 1.0 / prime
-    rank = 0
-    for position in range(outside):
-        c = extra[position]
+    for position in range(count):
+        c = columns[position]
         for r in range(rows):
             work[16, r] = rest[q, r, c]
-        for t in range(rank):
+        for t in range(position):
             swapped, head = work[t, 16], work[t, t]
             work[16, t], work[16, swapped] = work[16, swapped], work[16, t]
             top = prime - work[16, t]
             for r in range(t + 1, rows):
                 work[16, r] = _modulo(work[16, r] * head + top * work[t, r], prime, reciprocal)
-        pivot = rank
+        pivot = position
         while pivot < rows and work[16, pivot] == 0:
             pivot += 1
         if pivot == rows:
-            most -= 1
-            if most < 0:
-                return False
-            continue
-        work[16, rank], work[16, pivot] = work[16, pivot], work[16, rank]
-        work[rank, 16] = pivot
-        for r in range(rank, rows):
-            work[rank, r] = work[16, r]
-        rank += 1
+            return False
+        work[16, position], work[16, pivot] = work[16, pivot], work[16, position]
+        work[position, 16] = pivot
+        for r in range(position, rows):
+            work[position, r] = work[16, r]
     return True
 
 

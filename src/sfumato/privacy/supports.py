@@ -4,8 +4,8 @@ Start with all rays, add the equations "as much at secret x as at secret 0" one 
 the positive side with each on the negative side where the two are adjacent. After k equations an extreme ray
 has at most k + 1 members, and the union of two supports is a new one exactly if the equations leave it one
 dimension. A ray on one side keeps its members independent under the new equation, so only what the other adds
-has to be looked at: a single new member is always adjacent, more of them are checked in what is left of the
-equations once the members of the first are eliminated, modulo primes.
+has to be looked at: a single new member is always adjacent, and of several all but one must be independent in what
+is left of the equations once the members of the first are eliminated, modulo primes.
 
 A minor that is not zero modulo a prime is not zero; one that is zero modulo primes with a product above twice
 Hadamard's bound is zero. Where the numbers have no such integers, adjacent are those with no third support in
@@ -106,7 +106,7 @@ def residues_of(table: Array) -> Residues:
     if len(primes) > _MOST_PRIMES or len(table) > MOST_SECRETS:
         raise NotSupported("kernels with determinants this large", ["fewer secrets", "an alpha with smaller powers"])
     tables = [np.mod(table, prime).astype(np.int64) for prime in primes] or [table.astype(np.int64)]
-    return Residues(np.stack(tables), np.array(primes or [2], dtype=np.int64))
+    return Residues(np.ascontiguousarray(np.stack(tables)), np.array(primes or [2], dtype=np.int64))
 
 
 def supports_in_pieces(rays: Rays, report: Report | None = None) -> Iterator[NDArray[np.uint64]]:

@@ -24,6 +24,14 @@ class Multipliers:
     def __len__(self) -> int:
         return len(self.values)
 
+    def reduced(self, cost: NDArray[np.float64], factors: NDArray[np.float64]) -> NDArray[np.float64]:
+        """C + AᵀZ in floats, given e^{εd} of the pairs; its least entries in each row are prices, their sum a bound."""
+        n, m = cost.shape
+        values = self.values.astype(np.float64)
+        gained = np.bincount(self.first * m + self.action, values, n * m)
+        spent = np.bincount(self.second * m + self.action, values * factors, n * m)
+        return np.asarray(cost + (gained - spent).reshape(n, m))
+
     def __getitem__(self, which: NDArray[np.bool_]) -> Multipliers:
         return Multipliers(self.first[which], self.second[which], self.action[which], self.values[which])
 

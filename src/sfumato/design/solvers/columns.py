@@ -188,11 +188,9 @@ def _answer(problem: Problem, found: _Round, watch: _Watch) -> Answer:
 
 def _prices(problem: Problem, given: Multipliers) -> NDArray[np.float64]:
     """min_w (C + AᵀZ)_xw: prices that multipliers allow."""
-    n, m = problem.shape
-    factors = np.exp(problem.privacy.rate * problem.privacy.space.distances.floats[given.first, given.second])
-    gained = np.bincount(given.first * m + given.action, given.values, n * m)
-    spent = np.bincount(given.second * m + given.action, given.values * factors, n * m)
-    return np.asarray((problem.float_cost + (gained - spent).reshape(n, m)).min(axis=1))
+    usable = given[np.isfinite(problem.factors(given.first, given.second))]
+    factors = problem.factors(usable.first, usable.second)
+    return np.asarray(usable.reduced(problem.float_cost, factors).min(axis=1))
 
 
 def _decays(problem: Problem) -> list[Any]:
