@@ -52,3 +52,32 @@ def test_bad_targets() -> None:
         sf.calibrate(UNIFORM, GUESS, SPACE, target="1/4", precision=0)
     with pytest.raises(InvalidInput, match="goal"):
         sf.calibrate(UNIFORM, GUESS, SPACE, target="1/4", goal="hope")  # type: ignore[arg-type]
+
+
+def test_the_band_encloses_what_lies_between() -> None:
+    space = sf.cycle(5)
+    prior, loss = sf.Prior.uniform(space), sf.losses.distance(space)
+    found = sf.curve(prior, loss, space, [2, "0.5", 1])
+    assert found.epsilons == (Fraction(1, 2), 1, 2)
+    between = sf.design(prior, loss, sf.PrivacyType(space, epsilon="0.8"))
+    low, high = found.band("0.8")
+    assert low is not None and high is not None
+    assert low <= between.bound <= between.loss <= high
+    assert found.band("0.1") == (found.designs[0].bound, None)
+    assert found.band(3) == (None, found.designs[2].loss)
+
+
+def test_the_worst_secret_can_be_aimed_at_too() -> None:
+    space = sf.line(3)
+    loss = sf.losses.absolute(space)
+    found = sf.calibrate(None, loss, space, target="1/2", objective="worst secret", precision=0.01)
+    assert found.design.loss <= Fraction(1, 2)
+    before = sf.design(None, loss, sf.PrivacyType(space, epsilon=found.low), objective="worst secret")
+    assert before.bound > Fraction(1, 2) * Fraction(999, 1000)
+    falling = sf.curve(None, loss, space, [1, 2], objective="worst secret")
+    assert falling.designs[0].loss > falling.designs[1].loss
+
+
+def test_a_curve_needs_a_point() -> None:
+    with pytest.raises(InvalidInput, match="at least one"):
+        sf.curve(UNIFORM, GUESS, SPACE, [])

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from sfumato.channels.prior import Prior, as_prior
+from sfumato.design.objectives import Objective, as_objective
 from sfumato.design.optimal import Design, design
 from sfumato.errors import InvalidInput, NotConverged, expect
 from sfumato.losses.loss import Loss
@@ -48,19 +49,30 @@ class Calibration:
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Designs at several ε: the least loss at each lies between its bound and its loss."""
+    """Designs at several ε, in increasing order: the least loss at each lies between its bound and its loss."""
 
     epsilons: tuple[Fraction, ...]
     designs: tuple[Design, ...]
 
+    def band(self, epsilon: Number) -> tuple[Fraction | None, Fraction | None]:
+        """What is proved of the least loss at any ε: it never grows with ε, so neighbours on both sides enclose it.
+
+        None where no design on that side says anything.
+        """
+        asked = exact(epsilon)
+        above = [made.bound for e, made in zip(self.epsilons, self.designs, strict=True) if e >= asked]
+        below = [made.loss for e, made in zip(self.epsilons, self.designs, strict=True) if e <= asked]
+        return (max(above) if above else None), (min(below) if below else None)
+
 
 def calibrate(
-    prior: Prior,
+    prior: Prior | None,
     loss: Loss,
     space: FiniteSpace,
     *,
     target: Number,
     goal: Literal["reach", "keep"] = "reach",
+    objective: Objective | str = "expected",
     precision: float = 1e-3,
     progress: Callable[[Any], object] | None = None,
 ) -> Calibration:
@@ -73,6 +85,8 @@ def calibrate(
     goal
         ``"reach"``: the smallest ε at which some mechanism has at most this loss. ``"keep"``: the largest ε at which
         no mechanism of the type lets an adversary with this prior and loss get below it.
+    objective
+        Whose loss it is, as in :func:`design`; limits are kept at every ε.
     precision
         Relative width of the interval that is left open.
 
@@ -85,15 +99,10 @@ def calibrate(
     >>> found                                    # 1/(1 + e^ε) = 1/4 at ε = ln 3 = 1.0986…
     Calibration(epsilon=1.09..., between 1.09... and 1.09...)
     """
-    prior, space = as_prior(prior), expect(getattr(space, "space", space), FiniteSpace, "a space")
-    aim = exact(target)
-    least = sum((fractions(prior.weights) * fractions(loss.matrix).min(axis=0)).tolist(), Fraction(0))
-    most = Fraction(prior_loss(prior, loss))
-    if not least < aim < most:
-        raise InvalidInput(
-            f"the target {float(aim):g} must lie between {float(least):g}, the loss when the secret is told, and "
-            f"{float(most):g}, the loss when nothing is"
-        )
+    space = expect(getattr(space, "space", space), FiniteSpace, "a space")
+    aim, wanted = exact(target), as_objective(objective)
+    if wanted.plain:
+        _check_target(aim, as_prior(prior), loss)
     if not 0 < precision < 1:
         raise InvalidInput(f"the precision is a relative width between 0 and 1, found {precision}")
     distances = space.pair_distances.floats
@@ -104,7 +113,8 @@ def calibrate(
         """Whether L(ε) ≤ target, and the design that shows it."""
         tolerance = precision / 4
         while True:
-            made = design(prior, loss, PrivacyType(space, epsilon=epsilon), tolerance=tolerance, progress=progress)
+            privacy = PrivacyType(space, epsilon=epsilon)
+            made = design(prior, loss, privacy, objective=wanted, tolerance=tolerance, progress=progress)
             if made.loss <= aim or made.bound > aim:
                 return made.loss <= aim, made
             tolerance = min(tolerance, made.gap) / 30
@@ -121,6 +131,16 @@ def calibrate(
     if goal == "reach":
         return Calibration(low, high, high, yes)
     return Calibration(low, high, low, no)
+
+
+def _check_target(aim: Fraction, prior: Prior, loss: Loss) -> None:
+    least = sum((fractions(prior.weights) * fractions(loss.matrix).min(axis=0)).tolist(), Fraction(0))
+    most = Fraction(prior_loss(prior, loss))
+    if not least < aim < most:
+        raise InvalidInput(
+            f"the target {float(aim):g} must lie between {float(least):g}, the loss when the secret is told, and "
+            f"{float(most):g}, the loss when nothing is"
+        )
 
 
 def _bracket(
@@ -150,11 +170,12 @@ def _short(value: Fraction) -> Fraction:
 
 
 def curve(
-    prior: Prior,
+    prior: Prior | None,
     loss: Loss,
     space: FiniteSpace,
     epsilons: Iterable[Number],
     *,
+    objective: Objective | str = "expected",
     tolerance: float = 1e-3,
     progress: Callable[[Any], object] | None = None,
 ) -> Curve:
@@ -167,9 +188,14 @@ def curve(
     >>> found = curve(Prior.uniform(line(4)), absolute(line(4)), line(4), ["0.5", 1, 2])
     >>> [round(float(made.loss), 3) for made in found.designs]
     [0.803, 0.521, 0.196]
+    >>> [round(float(end), 3) for end in found.band("1.5")]
+    [0.196, 0.521]
     """
-    values = tuple(exact(e) for e in epsilons)
-    made = tuple(
-        design(prior, loss, PrivacyType(space, epsilon=e), tolerance=tolerance, progress=progress) for e in values
+    values = tuple(sorted(exact(e) for e in epsilons))
+    if not values:
+        raise InvalidInput("a curve needs at least one epsilon")
+    designs = tuple(
+        design(prior, loss, PrivacyType(space, epsilon=e), objective=objective, tolerance=tolerance, progress=progress)
+        for e in values
     )
-    return Curve(values, made)
+    return Curve(values, designs)

@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 
 _LARGEST = 4000  # secrets: beyond, a matrix of n × n is no quick answer any more
 _STRAIGHT = 1e-9  # relative: distances that add up to this are on a line
-_ROUNDING = 1e-12  # of the total cost: debts below it are rounding errors, not worth paying
+_ROUNDING = 1e-13  # relative to the largest: what is below zero by less is a rounding error
 
 
 def closed_form(problem: Problem, tolerance: float) -> Answer | None:
@@ -75,7 +75,7 @@ def _on_a_line(problem: Problem) -> tuple[Floats, Multipliers, str] | None:
     matrix = np.zeros(problem.shape)
     np.add.at(matrix.T, best, (decay * weights).T)
     prices = _solved_on_a_line(side[1:-1], losses[np.arange(len(order)), best])
-    first, second, action, values = _debts_on_a_line(cost - prices[:, None], np.exp(-steps))
+    first, second, action, values = _handed_on(cost - prices[:, None], np.exp(-steps))
     back = np.empty_like(matrix)
     back[order] = matrix
     return back, Multipliers(order[first], order[second], action, values), "geometric with a remap"
@@ -90,26 +90,31 @@ def _solved_on_a_line(alpha: Floats, right: Floats) -> Floats:
     return result
 
 
-def _debts_on_a_line(
+def _handed_on(
     reduced: Floats, alpha: Floats
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], Floats]:
-    """Multipliers that make reduced costs non-negative: what is missing at a point is paid by the next, with interest.
+    """Multipliers that lift reduced costs to 0 where they are below: a surplus is handed on, worth α of it.
 
-    From left to right: a surplus is handed on, worth α of it; a debt is handed on too, worth 1/α of it.
+    From the left up to the first point where that is not enough, from the right down to this point. Rays of the
+    geometric peak in one place, so one such point for each action will do.
     """
     n, m = reduced.shape
-    small = _ROUNDING * float(np.abs(reduced).sum())
-    forward, backward = np.zeros((n, m)), np.zeros((n, m))
-    standing = reduced[0].copy()
+    small = _ROUNDING * float(np.abs(reduced).max())
+    rightwards, leftwards = np.zeros((n, m)), np.zeros((n, m))
+    standing, open_until = reduced[0].copy(), np.full(m, n)
     for x in range(n - 1):
-        surplus, debt = np.maximum(standing, 0.0), np.where(standing < -small, -standing, 0.0)
-        forward[x], backward[x] = alpha[x] * surplus, debt
-        standing = reduced[x + 1] + forward[x] - debt / alpha[x]
-    surpluses, debts = np.nonzero(forward > small), np.nonzero(backward)
-    first = np.concatenate([surpluses[0] + 1, debts[0]])
-    second = np.concatenate([surpluses[0], debts[0] + 1])
-    return (first, second, np.concatenate([surpluses[1], debts[1]]),
-            np.concatenate([forward[surpluses], backward[debts]]))  # fmt: skip
+        open_until = np.where((standing < -small) & (open_until == n), x, open_until)
+        rightwards[x] = np.where(open_until == n, alpha[x] * np.maximum(standing, 0.0), 0.0)
+        standing = reduced[x + 1] + rightwards[x]
+    open_until = np.where((standing < -small) & (open_until == n), n - 1, open_until)
+    standing = reduced[n - 1].copy()
+    for x in range(n - 1, 0, -1):
+        leftwards[x] = np.where(x > open_until, alpha[x - 1] * np.maximum(standing, 0.0), 0.0)
+        standing = reduced[x - 1] + leftwards[x]
+    right, left = np.nonzero(rightwards > small), np.nonzero(leftwards > small)
+    first, second = np.concatenate([right[0] + 1, left[0] - 1]), np.concatenate([right[0], left[0]])
+    values = np.concatenate([rightwards[right], leftwards[left]])
+    return first, second, np.concatenate([right[1], left[1]]), values
 
 
 def _bin_under_a_regular_prior(problem: Problem) -> tuple[Floats, Multipliers, str] | None:
