@@ -84,5 +84,5 @@ def test_a_prior_that_is_not_regular_is_searched_for() -> None:
     space = sf.cycle(12)
     prior = sf.Prior.from_counts([1] + [0] * 5 + [1] + [0] * 5, space)
     made = sf.design(prior, sf.losses.bin(space), sf.PrivacyType(space, epsilon="1/2"))
-    assert made.method.startswith("block")
+    assert made.method != "tight constraints"
     assert made.gap <= 1e-4

@@ -8,6 +8,7 @@ final when they are visited.
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,8 @@ from sfumato.privacy.type import PrivacyType
 from sfumato.threads import on_threads
 
 __all__ = ["Bounds", "bounds_of", "close_floats", "close_integers", "least_constant"]
+
+_INTERPRETED = 2048  # pairs times columns: below, plain Python is through before a compiled function is loaded
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,10 +89,29 @@ def least_constant(deficit: NDArray[np.float64], bounds: Bounds) -> float:
 def _over_columns(
     columns: NDArray[Any], order: NDArray[np.int64], bounds: Bounds, p: NDArray[Any], q: NDArray[Any]
 ) -> None:
+    if bounds.ends.size * len(columns) <= _INTERPRETED:
+        for column, entries in zip(columns, order, strict=True):
+            column[:] = _closed_list(column.tolist(), entries.tolist(), bounds, p.tolist(), q.tolist())
+        return
     on_threads(
         lambda start, stop: _close(columns[start:stop], order[start:stop], bounds.starts, bounds.ends, p, q),
         len(columns),
     )
+
+
+def _closed_list(column: list[Any], order: list[int], bounds: Bounds, p: list[Any], q: list[Any]) -> list[Any]:
+    """What :func:`_close` does, on Python numbers: for columns so small that compiling would take far longer."""
+    starts, ends, queue = bounds.starts.tolist(), bounds.ends.tolist(), deque(order)
+    margin = 1.0 + 2.0**-52 if isinstance(column[0], float) else 1
+    while queue:
+        x = queue.popleft()
+        for k in range(starts[x], starts[x + 1]):
+            z = ends[k]
+            if column[x] * q[k] > p[k] * column[z] * margin:
+                column[z] = column[x] * q[k] / p[k] if margin != 1 else -(-column[x] * q[k] // p[k])
+                if z not in queue:
+                    queue.append(z)
+    return column
 
 
 @njit(cache=True, nogil=True)

@@ -21,7 +21,7 @@ from sfumato.design.objectives import Objective, as_objective
 from sfumato.design.problem import Problem, feasibility, problem
 from sfumato.design.solvers import SOLVERS, Answer
 from sfumato.design.ties import conditional_entropy, least_worst_secret, most_entropy, tied
-from sfumato.errors import Infeasible, InvalidInput, NotSupported
+from sfumato.errors import Infeasible, InvalidInput, NotSupported, SolverError
 from sfumato.losses.loss import Loss
 from sfumato.numbers import floats
 from sfumato.privacy.type import PrivacyType
@@ -128,6 +128,10 @@ def design(
     watch = _Watch(perf_counter(), time_limit)
     asked = problem(prior, loss, privacy, outputs, as_objective(objective))
     name = _choice(asked) if solver == "auto" else solver
+    if name == "blocks" and solver == "auto" and asked.shape[0] * asked.shape[1] <= _EXACT_VARIABLES:
+        quick = _quickly(asked, tolerance, watch)
+        if quick is not None and asked.objective.then is None:
+            return quick
     target = tolerance / 10  # a closer answer has fewer multipliers worth keeping, and leaves room for rounding
     known = closed_form(asked, target) if solver == "auto" and name != "exact" else None
     for _ in range(_ROUNDS):
@@ -160,6 +164,17 @@ class _Watch:
     @property
     def over(self) -> bool:
         return self.limit is not None and self.spent > self.limit
+
+
+def _quickly(asked: Problem, tolerance: float, watch: _Watch) -> Design | None:
+    """What HiGHS says of a tiny problem, before anything has to be compiled; None if it is not good enough."""
+    try:
+        made = _design(asked, closed_form(asked, tolerance / 10) or SOLVERS["highs"](asked, tolerance), "highs", watch)
+    except Infeasible:
+        raise
+    except SolverError:
+        return None
+    return made if made.gap <= tolerance else None
 
 
 def _few_rays(asked: Problem) -> bool:

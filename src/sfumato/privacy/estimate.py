@@ -19,7 +19,6 @@ import flint
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from scipy.stats import binomtest
 
 from sfumato.errors import InvalidInput, NotSupported, UndecidedError
 from sfumato.privacy.rays import FLOAT_ERROR, Rays, rays_of
@@ -110,6 +109,8 @@ def estimate_kernels(
 
 
 def _estimate(hits: int, drawn: int, subsets: int, confidence: float, seconds: float) -> KernelEstimate:
+    from scipy.stats import binomtest  # late: it takes a second to import
+
     share = hits / drawn
     interval = binomtest(hits, drawn).proportion_ci(confidence)
     return KernelEstimate(
