@@ -13,7 +13,7 @@ import pytest
 import sfumato as sf
 from sfumato.certify import kernel
 from sfumato.certify.mechanism import Claim
-from sfumato.design import objective as objectives
+from sfumato.design import objectives
 from sfumato.errors import InvalidChannel, InvalidInput
 
 SPACE = sf.line(4)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato import errors, losses
+from sfumato.certify import closure
 from strategies import exact_private_channels, privacy_types
 
 KINDS = ("noise", "relative", "zeros", "denormals", "rows", "arbitrary")
@@ -155,3 +156,18 @@ def test_repair_of_an_exact_channel_that_is_not_private() -> None:
     privacy = sf.PrivacyType(sf.line(2), alpha="1/2")
     made = sf.repair(sf.Channel([0, 1], [["4/5", "1/5"], ["1/5", "4/5"]]), privacy)
     assert abs(made.mechanism.channel.matrix[0, 0] - Fraction(2, 3)) < Fraction(1, 2**40)
+
+
+@pytest.mark.parametrize("space", [sf.grid(3, 3), sf.line(4), sf.discrete(3)], ids=lambda s: s.name)
+def test_small_columns_are_closed_alike_interpreted_and_compiled(
+    space: sf.FiniteSpace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Plain Python takes over where compiling would take longer than the work."""
+    bounds = closure.bounds_of(sf.PrivacyType(space, epsilon="0.9"), 1 << 40)
+    rng = np.random.default_rng(4)
+    integers = rng.integers(0, 1 << 38, (len(space), 5)).astype(np.uint64)
+    shares = rng.random((len(space), 5))
+    small = closure.close_integers(integers, bounds), closure.close_floats(shares, bounds)
+    monkeypatch.setattr(closure, "_INTERPRETED", 0)
+    np.testing.assert_array_equal(small[0], closure.close_integers(integers, bounds))
+    np.testing.assert_allclose(small[1], closure.close_floats(shares, bounds), rtol=1e-14)

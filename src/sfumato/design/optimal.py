@@ -19,7 +19,7 @@ from sfumato.design.certified import NoRoom, certified, losses_of_secrets
 from sfumato.design.closed_forms import closed_form
 from sfumato.design.objectives import Objective, as_objective
 from sfumato.design.problem import Problem, feasibility, problem
-from sfumato.design.solvers import SOLVERS, Answer
+from sfumato.design.solvers import SOLVERS, Answer, gpu_is_there
 from sfumato.design.ties import conditional_entropy, least_worst_secret, most_entropy, tied
 from sfumato.errors import Infeasible, InvalidInput, NotSupported, SolverError
 from sfumato.losses.loss import Loss
@@ -30,6 +30,7 @@ __all__ = ["Design", "design"]
 
 _EXACT_VARIABLES = 100  # up to which rationals take a second at most
 _COLUMN_VARIABLES = 3000  # up to which column generation takes a minute at most
+_WORTH_A_GPU = 40_000  # variables: below, the processor is as fast
 _ROUNDS = 3  # tries with a tighter tolerance when repair eats the gap up
 _TIE_SHARE = 0.9  # of the tolerance is for mechanisms that count as equally good, the rest for rounding
 
@@ -106,7 +107,7 @@ def design(
         Seconds after which the best mechanism so far is repaired and proved. Ctrl-C does the same.
     solver
         ``"auto"``, or one of :data:`sfumato.design.solvers.SOLVERS`: ``"exact"``, ``"highs"``, ``"blocks"``,
-        ``"columns"``.
+        ``"batched"``, ``"columns"``.
     progress
         Called with the state of the solver after each iteration.
 
@@ -137,10 +138,16 @@ def design(
     for _ in range(_ROUNDS):
         answer = known or SOLVERS[name](asked, target, progress, watch.left)
         made = _design(asked, answer, name, watch)
-        if made.gap <= tolerance or not answer.finished or name != "blocks" or watch.over:
+        if made.gap <= tolerance or not answer.finished or name not in ("blocks", "batched") or watch.over:
             break
         target, known = target / 20, None
-    if made.gap > tolerance and name == "blocks" and answer.finished and not watch.over and _few_rays(asked):
+    if (
+        made.gap > tolerance
+        and name in ("blocks", "batched")
+        and answer.finished
+        and not watch.over
+        and _few_rays(asked)
+    ):
         finished = _design(asked, SOLVERS["columns"](asked, tolerance, progress, watch.left), name, watch)
         made = min(made, finished, key=lambda made: made.gap)
     return made if asked.objective.then is None or watch.over else _tie_broken(asked, made, name, tolerance, watch)
@@ -183,9 +190,11 @@ def _few_rays(asked: Problem) -> bool:
 
 
 def _choice(asked: Problem) -> str:
-    """Rationals where they are quick, else blocks."""
+    """Rationals where they are quick, a GPU where there is one and the work is worth it, else blocks."""
     n, m = asked.shape
-    return "exact" if asked.exact and n * m <= _EXACT_VARIABLES else "blocks"
+    if asked.exact and n * m <= _EXACT_VARIABLES:
+        return "exact"
+    return "batched" if n * m >= _WORTH_A_GPU and gpu_is_there() else "blocks"
 
 
 def _design(asked: Problem, answer: Answer, name: str, watch: _Watch) -> Design:

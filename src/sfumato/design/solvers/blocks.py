@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from importlib.util import find_spec
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +16,7 @@ from sfumato.lp.batched import solve_batched
 from sfumato.lp.column_program import ColumnProgram, ColumnSolution, Ending, column_bound
 from sfumato.lp.columns import solve_columns
 
-__all__ = ["solve_in_blocks"]
+__all__ = ["gpu_is_there", "solve_in_batches", "solve_in_blocks"]
 
 _SPENT = 7  # tolerances that the bound may fall when small multipliers are left out: callers ask for a tenth of theirs
 _STEPS = 8  # thresholds tried between a number and its double
@@ -23,10 +25,40 @@ _STEPS = 8  # thresholds tried between a number and its double
 def solve_in_blocks(
     problem: Problem, tolerance: float, progress: Callable[..., object] | None = None, time_limit: float | None = None
 ) -> Answer:
-    """Near-optimal to a relative gap, however many pairs there are; symmetries make it smaller."""
+    """Near-optimal to a relative gap, however many pairs there are; compiled, unless there are limits."""
+    solver = solve_batched if problem.limits else solve_columns
+    return _reduced(problem, solver, "block interior point", tolerance, progress, time_limit)
+
+
+def solve_in_batches(
+    problem: Problem, tolerance: float, progress: Callable[..., object] | None = None, time_limit: float | None = None
+) -> Answer:
+    """The same method over arrays: on a GPU if torch finds one, else in NumPy."""
+    device = "cuda" if gpu_is_there() else None
+    name = f"batched interior point ({device or 'NumPy'})"
+    return _reduced(problem, partial(solve_batched, device=device), name, tolerance, progress, time_limit)
+
+
+def gpu_is_there() -> bool:
+    """Whether torch is installed and finds a GPU."""
+    if find_spec("torch") is None:
+        return False
+    import torch
+
+    return bool(torch.cuda.is_available())
+
+
+def _reduced(
+    problem: Problem,
+    solver: Callable[..., ColumnSolution],
+    name: str,
+    tolerance: float,
+    progress: Callable[..., object] | None,
+    time_limit: float | None,
+) -> Answer:
+    """Solve what symmetries leave of a program, and spread the answer over all columns again."""
     group = symmetry(problem)
     program = problem.program if group is None else group.reduced(problem.program)
-    solver = solve_batched if problem.limits else solve_columns
     found = solver(program, tolerance=tolerance, time_limit=time_limit, progress=progress)
     kept = _worth_keeping(program, found, tolerance)
     pair, action = np.nonzero(kept)
@@ -37,7 +69,7 @@ def solve_in_blocks(
         matrix, multipliers = group.spread(matrix), group.spread_multipliers(multipliers)
         prices = group.spread_prices(prices, [len(limit.level) for limit in problem.program.limits])
     return Answer(
-        matrix, multipliers, "block interior point" + (f", {len(group)} symmetries" if group else ""),
+        matrix, multipliers, name + (f", {len(group)} symmetries" if group else ""),
         found.iterations, found.seconds, found.ended in (Ending.REACHED, Ending.STALLED), prices,
     )  # fmt: skip
 
