@@ -6,10 +6,18 @@ What they return is put before the exact check, so the table also says whether i
 
 from __future__ import annotations
 
+import os
+import resource
+import subprocess
+import sys
+from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import minimum_spanning_tree
+from scipy.spatial import Delaunay
 
 import sfumato as sf
 from isolation import NoResult, isolated
@@ -19,30 +27,113 @@ from timing import Table, measure
 
 REPEATS = 3
 SECONDS = 60.0
+PEERS_UP_TO = 7  # cells a side: beyond, both take minutes
+QUICK = 10  # cells a side up to which calls are repeated
+
+GOALS = {7: "0.1", 8: "0.2", 10: "0.5 / 1", 15: "6 / 15", 20: "40 / 100, symmetric 6"}  # seconds, uniform / lumpy
 
 
 def main() -> None:
-    """Measure and report."""
-    columns = ("grid", "sfumato first, s", "sfumato, s", "of it solving, s", "gap", "HiGHS, s", "HiGHS private",
-               "qif, s", "qif private", "loss, sfumato", "loss, qif")  # fmt: skip
+    """Measure and report; sizes may be given as arguments."""
+    sides = [int(side) for side in sys.argv[1:]] or [3, 5, 7, 8, 10, 15, 20]
+    beside_peers([side for side in sides if side <= PEERS_UP_TO])
+    kinds_of_priors(sides)
+    graphs()
+    cold_start()
+
+
+def beside_peers(sides: list[int]) -> None:
+    """Uniform priors, where qif and HiGHS finish within a minute; what they return goes before the exact check."""
+    columns = ("grid", "sfumato, s", "of it solving, s", "gap", "HiGHS, s", "HiGHS private", "qif, s", "qif private",
+               "loss, sfumato", "loss, qif")  # fmt: skip
     table = Table("design", "Least expected distance, uniform prior, e^ε = 2", columns)
-    for side, peers in ((3, True), (4, True), (5, True), (6, True), (7, True), (8, False), (10, False)):
-        table.add(f"{side} × {side}", *row(side, peers))
+    for side in sides:
+        space = sf.grid(side, side)
+        privacy = sf.PrivacyType(space, alpha="1/2")
+        seconds, made = timed(uniform(space), sf.losses.distance(space), privacy, REPEATS)
+        highs, qif = isolated(with_highs, side, seconds=SECONDS), isolated(with_qif, side, seconds=SECONDS)
+        table.add(f"{side} × {side}", seconds, made.seconds["solve"], made.gap, *said(highs, space, privacy),
+                  *said(qif, space, privacy), float(made.loss), loss_of(qif, space))  # fmt: skip
     table.finish()
-    kinds()
 
 
-def row(side: int, peers: bool) -> tuple[Any, ...]:
-    """One size: ours, and the peers within a time limit."""
-    space = sf.grid(side, side)
-    prior, loss, privacy = sf.Prior.uniform(space), sf.losses.distance(space), sf.PrivacyType(space, alpha="1/2")
+def kinds_of_priors(sides: list[int]) -> None:
+    """The whole time from the question to the proof, with symmetries, without, and where there are none."""
+    columns = ("grid", "prior", "seconds", "of it solving", "iterations", "gap", "peak MB", "goal, s")
+    table = Table("design_priors", "Least expected distance, Euclidean, all pairs, gap 1e-4", columns)
+    for side in sides:
+        space = sf.grid(side, side)
+        for name, prior in (("uniform", uniform(space)), ("lumpy", lumpy(space, side))):
+            seconds, made = timed(
+                prior, sf.losses.distance(space), sf.PrivacyType(space, alpha="1/2"), REPEATS if side <= QUICK else 0
+            )
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+            table.add(f"{side} × {side}", name, seconds, made.seconds["solve"], made.iterations, made.gap, peak,
+                      GOALS.get(side, "—"))  # fmt: skip
+    table.finish()
+
+
+def graphs() -> None:
+    """Sparse graphs: the Manhattan grid and roads."""
+    table = Table("design_graphs", "Graph metrics, gap 1e-4",
+                  ("graph", "prior", "seconds", "of it solving", "gap", "goal, s"))  # fmt: skip
+    square, town = sf.grid(30, 30, metric="manhattan"), roads(1000)
+    euclidean = np.linalg.norm(square.coordinates[:, None] - square.coordinates[None], axis=2)
+    for space, loss, name, prior, rate, goal in (
+        (square, sf.Loss(square.labels, square, euclidean), "uniform", uniform(square), np.log(2), 15),
+        (square, sf.Loss(square.labels, square, euclidean), "lumpy", lumpy(square, 30), np.log(2), "—"),
+        (town, sf.losses.distance(town), "uniform", uniform(town), 20.0, 90),
+    ):
+        seconds, made = timed(prior, loss, sf.PrivacyType(space, epsilon=float(rate)), 0)
+        table.add(space.name, name, seconds, made.seconds["solve"], made.gap, goal)
+    table.finish()
+
+
+def cold_start() -> None:
+    """A first small design in a new process whose compiled functions are all still to be made."""
+    table = Table("design_cold", "A first design on a 3 × 3 grid, from the start of Python",
+                  ("compiled functions", "seconds", "goal, s"))  # fmt: skip
+    code = ("import sfumato as sf; s = sf.grid(3, 3); "
+            "sf.design(sf.Prior.uniform(s), sf.losses.distance(s), sf.PrivacyType(s, epsilon=1))")  # fmt: skip
+    with TemporaryDirectory() as empty:
+        for kept in ("none", "cached"):
+            start = perf_counter()
+            subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "NUMBA_CACHE_DIR": empty})
+            table.add(kept, perf_counter() - start, 3)
+    table.finish()
+
+
+def timed(prior: sf.Prior, loss: sf.Loss, privacy: sf.PrivacyType, repeats: int) -> tuple[float, sf.Design]:
+    """Median seconds of a design, after one that loads compiled code, and the last one."""
     made: list[sf.Design] = []
-    timing = measure(lambda: made.append(sf.design(prior, loss, privacy)), REPEATS)
-    ours = (timing.first, timing.median, made[-1].seconds["solve"], made[-1].gap)
-    if not peers:
-        return (*ours, "not run", "—", "not run", "—", float(made[-1].loss), "—")
-    highs, qif = isolated(with_highs, side, seconds=SECONDS), isolated(with_qif, side, seconds=SECONDS)
-    return (*ours, *said(highs, space, privacy), *said(qif, space, privacy), float(made[-1].loss), loss_of(qif, space))
+    timing = measure(lambda: made.append(sf.design(prior, loss, privacy)), repeats)
+    return timing.median, made[-1]
+
+
+def uniform(space: sf.FiniteSpace) -> sf.Prior:
+    return sf.Prior.uniform(space)
+
+
+def lumpy(space: sf.FiniteSpace, side: int) -> sf.Prior:
+    """A mixture of five bumps: no symmetry, and very unlikely secrets."""
+    draws = np.random.default_rng(3)
+    centres, widths = draws.uniform(0, side - 1, (5, 2)), draws.uniform(0.05, 0.2, 5) * side
+    near = np.linalg.norm(space.coordinates[:, None] - centres[None], axis=2) / widths
+    return sf.Prior.from_counts(np.exp(-(near**2) / 2).sum(axis=1).tolist(), space)
+
+
+def roads(nodes: int) -> sf.FiniteSpace:
+    """Crossings at random places in a unit square, joined like roads: a planar graph, a third of its edges left out."""
+    draws = np.random.default_rng(7)
+    places = draws.random((nodes, 2))
+    corners = Delaunay(places).simplices
+    joined = np.unique(np.sort(np.vstack([corners[:, [0, 1]], corners[:, [1, 2]], corners[:, [0, 2]]]), axis=1), axis=0)
+    lengths = np.linalg.norm(places[joined[:, 0]] - places[joined[:, 1]], axis=1)
+    tree = minimum_spanning_tree(csr_array((lengths, joined.T), shape=(nodes, nodes))).tocoo()
+    needed = {(min(a, b), max(a, b)) for a, b in zip(tree.row.tolist(), tree.col.tolist(), strict=True)}
+    kept = [k for k, pair in enumerate(map(tuple, joined.tolist())) if pair in needed or draws.random() < 0.5]
+    edges = [(int(joined[k, 0]), int(joined[k, 1]), float(lengths[k])) for k in kept]
+    return sf.graph(edges, labels=range(nodes), name=f"{nodes} crossings")
 
 
 def said(answer: Any, space: sf.FiniteSpace, privacy: sf.PrivacyType) -> tuple[Any, Any]:
@@ -81,26 +172,6 @@ def with_qif(side: int) -> tuple[float, np.ndarray]:
     start = perf_counter()
     matrix = qif.mechanism.d_privacy.min_loss_given_d(np.full(n, 1 / n), n, allowed, loss)
     return perf_counter() - start, np.asarray(matrix)
-
-
-def kinds() -> None:
-    """Random small problems against the exact optimum: loss and bound on its two sides."""
-    table = Table("design_random", "Random exact problems, block method against rationals",
-                  ("space", "problems", "bracketed", "largest gap", "seconds"))  # fmt: skip
-    draws = np.random.default_rng(5)
-    for space in (sf.line(3), sf.discrete(3), sf.cycle(4), sf.star(3)):
-        start, bracketed, worst, number = perf_counter(), 0, 0.0, 500
-        for _ in range(number):
-            alpha = f"1/{draws.integers(2, 60)}"
-            prior = sf.Prior.from_counts(draws.integers(0, 5, len(space)) + (np.arange(len(space)) == 0), space)
-            loss = sf.Loss(range(3), space, draws.integers(0, 6, (3, len(space))))
-            privacy = sf.PrivacyType(space, alpha=alpha)
-            exact = sf.design(prior, loss, privacy, solver="exact")
-            made = sf.design(prior, loss, privacy, solver="blocks")
-            bracketed += made.bound <= exact.loss <= made.loss
-            worst = max(worst, float(made.loss - made.bound))
-        table.add(space.name, number, bracketed, worst, perf_counter() - start)
-    table.finish()
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from sfumato.cli import designs
+from sfumato.cli.universal import universal
 from sfumato.errors import InvalidFile, PrivacyViolation, SfumatoError
 from sfumato.version import __version__
 
@@ -42,7 +43,7 @@ def options(
     """Design, prove and apply mechanisms for metric differential privacy."""
 
 
-for _command in (designs.design, designs.calibrate, designs.curve, designs.init):
+for _command in (designs.design, designs.calibrate, designs.curve, designs.init, universal):
     app.command()(_command)
 
 

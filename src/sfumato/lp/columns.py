@@ -19,9 +19,9 @@ from time import perf_counter
 
 import numpy as np
 
-from sfumato.errors import InvalidInput, expect
+from sfumato.errors import InvalidInput, NotSupported, expect
 from sfumato.lp.column_program import ColumnProgram, ColumnProgress, ColumnSolution, Ending, column_bound
-from sfumato.lp.columns_method import BlockNewton
+from sfumato.lp.columns_method import BlockNewton, shifted
 from sfumato.threads import plain_interrupts
 
 __all__ = ["solve_columns"]
@@ -67,12 +67,14 @@ def solve_columns(
         raise InvalidInput(f"the time limit is a positive number of seconds, found {time_limit}")
     start = perf_counter()
     n, m = program.shape
-    spread = float((program.cost - program.cost.min(axis=1, keepdims=True)).sum()) / m
-    if spread == 0 or m == 1:
-        value = float(program.cost.min(axis=1).sum())
+    if program.limits:
+        raise NotSupported("limits on weighted sums", ["programs without limits"])
+    _, scale, base = shifted(program)
+    if scale == 0 or (m == 1 and program.classes is None):
+        value = float(base.sum())
         return ColumnSolution(np.full((n, m), 1.0 / m), np.zeros((len(program.first), m)), value, value, 0.0, 0,
                               perf_counter() - start, Ending.REACHED)  # fmt: skip
-    method = BlockNewton(program.cost, program.first, program.second, program.logs, spread)
+    method = BlockNewton(program)
     best, matrix = np.inf, method.matrix()
     ended, iterations, gaps = Ending.STALLED, 0, [np.inf]
     try:

@@ -15,7 +15,11 @@ from numpy.typing import NDArray
 
 from sfumato.errors import NotSupported
 from sfumato.lp import columns_newton as newton
-from sfumato.lp.lanes import LANES
+from sfumato.lp.column_program import ColumnProgram
+from sfumato.lp.columns_dense import DenseScratch, DenseSystems, dense_work
+from sfumato.lp.columns_order import Elimination, elimination
+from sfumato.lp.columns_sparse import SparseScratch, SparseSystems, sparse_work
+from sfumato.lp.lanes import LANES, registers
 
 __all__ = ["BlockNewton"]
 
@@ -24,45 +28,74 @@ Floats = NDArray[np.float64]
 _LARGEST_MEMORY = 2**35  # bytes of the arrays over pairs and columns
 _SMALLEST_SCALE = 1e-6  # of the costs: relative gaps are not measured against values smaller than that
 _WORTH_A_THREAD = 100_000  # pairs times columns for each: below, handing over takes longer than the work
+_SPARSE = 0.1  # share of all ordered pairs: with more of them, an elimination is not even looked for
+_SLOWER = 2.0  # how much longer a product takes in a sparse system than in a dense one
 _CENTRING = 0.3  # the most of the average product that is aimed at
 _SECOND_ORDER = (-1.0, 10.0)  # bounds of the second-order term, in average products
+_SMALLEST_COLUMN = 1e-3  # weight of a column that vanishes, in terms of an average one
 _STEP = 0.98  # of the way to the boundary
 _LONGER = 0.4  # by how much a corrector tries to make a step longer
 _BOX = (0.1, 3.0)  # products at the longer step, in terms of the one aimed at
 
 
 class BlockNewton:
-    """The iterate and the arrays of one run; costs are shifted to row minima 0 and scaled to a total spread of 1."""
+    """The iterate and the arrays of one run; costs are shifted and scaled to a total spread of 1."""
 
-    def __init__(
-        self, cost: Floats, first: NDArray[np.int64], second: NDArray[np.int64], logs: Floats, spread: float
-    ) -> None:
-        n, m = cost.shape
-        self.n, self.m, self.scale, self.floor = n, m, spread, cost.min(axis=1)
-        self.magnitude = _SMALLEST_SCALE * float(np.abs(cost).max(axis=1).sum())
+    def __init__(self, program: ColumnProgram) -> None:
+        n, m = program.shape
+        self.n, self.m = n, m
+        cost, self.scale, base = shifted(program)
+        self.base = float(base.sum())
+        self.magnitude = _SMALLEST_SCALE * float(np.abs(program.cost).max(axis=1).sum())
+        shape = sparse_elimination(n, program.first, program.second, len(program.sizes))
+        self.rows = np.arange(n) if shape is None else shape.order
+        self.places = np.argsort(self.rows)
+        cost, first, second = cost[self.rows], self.places[program.first], self.places[program.second]
+        self._number_classes(program.row_classes[self.rows])
         # entries of the lower triangle are visited in order, so the matrix streams past once
         self.order = np.lexsort((np.minimum(first, second), np.maximum(first, second)))
-        self.first, self.second, logs = first[self.order], second[self.order], logs[self.order]
+        self.first, self.second, logs = first[self.order], second[self.order], program.logs[self.order]
         self.decay = np.exp(-logs)
-        blocks, pairs, size = -(-m // LANES), len(logs), -(-n // 4) * 4
+        blocks, pairs = -(-m // LANES), len(logs)
         self.lanes = np.concatenate([np.arange(m), np.zeros(blocks * LANES - m, dtype=np.int64)])
         self.mask = (np.arange(blocks * LANES) < m).astype(np.float64).reshape(blocks, LANES)
         threads = max(1, min(cpu_count() or 1, blocks, pairs * m // _WORTH_A_THREAD))
-        memory = 8 * blocks * LANES * (3 * pairs + n * n // 2 + 11 * n) + 24 * threads * LANES * size * size
+        memory = 8 * blocks * LANES * (3 * pairs + 11 * n)
+        memory += (
+            DenseSystems.memory(n, blocks, threads) if shape is None else SparseSystems.memory(shape, blocks, threads)
+        )
         if memory > _LARGEST_MEMORY:
             raise NotSupported(f"{pairs} pairs in {m} columns ({memory / 2**30:.0f} GiB)",
                                [f"programs that fit into {_LARGEST_MEMORY // 2**30} GiB"])  # fmt: skip
-        cost = (cost - self.floor[:, None]) / spread
         self.cost = self._in_lanes(cost)
         self._choose_weights(cost, logs)
         self._start(cost, logs, blocks)
-        self.q, self.out, self.dr, self.rest, self.pull_before = (np.zeros_like(self.r) for _ in range(5))
-        self.t, self.t_new = np.zeros_like(self.z), np.zeros_like(self.z)
-        self.tr, self.tr_new = np.zeros_like(self.r), np.zeros_like(self.r)
-        self.roots = np.zeros((blocks, n * (n + 1) // 2, LANES))
-        self.workers = [Worker(n, size) for _ in range(threads)]
+        self.q, self.out, self.dr, self.rest, self.pull_before = (registers(*self.r.shape) for _ in range(5))
+        self.t, self.t_new = registers(*self.z.shape), registers(*self.z.shape)
+        self.tr, self.tr_new = registers(*self.r.shape), registers(*self.r.shape)
+        self.systems: DenseSystems | SparseSystems = (
+            DenseSystems(n, blocks, self.classes) if shape is None
+            else SparseSystems(shape, blocks, self.classes, self.first, self.second)
+        )  # fmt: skip
+        self.workers = [Worker(n, self.systems.scratch()) for _ in range(threads)]
         self.edges = np.linspace(0, blocks, threads + 1).astype(int).tolist()
         self.pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
+
+    def _number_classes(self, classes: NDArray[np.int64]) -> None:
+        """Number the classes in the order of their first rows."""
+        leaders = np.unique(classes, return_index=True)[1]
+        rank = np.empty(len(leaders), dtype=np.int64)
+        rank[np.argsort(leaders)] = np.arange(len(leaders))
+        self.classes: NDArray[np.int64] = rank[classes]
+        self.sizes = np.bincount(self.classes).astype(np.float64)
+
+    def _over_classes(self, values: Floats) -> Floats:
+        """Sums of a number for each row over the rows of each class."""
+        return values if len(self.sizes) == self.n else np.bincount(self.classes, values)
+
+    def _over_rows(self, prices: Floats) -> Floats:
+        """The price of each row, that of its class."""
+        return prices[self.classes]
 
     def _choose_weights(self, cost: Floats, logs: Floats) -> None:
         """How large a product may be, relative to others, while the gap shrinks.
@@ -80,20 +113,24 @@ class BlockNewton:
         self.total = self.m * float(self.share.sum() + self.weight.sum())
 
     def _start(self, cost: Floats, logs: Floats, blocks: int) -> None:
-        """R constant, which is strictly inside every cone, and multipliers that make it nearly central."""
+        """Constant columns, which are strictly inside every cone, and multipliers that make them nearly central."""
         mu = 1.0 / self.total
         z = mu * self.m * self.weight / -np.expm1(-logs)
         pull = np.bincount(self.second, z, self.n) - np.bincount(self.first, self.decay * z, self.n)
         margin = mu * self.m * self.share
-        self.r = np.full((blocks, self.n, LANES), 1.0 / self.m)
-        self.z = np.tile(z[None, :, None], (blocks, 1, LANES))
-        self.pull = np.tile(pull[None, :, None], (blocks, 1, LANES))
-        self.lam = self._in_lanes(cost + margin[:, None])
-        self.price = -pull - margin
+        self.r, self.pull = registers(blocks, self.n, LANES), registers(blocks, self.n, LANES)
+        self.z, self.heft = registers(blocks, len(z), LANES), registers(blocks, LANES)
+        columns = column_sizes(cost, self.classes, self.sizes)[self.lanes].reshape(blocks, 1, LANES)
+        self.r[:], self.z[:], self.pull[:] = columns, z[:, None], pull[:, None]
+        self.price = np.full(len(self.sizes), np.inf)
+        np.minimum.at(self.price, self.classes, -pull - margin)
+        self.lam = self._in_lanes(cost - (pull + self._over_rows(self.price))[:, None])
 
     def _in_lanes(self, table: Floats) -> Floats:
         """n × m into blocks of lanes; the last block is filled up with copies of column 0, which are masked."""
-        return np.ascontiguousarray(table[:, self.lanes].reshape(len(table), -1, LANES).transpose(1, 0, 2))
+        blocks = registers(len(self.mask), len(table), LANES)
+        blocks[:] = table[:, self.lanes].reshape(len(table), -1, LANES).transpose(1, 0, 2)
+        return blocks
 
     def _from_lanes(self, blocks: Floats) -> Floats:
         return np.ascontiguousarray(
@@ -102,7 +139,7 @@ class BlockNewton:
 
     def matrix(self) -> Floats:
         """R of the present iterate."""
-        return self._from_lanes(self.r)
+        return self._from_lanes(self.r)[self.places]
 
     def multipliers(self) -> Floats:
         """Z of the present iterate, in the order and scale of the program."""
@@ -112,11 +149,12 @@ class BlockNewton:
 
     def standing(self) -> tuple[float, float]:
         """Value and bound of the present iterate."""
-        value = float((self.cost * self.r * self.mask[:, None, :]).sum())
-        reduced = np.where(self.mask[:, None, :] > 0, self.cost - self.pull, np.inf)
-        bound = float(reduced.min(axis=(0, 2)).sum())
-        base = float(self.floor.sum())
-        return base + self.scale * value, base + self.scale * bound
+        value = float(np.einsum("bxl,bxl,bl->", self.cost, self.r, self.mask))
+        reduced = self.cost - self.pull
+        reduced[-1, :, self.mask[-1] == 0] = np.inf
+        least = np.full(len(self.sizes), np.inf)
+        np.minimum.at(least, self.classes, reduced.min(axis=(0, 2)))
+        return self.base + self.scale * value, self.base + self.scale * float(self.sizes @ least)
 
     def relative(self, value: float, bound: float) -> float:
         """The relative gap."""
@@ -127,7 +165,7 @@ class BlockNewton:
 
         In exact arithmetic it is never worse: C − Gᵀz − p = λ > 0.
         """
-        prices = float(self.floor.sum()) + self.scale * float(self.price.sum())
+        prices = self.base + self.scale * float(self.sizes @ self.price)
         return value - bound > 2 * (value - prices)
 
     def close(self) -> None:
@@ -145,8 +183,9 @@ class BlockNewton:
 
     def iterate(self) -> bool:
         """One step; False, and nothing changed, when rounding errors have made the direction useless."""
+        self._weigh_columns()
         link = self._factor()
-        missing = 1.0 - self.matrix().sum(axis=1)
+        missing = self.sizes - self._over_classes(self._row_sums(self.r))
         dp = self._predict(link, missing)
         if dp is None:
             return False
@@ -157,7 +196,7 @@ class BlockNewton:
             return False
         steps = self._steps(self.t, self.tr)
         # a corrector costs passes over pairs, a factorisation n times as much: large n can afford more of them
-        for _ in range(int(np.clip(self.n // 100, 1, 4))):
+        for _ in range(min(1 + self.n // 100, 4)):
             tried = self._recentred(link, missing, dp, steps, barrier)
             if tried is None:
                 break
@@ -170,6 +209,19 @@ class BlockNewton:
         self.price = self.price + dual * dp
         return True
 
+    def _weigh_columns(self) -> None:
+        """Products in a column count by how much is left of it.
+
+        Most columns of a program with unequal rows vanish. With equal weights they do so late, and until then short
+        steps along their boundaries hold up all others: that took twice as many iterations.
+        """
+        self.heft[:] = np.maximum(self.m * self.r.mean(axis=1), _SMALLEST_COLUMN)
+        self.heft *= self.m / float((self.heft * self.mask).sum())
+
+    def _row_sums(self, table: Floats) -> Floats:
+        """Sums over columns."""
+        return np.einsum("bxl,bl->x", table, self.mask)
+
     def go_back(self) -> None:
         """Exchange the multipliers with those before the last step (until the next one begins)."""
         self.z, self.t_new = self.t_new, self.z
@@ -177,18 +229,10 @@ class BlockNewton:
 
     def _factor(self) -> Floats:
         """Factor every H_y, and the sum of their inverses."""
-
-        def work(worker: Worker, low: int, high: int) -> None:
-            worker.square[:] = 0.0
-            newton.factor(
-                low, high, self.first, self.second, self.decay, self.r, self.lam, self.z, self.pull, self.mask,
-                self.roots, worker.w, worker.v, worker.excess, worker.least, worker.square,
-            )  # fmt: skip
-
-        self._on_blocks(work)
-        link = np.zeros((self.n, self.n))
-        for worker in self.workers:
-            link += worker.square[: self.n, : self.n].sum(axis=2)
+        self._on_blocks(lambda worker, low, high: self.systems.factor(
+            worker.systems, low, high, self.first, self.second, self.decay, self.r, self.lam, self.z, self.pull,
+            self.mask))  # fmt: skip
+        link = self.systems.link([worker.systems for worker in self.workers])
         newton.link_factor(link)
         return link
 
@@ -196,24 +240,26 @@ class BlockNewton:
         """The direction to the optimum itself, all targets zero."""
         self.dr[:] = 0.0
         self.rest[:] = 0.0
-        self.q[:] = self.price[None, :, None] - self.cost
-        return self._direction(link, missing, np.zeros(self.n))
+        self.q[:] = self._over_rows(self.price)[None, :, None] - self.cost
+        return self._direction(link, missing, np.zeros(len(self.sizes)))
 
     def _direction(self, link: Floats, missing: Floats, dp: Floats) -> Floats | None:
         """Correct dr by the residual in q, and the change dp of prices so that rows sum to 1; None if not finite."""
 
         def work(worker: Worker, low: int, high: int) -> None:
             worker.sums[:] = 0.0
-            newton.apply(low, high, self.roots, self.q, dp, self.out, worker.sums, worker.work)
+            self.systems.apply(worker.systems, low, high, self.r, self.mask, self.q, shift, self.out, worker.sums)
 
         def finish(worker: Worker, low: int, high: int) -> None:
             work(worker, low, high)
             worker.sums[:] = 0.0
             newton.extend(low, high, self.out, self.dr, self.rest, worker.sums)
 
+        shift = self._over_rows(dp)
         self._on_blocks(work)
-        lack = missing - self._from_lanes(self.dr).sum(axis=1) - sum(worker.sums.sum(axis=1) for worker in self.workers)
-        dp = dp + newton.link_solve(link, lack)
+        found = self._row_sums(self.dr) + sum(worker.sums.sum(axis=1) for worker in self.workers)
+        dp = dp + newton.link_solve(link, missing - self._over_classes(found))
+        shift = self._over_rows(dp)
         self._on_blocks(finish)
         return dp if all(np.isfinite(worker.sums).all() for worker in self.workers) and np.isfinite(dp).all() else None
 
@@ -235,8 +281,8 @@ class BlockNewton:
     def _aim(self, barrier: float, mu: float) -> None:
         least, most = (mu * limit for limit in _SECOND_ORDER)
         self._on_blocks(lambda worker, low, high: newton.aim(
-            low, high, self.first, self.second, self.decay, self.weight, self.share, self.r, self.dr, self.lam, self.z,
-            self.cost, self.price, barrier, least, most, self.t, self.tr, self.q))  # fmt: skip
+            low, high, self.first, self.second, self.decay, self.weight, self.share, self.heft, self.r, self.dr,
+            self.lam, self.z, self.cost, self._over_rows(self.price), barrier, least, most, self.t, self.tr, self.q))  # fmt: skip
 
     def _steps(self, t: Floats, tr: Floats) -> tuple[float, float]:
         """Primal and dual steps to the boundary, for targets t and tr."""
@@ -262,10 +308,10 @@ class BlockNewton:
             return None
         primal, dual = (min(1.0, step + _LONGER) for step in full)
         least, most = (barrier * limit for limit in _BOX)
-        kept = self.dr.copy(), self.rest.copy()
+        kept, prices = (self.dr.copy(), self.rest.copy()), self._over_rows(self.price)
         self._on_blocks(lambda worker, low, high: newton.recentre(
-            low, high, self.first, self.second, self.decay, self.weight, self.share, self.r, self.dr, self.rest,
-            self.lam, self.z, self.t, self.tr, self.cost, self.price, primal, dual, least, most, self.t_new,
+            low, high, self.first, self.second, self.decay, self.weight, self.share, self.heft, self.r, self.dr,
+            self.rest, self.lam, self.z, self.t, self.tr, self.cost, prices, primal, dual, least, most, self.t_new,
             self.tr_new, self.q))  # fmt: skip
         found = self._direction(link, missing, dp)
         longer = self._steps(self.t_new, self.tr_new) if found is not None else steps
@@ -280,8 +326,41 @@ class BlockNewton:
 class Worker:
     """Scratch memory of one thread."""
 
-    def __init__(self, n: int, size: int) -> None:
-        self.w, self.v, self.square = (np.zeros((size, size, LANES)) for _ in range(3))
-        self.excess, self.least = np.zeros((size, LANES)), np.zeros((size, LANES))
-        self.sums, self.work = np.zeros((n, LANES)), np.zeros((n, LANES))
-        self.stats = np.zeros((5, LANES))
+    def __init__(self, n: int, systems: DenseScratch | SparseScratch) -> None:
+        self.systems = systems
+        self.sums, self.stats = registers(n, LANES), registers(5, LANES)
+
+
+def sparse_elimination(n: int, first: NDArray[np.int64], second: NDArray[np.int64], classes: int) -> Elimination | None:
+    """An elimination that makes use of the pairs that are not there; None where that would take longer."""
+    pairs = len(np.unique(np.minimum(first, second) * n + np.maximum(first, second)))
+    if pairs > _SPARSE * n * n:
+        return None
+    shape = elimination(n, first, second)
+    return shape if _SLOWER * sparse_work(shape, classes) < dense_work(n, classes) else None
+
+
+def shifted(program: ColumnProgram) -> tuple[Floats, float, Floats]:
+    """Costs from 0 on in each class and scaled to a total spread of 1; the scale, and what was subtracted in each row.
+
+    The scale is 0 when every class has one cost only.
+    """
+    floor = np.full(len(program.sizes), np.inf)
+    np.minimum.at(floor, program.row_classes, program.cost.min(axis=1))
+    base: Floats = floor[program.row_classes]
+    cost = program.cost - base[:, None]
+    scale = float(cost.sum()) / program.shape[1]
+    return cost / (scale or 1.0), scale, base
+
+
+def column_sizes(cost: Floats, classes: NDArray[np.int64], sizes: Floats) -> Floats:
+    """The share of rows for which each column is best, and a little of all: how large columns are at the start.
+
+    That is one number for all columns of most programs; in those with classes, the lengths of the orbits of columns.
+    """
+    least = np.full(len(sizes), np.inf)
+    np.minimum.at(least, classes, cost.min(axis=1))
+    best = cost <= least[classes][:, None]
+    rows = (sizes / np.bincount(classes, best.sum(axis=1)))[classes] @ best
+    found: Floats = np.maximum(rows, _SMALLEST_COLUMN * rows.max())
+    return found / found.sum()

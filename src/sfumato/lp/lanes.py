@@ -3,7 +3,8 @@
 Work that is the same for many columns runs fastest when a processor register holds the same entry of
 several of them. Numba has no such value, so this file adds one: ``load`` and ``store`` move four
 neighbours between an array and a register, and the four rules of arithmetic, ``larger``, ``smaller``
-and ``root`` act on each lane alone. An array of shape (…, 4) is read as a list of registers.
+and ``root`` act on each lane alone. An array of shape (…, 4) is read as a list of registers. The
+functions with ``wide`` in their name are the same for eight doubles.
 
 Every operation is the IEEE one lane by lane; a product and a sum may be fused into one rounding.
 """
@@ -13,32 +14,62 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, overload, register_model
+from numpy.typing import NDArray
 
-__all__ = ["LANES", "larger", "load", "root", "smaller", "spread", "store", "total"]
+__all__ = [
+    "LANES",
+    "WIDE",
+    "larger",
+    "load",
+    "load_wide",
+    "registers",
+    "root",
+    "smaller",
+    "spread",
+    "spread_wide",
+    "store",
+    "store_wide",
+    "total",
+]
 
 LANES = 4
 """Width of a register in doubles: what AVX2 has, half of what AVX-512 has, two of NEON's."""
 
-_VECTOR = ir.VectorType(ir.DoubleType(), LANES)
+WIDE = 8
+"""Numbers in a wide value: one register of AVX-512, two of AVX2."""
+
+_LINE = 64  # bytes of a cache line: a register that lies across two of them takes twice as long
 _FUSED = ("contract",)
 
 
+def registers(*shape: int) -> NDArray[np.float64]:
+    """An array of zeros whose registers do not lie across cache lines."""
+    size = int(np.prod(shape))
+    memory = np.zeros(size + _LINE // 8)
+    start = -memory.ctypes.data % _LINE // 8
+    return memory[start : start + size].reshape(shape)
+
+
 class _LanesType(types.Type):
-    def __init__(self) -> None:
-        super().__init__(name=f"lanes({LANES})")
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self.vector = ir.VectorType(ir.DoubleType(), width)
+        super().__init__(name=f"lanes({width})")
 
 
-_lanes = _LanesType()
+_lanes = _LanesType(LANES)
+_wide = _LanesType(WIDE)
 
 
 @register_model(_LanesType)
 class _LanesModel(models.PrimitiveModel):
     def __init__(self, manager: Any, kind: Any) -> None:
-        super().__init__(manager, kind, _VECTOR)
+        super().__init__(manager, kind, kind.vector)
 
 
 def _arithmetic(symbol: Any, instruction: str) -> None:
@@ -49,11 +80,11 @@ def _arithmetic(symbol: Any, instruction: str) -> None:
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
             return getattr(builder, instruction)(*arguments, flags=_FUSED)
 
-        return _lanes(_lanes, _lanes), generate
+        return left(left, left), generate
 
     @overload(symbol)
     def between_registers(left, right):  # type: ignore[no-untyped-def]
-        if isinstance(left, _LanesType) and isinstance(right, _LanesType):
+        if isinstance(left, _LanesType) and left == right:
             return lambda left, right: combine(left, right)
         return None
 
@@ -73,7 +104,7 @@ def _choice(comparison: str) -> Any:
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
             return builder.select(builder.fcmp_ordered(comparison, *arguments), *arguments)
 
-        return _lanes(_lanes, _lanes), generate
+        return left(left, left), generate
 
     return choose
 
@@ -87,24 +118,29 @@ def root(typing_context, value):  # type: ignore[no-untyped-def]
     """The square root of each lane."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        kind = ir.FunctionType(_VECTOR, [_VECTOR])
+        kind = ir.FunctionType(_lanes.vector, [_lanes.vector])
         function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.sqrt.v{LANES}f64")
         return builder.call(function, arguments)
 
     return _lanes(_lanes), generate
 
 
-@intrinsic
-def spread(typing_context, value):  # type: ignore[no-untyped-def]
-    """One number in all lanes."""
+def _spread(kind: _LanesType) -> Any:
+    @intrinsic
+    def spread_out(typing_context, value):  # type: ignore[no-untyped-def]
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            result = ir.Constant(kind.vector, ir.Undefined)
+            for lane in range(kind.width):
+                result = builder.insert_element(result, arguments[0], ir.Constant(ir.IntType(32), lane))
+            return result
 
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        result = ir.Constant(_VECTOR, ir.Undefined)
-        for lane in range(LANES):
-            result = builder.insert_element(result, arguments[0], ir.Constant(ir.IntType(32), lane))
-        return result
+        return kind(types.float64), generate
 
-    return _lanes(types.float64), generate
+    return spread_out
+
+
+spread = _spread(_lanes)
+spread_wide = _spread(_wide)
 
 
 @intrinsic
@@ -121,27 +157,37 @@ def total(typing_context, value):  # type: ignore[no-untyped-def]
     return types.float64(_lanes), generate
 
 
-@intrinsic
-def load(typing_context, array, position):  # type: ignore[no-untyped-def]
+def _load(kind: _LanesType) -> Any:
     """Register number ``position`` of a C-contiguous array whose last axis has the lanes."""
 
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        return builder.load(_address(context, builder, signature, arguments), align=8)
+    @intrinsic
+    def load_from(typing_context, array, position):  # type: ignore[no-untyped-def]
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            return builder.load(_address(kind, context, builder, signature, arguments), align=8)
 
-    return _lanes(array, types.int64), generate
+        return kind(array, types.int64), generate
+
+    return load_from
 
 
-@intrinsic
-def store(typing_context, array, position, value):  # type: ignore[no-untyped-def]
+def _store(kind: _LanesType) -> Any:
     """Write register number ``position`` of a C-contiguous array whose last axis has the lanes."""
 
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        builder.store(arguments[2], _address(context, builder, signature, arguments), align=8)
-        return context.get_dummy_value()
+    @intrinsic
+    def store_to(typing_context, array, position, value):  # type: ignore[no-untyped-def]
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            builder.store(arguments[2], _address(kind, context, builder, signature, arguments), align=8)
+            return context.get_dummy_value()
 
-    return types.void(array, types.int64, _lanes), generate
+        return types.void(array, types.int64, kind), generate
+
+    return store_to
 
 
-def _address(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+def _address(kind: _LanesType, context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     array = context.make_array(signature.args[0])(context, builder, arguments[0])
-    return builder.gep(builder.bitcast(array.data, _VECTOR.as_pointer()), [arguments[1]])
+    return builder.gep(builder.bitcast(array.data, kind.vector.as_pointer()), [arguments[1]])
+
+
+load, load_wide = _load(_lanes), _load(_wide)
+store, store_wide = _store(_lanes), _store(_wide)

@@ -10,11 +10,12 @@ from collections.abc import Callable
 
 from sfumato.report.paper_a import FIGURES
 from sfumato.report.paper_a_tables import TABLES
+from sfumato.report.paper_a_universal import UNIVERSAL
 from sfumato.report.paper_b import ITEMS as PAPER_B
 from sfumato.report.paper_c import ITEMS as PAPER_C
 from sfumato.report.tables import PaperTable
 
 __all__ = ["PAPERS"]
 
-PAPERS: dict[str, Callable[[], PaperTable]] = {**TABLES, **FIGURES, **PAPER_B, **PAPER_C}
+PAPERS: dict[str, Callable[[], PaperTable]] = {**TABLES, **FIGURES, **UNIVERSAL, **PAPER_B, **PAPER_C}
 """Every item that can be rerun, by key."""

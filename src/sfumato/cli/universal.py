@@ -1,0 +1,107 @@
+"""The command ``universal``: one mechanism for every prior, or the one that comes closest.
+
+Heavy rooms are imported inside the command, so that ``--help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from sfumato.cli.designs import AsJson, SpecFile
+from sfumato.errors import InvalidInput, NotSupported
+
+if TYPE_CHECKING:
+    from sfumato.channels import Prior
+    from sfumato.cli.setup import Setup
+    from sfumato.verdict import Verdict
+
+__all__ = ["universal"]
+
+_SETS = ("all", "regular")
+
+
+def universal(
+    spec: SpecFile,
+    mechanism: Annotated[
+        Path | None, typer.Option("--mechanism", "-m", help="A mechanism file: is it universally optimal?")
+    ] = None,
+    over: Annotated[str, typer.Option("--priors", help="Over which priors: all or regular.")] = "all",
+    relative: Annotated[bool, typer.Option(help="Regret as a share of the least loss.")] = False,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the mechanism of least regret.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find the mechanism whose regret is least over all priors, and say whether any has none.
+
+    With --mechanism: decide whether that one is the best for every prior.
+    """
+    from sfumato import load, save
+    from sfumato.cli.progress import line
+    from sfumato.cli.setup import setup
+    from sfumato.cli.spec import read_spec
+    from sfumato.design.universal import is_universally_optimal, universal_design
+
+    if over not in _SETS:
+        raise NotSupported(f"priors {over!r}", _SETS)
+    priors: Literal["all", "regular"] = "regular" if over == "regular" else "all"
+    asked = setup(read_spec(spec))
+    if asked.privacy is None:
+        raise InvalidInput(f"{spec}: table [privacy] is missing: say epsilon = … or alpha = …")
+    if mechanism is not None:
+        _answer(is_universally_optimal(load(mechanism), asked.loss, asked.privacy, priors=priors), asked, as_json)
+        return
+    with line() as say:
+
+        def tell(done: int, lower: float, upper: float) -> None:
+            if say is not None:
+                say(f"round {done}: least regret between {lower:.6g} and {upper:.6g}")
+
+        made = universal_design(asked.loss, asked.privacy, priors=priors, relative=relative, progress=tell)
+    if output is not None:
+        save(made.mechanism, output)
+    proving = () if made.certificate is None else made.certificate.priors
+    if as_json:
+        typer.echo(json.dumps({
+            "exists": str(made.exists.outcome), "lower": str(made.lower),
+            "upper": None if made.upper is None else str(made.upper), "relative": relative, "method": made.method,
+            "seconds": made.seconds, "priors": [_weights(prior) for prior in proving],
+            "file": None if output is None else str(output),
+        }))  # fmt: skip
+        return
+    typer.echo(f"universally optimal: {made.exists.outcome}; {made.exists.reason}")
+    kind = "relative regret" if relative else "regret"
+    said = f"{made.lower}" if made.exact else f"between {float(made.lower):.9g} and {_float(made.upper)}"
+    typer.echo(f"least worst-case {kind}: {said} ({made.method}, {made.seconds:.2f} s)")
+    for prior in proving:
+        typer.echo("  no mechanism serves, with the others listed, " + ", ".join(_weights(prior)))
+    if output is not None:
+        typer.echo(f"file     {output}; `sfumato verify {output}` proves that it is private")
+
+
+def _answer(verdict: Verdict, asked: Setup, as_json: bool) -> None:
+    """A verdict on one mechanism: exit status 0 if it holds, 1 if it fails or stays open."""
+    found = verdict.witness
+    gap = getattr(found, "gap", None)
+    prior = getattr(found, "prior", None)
+    if as_json:
+        typer.echo(json.dumps({
+            "universally optimal": str(verdict.outcome), "reason": verdict.reason,
+            "gap": None if gap is None else str(gap), "prior": None if prior is None else _weights(prior),
+        }))  # fmt: skip
+    else:
+        typer.echo(f"universally optimal for {asked.loss.name or 'the loss'}: {verdict.outcome}; {verdict.reason}")
+        if gap is not None and prior is not None:
+            typer.echo(f"  under ({', '.join(_weights(prior))}) another mechanism loses less by {gap}")
+    if str(verdict.outcome) != "holds":
+        raise typer.Exit(1)
+
+
+def _weights(prior: Prior) -> list[str]:
+    return [str(weight) for weight in prior.weights]
+
+
+def _float(value: Any) -> str:
+    return "infinity" if value is None else f"{float(value):.9g}"

@@ -1,0 +1,28 @@
+"""Universal optimality: is a mechanism best for every prior, and if none is, which comes closest?"""
+
+from sfumato.design.universal.answers import Better, Certificate, Regret, UniversalDesign
+from sfumato.design.universal.impossibility import Impossibility, impossibility
+from sfumato.design.universal.least_regret import universal_design
+from sfumato.design.universal.optimality import is_universally_optimal
+from sfumato.design.universal.prior_sets import PriorSet, ball, hull
+from sfumato.design.universal.regret import worst_case_regret
+from sfumato.design.universal.theorems import Ground
+from sfumato.design.universal.utility_set import UtilitySet, utility_set
+
+__all__ = [
+    "Better",
+    "Certificate",
+    "Ground",
+    "Impossibility",
+    "PriorSet",
+    "Regret",
+    "UniversalDesign",
+    "UtilitySet",
+    "ball",
+    "hull",
+    "impossibility",
+    "is_universally_optimal",
+    "universal_design",
+    "utility_set",
+    "worst_case_regret",
+]

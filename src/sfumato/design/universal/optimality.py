@@ -1,0 +1,132 @@
+"""Is a mechanism best for every prior? A verdict with its ground, or with a prior and a better mechanism."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from sfumato.channels.channel import Channel
+from sfumato.design.universal.answers import Better, Regret
+from sfumato.design.universal.cells import MOST_RAYS
+from sfumato.design.universal.least_loss import LeastLoss
+from sfumato.design.universal.prior_sets import Priors, PriorSet, prior_set
+from sfumato.design.universal.question import Question, member_of, question, type_of
+from sfumato.design.universal.refute import refute
+from sfumato.design.universal.regret import cells_of, regret_on
+from sfumato.design.universal.theorems import Ground, theorem
+from sfumato.errors import NotSupported
+from sfumato.losses.loss import Loss
+from sfumato.measures.uncertainty import posterior_loss
+from sfumato.numbers import fractions
+from sfumato.privacy.type import PrivacyType
+from sfumato.verdict import Verdict, fails, holds, undecided
+
+__all__ = ["is_universally_optimal"]
+
+_MOST_SECRETS = 10  # beyond, cells or rays are too many to list for any loss that matters at all secrets
+_QUICK = 7  # secrets from which a short search comes before the enumeration, which may take seconds
+
+
+def is_universally_optimal(
+    mechanism: Any,
+    loss: Loss,
+    privacy: PrivacyType | None = None,
+    *,
+    priors: Priors = "all",
+    starts: int = 50,
+    most: int = MOST_RAYS,
+) -> Verdict:
+    """Whether no mechanism of the type has a smaller expected loss for any prior (paper A, Definition 3).
+
+    Theorems are asked first, then a search, then all vertices of cells in exact arithmetic.
+
+    Parameters
+    ----------
+    mechanism
+        A mechanism or a channel of the type.
+    privacy
+        The type; that of the mechanism by default.
+    priors
+        ``"all"``, ``"regular"``, a list of priors (their hull), or a ball.
+    starts
+        Of the search for a counter-example.
+    most
+        Vertices of cells kept at a time before the enumeration gives up.
+
+    Returns
+    -------
+    Verdict
+        *holds* with a :class:`Ground`: a theorem whose hypotheses were checked, or ``cells``. *fails* with a
+        :class:`Better`: a prior, a mechanism and two exact losses. *undecided* with what was tried and, where known, a
+        :class:`Regret`: for rounded mechanisms of irrational types this is as good as it gets.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> line = sf.PrivacyType(sf.line(5), alpha="1/2")
+    >>> verdict = is_universally_optimal(sf.geometric(line), sf.losses.squared(line.space))
+    >>> bool(verdict), verdict.witness.name
+    (True, 'single crossing on a line')
+    >>> middle = is_universally_optimal(sf.geometric(line), sf.losses.member(line.space, [2]))
+    >>> print(middle)
+    fails: for the prior (0, 2/9, 5/9, 2/9, 0) another mechanism loses 1/9 less
+    >>> middle.witness.gap
+    Fraction(1, 9)
+    """
+    asked = question(loss, type_of(mechanism, privacy))
+    channel = member_of(mechanism, asked.privacy)
+    among = prior_set(priors, asked.privacy)
+    ground = theorem(asked, channel)
+    if ground is not None:
+        return holds(f"{ground.name}: {ground.checked}", ground)
+    return _searched(asked, channel, among, starts, most)
+
+
+def _searched(asked: Question, channel: Channel, among: PriorSet, starts: int, most: int) -> Verdict:
+    program = LeastLoss(asked)
+    n = len(asked.relevant)
+    tried = 0
+    if n >= _QUICK:
+        tried = min(starts, 5)
+        better = refute(asked, channel, among, program, tried)
+        if better is not None:
+            return _failed(better)
+    if len(asked.privacy.space) <= _MOST_SECRETS:
+        try:
+            return _enumerated(asked, channel, among, program, most)
+        except NotSupported:
+            pass
+    better = refute(asked, channel, among, program, starts - tried, seed=tried) if starts > tried else None
+    if better is not None:
+        return _failed(better)
+    return undecided(
+        f"no theorem applies, its cells are too many to list, and a search from {starts} starts found nothing better"
+    )
+
+
+def _enumerated(asked: Question, channel: Channel, among: PriorSet, program: LeastLoss, most: int) -> Verdict:
+    cells = cells_of(asked, channel, among, most)
+    found = regret_on(asked, cells, program)
+    if found.upper == 0 and asked.exact:
+        count = f"{found.vertices} vertices of cells"
+        return holds(f"cells: nothing is better at any of {count}", Ground("cells", f"{count}, in exact arithmetic"))
+    better = _example(asked, channel, found)
+    if better.gap > 0:
+        return _failed(better)
+    assert found.upper is not None
+    return undecided(f"its regret is at most {float(found.upper):.2g}, and no counter-example was proved", found)
+
+
+def _example(asked: Question, channel: Channel, found: Regret) -> Better:
+    assert found.prior is not None and found.better is not None
+    exact_loss = Loss(asked.loss.actions, asked.loss.secrets, fractions(asked.loss.matrix))
+    losses = (Fraction(posterior_loss(found.prior, made, exact_loss)) for made in (channel, found.better))
+    return Better(found.prior, found.better, *losses)
+
+
+def _failed(better: Better) -> Verdict:
+    weights = [str(w) for w in better.prior.weights]
+    if max(map(len, weights)) > 12 or len(weights) > 12:
+        weights = [f"{float(w):.3g}" for w in better.prior.weights[:12]] + ["…"] * (len(weights) > 12)
+    gap = str(better.gap) if len(str(better.gap)) <= 16 else f"{float(better.gap):.3g}"
+    return fails(f"for the prior ({', '.join(weights)}) another mechanism loses {gap} less", better)

@@ -1,0 +1,205 @@
+"""Looking for a prior for which another mechanism does better: alternating best answers from many starts.
+
+From a prior, the best mechanism for it; from that mechanism, the prior at which the one in question loses most against
+it; and so on while the regret grows. Floats search. A candidate counts only once the gap between two losses is
+verified in rationals, so the search refutes, and never certifies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.channels.channel import Channel
+from sfumato.channels.prior import Prior
+from sfumato.design.optimal import design
+from sfumato.design.universal.answers import Better
+from sfumato.design.universal.least_loss import LeastLoss
+from sfumato.design.universal.opponents import Opponent, worst_prior
+from sfumato.design.universal.prior_sets import PriorSet
+from sfumato.design.universal.question import Question, exact_product, prior_of
+from sfumato.losses.loss import Loss
+from sfumato.lp import LinearProgram, Status, solve
+from sfumato.measures.uncertainty import posterior_loss
+from sfumato.numbers import Array, floats, fractions, object_array
+
+__all__ = ["Search", "float_pieces", "inner_point", "inside", "refute", "search", "verified"]
+
+_ROUNDS = 8  # of one start; most end after two or three
+_WORTH_A_PROOF = 1e-7  # regret in units of the largest loss, below which floats have seen nothing
+_GRIDS = (2**6, 2**12, 2**24, 2**48)  # denominators to which a prior found in floats is rounded, coarse first
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """What was found: the largest regret in floats (in units of the largest loss), where, and from how many starts."""
+
+    regret: float
+    weights: NDArray[np.float64]
+    starts: int
+
+
+def search(
+    asked: Question,
+    channel: Channel,
+    among: PriorSet,
+    program: LeastLoss,
+    starts: int = 50,
+    enough: float = np.inf,
+    seed: int = 0,
+) -> Search:
+    """The largest regret met on the way, in floats; ends early once it exceeds ``enough``."""
+    pieces = float_pieces(asked, channel, among)
+    generators = among.generators.astype(np.float64)
+    opponent = Opponent(program)
+    best = Search(-np.inf, np.full(len(channel.secrets), 1.0 / len(channel.secrets)), 0)
+    for number, point in enumerate(_starts(among, starts, seed, asked), 1):
+        last = -np.inf
+        for _ in range(_ROUNDS):
+            prior = generators @ point
+            total = prior.sum()
+            prior, point = prior / total, point / total
+            own = float((pieces @ point).min(axis=1).sum())
+            found, _, spent = opponent.best(prior)
+            regret = own - found
+            if regret > best.regret:
+                best = Search(regret, prior, number)
+            if regret <= last + 1e-9 or best.regret > enough:
+                break
+            last = regret
+            point = _answer(pieces, spent, generators, among, point)
+        if best.regret > enough:
+            break
+    return Search(best.regret, best.weights, starts if best.regret <= enough else best.starts)
+
+
+_Floats = NDArray[np.float64]
+
+
+def _answer(pieces: _Floats, spent: _Floats, generators: _Floats, among: PriorSet, point: _Floats) -> _Floats:
+    """The worst prior against a mechanism that spends so much at each secret; in a set with limits, the way there.
+
+    Coordinates are scaled so that every generator has total 1; limits are kept by going only as far as they allow.
+    """
+    totals = generators.sum(axis=0)
+    goal, _ = worst_prior(pieces / totals, (spent @ generators) / totals, point * totals)
+    goal = goal / totals
+    if not len(among.limits):
+        return np.asarray(goal)
+    limits = among.limits.astype(np.float64)
+    here, there = limits @ point, limits @ goal
+    with np.errstate(divide="ignore", invalid="ignore"):
+        reach = np.where(there < 0, np.maximum(here, 0.0) / np.maximum(here - there, 1e-300), 1.0).min()
+    return np.asarray(point + min(1.0, float(reach)) * (goal - point))
+
+
+def float_pieces(asked: Question, channel: Channel, among: PriorSet) -> NDArray[np.float64]:
+    """Loss of each action at each output in floats, linear in the coordinates of priors; units of the largest loss."""
+    matrix = floats(channel.matrix)
+    table = matrix[:, matrix.any(axis=0)].T[:, None, :] * asked.float_table[None, :, :]
+    return np.ascontiguousarray(table if among.everything else table @ among.generators.astype(np.float64))
+
+
+def _starts(among: PriorSet, starts: int, seed: int, asked: Question) -> Iterator[NDArray[np.float64]]:
+    """Coordinates of priors: even, then random with few and with many secrets, the weights far apart."""
+    size = among.generators.shape[1]
+    relevant = asked.relevant if among.everything else np.arange(size)
+    rng = np.random.default_rng(seed)
+    inside = inner_point(among)
+    for k in range(starts):
+        point = np.zeros(size)
+        if k == 0:
+            point[relevant] = 1.0
+        else:
+            number = int(rng.integers(min(2, len(relevant)), len(relevant) + 1))
+            chosen = rng.choice(relevant, number, replace=False)
+            point[chosen] = rng.exponential(size=number) ** rng.choice([0.5, 1.0, 2.0])
+        point /= point.sum()
+        if len(among.limits):
+            limits = among.limits.astype(np.float64)
+            here, there = limits @ inside, limits @ point
+            with np.errstate(divide="ignore", invalid="ignore"):
+                reach = np.where(there < 0, np.maximum(here, 0.0) / np.maximum(here - there, 1e-300), 1.0).min()
+            point = inside + min(1.0, float(reach)) * (point - inside)
+        yield point
+
+
+def inner_point(among: PriorSet) -> NDArray[np.float64]:
+    """A point that satisfies the limits: the centre of a ball, or where the tightest of them is least tight."""
+    size = among.generators.shape[1]
+    if not len(among.limits):
+        return np.full(size, 1.0 / size)
+    if among.centre is not None:
+        point = among.centre.astype(np.float64)
+        return np.asarray(point / point.sum())
+    limits = among.limits.astype(np.float64)
+    limits = limits / np.abs(limits).max(axis=1, keepdims=True)
+    matrix = np.concatenate([limits, -np.ones((len(limits), 1))], axis=1)
+    matrix = np.concatenate([matrix, np.append(np.ones(size), 0.0)[None, :]])
+    cost = np.append(np.zeros(size), -1.0)
+    found = solve(LinearProgram.dense(cost, matrix, ">" * len(limits) + "=", np.append(np.zeros(len(limits)), 1.0)))
+    assert found.primal is not None
+    return np.asarray(found.primal[:size], dtype=np.float64)
+
+
+def refute(
+    asked: Question, channel: Channel, among: PriorSet, program: LeastLoss, starts: int = 50, seed: int = 0
+) -> Better | None:
+    """A verified counter-example to universal optimality, or None if the search saw none."""
+    enough = _WORTH_A_PROOF
+    tried = 0
+    while tried < starts:
+        found = search(asked, channel, among, program, starts - tried, enough, seed + tried)
+        if found.regret <= enough:
+            return None
+        proved = verified(asked, channel, among, program, found.weights)
+        if proved is not None:
+            return proved
+        tried += max(found.starts, 1)
+    return None
+
+
+def verified(
+    asked: Question, channel: Channel, among: PriorSet, program: LeastLoss, weights: NDArray[np.float64]
+) -> Better | None:
+    """The counter-example at a prior near the given one, if exact arithmetic confirms it."""
+    for grid in _GRIDS:
+        integers = object_array(round(float(w) * grid) for w in weights)
+        if not integers.any() or not inside(integers, among):
+            continue
+        prior = prior_of(asked.loss.secrets, integers)
+        loss = posterior_loss(prior, channel, _exact_loss(asked))
+        better = _best_mechanism(asked, program, prior, integers, weights)
+        other = posterior_loss(prior, better, _exact_loss(asked))
+        if other < loss:
+            return Better(prior, better, Fraction(loss), Fraction(other))
+    return None
+
+
+def _exact_loss(asked: Question) -> Loss:
+    return Loss(asked.loss.actions, asked.loss.secrets, fractions(asked.loss.matrix), asked.loss.name)
+
+
+def _best_mechanism(
+    asked: Question, program: LeastLoss, prior: Prior, integers: Array, weights: NDArray[np.float64]
+) -> Channel:
+    """Exact by rays where these are few and rational, else designed and proved."""
+    if Opponent(program).by_rays and asked.exact:
+        least = program.approximate(np.asarray(weights / weights.sum())[None, :])
+        return program.mechanism(integers, least.bases[0])
+    return design(prior, asked.loss, asked.privacy, tolerance=1e-8).mechanism.channel
+
+
+def inside(integers: Array, among: PriorSet) -> bool:
+    """Whether a rounded prior is still in the set; for a hull a linear program tells."""
+    if among.everything:
+        return True
+    if among.generators.shape[0] == among.generators.shape[1] and len(among.limits):
+        return bool((exact_product(among.limits, integers[:, None]) >= 0).all())
+    rows = among.generators
+    program = LinearProgram.dense(np.zeros(rows.shape[1], dtype=np.int64), rows, "=" * len(rows), integers)
+    return solve(program).status is Status.OPTIMAL

@@ -1,0 +1,269 @@
+"""How much worse than the best a mechanism can be, over all priors: exactly, or between two bounds.
+
+The regret U_M(π) − opt(π) is convex on each cell on which U_M is linear, because opt is concave: it is largest at a
+vertex of a cell. Those are finitely many and enumerated exactly (:mod:`sfumato.design.universal.cells`). At each the
+least loss of the type is bounded from below in floats; where that leaves a doubt it is found in integers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+from typing import Any
+
+import flint
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.channels.channel import Channel
+from sfumato.channels.prior import Prior
+from sfumato.design.optimal import design
+from sfumato.design.universal.answers import Regret
+from sfumato.design.universal.bounds import bounded_regret
+from sfumato.design.universal.cells import MOST_RAYS, cell_vertices
+from sfumato.design.universal.least_loss import MARGIN, Least, LeastLoss
+from sfumato.design.universal.prior_sets import Priors, PriorSet, prior_set
+from sfumato.design.universal.question import (
+    Question,
+    exact_product,
+    member_of,
+    merged_columns,
+    prior_of,
+    question,
+    type_of,
+)  # fmt: skip
+from sfumato.errors import NotSupported
+from sfumato.losses.loss import Loss
+from sfumato.numbers import Array, exact, float_above, fractions, object_array
+from sfumato.privacy.type import PrivacyType
+
+__all__ = ["Cells", "cell_priors", "cells_of", "floor_at", "regret_at", "regret_on", "worst_case_regret"]
+
+
+def worst_case_regret(
+    mechanism: Any,
+    loss: Loss,
+    privacy: PrivacyType | None = None,
+    *,
+    priors: Priors = "all",
+    relative: bool = False,
+    most: int = MOST_RAYS,
+) -> Regret:
+    """The largest U_ℓ[π ▷ M] − min_N U_ℓ[π ▷ N] over priors, N ranging over all mechanisms of the type.
+
+    Exact for rational types; otherwise both bounds are proved. Relative regret divides by the least loss.
+
+    Parameters
+    ----------
+    mechanism
+        A mechanism or a channel of the type. Floats count as the rationals they store.
+    privacy
+        The type; that of the mechanism by default.
+    priors
+        ``"all"``, ``"regular"``, a list of priors (their hull), or :func:`~sfumato.design.universal.ball`.
+    most
+        Vertices of cells kept at a time; if there are more, bounds come from searching and from a linear program.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> privacy = sf.PrivacyType(sf.discrete(3), alpha="1/2")
+    >>> worst_case_regret(sf.random_response(privacy), sf.losses.bin(privacy.space))
+    Regret(1/24, 18 vertices of cells)
+    >>> worst_case_regret(sf.geometric(sf.PrivacyType(sf.line(4), alpha="1/2")), sf.losses.bin(sf.line(4)))
+    Regret(0, 48 vertices of cells)
+    """
+    asked = question(loss, type_of(mechanism, privacy), relative=relative)
+    channel = member_of(mechanism, asked.privacy)
+    among = prior_set(priors, asked.privacy)
+    if asked.trivial:
+        return Regret(Fraction(0), Fraction(0), None, None, "one action is always best", relative=relative)
+    program = LeastLoss(asked)
+    try:
+        cells = cells_of(asked, channel, among, most)
+    except NotSupported:
+        return bounded_regret(asked, channel, among, program)
+    return regret_on(asked, cells, program)
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """A mechanism with merged columns, and the integer priors at which its cells meet (rows)."""
+
+    columns: Array
+    weights: Array
+    priors: Array
+
+    @property
+    def floats(self) -> NDArray[np.float64]:
+        """The priors, divided by their totals: rounded quotients, right to a few units in the last place."""
+        if self.priors.dtype == object:  # integers that may be beyond the range of floats
+            totals = [sum(row) for row in self.priors]
+            return np.array(
+                [[v / t for v in row] for row, t in zip(self.priors, totals, strict=True)], dtype=np.float64
+            )
+        table = self.priors.astype(np.float64)
+        return np.asarray(table / table.sum(axis=1, keepdims=True))
+
+
+def cells_of(asked: Question, channel: Channel, among: PriorSet, most: int = MOST_RAYS) -> Cells:
+    """Enumerate the vertices of the cells of a mechanism."""
+    columns, weights = merged_columns(channel)
+    return Cells(columns, weights, cell_priors(asked, columns, among, most))
+
+
+def cell_priors(asked: Question, columns: Array, among: PriorSet, most: int = MOST_RAYS) -> Array:
+    """The integer priors at which the cells of a mechanism with these columns meet, one row each."""
+    pieces = asked.pieces(columns, among)
+    if not among.everything:
+        return exact_product(cell_vertices(pieces, among.limits, most), among.generators.T)
+    # what secrets weigh at which actions do not differ is of no account
+    found = cell_vertices(pieces[:, :, asked.relevant], most=most)
+    priors = np.zeros((len(found), len(columns)), dtype=found.dtype)
+    priors[:, asked.relevant] = found
+    return priors
+
+
+def regret_on(asked: Question, cells: Cells, program: LeastLoss) -> Regret:
+    """The worst regret over the given priors, with all that is known about its cells."""
+    method = f"{len(cells.priors)} vertices of cells"
+    if asked.exact and _passes_rays(asked, cells):
+        return Regret(Fraction(0), Fraction(0), None, None, method, len(cells.priors), asked.relative)
+    own = _own_loss(asked, cells)
+    least = program.approximate(cells.floats)
+    found = _exact_worst(asked, cells, program, own, least) if asked.exact else _bounded_worst(asked, cells, own, least)
+    return Regret(*found, method, len(cells.priors), asked.relative)
+
+
+def regret_at(asked: Question, loss: Fraction, least: Fraction) -> Fraction | None:
+    """Additive in units of the loss, or relative; None for infinite."""
+    if not asked.relative:
+        return (loss - least) / asked.scale
+    if least == 0:
+        return Fraction(0) if loss == 0 else None
+    return loss / least - 1
+
+
+@dataclass(frozen=True, eq=False)
+class _Own:
+    """What a mechanism loses at integer priors, times scale: exactly numerators / (denominator · totals)."""
+
+    numerators: Array
+    denominator: int
+    totals: Array
+    largest: int
+
+    def at(self, i: int) -> Fraction:
+        return Fraction(int(self.numerators[i]), self.denominator * int(self.totals[i]))
+
+    @property
+    def floats(self) -> NDArray[np.float64]:
+        """In units of the largest loss."""
+        if object in (self.numerators.dtype, self.totals.dtype):
+            return np.array([float(self.at(i) / self.largest) for i in range(len(self.totals))])
+        # a few roundings of exact numbers
+        scale = float(self.denominator * self.largest)
+        return np.asarray(self.numerators.astype(np.float64) / scale / self.totals.astype(np.float64))
+
+
+def _own_loss(asked: Question, cells: Cells) -> _Own:
+    """U_M(π) at each prior."""
+    parts = asked.uncertainties(cells.priors, cells.columns.T)
+    weights = fractions(cells.weights)
+    denominator = lcm(*(w.denominator for w in weights))
+    integers = object_array(int(w * denominator) for w in weights)
+    totals = exact_product(cells.priors, np.ones((cells.priors.shape[1], 1), dtype=np.int64))[:, 0]
+    return _Own(exact_product(parts, integers[:, None])[:, 0], denominator, totals, asked.largest)
+
+
+def _passes_rays(asked: Question, cells: Cells) -> bool:
+    """The criterion without programs: columns M_y independent, n of them, and Σ_y c_iy U(π∘M_y) ≤ U(π∘v_i).
+
+    If it holds for every ray v_i = Σ_y c_iy M_y at every vertex of a cell, the mechanism is optimal everywhere. If it
+    fails at one, the mechanism Σ_y (1 − t c_iy) M_y + t v_i is better there for a small t.
+    """
+    n, m = cells.columns.shape
+    if n != m:
+        return False
+    square = flint.fmpq_mat(flint.fmpz_mat([[int(v) for v in row] for row in cells.columns]))
+    try:
+        inverse = square.inv()
+    except ZeroDivisionError:
+        return False
+    rays = asked.rays
+    table = inverse * flint.fmpq_mat(flint.fmpz_mat([[int(v) for v in row] for row in rays.T]))
+    coefficients = object_array(map(exact, table.entries()), (n, len(rays))).T
+    scales = object_array(lcm(*(v.denominator for v in row)) for row in coefficients)
+    integers = object_array(
+        (int(v * s) for row, s in zip(coefficients, scales, strict=True) for v in row), coefficients.shape
+    )
+    left = exact_product(asked.uncertainties(cells.priors, cells.columns.T), integers.T)
+    right = asked.uncertainties(cells.priors, rays)
+    if max(int(right.max()), 1) * int(max(scales)) >= 2**62:
+        right = right.astype(object)
+    else:
+        scales = scales.astype(np.int64)
+    return bool((left <= right * scales[None, :]).all())
+
+
+_Worst = tuple[Fraction | None, Fraction | None, Prior, Channel]
+
+
+def _exact_worst(asked: Question, cells: Cells, program: LeastLoss, own: _Own, least: Least) -> _Worst:
+    """Vertices in the order of their regret in floats, each decided exactly, until none can be worse."""
+    slack = 4 * MARGIN
+    mean = own.floats
+    low = np.maximum(least.bounds, 0.0)
+    if asked.relative:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            upper = np.where(low > 0, (mean + slack) / low - 1, np.inf)
+    else:
+        upper = (mean - low + slack) * float(asked.unit) * (1 + 2.0**-50)
+    order = np.argsort(-upper, kind="stable")
+    best: tuple[Fraction | None, int] = (Fraction(-1), -1)
+    place, step = 0, 16
+    while place < len(order):
+        members = order[place : place + step]
+        if best[0] is not None and best[0] >= 0 and upper[members[0]] < float_above(best[0]):
+            break
+        values = program.exactly(cells.priors[members], least.bases[members])
+        for i, value in zip(members.tolist(), values, strict=True):
+            now = regret_at(asked, own.at(i), value / int(own.totals[i]))
+            if now is None or (best[0] is not None and now > best[0]):
+                best = (now, i)
+        if best[0] is None:
+            break
+        place, step = place + step, 4 * step
+    worst, i = best
+    prior = cells.priors[i]
+    return worst, worst, prior_of(asked.loss.secrets, prior), program.mechanism(prior, least.bases[i])
+
+
+def _bounded_worst(asked: Question, cells: Cells, own: _Own, least: Least) -> _Worst:
+    """For irrational types: a proved mechanism at the worst vertex, and the bounds of prices at all."""
+    slack = 4 * MARGIN
+    mean = own.floats
+    low = np.maximum(least.bounds, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        guess = (mean / np.maximum(least.found, 1e-300) - 1) if asked.relative else mean - least.found
+        above = (mean + slack) / low - 1 if asked.relative else (mean - low + slack) * float(asked.unit)
+    above = np.where(np.isnan(above), np.inf, above)
+    if asked.relative:  # where both losses are exactly zero there is nothing to regret
+        above[own.numerators == 0] = 0.0
+        guess = np.where(mean > 1e-12, guess, 0.0)
+    i = int(np.argmax(guess))
+    prior = prior_of(asked.loss.secrets, cells.priors[i])
+    found = design(prior, asked.loss, asked.privacy, tolerance=1e-9)
+    floor = Fraction(0) if asked.relative else floor_at(asked, prior)
+    least_loss = (found.loss - floor) * asked.scale
+    lower = regret_at(asked, own.at(i), least_loss)
+    top = float(above.max()) * (1 + 2.0**-50)
+    upper = None if not np.isfinite(top) else max(Fraction(top), Fraction(0))
+    return (None if lower is None else max(lower, Fraction(0))), upper, prior, found.mechanism.channel
+
+
+def floor_at(asked: Question, prior: Prior) -> Fraction:
+    """What the question leaves out of the loss: Σ_x π_x min_w ℓ(w, x)."""
+    values = fractions(asked.loss.matrix)[list(asked.kept)].min(axis=0)
+    return Fraction(sum((w * v for w, v in zip(fractions(prior.weights), values, strict=True)), Fraction(0)))

@@ -1,0 +1,72 @@
+"""Isometries that leave a loss as it is: then some mechanism of least regret is symmetric too.
+
+The regret of a mixture is at most the mixture of regrets, so averaging over the group loses nothing. Rays come in
+orbits, one weight for each; and priors need only be looked at in a region that contains one of each orbit of priors,
+{π : u·π ≥ u·π_g for all g} for any u.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.design.universal.question import Question
+from sfumato.errors import NotSupported
+from sfumato.numbers import Array
+from sfumato.spaces.isometries import isometries
+
+__all__ = ["Symmetry", "symmetry_of"]
+
+_MOST_LIMITS = 60  # inequalities of the region of priors: any of them are enough, many make it small
+_LARGEST_GROUP = 6000
+
+
+@dataclass(frozen=True, eq=False)
+class Symmetry:
+    """Permutations of secrets (rows), the orbit of each ray, and inequalities of a region of priors."""
+
+    permutations: NDArray[np.int64]
+    orbits: tuple[tuple[int, ...], ...]
+    limits: Array
+
+
+def symmetry_of(asked: Question) -> Symmetry:
+    """The isometries of the space under which the reduced loss is the same up to the names of actions."""
+    n = asked.table.shape[1]
+    group = np.arange(n)[None, :]
+    try:
+        found = isometries(asked.privacy.space)
+        if len(found) <= _LARGEST_GROUP:
+            rows = {tuple(row) for row in asked.table.tolist()}
+            group = np.array([g for g in found if {tuple(row) for row in asked.table[:, g].tolist()} == rows])
+    except NotSupported:
+        pass
+    return Symmetry(group, _orbits(asked, group), _region(group))
+
+
+def _orbits(asked: Question, group: NDArray[np.int64]) -> tuple[tuple[int, ...], ...]:
+    """Rays that isometries turn into each other; heights tell rays apart exactly."""
+    heights = asked.corner.coefficients
+    place = {(row - row[0]).tobytes(): i for i, row in enumerate(heights)}
+    smallest = np.arange(len(heights))
+    for g in group:
+        moved = heights[:, g]
+        smallest = np.minimum(smallest, [place[np.ascontiguousarray(row - row[0]).tobytes()] for row in moved])
+    members: dict[int, list[int]] = {}
+    for i, first in enumerate(smallest.tolist()):
+        members.setdefault(first, []).append(i)
+    return tuple(tuple(orbit) for orbit in members.values())
+
+
+def _region(group: NDArray[np.int64]) -> Array:
+    """u·π ≥ u·π_g for a u without symmetry, those g first that move least."""
+    n = group.shape[1]
+    weights = np.array([(k * (k + 1) // 2 + 1) ** 2 for k in range(n, 0, -1)], dtype=object)
+    others = sorted(
+        (g for g in group.tolist() if g != list(range(n))), key=lambda g: sum(i != v for i, v in enumerate(g))
+    )
+    # Σ_x u_x π_{g(x)} = Σ_x u_{g⁻¹(x)} π_x
+    rows = [weights - weights[np.argsort(g)] for g in others[:_MOST_LIMITS]]
+    return np.stack(rows) if rows else np.zeros((0, n), dtype=object)

@@ -1,0 +1,168 @@
+"""Grounds for universal optimality that need no enumeration, each with its hypotheses checked exactly.
+
+The proofs are on the pages "The geometric mechanism", "Universal optimality" and "Universal optimality on trees". All
+of them are about the mechanism whose columns are multiples of Φ_y = e^{−εd(·, y)} on a tree (on a line: the geometric
+mechanism), and about what a loss shares with simpler ones: what the secret alone decides, a positive weight for each
+secret, secrets that do not matter, and sums of games played at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import gcd
+
+import numpy as np
+
+from sfumato.channels.channel import Channel
+from sfumato.channels.composition import restrict
+from sfumato.design.universal.question import Question, merged_columns, question
+from sfumato.losses.classes import is_single_crossing
+from sfumato.losses.loss import Loss, restrict_loss
+from sfumato.numbers import Array, common_denominator, fractions, is_exact
+from sfumato.privacy.similarity import similarity
+from sfumato.privacy.type import PrivacyType
+from sfumato.spaces.finite import FiniteSpace
+
+__all__ = ["Ground", "is_tree", "theorem"]
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """Why a mechanism is universally optimal: the name of a theorem, what was checked, and the grounds it rests on.
+
+    ``name`` is one of ``trivial loss``, ``two secrets``, ``single crossing on a line``, ``guessing on a tree``,
+    ``excluding on a tree``, ``lifted from a subset``, ``sum of losses`` and ``cells``.
+    """
+
+    name: str
+    checked: str
+    parts: tuple[Ground, ...] = field(default=())
+
+
+def theorem(asked: Question, channel: Channel) -> Ground | None:
+    """The first theorem whose hypotheses hold for an exact mechanism of the type, if any does."""
+    if asked.trivial:
+        action = asked.loss.actions[asked.kept[0]]
+        return Ground("trivial loss", f"action {action!r} is never worse than another, so nothing helps")
+    return _on_all_secrets(asked, channel) or _lifted(asked, channel) or _sum(asked, channel)
+
+
+def _on_all_secrets(asked: Question, channel: Channel) -> Ground | None:
+    space = asked.privacy.space
+    if not is_tree(space) or not _is_tight(channel, asked.privacy):
+        return None
+    if len(space) == 2:
+        return Ground(
+            "two secrets", "both columns are as steep as the type allows, so every mechanism is derived from it"
+        )
+    reduced = Loss([asked.loss.actions[w] for w in asked.kept], asked.loss.secrets, asked.table)
+    crossing = is_single_crossing(reduced, space)
+    if crossing:
+        order = ", ".join(map(repr, crossing.witness.actions))
+        return Ground(
+            "single crossing on a line",
+            f"the mechanism is the geometric one, and differences of losses cross once in the order {order}",
+        )
+    if _guesses(asked.table):
+        return Ground("guessing on a tree", "columns are multiples of e^{−εd}, and the loss is that of a wrong guess")
+    if _excludes(asked.table):
+        return Ground(
+            "excluding on a tree", "columns are multiples of e^{−εd}, and the loss is that of naming the secret"
+        )
+    return None
+
+
+def is_tree(space: FiniteSpace) -> bool:
+    """Whether distances add up along the branches of a tree of all secrets."""
+    first, second = space.pairs
+    if len(first) != len(space) - 1 or space.distances.infinite.any():
+        return False
+    root = list(range(len(space)))
+    for x, z in zip(first.tolist(), second.tolist(), strict=True):
+        while root[x] != x:
+            x = root[x]
+        while root[z] != z:
+            z = root[z]
+        if x == z:
+            return False
+        root[z] = x
+    return True
+
+
+def _is_tight(channel: Channel, privacy: PrivacyType) -> bool:
+    """Whether every column is a multiple of e^{−εd(·, y)} for some y, exactly; equal columns may be split."""
+    phi = similarity(privacy)
+    if not is_exact(phi, channel.matrix):
+        return False
+    directions = {_direction(column) for column in phi.T}
+    return all(tuple(int(v) for v in column) in directions for column in merged_columns(channel)[0].T)
+
+
+def _direction(column: Array) -> tuple[int, ...]:
+    integers = [int(v) for v in common_denominator(np.asarray(column))[0]]
+    common = gcd(*integers)
+    return tuple(v // common for v in integers)
+
+
+def _guesses(table: Array) -> bool:
+    """v(x) unless the action is that of x, each action being that of one secret; v(x) = 0 where no action is."""
+    zero = table == 0
+    for x in np.flatnonzero((table != 0).any(axis=0)):
+        if zero[:, x].sum() != 1 or len(set(table[~zero[:, x], x].tolist())) > 1:
+            return False
+    own = zero[:, (table != 0).any(axis=0)]
+    return bool((own.sum(axis=1) == 1).all())
+
+
+def _excludes(table: Array) -> bool:
+    """v(x) > 0 if the action is that of x, else 0, each action being that of one secret."""
+    positive = table != 0
+    return bool((positive.sum(axis=1) == 1).all() and (positive.sum(axis=0) <= 1).all())
+
+
+def _lifted(asked: Question, channel: Channel) -> Ground | None:
+    """Optimal on the secrets that matter, hence on all (the true half of Theorem 6(5) of paper A)."""
+    relevant = asked.relevant
+    if asked.relative or not 2 <= len(relevant) < len(channel.secrets):
+        return None
+    labels = [channel.secrets[x] for x in relevant]
+    privacy = asked.privacy
+    smaller = PrivacyType(privacy.space.restrict(labels), epsilon=privacy.epsilon, alpha=privacy.alpha)
+    below = theorem(question(restrict_loss(asked.loss, labels), smaller), restrict(channel, labels))
+    if below is None:
+        return None
+    return Ground(
+        "lifted from a subset", f"actions differ at {len(labels)} of {len(channel.secrets)} secrets only", (below,)
+    )
+
+
+def _sum(asked: Question, channel: Channel) -> Ground | None:
+    """Both games of a sum ℓ((w, v), x) = ℓ₁(w, x) + ℓ₂(v, x), as ``losses.add`` makes it, are served best."""
+    games = _games(asked.loss)
+    if games is None:
+        return None
+    parts = []
+    for game in games:
+        part = theorem(question(game, asked.privacy), channel)
+        if part is None:
+            return None
+        parts.append(part)
+    return Ground("sum of losses", "the actions are pairs, and the loss is a sum of two", tuple(parts))
+
+
+def _games(loss: Loss) -> tuple[Loss, Loss] | None:
+    """The two losses of which a loss over pairs of actions is the sum, if it is one."""
+    if not all(isinstance(action, tuple) and len(action) == 2 for action in loss.actions):
+        return None
+    first = tuple(dict.fromkeys(action[0] for action in loss.actions))
+    second = tuple(dict.fromkeys(action[1] for action in loss.actions))
+    if len(first) * len(second) != len(loss.actions) or min(len(first), len(second)) < 2:
+        return None
+    place = {action: i for i, action in enumerate(loss.actions)}
+    if any((w, v) not in place for w in first for v in second):
+        return None
+    table = fractions(loss.matrix)[[place[w, v] for w in first for v in second]]
+    cube = table.reshape(len(first), len(second), -1)
+    if (cube - cube[:1] - cube[:, :1] + cube[:1, :1]).any():
+        return None
+    return Loss(first, loss.secrets, cube[:, 0]), Loss(second, loss.secrets, cube[0] - cube[0, :1])

@@ -1,0 +1,122 @@
+"""The utility set of a mechanism: all losses for which it is universally optimal (paper A, Definition 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from sfumato.channels.channel import Channel
+from sfumato.channels.composition import choice, restrict
+from sfumato.channels.prior import secrets_of
+from sfumato.design.universal.optimality import is_universally_optimal
+from sfumato.design.universal.question import member_of, type_of
+from sfumato.design.universal.theorems import Ground
+from sfumato.errors import InvalidInput, Mismatch
+from sfumato.losses.loss import Loss, add, lift, scale
+from sfumato.numbers import Number, exact
+from sfumato.privacy.type import PrivacyType
+from sfumato.verdict import Outcome, Verdict, holds
+
+__all__ = ["UtilitySet", "utility_set"]
+
+
+@dataclass(frozen=True, eq=False)
+class UtilitySet:
+    """The losses for which a mechanism is universally optimal in its type. Membership is a verdict.
+
+    Closed under sums and under weights v(x) ≥ 0, so ``sum`` and ``scaled`` need no enumeration where the parts are
+    members. ``restricted`` gives the utility set of M↓X′; what is in it, lifted by zeros, is in this one, and not
+    conversely. The set of a choice M ⊕ M′ is the intersection of both, which ``&`` makes.
+    """
+
+    channel: Channel
+    privacy: PrivacyType
+
+    def contains(self, loss: Loss, **options: Any) -> Verdict:
+        """Whether the mechanism is universally optimal for a loss: :func:`is_universally_optimal`."""
+        return is_universally_optimal(self.channel, loss, self.privacy, **options)
+
+    def __contains__(self, loss: Loss) -> bool:
+        return bool(self.contains(loss))
+
+    def __repr__(self) -> str:
+        return f"UtilitySet({self.channel!r} in {self.privacy!r})"
+
+    def sum(self, first: Loss, second: Loss, **options: Any) -> Verdict:
+        """Whether ℓ₁ + ℓ₂ (both games at once) is a member: it is if both are."""
+        parts = [self.contains(loss, **options) for loss in (first, second)]
+        if all(part.outcome is Outcome.HOLDS for part in parts):
+            return holds(
+                "sum of losses: both are members", Ground("sum of losses", "both are members", _grounds(parts))
+            )
+        return self.contains(add(first, second), **options)
+
+    def scaled(self, loss: Loss, factor: Number | Iterable[Number], **options: Any) -> Verdict:
+        """Whether v × ℓ is a member for weights v(x) ≥ 0: it is if ℓ is."""
+        weights = [exact(v) for v in factor] if isinstance(factor, Iterable) and not isinstance(factor, str) else factor
+        own = self.contains(loss, **options)
+        made = scale(loss, weights)  # raises for negative weights
+        if own.outcome is Outcome.HOLDS:
+            return holds(
+                "scaled loss: the loss is a member", Ground("scaled loss", "the loss is a member", _grounds([own]))
+            )
+        return self.contains(made, **options)
+
+    def restricted(self, secrets: Iterable[Any]) -> UtilitySet:
+        """The utility set of M↓X′ in the type on X′."""
+        labels = tuple(secrets)
+        if any(x not in self.channel.secrets for x in labels):
+            raise Mismatch.unknown("the secrets of a restriction", self.channel.secrets, labels)
+        smaller = PrivacyType(
+            self.privacy.space.restrict(labels), epsilon=self.privacy.epsilon, alpha=self.privacy.alpha
+        )
+        return UtilitySet(restrict(self.channel, labels), smaller)
+
+    def lifted(self, loss: Loss, **options: Any) -> Verdict:
+        """Whether ℓ↑X is a member, for a loss on some of the secrets: it is if ℓ is in the restricted set.
+
+        Theorem 6(5) of paper A claims the converse as well, which is false.
+        """
+        below = self.restricted(secrets_of(loss)).contains(loss, **options)
+        if below.outcome is Outcome.HOLDS:
+            ground = Ground("lifted from a subset", "the restriction is universally optimal", _grounds([below]))
+            return holds("lifted from a subset: the restriction is universally optimal", ground)
+        return self.contains(lift(loss, self.privacy.space), **options)
+
+    def __and__(self, other: UtilitySet) -> UtilitySet:
+        return self.intersection(other)
+
+    def intersection(self, other: UtilitySet, probability: Number = Fraction(1, 2)) -> UtilitySet:
+        """The utility set of M ⊕_p M′, 0 < p < 1: exactly what both sets contain (Theorem 6(4))."""
+        if self.privacy is not other.privacy:
+            raise InvalidInput(
+                "the intersection of utility sets needs two mechanisms of one type (the same PrivacyType)"
+            )
+        p = exact(probability)
+        if not 0 < p < 1:
+            raise InvalidInput(f"the probability of a choice lies strictly between 0 and 1 here, found {probability!r}")
+        return UtilitySet(choice(p, self.channel, other.channel), self.privacy)
+
+
+def _grounds(verdicts: list[Verdict]) -> tuple[Ground, ...]:
+    return tuple(v.witness for v in verdicts if isinstance(v.witness, Ground))
+
+
+def utility_set(mechanism: Any, privacy: PrivacyType | None = None) -> UtilitySet:
+    """The utility set of a mechanism in its type (or in the one given for a channel).
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> line = sf.PrivacyType(sf.line(3), alpha="1/2")
+    >>> served = utility_set(sf.geometric(line))
+    >>> sf.losses.squared(line.space) in served, sf.losses.member(line.space, [1]) in served
+    (True, False)
+    >>> ends = sf.losses.bin([0, 2])
+    >>> bool(served.lifted(ends)), bool(served.restricted([0, 2]).contains(ends))     # the converse fails
+    (True, False)
+    """
+    asked = type_of(mechanism, privacy)
+    return UtilitySet(member_of(mechanism, asked), asked)

@@ -1,0 +1,99 @@
+"""Universal optimality in paper A (Fernandes, McIver, Palamidessi, Ding 2023): existence, impossibility, Figure 3."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from sfumato.design.universal import impossibility, is_universally_optimal, universal_design
+from sfumato.losses import Loss, absolute, bin, is_trivial, lift, nib
+from sfumato.mechanisms import closest_pair
+from sfumato.privacy import PrivacyType
+from sfumato.report.tables import PaperTable
+from sfumato.spaces import FiniteSpace, cycle, discrete, grid, hamming, line, star
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+__all__ = ["UNIVERSAL"]
+
+
+def _said(printed: str, ours: str) -> dict[str, Any]:
+    return {"printed": printed, "ours": ours, "agree": printed == ours}
+
+
+def theorem_10() -> PaperTable:
+    """On every space the closest-pair mechanism is universally optimal for some loss that is not trivial."""
+    rows = []
+    for space in (line(4), discrete(4), star(3), cycle(5), hamming(2), grid(2, 2, metric="manhattan")):
+        for alpha in ("1/2", "1/5"):
+            privacy = PrivacyType(space, alpha=alpha)
+            mechanism, loss = closest_pair(privacy), _on_the_closest_pair(space)
+            verdict = is_universally_optimal(mechanism, loss)
+            rows.append({
+                "space": space.name, "alpha": alpha, "loss is trivial": str(bool(is_trivial(loss))),
+                "universally optimal": _said("holds", str(verdict.outcome)), "ground": verdict.reason,
+            })  # fmt: skip
+    return PaperTable("A.theorem10", "Theorem 10: a universally optimal mechanism exists for some loss", tuple(rows),
+                      ("The loss guesses between the two closest secrets and is 0 at all others.",))  # fmt: skip
+
+
+def _on_the_closest_pair(space: FiniteSpace) -> Loss:
+    distances = space.pair_distances.floats
+    k = int(distances.argmin())
+    pair = [space.labels[int(end[k])] for end in space.pairs]
+    return lift(bin(pair), space)
+
+
+def theorem_12() -> PaperTable:
+    """On discrete spaces no mechanism is universally optimal for a strictly monotone loss."""
+    rows = []
+    for n in (3, 4):
+        space = discrete(n)
+        for loss in (bin(space), absolute(line(n))):
+            for alpha in ("1/2", "1/5"):
+                made = universal_design(loss, PrivacyType(space, alpha=alpha))
+                rows.append({
+                    "space": space.name, "loss": loss.name, "alpha": alpha,
+                    "exists": _said("fails", str(made.exists.outcome)), "least regret": made.lower,
+                    "priors that prove it": 0 if made.certificate is None else len(made.certificate.priors),
+                })  # fmt: skip
+    return PaperTable("A.theorem12", "Theorem 12: none for strictly monotone losses on discrete spaces", tuple(rows))
+
+
+def corollary_13() -> PaperTable:
+    """ℓ_bin on discrete spaces: two priors that no mechanism serves, whatever ε is."""
+    rows = []
+    for n in (3, 4, 5):
+        space = discrete(n)
+        for alpha in ("9/10", "1/2", "1/10"):
+            verdict = impossibility(bin(space), PrivacyType(space, alpha=alpha))
+            priors = verdict.witness.priors if verdict else ()
+            rows.append({
+                "n": n, "alpha": alpha, "impossible": _said("holds", str(verdict.outcome)),
+                "priors": "; ".join("(" + ", ".join(map(str, prior.weights)) + ")" for prior in priors),
+                "regret at one of them": verdict.witness.regret if verdict else "—",
+            })  # fmt: skip
+    return PaperTable("A.corollary13", "Corollary 13: ℓ_bin on discrete spaces with more than two secrets", tuple(rows))
+
+
+def figure_3() -> PaperTable:
+    """U of ℓ_nib on three secrets: not a plane, so the loss is not trivial."""
+    loss = nib(["x₁", "x₂", "x₃"])
+
+    def draw() -> go.Figure:
+        from sfumato.report.priors import entropy_surface
+
+        return entropy_surface(loss)
+
+    row = {"loss": loss.name, "trivial": _said("fails", str(is_trivial(loss).outcome)), "planes": len(loss.actions)}
+    return PaperTable("A.fig3", "Figure 3: the least expected loss of ℓ_nib", (row,), figure=draw)
+
+
+UNIVERSAL: dict[str, Callable[[], PaperTable]] = {
+    "A.fig3": figure_3,
+    "A.theorem10": theorem_10,
+    "A.theorem12": theorem_12,
+    "A.corollary13": corollary_13,
+}
+"""Items about universal optimality, by key."""

@@ -1,0 +1,161 @@
+"""The simplex of priors on three secrets: where mechanisms win, and what each of them regrets.
+
+The regret of a mechanism at a prior is what it loses more than the best mechanism of its type for that prior. The best
+is always among the kernels (Fernandes et al. 2023, Corollary 7), so on three secrets it is read off their list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+from plotly.subplots import make_subplots
+
+from sfumato.channels import Channel, check_secrets
+from sfumato.errors import InvalidInput, NotSupported
+from sfumato.losses import Loss
+from sfumato.numbers import floats
+from sfumato.privacy import PrivacyType, kernels
+from sfumato.privacy.type import as_type
+from sfumato.report.figure import ROLES, SERIES, canvas, caption, tint
+
+__all__ = ["PriorMap", "entropy_surface", "prior_map", "prior_map_figure"]
+
+_RESOLUTION = 60  # steps along a side: marks then touch
+_TIE = 1e-12  # losses closer than that are drawn as equal; nothing is decided by it
+_CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(3) / 2]])
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class PriorMap:
+    """Losses at a grid of priors: the least of the type, and those of mechanisms; one row a prior."""
+
+    priors: Floats
+    least: Floats
+    losses: dict[str, Floats]
+
+    def regret(self, name: str) -> Floats:
+        """What a mechanism loses more than the best, at every prior."""
+        return np.asarray(self.losses[name] - self.least)
+
+
+def prior_map(
+    mechanisms: Mapping[str, Any], loss: Loss, privacy: PrivacyType, resolution: int = _RESOLUTION
+) -> PriorMap:
+    """Losses of mechanisms, and the least of their type, over a grid of priors on three secrets.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> privacy = sf.PrivacyType(sf.line(3), alpha="1/2")
+    >>> found = prior_map({"geometric": sf.geometric(privacy)}, sf.losses.absolute(privacy.space), privacy, 10)
+    >>> float(found.regret("geometric").max()) < 1e-12
+    True
+    """
+    privacy = as_type(privacy)
+    if len(privacy.space) != 3:
+        raise NotSupported(f"a map of priors on {len(privacy.space)} secrets", ["three secrets"])
+    if resolution < 2:
+        raise InvalidInput(f"a map needs two steps along a side at least, found {resolution}")
+    channels = {name: _channel(mechanism) for name, mechanism in mechanisms.items()}
+    check_secrets("mechanisms, loss and privacy type", privacy.space, loss, *channels.values())
+    steps = np.arange(resolution + 1)
+    first, second = (side.ravel() for side in np.meshgrid(steps, steps))
+    inside = first + second <= resolution
+    priors = np.column_stack([first, second, resolution - first - second])[inside] / resolution
+    least = np.min([_losses(priors, floats(k.channel.matrix), loss) for k in kernels(privacy)], axis=0)
+    return PriorMap(priors, least, {name: _losses(priors, floats(c.matrix), loss) for name, c in channels.items()})
+
+
+def _channel(mechanism: Any) -> Channel:
+    channel = getattr(mechanism, "channel", mechanism)
+    if not isinstance(channel, Channel):
+        raise InvalidInput(f"a map of priors takes mechanisms and channels, found {type(mechanism).__name__}")
+    return channel
+
+
+def _losses(priors: Floats, matrix: Floats, loss: Loss) -> Floats:
+    """Σ_y min_w Σ_x π_x M_xy ℓ(w, x) at every prior."""
+    each = np.einsum("kx,xy,wx->kyw", priors, matrix, floats(loss.matrix))
+    return np.asarray(each.min(axis=2).sum(axis=1))
+
+
+def prior_map_figure(found: PriorMap, secrets: tuple[Any, ...] = ("x₁", "x₂", "x₃")) -> go.Figure:
+    """A triangle that shows which mechanism wins where, then one for the regret of each, in one scale."""
+    names = list(found.losses)
+    titles = ["who loses least", *(f"regret of {name}" for name in names)]
+    figure = make_subplots(rows=1, cols=len(titles), subplot_titles=titles, horizontal_spacing=0.02)
+    places = found.priors @ _CORNERS
+    table = np.array([found.losses[name] for name in names])
+    best = table.min(axis=0)
+    shared = (table <= best + _TIE).sum(axis=0) > 1
+    told = [", ".join(f"{s}: {p:.2f}" for s, p in zip(secrets, prior, strict=True)) for prior in found.priors]
+    for k, name in enumerate(names):
+        mine = (table[k] <= best + _TIE) & ~shared
+        _dots(figure, places[mine], {"color": SERIES[k]}, name, [told[i] for i in np.flatnonzero(mine)], 1)
+    _dots(figure, places[shared], {"color": tint(ROLES["faint"], 0.4)}, "as good as each other",
+          [told[i] for i in np.flatnonzero(shared)], 1)  # fmt: skip
+    highest = max(float(found.regret(name).max()) for name in names)
+    for k, name in enumerate(names):
+        regret = found.regret(name)
+        scale = {"color": regret, "cmin": 0, "cmax": highest or 1.0, "colorscale": [[0, "#f2f4f6"], [1, SERIES[1]]],
+                 "showscale": k == 0, "colorbar": {"title": "regret", "len": 0.7, "thickness": 14}}  # fmt: skip
+        words = [f"{where}<br>regret {value:.4f}" for where, value in zip(told, regret, strict=True)]
+        _dots(figure, places, scale, name, words, k + 2, legend=False)
+    for k in range(1, len(titles) + 1):
+        ring = np.vstack([_CORNERS, _CORNERS[:1]])
+        figure.add_scatter(x=ring[:, 0], y=ring[:, 1], mode="lines", line={"color": ROLES["frame"], "width": 1.2},
+                           hoverinfo="skip", showlegend=False, row=1, col=k)  # fmt: skip
+        figure.add_scatter(x=_CORNERS[:, 0], y=_CORNERS[:, 1] + [-0.05, -0.05, 0.05], mode="text", text=list(secrets),
+                           hoverinfo="skip", showlegend=False, row=1, col=k)  # fmt: skip
+        figure.update_xaxes(visible=False, range=[-0.08, 1.08], row=1, col=k)
+        figure.update_yaxes(visible=False, range=[-0.14, 1.0], scaleanchor=f"x{k if k > 1 else ''}", row=1, col=k)
+    house = canvas(330 * len(titles), 400).layout
+    figure.update_layout(template=house.template, font=house.font, width=house.width, height=house.height,
+                         paper_bgcolor=house.paper_bgcolor, plot_bgcolor=house.plot_bgcolor,
+                         hoverlabel=house.hoverlabel, margin={"l": 16, "r": 90, "t": 40, "b": 40},
+                         legend={"orientation": "h", "x": 0, "y": -0.02, "yanchor": "top"})  # fmt: skip
+    return caption(figure, "Each point is a prior on three secrets. Regret is what a mechanism loses more than the "
+                           "best one for that prior; the corners are priors that know the secret.")  # fmt: skip
+
+
+def _dots(
+    figure: go.Figure, places: Floats, marker: dict[str, Any], name: str, words: list[str], column: int,
+    *, legend: bool = True,
+) -> None:  # fmt: skip
+    figure.add_scatter(x=places[:, 0], y=places[:, 1], mode="markers",
+                       marker={"size": 5, "symbol": "hexagon", **marker}, name=name, text=words,
+                       hoverinfo="text", showlegend=legend and len(places) > 0,
+                       row=1, col=column)  # fmt: skip
+
+
+def entropy_surface(loss: Loss, resolution: int = 42) -> go.Figure:
+    """U_ℓ(π) = min_w Σ_x π_x ℓ(w, x) over the priors on three secrets; each action is one plane of it."""
+    table = floats(loss.matrix)
+    if table.shape[1] != 3:
+        raise NotSupported(f"the surface of a loss on {table.shape[1]} secrets", ["three secrets"])
+    steps = np.arange(resolution + 1)
+    first, second = (side.ravel() for side in np.meshgrid(steps, steps))
+    inside = first + second <= resolution
+    priors = np.column_stack([first, second, resolution - first - second])[inside] / resolution
+    values = priors @ table.T
+    places = priors @ _CORNERS
+    best = values.argmin(axis=1)
+    figure = canvas(640, 520)
+    figure.add_mesh3d(x=places[:, 0], y=places[:, 1], z=values.min(axis=1), intensity=best.astype(float),
+                      colorscale=[[k / max(len(table) - 1, 1), SERIES[k % len(SERIES)]] for k in range(len(table))]
+                      if len(table) > 1 else None, showscale=False, opacity=0.9, delaunayaxis="z",
+                      text=[f"action {loss.actions[w]!s}" for w in best], hoverinfo="text")  # fmt: skip
+    figure.update_layout(scene={"xaxis": {"visible": False}, "yaxis": {"visible": False},
+                                "zaxis": {"title": "least expected loss"}, "aspectmode": "manual",
+                                "aspectratio": {"x": 1, "y": 0.9, "z": 0.7}})  # fmt: skip
+    figure.add_scatter3d(x=_CORNERS[:, 0], y=_CORNERS[:, 1], z=table.min(axis=0) - 0.03 * values.max(), mode="text",
+                         text=[str(secret) for secret in loss.secrets], hoverinfo="skip", showlegend=False)  # fmt: skip
+    return caption(figure, f"The least expected loss of {loss.name or 'a loss'} over priors on three secrets. A loss "
+                           "is trivial when the surface is one plane.")  # fmt: skip

@@ -1,0 +1,215 @@
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+import sfumato as sf
+from sfumato import losses
+from sfumato.design.universal import Better, Ground, Regret, impossibility, is_universally_optimal, utility_set
+from sfumato.design.universal.least_loss import LeastLoss
+from sfumato.design.universal.prior_sets import all_priors, ball, prior_set
+from sfumato.design.universal.question import question
+from sfumato.design.universal.refute import refute
+from sfumato.errors import InvalidInput, InvalidLoss, Mismatch, UndecidedError
+
+
+def line(n: int, alpha: str = "1/2") -> sf.PrivacyType:
+    return sf.PrivacyType(sf.line(n), alpha=alpha)
+
+
+def ground(verdict: sf.Verdict) -> str:
+    assert verdict
+    assert isinstance(verdict.witness, Ground)
+    return verdict.witness.name
+
+
+def check(better: Better, channel: sf.Channel, loss: sf.Loss, privacy: sf.PrivacyType) -> None:
+    """A counter-example speaks for itself."""
+    assert sf.satisfies(better.channel, privacy)
+    assert sf.posterior_loss(better.prior, channel, loss) == better.loss
+    assert sf.posterior_loss(better.prior, better.channel, loss) == better.better_loss
+    assert better.gap > 0
+
+
+def test_grounds_on_a_line() -> None:
+    privacy = line(6)
+    mechanism = sf.geometric(privacy)
+    for loss in (losses.bin, losses.nib, losses.absolute, losses.squared, losses.distance):
+        assert ground(is_universally_optimal(mechanism, loss(privacy.space))) == "single crossing on a line"
+    both = losses.add(losses.bin(privacy.space), losses.nib(privacy.space))
+    assert ground(is_universally_optimal(mechanism, both)) == "sum of losses"
+    ends = losses.lift(losses.matrix([0, 1, 2], [[0, 3, 5], [4, 0, 1]]), privacy.space)
+    assert ground(is_universally_optimal(mechanism, ends)) == "single crossing on a line"
+
+
+def test_outputs_may_be_split_renamed_or_never_given() -> None:
+    privacy = line(3)
+    matrix = sf.geometric(privacy).channel.matrix
+    split = [[*row[[2, 0, 1]] / 2, *row[[0, 1, 2]] / 2, 0] for row in matrix]
+    verdict = is_universally_optimal(sf.Channel(range(3), split), losses.bin(privacy.space), privacy)
+    assert ground(verdict) == "single crossing on a line"
+
+
+def test_grounds_on_trees_and_subsets() -> None:
+    star = sf.PrivacyType(sf.star(3), alpha="1/2")
+    mechanism = sf.tight_constraints(star)
+    weights = [1, 2, "1/3", 5]
+    for loss, name in ((losses.bin, "guessing on a tree"), (losses.nib, "excluding on a tree")):
+        assert ground(is_universally_optimal(mechanism, loss(star.space))) == name
+        assert ground(is_universally_optimal(mechanism, losses.scale(loss(star.space), weights))) == name
+    pair = sf.closest_pair(star)
+    x, z = star.secrets[:2]  # the centre and a leaf
+    lifted = losses.lift(losses.matrix([x, z], [[0, 7], [2, 1], [9, 0]]), star.space)
+    verdict = is_universally_optimal(pair, lifted)
+    assert ground(verdict) == "lifted from a subset"
+    assert [part.name for part in verdict.witness.parts] == ["two secrets"]
+
+
+def test_the_hamming_kernel_serves_a_path() -> None:
+    cube = sf.PrivacyType(sf.hamming(3), alpha="1/2")
+    path = ["000", "100", "110", "111"]
+    ones = losses.function(path, lambda w, x: (w.count("1") - x.count("1")) ** 2)
+    verdict = is_universally_optimal(sf.hamming_kernel(cube), losses.lift(ones, cube.space))
+    assert ground(verdict) == "lifted from a subset"
+    assert verdict.witness.parts[0].name == "single crossing on a line"
+
+
+def test_cells_decide_where_no_theorem_does() -> None:
+    """Is it one of the two ends of the line, or beside them? Three actions, no single crossing."""
+    space = sf.discrete(4)
+    privacy = sf.PrivacyType(space, alpha="1/3")
+    loss = losses.member(space, [0])
+    assert ground(is_universally_optimal(sf.one_against_rest(privacy, 0), loss)) == "cells"
+    verdict = is_universally_optimal(sf.random_response(privacy), loss)
+    assert not verdict
+    check(verdict.witness, sf.random_response(privacy).channel, loss, privacy)
+
+
+def test_trivial_losses_are_served_by_nothing() -> None:
+    space = sf.line(3)
+    nothing = sf.Channel.constant(space)
+    loss = losses.matrix(space, [[0, 1, 2], [0, 2, 2]])
+    assert ground(is_universally_optimal(nothing, loss, line(3))) == "trivial loss"
+    verdict = is_universally_optimal(nothing, losses.bin(space), line(3))
+    check(verdict.witness, nothing, losses.bin(space), line(3))
+
+
+@pytest.mark.parametrize("n", [3, 4, 5])
+def test_rounded_mechanisms_of_irrational_types_are_not_called_optimal(n: int) -> None:
+    """Rounding to integers costs some 1e-17, which may or may not be proved."""
+    privacy = sf.PrivacyType(sf.line(n), epsilon=1)
+    mechanism, loss = sf.geometric(privacy), losses.bin(privacy.space)
+    verdict = is_universally_optimal(mechanism, loss)
+    if verdict.outcome == "fails":
+        check(verdict.witness, mechanism.channel, loss, privacy)
+        assert verdict.witness.gap < 1e-12
+    else:
+        assert verdict.outcome == "undecided" and isinstance(verdict.witness, Regret)
+        assert verdict.witness.upper is not None and verdict.witness.upper < 1e-9
+        with pytest.raises(UndecidedError):
+            bool(verdict)
+    middle = losses.member(privacy.space, [1])
+    refuted = is_universally_optimal(mechanism, middle)
+    check(refuted.witness, mechanism.channel, middle, privacy)
+    assert refuted.witness.gap > Fraction(1, 20)
+
+
+def test_large_types_are_refuted_or_left_undecided() -> None:
+    privacy = line(14)
+    loss = losses.member(privacy.space, [5])
+    verdict = is_universally_optimal(sf.geometric(privacy), loss, starts=10)
+    check(verdict.witness, sf.geometric(privacy).channel, loss, privacy)
+    star = sf.PrivacyType(sf.star(11), alpha="1/2")
+    centre = star.secrets[0]
+    verdict = is_universally_optimal(sf.one_against_rest(star, centre), losses.member(star.space, [centre]), starts=2)
+    assert verdict.outcome == "undecided" and "2 starts" in verdict.reason
+
+
+def test_only_some_priors() -> None:
+    privacy = sf.PrivacyType(sf.cycle(4), alpha="1/3")
+    mechanism, loss = sf.tight_constraints(privacy), losses.bin(privacy.space)
+    assert not is_universally_optimal(mechanism, loss)
+    assert ground(is_universally_optimal(mechanism, loss, priors="regular")) == "cells"
+
+
+@pytest.mark.parametrize("priors", ["all", "regular", "hull", "ball"])
+def test_the_search_stays_in_its_set(priors: str) -> None:
+    privacy = line(4)
+    loss = losses.member(privacy.space, [0, 2])
+    sets = {
+        "hull": prior_set([sf.Prior.uniform(range(4)), sf.Prior(range(4), ["1/4", "1/2", "1/4", 0])], privacy),
+        "ball": ball(sf.Prior.uniform(range(4)), "1/5", privacy.space),
+    }
+    among = sets.get(priors) or prior_set(priors, privacy)
+    asked = question(loss, privacy)
+    channel = sf.geometric(privacy).channel
+    found = refute(asked, channel, among, LeastLoss(asked), starts=10)
+    assert found is not None
+    check(found, channel, loss, privacy)
+    if priors == "regular":
+        assert sf.is_regular(found.prior, privacy)
+    if priors == "ball":
+        assert sf.kantorovich(found.prior, sf.Prior.uniform(range(4)), privacy.space).cost <= Fraction(1, 5)
+
+
+def test_the_search_never_refutes_an_optimal_mechanism() -> None:
+    privacy = line(5)
+    asked = question(losses.bin(privacy.space), privacy)
+    channel = sf.geometric(privacy).channel
+    assert refute(asked, channel, all_priors(privacy.space), LeastLoss(asked), starts=30) is None
+
+
+def test_utility_sets() -> None:
+    privacy = line(3)
+    served = utility_set(sf.geometric(privacy))
+    square, ends = losses.squared(privacy.space), losses.member(privacy.space, [0, 2])
+    assert square in served and ends not in served
+    assert served.sum(square, losses.nib(privacy.space)).witness.name == "sum of losses"
+    assert not served.sum(square, ends)
+    assert served.scaled(square, [0, 2, 1]).witness.name == "scaled loss"
+    assert not served.scaled(ends, 2)
+    assert served.scaled(ends, [1, 1, 0])  # without one end it is a threshold
+    with pytest.raises(InvalidLoss, match="negative"):
+        served.scaled(square, -1)
+    with pytest.raises(Mismatch):
+        served.restricted([0, 7])
+    other = utility_set(sf.kernels(privacy)[0].channel, privacy)
+    both = served & other
+    for loss in (square, ends, losses.bin(privacy.space)):
+        assert bool(both.contains(loss)) == (loss in served and loss in other)
+    with pytest.raises(InvalidInput, match="one type"):
+        _ = served & utility_set(sf.geometric(line(3)))
+    with pytest.raises(InvalidInput, match="strictly"):
+        served.intersection(other, 1)
+
+
+@pytest.mark.parametrize("alpha", ["1/10", "1/2", "9/10"])
+@pytest.mark.parametrize("n", [3, 4])
+def test_corollary_13(n: int, alpha: str) -> None:
+    """On a discrete space no mechanism serves the even prior and an even prior on two secrets, whatever ε."""
+    privacy = sf.PrivacyType(sf.discrete(n), alpha=alpha)
+    verdict = impossibility(losses.bin(privacy.space), privacy)
+    assert verdict
+    shapes = {tuple(sorted(p.weights, reverse=True)) for p in verdict.witness.priors}
+    half = Fraction(1, 2)
+    assert shapes == {(Fraction(1, n),) * n, (half, half, *[Fraction(0)] * (n - 2))}
+    assert verdict.witness.theorem == "Corollary 13" and verdict.witness.regret > 0
+
+
+def test_impossibility_for_strictly_monotone_losses_on_a_discrete_space() -> None:
+    space = sf.discrete(3)
+    verdict = impossibility(losses.absolute(space), sf.PrivacyType(space, alpha="1/2"))
+    assert verdict and verdict.witness.theorem == "Lemma A6"
+    assert [prior.support for prior in verdict.witness.for_every_epsilon] == [(0, 1), (0, 2), (1, 2)]
+
+
+def test_what_is_possible_is_shown() -> None:
+    privacy = line(4)
+    verdict = impossibility(losses.bin(privacy.space), privacy)
+    assert verdict.outcome == "fails"
+    assert is_universally_optimal(verdict.witness, losses.bin(privacy.space))
+    assert impossibility(losses.matrix(privacy.space, [[0, 0, 0, 0]]), privacy).outcome == "fails"
+    cycle = sf.PrivacyType(sf.cycle(5), alpha="1/2")
+    found = impossibility(losses.distance(cycle.space), cycle)
+    assert found and found.witness.theorem is None and len(found.witness.priors) >= 2
