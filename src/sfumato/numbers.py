@@ -235,11 +235,25 @@ def from_flint(matrix: flint.fmpq_mat) -> Array:
 
 def common_denominator(values: Array) -> tuple[Array, int]:
     """Integers N and one positive integer q with values = N / q, in lowest terms together."""
-    ratios = [v.as_integer_ratio() for v in values.ravel().tolist()]
-    q = lcm(*{denominator for _, denominator in ratios})
-    integers = [numerator * (q // denominator) for numerator, denominator in ratios]
+    if values.dtype == np.float64:
+        integers, q = _dyadic_integers(values.ravel())
+    else:
+        ratios = [v.as_integer_ratio() for v in values.ravel().tolist()]
+        q = lcm(*{denominator for _, denominator in ratios})
+        integers = [numerator * (q // denominator) for numerator, denominator in ratios]
     shared = gcd(q, *integers)
     return object_array([i // shared for i in integers], values.shape), q // shared
+
+
+def _dyadic_integers(values: NDArray[np.float64]) -> tuple[list[int], int]:
+    """Integers and a power of two whose quotients are the doubles."""
+    mantissa, exponent = np.frexp(values)
+    whole = (mantissa * 2.0**53).astype(np.int64).tolist()
+    lowest = int(exponent[values != 0].min(initial=53))
+    shift = np.where(values != 0, exponent - lowest, 0).tolist()
+    integers = [m << k for m, k in zip(whole, shift, strict=True)]
+    excess = lowest - 53  # of two, the power that multiplies them
+    return ([m << excess for m in integers], 1) if excess > 0 else (integers, 1 << -excess)
 
 
 def float_above(value: Fraction) -> float:

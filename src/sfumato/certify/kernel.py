@@ -470,6 +470,7 @@ def mixed_prior(header: Terms, sections: Sections) -> list[Fraction]:
     return [sum(map(operator.mul, shares, column), Fraction(0)) / sum(shares) for column in zip(*priors, strict=True)]
 
 
+@functools.lru_cache(maxsize=4)
 def table_of(section: bytes, unit: Fraction, n: int) -> tuple[list[list[int]], Fraction]:
     """A table of doubles times a unit, one row an action, as integers times another unit."""
     ratios = [value.as_integer_ratio() for value in doubles(section)]

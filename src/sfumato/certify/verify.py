@@ -26,9 +26,9 @@ __all__ = ["claim", "claim_of", "load", "prove", "verify", "verify_file"]
 
 Checker = Literal["auto", "kernel", "twin"]
 
-# The kernel does some 3·10^7 comparisons and sums some 10^6 dual numbers a second: up to this it is asked itself.
+# The kernel does some 3·10^7 comparisons and sums some 10^6 dual numbers a second: up to this it is asked for all.
 _KERNEL_COMPARISONS = 3 * 10**7
-_KERNEL_DUALS = 5 * 10**5
+_KERNEL_DUALS = 10**5
 
 
 def prove(
