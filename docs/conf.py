@@ -1,6 +1,11 @@
 """Sphinx configuration: everything builds offline."""
 
+import sys
+from pathlib import Path
+
 from sfumato.version import __version__
+
+sys.path.insert(0, str(Path(__file__).parent / "gallery"))
 
 project = "sfumato"
 copyright = "the sfumato contributors"
@@ -31,5 +36,20 @@ def keep_bars(app, what, name, obj, options, lines):
             lines[i] = "``".join(pieces)
 
 
+def draw_gallery(app, failed):
+    """Draw the figures of the gallery beside the pages that show them."""
+    from figures import FIGURES
+
+    from sfumato.report.figure import write
+
+    if failed or app.builder.format != "html":
+        return
+    folder = Path(app.outdir) / "figures"
+    folder.mkdir(exist_ok=True)
+    for name, draw in FIGURES.items():
+        write(draw(), folder / f"{name}.html")
+
+
 def setup(app):
     app.connect("autodoc-process-docstring", keep_bars)
+    app.connect("build-finished", draw_gallery)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import exp
 from typing import Any
@@ -36,8 +36,8 @@ Draws = np.random.Generator
 class RandomProblem:
     """A prior, a loss, a space, and promises on it: one with rational factors, one with an ε.
 
-    ``inner`` and ``outer`` have rational factors; the type with ε contains the first and lies within the second. So
-    does ``rational``, if distances are perturbed; otherwise it has rational factors itself.
+    Around each there are two promises for the exact program, a stricter and a looser one; the same twice where the
+    factors of the promise are rational. They may be on another space with the same labels.
     """
 
     kind: str
@@ -249,7 +249,25 @@ def random_problem(seed: int, number: int) -> RandomProblem:
     if kind == "perturbed":
         return _with_perturbed_distances(draws, (seed, number), prior, loss, rational, irrational)
     around = _around(irrational, parts)
-    return RandomProblem(kind, (seed, number), prior, loss, rational, irrational, (rational, rational), around)
+    made = RandomProblem(kind, (seed, number), prior, loss, rational, irrational, (rational, rational), around)
+    small = len(space) <= 4 and not space.distances.infinite.any()  # hundredth powers are long numbers
+    return _stretched(draws, made) if small and draws.random() < 0.15 else made
+
+
+def _stretched(draws: Draws, plain: RandomProblem) -> RandomProblem:
+    """The same types in another unit of distance: in units of a hundredth or of a hundred."""
+    space, alpha, epsilon = plain.rational.space, plain.rational.alpha, plain.irrational.epsilon
+    assert alpha is not None and epsilon is not None
+    stretch, moved, around = Fraction(1, 100), alpha**100, plain.around_rational
+    if draws.random() < 0.5:
+        parts = 100 * space.ruler.unit.denominator
+        root = Fraction(exp(-float(epsilon) / parts)).limit_denominator(max(50, int(2 * parts / epsilon)))
+        stretch, moved = Fraction(100), root**space.ruler.unit.denominator
+        around = (sf.PrivacyType(space, alpha=root**parts),) * 2
+    table = [[_short(stretch * space.ruler.unit * int(v)) for v in row] for row in space.distances.values]
+    far = sf.FiniteSpace(space.labels, table)
+    promises = sf.PrivacyType(far, alpha=moved), sf.PrivacyType(far, epsilon=epsilon / stretch)
+    return replace(plain, rational=promises[0], irrational=promises[1], around_rational=around)
 
 
 def _nearby_root(draws: Draws, epsilon: float) -> Fraction:
@@ -319,7 +337,8 @@ def checked(question: RandomProblem, solvers: tuple[str, ...], tolerance: float 
             except Exception as error:
                 yield Checked("truth", complaints=(_said(error),))
                 continue
-            for solver in (*solvers, *(["exact"] if privacy.exact else [])):
+            exactly = problem(question.prior, question.loss, privacy).exact
+            for solver in (*solvers, *(["exact"] if exactly else [])):
                 yield _checked(question, privacy, truth, solver, tolerance)
 
 

@@ -80,17 +80,16 @@ def link_and_solution(method: BlockNewton, grouped: bool | None) -> tuple[np.nda
     """Sums of inverses over classes, and Σ_y H_y⁻¹ (cost_y + row number) in the order of the program."""
     systems = method.systems
     if grouped is not None and isinstance(systems, SparseSystems):
-        systems.grouped = grouped
-    scratch: Any = systems.scratch()
+        systems = SparseSystems(systems.shape, len(method.r), method.classes, method.first, method.second, 1, grouped)
     arrays = (method.first, method.second, method.decay, method.r, method.lam, method.z, method.pull, method.mask)
-    systems.factor(scratch, 0, len(method.r), *arrays)
-    link = np.tril(systems.link([scratch]))
+    systems.factor(0, 0, len(method.r), *arrays)
+    link = np.tril(systems.link())
     link += np.tril(link, -1).T
     leaders = np.unique(method.classes[method.places], return_index=True)[1]
     order = np.argsort(leaders)  # classes in the order of the program
     out, sums = np.zeros_like(method.r), np.zeros((method.n, LANES))
     shift = method.rows.astype(np.float64)
-    systems.apply(scratch, 0, len(method.r), method.r, method.mask, method.cost, shift, out, sums)
+    systems.apply(0, 0, len(method.r), method.r, method.mask, method.cost, shift, out, sums)
     np.testing.assert_allclose((out * method.mask[:, None, :]).sum(axis=(0, 2)), sums.sum(axis=1), rtol=1e-12)
     return link[np.ix_(order, order)], sums.sum(axis=1)[method.places]
 

@@ -432,14 +432,19 @@ def dual_sums(header: Terms, sections: Sections, n: int, actions: int) -> tuple[
     if None in used.values():
         raise Refuted("a dual number uses two secrets between which nothing is promised")
     factors = {d: factor_above(header["promise"], header["metric"], d) for d in set(used.values())}
-    grain = min(math.lcm(*(f.denominator for f in factors.values())), 1 << 1024)  # beyond, f is rounded up
-    rounded = {d: math.ceil(f * grain) for d, f in factors.items()}
+    rounded, grain = over_one_grain(factors)
     above = {pair: rounded[d] for pair, d in used.items()}
     gained, spent = [[0] * actions for _ in range(n)], [[0] * actions for _ in range(n)]
     for x, z, w, weight in zip(*places, values, strict=True):
         gained[x][w] += weight
         spent[z][w] += weight * above[x, z]
     return [[g * grain - s for g, s in zip(*rows, strict=True)] for rows in zip(gained, spent, strict=True)], grain
+
+
+def over_one_grain(factors: dict[Any, Fraction]) -> tuple[dict[Any, int], int]:
+    """Factors as integers over one denominator, rounded up where that would have more than 1024 bits."""
+    grain = min(math.lcm(*(f.denominator for f in factors.values())), 1 << 1024)
+    return {d: math.ceil(f * grain) for d, f in factors.items()}, grain
 
 
 def pair_distances(header: Terms, sections: Sections, n: int) -> Callable[[int, int], Any]:

@@ -12,16 +12,18 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.certify.kernel import over_one_grain
 from sfumato.certify.mechanism import Dual
 from sfumato.channels.prior import Prior
 from sfumato.design.objectives import weighted
 from sfumato.design.problem import Feasibility, Problem
 from sfumato.design.solvers.answer import Answer, Multipliers
-from sfumato.numbers import Array, common_denominator, floats, fractions
+from sfumato.numbers import Array, common_denominator, floats, fractions, object_array
 
 __all__ = ["LowerBound", "exact_bound", "hardest_prior", "proved_excess", "rounded_bound"]
 
 _DUAL_BITS = 56  # of the largest multiplier: rounding is then far below what floats have settled
+_LONGEST = 4096  # bits of a denominator that is written down as it is
 _SHARE_BITS = 52  # of the weights of a mixture of priors or secrets
 
 
@@ -62,22 +64,34 @@ def exact_bound(problem: Problem, answer: Answer) -> LowerBound:
     every = [given.values, *answer.prices[own:]]
     joined = fractions(np.concatenate([np.asarray(part, dtype=object) for part in every]))
     values, denominator = common_denominator(joined) if len(joined) else (np.zeros(0, dtype=np.int64), 1)
+    if denominator.bit_length() > _LONGEST:  # no file could hold them; smaller ones prove a little less
+        values, denominator = object_array(v * 2**_LONGEST // denominator for v in values), 2**_LONGEST
+        joined = object_array(Fraction(v, denominator) for v in values)
     cuts = np.cumsum([len(part) for part in every])
-    parts = np.split(values, cuts[:-1])
+    parts, used = np.split(values, cuts[:-1]), np.split(joined, cuts[:-1])
     reduced = fractions(problem.cost_under(prior)).copy()
     paid = Fraction(0)
-    for limit, price in zip(problem.limits[own:], answer.prices[own:], strict=True):
+    for limit, price in zip(problem.limits[own:], used[1:], strict=True):
         reduced = reduced + limit.weighted(price)
         paid += Fraction((price * limit.level).sum())
-    distances = problem.privacy.space.distances.values
-    for x, z, w, value in zip(given.first, given.second, given.action, given.values, strict=True):
-        factor = problem.privacy.exact_factor(distances[x, z])
-        assert factor is not None
+    factors = _kernel_factors(problem, given)
+    for x, z, w, value in zip(given.first, given.second, given.action, used[0], strict=True):
         reduced[x, w] += value
-        reduced[z, w] -= value * factor
+        reduced[z, w] -= value * factors[x, z]
     bound = sum((min(row) for row in reduced), Fraction(0)) - paid
+    if bound.denominator.bit_length() > _LONGEST:
+        bound = Fraction(bound * 2**_LONGEST // 1, 2**_LONGEST)
     dual = Dual(given.first, given.second, given.action, parts[0], Fraction(1, denominator))
     return LowerBound(bound, dual, prior, mixture, tuple(parts[1:]))
+
+
+def _kernel_factors(problem: Problem, given: Multipliers) -> dict[tuple[int, int], Fraction]:
+    """e^{εd} of the pairs as the kernel will take them: exact, unless their common denominator is huge."""
+    distances = problem.privacy.space.distances.values
+    used = {(int(x), int(z)): distances[x, z].item() for x, z in zip(given.first, given.second, strict=True)}
+    factors = {value: problem.privacy.exact_factor(value) for value in set(used.values())}
+    rounded, grain = over_one_grain({value: f for value, f in factors.items() if f is not None})
+    return {pair: Fraction(rounded[value], grain) for pair, value in used.items()}
 
 
 def rounded_bound(problem: Problem, answer: Answer) -> LowerBound:

@@ -21,12 +21,13 @@ from sfumato.channels.prior import Prior
 from sfumato.design.bounds import LowerBound, exact_bound, rounded_bound
 from sfumato.design.problem import Problem
 from sfumato.design.solvers.answer import Answer
+from sfumato.errors import InvalidChannel, PrivacyViolation
 from sfumato.losses.loss import Loss
 from sfumato.numbers import Array, common_denominator, floats, fractions, is_exact
 
 __all__ = ["NoRoom", "certified", "losses_of_secrets"]
 
-_LARGEST_TOTAL = 2**62  # denominators beyond are rounded instead
+_LARGEST_BITS = 2048  # of a total: denominators beyond are rounded to 2^52 instead
 _MIXTURES = [0.0, *(10.0**-k for k in range(12, 1, -1))]  # shares of the mechanism with room to spare, tried in turn
 
 
@@ -51,14 +52,24 @@ def certified(
     safe
         A matrix that keeps the limits with room to spare.
     """
-    weights, total = _weights(problem, answer, safe)
+    if is_exact(answer.matrix, answer.multipliers.values):
+        try:
+            return _proved(
+                problem, *_exact_weights(answer), answer, bounded_by or exact_bound(problem, answer), provenance
+            )
+        except (NoRoom, PrivacyViolation, InvalidChannel):  # numbers too long, or factors that the kernel must round
+            answer, bounded_by = _in_floats(answer), None
+    weights, total = _rounded_weights(problem, answer, safe)
+    return _proved(problem, weights, total, answer, bounded_by or rounded_bound(problem, answer), provenance)
+
+
+def _proved(
+    problem: Problem, weights: Array, total: int, answer: Answer, bounded_by: LowerBound, provenance: dict[str, Any]
+) -> Mechanism:
+    """What the kernel accepts of weights and a bound."""
     used = np.flatnonzero(weights.any(axis=0)).tolist()  # outputs that are never given are left out
     weights = weights[:, used]
     made = _claim(problem, weights, total, used, answer)
-    if bounded_by is None and is_exact(answer.matrix, answer.multipliers.values):
-        bounded_by = exact_bound(problem, answer)
-    elif bounded_by is None:
-        bounded_by = rounded_bound(problem, answer)
     ceilings = tuple(
         replace(ceiling, prices=prices)
         for ceiling, prices in zip(problem.ceilings, bounded_by.ceiling_prices, strict=True)
@@ -71,12 +82,24 @@ def certified(
     return prove(weights, problem.privacy, outputs=outputs, claim=both, provenance=provenance)
 
 
-def _weights(problem: Problem, answer: Answer, safe: NDArray[np.float64] | None) -> tuple[Array, int]:
-    """Integers next to the matrix, as it is if it is exact, and what each row sums to; all limits are kept."""
-    if is_exact(answer.matrix):
-        weights, denominator = common_denominator(answer.matrix)
-        if denominator < _LARGEST_TOTAL:
-            return weights.astype(np.int64), denominator
+def _in_floats(answer: Answer) -> Answer:
+    given = answer.multipliers
+    return replace(
+        answer, matrix=floats(answer.matrix), prices=tuple(floats(price) for price in answer.prices),
+        multipliers=replace(given, values=floats(np.asarray(given.values))),
+    )  # fmt: skip
+
+
+def _exact_weights(answer: Answer) -> tuple[Array, int]:
+    """The matrix as it is, in integers."""
+    weights, denominator = common_denominator(answer.matrix)
+    if denominator.bit_length() > _LARGEST_BITS:
+        raise NoRoom
+    return weights, denominator
+
+
+def _rounded_weights(problem: Problem, answer: Answer, safe: NDArray[np.float64] | None) -> tuple[Array, int]:
+    """Integers next to the matrix, and what each row sums to; all limits are kept."""
     matrix = floats(answer.matrix)
     # a worst case is made of ties in the mean, so there only the nearest mechanism is a good one
     stakes = (problem.prior, problem.loss) if problem.objective.plain else (None, None)

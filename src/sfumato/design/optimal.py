@@ -148,8 +148,7 @@ def design(
         and not watch.over
         and _few_rays(asked)
     ):
-        finished = _design(asked, SOLVERS["columns"](asked, tolerance, progress, watch.left), name, watch)
-        made = min(made, finished, key=lambda made: made.gap)
+        made = _finished_by_columns(asked, made, tolerance, progress, watch)
     return made if asked.objective.then is None or watch.over else _tie_broken(asked, made, name, tolerance, watch)
 
 
@@ -182,6 +181,15 @@ def _quickly(asked: Problem, tolerance: float, watch: _Watch) -> Design | None:
     except SolverError:
         return None
     return made if made.gap <= tolerance else None
+
+
+def _finished_by_columns(asked: Problem, made: Design, tolerance: float, progress: Any, watch: _Watch) -> Design:
+    """What column generation adds where rounding errors have stopped the block method."""
+    try:
+        finished = _design(asked, SOLVERS["columns"](asked, tolerance, progress, watch.left), "columns", watch)
+    except (SolverError, OverflowError):  # bounds beyond the range of floats
+        return made
+    return min(made, finished, key=lambda made: made.gap)
 
 
 def _few_rays(asked: Problem) -> bool:

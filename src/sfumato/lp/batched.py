@@ -30,9 +30,9 @@ __all__ = ["solve_batched"]
 
 Floats = NDArray[np.float64]
 
-_MOST_ITERATIONS = 400
+_MOST_ITERATIONS = 1000
 _LATE = 1e-2  # a gap at which the method does not recover from rounding errors any more
-_PATIENCE = 12  # iterations in which gap and excess must fall by a tenth, or rounding has the upper hand
+_PATIENCE = 25  # iterations in which gap and excess must fall by a tenth, or rounding has the upper hand
 _MISSED = 1e-9  # excess over a limit, relative to its level or its average sum, that is taken for a rounding error
 _BEYOND = 1e-6  # by how much a lower bound must exceed any possible value to prove that there is no point
 _SMALLEST_SCALE = 1e-6  # of the costs: relative gaps are not measured against values smaller than that

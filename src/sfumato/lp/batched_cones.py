@@ -89,10 +89,14 @@ class Cone(ABC):
         """Sizes of the predictor's step, as :func:`~sfumato.lp.batched_passes.predicted`."""
         return predicted(self.arrays.module, self.slacks(r), self.slacks(dr), z)
 
-    def aim(self, r: Any, dr: Any, z: Any, target: Any, centre: float, least: float, most: float) -> Any:
+    def weighted(self, columns: Any) -> Any:
+        """Weights of the pairs of columns that have weights themselves."""
+        return columns.reshape(-1, *(1 for _ in self.shape)) * self.weight
+
+    def aim(self, r: Any, dr: Any, z: Any, target: Any, columns: Any, centre: float, least: float, most: float) -> Any:
         """Set targets, and return Gᵀ of the mates after the step they ask for."""
         slack, change = self.slacks(r), self.slacks(dr)
-        target[:] = aimed(slack, change, z, self.weight, centre, least, most)
+        target[:] = aimed(slack, change, z, self.weighted(columns), centre, least, most)
         return self.adjoint(stepped(slack, change, z, target))
 
     def reach(
@@ -103,12 +107,13 @@ class Cone(ABC):
         return reach(self.arrays.module, slack, ahead, beside, change, z, target, new, shares, self.present)
 
     def move(
-        self, r: Any, primal: Any, dual: Any, z: Any, target: Any, new: Any, ahead: float, beside: float, least: float,
-        most: float,
+        self, r: Any, primal: Any, dual: Any, z: Any, target: Any, new: Any, columns: Any, ahead: float, beside: float,
+        least: float, most: float,
     ) -> Any:  # fmt: skip
         """Set new targets for a longer step, and return Gᵀ of the mates after the step they ask for."""
-        slack, change = self.slacks(r), self.slacks(dual)
-        new[:] = moved_targets(slack, self.slacks(primal), change, z, target, self.weight, ahead, beside, least, most)
+        slack, forward, change = self.slacks(r), self.slacks(primal), self.slacks(dual)
+        weight = self.weighted(columns)
+        new[:] = moved_targets(slack, forward, change, z, target, weight, ahead, beside, least, most)
         return self.adjoint(stepped(slack, change, z, new))
 
     def advance(self, r: Any, dr: Any, z: Any, target: Any, dual: float, trial: bool = False) -> Any:

@@ -84,7 +84,7 @@ def _couple_kernel(r, z, decay, w, n, SIZE: tl.constexpr):  # type: ignore[no-un
 
 @_jit
 def _sweep_kernel(  # type: ignore[no-untyped-def]
-    r, primal, dual, z, target, new, decay, weight, numbers, rows, columns, sizes, n,
+    r, primal, dual, z, target, new, decay, weight, scales, numbers, rows, columns, sizes, n,
     MODE: tl.constexpr, WRITE: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,  # noqa: N803
 ):  # fmt: skip
     """One pass over the table of a column: modes 0 predict, 1 aim, 3 move, 4 advance."""
@@ -96,6 +96,7 @@ def _sweep_kernel(  # type: ignore[no-untyped-def]
     dual_x = tl.load(dual + c * n + x, mask=x < n, other=0.0)
     if MODE == 3:
         primal_x = tl.load(primal + c * n + x, mask=x < n, other=0.0)
+    scale = tl.load(scales + c)
     p0, p1 = tl.load(numbers), tl.load(numbers + 1)
     p2, p3 = tl.load(numbers + 2), tl.load(numbers + 3)
     down, up = tl.zeros([ROWS], tl.float64), tl.zeros([ROWS], tl.float64)
@@ -108,7 +109,7 @@ def _sweep_kernel(  # type: ignore[no-untyped-def]
         at = x[:, None] * n + e[None, :]
         inside = (x < n)[:, None] & (e < n)[None, :]
         d = tl.load(decay + at, mask=inside, other=0.0)
-        w = tl.load(weight + at, mask=inside, other=0.0)
+        w = tl.load(weight + at, mask=inside, other=0.0) * scale
         mate = tl.load(z + c * n * n + at, mask=inside, other=0.0)
         slack = r_e[None, :] - d * r_x[:, None]
         change = dual_e[None, :] - d * dual_x[:, None]
@@ -169,34 +170,41 @@ def _reach_kernel(  # type: ignore[no-untyped-def]
     strips = tl.num_programs(1)
     x = strip * ROWS + tl.arange(0, ROWS)
     r_x = tl.load(r + c * n + x, mask=x < n, other=1.0)
-    for k in tl.static_range(SHARES):
-        share = tl.load(numbers + k)
-        more_x = share * tl.load(more + c * n + x, mask=x < n, other=0.0)
-        primal_x = tl.load(primal + c * n + x, mask=x < n, other=0.0) + more_x
-        dual_x = tl.load(dual + c * n + x, mask=x < n, other=0.0) + more_x
-        down, up = tl.zeros([ROWS], tl.float64), tl.zeros([ROWS], tl.float64)
-        for start in range(0, n, COLUMNS):
-            e = start + tl.arange(0, COLUMNS)
-            r_e = tl.load(r + c * n + e, mask=e < n, other=1.0)
-            more_e = share * tl.load(more + c * n + e, mask=e < n, other=0.0)
-            primal_e = tl.load(primal + c * n + e, mask=e < n, other=0.0) + more_e
-            dual_e = tl.load(dual + c * n + e, mask=e < n, other=0.0) + more_e
-            at = x[:, None] * n + e[None, :]
-            inside = (x < n)[:, None] & (e < n)[None, :]
-            d = tl.load(decay + at, mask=inside, other=0.0)
-            w = tl.load(weight + at, mask=inside, other=0.0)
-            mate = tl.load(z + c * n * n + at, mask=inside, other=0.0)
-            aim = tl.load(target + c * n * n + at, mask=inside, other=0.0).to(tl.float64)
-            aim += share * (tl.load(new + c * n * n + at, mask=inside, other=0.0).to(tl.float64) - aim)
-            slack = r_e[None, :] - d * r_x[:, None]
-            inverse = 1.0 / tl.where(w > 0, slack * mate, 1.0)
-            forward = (d * primal_x[:, None] - primal_e[None, :]) * (mate * inverse)
-            backward = 1.0 + ((dual_e[None, :] - d * dual_x[:, None]) * mate - aim) * inverse
-            down = tl.maximum(down, tl.max(tl.where(w > 0, forward, 0.0), axis=1))
-            up = tl.maximum(up, tl.max(tl.where(w > 0, backward, 0.0), axis=1))
-        place = sizes + ((c * strips + strip) * SHARES + k) * 2
-        tl.store(place, tl.max(down, axis=0))
-        tl.store(place + 1, tl.max(up, axis=0))
+    primal_x = tl.load(primal + c * n + x, mask=x < n, other=0.0)
+    dual_x = tl.load(dual + c * n + x, mask=x < n, other=0.0)
+    more_x = tl.load(more + c * n + x, mask=x < n, other=0.0)
+    number = tl.arange(0, 8)
+    down, up = tl.zeros([ROWS, 8], tl.float64), tl.zeros([ROWS, 8], tl.float64)
+    for start in range(0, n, COLUMNS):
+        e = start + tl.arange(0, COLUMNS)
+        r_e = tl.load(r + c * n + e, mask=e < n, other=1.0)
+        primal_e = tl.load(primal + c * n + e, mask=e < n, other=0.0)
+        dual_e = tl.load(dual + c * n + e, mask=e < n, other=0.0)
+        more_e = tl.load(more + c * n + e, mask=e < n, other=0.0)
+        at = x[:, None] * n + e[None, :]
+        inside = (x < n)[:, None] & (e < n)[None, :]
+        d = tl.load(decay + at, mask=inside, other=0.0)
+        w = tl.load(weight + at, mask=inside, other=0.0)
+        mate = tl.load(z + c * n * n + at, mask=inside, other=0.0)
+        aim = tl.load(target + c * n * n + at, mask=inside, other=0.0).to(tl.float64)
+        moved = tl.load(new + c * n * n + at, mask=inside, other=0.0).to(tl.float64) - aim
+        slack = r_e[None, :] - d * r_x[:, None]
+        inverse = 1.0 / tl.where(w > 0, slack * mate, 1.0)
+        per_slack = mate * inverse
+        forward = (d * primal_x[:, None] - primal_e[None, :]) * per_slack
+        extra = (d * more_x[:, None] - more_e[None, :]) * per_slack
+        backward = 1.0 + (dual_e[None, :] - d * dual_x[:, None]) * per_slack - aim * inverse
+        other = extra + moved * inverse
+        for k in tl.static_range(SHARES):
+            share = tl.load(numbers + k)
+            first = tl.max(tl.where(w > 0, forward + share * extra, 0.0), axis=1)
+            second = tl.max(tl.where(w > 0, backward - share * other, 0.0), axis=1)
+            here = (number == k)[None, :]
+            down = tl.maximum(down, tl.where(here, first[:, None], 0.0))
+            up = tl.maximum(up, tl.where(here, second[:, None], 0.0))
+    place = sizes + (c * strips + strip) * SHARES * 2 + number * 2
+    tl.store(place, tl.max(down, axis=0), mask=number < SHARES)
+    tl.store(place + 1, tl.max(up, axis=0), mask=number < SHARES)
 
 
 @_jit
@@ -241,8 +249,8 @@ class FusedCone(DenseCone):
     """The dense layout with fused passes."""
 
     def _sweep(
-        self, mode: int, r: Any, primal: Any, dual: Any, z: Any, target: Any, new: Any, numbers: tuple[float, ...],
-        write: bool = True,
+        self, mode: int, r: Any, primal: Any, dual: Any, z: Any, target: Any, new: Any, scales: Any,
+        numbers: tuple[float, ...], write: bool = True,
     ) -> tuple[Any, Any]:  # fmt: skip
         """Sums of products and their like for mode 0, Gᵀ of what the mode is about for others."""
         c, n = r.shape
@@ -251,14 +259,14 @@ class FusedCone(DenseCone):
         sizes = self.arrays.empty(c, strips, 5)
         given = self.arrays.given((*numbers, 0.0, 0.0, 0.0, 0.0)[:4])
         _sweep_kernel[(c, strips)](
-            r, primal, dual, z, target, new, self.decay, self.weight, given, rows, columns, sizes, n,
+            r, primal, dual, z, target, new, self.decay, self.weight, scales, given, rows, columns, sizes, n,
             MODE=mode, WRITE=write, ROWS=_ROWS, COLUMNS=_COLUMNS,
         )  # fmt: skip
         return sizes, columns.sum(1) - rows if mode else None
 
     def predicted(self, r: Any, dr: Any, z: Any) -> Any:
         """Sizes of the predictor's step."""
-        sizes = self._sweep(0, r, dr, dr, z, z, z, ())[0]
+        sizes = self._sweep(0, r, dr, dr, z, z, z, r[:, 0] * 0 + 1, ())[0]
         most, sums = self.arrays.module.amax(sizes[:, :, :2], (0, 1)), sizes[:, :, 2:].sum((0, 1))
         return self.arrays.module.concatenate([most, sums])
 
@@ -275,20 +283,20 @@ class FusedCone(DenseCone):
         )  # fmt: skip
         return self.arrays.module.amax(sizes, (0, 1))
 
-    def aim(self, r: Any, dr: Any, z: Any, target: Any, centre: float, least: float, most: float) -> Any:
+    def aim(self, r: Any, dr: Any, z: Any, target: Any, columns: Any, centre: float, least: float, most: float) -> Any:
         """Set targets, and return Gᵀ of the mates after the step they ask for."""
-        return self._sweep(1, r, dr, dr, z, target, target, (centre, least, most))[1]
+        return self._sweep(1, r, dr, dr, z, target, target, columns, (centre, least, most))[1]
 
     def move(
-        self, r: Any, primal: Any, dual: Any, z: Any, target: Any, new: Any, ahead: float, beside: float, least: float,
-        most: float,
+        self, r: Any, primal: Any, dual: Any, z: Any, target: Any, new: Any, columns: Any, ahead: float, beside: float,
+        least: float, most: float,
     ) -> Any:  # fmt: skip
         """Set new targets for a longer step, and return Gᵀ of the mates after the step they ask for."""
-        return self._sweep(3, r, primal, dual, z, target, new, (ahead, beside, least, most))[1]
+        return self._sweep(3, r, primal, dual, z, target, new, columns, (ahead, beside, least, most))[1]
 
     def advance(self, r: Any, dr: Any, z: Any, target: Any, dual: float, trial: bool = False) -> Any:
         """Take the step of the multipliers, unless it is a trial, and return Gᵀ of the new ones."""
-        return self._sweep(4, r, dr, dr, z, target, z, (dual,), not trial)[1]
+        return self._sweep(4, r, dr, dr, z, target, z, r[:, 0] * 0 + 1, (dual,), not trial)[1]
 
     def coupled(self, r: Any, z: Any) -> Any:
         """−r ∘ H ∘ r below the diagonal."""

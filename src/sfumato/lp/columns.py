@@ -4,7 +4,10 @@ The program: n rows, m columns, minimise Σ_xy C_xy R_xy over R ≥ 0 whose rows
 R_xy ≤ e^{l_k} R_zy for a list of ordered pairs k = (x, z). The columns are m independent cones, linked only by the
 n row sums, and Newton's equations fall apart the same way: one n × n system H_y for each column, one n × n system
 Σ_y H_y⁻¹ for the prices of the rows. An iteration costs m Cholesky factorisations and a few passes over pairs and
-columns, all compiled (:mod:`sfumato.lp.columns_method`, :mod:`sfumato.lp.columns_newton`).
+columns, all compiled (:mod:`sfumato.lp.columns_method`, :mod:`sfumato.lp.columns_newton`). Where the pairs are the
+edges of a sparse graph, so are the factors (:mod:`sfumato.lp.columns_sparse`); otherwise they are dense
+(:mod:`sfumato.lp.columns_dense`): what takes less work is chosen. Where rows are in classes there is one price a class,
+and sums over classes are all that is formed of the inverses.
 
 The iterates are feasible on both sides: R is always strictly inside the cones, and any Z ≥ 0 gives a lower bound
 (:func:`column_bound`), so a run may be stopped at any time. Steps are those of Mehrotra (1992) with the
@@ -75,15 +78,16 @@ def solve_columns(
         return ColumnSolution(np.full((n, m), 1.0 / m), np.zeros((len(program.first), m)), value, value, 0.0, 0,
                               perf_counter() - start, Ending.REACHED)  # fmt: skip
     method = BlockNewton(program)
-    best, matrix = np.inf, method.matrix()
+    best = np.inf
     ended, iterations, gaps = Ending.STALLED, 0, [np.inf]
     try:
         with plain_interrupts():
             while iterations < _MOST_ITERATIONS and method.iterate():
                 iterations += 1
-                current, value, bound = method.matrix(), *method.standing()
+                value, bound = method.standing()
                 if value < best:
-                    best, matrix = value, current
+                    best = value
+                    method.remember()
                 gaps.append(method.relative(value, bound))
                 seconds = perf_counter() - start
                 if progress is not None:
@@ -101,7 +105,8 @@ def solve_columns(
         ended = Ending.INTERRUPTED
     finally:
         method.close()
-    value, bound, multipliers = float((program.cost * matrix).sum()), method.standing()[1], method.multipliers()
+    matrix, multipliers, bound = method.matrix(), method.multipliers(), method.standing()[1]
+    value = float((program.cost * matrix).sum())
     if ended is Ending.INTERRUPTED:  # which may have been anywhere
         bound = column_bound(program, multipliers)
     if ended is Ending.STALLED and method.relative(value, bound) <= tolerance:

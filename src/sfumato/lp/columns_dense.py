@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.lp.lanes import LANES, larger, load, registers, root, spread, store
 
-__all__ = ["DenseScratch", "DenseSystems", "by_class", "dense_work", "summed_over"]
+__all__ = ["DenseSystems", "by_class", "dense_work", "summed_over"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -27,60 +27,60 @@ class DenseSystems:
 
     Parameters
     ----------
-    n, blocks
-        Number of rows and of blocks of columns.
+    n, blocks, threads
+        Number of rows, of blocks of columns and of threads.
     classes
         The class of each row.
+    grouped
+        Whether sums over classes go through the factors instead of all rows; by default what takes less work.
     """
 
-    def __init__(self, n: int, blocks: int, classes: Integers) -> None:
+    def __init__(self, n: int, blocks: int, classes: Integers, threads: int = 1, grouped: bool | None = None) -> None:
         self.n, self.blocks, self.classes = n, blocks, classes
         count = int(classes.max()) + 1
-        self.grouped = _grouped_work(n, count) < n**3 / 2
+        self.grouped = _grouped_work(n, count) < n**3 / 2 if grouped is None else grouped
         self.size = _padded(n)
         self.starts, self.members = by_class(classes) if self.grouped else (np.arange(n + 1), np.arange(n))
         self.roots = registers(blocks, n * (n + 1) // 2, LANES)
+        self.scratch = [_Scratch(self.size, _padded(len(self.starts) - 1)) for _ in range(threads)]
 
     @staticmethod
     def memory(n: int, blocks: int, threads: int) -> int:
         """Bytes of the arrays."""
         return 8 * LANES * (blocks * n * n // 2 + 3 * threads * _padded(n) ** 2)
 
-    def scratch(self) -> DenseScratch:
-        """Memory for one thread."""
-        return DenseScratch(self.size, _padded(len(self.starts) - 1))
-
     def factor(
-        self, scratch: DenseScratch, low: int, high: int, first: Integers, second: Integers, decay: Floats, r: Floats,
+        self, thread: int, low: int, high: int, first: Integers, second: Integers, decay: Floats, r: Floats,
         lam: Floats, z: Floats, pull: Floats, mask: Floats,
     ) -> None:  # fmt: skip
-        """Factorise blocks low … high; their part of the linking matrix stays in the scratch memory."""
+        """Factorise blocks low … high; their part of the linking matrix stays in the thread's memory."""
+        scratch = self.scratch[thread]
         scratch.sums[:] = 0.0
         _factor(low, high, first, second, decay, r, lam, z, pull, mask, self.starts, self.members, self.grouped,
                 self.roots, scratch.w, scratch.v, scratch.excess, scratch.least, scratch.sums)  # fmt: skip
 
-    def link(self, scratches: list[DenseScratch]) -> Floats:
+    def link(self) -> Floats:
         """Σ_y H_y⁻¹, summed over classes; the lower triangle."""
         count = len(self.starts) - 1
         link = np.zeros((count, count))
-        for scratch in scratches:
+        for scratch in self.scratch:
             link += scratch.sums[:count, :count].sum(axis=2)
         if self.grouped or int(self.classes.max()) + 1 == self.n:
             return link
         return summed_over(self.classes, np.tril(link) + np.tril(link, -1).T)
 
     def apply(
-        self, scratch: DenseScratch, low: int, high: int, r: Floats, mask: Floats, q: Floats, shift: Floats,
+        self, thread: int, low: int, high: int, r: Floats, mask: Floats, q: Floats, shift: Floats,
         out: Floats, sums: Floats,
     ) -> None:  # fmt: skip
         """out_y = H_y⁻¹ (q_y + shift) for the columns of blocks low … high; Σ out_y added to ``sums``."""
         if self.grouped:
-            _solve(low, high, self.roots, r, mask, q, shift, out, sums, scratch.work)
+            _solve(low, high, self.roots, r, mask, q, shift, out, sums, self.scratch[thread].work)
         else:
-            _apply(low, high, self.roots, q, shift, out, sums, scratch.work)
+            _apply(low, high, self.roots, q, shift, out, sums, self.scratch[thread].work)
 
 
-class DenseScratch:
+class _Scratch:
     """Scratch memory of one thread."""
 
     def __init__(self, size: int, rows: int) -> None:

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from sfumato.errors import NotSupported
 from sfumato.lp import columns_newton as newton
 from sfumato.lp.column_program import ColumnProgram
-from sfumato.lp.columns_dense import DenseScratch, DenseSystems, dense_work
+from sfumato.lp.columns_dense import DenseSystems, dense_work
 from sfumato.lp.columns_order import Elimination, elimination
-from sfumato.lp.columns_sparse import SparseScratch, SparseSystems, sparse_work
+from sfumato.lp.columns_sparse import SparseSystems, sparse_work
 from sfumato.lp.lanes import LANES, registers
 
 __all__ = ["BlockNewton"]
@@ -32,6 +32,7 @@ _SPARSE = 0.1  # share of all ordered pairs: with more of them, an elimination i
 _SLOWER = 2.0  # how much longer a product takes in a sparse system than in a dense one
 _CENTRING = 0.3  # the most of the average product that is aimed at
 _SECOND_ORDER = (-1.0, 10.0)  # bounds of the second-order term, in average products
+_IMBALANCE = 1e-13  # of the sum of a row: steps would add up such errors
 _SMALLEST_COLUMN = 1e-3  # weight of a column that vanishes, in terms of an average one
 _STEP = 0.98  # of the way to the boundary
 _LONGER = 0.4  # by how much a corrector tries to make a step longer
@@ -60,7 +61,7 @@ class BlockNewton:
         self.lanes = np.concatenate([np.arange(m), np.zeros(blocks * LANES - m, dtype=np.int64)])
         self.mask = (np.arange(blocks * LANES) < m).astype(np.float64).reshape(blocks, LANES)
         threads = max(1, min(cpu_count() or 1, blocks, pairs * m // _WORTH_A_THREAD))
-        memory = 8 * blocks * LANES * (3 * pairs + 11 * n)
+        memory = 8 * blocks * LANES * (3 * pairs + 19 * n)
         memory += (
             DenseSystems.memory(n, blocks, threads) if shape is None else SparseSystems.memory(shape, blocks, threads)
         )
@@ -71,13 +72,17 @@ class BlockNewton:
         self._choose_weights(cost, logs)
         self._start(cost, logs, blocks)
         self.q, self.out, self.dr, self.rest, self.pull_before = (registers(*self.r.shape) for _ in range(5))
+        self.kept = [registers(*self.r.shape) for _ in range(2)]
+        self.best = registers(*self.r.shape)
         self.t, self.t_new = registers(*self.z.shape), registers(*self.z.shape)
         self.tr, self.tr_new = registers(*self.r.shape), registers(*self.r.shape)
+        self.remember()
         self.systems: DenseSystems | SparseSystems = (
-            DenseSystems(n, blocks, self.classes) if shape is None
-            else SparseSystems(shape, blocks, self.classes, self.first, self.second)
-        )  # fmt: skip
-        self.workers = [Worker(n, self.systems.scratch()) for _ in range(threads)]
+            DenseSystems(n, blocks, self.classes, threads)
+            if shape is None
+            else SparseSystems(shape, blocks, self.classes, self.first, self.second, threads)
+        )
+        self.workers = [Worker(n, thread) for thread in range(threads)]
         self.edges = np.linspace(0, blocks, threads + 1).astype(int).tolist()
         self.pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
 
@@ -91,7 +96,7 @@ class BlockNewton:
 
     def _over_classes(self, values: Floats) -> Floats:
         """Sums of a number for each row over the rows of each class."""
-        return values if len(self.sizes) == self.n else np.bincount(self.classes, values)
+        return values if len(self.sizes) == self.n else np.bincount(self.classes, values).astype(np.float64)
 
     def _over_rows(self, prices: Floats) -> Floats:
         """The price of each row, that of its class."""
@@ -137,14 +142,20 @@ class BlockNewton:
             blocks.transpose(1, 0, 2).reshape(blocks.shape[1], len(blocks) * LANES)[:, : self.m]
         )
 
+    def remember(self) -> None:
+        """Take the present R for the best."""
+        self.best[:] = self.r
+
     def matrix(self) -> Floats:
-        """R of the present iterate."""
-        return self._from_lanes(self.r)[self.places]
+        """The best R so far."""
+        return self._from_lanes(self.best)[self.places]
 
     def multipliers(self) -> Floats:
         """Z of the present iterate, in the order and scale of the program."""
         result = np.empty((len(self.order), self.m))
-        result[self.order] = self._from_lanes(self.z) * self.scale
+        for b, block in enumerate(self.z):  # one at a time: no second array of this size
+            columns = slice(b * LANES, min(b * LANES + LANES, self.m))
+            result[self.order, columns] = self.scale * block[:, : columns.stop - columns.start]
         return result
 
     def standing(self) -> tuple[float, float]:
@@ -220,7 +231,8 @@ class BlockNewton:
 
     def _row_sums(self, table: Floats) -> Floats:
         """Sums over columns."""
-        return np.einsum("bxl,bl->x", table, self.mask)
+        found: Floats = np.einsum("bxl,bl->x", table, self.mask)
+        return found
 
     def go_back(self) -> None:
         """Exchange the multipliers with those before the last step (until the next one begins)."""
@@ -230,9 +242,9 @@ class BlockNewton:
     def _factor(self) -> Floats:
         """Factor every H_y, and the sum of their inverses."""
         self._on_blocks(lambda worker, low, high: self.systems.factor(
-            worker.systems, low, high, self.first, self.second, self.decay, self.r, self.lam, self.z, self.pull,
+            worker.thread, low, high, self.first, self.second, self.decay, self.r, self.lam, self.z, self.pull,
             self.mask))  # fmt: skip
-        link = self.systems.link([worker.systems for worker in self.workers])
+        link = self.systems.link()
         newton.link_factor(link)
         return link
 
@@ -248,7 +260,7 @@ class BlockNewton:
 
         def work(worker: Worker, low: int, high: int) -> None:
             worker.sums[:] = 0.0
-            self.systems.apply(worker.systems, low, high, self.r, self.mask, self.q, shift, self.out, worker.sums)
+            self.systems.apply(worker.thread, low, high, self.r, self.mask, self.q, shift, self.out, worker.sums)
 
         def finish(worker: Worker, low: int, high: int) -> None:
             work(worker, low, high)
@@ -261,6 +273,11 @@ class BlockNewton:
         dp = dp + newton.link_solve(link, missing - self._over_classes(found))
         shift = self._over_rows(dp)
         self._on_blocks(finish)
+        lack = missing - self._over_classes(sum(worker.sums.sum(axis=1) for worker in self.workers))
+        if np.abs(lack / self.sizes).max() > _IMBALANCE:  # inverses far larger than what is left of their sums
+            more = newton.link_solve(link, lack)
+            self.q[:], shift, dp = 0.0, self._over_rows(more), dp + more
+            self._on_blocks(finish)
         return dp if all(np.isfinite(worker.sums).all() for worker in self.workers) and np.isfinite(dp).all() else None
 
     def _centring(self) -> tuple[float, float]:
@@ -282,7 +299,8 @@ class BlockNewton:
         least, most = (mu * limit for limit in _SECOND_ORDER)
         self._on_blocks(lambda worker, low, high: newton.aim(
             low, high, self.first, self.second, self.decay, self.weight, self.share, self.heft, self.r, self.dr,
-            self.lam, self.z, self.cost, self._over_rows(self.price), barrier, least, most, self.t, self.tr, self.q))  # fmt: skip
+            self.lam, self.z, self.cost, self._over_rows(self.price), barrier, least, most, self.t, self.tr,
+            self.q))  # fmt: skip
 
     def _steps(self, t: Floats, tr: Floats) -> tuple[float, float]:
         """Primal and dual steps to the boundary, for targets t and tr."""
@@ -308,7 +326,8 @@ class BlockNewton:
             return None
         primal, dual = (min(1.0, step + _LONGER) for step in full)
         least, most = (barrier * limit for limit in _BOX)
-        kept, prices = (self.dr.copy(), self.rest.copy()), self._over_rows(self.price)
+        self.kept[0][:], self.kept[1][:] = self.dr, self.rest
+        prices = self._over_rows(self.price)
         self._on_blocks(lambda worker, low, high: newton.recentre(
             low, high, self.first, self.second, self.decay, self.weight, self.share, self.heft, self.r, self.dr,
             self.rest, self.lam, self.z, self.t, self.tr, self.cost, prices, primal, dual, least, most, self.t_new,
@@ -316,7 +335,7 @@ class BlockNewton:
         found = self._direction(link, missing, dp)
         longer = self._steps(self.t_new, self.tr_new) if found is not None else steps
         if found is None or sum(min(1.0, step) for step in longer) <= sum(full):
-            self.dr[:], self.rest[:] = kept
+            self.dr, self.rest, self.kept = *self.kept, [self.dr, self.rest]
             return None
         self.t, self.t_new = self.t_new, self.t
         self.tr, self.tr_new = self.tr_new, self.tr
@@ -326,8 +345,8 @@ class BlockNewton:
 class Worker:
     """Scratch memory of one thread."""
 
-    def __init__(self, n: int, systems: DenseScratch | SparseScratch) -> None:
-        self.systems = systems
+    def __init__(self, n: int, thread: int) -> None:
+        self.thread = thread
         self.sums, self.stats = registers(n, LANES), registers(5, LANES)
 
 
@@ -362,5 +381,6 @@ def column_sizes(cost: Floats, classes: NDArray[np.int64], sizes: Floats) -> Flo
     np.minimum.at(least, classes, cost.min(axis=1))
     best = cost <= least[classes][:, None]
     rows = (sizes / np.bincount(classes, best.sum(axis=1)))[classes] @ best
-    found: Floats = np.maximum(rows, _SMALLEST_COLUMN * rows.max())
-    return found / found.sum()
+    kept: Floats = np.maximum(rows, _SMALLEST_COLUMN * rows.max())
+    kept /= kept.sum()
+    return kept

@@ -220,16 +220,31 @@ def link_factor(matrix):  # type: ignore[no-untyped-def]
     faster at these sizes and would start threads of its own.
     """
     n = len(matrix)
-    for i in range(n):
-        for j in range(i):
-            found = matrix[i, j]
-            for k in range(j):
-                found -= matrix[i, k] * matrix[j, k]
-            matrix[i, j] = found * matrix[j, j]
-        found = matrix[i, i]
-        for k in range(i):
-            found -= matrix[i, k] * matrix[i, k]
-        matrix[i, i] = 0.0 if found <= 2.0**-52 * matrix[i, i] else 1.0 / np.sqrt(found)
+    for top in range(0, n, 4):
+        bottom = min(top + 4, n)
+        if bottom == top + 4:  # four rows at once up to the diagonal, then each alone
+            for j in range(top):
+                a, b, c, d = 0.0, 0.0, 0.0, 0.0
+                for k in range(j):
+                    entry = matrix[j, k]
+                    a += matrix[top, k] * entry
+                    b += matrix[top + 1, k] * entry
+                    c += matrix[top + 2, k] * entry
+                    d += matrix[top + 3, k] * entry
+                matrix[top, j] = (matrix[top, j] - a) * matrix[j, j]
+                matrix[top + 1, j] = (matrix[top + 1, j] - b) * matrix[j, j]
+                matrix[top + 2, j] = (matrix[top + 2, j] - c) * matrix[j, j]
+                matrix[top + 3, j] = (matrix[top + 3, j] - d) * matrix[j, j]
+        for i in range(top, bottom):
+            for j in range(top if bottom == top + 4 else 0, i):
+                found = matrix[i, j]
+                for k in range(j):
+                    found -= matrix[i, k] * matrix[j, k]
+                matrix[i, j] = found * matrix[j, j]
+            found = matrix[i, i]
+            for k in range(i):
+                found -= matrix[i, k] * matrix[i, k]
+            matrix[i, i] = 0.0 if found <= 2.0**-52 * matrix[i, i] else 1.0 / np.sqrt(found)
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})

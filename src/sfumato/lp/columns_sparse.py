@@ -4,8 +4,8 @@ All systems have their entries at the same places, so one symbolic analysis (:mo
 all columns and iterations. H = L D Lᵀ is eliminated in terms of off-diagonal entries and row sums, as in
 :mod:`sfumato.lp.columns_dense`, and stays free of cancellation.
 
-The linking matrix needs every entry of every H_y⁻¹, of which nothing is kept: unit vectors, sixteen at a time, go
-through the factor of one column y. A forward substitution from row i visits only its ancestors in the elimination
+The linking matrix needs every entry of every H_y⁻¹, of which nothing is kept: unit vectors, eight at a time, go
+through the factors of four columns. A forward substitution from row i visits only its ancestors in the elimination
 tree. The backward substitution stops at what is asked: in postorder the rows before i, with the ancestors of i, need
 no others, so entries on one side of the diagonal take Σ_i Σ_{j<i} (height of column j) products, all of them sums of
 positive terms.
@@ -21,7 +21,7 @@ from sfumato.lp.columns_dense import by_class, summed_over
 from sfumato.lp.columns_order import Elimination
 from sfumato.lp.lanes import LANES, WIDE, larger, load, load_wide, registers, spread, spread_wide, store, store_wide
 
-__all__ = ["SparseScratch", "SparseSystems", "sparse_work"]
+__all__ = ["SparseSystems", "sparse_work"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -40,17 +40,26 @@ class SparseSystems:
         The class of each row.
     first, second
         The pairs.
+    threads
+        Number of threads.
+    grouped
+        Whether sums over classes go through the factors instead of unit vectors; by default what takes less work.
     """
 
-    def __init__(self, shape: Elimination, blocks: int, classes: Integers, first: Integers, second: Integers) -> None:
+    def __init__(
+        self, shape: Elimination, blocks: int, classes: Integers, first: Integers, second: Integers, threads: int = 1,
+        grouped: bool | None = None,
+    ) -> None:  # fmt: skip
         self.n, self.shape, self.classes = len(shape.order), shape, classes
         self.starts, self.rows = shape.starts, shape.rows
         self.targets = _targets(self.starts, self.rows, shape.products - shape.entries)
         self.places = _places(self.starts, self.rows, np.minimum(first, second), np.maximum(first, second))
         self.path_starts, self.paths = _paths(shape.parents)
-        self.grouped = _grouped_work(shape, int(classes.max()) + 1) < _link_work(shape)
+        count = int(classes.max()) + 1
+        self.grouped = _grouped_work(shape, count) < _link_work(shape) if grouped is None else grouped
         self.factors = registers(blocks, shape.entries, LANES)
         self.inverses = registers(blocks, self.n, LANES)
+        self.scratch = [_Scratch(self.n, count if self.grouped else self.n) for _ in range(threads)]
 
     @staticmethod
     def memory(shape: Elimination, blocks: int, threads: int) -> int:
@@ -58,15 +67,12 @@ class SparseSystems:
         n = len(shape.order)
         return 8 * (blocks * LANES * (shape.entries + n) + threads * (n + WIDE) ** 2)
 
-    def scratch(self) -> SparseScratch:
-        """Memory for one thread."""
-        return SparseScratch(self.n, int(self.classes.max()) + 1 if self.grouped else self.n)
-
     def factor(
-        self, scratch: SparseScratch, low: int, high: int, first: Integers, second: Integers, decay: Floats, r: Floats,
+        self, thread: int, low: int, high: int, first: Integers, second: Integers, decay: Floats, r: Floats,
         lam: Floats, z: Floats, pull: Floats, mask: Floats,
     ) -> None:  # fmt: skip
-        """Factorise blocks low … high; their part of the linking matrix stays in the scratch memory."""
+        """Factorise blocks low … high; their part of the linking matrix stays in the thread's memory."""
+        scratch = self.scratch[thread]
         scratch.sums[:] = 0.0
         _factor(low, high, first, second, decay, r, lam, z, pull, self.starts, self.rows, self.places, self.targets,
                 self.factors, self.inverses, scratch.excess)  # fmt: skip
@@ -77,11 +83,9 @@ class SparseSystems:
             _link(low, high, r, mask, self.starts, self.rows, self.factors, self.inverses, self.path_starts, self.paths,
                   scratch.sides, scratch.sums)  # fmt: skip
 
-    def link(self, scratches: list[SparseScratch]) -> Floats:
+    def link(self) -> Floats:
         """Σ_y H_y⁻¹, summed over classes; the lower triangle."""
-        link = np.zeros_like(scratches[0].sums)
-        for scratch in scratches:
-            link += scratch.sums
+        link = sum((scratch.sums for scratch in self.scratch[1:]), self.scratch[0].sums)
         count = link.shape[1]
         link = np.ascontiguousarray(link.transpose(0, 2, 1).reshape(-1, count)[:count])
         if self.grouped or int(self.classes.max()) + 1 == self.n:
@@ -89,15 +93,15 @@ class SparseSystems:
         return summed_over(self.classes, np.tril(link) + np.tril(link, -1).T)
 
     def apply(
-        self, scratch: SparseScratch, low: int, high: int, r: Floats, mask: Floats, q: Floats, shift: Floats,
+        self, thread: int, low: int, high: int, r: Floats, mask: Floats, q: Floats, shift: Floats,
         out: Floats, sums: Floats,
     ) -> None:  # fmt: skip
         """out_y = H_y⁻¹ (q_y + shift) for the columns of blocks low … high; Σ out_y added to ``sums``."""
         _solve(low, high, self.starts, self.rows, self.factors, self.inverses, r, mask, q, shift, out, sums,
-               scratch.excess)  # fmt: skip
+               self.scratch[thread].excess)  # fmt: skip
 
 
-class SparseScratch:
+class _Scratch:
     """Scratch memory of one thread."""
 
     def __init__(self, n: int, count: int) -> None:

@@ -199,7 +199,7 @@ def _decays(problem: Problem) -> list[Any]:
 
 
 def _snapped(problem: Problem, ray: NDArray[np.float64], decay: Array) -> Array | None:
-    """The rational ray with the same tight pairs, or None if these do not connect its support."""
+    """The rational ray with the same tight pairs, or None if these do not make one."""
     first, second = problem.ordered_pairs
     # r_z = e^{−εd} r_x up to rounding; a vertex of the program has at least n − 1 of these
     tight = np.abs(ray[second] - floats(decay) * ray[first]) <= 1e-9 * ray[second]
@@ -216,4 +216,5 @@ def _snapped(problem: Problem, ray: NDArray[np.float64], decay: Array) -> Array 
             if result[z] == 0:
                 result[z] = result[x] * ratio
                 waiting.append(z)
-    return fractions(result) if ((result > 0) == (ray > 1e-12 * ray.max())).all() else None
+    private = (decay * result[first] <= result[second]).all()  # entries may be too small for floats, and yet not 0
+    return fractions(result) if private and (result > 0).any() else None

@@ -12,6 +12,7 @@ third one satisfies with equality all that both do; that is decided on bit sets.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from math import gcd
 
 import numpy as np
@@ -57,7 +58,7 @@ def cell_vertices(pieces: Array, limits: Array | None = None, most: int = MOST_R
     """
     outputs, actions, size = pieces.shape
     rows = [] if limits is None or not len(limits) else [np.concatenate([limits, _zeros(len(limits), outputs)], axis=1)]
-    for y in range(outputs):
+    for y in _flat_first(pieces):
         table = np.concatenate([pieces[y, 1:] - pieces[y, :1], _zeros(actions - 1, outputs)], axis=1)
         table[:, size + y] = 1
         rows.append(table)
@@ -66,6 +67,12 @@ def cell_vertices(pieces: Array, limits: Array | None = None, most: int = MOST_R
     found = found[(found != 0).any(axis=1)]
     order = np.lexsort(found.T[::-1]) if found.dtype != object else sorted(range(len(found)), key=lambda i: [*found[i]])
     return np.asarray(found[order])
+
+
+def _flat_first(pieces: Array) -> list[int]:
+    """Outputs in the order of how much their columns vary: the lists on the way are then shortest, by experience."""
+    tops = np.abs(pieces).max(axis=1)
+    return sorted(range(len(pieces)), key=lambda y: max(tops[y]) / max(min(tops[y]), Fraction(1, 10**9)))
 
 
 def _zeros(rows: int, columns: int) -> Array:
@@ -176,6 +183,12 @@ def _in_words(inequalities, rays, tight, most, most_pairs):  # type: ignore[no-u
         made = np.empty((total, size), np.int64)
         sets = np.empty((total, words), np.uint64)
         place = 0
+        for i in range(len(rays)):
+            if signs[i] >= 0:
+                made[place], sets[place] = rays[i], tight[i]
+                if signs[i] == 0:
+                    sets[place, word] |= bit
+                place += 1
         for t in range(first.size):
             if not _combined(rays, values, first[t], second[t], made[place]):
                 return rays, tight, k, pairs
@@ -183,12 +196,6 @@ def _in_words(inequalities, rays, tight, most, most_pairs):  # type: ignore[no-u
                 sets[place, w] = tight[first[t], w] & tight[second[t], w]
             sets[place, word] |= bit
             place += 1
-        for i in range(len(rays)):
-            if signs[i] >= 0:
-                made[place], sets[place] = rays[i], tight[i]
-                if signs[i] == 0:
-                    sets[place, word] |= bit
-                place += 1
         rays, tight = made, sets
     return rays, tight, count, pairs
 

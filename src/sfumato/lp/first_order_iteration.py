@@ -1,0 +1,222 @@
+"""One application after the other of the primal–dual operator of :mod:`sfumato.lp.first_order`, over lists of entries.
+
+The iterates may be in single precision. Sums over classes, residuals, bounds and values are in double precision, and so
+is the matrix that is handed over.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from math import exp, log
+from typing import Any
+
+import numpy as np
+
+from sfumato.lp.column_program import ColumnProgram
+from sfumato.lp.first_order_start import beginning, flows, worth_moving
+from sfumato.lp.first_order_support import Closure, Support
+
+__all__ = ["Iteration", "Measure"]
+
+torch: Any = import_module("torch") if find_spec("torch") else None
+
+_SMALLEST_STEP = 1e-12  # of P: entries that are smaller move as if they were not
+_SMALLEST_STAKE = 1e-4  # relative to the largest: rows below it count as this one
+_WEIGHT = 0.3  # primal weight to begin with, in norms of the scaled costs
+_SMOOTHING = 0.5  # share of the observed weight in the next one
+_DRIFT = 30.0  # how far the primal weight may move away from the first one
+_NORM_ROUNDS, _NORM_MARGIN = 30, 1.03  # power iteration for the norm of A and what is added to it
+_NEWTON_FAST, _NEWTON_MOST = 3, 60  # rounds for the prices of classes: on a device, and where waiting costs nothing
+
+
+@dataclass(frozen=True)
+class Measure:
+    """How far the operator moves an iterate, how far both sides have come in this run (scaled), and a bound."""
+
+    residual: float
+    moved: float
+    away: float
+    bound: float
+
+
+class Iteration:
+    """The lists of one run: R, Z, where the run began, and T = what the operator makes of R."""
+
+    def __init__(self, program: ColumnProgram, tolerance: float, device: str, kind: Any) -> None:
+        self.program, self.device, self.kind = program, torch.device(device), kind
+        self.classes = torch.tensor(program.row_classes, device=self.device)
+        self.sizes = torch.tensor(program.sizes, device=self.device, dtype=torch.float64)
+        cost = torch.tensor(program.cost, device=self.device)
+        floor = self._least_of_rows(cost)
+        cost -= floor[self.classes][:, None]
+        spread = float(cost.mean(1).sum())
+        self.base, self.scale = float(self.sizes @ floor), spread if spread > 0 else 1.0
+        cost /= self.scale
+        self.closure = Closure(program, self.device)
+        begun = beginning(program, cost, self.closure)
+        inside = worth_moving(program, cost, begun, tolerance)
+        self.support = Support(program, inside, kind)
+        self.outer = self._least_of_rows(torch.where(inside, torch.inf, cost))
+        self.dense_cost = cost
+        self.best_matrix, self.best_value = None, np.inf
+        self._choose_steps(begun)
+        self._begin(begun)
+        self.restarts = 0
+
+    def _least_of_rows(self, table: Any) -> Any:
+        least = torch.full((len(self.sizes),), torch.inf, dtype=torch.float64, device=self.device)
+        return least.scatter_reduce_(0, self.classes, table.amin(1), "amin")
+
+    def _choose_steps(self, begun: Any) -> None:
+        """P: entries move by comparable shares, and more where little is at stake; Q; and how long steps may be."""
+        stake = self.dense_cost.mean(1) if begun.prices is None else begun.prices.abs()
+        relative = (stake / stake.max()).clamp_min(_SMALLEST_STAKE)
+        steps = begun.falling.clamp_min(_SMALLEST_STEP).div_(relative[:, None])
+        self.p = self.support.field(steps, self.kind, outside=1.0)
+        self.cost64 = self.support.field(self.dense_cost, torch.float64)
+        self.cost = self.cost64.to(self.kind)
+        held = self.support.decay.square() * self.p + self.support.at_ends(self.p)
+        self.q = torch.where(self.support.real, self.support.share / held, 0.0)
+        self.eta = 1.0 / max(self._norm(), 1e-9)
+        scaled = float((self.cost64.square() * self.p).sum(dtype=torch.float64)) ** 0.5
+        self.weight = self.first_weight = max(_WEIGHT * scaled, 1e-30)
+
+    def _norm(self) -> float:
+        """The norm of |A| with scaled rows and columns, which is at least that of A, by power iteration."""
+        root, length = self.p.sqrt(), 0.0
+        v = torch.ones_like(root)
+        for _ in range(_NORM_ROUNDS if len(self.q) else 0):
+            v /= v.norm()
+            z = (self.support.decay * (root * v) + self.support.at_ends(root * v)) * self.q
+            arriving = z.view(-1).index_select(0, self.support.before.view(-1)).view(self.support.before.shape)
+            v = ((self.support.decay * z).sum(0) + arriving.sum(0)) * root
+            v[-1] = 0.0
+            length = float(v.norm()) ** 0.5
+        return _NORM_MARGIN * length
+
+    def _begin(self, begun: Any) -> None:
+        matrix = begun.falling.sqrt() if begun.matrix is None else begun.matrix
+        self.r = self.support.field(matrix, self.kind)
+        self.r *= self._shares(self.r)
+        self.r0 = self.r.clone()
+        self.theta = torch.zeros_like(self.sizes)
+        self.z = torch.zeros(self.support.after.shape, dtype=self.kind, device=self.device)
+        if begun.prices is not None:
+            prices = self.support.field(begun.prices[:, None].expand(self.support.shape), torch.float64)
+            falling = self.support.field(begun.falling, torch.float64)
+            self.z = flows(self.support, self.cost64, prices, falling).to(self.kind)
+        self.z0 = self.z.clone()
+        self.best_z, self.best_bound = self.z.clone(), self.bound_of(self.z)
+        self.t = self.r
+        self.consider(self.repaired(matrix))
+
+    def warm(self, matrix: Any, multipliers: Any) -> None:
+        """Begin from another point, given as arrays; either may be None."""
+        if matrix is not None:
+            given = torch.tensor(np.maximum(matrix, 0.0), device=self.device)
+            self.r = self.support.field(given, self.kind)
+            self.r *= self._shares(self.r)
+            self.r0 = self.r.clone()
+            self.consider(self.repaired(given))
+        if multipliers is not None and len(self.z):
+            given = torch.tensor(np.maximum(multipliers, 0.0) / self.scale, device=self.device, dtype=self.kind)
+            pair = self.support.pair[self.support.rows].T
+            self.z[:, :-1] = torch.where(self.support.real[:, :-1], given[pair, self.support.columns], 0.0)
+            self.z0 = self.z.clone()
+            self._keep_bound(self.bound_of(self.z), self.z)
+
+    def _shares(self, field: Any) -> Any:
+        """What makes the classes of a list sum to their sizes."""
+        sums = self.support.sums(field)
+        return self.support.of_class(self.sizes / sums.clamp_min(1e-300), self.kind)
+
+    def primal_step(self) -> None:
+        """T = the nearest to R − τ P∘(C + AᵀZ) whose classes sum to their sizes, in the norm Σ (·)²/P."""
+        support, tau = self.support, self.eta / self.weight
+        v = self.r - tau * self.p * (self.cost + support.pulled(self.z))
+        sizes = support.of_class(self.sizes, self.kind)
+        least = support.extreme((v - sizes) / self.p, "max").double()
+        theta, waits = torch.maximum(self.theta, least), self.device.type == "cpu"
+        for _ in range(_NEWTON_MOST if waits else _NEWTON_FAST):
+            inside = (v - support.of_class(theta, self.kind) * self.p).clamp_min_(0)
+            excess = support.sums(inside) - self.sizes
+            slope = support.sums(torch.where(inside > 0, self.p, 0.0))
+            theta = torch.where(slope > 0, torch.maximum(theta + excess / slope.clamp_min(1e-30), least), least)
+            if waits and float((excess / self.sizes).abs().max()) < (1e-12 if self.kind == torch.float64 else 1e-6):
+                break  # the rest is divided away
+        self.theta = theta
+        self.t = (v - support.of_class(theta, self.kind) * self.p).clamp_min_(0)
+        self.t *= self._shares(self.t)
+
+    def next_multipliers(self) -> Any:
+        """U = max(Z + σ Q∘A(2T − R), 0)."""
+        moved = self.support.differences(2 * self.t - self.r).mul_(self.q).mul_(self.eta * self.weight)
+        return moved.add_(self.z).clamp_min_(0)
+
+    def advance(self, k: int) -> None:
+        """The k-th iterate of a run becomes the next: reflected, and pulled to where the run began."""
+        onward = (k + 1) / (k + 2)
+        u = self.next_multipliers()
+        self.z = u.mul_(2 * onward).sub_(self.z, alpha=onward).add_(self.z0, alpha=1 - onward)
+        self.r = (2 * onward * self.t).sub_(self.r, alpha=onward).add_(self.r0, alpha=1 - onward)
+
+    def measure(self) -> Measure:
+        """Where the iterate stands; the bound of U is kept if it is better."""
+        u = self.next_multipliers()
+        bound = self.bound_of(u)
+        self._keep_bound(bound, u)
+        inverse = torch.where(self.support.real, 1 / self.q.double().clamp_min(1e-300), 0.0)
+        away = float(((u - self.z0).double().square_() * inverse).sum())
+        change = (u - self.z).double()
+        step = self.t - self.r
+        cross = float((change * self.support.differences(step) * self.support.real).sum())
+        changed = float((change.square_() * inverse).sum())
+        primal = float((step.double().square() / self.p).sum())
+        moved = float(((self.t - self.r0).double().square() / self.p).sum())
+        square = primal * self.weight / self.eta - 2 * cross + changed / (self.weight * self.eta)
+        return Measure(max(square, 0.0) ** 0.5, moved**0.5, away**0.5, bound)
+
+    def _keep_bound(self, bound: float, z: Any) -> None:
+        if bound > self.best_bound:
+            self.best_bound, self.best_z = bound, z.clone()
+
+    def bound_of(self, z: Any) -> float:
+        """Σ_c |c| min (C + AᵀZ), with entries that are left out, in double precision."""
+        reduced = self.cost64 + self.support.pulled(z.double())
+        least = torch.minimum(self.support.extreme(reduced, "min"), self.outer)
+        return self.base + self.scale * float(self.sizes @ least)
+
+    def restart(self, measure: Measure) -> None:
+        """Begin anew from (T, U), with a primal weight nearer to how far the two have moved."""
+        self.z = self.next_multipliers()
+        self.z0, self.r, self.r0 = self.z.clone(), self.t.clone(), self.t.clone()
+        self.restarts += 1
+        if measure.moved > 0 and measure.away > 0:
+            wanted = exp(_SMOOTHING * log(measure.away / measure.moved) + (1 - _SMOOTHING) * log(self.weight))
+            self.weight = min(max(wanted, self.first_weight / _DRIFT), self.first_weight * _DRIFT)
+
+    def consider(self, closed: Any) -> None:
+        """Keep a matrix if it costs less than the best so far."""
+        value = self.base + self.scale * float((self.dense_cost * closed).sum())
+        if value < self.best_value:
+            self.best_value, self.best_matrix = value, closed
+
+    def repaired(self, matrix: Any) -> Any:
+        """A matrix closed, with what classes then lack added to one column: all in double precision."""
+        closed = matrix.double().clone()
+        self.closure.close(closed)
+        closed *= (self.sizes / self._class_sums(closed))[self.classes][:, None]
+        self.closure.close(closed)
+        sums = self._class_sums(closed) / self.sizes
+        missing = (sums.max() - sums)[self.classes]
+        if len(self.closure.first):
+            decay = self.closure.decay[:, 0]
+            lacking = decay * missing[self.closure.first] - missing[self.closure.second]
+            missing += (lacking / (1 - decay)).max().clamp_min(0)
+        closed[:, int((missing @ self.dense_cost).argmin())] += missing
+        return closed.mul_((self.sizes / self._class_sums(closed))[self.classes][:, None])
+
+    def _class_sums(self, matrix: Any) -> Any:
+        return torch.zeros_like(self.sizes).index_add_(0, self.classes, matrix.sum(1))
