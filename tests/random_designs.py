@@ -321,34 +321,50 @@ def least_loss(question: RandomProblem, around: tuple[sf.PrivacyType, sf.Privacy
     return Truth(values[-1], values[0])
 
 
-def checked(question: RandomProblem, solvers: tuple[str, ...], tolerance: float = 1e-4) -> Iterator[Checked]:
-    """Designs by several solvers under both promises, each beside the truth; warnings count as errors.
+def checked(
+    question: RandomProblem, solvers: tuple[str, ...], tolerance: float = 1e-4, *, irrational: bool = True
+) -> Iterator[Checked]:
+    """Designs by several solvers under one promise or both, each beside the truth; warnings count as errors.
 
-    ``auto`` gets the loss in floats, because it would ask the exact program again otherwise.
+    The exact solver is among them wherever it can be. If the kernel proves loss and bound of its design to be equal,
+    this is the truth, and no other program is asked. ``auto`` gets the loss in floats, because it would ask the exact
+    solver again otherwise.
     """
+    promises = [(question.rational, question.around_rational), (question.irrational, question.around_irrational)]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for privacy, around in (
-            (question.rational, question.around_rational),
-            (question.irrational, question.around_irrational),
-        ):
+        for privacy, around in promises[: 1 + irrational]:
+            truth, made = None, None
             try:
-                truth = least_loss(question, around)
+                if problem(question.prior, question.loss, privacy).exact:
+                    made = sf.design(question.prior, question.loss, privacy, solver="exact", tolerance=tolerance)
+                    truth = _proved_truth(made)
+                truth = truth or least_loss(question, around)
             except Exception as error:
-                yield Checked("truth", complaints=(_said(error),))
+                yield Checked("exact" if made is None else "truth", complaints=(_said(error),))
                 continue
-            exactly = problem(question.prior, question.loss, privacy).exact
-            for solver in (*solvers, *(["exact"] if exactly else [])):
+            if made is not None:
+                yield _beside(question, made, truth, "exact", tolerance)
+            for solver in solvers:
                 yield _checked(question, privacy, truth, solver, tolerance)
+
+
+def _proved_truth(made: sf.Design) -> Truth | None:
+    proof = sf.verify(made.mechanism, checker="kernel").witness
+    return Truth(proof.bound, proof.loss) if proof.bound == proof.loss else None
 
 
 def _checked(question: RandomProblem, privacy: sf.PrivacyType, truth: Truth, solver: str, tolerance: float) -> Checked:
     loss = question.float_loss if solver == "auto" else question.loss
     try:
         made = sf.design(question.prior, loss, privacy, solver=solver, tolerance=tolerance)
-        complaints = [*_complaints(question, made, truth)]
+        return _beside(question, made, truth, solver, tolerance)
     except Exception as error:
         return Checked(solver, complaints=(_said(error),))
+
+
+def _beside(question: RandomProblem, made: sf.Design, truth: Truth, solver: str, tolerance: float) -> Checked:
+    complaints = [*_complaints(question, made, truth)]
     near_zero = made.gap > tolerance and float(made.loss - made.bound) <= _NEAR_ZERO * question.stakes
     if made.gap > tolerance and not near_zero:
         complaints.append(f"gap {made.gap:.1e}, loss {float(made.loss):.1e} of stakes {question.stakes:.1e}")

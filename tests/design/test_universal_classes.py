@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato import losses
@@ -34,18 +38,16 @@ def test_what_crosses_twice_is_named() -> None:
     assert not verdict and verdict.witness == (True, False)
 
 
-def test_three_actions_without_a_common_order() -> None:
-    """Every two cross once: a must come before b, b before c, and c before a."""
-    line = sf.line(3)
-    loss = losses.matrix(line, [[0, 2, 1], [1, 0, 0], [0, 1, -1]], actions="abc")
-    assert all(
-        is_single_crossing(losses.matrix(line, loss.matrix[list(pair)], actions=range(2)), line)
-        for pair in ((0, 1), (0, 2), (1, 2))
-    )
-    cyclic = losses.matrix(line, [[0, 1, 2], [1, 0, 3], [2, 2, 1]], actions="abc")
-    for table in (loss, cyclic):
-        verdict = is_single_crossing(table, line)
-        assert verdict.outcome in ("holds", "fails")
+@given(st.lists(st.lists(st.integers(0, 2), min_size=4, max_size=4), min_size=1, max_size=4))
+def test_what_crosses_in_pairs_has_a_common_order(rows: list[list[int]]) -> None:
+    line = sf.line(4)
+    verdict = is_single_crossing(losses.matrix(line, rows, actions=range(len(rows))), line)
+    pairs = [losses.matrix(line, [rows[w], rows[v]], actions="wv") for w, v in combinations(range(len(rows)), 2)]
+    assert bool(verdict) == all(is_single_crossing(pair, line) for pair in pairs)
+    if verdict:
+        for w, v in combinations(verdict.witness.actions, 2):
+            signs = [a > b for a, b in zip(rows[w], rows[v], strict=True) if a != b]
+            assert signs == sorted(signs)
 
 
 def test_equal_actions_come_in_any_order() -> None:

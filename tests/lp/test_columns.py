@@ -301,3 +301,25 @@ def test_programs_beyond_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("sfumato.lp.columns_method._LARGEST_MEMORY", 2**16)
     with pytest.raises(NotSupported, match="GiB"):
         solve_columns(grid(4))
+
+
+@pytest.mark.parametrize("lumpy", [False, True])
+def test_a_start_from_a_similar_program_saves_iterations(lumpy: bool) -> None:
+    before = solve_columns(grid(5, lumpy, 0.6), tolerance=1e-5, keep_midway=True)
+    assert before.midway is not None
+    cold = solve_columns(grid(5, lumpy, 0.7), tolerance=1e-5)
+    warm = solve_columns(grid(5, lumpy, 0.7), tolerance=1e-5, start=before.midway)
+    assert warm.iterations < cold.iterations
+    assert warm.gap <= 1e-5
+    assert warm.bound <= cold.value
+    assert cold.bound <= warm.value
+    check_feasible(grid(5, lumpy, 0.7), warm.matrix)
+
+
+def test_a_start_outside_the_cones_is_left_alone() -> None:
+    """From a loose promise to a strict one: the columns of the first are not private for the second."""
+    before = solve_columns(grid(4, False, 3.0), tolerance=1e-4, keep_midway=True)
+    assert before.midway is not None
+    found = solve_columns(grid(4, False, 0.05), tolerance=1e-4, start=before.midway)
+    assert found.gap <= 1e-4
+    check_feasible(grid(4, False, 0.05), found.matrix)

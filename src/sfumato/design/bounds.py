@@ -65,8 +65,8 @@ def exact_bound(problem: Problem, answer: Answer) -> LowerBound:
     joined = fractions(np.concatenate([np.asarray(part, dtype=object) for part in every]))
     values, denominator = common_denominator(joined) if len(joined) else (np.zeros(0, dtype=np.int64), 1)
     if denominator.bit_length() > _LONGEST:  # no file could hold them; smaller ones prove a little less
-        values, denominator = object_array(v * 2**_LONGEST // denominator for v in values), 2**_LONGEST
-        joined = object_array(Fraction(v, denominator) for v in values)
+        values, denominator = object_array(int(v) * 2**_LONGEST // denominator for v in values), 2**_LONGEST
+        joined = object_array(Fraction(int(v), denominator) for v in values)
     cuts = np.cumsum([len(part) for part in every])
     parts, used = np.split(values, cuts[:-1]), np.split(joined, cuts[:-1])
     reduced = fractions(problem.cost_under(prior)).copy()

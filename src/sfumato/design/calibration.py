@@ -13,7 +13,9 @@ from typing import Any, Literal
 
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.design.objectives import Objective, as_objective
-from sfumato.design.optimal import Design, design
+from sfumato.design.optimal import Design, Effort, best_of
+from sfumato.design.problem import problem
+from sfumato.design.solvers import Trail
 from sfumato.errors import InvalidInput, NotConverged, expect
 from sfumato.losses.loss import Loss
 from sfumato.measures.uncertainty import prior_loss
@@ -109,12 +111,14 @@ def calibrate(
     if goal not in ("reach", "keep") or not distances.size:
         raise InvalidInput(f"the goal is 'reach' or 'keep', on a space with more than one secret; found {goal!r}")
 
+    trail = Trail()
+
     def reached(epsilon: Fraction) -> tuple[bool, Design]:
         """Whether L(ε) ≤ target, and the design that shows it."""
         tolerance = precision / 4
         while True:
-            privacy = PrivacyType(space, epsilon=epsilon)
-            made = design(prior, loss, privacy, objective=wanted, tolerance=tolerance, progress=progress)
+            asked = problem(prior, loss, PrivacyType(space, epsilon=epsilon), None, wanted)
+            made = best_of(asked, Effort(tolerance, progress=progress, trail=trail))
             if made.loss <= aim or made.bound > aim:
                 return made.loss <= aim, made
             tolerance = min(tolerance, made.gap) / 30
@@ -194,8 +198,6 @@ def curve(
     values = tuple(sorted(exact(e) for e in epsilons))
     if not values:
         raise InvalidInput("a curve needs at least one epsilon")
-    designs = tuple(
-        design(prior, loss, PrivacyType(space, epsilon=e), objective=objective, tolerance=tolerance, progress=progress)
-        for e in values
-    )
+    wanted, effort = as_objective(objective), Effort(tolerance, progress=progress, trail=Trail())
+    designs = tuple(best_of(problem(prior, loss, PrivacyType(space, epsilon=e), None, wanted), effort) for e in values)
     return Curve(values, designs)

@@ -19,14 +19,15 @@ from sfumato.design.certified import NoRoom, certified, losses_of_secrets
 from sfumato.design.closed_forms import closed_form
 from sfumato.design.objectives import Objective, as_objective
 from sfumato.design.problem import Problem, feasibility, problem
-from sfumato.design.solvers import SOLVERS, Answer, gpu_is_there
+from sfumato.design.solvers import SOLVERS, Answer, Trail, gpu_is_there
+from sfumato.design.solvers.blocks import solve_in_blocks
 from sfumato.design.ties import conditional_entropy, least_worst_secret, most_entropy, tied
 from sfumato.errors import Infeasible, InvalidInput, NotSupported, SolverError
 from sfumato.losses.loss import Loss
 from sfumato.numbers import floats
 from sfumato.privacy.type import PrivacyType
 
-__all__ = ["Design", "design"]
+__all__ = ["Design", "Effort", "best_of", "design"]
 
 _EXACT_VARIABLES = 100  # up to which rationals take a second at most
 _COLUMN_VARIABLES = 3000  # up to which column generation takes a minute at most
@@ -126,29 +127,47 @@ def design(
         raise InvalidInput(f"the tolerance is a positive relative gap, found {tolerance}")
     if solver != "auto" and solver not in SOLVERS:
         raise NotSupported(f"solver {solver!r}", ["auto", *SOLVERS])
-    watch = _Watch(perf_counter(), time_limit)
     asked = problem(prior, loss, privacy, outputs, as_objective(objective))
-    name = _choice(asked) if solver == "auto" else solver
-    if name == "blocks" and solver == "auto" and asked.shape[0] * asked.shape[1] <= _EXACT_VARIABLES:
+    return best_of(asked, Effort(tolerance, time_limit, solver, progress))
+
+
+@dataclass(frozen=True, eq=False)
+class Effort:
+    """How far a design goes, by which solver, who is told, and what it leaves for the next one."""
+
+    tolerance: float
+    time_limit: float | None = None
+    solver: str = "auto"
+    progress: Callable[[Any], object] | None = None
+    trail: Trail | None = None
+
+    def solve(self, name: str, asked: Problem, target: float, left: float | None) -> Answer:
+        """Ask a solver; the block method starts where the last program was midway."""
+        if name == "blocks":
+            return solve_in_blocks(asked, target, self.progress, left, self.trail)
+        return SOLVERS[name](asked, target, self.progress, left)
+
+
+def best_of(asked: Problem, effort: Effort) -> Design:
+    """The best mechanism for a problem."""
+    watch, tolerance = _Watch(perf_counter(), effort.time_limit), effort.tolerance
+    free = effort.solver == "auto"
+    name = _choice(asked) if free else effort.solver
+    if name == "blocks" and free and asked.shape[0] * asked.shape[1] <= _EXACT_VARIABLES:
         quick = _quickly(asked, tolerance, watch)
         if quick is not None and asked.objective.then is None:
             return quick
     target = tolerance / 10  # a closer answer has fewer multipliers worth keeping, and leaves room for rounding
-    known = closed_form(asked, target) if solver == "auto" and name != "exact" else None
+    known = closed_form(asked, target) if free and name != "exact" else None
     for _ in range(_ROUNDS):
-        answer = known or SOLVERS[name](asked, target, progress, watch.left)
+        answer = known or effort.solve(name, asked, target, watch.left)
         made = _design(asked, answer, name, watch)
-        if made.gap <= tolerance or not answer.finished or name not in ("blocks", "batched") or watch.over:
+        goes_on = made.gap > tolerance and answer.finished and name in ("blocks", "batched") and not watch.over
+        if not goes_on:
             break
         target, known = target / 20, None
-    if (
-        made.gap > tolerance
-        and name in ("blocks", "batched")
-        and answer.finished
-        and not watch.over
-        and _few_rays(asked)
-    ):
-        made = _finished_by_columns(asked, made, tolerance, progress, watch)
+    if goes_on and _few_rays(asked):
+        made = _finished_by_columns(asked, made, tolerance, effort.progress, watch)
     return made if asked.objective.then is None or watch.over else _tie_broken(asked, made, name, tolerance, watch)
 
 

@@ -125,7 +125,7 @@ def _tables(problem: Problem) -> list[NDArray[np.float64]]:
 
 def _codes(table: NDArray[np.generic]) -> NDArray[np.int64]:
     """Equal entries as equal integers."""
-    return np.unique(table, return_inverse=True)[1].reshape(table.shape).astype(np.int64)
+    return np.asarray(np.unique(table, return_inverse=True)[1].reshape(table.shape), dtype=np.int64)
 
 
 def _colours(problem: Problem, table: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -20,7 +20,7 @@ from scipy.sparse import csr_array
 from sfumato.errors import InvalidInput
 from sfumato.numbers import Array, array, floats
 
-__all__ = ["ColumnProgram", "ColumnProgress", "ColumnSolution", "Ending", "Limit", "column_bound"]
+__all__ = ["ColumnProgram", "ColumnProgress", "ColumnSolution", "Ending", "Limit", "Start", "column_bound"]
 
 Floats = NDArray[np.float64]
 
@@ -185,6 +185,17 @@ class ColumnProgress:
 
 
 @dataclass(frozen=True, eq=False)
+class Start:
+    """A point to begin with: columns strictly inside their cones and multipliers, from a similar program.
+
+    It should be well inside, not nearly optimal: a run keeps the point it passes halfway for the next one.
+    """
+
+    matrix: Floats
+    multipliers: Floats
+
+
+@dataclass(frozen=True, eq=False)
 class ColumnSolution:
     """What :func:`solve_columns` found.
 
@@ -202,6 +213,8 @@ class ColumnSolution:
         How long it took and why it stopped.
     prices
         For each limit the prices u ≥ 0 of its groups; those of relative limits sum to 1, all together.
+    midway
+        Where the run was when its gap first fell below a hundredth: a start for a similar program, if asked for.
     """
 
     matrix: Floats
@@ -213,6 +226,7 @@ class ColumnSolution:
     seconds: float
     ended: Ending
     prices: tuple[Floats, ...] = ()
+    midway: Start | None = None
 
 
 def column_bound(program: ColumnProgram, multipliers: Any, prices: tuple[Floats, ...] = ()) -> float:

@@ -23,13 +23,14 @@ from time import perf_counter
 import numpy as np
 
 from sfumato.errors import InvalidInput, NotSupported, expect
-from sfumato.lp.column_program import ColumnProgram, ColumnProgress, ColumnSolution, Ending, column_bound
+from sfumato.lp.column_program import ColumnProgram, ColumnProgress, ColumnSolution, Ending, Start, column_bound
 from sfumato.lp.columns_method import BlockNewton, shifted
 from sfumato.threads import plain_interrupts
 
 __all__ = ["solve_columns"]
 
 _MOST_ITERATIONS = 400
+_MIDWAY = 1e-2  # a gap from which similar programs start well; closer points are too near the boundary
 _LATE = 1e-2  # a gap at which the method does not recover from rounding errors any more
 _PATIENCE = 12  # iterations in which the gap must fall by a tenth, or rounding has the upper hand
 
@@ -40,6 +41,8 @@ def solve_columns(
     tolerance: float = 1e-4,
     time_limit: float | None = None,
     progress: Callable[[ColumnProgress], object] | None = None,
+    start: Start | None = None,
+    keep_midway: bool = False,
 ) -> ColumnSolution:
     """Minimise over columns in one cone that sum to one, with a lower bound from the multipliers.
 
@@ -52,6 +55,10 @@ def solve_columns(
     progress
         Called after each iteration. Raising ``KeyboardInterrupt`` in it (or pressing Ctrl-C) ends the
         run with the best point so far; ``ended`` says so.
+    start
+        The midway point of a similar program, with other logs or costs: a third of the iterations is saved.
+    keep_midway
+        Whether to keep such a point.
 
     Examples
     --------
@@ -68,7 +75,7 @@ def solve_columns(
         raise InvalidInput(f"the tolerance is a positive relative gap, found {tolerance}")
     if time_limit is not None and not time_limit > 0:
         raise InvalidInput(f"the time limit is a positive number of seconds, found {time_limit}")
-    start = perf_counter()
+    begun = perf_counter()
     n, m = program.shape
     if program.limits:
         raise NotSupported("limits on weighted sums", ["programs without limits"])
@@ -76,9 +83,9 @@ def solve_columns(
     if scale == 0 or (m == 1 and program.classes is None):
         value = float(base.sum())
         return ColumnSolution(np.full((n, m), 1.0 / m), np.zeros((len(program.first), m)), value, value, 0.0, 0,
-                              perf_counter() - start, Ending.REACHED)  # fmt: skip
-    method = BlockNewton(program)
-    best = np.inf
+                              perf_counter() - begun, Ending.REACHED)  # fmt: skip
+    method = BlockNewton(program, start)
+    best, midway = np.inf, None
     ended, iterations, gaps = Ending.STALLED, 0, [np.inf]
     try:
         with plain_interrupts():
@@ -89,7 +96,9 @@ def solve_columns(
                     best = value
                     method.remember()
                 gaps.append(method.relative(value, bound))
-                seconds = perf_counter() - start
+                seconds = perf_counter() - begun
+                if keep_midway and midway is None and gaps[-1] <= _MIDWAY:
+                    midway = Start(method.present(), method.multipliers())
                 if progress is not None:
                     progress(ColumnProgress(iterations, value, bound, gaps[-1], seconds))
                 if _LATE > gaps[-1] > gaps[-2] and method.is_spoilt(value, bound):
@@ -112,4 +121,4 @@ def solve_columns(
     if ended is Ending.STALLED and method.relative(value, bound) <= tolerance:
         ended = Ending.REACHED
     return ColumnSolution(matrix, multipliers, value, bound, method.relative(value, bound), iterations,
-                          perf_counter() - start, ended)  # fmt: skip
+                          perf_counter() - begun, ended, midway=midway)  # fmt: skip

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import NotSupported
 from sfumato.lp import columns_newton as newton
-from sfumato.lp.column_program import ColumnProgram
+from sfumato.lp.column_program import ColumnProgram, Start
 from sfumato.lp.columns_dense import DenseSystems, dense_work
 from sfumato.lp.columns_order import Elimination, elimination
 from sfumato.lp.columns_sparse import SparseSystems, sparse_work
@@ -30,6 +30,7 @@ _SMALLEST_SCALE = 1e-6  # of the costs: relative gaps are not measured against v
 _WORTH_A_THREAD = 100_000  # pairs times columns for each: below, handing over takes longer than the work
 _SPARSE = 0.1  # share of all ordered pairs: with more of them, an elimination is not even looked for
 _SLOWER = 2.0  # how much longer a product takes in a sparse system than in a dense one
+_CAUTION = 0.2  # share of the constant start that is mixed into a given one
 _CENTRING = 0.3  # the most of the average product that is aimed at
 _SECOND_ORDER = (-1.0, 10.0)  # bounds of the second-order term, in average products
 _IMBALANCE = 1e-13  # of the sum of a row: steps would add up such errors
@@ -42,7 +43,7 @@ _BOX = (0.1, 3.0)  # products at the longer step, in terms of the one aimed at
 class BlockNewton:
     """The iterate and the arrays of one run; costs are shifted and scaled to a total spread of 1."""
 
-    def __init__(self, program: ColumnProgram) -> None:
+    def __init__(self, program: ColumnProgram, start: Start | None = None) -> None:
         n, m = program.shape
         self.n, self.m = n, m
         cost, self.scale, base = shifted(program)
@@ -71,6 +72,8 @@ class BlockNewton:
         self.cost = self._in_lanes(cost)
         self._choose_weights(cost, logs)
         self._start(cost, logs, blocks)
+        if start is not None:
+            self._continue(start)
         self.q, self.out, self.dr, self.rest, self.pull_before = (registers(*self.r.shape) for _ in range(5))
         self.kept = [registers(*self.r.shape) for _ in range(2)]
         self.best = registers(*self.r.shape)
@@ -131,6 +134,33 @@ class BlockNewton:
         np.minimum.at(self.price, self.classes, -pull - margin)
         self.lam = self._in_lanes(cost - (pull + self._over_rows(self.price))[:, None])
 
+    def _continue(self, start: Start) -> None:
+        """Begin at a point of a similar program instead, mixed with the constant one, with products of one size.
+
+        Where its columns are not inside the cones of this one even then, the constant start remains.
+        """
+        inside = (1 - _CAUTION) * self._in_lanes(start.matrix[self.rows]) + _CAUTION * self.r
+        if len(self.decay) and any(
+            (block[self.second] <= self.decay[:, None] * block[self.first]).any() for block in inside
+        ):
+            return
+        mu = _CAUTION * _CAUTION / self.total
+        self.r[:] = inside
+        given = np.maximum(start.multipliers, 0.0)[self.order] / self.scale
+        for b, block in enumerate(self.r):
+            slack = block[self.second] - self.decay[:, None] * block[self.first]
+            z = given[:, self.lanes[b * LANES : (b + 1) * LANES]] + mu * self.weight[:, None] / slack
+            self.z[b] = z
+            for lane in range(LANES):
+                self.pull[b, :, lane] = np.bincount(self.second, z[:, lane], self.n) - np.bincount(
+                    self.first, self.decay * z[:, lane], self.n
+                )
+        reduced = self.cost - self.pull
+        least = np.where(self.mask[:, None, :] > 0, reduced, np.inf).min(axis=(0, 2)) - mu * self.m * self.share
+        self.price = np.full(len(self.sizes), np.inf)
+        np.minimum.at(self.price, self.classes, least)
+        self.lam[:] = reduced - self._over_rows(self.price)[None, :, None]
+
     def _in_lanes(self, table: Floats) -> Floats:
         """n × m into blocks of lanes; the last block is filled up with copies of column 0, which are masked."""
         blocks = registers(len(self.mask), len(table), LANES)
@@ -145,6 +175,10 @@ class BlockNewton:
     def remember(self) -> None:
         """Take the present R for the best."""
         self.best[:] = self.r
+
+    def present(self) -> Floats:
+        """The present R."""
+        return self._from_lanes(self.r)[self.places]
 
     def matrix(self) -> Floats:
         """The best R so far."""

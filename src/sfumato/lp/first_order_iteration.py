@@ -22,7 +22,7 @@ __all__ = ["Iteration", "Measure"]
 
 torch: Any = import_module("torch") if find_spec("torch") else None
 
-_SMALLEST_STEP = 1e-12  # of P: entries that are smaller move as if they were not
+_SMALLEST_ENTRY = 1e-12
 _SMALLEST_STAKE = 1e-4  # relative to the largest: rows below it count as this one
 _WEIGHT = 0.3  # primal weight to begin with, in norms of the scaled costs
 _SMOOTHING = 0.5  # share of the observed weight in the next one
@@ -73,7 +73,7 @@ class Iteration:
         """P: entries move by comparable shares, and more where little is at stake; Q; and how long steps may be."""
         stake = self.dense_cost.mean(1) if begun.prices is None else begun.prices.abs()
         relative = (stake / stake.max()).clamp_min(_SMALLEST_STAKE)
-        steps = begun.falling.clamp_min(_SMALLEST_STEP).div_(relative[:, None])
+        steps = begun.falling.clamp_min(_SMALLEST_ENTRY).sqrt_().div_(relative[:, None])
         self.p = self.support.field(steps, self.kind, outside=1.0)
         self.cost64 = self.support.field(self.dense_cost, torch.float64)
         self.cost = self.cost64.to(self.kind)

@@ -115,7 +115,7 @@ def _table(privacy: PrivacyType, rate: Fraction | None) -> list[list[Any]]:
     """ε·d as rationals where it is one, else a double below; without a rate the promise's own."""
     distances = privacy.space.distances
     different, where = np.unique(distances.values, return_inverse=True)
-    found = []
+    found: list[Any] = []
     for value in different:
         if np.isinf(distances.floats.ravel()[np.flatnonzero(where.ravel() == len(found))[0]]):
             found.append(np.inf)

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 
 from sfumato.design.solvers.answer import Answer, Multipliers
-from sfumato.design.solvers.blocks import gpu_is_there, solve_in_batches, solve_in_blocks
+from sfumato.design.solvers.blocks import Trail, gpu_is_there, solve_in_batches, solve_in_blocks
 from sfumato.design.solvers.columns import solve_by_columns
 from sfumato.design.solvers.linear import solve_exactly, solve_with_highs
 
-__all__ = ["SOLVERS", "Answer", "Multipliers", "gpu_is_there"]
+__all__ = ["SOLVERS", "Answer", "Multipliers", "Trail", "gpu_is_there"]
 
 SOLVERS: dict[str, Callable[..., Answer]] = {
     "exact": solve_exactly,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,20 +15,39 @@ from sfumato.design.problem import Problem
 from sfumato.design.solvers.answer import Answer, Multipliers
 from sfumato.design.symmetry import symmetry
 from sfumato.lp.batched import solve_batched
-from sfumato.lp.column_program import ColumnProgram, ColumnSolution, Ending, column_bound
+from sfumato.lp.column_program import ColumnProgram, ColumnSolution, Ending, Start, column_bound
 from sfumato.lp.columns import solve_columns
 
-__all__ = ["gpu_is_there", "solve_in_batches", "solve_in_blocks"]
+__all__ = ["Trail", "gpu_is_there", "solve_in_batches", "solve_in_blocks"]
 
 _SPENT = 7  # tolerances that the bound may fall when small multipliers are left out: callers ask for a tenth of theirs
 _STEPS = 8  # thresholds tried between a number and its double
 
 
+@dataclass(eq=False)
+class Trail:
+    """What one design leaves for the next one, whose promise is a little different: a point to start from."""
+
+    start: Start | None = None
+
+    def solve(self, program: ColumnProgram, **options: Any) -> ColumnSolution:
+        """Start where the last program was midway, if it had the same shape."""
+        shape = program.shape, len(program.first)
+        fits = self.start is not None and (self.start.matrix.shape, len(self.start.multipliers)) == shape
+        found = solve_columns(program, **options, start=self.start if fits else None, keep_midway=True)
+        self.start = found.midway or self.start
+        return found
+
+
 def solve_in_blocks(
-    problem: Problem, tolerance: float, progress: Callable[..., object] | None = None, time_limit: float | None = None
+    problem: Problem,
+    tolerance: float,
+    progress: Callable[..., object] | None = None,
+    time_limit: float | None = None,
+    trail: Trail | None = None,
 ) -> Answer:
     """Near-optimal to a relative gap, however many pairs there are; compiled, unless there are limits."""
-    solver = solve_batched if problem.limits else solve_columns
+    solver = solve_batched if problem.limits else solve_columns if trail is None else trail.solve
     return _reduced(problem, solver, "block interior point", tolerance, progress, time_limit)
 
 

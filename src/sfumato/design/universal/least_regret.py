@@ -39,7 +39,10 @@ __all__ = ["universal_design"]
 
 _ROUNDS = 60
 _MOST_CELLS = 100_000  # vertices kept at a time, for each mechanism on the way
-_EXTRA_RAYS = (6, 4, 2, 1, 0)  # beyond the number of secrets, where not all rays can be used
+_EXTRA_RAYS = (4, 1, 0)  # beyond the number of secrets, where not all rays can be used
+_FEW_RAYS_CELLS = 60_000  # vertices kept at a time for these, if fewer were asked for
+_GOOD_ENOUGH = 2  # times the lower bound, where a second upper bound is not worth its time
+_FEWER_CELLS = 25_000  # for irrational types, whose cells have long coordinates
 _CUTS = 40  # priors added in a round
 _FLOAT_GAP = 1e-9  # between the two sides at which floats hand over to rationals, relative to the largest loss
 _MOST_SECRETS = 9  # up to which cells are enumerated
@@ -52,7 +55,7 @@ def universal_design(
     *,
     priors: Priors = "all",
     relative: bool = False,
-    most: int = _MOST_CELLS,
+    most: int | None = None,
     rounds: int = _ROUNDS,
     progress: Callable[[int, float, float], object] | None = None,
 ) -> UniversalDesign:
@@ -67,7 +70,7 @@ def universal_design(
     relative
         Regret as a share of the least loss; the loss must not be negative.
     most
-        Vertices of cells kept at a time.
+        Vertices of cells kept at a time, by default 100,000, or 25,000 for irrational types.
     rounds
         Of cutting planes, after which the bounds stand as they are.
     progress
@@ -93,7 +96,7 @@ def universal_design(
         return UniversalDesign(constant, zero, zero, None, None, relative, "one action is always best", 0, 0.0)
     if len(asked.privacy.space) > _MOST_SECRETS:
         return large_design(asked, among, started)
-    plan = _Plan.of(asked, among, most)
+    plan = _Plan.of(asked, among, most or (_MOST_CELLS if asked.exact else _FEWER_CELLS))
     found = plan.run(rounds, progress)
     return replace(found, seconds=perf_counter() - started)
 
@@ -165,7 +168,10 @@ class _Plan:
         except NotSupported:
             pass
         number, weights = self.searched(min(rounds, 12))
-        found = self.with_few_rays(weights, rounds) or self.rounded(weights, "cutting planes and a search", number)
+        found = self.with_few_rays(weights, min(rounds, 12))
+        if found is None or found.upper is None or found.upper > _GOOD_ENOUGH * found.lower:
+            other = self.rounded(weights, "cutting planes and a search", number)
+            found = other if found is None or found.upper is None or _below(other, found.upper) else found
         certificate = self.float_certificate()
         if certificate is None or certificate.bound <= found.lower:
             return found
@@ -221,9 +227,7 @@ class _Plan:
             losses = asked.float_uncertainties(Cells(np.zeros((0, 0)), np.zeros(0), self.priors).floats, rays)
             least = self.least
             costs = np.stack([losses[:, list(orbit)].sum(axis=1) for orbit in orbits], axis=1)
-        sums = np.stack([sum(rays[i] for i in orbit) for orbit in orbits], axis=1)  # secrets × orbits
-        keep = _distinct_rows(asked.rays if asked.exact else asked.float_rays, orbits, self.symmetry)
-        sums = sums[keep]
+        sums = self._sums(rays)
         slope = least if asked.relative else np.ones(len(least), dtype=np.int64)
         top = np.concatenate([sums, np.zeros((len(sums), 1), dtype=np.int64)], axis=1)
         below = np.concatenate([costs, -slope[:, None]], axis=1)
@@ -234,6 +238,12 @@ class _Plan:
         rhs = np.concatenate([np.ones(len(sums), dtype=np.int64), least]).astype(dtype)
         senses = "=" * len(sums) + "<" * len(least)
         return LinearProgram.dense(cost.astype(dtype), matrix, senses, rhs)
+
+    def _sums(self, rays: Array) -> Array:
+        """What the rays of each orbit sum to, at one secret of each orbit of secrets: they agree on the others."""
+        table = np.stack([sum(rays[i] for i in orbit) for orbit in self.symmetry.orbits], axis=1)
+        group = self.symmetry.permutations
+        return table[sorted(set(group.min(axis=0).tolist()))] if len(group) else table
 
     def spread(self, weights: Array) -> Array:
         """A weight for each ray from one for each orbit."""
@@ -340,13 +350,20 @@ class _Plan:
 
     def with_few_rays(self, weights: NDArray[np.float64], rounds: int) -> UniversalDesign | None:
         """The best mechanism on the heaviest orbits of rays only, whose cells are fewer; None if still too many."""
+        sums = self._sums(self.asked.float_rays)
+        kernel = solve(LinearProgram.dense(-weights, sums, "=" * len(sums), np.ones(len(sums))), exact=False).primal
+        assert kernel is not None  # the weights themselves are feasible
         sizes = np.array([len(orbit) for orbit in self.symmetry.orbits])
-        order = np.argsort(-weights * sizes)
-        n = len(self.asked.privacy.space)
+        needed = kernel > 1e-9
+        order = np.argsort(-(weights * sizes + needed * float(sizes.max())), kind="stable")
         for extra in _EXTRA_RAYS:
-            count = int(np.searchsorted(np.cumsum(sizes[order]), n + extra)) + 1
-            few = replace(self, symmetry=replace(
-                self.symmetry, orbits=tuple(self.symmetry.orbits[k] for k in order[:count])))  # fmt: skip
+            count = int(needed.sum()) + int(np.searchsorted(np.cumsum(sizes[order[int(needed.sum()) :]]), extra,
+            "right")) orbits = tuple(self.symmetry.orbits[k] for k in order[:count])
+            few = replace(
+                self,
+                symmetry=replace(self.symmetry, orbits=orbits),
+                most=self.most if self.asked.exact else max(self.most, _FEW_RAYS_CELLS),
+            )
             try:
                 return replace(few.with_cells(rounds, None), method="cutting planes on few rays")
             except (NotSupported, SolverError):
@@ -360,6 +377,10 @@ class _Plan:
         return Channel(self.asked.privacy.space, matrix / matrix.sum(axis=1, keepdims=True))
 
 
+def _below(found: UniversalDesign, bound: Fraction) -> bool:
+    return found.upper is not None and found.upper < bound
+
+
 def _integers(prior: Prior) -> Array:
     return common_denominator(prior.weights)[0]
 
@@ -367,12 +388,3 @@ def _integers(prior: Prior) -> Array:
 def _grid(rays: NDArray[np.float64]) -> Array:
     """Irrational rays on a grid fine enough to search with: the cells of floats decide nothing."""
     return object_array((round(float(v) * 2**16) for v in rays.ravel()), rays.shape)
-
-
-def _distinct_rows(rays: Array, orbits: tuple[tuple[int, ...], ...], symmetry: Symmetry) -> list[int]:
-    """One secret for each orbit of secrets: sums over orbits of rays agree on the others."""
-    n = rays.shape[1]
-    if not len(symmetry.permutations):
-        return list(range(n))
-    smallest = symmetry.permutations.min(axis=0)
-    return sorted(set(smallest.tolist()))
