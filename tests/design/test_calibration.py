@@ -81,3 +81,5 @@ def test_the_worst_secret_can_be_aimed_at_too() -> None:
 def test_a_curve_needs_a_point() -> None:
     with pytest.raises(InvalidInput, match="at least one"):
         sf.curve(UNIFORM, GUESS, SPACE, [])
+    with pytest.raises(InvalidInput, match="tolerance"):
+        sf.curve(UNIFORM, GUESS, SPACE, [1], tolerance=0)

@@ -123,12 +123,8 @@ def design(
     >>> design(None, absolute(space), PrivacyType(space, alpha="1/2"), objective="worst secret").loss
     Fraction(4, 7)
     """
-    if not tolerance > 0:
-        raise InvalidInput(f"the tolerance is a positive relative gap, found {tolerance}")
-    if solver != "auto" and solver not in SOLVERS:
-        raise NotSupported(f"solver {solver!r}", ["auto", *SOLVERS])
-    asked = problem(prior, loss, privacy, outputs, as_objective(objective))
-    return best_of(asked, Effort(tolerance, time_limit, solver, progress))
+    effort = Effort(tolerance, time_limit, solver, progress)
+    return best_of(problem(prior, loss, privacy, outputs, as_objective(objective)), effort)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +136,12 @@ class Effort:
     solver: str = "auto"
     progress: Callable[[Any], object] | None = None
     trail: Trail | None = None
+
+    def __post_init__(self) -> None:
+        if not self.tolerance > 0:
+            raise InvalidInput(f"the tolerance is a positive relative gap, found {self.tolerance}")
+        if self.solver != "auto" and self.solver not in SOLVERS:
+            raise NotSupported(f"solver {self.solver!r}", ["auto", *SOLVERS])
 
     def solve(self, name: str, asked: Problem, target: float, left: float | None) -> Answer:
         """Ask a solver; the block method starts where the last program was midway."""

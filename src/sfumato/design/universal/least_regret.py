@@ -354,11 +354,11 @@ class _Plan:
         kernel = solve(LinearProgram.dense(-weights, sums, "=" * len(sums), np.ones(len(sums))), exact=False).primal
         assert kernel is not None  # the weights themselves are feasible
         sizes = np.array([len(orbit) for orbit in self.symmetry.orbits])
-        needed = kernel > 1e-9
-        order = np.argsort(-(weights * sizes + needed * float(sizes.max())), kind="stable")
+        needed = np.flatnonzero(kernel > 1e-9)
+        rest = np.setdiff1d(np.argsort(-weights * sizes, kind="stable"), needed, assume_unique=True)
         for extra in _EXTRA_RAYS:
-            count = int(needed.sum()) + int(np.searchsorted(np.cumsum(sizes[order[int(needed.sum()) :]]), extra,
-            "right")) orbits = tuple(self.symmetry.orbits[k] for k in order[:count])
+            added = rest[np.cumsum(sizes[rest]) <= extra]
+            orbits = tuple(self.symmetry.orbits[k] for k in [*needed, *added])
             few = replace(
                 self,
                 symmetry=replace(self.symmetry, orbits=orbits),
