@@ -38,7 +38,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", nargs="*", default=LARGE if cuda else SMALL)
     parser.add_argument("--device", default="auto")
-    parser.add_argument("--precision", default="auto")
     parser.add_argument("--tolerance", type=float, default=1e-3)
     parser.add_argument("--limit", type=float, default=300.0, help="seconds for a case")
     parser.add_argument("--verbose", action="store_true")
@@ -73,9 +72,8 @@ def measured(case: str, given: argparse.Namespace) -> dict[str, Any]:
                   flush=True)  # fmt: skip
 
     found = solve_first_order(
-        program, tolerance=given.tolerance, time_limit=given.limit, progress=note, device=given.device,
-        precision=given.precision,
-    )  # fmt: skip
+        program, tolerance=given.tolerance, time_limit=given.limit, progress=note, device=given.device
+    )
     total = perf_counter() - began - build
     if len(program.first) * program.shape[1] <= CHECKED:
         bound = column_bound(program, found.multipliers)
@@ -87,7 +85,8 @@ def measured(case: str, given: argparse.Namespace) -> dict[str, Any]:
         "case": case, "rows": program.shape[0], "columns": program.shape[1], "iterations": found.iterations,
         "seconds": round(found.seconds, 2), "seconds to the first check": round(first[0][1], 2) if first else None,
         "ms an iteration": round(1000 * rate, 2), "gap": found.gap, "value": found.value, "bound": found.bound,
-        "ended": found.ended.name, "reached": reached, "build seconds": round(build, 1), "with arrays out": round(total, 1),
+        "ended": found.ended.name, "reached": reached, "build seconds": round(build, 1),
+        "with arrays out": round(total, 1),
         "worst sum": float(np.abs(sums - 1).max()), "worst pair": worst_pair(program, found.matrix),
         "multipliers used": float((found.multipliers > 0).mean()),
         "peak GiB": round(torch.cuda.max_memory_allocated() / 2**30, 1) if torch.cuda.is_available() else None,

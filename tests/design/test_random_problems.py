@@ -84,9 +84,9 @@ LONG = {
     "a step of 1/100": (sf.discrete(3, distance="1/100"), Fraction(9, 10) ** 100),
     "many digits": (sf.discrete(3, distance=40), "0.123456789"),
     "many digits on a grid": (sf.grid(2, 3, metric="manhattan", step=50), "0.987654321"),
-    "beyond the floats": (sf.cycle(5), Fraction(1, 2**8000)),
-    "next to 1": (sf.grid(2, 3, metric="manhattan"), 1 - Fraction(1, 2**8000)),
-    "next to 1, in threes": (sf.line(4, step=3), 1 - Fraction(1, 2**8000)),
+    "beyond the floats": (sf.cycle(4), Fraction(1, 2**1500)),
+    "next to 1": (sf.star(3), 1 - Fraction(1, 2**1500)),
+    "in threes": (sf.line(2, step=3), 1 - Fraction(1, 2**8000)),
 }
 
 

@@ -33,7 +33,7 @@ def regret(mechanism: Any, loss: sf.Loss, privacy: sf.PrivacyType) -> Fraction:
 
 
 @given(exact_private_channels(), st.data())
-@settings(max_examples=60)
+@settings(max_examples=45)
 def test_theorem_6(given_: tuple[Channel, sf.PrivacyType], data: st.DataObject) -> None:
     """Parts 1 to 4: trivial losses; post-processing; the mechanism that tells nothing; choices."""
     channel, privacy = given_
@@ -53,7 +53,7 @@ def test_theorem_6(given_: tuple[Channel, sf.PrivacyType], data: st.DataObject) 
 
 
 @given(exact_private_channels(), st.data())
-@settings(max_examples=60)
+@settings(max_examples=45)
 def test_sums_and_scalings_stay_in_the_utility_set(given_: tuple[Channel, sf.PrivacyType], data: st.DataObject) -> None:
     """Regrets of a sum are at most the sum of regrets, of a scaled loss at most the largest scale times."""
     channel, privacy = given_

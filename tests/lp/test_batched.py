@@ -209,6 +209,16 @@ def test_the_best_for_the_worst_secret_makes_everybody_equal_who_has_a_price() -
     assert solve_batched(bayes, tolerance=1e-7).value == pytest.approx(found.value, rel=1e-5)
 
 
+@pytest.mark.parametrize("rate", [1e-6, 1e-3, 1.0, 50.0, 1000.0])
+def test_from_nearly_equal_rows_to_bounds_beyond_floats(rate: float) -> None:
+    shape = grid(3)
+    program = ColumnProgram(shape.cost, shape.first, shape.second, shape.logs * rate)
+    found = solve_batched(program, tolerance=1e-6)
+    assert found.ended is Ending.REACHED
+    assert found.value == pytest.approx(solve_columns(program, tolerance=1e-7).value, rel=2e-6, abs=1e-12)
+    check_point(program, found.matrix)
+
+
 def test_of_pairs_listed_twice_the_tighter_counts() -> None:
     once = grid(3)
     twice = ColumnProgram(

@@ -130,9 +130,10 @@ class _Run:
         self, tolerance: float, time_limit: float | None, progress: Callable[[ColumnProgress], object] | None
     ) -> Ending:
         """Iterate; why it stopped."""
-        method, gap, merits = self.method, np.inf, [np.inf]
+        gap, merits = np.inf, [np.inf]
+        method = self.method
         try:
-            while self.iterations < _MOST_ITERATIONS and method.iterate(gap < _LATE):
+            while self.iterations < _MOST_ITERATIONS and self._iterate(gap < _LATE):
                 self.iterations += 1
                 value, self.missed = method.value_of(method.r)
                 if self.missed <= _MISSED and value < self.best:
@@ -156,6 +157,10 @@ class _Run:
         except KeyboardInterrupt:
             return Ending.INTERRUPTED
         return Ending.STALLED
+
+    def _iterate(self, late: bool) -> bool:
+        with np.errstate(all="ignore"):  # a direction that is not finite is refused
+            return self.method.iterate(late)
 
     def _check_feasible(self) -> None:
         fixed = [limit for limit in self.program.limits if not limit.relative]

@@ -66,10 +66,6 @@ class Arrays:
         """Room for numbers."""
         return np.empty(shape, dtype=np.float32 if single else np.float64)
 
-    def single(self, values: Any) -> Any:
-        """Rounded to single precision."""
-        return values.astype(np.float32)
-
     def root(self, matrix: Any) -> Any | None:
         """The lower Cholesky factor, None if there is none."""
         try:
@@ -87,9 +83,6 @@ class Arrays:
     def summed_products(self, left: Any, right: Any) -> Any:
         """Σ_c left_c right_cᵀ, as one product."""
         return np.tensordot(left, right, axes=([0, 2], [0, 2]))
-
-    def wait(self) -> None:
-        """Until everything asked for is done."""
 
 
 class _TorchArrays(Arrays):
@@ -122,9 +115,6 @@ class _TorchArrays(Arrays):
         kind = self.module.float32 if single else self.module.float64
         return self.module.empty(shape, dtype=kind, device=self.device)
 
-    def single(self, values: Any) -> Any:
-        return values.to(self.module.float32)
-
     def root(self, matrix: Any) -> Any | None:
         root, failed = self.module.linalg.cholesky_ex(matrix)
         return None if int(failed) else root
@@ -134,10 +124,6 @@ class _TorchArrays(Arrays):
 
     def summed_products(self, left: Any, right: Any) -> Any:
         return (left @ right.mT).sum(0)
-
-    def wait(self) -> None:
-        if self.device.type == "cuda":
-            self.module.cuda.synchronize(self.device)
 
 
 def arrays_on(device: str | None) -> Arrays:

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from sfumato.lp.batched_arrays import Arrays
-from sfumato.lp.batched_cones import Cone
+from sfumato.lp.batched_cones import Cone, split_decay
 from sfumato.lp.batched_links import Part
 from sfumato.lp.batched_roots import inverse_roots
 from sfumato.lp.column_program import ColumnProgram
@@ -57,6 +57,7 @@ class BandedCone(Cone):
         self.shape, self.present = (len(self.kept),), None
         self.first, self.second = arrays.integers(first), arrays.integers(second)
         self.decay, self.weight = self.laid_out(np.exp(-program.logs)), self.laid_out(weight)
+        self.near, self.rest = split_decay(self.decay)
         self.into, self.out_of = (arrays.integers(_incidence(ends, n)) for ends in (second, first))
         self.blocks = -(-n // size)
         # the last block is filled up with rows of their own, which read the entry n: a one
@@ -83,7 +84,8 @@ class BandedCone(Cone):
 
     def slacks(self, r: Any) -> Any:
         """G r."""
-        return r[:, self.second] - self.decay * r[:, self.first]
+        x, e = r[:, self.first], r[:, self.second]
+        return (e - self.near * x) + self.rest * x
 
     def adjoint(self, values: Any) -> Any:
         """Gᵀ times values over pairs: each row gathers its own."""

@@ -24,7 +24,7 @@ from sfumato.lp.batched_passes import aimed, moved_targets, predicted, reach, st
 from sfumato.lp.batched_roots import inverse_roots
 from sfumato.lp.column_program import ColumnProgram
 
-__all__ = ["Cone", "DenseCone"]
+__all__ = ["Cone", "DenseCone", "split_decay"]
 
 Floats = NDArray[np.float64]
 
@@ -89,6 +89,10 @@ class Cone(ABC):
         """Sizes of the predictor's step, as :func:`~sfumato.lp.batched_passes.predicted`."""
         return predicted(self.arrays.module, self.slacks(r), self.slacks(dr), z)
 
+    def is_inside(self, r: Any) -> bool:
+        """Whether entries and slacks are positive."""
+        return bool((r > 0).all()) and (not self.shape[0] or bool((self.slacks(r) > 0).all()))
+
     def weighted(self, columns: Any) -> Any:
         """Weights of the pairs of columns that have weights themselves."""
         return columns.reshape(-1, *(1 for _ in self.shape)) * self.weight
@@ -134,11 +138,13 @@ class DenseCone(Cone):
         self.place = arrays.integers((program.first * n + program.second)[self.kept])
         self.decay, self.weight = self.laid_out(np.exp(-program.logs)), self.laid_out(weight)
         self.present = self.weight > 0
+        self.near, self.rest = split_decay(self.decay)
         self.bytes_kept = self.bytes_used = 8 * n * n
 
     def slacks(self, r: Any) -> Any:
         """G r."""
-        return r[:, None, :] - self.decay * r[:, :, None]
+        x, e = r[:, :, None], r[:, None, :]
+        return (e - self.near * x) + self.rest * x
 
     def adjoint(self, values: Any) -> Any:
         """Gᵀ times values over pairs."""
@@ -177,6 +183,15 @@ class DenseCone(Cone):
             rows.append(weighted if part.indicator is None else part.indicator @ weighted)
         stacked = rows[0] if len(rows) == 1 else self.arrays.module.concatenate(rows, 1)
         return _sum_of_squares(self.arrays, stacked, triangular=stacked is factor)
+
+
+def split_decay(decay: Any) -> tuple[Any, Any]:
+    """``near``, 1 where d > 1/2 and else 0, and ``rest`` = near − d.
+
+    e − d x = (e − near · x) + rest · x loses no digit where d is nearly 1 and x nearly e.
+    """
+    near = decay * 0 + (decay > 0.5)
+    return near, near - decay
 
 
 def _sum_of_squares(arrays: Arrays, stacked: Any, triangular: bool) -> Any:

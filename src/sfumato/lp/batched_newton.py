@@ -42,7 +42,9 @@ _FIRST_SLACK = 0.1  # of limits that do not hold at the start, in units of what 
 _ROWS_A_CORRECTOR, _MOST_CORRECTORS = 50, 8
 _REFINEMENTS = 3  # at most, of what the links lack
 _BALANCED = 1e-12  # lack in the sums of classes, which are at least 1, that is left for the next iteration
+_DOUBLE_TARGETS = True  # where there is memory for them
 _SMALLEST_COLUMN = 1e-4  # weight, beside the largest
+_HALVINGS = 6  # before a step is given up
 _SHIFT = 2.0**-50  # of the diagonal, when the matrix of the links has lost its definiteness
 
 
@@ -73,7 +75,7 @@ class BatchedNewton:
         pairs = int(np.prod(cone.shape))
         step = max(1, min(self.m, self.arrays.chunk // max(cone.bytes_used, 1)))
         needed = self.m * (16 * pairs + cone.bytes_kept + 8 * n * (16 + len(self.parts))) + 6 * step * cone.bytes_used
-        self.single = needed + 8 * self.m * pairs > self.arrays.memory
+        self.single = not _DOUBLE_TARGETS or needed + 8 * self.m * pairs > self.arrays.memory
         if needed > self.arrays.memory:
             raise NotSupported(f"{len(program.first)} pairs in {self.m} columns ({needed / 2**30:.0f} GiB)",
                                [f"programs that fit into {self.arrays.memory / 2**30:.0f} GiB"])  # fmt: skip
@@ -394,7 +396,8 @@ class BatchedNewton:
     def _advance(self, primal: float, dual: float, late: bool) -> None:
         """Take the step; multipliers that rounding has made worse than the prices say are left where they are."""
         lam = (1.0 - dual) * self.lam + dual * stepped(self.r, self.dr, self.lam, self.tr)
-        r, pi = self.r + primal * self.ahead[0], self.pi + dual * self.dpi
+        pi = self.pi + dual * self.dpi
+        r, primal = self._inside(primal)
         if late:
             self.spoilt = self._spoils(r, pi, dual)
         if not self.spoilt:
@@ -402,6 +405,15 @@ class BatchedNewton:
                 self.pull[low:high] = self.cone.advance(*self._iterate_of(low, high), self.t[low:high], dual)
             self.lam, self.pi = lam, pi
         self.r, self.v, self.tau = r, self.v + primal * self.ahead[1], self.tau + primal * self.ahead[2]
+
+    def _inside(self, primal: float) -> tuple[Any, float]:
+        """r after the step, which is halved where rounding would put r on the boundary."""
+        for _ in range(_HALVINGS):
+            r = self.r + primal * self.ahead[0]
+            if all(self.cone.is_inside(r[low:high]) for low, high in self.chunks):
+                return r, primal
+            primal /= 2
+        return self.r, 0.0
 
     def _spoils(self, r: Any, pi: Any, dual: float) -> bool:
         """Whether the bound of the next multipliers is worse than that of the last and than the sum of the prices,

@@ -1,7 +1,7 @@
 """Columns in one cone by a first-order method: nothing is factored, so memory is that of the entries that matter.
 
 A restarted, reflected Halpern iteration. Classes of rows are projected onto their sums exactly, so only the pairs have
-multipliers Z ≥ 0. One application of the primal–dual operator (Chambolle and Pock, 2011), with a step for each entry, is
+multipliers Z ≥ 0. One application of the primal–dual operator (Chambolle and Pock, 2011), a step for each entry, is
 
     T = proj(R − τ P∘(C + AᵀZ)),    U = max(Z + σ Q∘A(2T − R), 0),
 
@@ -39,7 +39,6 @@ _SMALLEST_SCALE = 1e-6  # of the costs: relative gaps are not measured against v
 _ENOUGH, _NECESSARY, _LONG = 0.2, 0.8, 0.36  # restart rules: residual fallen to, fallen and rising, share of all
 _CHECK = {"cpu": 25, "cuda": 50}  # iterations between looks at residual and bound
 _REPAIR = {"cpu": 1, "cuda": 4}  # checks between repairs, which cost a hundred iterations on a device
-_SINGLE = 3e-5  # gaps from here on are within reach of single precision
 _WORTH_A_THREAD = 3_000_000  # multipliers: below, waiting for each other costs more
 _THINNING = 40  # halvings of the largest multiplier that are tried as thresholds
 
@@ -51,7 +50,6 @@ def solve_first_order(
     time_limit: float | None = None,
     progress: Callable[[ColumnProgress], object] | None = None,
     device: str = "auto",
-    precision: str = "auto",
     start: Start = (None, None),
     spare: float = 0.0,
 ) -> ColumnSolution:
@@ -68,9 +66,6 @@ def solve_first_order(
         so far.
     device
         ``"cpu"``, ``"cuda"``, or ``"auto"``: a GPU if there is one.
-    precision
-        Of the iterates: ``"double"``, ``"single"``, or ``"auto"``: single on a GPU for gaps of 3e-5 or more. Values,
-        bounds and the matrix that is returned are in double precision either way.
     start
         A matrix (one row a row, one column a column) and multipliers (one row a pair) to begin with, as
         :class:`~sfumato.lp.column_program.ColumnSolution` has them; either may be None.
@@ -98,8 +93,6 @@ def solve_first_order(
         raise InvalidInput(f"the time limit is a positive number of seconds, found {time_limit}")
     if program.limits:
         raise NotSupported("a program with limits in the first-order method", ["solve_batched", "solve_columns"])
-    if precision not in ("auto", "double", "single"):
-        raise NotSupported(f"precision {precision!r}", ["auto", "double", "single"])
     begun = perf_counter()
     checked = _start(start, program)
     if find_spec("torch") is None:
@@ -116,9 +109,8 @@ def solve_first_order(
         value = float(program.sizes @ least)
         matrix, nothing = np.full(program.shape, 1 / program.shape[1]), np.zeros((len(program.first), program.shape[1]))
         return ColumnSolution(matrix, nothing, value, value, 0.0, 0, perf_counter() - begun, Ending.REACHED)
-    single = precision == "single" or (precision == "auto" and place == "cuda" and tolerance >= _SINGLE)
     with _quick(len(program.first) * program.shape[1]):
-        method = Iteration(program, tolerance, place, torch.float32 if single else torch.float64)
+        method = Iteration(program, tolerance, place)
         method.warm(*checked)
         run = _Run(method, begun, magnitude)
         ended = run.until(tolerance, time_limit, progress)

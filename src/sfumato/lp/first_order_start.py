@@ -41,7 +41,7 @@ class Beginning:
 
 def beginning(program: ColumnProgram, cost: Any, closure: Closure) -> Beginning:
     """For costs (tensor, double) whose least entry in every class is 0."""
-    n, m = program.shape
+    n = len(program.cost)
     if n > _MOST_ROWS[cost.device.type]:
         anchors = _anchors(cost, cost.mean(1))
         return Beginning(_fallen(anchors, n, closure))
@@ -107,8 +107,8 @@ def worth_moving(program: ColumnProgram, cost: Any, begun: Beginning, tolerance:
 
 
 def flows(support: Support, cost: Any, prices: Any, falling: Any) -> Any:
-    """Multipliers that go away from where each column is best, and pay for (C − p) behind them; lists in doubles."""
-    tight = support.real & (support.at_ends(falling) <= support.decay.double() * falling * (1 + 1e-9))
+    """Multipliers that go away from where each column is best, and pay for (C − p) behind them."""
+    tight = support.real & (support.at_ends(falling) <= support.decay * falling * (1 + 1e-9))
     arriving = torch.zeros_like(falling)
     arriving.index_add_(0, support.after.view(-1).long(), tight.double().view(-1))
     owed = cost - prices
@@ -116,7 +116,7 @@ def flows(support: Support, cost: Any, prices: Any, falling: Any) -> Any:
     due = owed
     for _ in range(_MOST_SWEEPS):
         onward = _forward(support, tight, due, arriving)
-        new = owed + (support.decay.double() * onward).sum(0)
+        new = owed + (support.decay * onward).sum(0)
         moved = float((new - due).abs().sum())
         due = new
         if moved <= _SETTLED * float(due.abs().sum()):

@@ -40,7 +40,7 @@ class Support:
         Number of entries of each class, number of its rows, and the class of each entry.
     """
 
-    def __init__(self, program: ColumnProgram, inside: Any, kind: Any) -> None:
+    def __init__(self, program: ColumnProgram, inside: Any) -> None:
         device = inside.device
         n, m = program.shape
         order = torch.tensor(np.argsort(program.row_classes, kind="stable"), device=device)
@@ -64,8 +64,8 @@ class Support:
         self.real = self.after < self.count
         self.before = self._before(program, place)
         logs = program.logs if len(program.logs) else np.ones(1)
-        self.decay = self._spread(np.exp(-logs)).to(kind)
-        self.share = self._spread(logs.min() / logs).to(kind)
+        self.decay = self._spread(np.exp(-logs))
+        self.share = self._spread(logs.min() / logs)
 
     def _before(self, program: ColumnProgram, place: Any) -> Any:
         device, (n, _), slots = place.device, self.shape, self.after.shape[0]
@@ -93,15 +93,15 @@ class Support:
         chosen[:, :-1] = given[self.pair[self.rows].T]
         return chosen
 
-    def field(self, matrix: Any, kind: Any, outside: float = 0.0) -> Any:
+    def field(self, matrix: Any, outside: float = 0.0) -> Any:
         """The entries of a matrix as a list, with a number for what is left out."""
-        values = matrix[self.rows, self.columns].to(kind)
-        return torch.cat([values, torch.full((1,), outside, dtype=kind, device=values.device)])
+        values = matrix[self.rows, self.columns]
+        return torch.cat([values, values.new_full((1,), outside)])
 
     def matrix(self, field: Any) -> Any:
-        """A list of entries as a matrix in double precision, zero elsewhere."""
+        """A list of entries as a matrix, zero elsewhere."""
         result = torch.zeros(self.shape, dtype=torch.float64, device=field.device)
-        result[self.rows, self.columns] = field[:-1].double()
+        result[self.rows, self.columns] = field[:-1]
         return result
 
     def pulled(self, z: Any) -> Any:
@@ -109,28 +109,28 @@ class Support:
         if not len(z):
             return torch.zeros(self.count + 1, dtype=z.dtype, device=z.device)
         arriving = z.view(-1).index_select(0, self.before.view(-1)).view(self.before.shape)
-        return (self.decay.to(z.dtype) * z).sum(0) - arriving.sum(0)
+        return (self.decay * z).sum(0) - arriving.sum(0)
 
     def differences(self, field: Any) -> Any:
         """A of a field: e^{−l} R_x − R_z for every place; what is no pair gives anything."""
-        return self.decay.to(field.dtype) * field - self.at_ends(field)
+        return self.decay * field - self.at_ends(field)
 
     def at_ends(self, field: Any) -> Any:
         """The field at the second end of every pair."""
         return field.index_select(0, self.after.view(-1)).view(self.after.shape)
 
     def sums(self, field: Any) -> Any:
-        """Σ over each class, in double precision."""
-        return torch.segment_reduce(field[:-1].double(), "sum", lengths=self.lengths, unsafe=True)
+        """Σ over each class."""
+        return torch.segment_reduce(field[:-1], "sum", lengths=self.lengths, unsafe=True)
 
     def extreme(self, field: Any, which: str) -> Any:
         """The largest or the smallest entry of each class."""
         return torch.segment_reduce(field[:-1], which, lengths=self.lengths, unsafe=True)
 
-    def of_class(self, values: Any, kind: Any) -> Any:
+    def of_class(self, values: Any) -> Any:
         """A number for each class, for every entry, and 0 for what is left out."""
-        spread = values.to(kind).index_select(0, self.owners)
-        return torch.cat([spread, torch.zeros(1, dtype=kind, device=spread.device)])
+        spread = values.index_select(0, self.owners)
+        return torch.cat([spread, spread.new_zeros(1)])
 
     def multipliers(self, z: Any, scale: float, pairs: int) -> NDArray[np.float64]:
         """One row a pair of the program, one column a column."""
@@ -138,9 +138,7 @@ class Support:
         rows, columns = self.rows.cpu().numpy(), self.columns.cpu().numpy()
         for k in range(len(z)):
             real = self.real[k, :-1].cpu().numpy()
-            result[self.pair[:, k].cpu().numpy()[rows[real]], columns[real]] = (
-                scale * z[k, :-1].double().cpu().numpy()[real]
-            )
+            result[self.pair[:, k].cpu().numpy()[rows[real]], columns[real]] = scale * z[k, :-1].cpu().numpy()[real]
         return result
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sfumato.design.universal.least_loss import MARGIN, LeastLoss
 from sfumato.errors import NotSupported, UndecidedError
-from sfumato.lp.column_program import ColumnProgram
+from sfumato.lp.column_program import ColumnProgram, column_bound
 from sfumato.lp.columns import solve_columns
 
 __all__ = ["Opponent", "worst_prior"]
@@ -67,10 +67,12 @@ class Opponent:
 
     def _from_columns(self, prior: NDArray[np.float64]) -> tuple[float, float, NDArray[np.float64]]:
         table = self.program.question.float_table
-        found = solve_columns(ColumnProgram(prior[:, None] * table.T, *self._pairs), tolerance=self.tolerance)
-        # the multipliers are non-negative floats; the sums that make the bound are right to this, losses being at most
-        # 1
-        bound = max(found.bound - 2.0**-30, 0.0)
+        program = ColumnProgram(prior[:, None] * table.T, *self._pairs)
+        found = solve_columns(program, tolerance=self.tolerance)
+        # any multipliers give a bound; sums of n terms and factors e^−l are right to this share of what they are made of
+        size = float(np.abs(program.cost).sum() + (found.multipliers * (1 + np.exp(-program.logs))[:, None]).sum())
+        slack = (len(prior) + 64 + float(program.logs.max(initial=0.0))) * 2.0**-52 * size
+        bound = max(column_bound(program, found.multipliers) - slack, 0.0)
         return found.value, bound, (found.matrix * table.T).sum(axis=1)
 
 
