@@ -83,7 +83,7 @@ def measured(case: str, given: argparse.Namespace) -> dict[str, Any]:
     rate = (found.seconds - first[0][1]) / max(found.iterations - first[0][0], 1) if first else 0.0
     return {
         "case": case, "rows": program.shape[0], "columns": program.shape[1], "iterations": found.iterations,
-        "seconds": round(found.seconds, 2), "seconds to the first check": round(first[0][1], 2) if first else None,
+        "seconds": round(found.seconds, 2), "seconds to begin": round(first[0][1], 2) if first else None,
         "ms an iteration": round(1000 * rate, 2), "gap": found.gap, "value": found.value, "bound": found.bound,
         "ended": found.ended.name, "reached": reached, "build seconds": round(build, 1),
         "with arrays out": round(total, 1),

@@ -26,6 +26,7 @@ __all__ = ["KINDS", "Checked", "RandomProblem", "Truth", "checked", "least_loss"
 
 _LARGEST = 6  # secrets and actions
 _BITS = 24  # of the rationals around e^-ε: what is left open is far below the tolerances that are tested
+_LONGEST = 8000  # bits of an α: a promise may have a few more
 _CHOICE = 1e-9  # of the stakes: by so little the action that floats choose for an output may miss the best
 _NEAR_ZERO = 1e-9  # of the stakes: losses this small are rounding errors of what is at stake, and so are their gaps
 
@@ -258,6 +259,8 @@ def _stretched(draws: Draws, plain: RandomProblem) -> RandomProblem:
     """The same types in another unit of distance: in units of a hundredth or of a hundred."""
     space, alpha, epsilon = plain.rational.space, plain.rational.alpha, plain.irrational.epsilon
     assert alpha is not None and epsilon is not None
+    if 100 * alpha.denominator.bit_length() > _LONGEST:
+        return plain
     stretch, moved, around = Fraction(1, 100), alpha**100, plain.around_rational
     if draws.random() < 0.5:
         parts = 100 * space.ruler.unit.denominator

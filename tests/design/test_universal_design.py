@@ -93,9 +93,15 @@ def test_bounds_where_cells_are_too_many() -> None:
     privacy = sf.PrivacyType(sf.cycle(5), alpha="1/2")
     loss = losses.matrix(privacy.space, [[0, 3, 5, 1, 2], [4, 0, 2, 2, 7], [1, 6, 0, 5, 0]])
     exact = universal_design(loss, privacy)
-    loose = universal_design(loss, privacy, most=20)
-    assert exact.exact and "search" in loose.method and loose.upper is not None
-    assert 0 < loose.lower <= exact.lower <= loose.upper
+    assert exact.exact
+    methods = set()
+    for most in (20, 300):
+        loose = universal_design(loss, privacy, most=most)
+        methods.add(loose.method)
+        assert loose.upper is not None and 0 < loose.lower <= exact.lower <= loose.upper
+        regret = worst_case_regret(loose.mechanism, loss)
+        assert regret.lower is not None and regret.lower <= loose.upper
+    assert {"cutting planes and a search", "cutting planes on few rays"} <= methods
 
 
 def test_large_types_get_a_mechanism_and_bounds() -> None:

@@ -1,8 +1,47 @@
-"""BEST answers: the best mechanism for a prior, a loss, a promise and an objective, certified."""
+"""BEST answers: the best mechanism for a prior, a loss, a promise and an objective; and for every prior at once."""
 
 from sfumato.design import objectives
 from sfumato.design.calibration import Calibration, Curve, calibrate, curve
 from sfumato.design.objectives import Objective
 from sfumato.design.optimal import Design, design
+from sfumato.design.universal import (
+    Better,
+    Ground,
+    Impossibility,
+    PriorSet,
+    Regret,
+    UniversalDesign,
+    UtilitySet,
+    ball,
+    hull,
+    impossibility,
+    is_universally_optimal,
+    universal_design,
+    utility_set,
+    worst_case_regret,
+)
 
-__all__ = ["Calibration", "Curve", "Design", "Objective", "calibrate", "curve", "design", "objectives"]
+__all__ = [
+    "Better",
+    "Calibration",
+    "Curve",
+    "Design",
+    "Ground",
+    "Impossibility",
+    "Objective",
+    "PriorSet",
+    "Regret",
+    "UniversalDesign",
+    "UtilitySet",
+    "ball",
+    "calibrate",
+    "curve",
+    "design",
+    "hull",
+    "impossibility",
+    "is_universally_optimal",
+    "objectives",
+    "universal_design",
+    "utility_set",
+    "worst_case_regret",
+]

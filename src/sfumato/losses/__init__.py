@@ -2,7 +2,14 @@
 
 from collections.abc import Callable
 
-from sfumato.losses.classes import Monotone, is_monotone, is_strictly_monotone, is_trivial
+from sfumato.losses.classes import (
+    Monotone,
+    SingleCrossing,
+    is_monotone,
+    is_single_crossing,
+    is_strictly_monotone,
+    is_trivial,
+)
 from sfumato.losses.loss import Gain, Loss, add, lift, restrict_loss, scale
 from sfumato.losses.standard import (
     absolute,
@@ -35,6 +42,7 @@ __all__ = [
     "Gain",
     "Loss",
     "Monotone",
+    "SingleCrossing",
     "absolute",
     "add",
     "bin",
@@ -42,6 +50,7 @@ __all__ = [
     "function",
     "guess",
     "is_monotone",
+    "is_single_crossing",
     "is_strictly_monotone",
     "is_trivial",
     "lift",

@@ -84,7 +84,19 @@ def solve_columns(
         value = float(base.sum())
         return ColumnSolution(np.full((n, m), 1.0 / m), np.zeros((len(program.first), m)), value, value, 0.0, 0,
                               perf_counter() - begun, Ending.REACHED)  # fmt: skip
-    method = BlockNewton(program, start)
+    return _iterated(program, BlockNewton(program, start), tolerance, time_limit, progress, keep_midway, begun)
+
+
+def _iterated(
+    program: ColumnProgram,
+    method: BlockNewton,
+    tolerance: float,
+    time_limit: float | None,
+    progress: Callable[[ColumnProgress], object] | None,
+    keep_midway: bool,
+    begun: float,
+) -> ColumnSolution:
+    """Iterate until the gap is small enough, or something ends it."""
     best, midway = np.inf, None
     ended, iterations, gaps = Ending.STALLED, 0, [np.inf]
     try:

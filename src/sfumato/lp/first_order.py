@@ -62,8 +62,8 @@ def solve_first_order(
     time_limit
         Seconds after which to stop, looked at every 25 iterations or so.
     progress
-        Called at every check. Raising ``KeyboardInterrupt`` in it (or pressing Ctrl-C) ends the run with the best point
-        so far.
+        Called at the beginning and at every check. Raising ``KeyboardInterrupt`` in it (or pressing Ctrl-C) ends the
+        run with the best point so far.
     device
         ``"cpu"``, ``"cuda"``, or ``"auto"``: a GPU if there is one.
     start
@@ -131,6 +131,8 @@ class _Run:
         """Iterate; why it stopped. The best of both sides stays with the method."""
         method, k, every = self.method, 0, _CHECK[self.method.device.type]
         try:
+            if progress is not None:
+                progress(self.state())
             while self.state().gap > tolerance:
                 if self.iterations >= _MOST_ITERATIONS:
                     return Ending.STALLED
@@ -139,7 +141,7 @@ class _Run:
                 if k == 0:
                     self.at_start = self.before = method.measure().residual
                 if self.iterations % every == 0:
-                    measure = self._checked(tolerance)
+                    measure = self._checked()
                     if progress is not None:
                         progress(self.state())
                     if time_limit is not None and self.state().seconds >= time_limit:
@@ -155,7 +157,7 @@ class _Run:
             return Ending.INTERRUPTED
         return Ending.REACHED
 
-    def _checked(self, tolerance: float) -> Measure:
+    def _checked(self) -> Measure:
         measure = self.method.measure()
         self.checks += 1
         if self.checks % _REPAIR[self.method.device.type] == 0:

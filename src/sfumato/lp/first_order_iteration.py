@@ -74,7 +74,9 @@ class Iteration:
         """P: entries move by comparable shares, and more where little is at stake; Q; and how long steps may be."""
         stake = self.dense_cost.mean(1) if begun.prices is None else begun.prices.abs()
         relative = (stake / stake.max()).clamp_min(_SMALLEST_STAKE)
-        steps = begun.falling.clamp_min(_SMALLEST_ENTRY).sqrt_().div_(relative[:, None])
+        # a row far from all columns still sums to 1; and what an anchor does not reach may be of any size
+        steps = torch.where(begun.falling > 0, begun.falling / begun.falling.amax(1, keepdim=True), 1.0)
+        steps = steps.clamp_min_(_SMALLEST_ENTRY).sqrt_().div_(relative[:, None])
         self.p = self.support.field(steps, outside=1.0)
         self.cost = self.support.field(self.dense_cost)
         held = self.support.decay.square() * self.p + self.support.at_ends(self.p)

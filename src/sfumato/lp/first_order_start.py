@@ -15,6 +15,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+import numpy as np
+
 from sfumato.lp.column_program import ColumnProgram
 from sfumato.lp.first_order_support import Closure, Support
 
@@ -27,6 +29,7 @@ _SOLVED = 1e-7  # residual of the two systems, relative: more, and they are too 
 _MOST_SWEEPS = 1_000
 _SETTLED = 1e-6  # relative change of the flows in a sweep
 _TAIL = 1e-4  # entries below this, relative to the largest of the column, in tolerances, are filled in at the end
+_DEARER = 2.0  # times the first prices: what prices may become in the end
 _SHORTAGE = 1e-2  # of a tolerance: what all rows together may lose because an entry was left out
 
 
@@ -94,16 +97,23 @@ def _solved(matrix: Any, right: Any) -> Any:
 def worth_moving(program: ColumnProgram, cost: Any, begun: Beginning, tolerance: float) -> Any:
     """Which entries the iteration needs: near the row where a column is best, and wherever the prices ask for more."""
     falling = begun.falling
-    if begun.prices is None or begun.matrix is None:
+    if begun.prices is None or begun.matrix is None or not _both_ways(program):
         return torch.ones_like(falling, dtype=torch.bool)
     value = float((begun.matrix * cost).sum())
-    shortage = begun.prices[:, None] - cost > _SHORTAGE * tolerance * value / len(cost)
+    shortage = _DEARER * begun.prices[:, None] - cost > _SHORTAGE * tolerance * value / len(cost)
     # as far as prices ask for it, and a step beyond
     farthest = torch.where(shortage, falling, torch.inf).amin(0)
     nearest, column = falling.max(1)  # and so that no row is without entries
     farthest.scatter_reduce_(0, column, nearest, "amin")
     step = float(torch.exp(-torch.tensor(program.logs).min())) if len(program.logs) else 1.0
     return falling >= torch.minimum(farthest * step, torch.full_like(farthest, _TAIL * tolerance))
+
+
+def _both_ways(program: ColumnProgram) -> bool:
+    """Whether every pair is there the other way round too: otherwise columns may be large again far away."""
+    n = len(program.cost)
+    there, back = program.first * n + program.second, program.second * n + program.first
+    return bool(np.isin(back, there).all())
 
 
 def flows(support: Support, cost: Any, prices: Any, falling: Any) -> Any:

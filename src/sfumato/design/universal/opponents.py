@@ -69,7 +69,7 @@ class Opponent:
         table = self.program.question.float_table
         program = ColumnProgram(prior[:, None] * table.T, *self._pairs)
         found = solve_columns(program, tolerance=self.tolerance)
-        # any multipliers give a bound; sums of n terms and factors e^−l are right to this share of what they are made of
+        # any multipliers give a bound; sums of n terms and factors e^−l are right to this share of their parts
         size = float(np.abs(program.cost).sum() + (found.multipliers * (1 + np.exp(-program.logs))[:, None]).sum())
         slack = (len(prior) + 64 + float(program.logs.max(initial=0.0))) * 2.0**-52 * size
         bound = max(column_bound(program, found.multipliers) - slack, 0.0)

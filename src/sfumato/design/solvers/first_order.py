@@ -1,0 +1,76 @@
+"""The first-order method of :mod:`sfumato.lp`, on the CPU or on a GPU.
+
+Slower than the block method wherever that one has the memory for its factors and many digits are wanted. This one only
+needs room for the matrix and its multipliers, and does nothing but stream past them: it is the way to ten thousand
+secrets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from sfumato.design.problem import Problem
+from sfumato.design.solvers.answer import Answer, Multipliers
+from sfumato.design.symmetry import symmetry
+from sfumato.errors import NotSupported
+from sfumato.lp.column_program import Ending
+from sfumato.lp.first_order import solve_first_order
+
+__all__ = ["solve_by_first_order"]
+
+_SPARE = 5  # tolerances that the bound may fall when small multipliers are left out: callers ask for a tenth of theirs
+_MOST_ROWS = 4_000  # secrets: finding symmetries compares tables of all pairs, which takes longer than they save
+
+
+def solve_by_first_order(
+    problem: Problem,
+    tolerance: float,
+    progress: Callable[..., object] | None = None,
+    time_limit: float | None = None,
+    *,
+    device: str = "auto",
+) -> Answer:
+    """Near-optimal to a relative gap, in memory of the order of the matrix; symmetries make it smaller.
+
+    Parameters
+    ----------
+    device
+        ``"cpu"``, ``"cuda"``, or ``"auto"``: a GPU if there is one.
+
+    Raises
+    ------
+    MissingExtra
+        If torch is not installed.
+    NotSupported
+        For objectives with limits or a worst case.
+
+    Examples
+    --------
+    >>> from sfumato.channels import Prior
+    >>> from sfumato.design.problem import problem
+    >>> from sfumato.losses import absolute
+    >>> from sfumato.privacy import PrivacyType
+    >>> from sfumato.spaces import line
+    >>> asked = problem(Prior.uniform(line(3)), absolute(line(3)), PrivacyType(line(3), alpha="1/2"))
+    >>> found = solve_by_first_order(asked, 1e-4, device="cpu")
+    >>> round(float((asked.float_cost * found.matrix).sum()), 3), found.finished
+    (0.556, True)
+    """
+    if problem.limits:
+        raise NotSupported("a worst case or a limit in the first-order method", ["blocks", "highs", "exact"])
+    group = symmetry(problem) if problem.shape[0] <= _MOST_ROWS else None
+    program = problem.program if group is None else group.reduced(problem.program)
+    found = solve_first_order(
+        program, tolerance=tolerance, time_limit=time_limit, progress=progress, device=device, spare=_SPARE * tolerance
+    )
+    pair, action = np.nonzero(found.multipliers)
+    values = found.multipliers[pair, action] * np.exp(-program.logs)[pair]
+    matrix, multipliers = found.matrix, Multipliers(program.first[pair], program.second[pair], action, values)
+    if group is not None:
+        matrix, multipliers = group.spread(matrix), group.spread_multipliers(multipliers)
+    return Answer(
+        matrix, multipliers, "first order" + (f", {len(group)} symmetries" if group else ""), found.iterations,
+        found.seconds, found.ended in (Ending.REACHED, Ending.STALLED),
+    )  # fmt: skip

@@ -1,0 +1,342 @@
+"""Is a privacy definition consistent? The two axioms of Kifer and Lin (2012), decided, refuted or searched.
+
+For a predicate q let R = {(a, b) : q(a, b) and q(1 − a, 1 − b)}. If q allows the impossible event at all, both axioms
+hold exactly when R is convex. One way: the two-output channels with rows (a, 1 − a), (b, 1 − b) keep q iff (a, b) ∈ R,
+and mixing two of them mixes their points. The other way: an event after post-processing or after a choice has as
+its point a mixture of points of events before. This sharpens Theorems 2.1.3 and 2.1.4, which leave the boundary open;
+their conditions (3) to (6) are what convexity of R means for its upper curve.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations, pairwise
+from random import Random
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.channels.channel import Channel
+from sfumato.errors import InvalidInput
+from sfumato.privacy.predicates import Predicate
+from sfumato.privacy.predicates_curves import NumericTail
+from sfumato.privacy.predicates_definitions import EXISTENCE, Breach, Definition, breaks, mixed, transformed
+from sfumato.verdict import Verdict, fails, holds, undecided
+
+__all__ = ["AxiomReport", "Condition", "Search", "satisfies_axioms"]
+
+Point = tuple[Fraction, Fraction]
+
+_GRID = 24  # steps of the unit interval: halves, thirds, quarters, sixths and eighths are among them
+_PRECISION = 40  # binary digits to which the edge of a black box is located
+_TRIES = 400  # small channels of two secrets tried against a definition of another kind, fewer of more secrets
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One of the conditions (1) to (6) of Theorems 2.1.3 and 2.1.4, and what is known of it."""
+
+    number: int
+    statement: str
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class Search:
+    """How far a black box was searched: steps of the grid, binary digits of its edge, evaluations or channels tried."""
+
+    grid: int
+    precision: int
+    tried: int
+
+
+@dataclass(frozen=True)
+class AxiomReport:
+    """What stands behind a verdict about the axioms."""
+
+    conditions: tuple[Condition, ...] = ()
+    breach: Breach | None = None
+    search: Search | None = None
+
+
+def satisfies_axioms(definition: Predicate | Definition) -> Verdict:
+    """Whether a privacy definition is closed under post-processing and under choice by chance.
+
+    Returns
+    -------
+    Verdict
+        *holds* for a proved curve, with conditions (1) to (6); *fails* with a :class:`Breach` of matrices that was
+        checked by exact arithmetic; *undecided* for a black box, with how far it was searched. The witness is an
+        :class:`AxiomReport`.
+
+    Examples
+    --------
+    >>> from sfumato.privacy.predicates import from_points, gaussian
+    >>> bool(satisfies_axioms(gaussian(1)))
+    True
+    >>> verdict = satisfies_axioms(from_points([(0, 0), ("1/2", "1/2"), ("3/4", 1), (1, 1)]))
+    >>> print(verdict)
+    fails: convexity (Axiom 2.1.2) is broken at (1/2, 2/3): M is not concave
+    >>> [c.number for c in verdict.witness.conditions if c.verdict.decided and not c.verdict]
+    [3]
+    >>> [m.matrix.tolist()[1] for m in verdict.witness.breach.mechanisms]
+    [[Fraction(0, 1), Fraction(1, 1)], [Fraction(1, 1), Fraction(0, 1)]]
+    """
+    if isinstance(definition, Definition):
+        return _definition_axioms(definition)
+    if not isinstance(definition, Predicate):
+        raise InvalidInput(f"axioms are asked of a Predicate or a Definition, found {type(definition).__name__}")
+    if definition.relation is None:
+        return _curve_axioms(definition)
+    if definition.points:
+        return _polygon_axioms(definition)
+    return _black_box_axioms(definition)
+
+
+def _curve_axioms(predicate: Predicate) -> Verdict:
+    if predicate.allows(Fraction(0), Fraction(0)) is False:
+        return _nothing_kept(predicate, "M(0) ≥ 0 and M(1) ≥ 1 do not both hold")
+    if not predicate.proved:
+        return _numeric_axioms(predicate)
+    why = "M is a minimum of 1 and of concave parts that lie above 0 at a = 0 and above 1 at a = 1"
+    reasons = (
+        "q is m ≤ b ≤ M by construction",
+        "q is m ≤ b ≤ M by construction",
+        "lines are concave, moved tails by Theorem 2.2.2, and so is a minimum",
+        "a concave function that reaches its largest value at a = 1 increases until it gets there",
+        "a concave function is continuous inside, and at 1 it lies between a and 1",
+        "a concave function with M(0) ≥ 0 and M(1) = 1 lies above its chord",
+    )
+    return holds(why, AxiomReport(_conditions(tuple(map(holds, reasons)))))
+
+
+_STATEMENTS = (
+    "between m(a) and M(a) both q(a, b) and q(1 − a, 1 − b) hold",
+    "above M(a) and below m(a) one of them fails",
+    "M is concave",
+    "M increases strictly where it is below 1",
+    "M is continuous except possibly at 0",
+    "M(a) ≥ a",
+)
+
+
+def _conditions(verdicts: tuple[Verdict, ...]) -> tuple[Condition, ...]:
+    return tuple(Condition(k + 1, _STATEMENTS[k], verdict) for k, verdict in enumerate(verdicts))
+
+
+def _constant() -> Channel:
+    return Channel.constant((0, 1))
+
+
+def _coin(a: Fraction) -> Breach:
+    """A constant channel whose one output becomes one of two by a coin: its events lie on the diagonal."""
+    return transformed(_constant(), Channel([0], [[a, 1 - a]]))
+
+
+def _two_outputs(point: Point) -> Channel:
+    a, b = point
+    return Channel([0, 1], [[a, 1 - a], [b, 1 - b]])
+
+
+def _blend(weight: Fraction, first: Point, second: Point) -> Point:
+    return weight * first[0] + (1 - weight) * second[0], weight * first[1] + (1 - weight) * second[1]
+
+
+def _refuted(predicate: Predicate, breach: Breach, point: Point, why: str, broken: tuple[int, ...]) -> Verdict:
+    """A verdict with a breach that has been checked, and what it says about the conditions."""
+    assert breaks(breach, predicate), "a breach is checked before it is shown"
+    open_question = undecided("not needed: another condition fails")
+    told = tuple(fails(why) if k in broken else open_question for k in range(1, 7))
+    at = f"({point[0]}, {point[1]})"
+    return fails(f"{breach.axiom} is broken at {at}: {why}", AxiomReport(_conditions(told), breach))
+
+
+def _nothing_kept(predicate: Predicate, why: str) -> Verdict:
+    """q refuses the impossible event, so no channel keeps it. If that one is exempt, a coin may still break it."""
+    for k in range(1, _GRID):
+        breach = _coin(Fraction(k, _GRID) if k != 1 else Fraction(1, 2))
+        exempt = Breach(breach.axiom, breach.mechanisms, breach.result, breach.post_processing, None, exempt=True)
+        if breaks(exempt, predicate):
+            a = exempt.result.matrix[0, 0]
+            reason = (
+                f"no channel keeps {predicate.name}, which refuses the impossible event ({why}); if that and the "
+                f"certain event are exempt, a coin breaks it at ({a}, {a})"
+            )
+            told = tuple(fails(why) if k in (2, 6) else undecided("another condition fails") for k in range(1, 7))
+            return fails(reason, AxiomReport(_conditions(told), exempt))
+    breach = Breach(EXISTENCE, (), _constant())
+    told = tuple(fails(why) if k == 6 else undecided("another condition fails") for k in range(1, 7))
+    reason = f"no channel keeps {predicate.name}, not even one that tells nothing: {why}"
+    return fails(reason, AxiomReport(_conditions(told), breach))
+
+
+def _polygon_axioms(predicate: Predicate) -> Verdict:
+    """An upper curve of straight lines that is not concave, or does not end at 1: refuted at its corners."""
+    corners = predicate.points
+    if corners[-1][1] != 1:
+        return _nothing_kept(predicate, f"M(1) is {corners[-1][1]}, so that m(0) is above 0")
+    for a, value in corners:
+        if value < a:
+            return _refuted(predicate, _coin(a), (a, a), f"M({a}) = {value} is below the diagonal", (6,))
+    # the widest chord that goes above the curve is the easiest to read
+    best: tuple[Fraction, Point, Point, Point] | None = None
+    for left, right in combinations(corners, 2):
+        for a, value in corners:
+            if left[0] < a < right[0]:
+                weight = (right[0] - a) / (right[0] - left[0])
+                above = weight * left[1] + (1 - weight) * right[1] - value
+                if above > 0 and (best is None or above > best[0]):
+                    best = above, left, right, (a, value)
+    assert best is not None, "a polygon above the diagonal that ends at 1 and is concave would be a minimum of lines"
+    _, left, right, (a, _) = best
+    weight = (right[0] - a) / (right[0] - left[0])
+    breach = mixed(weight, _two_outputs(left), _two_outputs(right))
+    return _refuted(predicate, breach, _blend(weight, left, right), "M is not concave", (3,))
+
+
+def _numeric_axioms(predicate: Predicate) -> Verdict:
+    """A curve in floats: a chord above it by more than its tolerance refutes, nothing proves."""
+    slack = max(part.tolerance for part in predicate.parts if isinstance(part, NumericTail))
+    grid = np.linspace(0, 1, 129)
+    values = predicate.upper(grid)
+    above = (values[:-2] + values[2:]) / 2 - values[1:-1]
+    k = int(np.argmax(above))
+    if above[k] > 4 * slack:
+        left, middle, right = (Fraction(k + i, 128) for i in range(3))
+        ends = [(a, predicate.bounds(a)[0] if a else Fraction(0)) for a in (left, right)]
+        breach = mixed(Fraction(1, 2), *map(_two_outputs, ends))
+        if breaks(breach, predicate):
+            return _refuted(predicate, breach, _blend(Fraction(1, 2), *ends), f"M is not concave around {middle}", (3,))
+    search = Search(128, 0, 129)
+    return undecided(
+        "by Theorem 2.2.2 the axioms hold if c is convex; that was looked at in floats only, and M bends the right way "
+        f"at all of {search.tried} points",
+        AxiomReport(search=search),
+    )
+
+
+class _Box:
+    """A black box q with what it answered so far."""
+
+    def __init__(self, predicate: Predicate) -> None:
+        self.predicate = predicate
+        self.answers: dict[Point, bool] = {}
+
+    def __call__(self, a: Fraction, b: Fraction) -> bool:
+        """Whether (a, b) ∈ R."""
+        return self._ask(a, b) and self._ask(1 - a, 1 - b)
+
+    def _ask(self, a: Fraction, b: Fraction) -> bool:
+        if (a, b) not in self.answers:
+            self.answers[a, b] = self.predicate.allows(a, b) is True
+        return self.answers[a, b]
+
+
+def _black_box_axioms(predicate: Predicate) -> Verdict:
+    """Look for a hole in R: on the diagonal, between grid points, and between points on its edge."""
+    box = _Box(predicate)
+    if not box(Fraction(0), Fraction(0)):
+        return _nothing_kept(predicate, "q(0, 0) and q(1, 1) do not both hold")
+    steps = [Fraction(k, _GRID) for k in range(_GRID + 1)]
+    for a in sorted(steps, key=lambda a: (a.denominator, a)):
+        if not box(a, a):
+            return _refuted(predicate, _coin(a), (a, a), "an event that tells nothing is refused", (1, 6))
+    for first, second in _hollow_segments(np.array([[box(a, b) for b in steps] for a in steps])):
+        ends = (steps[first[0]], steps[first[1]]), (steps[second[0]], steps[second[1]])
+        verdict = _hollow(predicate, box, Fraction(1, 2), *ends)
+        if verdict is not None:
+            return verdict
+    edge = [(a, _edge(box, a)) for a in steps]
+    for weight, left, right in _chords_above(edge):
+        verdict = _hollow(predicate, box, weight, left, right)
+        if verdict is not None:
+            return verdict
+    search = Search(_GRID, _PRECISION, len(box.answers))
+    return undecided(
+        f"{predicate.name} is a black box: no counter-example among {search.tried} evaluations, on a grid of "
+        f"1/{_GRID} and along the edge to 2^-{_PRECISION}",
+        AxiomReport(search=search),
+    )
+
+
+def _hollow(predicate: Predicate, box: _Box, weight: Fraction, left: Point, right: Point) -> Verdict | None:
+    point = _blend(weight, left, right)
+    if not (box(*left) and box(*right)) or box(*point):
+        return None
+    breach = mixed(weight, _two_outputs(left), _two_outputs(right))
+    return _refuted(predicate, breach, point, "the allowed points are not convex", (3,))
+
+
+def _hollow_segments(inside: NDArray[np.bool_]) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+    """Pairs of allowed grid points whose middle is a grid point that is not allowed."""
+    n = inside.shape[0] - 1
+    for di in range(n // 2 + 1):
+        for dj in range(-(n // 2), n // 2 + 1):
+            rows = slice(di, n + 1 - di)
+            columns = slice(abs(dj), n + 1 - abs(dj))
+            i, j = np.mgrid[rows, columns]
+            holes = inside[i - di, j - dj] & inside[i + di, j + dj] & ~inside[i, j]
+            if holes.any():
+                k = np.argwhere(holes)[0]
+                at = i[k[0], k[1]], j[k[0], k[1]]
+                yield (int(at[0] - di), int(at[1] - dj)), (int(at[0] + di), int(at[1] + dj))
+
+
+def _edge(box: _Box, a: Fraction) -> Fraction:
+    """The largest allowed b found above the diagonal, by halving."""
+    low, high = a, Fraction(1)
+    if box(a, high):
+        return high
+    for _ in range(_PRECISION):
+        middle = (low + high) / 2
+        low, high = (middle, high) if box(a, middle) else (low, middle)
+    return low
+
+
+def _chords_above(edge: list[Point]) -> Iterator[tuple[Fraction, Point, Point]]:
+    """Chords between points of the edge that go above it, where by more than it was located to."""
+    values = [float(b) for _, b in edge]
+    for i, j in combinations(range(len(edge)), 2):
+        for k in range(i + 1, j):
+            weight = Fraction(j - k, j - i)
+            if float(weight) * values[i] + float(1 - weight) * values[j] > values[k] + 2.0**-_PRECISION:
+                yield weight, edge[i], edge[j]
+                break
+
+
+def _definition_axioms(definition: Definition) -> Verdict:
+    if definition.theorem:
+        return holds(definition.theorem)
+    for breach in definition.suspects():
+        if breaks(breach, definition):
+            return fails(f"{definition.name}: {breach.axiom} is broken", AxiomReport(breach=breach))
+    random, tries = Random(0), 2 * _TRIES // len(definition.secrets)
+    for _ in range(tries):
+        for breach in _small_cases(definition, random):
+            if breaks(breach, definition):
+                return fails(f"{definition.name}: {breach.axiom} is broken", AxiomReport(breach=breach))
+    return undecided(
+        f"{definition.name}: no counter-example among {tries} small channels, their merged outputs and mixtures",
+        AxiomReport(search=Search(0, 0, tries)),
+    )
+
+
+def _small_cases(definition: Definition, random: Random) -> Iterator[Breach]:
+    """Merging two outputs of a small channel, doubling one, and the mean of two channels."""
+    size = random.randint(2, 4)
+    first, second = (Channel(definition.secrets, [_row(size, random) for _ in definition.secrets]) for _ in range(2))
+    for y, z in pairwise(range(size)):
+        table = [[Fraction(int(j == (y if i == z else i))) for j in range(size) if j != z] for i in range(size)]
+        yield transformed(first, Channel(range(size), table))
+    copy = [[Fraction(int(i == j)) for j in range(size + 1)] for i in range(size)]
+    copy[0][0] = copy[0][size] = Fraction(1, 2)
+    yield transformed(first, Channel(range(size), copy))
+    yield mixed(Fraction(1, 2), first, second)
+
+
+def _row(size: int, random: Random) -> list[Fraction]:
+    weights = [random.choice((0, 1, 1, 2, 3)) for _ in range(size)]
+    weights[random.randrange(size)] += 1
+    return [Fraction(w, sum(weights)) for w in weights]

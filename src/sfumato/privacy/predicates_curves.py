@@ -1,0 +1,364 @@
+"""Upper curves of predicates, as minima of concave parts that can be compared with rationals exactly.
+
+A part bounds the probability b of an event under one secret by that under another, b ≤ part(a). A
+:class:`Line` does it with a slope that is rational or e^r for a rational r; a :class:`Tail` moves the tail of a
+log-concave density (Kifer and Lin 2012, section 2.2.1). For both, "b ≤ part(a)?" is asked at rationals and
+answered by rational arithmetic or by enclosures that are refined until they decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import exp, log
+from typing import Any, Protocol
+
+import flint
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
+
+from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported
+from sfumato.numbers import Number, as_ball, dyadic, exact, exp_bounds, log_bounds
+
+__all__ = ["DENSITIES", "Growth", "Line", "NumericTail", "Part", "Tail", "growth"]
+
+Floats = NDArray[np.float64]
+
+_MOST_BITS = 2048  # two different numbers this close are not met by chance; a tie is reported as undecided
+
+
+class Part(Protocol):
+    """A concave, non-decreasing bound b ≤ part(a) on [0, 1]."""
+
+    @property
+    def proved(self) -> bool:
+        """Whether its shape and its values are proved, not taken on trust."""
+
+    def bounds(self, a: Fraction, bits: int = 64) -> tuple[Fraction, Fraction]:
+        """Rationals around the bound at a; it may exceed 1."""
+
+    def floats(self, a: Floats) -> Floats:
+        """The bound at many points, for search and for drawing."""
+
+    def allows(self, a: Fraction, b: Fraction) -> bool | None:
+        """Whether b ≤ part(a); None where no enclosure decides."""
+
+    def reflected(self) -> Part:
+        """The part that says the same with the two secrets exchanged."""
+
+    def __hash__(self) -> int:
+        """Equal parts are kept once."""
+
+
+@dataclass(frozen=True)
+class Growth:
+    """A positive number: a rational, or e^exponent for a rational exponent other than 0, which is transcendental.
+
+    Examples
+    --------
+    >>> Growth(exponent=Fraction(1)).sign(Fraction(27183, 10000), Fraction(1))     # 2.7183 − e
+    1
+    """
+
+    rational: Fraction | None = None
+    exponent: Fraction | None = None
+
+    def __float__(self) -> float:
+        return float(self.rational) if self.rational is not None else exp(float(self.exponent or 0))
+
+    def __str__(self) -> str:
+        return str(self.rational) if self.rational is not None else f"e^{float(self.exponent or 0):g}"
+
+    @property
+    def logarithm(self) -> float:
+        """ln of the number."""
+        if self.rational is None:
+            return float(self.exponent or 0)
+        return log(self.rational.numerator) - log(self.rational.denominator)
+
+    def bounds(self, bits: int = 64) -> tuple[Fraction, Fraction]:
+        """Rationals around the number, equal if it is one."""
+        if self.rational is not None:
+            return self.rational, self.rational
+        assert self.exponent is not None
+        return exp_bounds(self.exponent, bits)
+
+    def ball(self) -> flint.arb:
+        """A ball of the current precision around the number."""
+        return as_ball(self.rational) if self.rational is not None else as_ball(self.exponent or 0).exp()
+
+    def inverse(self) -> Growth:
+        """One over the number."""
+        if self.rational is not None:
+            return Growth(1 / self.rational)
+        return Growth(exponent=-(self.exponent or Fraction(0)))
+
+    def sign(self, left: Fraction, right: Fraction) -> int:
+        """The sign of left − s·right, exactly: a transcendental s equals no quotient of rationals."""
+        if self.rational is not None:
+            gap = left - self.rational * right
+            return (gap > 0) - (gap < 0)
+        if left * right <= 0:
+            return (left > right) - (left < right)
+        bits = 64
+        while True:
+            low, high = self.bounds(bits)
+            ends = {(g > 0) - (g < 0) for g in (left - low * right, left - high * right)}
+            if len(ends) == 1:
+                return ends.pop()
+            bits *= 2
+
+
+def growth(epsilon: Number | None = None, alpha: Number | None = None, what: str = "a predicate") -> Growth:
+    """e^ε from ε ≥ 0 or from the rational α = e^−ε in (0, 1]."""
+    if (epsilon is None) == (alpha is None):
+        raise InvalidEpsilon(f"{what} needs either epsilon or alpha")
+    if alpha is not None:
+        base = exact(alpha)
+        if not 0 < base <= 1:
+            raise InvalidEpsilon(f"alpha is e^-epsilon, in (0, 1], found {alpha}")
+        return Growth(1 / base)
+    rate = exact(epsilon)  # type: ignore[arg-type]
+    if rate < 0:
+        raise InvalidEpsilon(f"epsilon must not be negative, found {epsilon}")
+    if rate > 10**6:
+        raise InvalidEpsilon(f"epsilon beyond 1,000,000 promises nothing, found {epsilon}")
+    return Growth(Fraction(1)) if rate == 0 else Growth(exponent=rate)
+
+
+@dataclass(frozen=True)
+class Line:
+    """The line b ≤ value + slope·(a − at) with a positive slope.
+
+    Examples
+    --------
+    >>> line = Line(Growth(Fraction(2)), Fraction(0), Fraction(1, 10))
+    >>> line.allows(Fraction(1, 5), Fraction(1, 2)), line.allows(Fraction(1, 5), Fraction(51, 100))
+    (True, False)
+    """
+
+    slope: Growth
+    at: Fraction
+    value: Fraction
+
+    @property
+    def proved(self) -> bool:
+        """A line is concave, and its values are decided exactly."""
+        return True
+
+    @property
+    def intercept(self) -> Fraction | None:
+        """Its value at 0, where that is rational."""
+        if self.at == 0:
+            return self.value
+        return None if self.slope.rational is None else self.value - self.slope.rational * self.at
+
+    def bounds(self, a: Fraction, bits: int = 64) -> tuple[Fraction, Fraction]:
+        """Rationals around the line at a."""
+        ends = [self.value + s * (a - self.at) for s in self.slope.bounds(bits)]
+        return min(ends), max(ends)
+
+    def floats(self, a: Floats) -> Floats:
+        """The line at many points."""
+        return float(self.value) + float(self.slope) * (a - float(self.at))
+
+    def allows(self, a: Fraction, b: Fraction) -> bool:
+        """Whether b lies on the line or below it; always decided."""
+        return self.slope.sign(b - self.value, a - self.at) <= 0
+
+    def reflected(self) -> Line:
+        """The line of the exchanged secrets: (a, b) becomes (1 − b, 1 − a), and the slope its inverse."""
+        return Line(self.slope.inverse(), 1 - self.value, 1 - self.at)
+
+
+def _laplace(a: Any, s: Any, branch: int) -> Any:
+    if branch < 0:
+        return s * a
+    return 1 - 1 / (4 * s * a) if branch == 0 else 1 - (1 - a) / s
+
+
+def _laplace_branch(a: Fraction, moved: Growth) -> int:
+    """Which formula holds at a: the moved boundary is still right of 0 (−1), crosses it (0), was left already (1)."""
+    if 2 * a >= 1:
+        return 1
+    return -1 if moved.sign(Fraction(1), 2 * a) >= 0 else 0
+
+
+def _laplace_floats(a: Floats, s: float) -> Floats:
+    with np.errstate(divide="ignore"):
+        middle = 1 - 1 / (4 * s * a)
+    return np.asarray(np.where(2 * s * a <= 1, s * a, np.where(2 * a >= 1, 1 - (1 - a) / s, middle)))
+
+
+@dataclass(frozen=True)
+class DensityFamily:
+    """A log-concave density whose moved tails have a closed form, as a function of a and s = e^t."""
+
+    name: str
+    ball: Callable[[Fraction, Growth, str], Any]
+    floats: Callable[[Floats, float, str], Floats]
+    rational: Callable[[Fraction, Fraction, str], Fraction] | None = None
+
+
+def _gaussian_ball(a: Fraction, moved: Growth, tail: str) -> Any:
+    root = flint.arb(2).sqrt()
+    place = (as_ball(2 * a)).erfcinv() * root  # G^-1(a)
+    return ((place - moved.ball().log()) / root).erfc() / 2
+
+
+def _gumbel_ball(a: Fraction, moved: Growth, tail: str) -> Any:
+    if tail == "right":
+        return 1 - (as_ball(1 - a).log() * moved.ball()).exp()
+    return (as_ball(a).log() / moved.ball()).exp()
+
+
+DENSITIES: dict[str, DensityFamily] = {
+    family.name: family
+    for family in (
+        DensityFamily("gaussian", _gaussian_ball, lambda a, s, tail: np.asarray(ndtr(ndtri(a) + log(s)))),
+        DensityFamily(
+            "laplace",
+            lambda a, s, tail: _laplace(as_ball(a), s.ball(), _laplace_branch(a, s)),
+            lambda a, s, tail: _laplace_floats(a, s),
+            lambda a, s, tail: Fraction(_laplace(a, s, _laplace_branch(a, Growth(s)))),
+        ),
+        DensityFamily(
+            "logistic",
+            lambda a, s, tail: as_ball(a) * s.ball() / (as_ball(a) * s.ball() + as_ball(1 - a)),
+            lambda a, s, tail: a * s / (a * s + 1 - a),
+            lambda a, s, tail: a * s / (a * s + 1 - a),
+        ),
+        DensityFamily("gumbel", _gumbel_ball, lambda a, s, tail: 1 - (1 - a) ** s if tail == "right" else a ** (1 / s)),
+    )
+}
+"""Densities κe^{−c} with c convex whose tails move by a formula; those of an exponential density are lines."""
+
+
+@dataclass(frozen=True)
+class Tail:
+    """What the tail of mass a of a log-concave density holds after its boundary has moved outwards by t = ln s.
+
+    Right tail: M(a) = G(G⁻¹(a) − t) with G the upper tail function; left tail: M(a) = F(F⁻¹(a) + t). M is concave,
+    increasing and at least a (Kifer and Lin, Theorem 2.2.2).
+
+    Examples
+    --------
+    >>> moved = Tail(DENSITIES["laplace"], Growth(Fraction(2)))
+    >>> moved.bounds(Fraction(1, 3))[0], moved.allows(Fraction(1, 3), Fraction(5, 8))
+    (Fraction(5, 8), True)
+    """
+
+    family: DensityFamily
+    moved: Growth
+    tail: str = "right"
+
+    @property
+    def proved(self) -> bool:
+        """Theorem 2.2.2 gives the shape, ball arithmetic the values."""
+        return True
+
+    def bounds(self, a: Fraction, bits: int = 64) -> tuple[Fraction, Fraction]:
+        """Rationals around M(a), equal where M(a) is known to be rational."""
+        if a in (0, 1):
+            return a, a
+        if self.family.rational is not None and self.moved.rational is not None:
+            value = self.family.rational(a, self.moved.rational, self.tail)
+            return value, value
+        with flint.ctx.workprec(bits + 16):
+            ball = self.family.ball(a, self.moved, self.tail)
+            if not ball.is_finite():
+                return Fraction(0), Fraction(1)
+            return max(dyadic(ball.lower()), Fraction(0)), min(dyadic(ball.upper()), Fraction(1))
+
+    def floats(self, a: Floats) -> Floats:
+        """M at many points."""
+        return self.family.floats(a, float(self.moved), self.tail)
+
+    def allows(self, a: Fraction, b: Fraction) -> bool | None:
+        """Whether b ≤ M(a)."""
+        bits = 64
+        while bits <= _MOST_BITS:
+            low, high = self.bounds(a, bits)
+            if b <= low:
+                return True
+            if b > high:
+                return False
+            bits *= 2
+        return None
+
+    def reflected(self) -> Tail:
+        """Exchanging the secrets moves the other tail."""
+        return Tail(self.family, self.moved, "left" if self.tail == "right" else "right")
+
+
+@dataclass(frozen=True, eq=False)
+class NumericTail:
+    """A moved tail whose functions are floats: good to the stated tolerance, by whoever gives them.
+
+    Neither the values nor the convexity of c are proved, so it can refute and never prove.
+    """
+
+    right: Callable[[Floats], Floats]
+    left: Callable[[Floats], Floats]
+    tail: str = "right"
+    tolerance: float = 1e-9
+
+    @property
+    def proved(self) -> bool:
+        """Never: its numbers are taken on trust."""
+        return False
+
+    def bounds(self, a: Fraction, bits: int = 64) -> tuple[Fraction, Fraction]:
+        """The value with the tolerance on both sides."""
+        if a in (0, 1):
+            return a, a
+        value, slack = exact(float(self.floats(np.array([float(a)]))[0])), exact(self.tolerance)
+        return value - slack, value + slack
+
+    def floats(self, a: Floats) -> Floats:
+        """M at many points."""
+        return np.clip((self.right if self.tail == "right" else self.left)(a), 0.0, 1.0)
+
+    def allows(self, a: Fraction, b: Fraction) -> bool | None:
+        """Whether b ≤ M(a); None within the tolerance."""
+        low, high = self.bounds(a)
+        return True if b <= low else False if b > high else None
+
+    def reflected(self) -> NumericTail:
+        """Exchanging the secrets moves the other tail."""
+        return NumericTail(self.right, self.left, "left" if self.tail == "right" else "right", self.tolerance)
+
+
+def closed_form(name: str, shift: Number, tail: str) -> tuple[Part, ...]:
+    """The parts of a named density whose boundary moves by ``shift`` in units of its scale."""
+    moved = exact(shift)
+    if moved < 0:
+        raise InvalidInput(f"a tail moves by a shift ≥ 0, found {shift}")
+    s = Growth(Fraction(1)) if moved == 0 else Growth(exponent=moved)
+    zero, one = Fraction(0), Fraction(1)
+    sides = tails(tail)
+    if name == "exponential":
+        return tuple(Line(s, zero, zero) if side == "right" else Line(s.inverse(), one, one) for side in sides)
+    if name == "uniform":
+        return (Line(Growth(one), zero, moved),)
+    if name not in DENSITIES:
+        raise NotSupported(f"the density {name!r} in closed form", [*DENSITIES, "exponential", "uniform"])
+    return tuple(Tail(DENSITIES[name], s, side) for side in sides)
+
+
+def tails(tail: str) -> tuple[str, ...]:
+    """The sides that a word stands for."""
+    sides = {"right": ("right",), "left": ("left",), "both": ("right", "left")}
+    if tail not in sides:
+        raise NotSupported(f"the tail {tail!r}", sides)
+    return sides[tail]
+
+
+def exponent_bounds(moved: Growth, bits: int = 64) -> tuple[Fraction, Fraction]:
+    """Rationals around ln s."""
+    if moved.rational is not None:
+        return log_bounds(moved.rational, bits)
+    assert moved.exponent is not None
+    return moved.exponent, moved.exponent

@@ -1,0 +1,270 @@
+"""Privacy definitions as sets of mechanisms, among them some that are no predicate on events and break the axioms.
+
+A privacy definition is a set of channels (Kifer and Lin 2012, Definition 2.0.2). Two axioms ask for consistency:
+what is kept by a channel is kept after post-processing (2.1.1), and by a channel that is chosen by chance from two
+that keep it (2.1.2). A :class:`Breach` is a case where one does not hold, small enough to be checked by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from sfumato.channels.channel import Channel, check_secrets
+from sfumato.channels.composition import cascade
+from sfumato.errors import InvalidInput, Mismatch
+from sfumato.numbers import Array, Number, exact
+from sfumato.privacy.predicates import Predicate, as_predicate
+from sfumato.privacy.predicates_curves import growth
+from sfumato.privacy.predicates_satisfaction import all_events, satisfies_predicate
+from sfumato.verdict import Verdict
+
+__all__ = [
+    "CONVEXITY",
+    "EXISTENCE",
+    "TRANSFORMATION",
+    "Breach",
+    "Definition",
+    "breaks",
+    "k_of_n_outputs",
+    "k_of_n_pairs",
+    "mixture",
+    "probabilistic",
+    "transformed",
+]
+
+TRANSFORMATION = "transformation invariance (Axiom 2.1.1)"
+CONVEXITY = "convexity (Axiom 2.1.2)"
+EXISTENCE = "no channel satisfies the definition"
+
+
+@dataclass(frozen=True, eq=False)
+class Breach:
+    """Channels that keep a definition and a result that does not, though an axiom says that it should.
+
+    Parameters
+    ----------
+    axiom
+        Which axiom is broken.
+    mechanisms
+        One channel for post-processing, two for a choice, none if nothing keeps the definition.
+    post_processing, weight
+        How the result comes about: the first channel followed by this one, or the first with this probability.
+    result
+        The channel that breaks the definition.
+    exempt
+        Whether the impossible and the certain event are exempt; a definition that refuses those is kept by nothing.
+    """
+
+    axiom: str
+    mechanisms: tuple[Channel, ...]
+    result: Channel
+    post_processing: Channel | None = None
+    weight: Fraction | None = None
+    exempt: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Definition:
+    """A privacy definition that says of a whole channel whether it belongs.
+
+    ``keeps`` decides; ``suspects`` gives breaches to be tried first; ``theorem`` names the reason why the axioms
+    hold, where one is known; ``secrets`` are those that its channels have.
+    """
+
+    name: str
+    keeps: Callable[[Channel], bool]
+    secrets: tuple[Any, ...] = (0, 1)
+    suspects: Callable[[], Iterable[Breach]] = tuple
+    theorem: str = ""
+
+    def __repr__(self) -> str:
+        return f"Definition({self.name})"
+
+
+def mixture(weight: Number, first: Channel, second: Channel) -> Channel:
+    """The first channel with some probability, else the second, on the same outputs and without telling which.
+
+    Examples
+    --------
+    >>> mixture("1/2", Channel([0], [[1, 0]]), Channel([0], [[0, 1]])).matrix.tolist()
+    [[Fraction(1, 2), Fraction(1, 2)]]
+    """
+    p = exact(weight)
+    if not 0 <= p <= 1:
+        raise InvalidInput(f"a weight lies in [0, 1], found {weight}")
+    check_secrets("the channels of a mixture", first, second)
+    if first.outputs != second.outputs:
+        raise Mismatch("outputs of a mixture", first.outputs, second.outputs)
+    return Channel(first.secrets, p * first.matrix + (1 - p) * second.matrix, first.outputs)
+
+
+def transformed(channel: Channel, post_processing: Channel) -> Breach:
+    """What would be a breach of transformation invariance."""
+    return Breach(TRANSFORMATION, (channel,), cascade(channel, post_processing), post_processing)
+
+
+def mixed(weight: Fraction, first: Channel, second: Channel) -> Breach:
+    """What would be a breach of convexity."""
+    return Breach(CONVEXITY, (first, second), mixture(weight, first, second), weight=weight)
+
+
+def breaks(breach: Breach, definition: Predicate | Definition) -> bool:
+    """Whether a breach is one: what goes in keeps the definition, the result is made as stated and does not.
+
+    Examples
+    --------
+    >>> example = probabilistic(delta="1/100", alpha="1/2")
+    >>> all(breaks(breach, example) for breach in example.suspects())
+    True
+    """
+    if not all(_kept(mechanism, definition, breach.exempt) is True for mechanism in breach.mechanisms):
+        return False
+    if breach.axiom == TRANSFORMATION:
+        assert breach.post_processing is not None
+        made = cascade(breach.mechanisms[0], breach.post_processing)
+    elif breach.axiom == CONVEXITY:
+        assert breach.weight is not None
+        made = mixture(breach.weight, *breach.mechanisms)
+    else:
+        made = breach.result
+    same = made.shape == breach.result.shape and bool((made.matrix == breach.result.matrix).all())
+    return same and _kept(breach.result, definition, breach.exempt) is False
+
+
+def _kept(channel: Channel, definition: Predicate | Definition, exempt: bool) -> bool | None:
+    if isinstance(definition, Definition):
+        return bool(definition.keeps(channel))
+    events = all_events(channel, 0, 1)
+    return _together(
+        [definition.allows(a, b) for event, a, b in events if not exempt or 0 < len(event) < channel.shape[1]]
+    )
+
+
+def _together(answers: Iterable[bool | None]) -> bool | None:
+    told = set(answers)
+    return False if False in told else None if None in told else True
+
+
+def probabilistic(*, delta: Number, epsilon: Number | None = None, alpha: Number | None = None) -> Definition:
+    """ε-privacy with probability 1 − δ: outputs that break it have probability at most δ, for each secret.
+
+    Kifer and Lin (section 2.2) show on an example of Mironov's that it is not consistent. For every 0 < δ < 1 there
+    is one of the same form: a first output takes what is left, a second is at the limit, and two are told apart
+    entirely; merging the second with one of these breaks the limit with the probability of both.
+    """
+    factor, slack = growth(epsilon, alpha), exact(delta)
+    if not 0 <= slack <= 1:
+        raise InvalidInput(f"delta lies in [0, 1], found {delta}")
+
+    def within(a: Fraction, b: Fraction) -> bool:
+        return factor.sign(a, b) <= 0 and factor.sign(b, a) <= 0
+
+    def keeps(channel: Channel) -> bool:
+        rows = channel.to_rationals().matrix
+        for x, z in np.argwhere(~np.eye(len(rows), dtype=bool)):
+            bad = sum((p for p, q in zip(rows[x], rows[z], strict=True) if not within(p, q)), Fraction(0))
+            if bad > slack:
+                return False
+        return True
+
+    def suspects() -> Iterable[Breach]:
+        ratio, x = factor.bounds(64)[0], Fraction(1, 10)
+        for _ in range(64):
+            none = Fraction(0)
+            rows = [[1 - x - slack, x, slack, none], [1 - ratio * x - slack, ratio * x, none, slack]]
+            if rows[1][0] > 0:
+                channel = Channel([0, 1], rows, ["A", "B", "C", "D"])
+                breach = transformed(channel, _merging(channel, {"B": "E", "D": "E"}))
+                if keeps(channel) and not keeps(breach.result):
+                    yield breach
+                    return
+            x /= 2
+
+    theorem = ""
+    if slack in (0, 1):
+        theorem = "without exceptions it is ε-differential privacy" if slack == 0 else "it allows every channel"
+    return Definition(f"ln {factor}-privacy with probability {1 - slack}", keeps, (0, 1), suspects, theorem)
+
+
+def _merging(channel: Channel, names: dict[str, str]) -> Channel:
+    """The post-processing that renames some outputs."""
+    return Channel.deterministic(channel.outputs, lambda y: names.get(y, y))
+
+
+def k_of_n_outputs(k: int, n: int, *, epsilon: Number | None = None, alpha: Number | None = None) -> Definition:
+    """At least k of every n outputs keep ε-differential privacy.
+
+    For 0 < k < n it breaks transformation invariance: one more copy of a bad output, which tells nobody anything,
+    tips the scales.
+    """
+    share, factor = _share(k, n), growth(epsilon, alpha)
+
+    def keeps(channel: Channel) -> bool:
+        columns = [column for column in channel.to_rationals().matrix.T if (column != 0).any()]
+        good = sum(factor.sign(max(column), min(column)) <= 0 for column in columns)
+        return bool(good >= share * len(columns))
+
+    def suspects() -> Iterable[Breach]:
+        hidden = Fraction(1, 2)
+        for _ in range(32):
+            rows = [
+                [hidden / (n - k)] * (n - k) + [(1 - hidden) / k] * k,
+                [Fraction(0)] * (n - k) + [Fraction(1, k)] * k,
+            ]
+            yield transformed(Channel([0, 1], rows), _doubling(n))
+            hidden /= 2
+
+    trivial = {0: "it asks for nothing", n: "it is ε-differential privacy, which single outputs decide"}
+    name = f"{k} of {n} outputs keep ln {factor}-privacy"
+    return Definition(name, keeps, (0, 1), suspects, trivial.get(k, ""))
+
+
+def _doubling(n: int) -> Channel:
+    """Output 0 becomes one of two, by a coin."""
+    rows = np.zeros((n, n + 1), dtype=object) + Fraction(0)
+    rows[0, 0] = rows[0, n] = Fraction(1, 2)
+    for y in range(1, n):
+        rows[y, y] = Fraction(1)
+    return Channel(range(n), rows)
+
+
+def k_of_n_pairs(k: int, n: int, predicate: Predicate) -> Definition:
+    """Secrets come in n pairs of neighbours (0, 1), (2, 3), …, and the predicate holds for at least k of them.
+
+    For 0 < k < n it breaks convexity: of two channels that each tell n − k pairs apart, but not the same ones, and the
+    others as far as is allowed, one is chosen by chance. What comes out tells more pairs apart than allowed.
+    """
+    base = as_predicate(predicate)
+    share = _share(k, n)
+    pairs = [(2 * i, 2 * i + 1) for i in range(n)]
+
+    def holds_for(channel: Channel, pair: tuple[int, int]) -> bool:
+        found: Verdict = satisfies_predicate(channel, base, [pair, pair[::-1]])
+        return found.decided and bool(found)
+
+    def keeps(channel: Channel) -> bool:
+        return sum(holds_for(channel, pair) for pair in pairs) >= share * n
+
+    def telling(told: set[int]) -> Channel:
+        allowed = base.bounds(0)[0] if base.has_curve else Fraction(0)
+        apart = [Fraction(1) if x // 2 in told else allowed for x in range(2 * n)]
+        return Channel(range(2 * n), [[1 - x % 2 * t, x % 2 * t] for x, t in enumerate(apart)])
+
+    def suspects() -> Iterable[Breach]:
+        yield mixed(Fraction(1, 2), telling(set(range(n - k))), telling(set(range(k, n))))
+
+    trivial = {0: "it asks for nothing", n: f"every pair keeps {base.name}" if base.proved else ""}
+    return Definition(
+        f"{k} of {n} pairs keep {base.name}", keeps, tuple(range(2 * n)), suspects, trivial.get(k, "")
+    )  # fmt: skip
+
+
+def _share(k: int, n: int) -> Fraction:
+    if not (isinstance(k, int) and isinstance(n, int) and 0 <= k <= n and n > 0):
+        raise InvalidInput(f"k of n needs whole numbers 0 ≤ k ≤ n, n > 0, found {k!r} of {n!r}")
+    return Fraction(k, n)
