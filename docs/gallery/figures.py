@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import plotly.graph_objects as go
+from plotly.subplots import make_subplots
 
 import sfumato as sf
 from sfumato.design.universal import universal_design
+from sfumato.report.figure import SERIES, canvas
 from sfumato.report.priors import prior_map, prior_map_figure
 
 
@@ -34,5 +36,36 @@ def priors_on_a_line() -> go.Figure:
     return prior_map_figure(prior_map(mechanisms, loss, privacy))
 
 
-FIGURES: dict[str, Callable[[], go.Figure]] = {"priors": priors, "priors_on_a_line": priors_on_a_line}
+GPU = {
+    "all pairs, uniform prior, gap 1e-4": ((100, 1.74, 0.04), (400, 3.68, 0.50), (900, 3.98, 5.14), (1600, 14.8, 28.1)),
+    "Manhattan, uneven prior, gap 1e-4": ((400, 1.88, 0.44), (900, 5.73, 3.01), (2500, 53.9, 8.09)),
+    "Manhattan, uniform prior, gap 1e-4": ((900, 0.83, 0.19), (2500, 1.49, 2.61)),
+    "Manhattan, uniform prior, gap 1e-3": ((4900, 3.69, 7.41), (10000, 30.7, 24.9)),
+}
+"""Secrets, seconds and GiB of one run of ``bench_gpu.py`` on an H200, after compilation."""
+
+
+def growth() -> go.Figure:
+    """How time and memory of the batched interior-point method grow with the number of secrets, on one GPU."""
+    figure = make_subplots(rows=1, cols=2, subplot_titles=("seconds", "GiB of GPU memory"), horizontal_spacing=0.1)
+    for k, (name, runs) in enumerate(GPU.items()):
+        secrets, seconds, memory = zip(*runs, strict=True)
+        for column, values in ((1, seconds), (2, memory)):
+            figure.add_scatter(x=secrets, y=values, mode="lines+markers", name=name, legendgroup=name,
+                               showlegend=column == 1, marker={"color": SERIES[k]}, row=1, col=column)  # fmt: skip
+    house = canvas(940, 440).layout
+    figure.update_xaxes(type="log", title="secrets", tickvals=[100, 400, 1600, 10000])
+    figure.update_yaxes(type="log", dtick=1)
+    figure.update_layout(template=house.template, font=house.font, width=house.width, height=house.height,
+                         paper_bgcolor=house.paper_bgcolor, plot_bgcolor=house.plot_bgcolor,
+                         margin={"l": 50, "r": 20, "t": 40, "b": 60},
+                         legend={"orientation": "h", "x": 0, "y": -0.22, "yanchor": "top"})  # fmt: skip
+    return figure
+
+
+FIGURES: dict[str, Callable[[], go.Figure]] = {
+    "priors": priors,
+    "priors_on_a_line": priors_on_a_line,
+    "growth": growth,
+}
 """Every figure by the name of its file."""
