@@ -37,16 +37,23 @@ def priors_on_a_line() -> go.Figure:
 
 
 GPU = {
-    "all pairs, uniform prior, gap 1e-4": ((100, 1.74, 0.04), (400, 3.68, 0.50), (900, 3.98, 5.14), (1600, 14.8, 28.1)),
-    "Manhattan, uneven prior, gap 1e-4": ((400, 1.88, 0.44), (900, 5.73, 3.01), (2500, 53.9, 8.09)),
-    "Manhattan, uniform prior, gap 1e-4": ((900, 0.83, 0.19), (2500, 1.49, 2.61)),
-    "Manhattan, uniform prior, gap 1e-3": ((4900, 3.69, 7.41), (10000, 30.7, 24.9)),
+    "first order, Manhattan, uneven prior, gap 1e-3": ((2500, 2.95, 0.9), (10000, 4.62, 6.7)),
+    "first order, Manhattan, uneven prior, gap 1e-4": ((2500, 16.2, 1.1), (10000, 12.8, 7.2)),
+    "interior point, all pairs, uniform prior, gap 1e-4": (
+        (100, 1.74, 0.04),
+        (400, 3.68, 0.50),
+        (900, 3.98, 5.14),
+        (1600, 14.8, 28.1),
+    ),
+    "interior point, Manhattan, uneven prior, gap 1e-4": ((400, 1.88, 0.44), (900, 5.73, 3.01), (2500, 53.9, 8.09)),
+    "interior point, Manhattan, uniform prior, gap 1e-4": ((900, 0.83, 0.19), (2500, 1.49, 2.61)),
+    "interior point, Manhattan, uniform prior, gap 1e-3": ((4900, 3.69, 7.41), (10000, 30.7, 24.9)),
 }
-"""Secrets, seconds and GiB of one run of ``bench_gpu.py`` on an H200, after compilation."""
+"""Secrets, seconds and GiB: one run each of ``bench_gpu.py`` and ``bench_first_order.py`` on an H200."""
 
 
 def growth() -> go.Figure:
-    """How time and memory of the batched interior-point method grow with the number of secrets, on one GPU."""
+    """How time and memory grow with the number of secrets, on one GPU."""
     figure = make_subplots(rows=1, cols=2, subplot_titles=("seconds", "GiB of GPU memory"), horizontal_spacing=0.1)
     for k, (name, runs) in enumerate(GPU.items()):
         secrets, seconds, memory = zip(*runs, strict=True)

@@ -108,7 +108,7 @@ def design(
         Seconds after which the best mechanism so far is repaired and proved. Ctrl-C does the same.
     solver
         ``"auto"``, or one of :data:`sfumato.design.solvers.SOLVERS`: ``"exact"``, ``"highs"``, ``"blocks"``,
-        ``"batched"``, ``"columns"``.
+        ``"batched"``, ``"columns"``, ``"first-order"``.
     progress
         Called with the state of the solver after each iteration.
 

@@ -38,7 +38,7 @@ _MOST_ITERATIONS = 200_000
 _SMALLEST_SCALE = 1e-6  # of the costs: relative gaps are not measured against values smaller than that
 _ENOUGH, _NECESSARY, _LONG = 0.2, 0.8, 0.36  # restart rules: residual fallen to, fallen and rising, share of all
 _CHECK = {"cpu": 25, "cuda": 50}  # iterations between looks at residual and bound
-_REPAIR = {"cpu": 1, "cuda": 4}  # checks between repairs, which cost a hundred iterations on a device
+_REPAIR = {"cpu": 1, "cuda": 4}  # checks between repairs, which take as long as many iterations on a device
 _WORTH_A_THREAD = 3_000_000  # multipliers: below, waiting for each other costs more
 _THINNING = 40  # halvings of the largest multiplier that are tried as thresholds
 

@@ -2,7 +2,7 @@
 
 Let K_xo = e^{−dist(o, x)} be the least column that satisfies all pairs and is 1 at o. If Kw = 1 has a solution w ≥ 0,
 then Σ_o w_o K_o is a point, and it stays one when K_o is given to the column in which it costs least, g_o. On grids
-with the Manhattan metric this is within a few thousandths of the optimum. If it is optimal, its prices solve
+with the Manhattan metric this is within a hundredth of the optimum, often at it. If it is optimal, its prices solve
 Kᵀp = g; then, for every column y, multipliers are flows away from the row where y is best: what arrives at z pays for
 (C − p)_zy and for what goes on from there. Where a flow would be negative there is none, and the iteration has to find
 a better way.

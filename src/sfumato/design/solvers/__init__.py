@@ -5,6 +5,7 @@ from collections.abc import Callable
 from sfumato.design.solvers.answer import Answer, Multipliers
 from sfumato.design.solvers.blocks import Trail, gpu_is_there, solve_in_batches, solve_in_blocks
 from sfumato.design.solvers.columns import solve_by_columns
+from sfumato.design.solvers.first_order import solve_by_first_order
 from sfumato.design.solvers.linear import solve_exactly, solve_with_highs
 
 __all__ = ["SOLVERS", "Answer", "Multipliers", "Trail", "gpu_is_there"]
@@ -15,5 +16,6 @@ SOLVERS: dict[str, Callable[..., Answer]] = {
     "blocks": solve_in_blocks,
     "batched": solve_in_batches,
     "columns": solve_by_columns,
+    "first-order": solve_by_first_order,
 }
 """Every solver by name."""

@@ -1,0 +1,60 @@
+"""ε*(γ, δ) on one core: single values, the grid of 20 × 20 values at 50 points, and the bounds around it.
+
+"goal" is the time that was asked for, where one was. The answer of a grid is the number of programs that were solved
+and the widest bracket as a ratio.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+import sfumato as sf
+from sfumato.design.compatibility import (
+    EpsilonStar,
+    Exponential,
+    PackingBound,
+    TradeOff,
+    epsilon_star,
+    least_exponential,
+    packing_bound,
+    tradeoff_grid,
+)
+from timing import Table, measure
+
+DELTAS = np.geomspace(0.01, 0.5, 20).tolist()
+
+
+def main() -> None:
+    """Print and write the table."""
+    table = Table("compatibility", "Privacy-compatibility", ("case", "answer", "seconds", "goal, s"))
+    for case, goal, repeats, work in _cases():
+        kept: list[Any] = []
+        timing = measure(lambda work=work, kept=kept: kept.append(work()), repeats)  # type: ignore[misc]
+        table.add(case, _shown(kept[-1]), timing.median, goal)
+    table.finish()
+
+
+def _shown(found: EpsilonStar | Exponential | PackingBound | TradeOff) -> str:
+    if isinstance(found, TradeOff):
+        positive = found.low > 0
+        return f"{found.solved} programs, width {(found.high[positive] / found.low[positive]).max():.3f}"
+    if isinstance(found, EpsilonStar):
+        return f"{float(found.low):.5g} … {float(found.high or 0):.5g}"
+    return f"{float(found.epsilon):.5g}"
+
+
+def _cases() -> Iterator[tuple[str, float | str, int, Callable[[], Any]]]:
+    for n in (10, 50, 100):
+        space = sf.line(n)
+        yield f"ε*(n/10, 1/10), line of {n}", "—", 2, lambda s=space, n=n: epsilon_star(s, n // 10, "1/10")
+    fifty = sf.line(50)
+    yield "packing bound, line of 50", "—", 2, lambda: packing_bound(fifty, 5, "1/10")
+    yield "best base measure, line of 50", "—", 1, lambda: least_exponential(fifty, 5, "1/10", base="best")
+    yield "20 × 20 values, line of 50, to 5 %", 60.0, 0, lambda: tradeoff_grid(fifty, range(20), DELTAS)
+
+
+if __name__ == "__main__":
+    main()
