@@ -54,7 +54,7 @@ def on_grid(side: int, *, bump: bool = False, rate: float = np.log(2)) -> Column
     return ColumnProgram(table, np.append(low, high), np.append(high, low), np.full(2 * len(low), rate))
 
 
-def check(program: ColumnProgram, found: ColumnSolution, truth: ColumnSolution, tolerance: float) -> None:
+def assert_near(program: ColumnProgram, found: ColumnSolution, truth: ColumnSolution, tolerance: float) -> None:
     """The two sides bracket the optimum, are what the two arrays give, and are as close as promised."""
     slack = ROUNDING * max(1.0, float(np.abs(program.cost).sum()))
     assert found.bound <= truth.value + slack
@@ -74,14 +74,14 @@ def check(program: ColumnProgram, found: ColumnSolution, truth: ColumnSolution, 
 @given(programs())
 def test_random_programs_beside_the_block_method(program: ColumnProgram) -> None:
     exact = solve_batched(program, tolerance=1e-8)
-    check(program, solve_first_order(program, tolerance=1e-3, device="cpu"), exact, 1e-3)
+    assert_near(program, solve_first_order(program, tolerance=1e-3, device="cpu"), exact, 1e-3)
 
 
 @pytest.mark.parametrize(("bump", "tolerance"), [(False, 1e-6), (True, 1e-3)])
 def test_grids_beside_the_block_method(bump: bool, tolerance: float) -> None:
     program = on_grid(4, bump=bump)
     exact = solve_batched(program, tolerance=1e-8)
-    check(program, solve_first_order(program, tolerance=tolerance, device="cpu"), exact, tolerance)
+    assert_near(program, solve_first_order(program, tolerance=tolerance, device="cpu"), exact, tolerance)
 
 
 def test_entries_left_out_cost_next_to_nothing() -> None:
@@ -90,7 +90,7 @@ def test_entries_left_out_cost_next_to_nothing() -> None:
     assert method.support.count < 0.8 * 64 * 64
     assert method.best_value < np.inf
     exact = solve_batched(program, tolerance=1e-7)
-    check(program, solve_first_order(program, tolerance=1e-3, device="cpu"), exact, 1e-3)
+    assert_near(program, solve_first_order(program, tolerance=1e-3, device="cpu"), exact, 1e-3)
 
 
 def test_the_beginning_is_a_point_and_nearly_optimal() -> None:
@@ -110,7 +110,7 @@ def test_a_star_has_no_such_beginning_and_is_solved_all_the_same() -> None:
     program = ColumnProgram(1.0 - np.eye(6), first, second, np.full(10, np.log(2)))
     assert beginning(program, torch.tensor(program.cost), Closure(program, "cpu")).matrix is None
     exact = solve_batched(program, tolerance=1e-8)
-    check(program, solve_first_order(program, tolerance=1e-4, device="cpu"), exact, 1e-4)
+    assert_near(program, solve_first_order(program, tolerance=1e-4, device="cpu"), exact, 1e-4)
 
 
 def test_classes_give_what_the_whole_gives() -> None:
