@@ -120,7 +120,7 @@ def test_classes_give_what_the_whole_gives() -> None:
     leaders, orbits = np.unique(np.min(images, axis=0), return_inverse=True)
     folded = ColumnProgram(whole.cost[:, leaders], whole.first, whole.second, whole.logs, orbits)
     found, plain = (solve_first_order(program, tolerance=1e-5, device="cpu") for program in (folded, whole))
-    check(folded, found, plain, 1e-5)
+    assert_near(folded, found, plain, 1e-5)
     assert found.value == pytest.approx(plain.value, rel=2e-5)
 
 
@@ -171,7 +171,7 @@ def test_every_row_keeps_an_entry() -> None:
     cost = torch.tensor(few.cost - few.cost.min(axis=1, keepdims=True))
     inside = worth_moving(few, cost, beginning(few, cost, Closure(few, "cpu")), 1e-2)
     assert bool(inside.any(1).all())
-    check(few, solve_first_order(few, tolerance=1e-3, device="cpu"), solve_batched(few, tolerance=1e-7), 1e-3)
+    assert_near(few, solve_first_order(few, tolerance=1e-3, device="cpu"), solve_batched(few, tolerance=1e-7), 1e-3)
 
 
 def test_a_warm_start_helps() -> None:
