@@ -261,4 +261,4 @@ def test_everything_loads_without_torch() -> None:
         "import sfumato.lp.first_order_iteration, sfumato.design.solvers.first_order;"
         "assert 'torch' not in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
