@@ -259,14 +259,15 @@ def _stretched(draws: Draws, plain: RandomProblem) -> RandomProblem:
     """The same types in another unit of distance: in units of a hundredth or of a hundred."""
     space, alpha, epsilon = plain.rational.space, plain.rational.alpha, plain.irrational.epsilon
     assert alpha is not None and epsilon is not None
-    if 100 * alpha.denominator.bit_length() > _LONGEST:
-        return plain
-    stretch, moved, around = Fraction(1, 100), alpha**100, plain.around_rational
+    stretch, moved, same = Fraction(1, 100), alpha**100, plain.around_rational[0].alpha
     if draws.random() < 0.5:
         parts = 100 * space.ruler.unit.denominator
         root = Fraction(exp(-float(epsilon) / parts)).limit_denominator(max(50, int(2 * parts / epsilon)))
-        stretch, moved = Fraction(100), root**space.ruler.unit.denominator
-        around = (sf.PrivacyType(space, alpha=root**parts),) * 2
+        stretch, moved, same = Fraction(100), root**space.ruler.unit.denominator, root**parts
+    assert same is not None
+    if max(moved.denominator, same.denominator).bit_length() > _LONGEST:
+        return plain
+    around = (sf.PrivacyType(space, alpha=same),) * 2
     table = [[_short(stretch * space.ruler.unit * int(v)) for v in row] for row in space.distances.values]
     far = sf.FiniteSpace(space.labels, table)
     promises = sf.PrivacyType(far, alpha=moved), sf.PrivacyType(far, epsilon=epsilon / stretch)

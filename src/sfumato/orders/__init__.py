@@ -1,15 +1,19 @@
 """WHICH tells more: refinement (the sufficiency order) and transport between hypers."""
 
+from sfumato.orders.maximal import Hasse, hasse, maximal_channels
 from sfumato.orders.refinement import Factor, Separation, refines
 from sfumato.orders.transport import Transport, hyper_distance, hyper_refines, kantorovich, loss_lipschitz
 
 __all__ = [
     "Factor",
+    "Hasse",
     "Separation",
     "Transport",
+    "hasse",
     "hyper_distance",
     "hyper_refines",
     "kantorovich",
     "loss_lipschitz",
+    "maximal_channels",
     "refines",
 ]

@@ -1,6 +1,8 @@
 """WHAT is promised: privacy types, whether a channel keeps one, and what a type is made of."""
 
+from sfumato.privacy import predicates
 from sfumato.privacy.algebraic import Endpoint, Stretch
+from sfumato.privacy.axioms import AxiomReport, satisfies_axioms
 from sfumato.privacy.capacities import CapacityMethod, TypeCapacities, capacities
 from sfumato.privacy.decomposition import (
     Decomposition,
@@ -13,6 +15,17 @@ from sfumato.privacy.decomposition import (
 )
 from sfumato.privacy.estimate import KernelEstimate, estimate_kernels
 from sfumato.privacy.kernels import Kernel, Kernels, Orbits, count_kernels, each_kernel, kernels, orbits
+from sfumato.privacy.predicates import Predicate
+from sfumato.privacy.predicates_definitions import (
+    Breach,
+    Definition,
+    breaks,
+    k_of_n_outputs,
+    k_of_n_pairs,
+    mixture,
+    probabilistic,
+)
+from sfumato.privacy.predicates_satisfaction import BrokenEvent, satisfies_predicate
 from sfumato.privacy.ratios import ratio_bounds, together_private
 from sfumato.privacy.regular import (
     Combination,
@@ -39,18 +52,24 @@ from sfumato.privacy.satisfaction import (
 )
 from sfumato.privacy.similarity import similarity, symmetry_classes
 from sfumato.privacy.threshold import Threshold, regular_threshold, tight_threshold
+from sfumato.privacy.tradeoff import TradeOff, smallest_delta, smallest_epsilon_at, tradeoff, worst_tradeoff
 from sfumato.privacy.type import PrivacyType, rational_power
 from sfumato.privacy.vertices import Vertex, Vertices, vertices
 
 __all__ = [
+    "AxiomReport",
+    "Breach",
+    "BrokenEvent",
     "CapacityMethod",
     "Combination",
     "Decomposition",
+    "Definition",
     "Endpoint",
     "Kernel",
     "KernelEstimate",
     "Kernels",
     "Orbits",
+    "Predicate",
     "PrivacyType",
     "RegularRegion",
     "Separation",
@@ -58,11 +77,13 @@ __all__ = [
     "Stretch",
     "Threshold",
     "Tightest",
+    "TradeOff",
     "TypeCapacities",
     "UtilityBound",
     "Vertex",
     "Vertices",
     "Violation",
+    "breaks",
     "capacities",
     "corner_priors",
     "count_kernels",
@@ -75,11 +96,16 @@ __all__ = [
     "is_kernel",
     "is_regular",
     "is_vertex_mechanism",
+    "k_of_n_outputs",
+    "k_of_n_pairs",
     "kernels",
     "leakage_bound",
     "maximally_sufficient",
+    "mixture",
     "optimal_utility",
     "orbits",
+    "predicates",
+    "probabilistic",
     "ratio_bounds",
     "rational_power",
     "regular_region",
@@ -87,12 +113,18 @@ __all__ = [
     "row_distance",
     "row_graphs",
     "satisfies",
+    "satisfies_axioms",
+    "satisfies_predicate",
     "similarity",
+    "smallest_delta",
     "smallest_epsilon",
+    "smallest_epsilon_at",
     "symmetry_classes",
     "tight_threshold",
     "tightest_pair",
     "together_private",
+    "tradeoff",
     "utility_bound",
     "vertices",
+    "worst_tradeoff",
 ]

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sfumato.errors import InvalidInput, NotSupported, expect
+from sfumato.errors import InvalidInput, NotSupported, UndecidedError, expect
 from sfumato.numbers import Number, exact
 from sfumato.privacy.predicates_curves import (
     DENSITIES,
@@ -88,7 +88,7 @@ class Predicate:
         """Whether q(a, b) holds; an error where no enclosure decides it."""
         decided = self.allows(exact(a), exact(b))
         if decided is None:
-            raise NotSupported(f"deciding {self.name} at ({a}, {b}), which is on the curve to within all precision")
+            raise UndecidedError(f"({a}, {b}) lies on the curve of {self.name} to within all precision there is")
         return decided
 
     def allows(self, a: Fraction, b: Fraction) -> bool | None:
@@ -166,7 +166,9 @@ def pure(*, epsilon: Number | None = None, alpha: Number | None = None) -> Predi
     >>> pure(alpha="1/2").bounds("1/4")[0], pure(alpha="1/2").bounds("3/4")[0]
     (Fraction(1, 2), Fraction(7, 8))
     """
-    return _described(epsilon_delta(epsilon=epsilon, alpha=alpha), f"{growth(epsilon, alpha)}-pure privacy")
+    return _described(
+        epsilon_delta(epsilon=epsilon, alpha=alpha), f"{growth(epsilon, alpha).epsilon}-differential privacy"
+    )
 
 
 def epsilon_delta(
@@ -183,7 +185,7 @@ def epsilon_delta(
         raise InvalidInput(f"delta lies in [0, 1], found {delta}")
     line = Line(factor, Fraction(0), slack)
     parts = (line,) if one_sided else (line, line.reflected())
-    return Predicate(f"(ln {factor}, {slack})-privacy{', one-sided' if one_sided else ''}", parts)
+    return Predicate(f"({factor.epsilon}, {slack})-privacy{', one-sided' if one_sided else ''}", parts)
 
 
 def trivial() -> Predicate:
@@ -206,20 +208,20 @@ def gaussian(mu: Number) -> Predicate:
 def laplace(*, epsilon: Number | None = None, alpha: Number | None = None) -> Predicate:
     """Moved tails of the Laplace density e^{−|x|}/2, the shift being ε; weaker events get less than ε-DP gives."""
     factor = growth(epsilon, alpha)
-    return Predicate(f"Laplace, shift ln {factor}", (Tail(DENSITIES["laplace"], factor),))
+    return Predicate(f"Laplace, shift {factor.epsilon}", (Tail(DENSITIES["laplace"], factor),))
 
 
 def logistic(*, epsilon: Number | None = None, alpha: Number | None = None) -> Predicate:
     """Moved tails of the logistic density: M(a) = s·a / (s·a + 1 − a) with s = e^ε, so odds grow by at most s."""
     factor = growth(epsilon, alpha)
-    return Predicate(f"logistic, shift ln {factor}", (Tail(DENSITIES["logistic"], factor),))
+    return Predicate(f"logistic, shift {factor.epsilon}", (Tail(DENSITIES["logistic"], factor),))
 
 
 def gumbel(*, epsilon: Number | None = None, alpha: Number | None = None, tail: str = "right") -> Predicate:
     """Moved tails of the Gumbel density: 1 − (1 − a)^s on the right, a^{1/s} on the left, s = e^ε."""
     factor = growth(epsilon, alpha)
     parts = tuple(Tail(DENSITIES["gumbel"], factor, side) for side in tails(tail))
-    return Predicate(f"Gumbel, {tail} tail, shift ln {factor}", parts)
+    return Predicate(f"Gumbel, {tail} tail, shift {factor.epsilon}", parts)
 
 
 def exponential(*, epsilon: Number | None = None, alpha: Number | None = None, tail: str = "right") -> Predicate:
@@ -230,7 +232,7 @@ def exponential(*, epsilon: Number | None = None, alpha: Number | None = None, t
     factor = growth(epsilon, alpha)
     right = Line(factor, Fraction(0), Fraction(0))
     parts = {"right": right, "left": right.reflected()}
-    return Predicate(f"exponential, {tail} tail, shift ln {factor}", tuple(parts[side] for side in tails(tail)))
+    return Predicate(f"exponential, {tail} tail, shift {factor.epsilon}", tuple(parts[side] for side in tails(tail)))
 
 
 _SCIPY_NAMES = {

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported
-from sfumato.numbers import Number, as_ball, dyadic, exact, exp_bounds, log_bounds
+from sfumato.numbers import Number, as_ball, dyadic, exact, exp_bounds
 
 __all__ = ["DENSITIES", "Growth", "Line", "NumericTail", "Part", "Tail", "growth"]
 
@@ -72,11 +72,11 @@ class Growth:
         return str(self.rational) if self.rational is not None else f"e^{float(self.exponent or 0):g}"
 
     @property
-    def logarithm(self) -> float:
-        """ln of the number."""
+    def epsilon(self) -> str:
+        """ε in words, for a number e^ε."""
         if self.rational is None:
-            return float(self.exponent or 0)
-        return log(self.rational.numerator) - log(self.rational.denominator)
+            return f"{float(self.exponent or 0):g}"
+        return "0" if self.rational == 1 else f"ln {self.rational}"
 
     def bounds(self, bits: int = 64) -> tuple[Fraction, Fraction]:
         """Rationals around the number, equal if it is one."""
@@ -311,11 +311,11 @@ class NumericTail:
         return False
 
     def bounds(self, a: Fraction, bits: int = 64) -> tuple[Fraction, Fraction]:
-        """The value with the tolerance on both sides."""
-        if a in (0, 1):
+        """The value with the tolerance on both sides; never below a, since moving outwards loses nothing."""
+        if a == 1:
             return a, a
         value, slack = exact(float(self.floats(np.array([float(a)]))[0])), exact(self.tolerance)
-        return value - slack, value + slack
+        return max(value - slack, a), max(min(value + slack, Fraction(1)), a)
 
     def floats(self, a: Floats) -> Floats:
         """M at many points."""
@@ -354,11 +354,3 @@ def tails(tail: str) -> tuple[str, ...]:
     if tail not in sides:
         raise NotSupported(f"the tail {tail!r}", sides)
     return sides[tail]
-
-
-def exponent_bounds(moved: Growth, bits: int = 64) -> tuple[Fraction, Fraction]:
-    """Rationals around ln s."""
-    if moved.rational is not None:
-        return log_bounds(moved.rational, bits)
-    assert moved.exponent is not None
-    return moved.exponent, moved.exponent

@@ -17,7 +17,7 @@ import numpy as np
 from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.composition import cascade
 from sfumato.errors import InvalidInput, Mismatch
-from sfumato.numbers import Array, Number, exact
+from sfumato.numbers import Number, exact
 from sfumato.privacy.predicates import Predicate, as_predicate
 from sfumato.privacy.predicates_curves import growth
 from sfumato.privacy.predicates_satisfaction import all_events, satisfies_predicate
@@ -188,7 +188,7 @@ def probabilistic(*, delta: Number, epsilon: Number | None = None, alpha: Number
     theorem = ""
     if slack in (0, 1):
         theorem = "without exceptions it is ε-differential privacy" if slack == 0 else "it allows every channel"
-    return Definition(f"ln {factor}-privacy with probability {1 - slack}", keeps, (0, 1), suspects, theorem)
+    return Definition(f"{factor.epsilon}-privacy with probability {1 - slack}", keeps, (0, 1), suspects, theorem)
 
 
 def _merging(channel: Channel, names: dict[str, str]) -> Channel:
@@ -220,7 +220,7 @@ def k_of_n_outputs(k: int, n: int, *, epsilon: Number | None = None, alpha: Numb
             hidden /= 2
 
     trivial = {0: "it asks for nothing", n: "it is ε-differential privacy, which single outputs decide"}
-    name = f"{k} of {n} outputs keep ln {factor}-privacy"
+    name = f"{k} of {n} outputs keep {factor.epsilon}-privacy"
     return Definition(name, keeps, (0, 1), suspects, trivial.get(k, ""))
 
 

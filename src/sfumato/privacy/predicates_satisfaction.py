@@ -109,8 +109,11 @@ def _suspects(channel: Channel, part: Part, first: NDArray[Any], second: NDArray
         return close[np.argsort(slack[close], kind="stable")]
     matrix = floats(channel.matrix)
     chunk = max(1, 2**20 // matrix.shape[1])
+    # the last corner is the certain event, which every tail allows
     least = [
-        _clearance(part, float_corners(matrix, first[k : k + chunk], second[k : k + chunk])).min(axis=1)
+        _clearance(part, float_corners(matrix, first[k : k + chunk], second[k : k + chunk])[:, :-1]).min(
+            axis=1, initial=1
+        )
         for k in range(0, first.size, chunk)
     ]
     slack = np.concatenate(least)

@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.errors import InvalidInput, expect
 from sfumato.numbers import ROUNDING, Array, exact, float_above, is_exact, log_bounds
+from sfumato.privacy.predicates import Predicate
+from sfumato.privacy.predicates_satisfaction import satisfies_predicate
 from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.spaces.finite import FiniteSpace, Pairs
 from sfumato.threads import on_threads
@@ -52,8 +54,11 @@ class Tightest:
     epsilon: float
 
 
-def satisfies(channel: Channel, privacy: PrivacyType) -> Verdict:
+def satisfies(channel: Channel, privacy: PrivacyType | Predicate, neighbours: Any = None) -> Verdict:
     """Whether M(x)(y) ≤ e^{ε d(x, x′)} M(x′)(y) for all secrets x, x′ and outputs y.
+
+    A :class:`~sfumato.privacy.predicates.Predicate` is asked about every event of every two ``neighbours``
+    (:func:`~sfumato.privacy.predicates_satisfaction.satisfies_predicate`).
 
     The numbers of the channel are compared exactly as given. An exact channel gets a
     definite answer. A float channel that breaks the promise by no more than the rounding
@@ -74,6 +79,8 @@ def satisfies(channel: Channel, privacy: PrivacyType) -> Verdict:
     >>> print(satisfies(Channel([0, 1], [["3/4", "1/4"], ["1/4", "3/4"]]), privacy))
     fails: output 0 is 3 times as likely for 0 as for 1, more than the 2 allowed
     """
+    if isinstance(privacy, Predicate):
+        return satisfies_predicate(channel, privacy, neighbours)
     channel, privacy = as_channel(channel), as_type(privacy)
     check_secrets("channel and privacy type", privacy.space, channel)
     pairs = privacy.space.pairs

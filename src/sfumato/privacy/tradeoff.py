@@ -403,6 +403,9 @@ def excess_band(channel: Channel, factor: float) -> float:
     return (4 * channel.shape[1] + 16) * 2.0**-52 * (1 + factor)
 
 
+_SMALL_SCAN = 200_000  # comparisons that take less time than starting threads
+
+
 def excesses(channel: Channel, first: NDArray[Any], second: NDArray[Any], factor: float) -> NDArray[np.float64]:
     """Σ_y max(0, q_y − s·p_y) for many pairs of rows, in floats."""
     matrix = np.ascontiguousarray(floats(channel.matrix))
@@ -411,7 +414,10 @@ def excesses(channel: Channel, first: NDArray[Any], second: NDArray[Any], factor
     def scan(start: int, stop: int) -> None:
         _sum_excesses(matrix, first[start:stop], second[start:stop], factor, result[start:stop])
 
-    on_threads(scan, first.size)
+    if result.size * matrix.shape[1] < _SMALL_SCAN:
+        scan(0, result.size)
+    else:
+        on_threads(scan, first.size)
     return result
 
 

@@ -1,7 +1,8 @@
 """Every table and figure of the papers that can be rerun.
 
 Keys are the paper's letter and the item's number: A is Fernandes, McIver, Palamidessi and Ding (2023),
-B Fernandes, McIver and Morgan (2021), C ElSalamouny, Chatzikokolakis and Palamidessi (2014).
+B Fernandes, McIver and Morgan (2021), C ElSalamouny, Chatzikokolakis and Palamidessi (2014),
+D Kifer and Lin (2012).
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from sfumato.report.paper_a_tables import TABLES
 from sfumato.report.paper_a_universal import UNIVERSAL
 from sfumato.report.paper_b import ITEMS as PAPER_B
 from sfumato.report.paper_c import ITEMS as PAPER_C
+from sfumato.report.paper_d import ITEMS as PAPER_D
 from sfumato.report.tables import PaperTable
 
 __all__ = ["PAPERS"]
 
-PAPERS: dict[str, Callable[[], PaperTable]] = {**TABLES, **FIGURES, **UNIVERSAL, **PAPER_B, **PAPER_C}
+PAPERS: dict[str, Callable[[], PaperTable]] = {**TABLES, **FIGURES, **UNIVERSAL, **PAPER_B, **PAPER_C, **PAPER_D}
 """Every item that can be rerun, by key."""

@@ -3,9 +3,9 @@
 δ enters as a level only: for one γ, the least chance of missing δ*(ε) is solved at a few ε, shared by all δ, and what
 lies between is interpolated. Two mechanisms of the types ε₀ and ε₁ have geometric means M₀^{1−t} M₁^t in the cone of
 ε_t = (1 − t)ε₀ + tε₁, exactly; only their rows sum to a little less than 1, which repair fills up. Multipliers are
-interpolated linearly, in the scale where the constraint reads e^{−εd} M_x − M_z ≤ 0. Neither has to be believed: the
-mechanism is proved in integers by the kernel and its chance of missing counted exactly, the bound of the multipliers
-is lowered by what rounding may have added. Where interpolation is not good enough, another ε is solved.
+mixed in the proportion that proves most. Neither has to be believed: the mechanism is proved in integers by the kernel
+and its chance of missing counted exactly; the multipliers that end a bracket are rounded to integers and put before
+the kernel too. Where interpolation is not good enough, another ε is solved.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from math import inf, log
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
 
-from sfumato.certify.mechanism import Mechanism
+from sfumato.certify.mechanism import Claim, Mechanism
 from sfumato.certify.repair import private_weights
 from sfumato.certify.verify import prove
 from sfumato.design.bounds import LowerBound, rounded_bound
@@ -28,7 +29,7 @@ from sfumato.design.compatibility.star import blind, first_guess, hopeless, leve
 from sfumato.design.objectives import worst_secret
 from sfumato.design.problem import Problem, problem
 from sfumato.design.solvers import SOLVERS, Answer, Multipliers
-from sfumato.errors import InvalidInput, NotConverged
+from sfumato.errors import InvalidChannel, InvalidInput, NotConverged
 from sfumato.numbers import Number, float_above, float_below, floats
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.finite import FiniteSpace
@@ -45,15 +46,16 @@ _TIGHTER = 20.0  # by which the tolerance of the solver falls where a bracket do
 class Cell:
     """``low`` < ε* ≤ ``high`` at one (γ, δ), or both 0; ``high`` is None where no ε is enough.
 
-    ``mechanism`` is proved at ``high`` and misses with probability ``missing`` ≤ δ at most; ``refuted`` is the bound
-    above δ at ``low``, with its multipliers.
+    ``mechanism`` is proved at ``high`` and misses with probability ``missing`` ≤ δ at most. ``refuted`` is a mechanism
+    that tells nothing, with the promise ``low`` and a claim that no mechanism of that promise misses less than
+    ``refuted.proof.bound`` > δ: multipliers that the kernel has accepted.
     """
 
     low: Fraction
     high: Fraction | None
     mechanism: Mechanism | None = None
     missing: Fraction | None = None
-    refuted: LowerBound | None = None
+    refuted: Mechanism | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,6 +162,7 @@ class _Level:
         self.nodes: list[_Node] = []
         self.met: list[tuple[Fraction, Mechanism, Fraction]] = []
         self.refuted: list[tuple[Fraction, LowerBound]] = []
+        self.accepted: dict[Fraction, Mechanism] = {}
         self.solved = 0
 
     def _promise(self, epsilon: Fraction) -> PrivacyType:
@@ -177,8 +180,8 @@ class _Level:
                 return closed
             root, wide = self._root(log(chance))
             if not wide:
-                self._try_above(chance)
-                self._try_below(chance)
+                self._try_above(chance, root * (1 + self.precision / 2))
+                self._try_below(chance, root * (1 - self.precision / 2))
                 closed = self._closed(chance)
                 if closed is not None:
                     return closed
@@ -186,11 +189,32 @@ class _Level:
         raise NotConverged(f"no bracket of relative width {self.precision:g} for delta = {float(chance):g}")
 
     def _closed(self, chance: Fraction) -> Cell | None:
+        """The bracket of one δ if it is narrow enough, its lower end now accepted by the kernel."""
         met = min((one for one in self.met if one[2] <= chance), key=lambda one: one[0], default=None)
-        refuted = max((one for one in self.refuted if one[1].value > chance), key=lambda one: one[0], default=None)
-        if met is None or refuted is None or met[0] - refuted[0] > Fraction(self.precision) * met[0]:
+        if met is None:
             return None
-        return Cell(refuted[0], met[0], met[1], met[2], refuted[1])
+        while True:
+            above = [k for k, one in enumerate(self.refuted) if one[1].value > chance]
+            best = max(above, key=lambda k: self.refuted[k][0], default=None)
+            if best is None or met[0] - self.refuted[best][0] > Fraction(self.precision) * met[0]:
+                return None
+            epsilon, bound = self.refuted[best]
+            if epsilon not in self.accepted:
+                try:
+                    self.accepted[epsilon] = self._refutation(epsilon, bound)
+                except InvalidChannel:  # the kernel finds less in the multipliers: rounding was underestimated
+                    del self.refuted[best]
+                    continue
+            return Cell(epsilon, met[0], met[1], met[2], self.accepted[epsilon])
+
+    def _refutation(self, epsilon: Fraction, bound: LowerBound) -> Mechanism:
+        """A mechanism that always gives the first output, with the bound as a claim; accepted by the kernel."""
+        loss = self.base.loss
+        value = Fraction(int(loss.matrix[0].max()))
+        claim = Claim(bound.prior, loss, (0,), value, min(bound.value, value), bound.dual, "worst secret")
+        nothing = np.ones((len(loss.secrets), 1), dtype=np.int64)
+        return prove(nothing, self._promise(epsilon), outputs=loss.actions[:1], claim=claim,
+                     provenance={"made by": "tradeoff_grid", "about": "the bound"})  # fmt: skip
 
     def _where(self, root: float, chance: Fraction, tries: int) -> float:
         """The ε to solve next: on the side of the root where the bracket is still open."""
@@ -250,8 +274,8 @@ class _Level:
         low, high = self.nodes[place - 1], self.nodes[place]
         return low, high, (epsilon - low.epsilon) / (high.epsilon - low.epsilon)
 
-    def _try_above(self, chance: Fraction) -> None:
-        """Mechanisms between two solved ones, where their chances of missing seem to reach δ."""
+    def _try_above(self, chance: Fraction, enough: float) -> None:
+        """Mechanisms between two solved ones, where their chances of missing seem to reach δ, until ε ≤ ``enough``."""
         for _ in range(_TRIES):
             known = _lower_left([(float(one[0]), float(one[2])) for one in self.met])
             root = _crossing([(0.0, self.start), *known], log(chance))
@@ -262,10 +286,11 @@ class _Level:
             low, high, t = found
             with np.errstate(divide="ignore"):
                 mean = np.exp((1 - t) * np.log(low.answer.matrix) + t * np.log(high.answer.matrix))
-            self._keep(epsilon, mean / mean.sum(axis=1, keepdims=True))
+            if self._keep(epsilon, mean / mean.sum(axis=1, keepdims=True)) <= chance and float(epsilon) <= enough:
+                return
 
-    def _try_below(self, chance: Fraction) -> None:
-        """Multipliers between two solved ones, where what they prove seems to reach δ."""
+    def _try_below(self, chance: Fraction, enough: float) -> None:
+        """Multipliers between two solved ones, where what they prove seems to reach δ, until ε ≥ ``enough``."""
         for _ in range(_TRIES):
             proved = [(-float(one[0]), -float(one[1].value)) for one in self.refuted if one[1].value > 0]
             known = _lower_left(proved)
@@ -277,7 +302,10 @@ class _Level:
             ):
                 return
             asked = self._problem(epsilon)
-            self.refuted.append((epsilon, rounded_bound(asked, _mixed(asked, *found))))
+            best = rounded_bound(asked, _mixed(asked, *found[:2]))
+            self.refuted.append((epsilon, best))
+            if best.value > chance and float(epsilon) >= enough:
+                return
 
 
 def _lower_left(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -296,20 +324,35 @@ def _crossing(points: list[tuple[float, float]], aim: float) -> float:
     return left + (right - left) * (above - aim) / max(above - below, 1e-300)
 
 
-def _mixed(asked: Problem, low: _Node, high: _Node, t: float) -> Answer:
-    """Multipliers (1 − t) Z₀ + t Z₁ in the scale of e^{−εd} M_x − M_z ≤ 0, and prices likewise."""
+def _mixed(asked: Problem, low: _Node, high: _Node) -> Answer:
+    """(1 − λ)(Z₀, u₀) + λ(Z₁, u₁), multipliers in the scale of e^{−εd} M_x − M_z ≤ 0, with the λ that proves most.
+
+    What they prove, Σ_x min_y of a table that is linear in λ, is concave in λ.
+    """
     distances = asked.privacy.space.distances.floats
-    parts = []
-    for node, weight in ((low, 1 - t), (high, t)):
+    far, sides, tables, prices = floats(asked.loss.matrix.T), [], [], []
+    for node in (low, high):
         given = node.answer.multipliers
         moved = np.exp((node.epsilon - asked.privacy.rate) * distances[given.first, given.second])
-        parts.append((given, weight * given.values.astype(np.float64) * moved))
+        side = replace(given, values=floats(given.values) * moved)
+        price = floats(node.answer.prices[0])
+        sides.append(side)
+        prices.append(price / price.sum())
+        tables.append(side.reduced(prices[-1][:, None] * far, asked.factors(side.first, side.second)))
+
+    def lost(share: float) -> float:
+        return -float(((1 - share) * tables[0] + share * tables[1]).min(axis=1).sum())
+
+    share = float(minimize_scalar(lost, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-4}).x)
+    weights = np.concatenate([(1 - share) * sides[0].values, share * sides[1].values])
+    mixed = (1 - share) * prices[0] + share * prices[1]
+    return Answer(low.answer.matrix, _added_up(asked, sides, weights), "mixed", 0, 0.0, prices=(mixed,))
+
+
+def _added_up(asked: Problem, sides: list[Multipliers], weights: NDArray[np.float64]) -> Multipliers:
+    """One multiplier for each constraint."""
     n, m = asked.shape
-    keys = np.concatenate([(given.first * n + given.second) * m + given.action for given, _ in parts])
+    keys = np.concatenate([(side.first * n + side.second) * m + side.action for side in sides])
     different, where = np.unique(keys, return_inverse=True)
-    values = np.bincount(where, np.concatenate([value for _, value in parts]), len(different))
     ends = different // m
-    prices = tuple((1 - t) * floats(a) + t * floats(b)
-                   for a, b in zip(low.answer.prices, high.answer.prices, strict=True))  # fmt: skip
-    multipliers = Multipliers(ends // n, ends % n, different % m, values)
-    return Answer(low.answer.matrix, multipliers, "interpolated", 0, 0.0, prices=prices)
+    return Multipliers(ends // n, ends % n, different % m, np.bincount(where, weights, len(different)))

@@ -118,7 +118,7 @@ def finite_function(function: Callable[[Any], Any], databases: FiniteSpace, answ
     Examples
     --------
     >>> from sfumato.spaces import hamming, line
-    >>> count = finite_function(sum, hamming(3), line(4))
+    >>> count = finite_function(lambda bits: bits.count("1"), hamming(3), line(4))
     >>> count.lipschitz, count.images.tolist()
     (Fraction(1, 1), [0, 1, 1, 2, 1, 2, 2, 3])
     """

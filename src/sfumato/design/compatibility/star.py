@@ -29,7 +29,7 @@ from sfumato.design.compatibility.question import (
 from sfumato.design.optimal import Design, design
 from sfumato.errors import InvalidInput, NotConverged, SolverError, expect
 from sfumato.lp import LinearProgram, solve
-from sfumato.numbers import Array, Number, common_denominator, exact, float_above, float_below, fractions, object_array
+from sfumato.numbers import Array, Number, common_denominator, exact, fractions, object_array
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.finite import FiniteSpace
 from sfumato.verdict import Verdict, fails, holds, undecided
@@ -99,7 +99,7 @@ class EpsilonStar:
         if self.high is None:
             return f"EpsilonStar(infinite: {self.reason})"
         return (
-            f"EpsilonStar({float_below(self.low):.6g} … {float_above(self.high):.6g}, "
+            f"EpsilonStar({float(self.low):.6g} … {float(self.high):.6g}, "
             f"gamma={float(self.gamma):g}, delta={float(self.delta):g})"
         )
 
@@ -142,9 +142,9 @@ def epsilon_star(
     rows, least = blind(asked)
     if least <= chance:
         mechanism = _proved_blind(asked, rows)
-        reason = "one distribution for all databases is enough"
+        said = "one distribution for all databases is enough"
         return EpsilonStar(Fraction(0), Fraction(0), asked.gamma, chance, ball, mechanism,
-                           max(misses(asked, mechanism)), None, reason)  # fmt: skip
+                           max(misses(asked, mechanism)), None, said)  # fmt: skip
     reason = hopeless(asked, chance)
     if reason is not None:
         return EpsilonStar(Fraction(0), None, asked.gamma, chance, ball, None, None, None, reason)

@@ -1,0 +1,360 @@
+"""What exponential mechanisms achieve: the bound of Theorem 3.4, what it really needs, and the best base measure.
+
+M_x(y) ∝ μ(y) e^{−βσ(f(x), y)} (E, Definition 2.6). With m = min_x μ(B(f(x), γ/2)) and β = (2/γ) ln(1/(δm)) it has
+(γ, δ)-utility (Theorem 3.4, (3) ⇒ (2)) and is 2Cβ-private for a function of Lipschitz constant C (Theorem 2.7). Both
+steps give something away. The chance of missing falls with β, since what is missed lies farther off than what is not;
+so the least β that has the utility is found by bisection, and the ε that this mechanism needs is read off its ratios.
+
+**The base measure.** At fixed β and ε everything asked of μ is linear: utility is Σ_{y far} k_xy μ_y ≤ δ Σ_y k_xy μ_y
+with k_xy = e^{−βσ(f(x), y)}, and privacy is (kμ)_z ≤ e^{ερ(x, z)} min_y (k_zy / k_xy) (kμ)_x. So at fixed β the least ε
+is a bisection over linear programs, and β is one number to search over. In ln μ the same conditions are differences of
+convex functions, not convex; alternating between μ and the normalisers kμ is not needed where both enter linearly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.certify.mechanism import Mechanism
+from sfumato.certify.repair import quantise
+from sfumato.design.compatibility.question import Ball, FiniteFunction, Utility, as_function, misses, utility
+from sfumato.design.compatibility.star import level
+from sfumato.errors import InvalidInput, NotConverged, NotSupported, SolverError
+from sfumato.lp import LinearProgram, Status, solve
+from sfumato.mechanisms.exponential import true_epsilon
+from sfumato.numbers import Array, Number, array, float_above, floats, fractions, log_bounds, object_array
+from sfumato.privacy.type import PrivacyType
+from sfumato.spaces.finite import FiniteSpace
+
+__all__ = ["Base", "Exponential", "TheoremBound", "best_measure", "least_exponential", "net_measure", "theorem_34"]
+
+Floats = NDArray[np.float64]
+Base = Literal["nets", "uniform", "best"]
+
+_ROOT = 1e-10  # relative accuracy of β; it is then raised by as much
+_ROOM = 1e-9  # relative: by which ε is raised above what floats say is needed, so that rounding to integers has room
+_RAISES = 12  # tries with a larger β when rounding to integers has eaten up the utility
+_BISECTIONS = 14  # of ε for one β: to a few parts in 10^4
+_STEPS = (1.0, 1.01, 1.03, 1.07, 1.15, 1.3, 1.5, 2.0)  # multiples of the least β that are tried
+_REFINEMENTS = 4  # halvings of the step around the best of them
+_CHUNK = 2**22  # entries of a table of differences held at once
+
+
+@dataclass(frozen=True, eq=False)
+class Exponential:
+    """An exponential mechanism with (γ, δ)-utility: β, the ε it really needs (rounded up), proved at that ε."""
+
+    beta: float
+    epsilon: float
+    mechanism: Mechanism
+    missing: Fraction
+    base: Array
+
+
+@dataclass(frozen=True, eq=False)
+class TheoremBound:
+    """What Theorem 3.4 promises for a base measure, ε = 2Cβ, and what the same mechanism really needs and misses.
+
+    ``mass`` is m, the least measure of a ball of radius γ/2; ``epsilon`` is rounded up.
+    """
+
+    epsilon: Fraction
+    beta: float
+    mass: Fraction
+    really: Exponential
+
+
+def theorem_34(
+    target: FiniteFunction | FiniteSpace,
+    gamma: Number,
+    delta: Number,
+    ball: Ball = "closed",
+    *,
+    base: Base | Any = "nets",
+) -> TheoremBound:
+    """The upper bound ε*(γ, δ) ≤ (4C/γ) ln(1/(δm)) of Theorem 3.4, and the true value of its mechanism.
+
+    Parameters
+    ----------
+    base
+        ``"nets"``: the measure of the theorem; ``"uniform"`` on all answers; ``"best"``: :func:`best_measure`; or a
+        positive number for each answer.
+
+    Examples
+    --------
+    >>> from sfumato.spaces import line
+    >>> bound = theorem_34(line(9), 2, "1/10", base="uniform")
+    >>> str(bound.mass), round(float(bound.epsilon), 4), bound.really.epsilon < 5, float(bound.really.missing) < 0.01
+    ('2/9', 7.6133, True, True)
+    """
+    asked, chance = utility(target, gamma, ball), _positive(delta)
+    if not asked.gamma:
+        raise InvalidInput("Theorem 3.4 needs a radius gamma > 0; epsilon_star takes 0 too")
+    measure = _measure(asked, chance, base)
+    halves = ~Utility(asked.function, asked.gamma / 2).far  # closed half balls are enough for both kinds of ball
+    mass = min(Fraction(sum(fractions(measure[near]).tolist(), Fraction(0))) for near in halves)
+    if not mass:
+        raise InvalidInput(f"the base measure gives no mass to some ball of radius {asked.gamma / 2}")
+    scale = log_bounds(1 / (chance * mass))[1] * 2 / asked.gamma
+    bound = 2 * asked.function.lipschitz * scale
+    return TheoremBound(bound, float_above(scale), mass, _proved(asked, chance, measure, float_above(scale)))
+
+
+def least_exponential(
+    target: FiniteFunction | FiniteSpace,
+    gamma: Number,
+    delta: Number,
+    ball: Ball = "closed",
+    *,
+    base: Base | Any = "uniform",
+) -> Exponential:
+    """The exponential mechanism with the least β that has (γ, δ)-utility, and the ε it needs.
+
+    Examples
+    --------
+    >>> from sfumato.spaces import discrete
+    >>> found = least_exponential(discrete(3), 0, "1/4")            # ln 6: the best of all mechanisms here
+    >>> round(found.epsilon, 6), found.missing <= Fraction(1, 4)
+    (1.791759, True)
+    """
+    asked, chance = utility(target, gamma, ball), _positive(delta)
+    if isinstance(base, str) and base == "best":
+        return _best(asked, chance)
+    measure = _measure(asked, chance, base)
+    return _proved(asked, chance, measure, _least_beta(asked, chance, measure))
+
+
+def _best(asked: Utility, chance: Fraction) -> Exponential:
+    """The best of what the linear programs find and the uniform measure, both proved."""
+    uniform = object_array([Fraction(1, len(asked.function.answers))] * len(asked.function.answers))
+    found = _searched(asked, float(chance))
+    tries = [(uniform, _least_beta(asked, chance, uniform)), *([] if found is None else [(found[2], found[1])])]
+    return min((_proved(asked, chance, *one) for one in tries), key=lambda made: made.epsilon)
+
+
+def _positive(delta: Number) -> Fraction:
+    chance = level(delta)
+    if not chance:
+        raise InvalidInput("an exponential mechanism misses with positive probability: delta must be positive")
+    return chance
+
+
+def _measure(asked: Utility, chance: Fraction, base: Base | Any) -> Array:
+    """One number for each answer, summing to 1."""
+    size = len(asked.function.answers)
+    if isinstance(base, str):
+        if base == "nets":
+            return net_measure(asked.function)
+        if base == "uniform":
+            return object_array([Fraction(1, size)] * size)
+        if base == "best":
+            return best_measure(asked.function, asked.gamma, chance, asked.ball)
+        raise NotSupported(f"base measure {base!r}", ["nets", "uniform", "best", "a number for each answer"])
+    given = fractions(array(base, "a base measure", 1))
+    if len(given) != size or (given < 0).any() or not given.any():
+        raise InvalidInput(f"a base measure has {size} numbers ≥ 0, one an answer, not all 0; found {base!r}")
+    return np.asarray(given / given.sum())
+
+
+def net_measure(target: FiniteFunction | FiniteSpace) -> Array:
+    """The uniformly positive measure of Theorem 3.4, (4) ⇒ (3), on the values of f: μ = Σ_i 2^{−i} uniform(C_i).
+
+    C_i is a net of radius 2^{−i} times the diameter, found greedily; from the first net that has every value on, all
+    that is left goes to that one. Every ball of radius r ≥ 2^{−i} diameters has mass 2^{−i}/|C_i| at least.
+
+    Examples
+    --------
+    >>> from sfumato.spaces import line
+    >>> [str(mass) for mass in net_measure(line(3))]           # half on the net {0, 2}, half on all
+    ['5/12', '1/6', '5/12']
+    """
+    function = as_function(target)
+    values = np.unique(function.images)
+    table, measure = function.answers.distances, object_array([Fraction(0)] * len(function.answers))
+    if table.infinite[np.ix_(values, values)].any():
+        raise NotSupported("a base measure where values of f are infinitely far apart", ["finite distances"])
+    part = Utility(FiniteFunction(function.answers, function.answers, values), Fraction(0))
+    radius = max(table.bounds(v)[1] for v in np.unique(part.function.displacements.values[:, values]))
+    left = Fraction(1)
+    while True:
+        radius, share = radius / 2, left / 2
+        near = ~Utility(part.function, radius).far[:, values]
+        net = _greedy_net(near)
+        last = len(net) == len(values)
+        for k in net:
+            measure[values[k]] += (left if last else share) / len(net)
+        if last:
+            return measure
+        left = share
+
+
+def _greedy_net(near: NDArray[np.bool_]) -> list[int]:
+    """Points such that every point is near one of them: the first that is not covered, again and again."""
+    covered, net = np.zeros(len(near), dtype=bool), []
+    while not covered.all():
+        k = int(np.argmin(covered))
+        net.append(k)
+        covered |= near[k]
+    return net
+
+
+def best_measure(target: FiniteFunction | FiniteSpace, gamma: Number, delta: Number, ball: Ball = "closed") -> Floats:
+    """A base measure for which the exponential mechanism with (γ, δ)-utility needs little ε: programs in floats.
+
+    The least ε over μ at several β, by bisection (see above), or the uniform measure where that is better. Constraints
+    are kept for every answer, also for one that gets no mass, so a measure on fewer answers may do a little better.
+    Nothing is claimed of it: who uses the measure proves the mechanism that it gives.
+    """
+    return floats(_best(utility(target, gamma, ball), _positive(delta)).base)
+
+
+def _searched(asked: Utility, chance: float) -> tuple[float, float, Floats] | None:
+    """ε, β and μ: the least ε at several β, then at β around the best."""
+    least = _least_beta_of_any(asked, chance)
+    found = [(step, _least_epsilon(asked, chance, least * step)) for step in _STEPS]
+    usable = [(one[0], step, one[1]) for step, one in found if one is not None]
+    if not usable:
+        return None
+    best = min(usable, key=lambda one: one[0])
+    width = 0.5 * (best[1] - max((s for s in _STEPS if s < best[1]), default=1.0)) or 0.005
+    for _ in range(_REFINEMENTS):
+        for step in (best[1] - width, best[1] + width):
+            one = _least_epsilon(asked, chance, least * step) if step > 1 else None
+            if one is not None and one[0] < best[0]:
+                best = (one[0], step, one[1])
+        width /= 2
+    return best[0], least * best[1], best[2]
+
+
+# ----------------------------------------------------------------- floats: search
+
+
+def _displacements(asked: Utility) -> Floats:
+    table = asked.function.displacements
+    if table.infinite.any():
+        raise NotSupported("an exponential mechanism with infinite distances", ["finite distances"])
+    return table.floats
+
+
+def _log_matrix(asked: Utility, measure: Floats, beta: float) -> Floats:
+    with np.errstate(divide="ignore"):
+        logs = np.log(measure)[None, :] - beta * _displacements(asked)
+    top = logs.max(axis=1, keepdims=True)
+    return np.asarray(logs - top - np.log(np.exp(logs - top).sum(axis=1, keepdims=True)))
+
+
+def _missing(asked: Utility, measure: Floats, beta: float) -> float:
+    return float(np.where(asked.far, np.exp(_log_matrix(asked, measure, beta)), 0.0).sum(axis=1).max())
+
+
+def _least_beta(asked: Utility, chance: Fraction, measure: Array) -> float:
+    """The least β that misses with probability δ at most; it falls with β, to 0 where nearest answers are near."""
+    aim, given = float(chance), floats(measure)
+    if _missing(asked, given, 0.0) <= aim:
+        return 0.0
+    high = 1.0 / max(float(_displacements(asked).max()), 1e-300)
+    while _missing(asked, given, high) > aim:
+        high *= 2
+        if high * float(np.ptp(_displacements(asked))) > 1e9:
+            raise InvalidInput("the base measure gives no mass near some value: no β has this utility")
+    low = 0.0
+    while high - low > _ROOT * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if _missing(asked, given, middle) <= aim else (middle, high)
+    return high
+
+
+def _needed(asked: Utility, logs: Floats) -> float:
+    """The least ε of a matrix given by its logarithms, to search with; outputs without mass do not count."""
+    logs = logs[:, np.isfinite(logs).all(axis=0)]
+    first, second = asked.function.databases.pairs
+    distances = asked.function.databases.pair_distances.floats
+    step, most = max(1, _CHUNK // logs.shape[1]), 0.0
+    for start in range(0, len(first), step):
+        part = slice(start, start + step)
+        gaps = np.abs(logs[first[part]] - logs[second[part]]).max(axis=1)
+        most = max(most, float((gaps / distances[part]).max()))
+    return most
+
+
+def _proved(asked: Utility, chance: Fraction, measure: Array, beta: float) -> Exponential:
+    """The mechanism in integers, β raised until its utility, counted exactly, is there."""
+    answers, given = asked.function.answers, floats(measure)
+    used = np.flatnonzero(given > 0)
+    outputs = [answers.labels[y] for y in used]
+    for attempt in range(_RAISES):
+        raised = beta * (1 + (_ROOT * 8**attempt if attempt else 0.0))
+        logs = _log_matrix(asked, given, raised)[:, used]
+        promise = Fraction(max(_needed(asked, logs) * (1 + _ROOM), _ROOM))
+        privacy = PrivacyType(asked.function.databases, epsilon=promise)
+        notes = {"made by": "exponential", "beta": raised}
+        mechanism = quantise(np.exp(logs), privacy, outputs=outputs, provenance=notes).mechanism
+        missing = max(misses(asked, mechanism))
+        if missing <= chance:
+            needs = min(true_epsilon(mechanism), float_above(promise))
+            return Exponential(raised, needs, mechanism, missing, measure)
+    raise NotConverged("rounding to integers leaves no exponential mechanism with this utility")
+
+
+# ----------------------------------------------------------------- floats: linear programs over measures
+
+
+def _least_beta_of_any(asked: Utility, chance: float) -> float:
+    """The least β with utility for some measure."""
+    high = 1.0 / max(float(np.median(_displacements(asked))), 1e-12)
+    while _feasible(asked, chance, high, None) is None:
+        high *= 2
+    low = 0.0
+    for _ in range(2 * _BISECTIONS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if _feasible(asked, chance, middle, None) is not None else (middle, high)
+    return high
+
+
+def _least_epsilon(asked: Utility, chance: float, beta: float) -> tuple[float, Floats] | None:
+    """The least ε over all measures at one β, and the measure."""
+    found = _feasible(asked, chance, beta, None)
+    if found is None:
+        return None
+    high = _needed(asked, _log_matrix(asked, found, beta))
+    low, best = 0.0, found
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        found = _feasible(asked, chance, beta, middle)
+        if found is None:
+            low = middle
+        else:
+            high, best = middle, found
+    return high, best
+
+
+def _feasible(asked: Utility, chance: float, beta: float, epsilon: float | None) -> Floats | None:
+    """A measure with utility at β, and private at ε unless that is None."""
+    far = asked.far
+    shares = np.exp(-beta * _displacements(asked))
+    rows = [np.where(far, 1.0 - chance, -chance) * shares]
+    if epsilon is not None:
+        first, second = asked.function.databases.pairs
+        distances, table = asked.function.databases.pair_distances.floats, _displacements(asked)
+        for x, z in ((first, second), (second, first)):
+            slack = (table[x] - table[z]).min(axis=1)
+            exponent = np.minimum(epsilon * distances + beta * slack, 700.0)
+            rows.append(shares[z] * np.exp(-np.maximum(exponent, 0.0))[:, None]
+                        - shares[x] * np.exp(np.minimum(exponent, 0.0))[:, None])  # fmt: skip
+    table = np.concatenate([np.ones((1, far.shape[1])), *rows])
+    level_of_rows = np.zeros(len(table))
+    level_of_rows[0] = 1.0
+    program = LinearProgram.dense(np.zeros(far.shape[1]), table, "=" + "<" * (len(table) - 1), level_of_rows)
+    try:
+        found = solve(program)
+    except SolverError:  # too close to the edge for floats: a slightly larger ε will do
+        return None
+    if found.status is not Status.OPTIMAL or found.primal is None:
+        return None
+    measure = np.maximum(np.asarray(found.primal, dtype=np.float64), 0.0)
+    return np.asarray(measure / measure.sum())

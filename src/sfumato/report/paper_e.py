@@ -1,0 +1,118 @@
+"""Theorem 3.4 of paper E (Kleinberg and Ligett 2010): which families are privacy-compatible, with numbers beside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from sfumato.design.compatibility import (
+    Family,
+    ball,
+    countable_discrete,
+    cube,
+    epsilon_star,
+    finite,
+    interval,
+    least_exponential,
+    packing_bound,
+    privacy_compatible,
+    ranges,
+    real_line,
+    sup_ball,
+    theorem_34,
+    thresholds,
+)
+from sfumato.report.tables import PaperTable
+from sfumato.spaces import FiniteSpace, discrete, hamming, line
+from sfumato.verdict import Verdict
+
+__all__ = ["ITEMS"]
+
+_GAMMA, _DELTA = Fraction(1, 4), Fraction(1, 10)
+_SCALES = (Fraction(1, 4), Fraction(1, 8))
+_SIZES = (5, 9, 17)
+
+
+def _said(printed: str, ours: str) -> dict[str, Any]:
+    return {"printed": printed, "ours": ours, "agree": printed == ours if printed != "—" else None}
+
+
+def _points(count: int) -> FiniteSpace:
+    """Evenly spaced points of [0, 1]."""
+    return line(count, step=Fraction(1, count - 1))
+
+
+def _families() -> list[tuple[Family, str, Callable[[int], FiniteSpace] | None]]:
+    """A family, what the paper says of it, and finite parts of it that grow."""
+    return [
+        (interval(), "holds", _points),
+        (cube(2), "—", None),
+        (ball(2), "—", None),
+        (finite(hamming(3)), "—", None),
+        (countable_discrete(), "—", discrete),
+        (real_line(), "—", discrete),
+        (real_line(None), "—", None),
+        (sup_ball(), "—", discrete),
+        (thresholds(), "—", discrete),
+        (ranges(), "fails", discrete),
+    ]
+
+
+def theorem_3_4() -> PaperTable:
+    """Compatible if and only if the completion of the answers is compact."""
+    known: dict[tuple[Any, int], str] = {}
+    rows = []
+    for family, printed, part in _families():
+        verdict = privacy_compatible(family, scales=_SCALES)
+        row: dict[str, Any] = {
+            "family": family.name,
+            "compatible": _said(printed, str(verdict.outcome)),
+            "witness": _witness(verdict),
+        }
+        for n in _SIZES:
+            if part is not None and (part, n) not in known:
+                known[part, n] = _enclosed(part(n))
+            row[f"ε* of {n} of its points"] = "—" if part is None else known[part, n]
+        rows.append(row)
+    return PaperTable("E.theorem34", "Theorem 3.4: which families are privacy-compatible", tuple(rows), _notes())
+
+
+def _witness(verdict: Verdict) -> str:
+    if isinstance(verdict.witness, tuple):
+        return ", ".join(f"{net.size} balls of radius {net.radius}" for net in verdict.witness)
+    if isinstance(verdict.witness, str):
+        return f"ε = {verdict.witness}"
+    packing = verdict.witness.packing
+    return f"{packing.text}: pairwise {packing.separation} apart"
+
+
+def _enclosed(space: FiniteSpace) -> str:
+    found = epsilon_star(space, _GAMMA, _DELTA)
+    assert found.high is not None
+    return f"{float(found.high):.3f}"
+
+
+def _notes() -> tuple[str, ...]:
+    space = _points(_SIZES[-1])
+    star = epsilon_star(space, _GAMMA, _DELTA)
+    assert star.high is not None
+    packed = float(packing_bound(space, _GAMMA, _DELTA).epsilon)
+    best, uniform = (least_exponential(space, _GAMMA, _DELTA, base=base).epsilon for base in ("best", "uniform"))
+    bound = theorem_34(space, _GAMMA, _DELTA, base="uniform")
+    return (
+        f"ε* is for γ = {_GAMMA}, δ = {_DELTA}, closed balls; upper ends of brackets of relative width 0.001, proved. "
+        "Where answers stay 1 apart, n of them need ln((n − 1)(1 − δ)/δ): no ε is enough for all.",
+        f"{_SIZES[-1]} points of [0, 1]: a packing gives {packed:.3f}, ε* = {float(star.high):.3f}, the exponential "
+        f"mechanism needs {best:.3f} with the best base measure that was found and {uniform:.3f} with the uniform one; "
+        f"the proof of the theorem promises {float(bound.epsilon):.3f}, and its mechanism really needs "
+        f"{bound.really.epsilon:.3f}.",
+        "The theorem is about bounded sets of databases. The real line at distance |x − y| is not one, and Laplace "
+        "noise makes it compatible; at distance min(1, |x − y|) it is not.",
+        "Small slips in the paper: a base measure lives on answers, not on databases (Definition 2.6); (6) holds with "
+        "≥; in (4) ⇒ (3) the index i is at least 1; Remark 2.4 means ε*(γ, δ); second lines in Lemma A.1 mean f(z).",
+    )
+
+
+ITEMS: dict[str, Callable[[], PaperTable]] = {"E.theorem34": theorem_3_4}
+"""Items of paper E, by key."""

@@ -1,0 +1,24 @@
+"""Theorem 3.4 of paper E as a table."""
+
+from __future__ import annotations
+
+from math import log
+
+import pytest
+
+from sfumato.report.paper_e import ITEMS
+
+
+def test_theorem_3_4() -> None:
+    table = ITEMS["E.theorem34"]()
+    assert table.key == "E.theorem34"
+    assert len(table.notes) == 4
+    verdicts = {row["family"]: row["compatible"] for row in table.rows}
+    assert [cell["agree"] for cell in verdicts.values() if cell["printed"] != "—"] == [True, True]
+    assert {name for name, cell in verdicts.items() if cell["ours"] == "fails"} == {
+        "countable discrete space", "real line, distances capped at 1", "unit ball of ℓ∞", "thresholds over [0, 1]",
+        "range queries over [0, 1]",
+    }  # fmt: skip
+    spread = next(row for row in table.rows if row["family"] == "unit ball of ℓ∞")
+    for n in (5, 9, 17):
+        assert float(spread[f"ε* of {n} of its points"]) == pytest.approx(log(9 * (n - 1)), rel=2e-3)
