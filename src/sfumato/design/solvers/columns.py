@@ -43,9 +43,15 @@ def solve_by_columns(
     pool = _Pool(problem, exact=False)
     pool.rays += list(floats(rough.matrix).T)  # no rays, but columns that make up a good mechanism
     pool.actions += range(problem.shape[1])
-    found = _generate(pool, _prices(problem, rough.multipliers), watch)
-    if problem.exact and found.finished:
+    try:
+        found = _generate(pool, _prices(problem, rough.multipliers), watch)
+    except SolverError:  # HiGHS gives up on some programs whose coefficients differ by many orders
+        if not problem.exact:
+            return rough
+        found = None
+    if problem.exact and (found is None or found.finished):
         found = _generate(pool.exactly(), None, watch)
+    assert found is not None
     return _answer(problem, found, watch)
 
 
