@@ -48,6 +48,12 @@ from .design import objectives as objectives
 from .design import universal_design as universal_design
 from .design import utility_set as utility_set
 from .design import worst_case_regret as worst_case_regret
+from .design.compatibility import database_size as database_size
+from .design.compatibility import epsilon_star as epsilon_star
+from .design.compatibility import finite_function as finite_function
+from .design.compatibility import packing_bound as packing_bound
+from .design.compatibility import privacy_compatible as privacy_compatible
+from .design.compatibility import tradeoff_grid as tradeoff_grid
 from .losses import Gain as Gain
 from .losses import Loss as Loss
 from .losses import SingleCrossing as SingleCrossing

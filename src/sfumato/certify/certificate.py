@@ -32,6 +32,8 @@ __all__ = [
 # Exact losses are stored as doubles times a unit; these stay exact.
 _LARGEST_EXACT_DOUBLE = 2**53
 
+_LONGEST_STEP = 13_000  # bits: the kernel reads numbers of up to 4000 digits; without a step it encloses factors
+
 _LARGEST_BITS = 8192  # of a weight: the kernel reads totals of up to 4000 digits
 
 
@@ -111,7 +113,9 @@ def _promise(privacy: PrivacyType) -> dict[str, str]:
     unit = privacy.space.ruler.unit
     # the kernel checks step^denominator = alpha^numerator, and only for small powers
     step = rational_power(privacy.alpha, unit) if max(unit.numerator, unit.denominator) <= 64 else None
-    return promise if step is None else {**promise, "step": str(step)}
+    if step is None or step.denominator.bit_length() > _LONGEST_STEP:
+        return promise
+    return {**promise, "step": str(step)}
 
 
 def _metric(space: FiniteSpace, sections: dict[str, Section]) -> tuple[str, Distances]:

@@ -24,6 +24,7 @@ from sfumato.threads import on_threads
 
 __all__ = ["Bounds", "bounds_of", "close_floats", "close_integers", "least_constant"]
 
+_ONE_THREAD = 100_000  # pairs times columns: below, starting threads takes longer than the work
 _INTERPRETED = 2048  # pairs times columns: below, plain Python is through before a compiled function is loaded
 
 
@@ -92,6 +93,9 @@ def _over_columns(
     if bounds.ends.size * len(columns) <= _INTERPRETED:
         for column, entries in zip(columns, order, strict=True):
             column[:] = _closed_list(column.tolist(), entries.tolist(), bounds, p.tolist(), q.tolist())
+        return
+    if bounds.ends.size * len(columns) <= _ONE_THREAD:
+        _close(columns, order, bounds.starts, bounds.ends, p, q)
         return
     on_threads(
         lambda start, stop: _close(columns[start:stop], order[start:stop], bounds.starts, bounds.ends, p, q),

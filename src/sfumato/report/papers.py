@@ -2,7 +2,7 @@
 
 Keys are the paper's letter and the item's number: A is Fernandes, McIver, Palamidessi and Ding (2023),
 B Fernandes, McIver and Morgan (2021), C ElSalamouny, Chatzikokolakis and Palamidessi (2014),
-D Kifer and Lin (2012).
+D Kifer and Lin (2012), E Kleinberg and Ligett (2010).
 """
 
 from __future__ import annotations
@@ -15,9 +15,18 @@ from sfumato.report.paper_a_universal import UNIVERSAL
 from sfumato.report.paper_b import ITEMS as PAPER_B
 from sfumato.report.paper_c import ITEMS as PAPER_C
 from sfumato.report.paper_d import ITEMS as PAPER_D
+from sfumato.report.paper_e import ITEMS as PAPER_E
 from sfumato.report.tables import PaperTable
 
 __all__ = ["PAPERS"]
 
-PAPERS: dict[str, Callable[[], PaperTable]] = {**TABLES, **FIGURES, **UNIVERSAL, **PAPER_B, **PAPER_C, **PAPER_D}
+PAPERS: dict[str, Callable[[], PaperTable]] = {
+    **TABLES,
+    **FIGURES,
+    **UNIVERSAL,
+    **PAPER_B,
+    **PAPER_C,
+    **PAPER_D,
+    **PAPER_E,
+}
 """Every item that can be rerun, by key."""
