@@ -63,7 +63,7 @@ def test_rays_of_a_tree_in_the_basis_of_similarities(space: sf.FiniteSpace, alph
 
 
 @given(trees(5), alphas(), st.data())
-@settings(max_examples=200)
+@settings(max_examples=500)
 def test_guessing_and_excluding_on_trees(space: sf.FiniteSpace, alpha: Fraction, data: st.DataObject) -> None:
     privacy = sf.PrivacyType(space, alpha=alpha)
     channel = tight(privacy)
@@ -86,7 +86,7 @@ def single_crossing_tables(draw: Any, n: int) -> list[list[int]]:
 
 
 @given(st.lists(st.integers(1, 2), min_size=1, max_size=4), alphas(), st.data())
-@settings(max_examples=250)
+@settings(max_examples=1500)
 def test_single_crossing_on_a_line(steps: list[int], alpha: Fraction, data: st.DataObject) -> None:
     space = sf.graph([(i, i + 1, step) for i, step in enumerate(steps)])
     privacy = sf.PrivacyType(space, alpha=alpha)
