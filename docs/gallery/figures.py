@@ -54,19 +54,21 @@ GPU = {
 
 def growth() -> go.Figure:
     """How time and memory grow with the number of secrets, on one GPU."""
-    figure = make_subplots(rows=1, cols=2, subplot_titles=("seconds", "GiB of GPU memory"), horizontal_spacing=0.1)
+    figure = make_subplots(
+        rows=1, cols=2, subplot_titles=("seconds, by secrets", "GiB, by secrets"), horizontal_spacing=0.12
+    )
     for k, (name, runs) in enumerate(GPU.items()):
         secrets, seconds, memory = zip(*runs, strict=True)
         for column, values in ((1, seconds), (2, memory)):
             figure.add_scatter(x=secrets, y=values, mode="lines+markers", name=name, legendgroup=name,
                                showlegend=column == 1, marker={"color": SERIES[k]}, row=1, col=column)  # fmt: skip
-    house = canvas(940, 440).layout
-    figure.update_xaxes(type="log", title="secrets", tickvals=[100, 400, 1600, 10000])
+    house = canvas(720, 520).layout
+    figure.update_xaxes(type="log", tickvals=[100, 400, 1600, 10000])
     figure.update_yaxes(type="log", dtick=1)
     figure.update_layout(template=house.template, font=house.font, width=house.width, height=house.height,
                          paper_bgcolor=house.paper_bgcolor, plot_bgcolor=house.plot_bgcolor,
-                         margin={"l": 50, "r": 20, "t": 40, "b": 60},
-                         legend={"orientation": "h", "x": 0, "y": -0.22, "yanchor": "top"})  # fmt: skip
+                         margin={"l": 50, "r": 20, "t": 40, "b": 40},
+                         legend={"orientation": "h", "x": 0, "y": -0.14, "yanchor": "top"})  # fmt: skip
     return figure
 
 

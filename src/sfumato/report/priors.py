@@ -26,6 +26,7 @@ from sfumato.report.figure import ROLES, SERIES, canvas, caption, tint
 __all__ = ["PriorMap", "entropy_surface", "prior_map", "prior_map_figure"]
 
 _RESOLUTION = 60  # steps along a side: marks then touch
+_ACROSS = 2  # triangles side by side: a column of text is not wider
 _TIE = 1e-12  # losses closer than that are drawn as equal; nothing is decided by it
 _CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(3) / 2]])
 
@@ -90,7 +91,9 @@ def prior_map_figure(found: PriorMap, secrets: tuple[Any, ...] = ("x₁", "x₂"
     """A triangle that shows which mechanism wins where, then one for the regret of each, in one scale."""
     names = list(found.losses)
     titles = ["who loses least", *(f"regret of {name}" for name in names)]
-    figure = make_subplots(rows=1, cols=len(titles), subplot_titles=titles, horizontal_spacing=0.02)
+    lines = -(-len(titles) // _ACROSS)
+    figure = make_subplots(rows=lines, cols=_ACROSS, subplot_titles=titles, horizontal_spacing=0.02,
+                           vertical_spacing=0.1)  # fmt: skip
     places = found.priors @ _CORNERS
     table = np.array([found.losses[name] for name in names])
     best = table.min(axis=0)
@@ -98,25 +101,29 @@ def prior_map_figure(found: PriorMap, secrets: tuple[Any, ...] = ("x₁", "x₂"
     told = [", ".join(f"{s}: {p:.2f}" for s, p in zip(secrets, prior, strict=True)) for prior in found.priors]
     for k, name in enumerate(names):
         mine = (table[k] <= best + _TIE) & ~shared
-        _dots(figure, places[mine], {"color": SERIES[k]}, name, [told[i] for i in np.flatnonzero(mine)], 1)
+        _dots(figure, places[mine], {"color": SERIES[k]}, name, [told[i] for i in np.flatnonzero(mine)], 0)
     _dots(figure, places[shared], {"color": tint(ROLES["faint"], 0.4)}, "as good as each other",
-          [told[i] for i in np.flatnonzero(shared)], 1)  # fmt: skip
+          [told[i] for i in np.flatnonzero(shared)], 0)  # fmt: skip
     highest = max(float(found.regret(name).max()) for name in names)
     for k, name in enumerate(names):
         regret = found.regret(name)
         scale = {"color": regret, "cmin": 0, "cmax": highest or 1.0, "colorscale": [[0, "#f2f4f6"], [1, SERIES[1]]],
                  "showscale": k == 0, "colorbar": {"title": "regret", "len": 0.7, "thickness": 14}}  # fmt: skip
         words = [f"{where}<br>regret {value:.4f}" for where, value in zip(told, regret, strict=True)]
-        _dots(figure, places, scale, name, words, k + 2, legend=False)
-    for k in range(1, len(titles) + 1):
+        _dots(figure, places, scale, name, words, k + 1, legend=False)
+    for k in range(len(titles)):
+        at = _at(k)
         ring = np.vstack([_CORNERS, _CORNERS[:1]])
         figure.add_scatter(x=ring[:, 0], y=ring[:, 1], mode="lines", line={"color": ROLES["frame"], "width": 1.2},
-                           hoverinfo="skip", showlegend=False, row=1, col=k)  # fmt: skip
+                           hoverinfo="skip", showlegend=False, **at)  # fmt: skip
         figure.add_scatter(x=_CORNERS[:, 0], y=_CORNERS[:, 1] + [-0.05, -0.05, 0.05], mode="text", text=list(secrets),
-                           hoverinfo="skip", showlegend=False, row=1, col=k)  # fmt: skip
-        figure.update_xaxes(visible=False, range=[-0.08, 1.08], row=1, col=k)
-        figure.update_yaxes(visible=False, range=[-0.14, 1.0], scaleanchor=f"x{k if k > 1 else ''}", row=1, col=k)
-    house = canvas(330 * len(titles), 400).layout
+                           hoverinfo="skip", showlegend=False, **at)  # fmt: skip
+        figure.update_xaxes(visible=False, range=[-0.08, 1.08], **at)
+        figure.update_yaxes(visible=False, range=[-0.14, 1.0], scaleanchor=f"x{k + 1 if k else ''}", **at)
+    for k in range(len(titles), lines * _ACROSS):  # places that nothing fills
+        figure.update_xaxes(visible=False, **_at(k))
+        figure.update_yaxes(visible=False, **_at(k))
+    house = canvas(700, 90 + 310 * lines).layout
     figure.update_layout(template=house.template, font=house.font, width=house.width, height=house.height,
                          paper_bgcolor=house.paper_bgcolor, plot_bgcolor=house.plot_bgcolor,
                          hoverlabel=house.hoverlabel, margin={"l": 16, "r": 90, "t": 40, "b": 40},
@@ -126,13 +133,17 @@ def prior_map_figure(found: PriorMap, secrets: tuple[Any, ...] = ("x₁", "x₂"
 
 
 def _dots(
-    figure: go.Figure, places: Floats, marker: dict[str, Any], name: str, words: list[str], column: int,
+    figure: go.Figure, places: Floats, marker: dict[str, Any], name: str, words: list[str], panel: int,
     *, legend: bool = True,
 ) -> None:  # fmt: skip
     figure.add_scatter(x=places[:, 0], y=places[:, 1], mode="markers",
                        marker={"size": 5, "symbol": "hexagon", **marker}, name=name, text=words,
-                       hoverinfo="text", showlegend=legend and len(places) > 0,
-                       row=1, col=column)  # fmt: skip
+                       hoverinfo="text", showlegend=legend and len(places) > 0, **_at(panel))  # fmt: skip
+
+
+def _at(panel: int) -> dict[str, int]:
+    """Row and column of a triangle."""
+    return {"row": panel // _ACROSS + 1, "col": panel % _ACROSS + 1}
 
 
 def entropy_surface(loss: Loss, resolution: int = 42) -> go.Figure:
