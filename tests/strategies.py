@@ -63,6 +63,13 @@ def graphs(draw: Any) -> sf.FiniteSpace:
     return sf.graph(edges, labels=range(n))
 
 
+@st.composite
+def trees(draw: Any, largest: int) -> sf.FiniteSpace:
+    """Random trees with edges of length 1 or 2."""
+    n = draw(st.integers(2, largest))
+    return sf.graph({(draw(st.integers(0, i - 1)), i): draw(st.integers(1, 2)) for i in range(1, n)}, labels=range(n))
+
+
 def integer_spaces() -> st.SearchStrategy[sf.FiniteSpace]:
     """Spaces with integer distances."""
     return st.one_of(

@@ -16,14 +16,7 @@ from sfumato.channels.channel import Channel
 from sfumato.design.universal import is_universally_optimal, worst_case_regret
 from sfumato.losses.classes import is_monotone, is_single_crossing
 from sfumato.privacy.similarity import similarity
-from strategies import alphas
-
-
-@st.composite
-def trees(draw: Any, largest: int = 5) -> sf.FiniteSpace:
-    """Random trees with edges of length 1 or 2."""
-    n = draw(st.integers(2, largest))
-    return sf.graph({(draw(st.integers(0, i - 1)), i): draw(st.integers(1, 2)) for i in range(1, n)}, labels=range(n))
+from strategies import alphas, trees
 
 
 def regret(mechanism: Any, loss: sf.Loss, privacy: sf.PrivacyType) -> Fraction:

@@ -15,15 +15,8 @@ from sfumato.design.universal import universal_design, worst_case_regret
 from sfumato.design.universal.prior_sets import all_priors
 from sfumato.design.universal.question import question
 from sfumato.design.universal.regret import _passes_rays, cells_of
-from strategies import alphas, exact_private_channels
+from strategies import alphas, exact_private_channels, trees
 from strategies import losses as random_losses
-
-
-@st.composite
-def trees(draw: Any, largest: int = 4) -> sf.FiniteSpace:
-    """Random trees with edges of length 1 or 2."""
-    n = draw(st.integers(2, largest))
-    return sf.graph({(draw(st.integers(0, i - 1)), i): draw(st.integers(1, 2)) for i in range(1, n)}, labels=range(n))
 
 
 def regret(mechanism: Any, loss: sf.Loss, privacy: sf.PrivacyType) -> Fraction:

@@ -102,7 +102,8 @@ def rounded_bound(problem: Problem, answer: Answer) -> LowerBound:
     largest = max((float(part.max(initial=0.0)) for part in (given.values, *map(floats, prices))), default=0.0)
     unit = Fraction(2) ** (int(np.frexp(largest)[1]) - _DUAL_BITS) if largest else Fraction(1)
     whole = tuple(np.floor(np.maximum(floats(price), 0.0) / float(unit)).astype(np.int64) for price in prices)
-    cost, paid = _paid_cost(problem, prior, tuple(price * float(unit) for price in whole))
+    loss = prior.float_weights[:, None] * floats(problem.loss.matrix).T
+    cost, paid = _with_limits(loss, problem, tuple(price * float(unit) for price in whole))
     integers = np.floor(given.values.astype(np.float64) / float(unit)).astype(np.int64)
     rounded = replace(given, values=integers * float(unit))
     bound = Fraction(_safe_bound(problem, cost, rounded, paid))
@@ -112,16 +113,15 @@ def rounded_bound(problem: Problem, answer: Answer) -> LowerBound:
 def proved_excess(problem: Feasibility, answer: Answer) -> float:
     """A number that the largest excess over the limits is never below; safe against rounding."""
     given = _usable(problem, answer.multipliers)
-    cost, paid, prices = np.zeros(problem.shape), 0.0, [np.maximum(floats(price), 0.0) for price in answer.prices]
-    for limit, price in zip(problem.program.limits, prices, strict=True):
-        cost = cost + limit.weighted(price)
-        paid += float(price @ limit.level)
+    prices = tuple(np.maximum(floats(price), 0.0) for price in answer.prices)
+    cost, paid = _with_limits(np.zeros(problem.shape), problem, prices)
     return _safe_bound(problem, cost, given, paid) / float(sum(price.sum() for price in prices))
 
 
-def _paid_cost(problem: Problem, prior: Prior, prices: tuple[Array, ...]) -> tuple[NDArray[np.float64], float]:
-    """C_U in floats, and Σ U·level."""
-    cost = prior.float_weights[:, None] * floats(problem.loss.matrix).T
+def _with_limits(
+    cost: NDArray[np.float64], problem: Problem, prices: tuple[Array, ...]
+) -> tuple[NDArray[np.float64], float]:
+    """A cost with the last limits paid for, in floats, and Σ U·level."""
     paid = 0.0
     limits = problem.program.limits
     for limit, price in zip(limits[len(limits) - len(prices) :], prices, strict=True):

@@ -22,6 +22,7 @@ from sfumato.design.problem import Problem, feasibility, problem
 from sfumato.design.solvers import SOLVERS, Answer, Trail, gpu_is_there
 from sfumato.design.solvers.blocks import solve_in_blocks
 from sfumato.design.ties import conditional_entropy, least_worst_secret, most_entropy, tied
+from sfumato.design.watch import Watch
 from sfumato.errors import Infeasible, InvalidInput, NotSupported, SolverError
 from sfumato.losses.loss import Loss
 from sfumato.numbers import floats
@@ -152,7 +153,7 @@ class Effort:
 
 def best_of(asked: Problem, effort: Effort) -> Design:
     """The best mechanism for a problem."""
-    watch, tolerance = _Watch(perf_counter(), effort.time_limit), effort.tolerance
+    watch, tolerance = Watch(perf_counter(), effort.time_limit), effort.tolerance
     free = effort.solver == "auto"
     name = _choice(asked) if free else effort.solver
     if name == "blocks" and free and asked.shape[0] * asked.shape[1] <= _EXACT_VARIABLES:
@@ -173,27 +174,7 @@ def best_of(asked: Problem, effort: Effort) -> Design:
     return made if asked.objective.then is None or watch.over else _tie_broken(asked, made, name, tolerance, watch)
 
 
-@dataclass(frozen=True)
-class _Watch:
-    """When a design began and how long it may take."""
-
-    started: float
-    limit: float | None
-
-    @property
-    def spent(self) -> float:
-        return perf_counter() - self.started
-
-    @property
-    def left(self) -> float | None:
-        return None if self.limit is None else max(self.limit - self.spent, 1e-3)
-
-    @property
-    def over(self) -> bool:
-        return self.limit is not None and self.spent > self.limit
-
-
-def _quickly(asked: Problem, tolerance: float, watch: _Watch) -> Design | None:
+def _quickly(asked: Problem, tolerance: float, watch: Watch) -> Design | None:
     """What HiGHS says of a tiny problem, before anything has to be compiled; None if it is not good enough."""
     try:
         made = _design(asked, closed_form(asked, tolerance / 10) or SOLVERS["highs"](asked, tolerance), "highs", watch)
@@ -204,7 +185,7 @@ def _quickly(asked: Problem, tolerance: float, watch: _Watch) -> Design | None:
     return made if made.gap <= tolerance else None
 
 
-def _finished_by_columns(asked: Problem, made: Design, tolerance: float, progress: Any, watch: _Watch) -> Design:
+def _finished_by_columns(asked: Problem, made: Design, tolerance: float, progress: Any, watch: Watch) -> Design:
     """What column generation adds where rounding errors have stopped the block method."""
     try:
         finished = _design(asked, SOLVERS["columns"](asked, tolerance, progress, watch.left), "columns", watch)
@@ -226,7 +207,7 @@ def _choice(asked: Problem) -> str:
     return "batched" if n * m >= _WORTH_A_GPU and gpu_is_there() else "blocks"
 
 
-def _design(asked: Problem, answer: Answer, name: str, watch: _Watch) -> Design:
+def _design(asked: Problem, answer: Answer, name: str, watch: Watch) -> Design:
     solved = perf_counter()
     provenance = {"made by": "design", "method": answer.method}
     try:
@@ -236,14 +217,14 @@ def _design(asked: Problem, answer: Answer, name: str, watch: _Watch) -> Design:
     return _as_design(mechanism, answer, perf_counter() - solved, watch)
 
 
-def _as_design(mechanism: Mechanism, answer: Answer, certifying: float, watch: _Watch) -> Design:
+def _as_design(mechanism: Mechanism, answer: Answer, certifying: float, watch: Watch) -> Design:
     proof = mechanism.proof
     assert proof.loss is not None and proof.bound is not None
     seconds = {"solve": answer.seconds, "certify": certifying, "total": watch.spent}
     return Design(mechanism, proof.loss, proof.bound, answer.method, answer.iterations, seconds)
 
 
-def _safe_matrix(asked: Problem, name: str, watch: _Watch) -> NDArray[np.float64]:
+def _safe_matrix(asked: Problem, name: str, watch: Watch) -> NDArray[np.float64]:
     """A matrix that keeps all limits with room to spare."""
     easier = feasibility(asked)
     answer = SOLVERS[name](easier, 1e-3, None, watch.left)
@@ -253,7 +234,7 @@ def _safe_matrix(asked: Problem, name: str, watch: _Watch) -> NDArray[np.float64
     return floats(answer.matrix)
 
 
-def _tie_broken(asked: Problem, made: Design, name: str, tolerance: float, watch: _Watch) -> Design:
+def _tie_broken(asked: Problem, made: Design, name: str, tolerance: float, watch: Watch) -> Design:
     """Another mechanism of nearly the same loss, with the same bound."""
     claim, started = made.mechanism.claim, perf_counter()
     assert claim is not None and claim.dual is not None

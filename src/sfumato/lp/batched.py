@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import Infeasible, InvalidInput, NotConverged, expect
+from sfumato.errors import Infeasible, NotConverged
 from sfumato.lp.batched_arrays import arrays_on
 from sfumato.lp.batched_links import Links, scaled
 from sfumato.lp.batched_newton import BatchedNewton
-from sfumato.lp.column_program import ColumnProgram, ColumnProgress, ColumnSolution, Ending
+from sfumato.lp.column_program import ColumnProgram, ColumnProgress, ColumnSolution, Ending, checked_program
 
 __all__ = ["solve_batched"]
 
@@ -85,11 +85,7 @@ def solve_batched(
     >>> round(found.value, 6), found.prices[0].round(5).tolist()
     (0.4, [0.4, 0.6])
     """
-    program = expect(program, ColumnProgram, "a program over columns", "ColumnProgram(cost, first, second, logs)")
-    if not tolerance > 0:
-        raise InvalidInput(f"the tolerance is a positive relative gap, found {tolerance}")
-    if time_limit is not None and not time_limit > 0:
-        raise InvalidInput(f"the time limit is a positive number of seconds, found {time_limit}")
+    program = checked_program(program, tolerance, time_limit)
     start = perf_counter()
     arrays = arrays_on(device)
     links = scaled(program)

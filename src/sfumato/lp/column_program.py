@@ -17,10 +17,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from sfumato.errors import InvalidInput
+from sfumato.errors import InvalidInput, expect
 from sfumato.numbers import Array, array, floats
 
-__all__ = ["ColumnProgram", "ColumnProgress", "ColumnSolution", "Ending", "Limit", "Start", "column_bound"]
+__all__ = [
+    "ColumnProgram",
+    "ColumnProgress",
+    "ColumnSolution",
+    "Ending",
+    "Limit",
+    "Start",
+    "checked_program",
+    "column_bound",
+]
 
 Floats = NDArray[np.float64]
 
@@ -227,6 +236,16 @@ class ColumnSolution:
     ended: Ending
     prices: tuple[Floats, ...] = ()
     midway: Start | None = None
+
+
+def checked_program(program: Any, tolerance: float, time_limit: float | None) -> ColumnProgram:
+    """What every solver of these programs asks of its arguments."""
+    given = expect(program, ColumnProgram, "a program over columns", "ColumnProgram(cost, first, second, logs)")
+    if not tolerance > 0:
+        raise InvalidInput(f"the tolerance is a positive relative gap, found {tolerance}")
+    if time_limit is not None and not time_limit > 0:
+        raise InvalidInput(f"the time limit is a positive number of seconds, found {time_limit}")
+    return given
 
 
 def column_bound(program: ColumnProgram, multipliers: Any, prices: tuple[Floats, ...] = ()) -> float:

@@ -22,8 +22,16 @@ from time import perf_counter
 
 import numpy as np
 
-from sfumato.errors import InvalidInput, NotSupported, expect
-from sfumato.lp.column_program import ColumnProgram, ColumnProgress, ColumnSolution, Ending, Start, column_bound
+from sfumato.errors import NotSupported
+from sfumato.lp.column_program import (
+    ColumnProgram,
+    ColumnProgress,
+    ColumnSolution,
+    Ending,
+    Start,
+    checked_program,
+    column_bound,
+)
 from sfumato.lp.columns_method import BlockNewton, shifted
 from sfumato.threads import plain_interrupts
 
@@ -56,7 +64,7 @@ def solve_columns(
         Called after each iteration. Raising ``KeyboardInterrupt`` in it (or pressing Ctrl-C) ends the
         run with the best point so far; ``ended`` says so.
     start
-        The midway point of a similar program, with other logs or costs: a third of the iterations is saved.
+        The midway point of a similar program, with other logs or costs: it saves some of the iterations.
     keep_midway
         Whether to keep such a point.
 
@@ -70,11 +78,7 @@ def solve_columns(
     >>> found.matrix.round(6).tolist(), round(found.value, 6), round(found.bound, 6)
     ([[0.75, 0.25], [0.25, 0.75]], 0.5, 0.5)
     """
-    program = expect(program, ColumnProgram, "a program over columns", "ColumnProgram(cost, first, second, logs)")
-    if not tolerance > 0:
-        raise InvalidInput(f"the tolerance is a positive relative gap, found {tolerance}")
-    if time_limit is not None and not time_limit > 0:
-        raise InvalidInput(f"the time limit is a positive number of seconds, found {time_limit}")
+    program = checked_program(program, tolerance, time_limit)
     begun = perf_counter()
     n, m = program.shape
     if program.limits:

@@ -65,9 +65,7 @@ class DenseSystems:
         link = np.zeros((count, count))
         for scratch in self.scratch:
             link += scratch.sums[:count, :count].sum(axis=2)
-        if self.grouped or int(self.classes.max()) + 1 == self.n:
-            return link
-        return summed_over(self.classes, np.tril(link) + np.tril(link, -1).T)
+        return link if self.grouped else summed_over(self.classes, link)
 
     def apply(
         self, thread: int, low: int, high: int, r: Floats, mask: Floats, q: Floats, shift: Floats,
@@ -109,9 +107,12 @@ def by_class(classes: Integers) -> tuple[Integers, Integers]:
 
 
 def summed_over(classes: Integers, link: Floats) -> Floats:
-    """Qᵀ A Q with Q the indicator of classes."""
+    """Qᵀ A Q with Q the indicator of classes, from the lower triangle of A; A itself if every row is a class."""
+    if int(classes.max()) + 1 == len(classes):
+        return link
     starts, members = by_class(classes)
-    half = np.add.reduceat(link[members], starts[:-1], axis=0)
+    whole = np.tril(link) + np.tril(link, -1).T
+    half = np.add.reduceat(whole[members], starts[:-1], axis=0)
     return np.ascontiguousarray(np.add.reduceat(half[:, members], starts[:-1], axis=1))
 
 

@@ -88,9 +88,7 @@ class SparseSystems:
         link = sum((scratch.sums for scratch in self.scratch[1:]), self.scratch[0].sums)
         count = link.shape[1]
         link = np.ascontiguousarray(link.transpose(0, 2, 1).reshape(-1, count)[:count])
-        if self.grouped or int(self.classes.max()) + 1 == self.n:
-            return link
-        return summed_over(self.classes, np.tril(link) + np.tril(link, -1).T)
+        return link if self.grouped else summed_over(self.classes, link)
 
     def apply(
         self, thread: int, low: int, high: int, r: Floats, mask: Floats, q: Floats, shift: Floats,

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import InvalidInput, Mismatch, MissingExtra, NotSupported, expect
-from sfumato.lp.column_program import ColumnProgram, ColumnProgress, ColumnSolution, Ending
+from sfumato.errors import InvalidInput, Mismatch, MissingExtra, NotSupported
+from sfumato.lp.column_program import ColumnProgram, ColumnProgress, ColumnSolution, Ending, checked_program
 
 if TYPE_CHECKING:
     from sfumato.lp.first_order_iteration import Iteration, Measure
@@ -86,13 +86,9 @@ def solve_first_order(
     >>> found.matrix.round(4).tolist(), round(found.value, 5), found.ended.name
     ([[0.75, 0.25], [0.25, 0.75]], 0.5, 'REACHED')
     """
-    program = expect(program, ColumnProgram, "a program over columns", "ColumnProgram(cost, first, second, logs)")
-    if not tolerance > 0:
-        raise InvalidInput(f"the tolerance is a positive relative gap, found {tolerance}")
-    if time_limit is not None and not time_limit > 0:
-        raise InvalidInput(f"the time limit is a positive number of seconds, found {time_limit}")
+    program = checked_program(program, tolerance, time_limit)
     if program.limits:
-        raise NotSupported("a program with limits in the first-order method", ["solve_batched", "solve_columns"])
+        raise NotSupported("a program with limits in the first-order method", ["solve_batched"])
     begun = perf_counter()
     checked = _start(start, program)
     if find_spec("torch") is None:

@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.design.problem import Problem
-from sfumato.design.solvers.answer import Answer, Multipliers
+from sfumato.design.solvers.answer import Answer
+from sfumato.design.solvers.reduced import reduced_program, whole_answer
 from sfumato.design.symmetry import symmetry
 from sfumato.lp.batched import solve_batched
-from sfumato.lp.column_program import ColumnProgram, ColumnSolution, Ending, Start, column_bound
+from sfumato.lp.column_program import ColumnProgram, ColumnSolution, Start, column_bound
 from sfumato.lp.columns import solve_columns
 
 __all__ = ["Trail", "gpu_is_there", "solve_in_batches", "solve_in_blocks"]
@@ -79,20 +80,9 @@ def _reduced(
 ) -> Answer:
     """Solve what symmetries leave of a program, and spread the answer over all columns again."""
     group = symmetry(problem)
-    program = problem.program if group is None else group.reduced(problem.program)
+    program = reduced_program(problem, group)
     found = solver(program, tolerance=tolerance, time_limit=time_limit, progress=progress)
-    kept = _worth_keeping(program, found, tolerance)
-    pair, action = np.nonzero(kept)
-    decay = np.exp(-program.logs)
-    multipliers = Multipliers(program.first[pair], program.second[pair], action, kept[pair, action] * decay[pair])
-    matrix, prices = found.matrix, found.prices
-    if group is not None:
-        matrix, multipliers = group.spread(matrix), group.spread_multipliers(multipliers)
-        prices = group.spread_prices(prices, [len(limit.level) for limit in problem.program.limits])
-    return Answer(
-        matrix, multipliers, name + (f", {len(group)} symmetries" if group else ""),
-        found.iterations, found.seconds, found.ended in (Ending.REACHED, Ending.STALLED), prices,
-    )  # fmt: skip
+    return whole_answer(problem, group, found, _worth_keeping(program, found, tolerance), name)
 
 
 def _worth_keeping(program: ColumnProgram, found: ColumnSolution, tolerance: float) -> NDArray[np.float64]:

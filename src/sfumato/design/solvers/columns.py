@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from sfumato.design.problem import Problem
 from sfumato.design.solvers.answer import Answer, Multipliers
 from sfumato.design.solvers.blocks import solve_in_blocks
+from sfumato.design.watch import Watch
 from sfumato.errors import NotSupported, SolverError
 from sfumato.lp import LinearProgram, solve
 from sfumato.lp.column_program import ColumnProgress
@@ -38,36 +39,21 @@ def solve_by_columns(
     """The optimum: exactly for rational problems, else as far as HiGHS can tell."""
     if problem.limits:
         raise NotSupported("column generation with limits or worst cases", ["the expected loss"])
-    watch = _Watch(perf_counter(), time_limit, progress)
+    watch = Watch(perf_counter(), time_limit)
     rough = solve_in_blocks(problem, max(tolerance, _START), None, time_limit)
     pool = _Pool(problem, exact=False)
     pool.rays += list(floats(rough.matrix).T)  # no rays, but columns that make up a good mechanism
     pool.actions += range(problem.shape[1])
     try:
-        found = _generate(pool, _prices(problem, rough.multipliers), watch)
+        found = _generate(pool, _prices(problem, rough.multipliers), watch, progress)
     except SolverError:  # HiGHS gives up on some programs whose coefficients differ by many orders
         if not problem.exact:
             return rough
         found = None
     if problem.exact and (found is None or found.finished):
-        found = _generate(pool.exactly(), None, watch)
+        found = _generate(pool.exactly(), None, watch, progress)
     assert found is not None
     return _answer(problem, found, watch)
-
-
-@dataclass(frozen=True)
-class _Watch:
-    started: float
-    limit: float | None
-    progress: Callable[..., object] | None
-
-    @property
-    def spent(self) -> float:
-        return perf_counter() - self.started
-
-    @property
-    def over(self) -> bool:
-        return self.limit is not None and self.spent > self.limit
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +127,7 @@ class _Pool:
         return solution.primal[-1], solution.dual, solution.primal[:-1] * self.decay
 
 
-def _generate(pool: _Pool, prices: Array | None, watch: _Watch) -> _Round:
+def _generate(pool: _Pool, prices: Array | None, watch: Watch, progress: Callable[..., object] | None) -> _Round:
     """Rounds of master and pricing until no ray is missing."""
     m = pool.problem.shape[1]
     scale = 0 if pool.exact else _ENOUGH * float(np.abs(pool.problem.float_cost).max())
@@ -158,8 +144,8 @@ def _generate(pool: _Pool, prices: Array | None, watch: _Watch) -> _Round:
                 pool.actions.append(action)
                 better += 1
         finished = better == 0
-        if watch.progress is not None:
-            _say(pool, prices, lowest, done, watch)
+        if progress is not None:
+            progress(_standing(prices, lowest, done, watch))
         if finished or watch.over:
             break
         prices = None
@@ -167,15 +153,13 @@ def _generate(pool: _Pool, prices: Array | None, watch: _Watch) -> _Round:
     return _Round(np.array(pool.rays), np.array(pool.actions), weights, multipliers, done, finished)
 
 
-def _say(pool: _Pool, prices: Array, lowest: Any, done: int, watch: _Watch) -> None:
+def _standing(prices: Array, lowest: Any, done: int, watch: Watch) -> ColumnProgress:
     """All rays of a mechanism together sum to n, so no mechanism has less than Σ p + n · lowest."""
-    assert watch.progress is not None
-    bound = float(prices.sum() + len(prices) * lowest)
-    value = float(prices.sum())
-    watch.progress(ColumnProgress(done, value, bound, (value - bound) / max(abs(value), 1e-300), watch.spent))
+    value, bound = float(prices.sum()), float(prices.sum() + len(prices) * lowest)
+    return ColumnProgress(done, value, bound, (value - bound) / max(abs(value), 1e-300), watch.spent)
 
 
-def _answer(problem: Problem, found: _Round, watch: _Watch) -> Answer:
+def _answer(problem: Problem, found: _Round, watch: Watch) -> Answer:
     matrix = np.zeros(problem.shape, dtype=found.rays.dtype) + found.weights[0] * 0
     for ray, action, weight in zip(found.rays, found.actions, found.weights, strict=True):
         if weight > 0:

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
 from sfumato.design.problem import Problem
-from sfumato.design.solvers.answer import Answer, Multipliers
+from sfumato.design.solvers.answer import Answer
+from sfumato.design.solvers.reduced import reduced_program, whole_answer
 from sfumato.design.symmetry import symmetry
 from sfumato.errors import NotSupported
-from sfumato.lp.column_program import Ending
 from sfumato.lp.first_order import solve_first_order
 
 __all__ = ["solve_by_first_order"]
@@ -61,16 +59,8 @@ def solve_by_first_order(
     if problem.limits:
         raise NotSupported("a worst case or a limit in the first-order method", ["blocks", "highs", "exact"])
     group = symmetry(problem) if problem.shape[0] <= _MOST_ROWS else None
-    program = problem.program if group is None else group.reduced(problem.program)
     found = solve_first_order(
-        program, tolerance=tolerance, time_limit=time_limit, progress=progress, device=device, spare=_SPARE * tolerance
-    )
-    pair, action = np.nonzero(found.multipliers)
-    values = found.multipliers[pair, action] * np.exp(-program.logs)[pair]
-    matrix, multipliers = found.matrix, Multipliers(program.first[pair], program.second[pair], action, values)
-    if group is not None:
-        matrix, multipliers = group.spread(matrix), group.spread_multipliers(multipliers)
-    return Answer(
-        matrix, multipliers, "first order" + (f", {len(group)} symmetries" if group else ""), found.iterations,
-        found.seconds, found.ended in (Ending.REACHED, Ending.STALLED),
+        reduced_program(problem, group), tolerance=tolerance, time_limit=time_limit, progress=progress, device=device,
+        spare=_SPARE * tolerance,
     )  # fmt: skip
+    return whole_answer(problem, group, found, found.multipliers, "first order")

@@ -1,0 +1,35 @@
+"""What symmetries leave of a problem, and the answer to the whole from the answer to that."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.design.problem import Problem
+from sfumato.design.solvers.answer import Answer, Multipliers
+from sfumato.design.symmetry import Symmetry
+from sfumato.lp.column_program import ColumnProgram, ColumnSolution, Ending
+
+__all__ = ["reduced_program", "whole_answer"]
+
+
+def reduced_program(problem: Problem, group: Symmetry | None) -> ColumnProgram:
+    """One column for each orbit of actions, or the program as it is."""
+    return problem.program if group is None else group.reduced(problem.program)
+
+
+def whole_answer(
+    problem: Problem, group: Symmetry | None, found: ColumnSolution, kept: NDArray[np.float64], name: str
+) -> Answer:
+    """A solution of the reduced program, with those of its multipliers that are kept, spread over all columns."""
+    program = problem.program
+    pair, action = np.nonzero(kept)
+    values = kept[pair, action] * np.exp(-program.logs)[pair]
+    matrix, prices = found.matrix, found.prices
+    multipliers = Multipliers(program.first[pair], program.second[pair], action, values)
+    if group is not None:
+        matrix, multipliers = group.spread(matrix), group.spread_multipliers(multipliers)
+        prices = group.spread_prices(prices, [len(limit.level) for limit in program.limits])
+        name += f", {len(group)} symmetries"
+    finished = found.ended in (Ending.REACHED, Ending.STALLED)
+    return Answer(matrix, multipliers, name, found.iterations, found.seconds, finished, prices)
