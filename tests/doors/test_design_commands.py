@@ -355,3 +355,34 @@ def test_the_line_goes_on_while_nothing_new_is_said(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     with line() as say:
         assert say is None
+
+
+def test_delta_makes_a_design_under_events(folder: Path) -> None:
+    (folder / "events.toml").write_text(SURVEY.replace("alpha = 0.5", "alpha = 0.5\ndelta = 0.1"))
+    made = sfumato("design", "events.toml")
+    assert made.exit_code == 0 and "(ln 2, 1/10)-privacy: every event, for 6 ordered pairs" in made.stdout
+    record = json.loads(sfumato("design", "events.toml", "--json").stdout)
+    assert record["promise"] == {"events": "(ln 2, 1/10)-privacy", "pairs": "6"} and record["gap"] == 0
+    everyone = SURVEY.replace("alpha = 0.5", 'alpha = 0.5\ndelta = 0.1\nneighbours = "all"')
+    (folder / "all.toml").write_text(everyone)
+    assert json.loads(sfumato("design", "all.toml", "--json").stdout)["loss"] > record["loss"]
+    proved = sfumato("verify", "events.sfm")
+    assert proved.exit_code == 0 and "for all events, 6 pairs" in proved.stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "command", "said"),
+    [
+        ("alpha = 0.5\ndelta = 1.5", "design", "delta lies in [0, 1)"),
+        ('alpha = 0.5\nneighbours = "all"', "design", "neighbours go with delta"),
+        ("alpha = 0.5\ndelta = 0.1", "curve", "delta with `sfumato curve`"),
+        ("alpha = 0.5\ndelta = 0.1", "universal", "without delta"),
+    ],
+)
+def test_delta_is_refused_where_it_has_no_meaning(
+    folder: Path, line: str, command: str, said: str, failing: Failing
+) -> None:
+    (folder / "wrong.toml").write_text(SURVEY.replace("alpha = 0.5", line))
+    arguments = {"curve": ["--epsilons", "1,2"]}.get(command, [])
+    status, error = failing(command, "wrong.toml", *arguments)
+    assert status == 2 and said in error

@@ -14,6 +14,7 @@ from sfumato.certify import kernel
 from sfumato.certify.mechanism import Ceiling, Claim, Mechanism
 from sfumato.errors import InvalidInput
 from sfumato.numbers import Array, common_denominator, is_exact
+from sfumato.privacy.events import EventPromise
 from sfumato.privacy.type import PrivacyType, rational_power
 from sfumato.spaces.axioms import INFINITE
 from sfumato.spaces.distances import Distances, Form
@@ -69,6 +70,7 @@ def certificate(
     total: int,
     claim: Claim | None = None,
     provenance: dict[str, Any] | None = None,
+    events: tuple[EventPromise, ...] = (),
 ) -> Certificate:
     """Lay out a mechanism for the kernel."""
     space = privacy.space
@@ -84,16 +86,31 @@ def certificate(
         "claims": {},
         "provenance": provenance or {},
     }
+    if events:
+        header["events"] = [_event(event) for event in events]
+        for end in ("upper", "lower"):
+            sections[f"event_{end}"] = _indices(np.concatenate([getattr(event, end) for event in events]))
     if claim is not None:
         header["claims"] = _claims(claim, sections)
+        if events and claim.bound is not None and claim.dual is not None:
+            sections["event_dual"] = _integers(np.asarray(claim.dual.event_values))
+            sections["event_dual_pair"] = _indices(claim.dual.event_pair)
+            sections["event_dual_action"] = _indices(claim.dual.event_action)
     return Certificate(header, sections)
 
 
 def certificate_of(mechanism: Mechanism) -> Certificate:
     """The certificate of a mechanism, its claim and provenance included."""
     return certificate(
-        mechanism.privacy, mechanism.outputs, mechanism.weights, mechanism.total, mechanism.claim, mechanism.provenance
-    )
+        mechanism.privacy, mechanism.outputs, mechanism.weights, mechanism.total, mechanism.claim, mechanism.provenance,
+        mechanism.events,
+    )  # fmt: skip
+
+
+def _event(event: EventPromise) -> dict[str, Any]:
+    factor = event.factor
+    named = {"epsilon": str(factor.exponent)} if factor.rational is None else {"factor": str(factor.rational)}
+    return {**named, "delta": str(event.delta), "pairs": len(event.upper)}
 
 
 def kernel_terms(privacy: PrivacyType) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -25,6 +25,8 @@ from sfumato.errors import InvalidFile, expect
 from sfumato.files import write_whole
 from sfumato.losses.loss import Loss
 from sfumato.numbers import Array
+from sfumato.privacy.events import EventPromise
+from sfumato.privacy.predicates_curves import Growth
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.axioms import INFINITE
 from sfumato.spaces.constructors import path_metric
@@ -88,6 +90,7 @@ def parts_of(header: dict[str, Any], sections: dict[str, bytes]) -> dict[str, An
             "outputs": tuple(label_from_json(label) for label in header["outputs"]),
             "claim": _claim(header, sections, space) if header["claims"] else None,
             "provenance": header.get("provenance") or {},
+            "events": _events(header, sections),
         }
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
         raise InvalidFile(f"the file describes no mechanism: {str(error)[:300]}") from error
@@ -135,7 +138,7 @@ def _claim(header: dict[str, Any], sections: dict[str, bytes], space: FiniteSpac
             np.frombuffer(sections[f"dual_{part}"], dtype="<u4").astype(np.int64) for part in ("from", "to", "action")
         )
         values = _table(sections["dual"], header["widths"]["dual"], (len(first),))
-        dual = Dual(first, second, action, values, claims["dual_unit"])
+        dual = Dual(first, second, action, values, claims["dual_unit"], *_event_dual(header, sections))
         if several:
             mixture = tuple(_table(sections["mixture"], header["widths"]["mixture"], (len(given),)).tolist())
         if ceilings:
@@ -152,6 +155,25 @@ def _claim(header: dict[str, Any], sections: dict[str, bytes], space: FiniteSpac
     )
     priors = given if several else ()
     return Claim(prior, loss, remap, claims["loss"], bound, dual, claims["criterion"], priors, mixture, kept)
+
+
+def _events(header: dict[str, Any], sections: dict[str, bytes]) -> tuple[EventPromise, ...]:
+    if not header["events"]:
+        return ()
+    upper, lower = (np.frombuffer(sections[f"event_{end}"], dtype="<u4").astype(np.int64) for end in ("upper", "lower"))
+    cuts = np.cumsum([event["pairs"] for event in header["events"]])[:-1]
+    return tuple(
+        EventPromise(x, z, Growth(event["factor"], event["epsilon"]), event["delta"])
+        for x, z, event in zip(np.split(upper, cuts), np.split(lower, cuts), header["events"], strict=True)
+    )
+
+
+def _event_dual(header: dict[str, Any], sections: dict[str, bytes]) -> tuple[Array, ...]:
+    if not header["events"]:
+        return ()
+    places = (np.frombuffer(sections[f"event_dual_{end}"], dtype="<u4").astype(np.int64) for end in ("pair", "action"))
+    width = header["widths"]["event_dual"]
+    return *places, _table(sections["event_dual"], width, (len(sections["event_dual"]) // width,))
 
 
 def _loss(section: bytes, unit: Fraction, actions: tuple[Any, ...], space: FiniteSpace, name: str = "") -> Loss:

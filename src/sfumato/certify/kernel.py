@@ -13,9 +13,10 @@ alpha = e^-epsilon), and an n × m table N of non-negative integers. The kernel 
 3. a pair is left out only where its promise follows from others: the file names a point y
    between x and z with d(x, y) + d(y, z) ≤ d(x, z), which the kernel checks exactly, or the
    metric is by definition the shortest-path metric of a graph, of which all edges are checked;
-4. if a loss is claimed: it is the loss of the mechanism with the remap in the file (expected under
+4. where promises about events are listed: P(E | x) ≤ f·P(E | z) + delta for every event E;
+5. if a loss is claimed: it is the loss of the mechanism with the remap in the file (expected under
    a prior, under the worst of several priors, or of the worst secret), and the limits are kept;
-5. if a bound is claimed: no mechanism of this promise, keeping the limits, has a smaller loss,
+6. if a bound is claimed: no mechanism of these promises, keeping the limits, has a smaller loss,
    because the numbers Z ≥ 0 in the file prove it (weak duality, see ``check_bound``).
 
 Exit status: 0 proved, 3 refuted, 2 the file cannot be read.
@@ -230,6 +231,8 @@ def check(header: Terms, sections: Sections) -> Terms:
         for upper, lower in ((x, z), (z, x)):
             if not packed.respects(upper, lower, p, q):
                 raise violation(header, rows, upper, lower, p, q)
+    if header["events"]:
+        proved["events"] = check_events(header, sections, rows)
     if "loss" in header["claims"]:
         proved["loss"] = check_loss(header, sections, rows)
     if "bound" in header["claims"]:
@@ -353,6 +356,46 @@ def distance_reader(header: Terms, sections: Sections) -> Callable[[int], Any]:
     return lambda k: None if table[k] == UNBOUNDED else table[k]
 
 
+def events_of(header: Terms, sections: Sections, n: int) -> list[tuple[int, int, int]]:
+    """Triples (x, z, k): the k-th promise about events is given for secret x as against secret z."""
+    if not header["events"]:
+        return []
+    which = [k for k, event in enumerate(header["events"]) for _ in range(event["pairs"])]
+    pairs = list(zip(*(unsigned(sections[f"event_{end}"], 4) for end in ("upper", "lower")), which, strict=True))
+    if any(x >= n or z >= n or x == z for x, z, _ in pairs):
+        raise Unreadable("a promise about events does not join two secrets")
+    return pairs
+
+
+def event_factor(event: Terms, cap: int | None = None) -> Fraction:
+    """The factor f of a promise about events: as given, or e^epsilon from below up to a cap, or from above."""
+    if event["factor"] is not None:
+        return Fraction(event["factor"])
+    promise, metric = (
+        {"epsilon": event["epsilon"], "alpha": None, "step": None},
+        {"form": "rational", "unit": Fraction(1)},
+    )
+    return factor_above(promise, metric, 1) if cap is None else Fraction(*factor_below(promise, metric, 1, cap))
+
+
+def check_events(header: Terms, sections: Sections, rows: list[list[int]]) -> int:
+    """P(E | x) − f·P(E | z) is largest for the event of all outputs where N[x][y] > f·N[z][y], and is the sum of
+    these differences: at most delta there is at most delta everywhere. Returns the number of pairs.
+    """
+    events, total = header["events"], header["total"]
+    factors = [event_factor(event, total) for event in events]
+    pairs = events_of(header, sections, len(rows))
+    for x, z, k in pairs:
+        p, q = factors[k].numerator, factors[k].denominator
+        excess = Fraction(sum(max(0, q * a - p * b) for a, b in zip(rows[x], rows[z], strict=True)), q * total)
+        if excess > events[k]["delta"]:
+            raise Refuted(
+                f"an event exceeds {shown(factors[k])} times its probability for {header['secrets'][z]!r} by "
+                f"{shown(excess)} for {header['secrets'][x]!r}, at most {shown(events[k]['delta'])} allowed"
+            )
+    return len(pairs)
+
+
 def check_loss(header: Terms, sections: Sections, rows: list[list[int]]) -> Fraction:
     """What each secret loses is Σ_y N[x][y] / T · loss(remap[y], x). Compared with the claim is its expectation
     under the prior, or the largest expectation under several priors, or the loss of the worst secret.
@@ -391,25 +434,25 @@ def check_bound(header: Terms, sections: Sections, proved: Terms, summed: Any = 
     because brackets are ≤ 0 and rows of M sum to 1, with S = prior[x]·loss(w, x) + Σ U[x]·t(w, x) + Σ_z Z[x,z,w]
     − Σ_z f·Z[z,x,w], any f ≥ e^(epsilon·d(x, z)), and t the tables that have levels. The largest of several
     expectations is at least any mixture of them, which is the expectation under the mixture of their priors; and the
-    loss of the worst secret is at least the expectation under any prior.
+    loss of the worst secret is at least the expectation under any prior. Promises about events add ``event_sums``.
     """
     claims, n = header["claims"], proved["secrets"]
     loss, loss_unit = table_of(sections["loss"], claims["loss_unit"], n)
     prior, prior_unit = over_one_denominator(mixed_prior(header, sections))
     sums, grain = (summed or dual_sums)(header, sections, n, len(loss))
+    events, event_grain, paid = event_sums(header, sections, n, len(loss))
     parts = [(prior_unit * loss_unit, prior, loss)]
-    paid = Fraction(0)
     for j, (table, unit) in enumerate(ceilings_of(header, sections, n)):
         prices = integers(sections["ceiling_prices"], header["widths"]["ceiling_prices"], j * n, n)
         parts.append((unit * claims["dual_unit"], prices, table))
         paid += sum(prices) * claims["dual_unit"] * claims["ceilings"][j]["level"]
     # S is summed in integers, in units of 1 / common
-    units = [unit for unit, _, _ in parts] + [claims["dual_unit"] / grain]
+    units = [unit for unit, _, _ in parts] + [claims["dual_unit"] / grain, claims["dual_unit"] / event_grain]
     common = math.lcm(*(unit.denominator for unit in units))
     factors = [unit.numerator * (common // unit.denominator) for unit in units]
     total = 0
     for x in range(n):
-        reduced = [factors[-1] * s for s in sums[x]]
+        reduced = [factors[-2] * s + factors[-1] * e for s, e in zip(sums[x], events[x], strict=True)]
         for factor, (_, weights, table) in zip(factors, parts, strict=False):
             weight = factor * weights[x]
             reduced = [r + weight * line[x] for r, line in zip(reduced, table, strict=True)]
@@ -439,6 +482,34 @@ def dual_sums(header: Terms, sections: Sections, n: int, actions: int) -> tuple[
         gained[x][w] += weight
         spent[z][w] += weight * above[x, z]
     return [[g * grain - s for g, s in zip(*rows, strict=True)] for rows in zip(gained, spent, strict=True)], grain
+
+
+def event_sums(header: Terms, sections: Sections, n: int, actions: int) -> tuple[list[list[int]], int, Fraction]:
+    """Numbers Z ≥ 0 on promises about events, summed as in ``dual_sums``, the grain, and what their use costs.
+
+    With t = max_w Z[w], Σ_w Z[w]·(M[x][w] − f·M[z][w]) ≤ t·Σ_w max(0, M[x][w] − f·M[z][w]) ≤ t·delta.
+    """
+    sums = [[0] * actions for _ in range(n)]
+    if not header["events"]:
+        return sums, 1, Fraction(0)
+    pairs, deltas = events_of(header, sections, n), [event["delta"] for event in header["events"]]
+    rounded, grain = over_one_grain({k: event_factor(event) for k, event in enumerate(header["events"])})
+    places = [unsigned(sections[f"event_dual_{part}"], 4) for part in ("pair", "action")]
+    if max(places[0], default=0) >= len(pairs) or max(places[1], default=0) >= actions:
+        raise Unreadable("a dual number belongs to no promise about events")
+    numbers: dict[tuple[int, int], int] = {}
+    for j, w, value in zip(
+        *places, integers(sections["event_dual"], header["widths"]["event_dual"], 0, len(places[0])), strict=True
+    ):
+        numbers[j, w] = numbers.get((j, w), 0) + value
+    highest = [0] * len(pairs)
+    for (j, w), value in numbers.items():
+        x, z, k = pairs[j]
+        sums[x][w] += value * grain
+        sums[z][w] -= value * rounded[k]
+        highest[j] = max(highest[j], value)
+    paid = sum((t * deltas[k] for t, (_, _, k) in zip(highest, pairs, strict=True)), Fraction(0))
+    return sums, grain, paid * header["claims"]["dual_unit"]
 
 
 def over_one_grain(factors: dict[Any, Fraction]) -> tuple[dict[Any, int], int]:
@@ -560,6 +631,8 @@ def interpret(header: Terms) -> Terms:
         if not isinstance(text, str) or not text.isprintable() or len(text) > 200:
             raise Unreadable(f"the {name} of the space is no short text")
     header["total"] = rational(header["total"], r"\d{1,4000}").numerator
+    for event in header.setdefault("events", []):
+        interpret_event(event)
     interpret_promise(header["promise"], header["metric"])
     if header["total"] < 1:
         raise Unreadable("the total must be positive")
@@ -594,6 +667,18 @@ def interpret_promise(promise: Terms, metric: Terms) -> None:
         raise Unreadable("the step must be a small power of alpha")
     if step is not None and step**unit.denominator != alpha**unit.numerator:
         raise Unreadable("the step is not alpha to the unit of distance")
+
+
+def interpret_event(event: Terms) -> None:
+    """Check and convert a promise about events: a factor or an epsilon, a delta, and for how many pairs it is given."""
+    for name in ("factor", "epsilon", "delta"):
+        event[name] = None if event.get(name) is None else rational(event[name])
+    factor, epsilon, delta, pairs = (event[name] for name in ("factor", "epsilon", "delta", "pairs"))
+    given = epsilon if factor is None else factor
+    if (factor is None) == (epsilon is None) or not given > 0 or delta is None or not 0 <= delta <= 1:
+        raise Unreadable("a promise about events needs a factor or an epsilon, and a delta from 0 to 1")
+    if type(pairs) is not int or not 0 < pairs < 1 << 32:
+        raise Unreadable("a promise about events is given for no pair")
 
 
 def rational(text: Any, pattern: str = r"-?\d{1,4000}(/\d{1,4000})?") -> Fraction:
@@ -635,6 +720,7 @@ def unpack(header: Terms, data: bytes) -> Sections:
 
 
 WIDTHS = dict.fromkeys(("via", "edge_first", "edge_second", "remap", "dual_from", "dual_to", "dual_action"), (4,))
+WIDTHS |= dict.fromkeys(("event_upper", "event_lower", "event_dual_pair", "event_dual_action"), (4,))
 WIDTHS |= {"distances": (8,), "loss": (8,), "ceilings": (8,)}
 
 
@@ -648,6 +734,8 @@ def expected_counts(header: Terms, declared: dict[str, int]) -> dict[str, int]:
             del expected["via"]
     else:
         expected |= dict.fromkeys(("distances", "edge_first", "edge_second"), declared.get("edge_first", 0))
+    if header["events"]:
+        expected |= dict.fromkeys(("event_upper", "event_lower"), sum(event["pairs"] for event in header["events"]))
     if header["claims"]:
         actions = max(1, declared.get("loss", 0) // n)
         several = header["claims"]["criterion"] == "worst prior"
@@ -658,8 +746,11 @@ def expected_counts(header: Terms, declared: dict[str, int]) -> dict[str, int]:
     if "bound" in header["claims"]:
         expected |= {"mixture": number} if several else {}
         expected |= {"ceiling_prices": len(header["claims"]["ceilings"]) * n} if header["claims"]["ceilings"] else {}
-        parts = ("dual", "dual_from", "dual_to", "dual_action")
+        parts: tuple[str, ...] = ("dual", "dual_from", "dual_to", "dual_action")
         expected |= dict.fromkeys(parts, declared.get("dual", 0))
+        if header["events"]:
+            parts = ("event_dual", "event_dual_pair", "event_dual_action")
+            expected |= dict.fromkeys(parts, declared.get("event_dual", 0))
     return expected
 
 
@@ -697,11 +788,17 @@ def report(header: Terms, proved: Terms, digest: str) -> list[str]:
     """What was proved, for people."""
     promise = header["promise"]
     said = f"epsilon = {promise['epsilon']}" if promise["alpha"] is None else f"alpha = {promise['alpha']}"
+    some = proved["pairs"] or not header["events"]  # else no ratio is bounded
     lines = [
-        f"PROVED private with {said} per {header['space']['unit'] or 'unit of distance'}",
+        f"PROVED private with {said} per {header['space']['unit'] or 'unit of distance'}" if some else "PROVED private",
         f"  {proved['secrets']} secrets, {proved['outputs']} outputs, every row sums to {shown(proved['total'])}",
         f"  {proved['pairs']} pairs checked in integers, {proved['implied']} implied by a checked chain",
     ]
+    for event in header["events"]:
+        f = f"e^{event['epsilon']}" if event["factor"] is None else shown(event["factor"])
+        lines.append(
+            f"  P(E | x) ≤ {f} · P(E | z) + {shown(event['delta'])} for all events, {event['pairs']} pairs (x, z)"
+        )
     if "loss" in proved:
         what = CRITERIA[header["claims"]["criterion"]]
         lines.append(f"  {what} with the remap in the file = {shown(proved['loss'])}")

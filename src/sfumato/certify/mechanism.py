@@ -14,6 +14,7 @@ from sfumato.channels.channel import Channel
 from sfumato.channels.prior import Prior
 from sfumato.losses.loss import Loss
 from sfumato.numbers import Array, object_array
+from sfumato.privacy.events import EventPromise
 from sfumato.privacy.type import PrivacyType
 
 __all__ = ["Ceiling", "Claim", "Criterion", "Dual", "Mechanism", "Proof"]
@@ -28,6 +29,9 @@ _LARGEST_EXACT = 2**18  # entries of a channel of fractions, half a second to bu
 class Dual:
     """Numbers Z ≥ 0 that prove a lower bound: ``values[k] · unit`` on the constraint
     M(first[k])(action[k]) ≤ e^{εd} M(second[k])(action[k]). Indices count secrets and actions.
+
+    ``event_values[k] · unit`` stand on output ``event_action[k]`` of the pair ``event_pair[k]``, counted through all
+    promises about events.
     """
 
     first: NDArray[np.int64]
@@ -35,6 +39,9 @@ class Dual:
     action: NDArray[np.int64]
     values: Array
     unit: Fraction = Fraction(1)
+    event_pair: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    event_action: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    event_values: Array = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +89,9 @@ class Claim:
 
 @dataclass(frozen=True)
 class Proof:
-    """What a checker has verified: by whom, how many pairs and comparisons, and which claims."""
+    """What a checker has verified: by whom, how many pairs and comparisons, which claims, and ``events`` of how many
+    ordered pairs.
+    """
 
     checker: str
     pairs: int
@@ -91,17 +100,19 @@ class Proof:
     digest: str
     loss: Fraction | None = None
     bound: Fraction | None = None
+    events: int = 0
 
     def __str__(self) -> str:
+        about_events = f"all events of {self.events} ordered pairs, " if self.events else ""
         return (
-            f"{self.pairs} pairs and {self.comparisons} comparisons in integers by the {self.checker}, "
+            f"{about_events}{self.pairs} pairs and {self.comparisons} comparisons in integers by the {self.checker}, "
             f"{self.implied} pairs implied, sha256 {self.digest[:16]}…"
         )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Mechanism:
-    """A proved mechanism: M(x)(y) = weights[x, y] / total.
+    """A proved mechanism: M(x)(y) = weights[x, y] / total. It keeps ``privacy``, and the promises in ``events``.
 
     Made by :func:`sfumato.prove`, :func:`sfumato.repair`, :func:`sfumato.quantise` and
     :func:`sfumato.load`, which put every one of them before the kernel.
@@ -114,6 +125,7 @@ class Mechanism:
     proof: Proof
     claim: Claim | None = None
     provenance: dict[str, Any] = field(default_factory=dict)
+    events: tuple[EventPromise, ...] = ()
 
     @property
     def secrets(self) -> tuple[Any, ...]:

@@ -17,6 +17,7 @@ from sfumato.channels.prior import Prior, as_prior
 from sfumato.errors import InvalidChannel, InvalidFile, InvalidInput, Mismatch, NotSupported, PrivacyViolation, expect
 from sfumato.losses.loss import Loss
 from sfumato.numbers import Array, common_denominator, float_above, floats, fractions, object_array
+from sfumato.privacy.events import EventPromise
 from sfumato.privacy.satisfaction import Violation
 from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.spaces.finite import label_tuple
@@ -37,6 +38,7 @@ def prove(
     *,
     outputs: Any = None,
     claim: Claim | None = None,
+    events: tuple[EventPromise, ...] = (),
     checker: Checker = "auto",
     provenance: dict[str, Any] | None = None,
 ) -> Mechanism:
@@ -50,6 +52,8 @@ def prove(
         The promise to prove.
     outputs
         Labels of the columns of an integer table.
+    events
+        Further promises, about the probabilities of events (:func:`sfumato.privacy.events.event_promises`).
     checker
         ``"kernel"``, ``"twin"`` (compiled, same arithmetic), or ``"auto"``: the kernel for
         everything it can afford.
@@ -71,11 +75,11 @@ def prove(
     total = int(sum(int(w) for w in weights[0]))
     if not total:
         raise InvalidChannel(f"the weights of {privacy.space.labels[0]!r} sum to 0", privacy.space.labels[0], 0)
-    written = certificate(privacy, labels, weights, total, claim, provenance)
+    written = certificate(privacy, labels, weights, total, claim, provenance, events)
     verdict = _decide(*written.interpreted(), digest_of(written), checker)
     if not verdict:
         _raise(verdict)
-    return Mechanism(privacy, labels, weights, total, verdict.witness, claim, provenance or {})
+    return Mechanism(privacy, labels, weights, total, verdict.witness, claim, provenance or {}, events)
 
 
 def verify(mechanism: Mechanism | Certificate | str | PathLike[str], *, checker: Checker = "auto") -> Verdict:
@@ -119,7 +123,7 @@ def load(path: str | PathLike[str], *, checker: Checker = "auto") -> Mechanism:
     parts = parts_of(header, sections)
     return Mechanism(
         parts["privacy"], parts["outputs"], _compact(parts["weights"]), header["total"], verdict.witness,
-        parts["claim"], parts["provenance"],
+        parts["claim"], parts["provenance"], parts["events"],
     )  # fmt: skip
 
 
@@ -138,8 +142,9 @@ def claim(prior: Prior, mechanism: Mechanism, loss: Loss) -> Mechanism:
     check_secrets("prior, mechanism and loss", mechanism, prior, loss)
     made = claim_of(prior, mechanism.weights, mechanism.total, loss)
     return prove(
-        mechanism.weights, mechanism.privacy, outputs=mechanism.outputs, claim=made, provenance=mechanism.provenance
-    )
+        mechanism.weights, mechanism.privacy, outputs=mechanism.outputs, claim=made, events=mechanism.events,
+        provenance=mechanism.provenance,
+    )  # fmt: skip
 
 
 def claim_of(prior: Prior, weights: Array, total: int, loss: Loss) -> Claim:
@@ -166,6 +171,8 @@ def _decide(header: dict[str, Any], sections: dict[str, bytes], digest: str, che
     use_twin = (checker == "twin" or (checker == "auto" and large)) and twin.fits(header)
     try:
         proved = twin.check_arrays(header, sections) if use_twin else kernel.check(header, sections)
+        if use_twin and header["events"]:
+            proved["events"] = kernel.check_events(header, sections, _rows(header, sections))
         if use_twin and header["claims"]:
             proved |= _check_claims(header, sections, proved)
     except kernel.Unreadable as error:
@@ -178,23 +185,25 @@ def _decide(header: dict[str, Any], sections: dict[str, bytes], digest: str, che
         return fails(str(error), Violation(pair, output, error.ratio, bound))
     proof = Proof(
         "compiled twin" if use_twin else "kernel", proved["pairs"], proved["implied"], proved["comparisons"], digest,
-        proved.get("loss"), proved.get("bound"),
+        proved.get("loss"), proved.get("bound"), proved.get("events", 0),
     )  # fmt: skip
     return holds(f"proved: {proof}", proof)
 
 
 def _check_claims(header: dict[str, Any], sections: dict[str, bytes], proved: dict[str, Any]) -> dict[str, Any]:
     """Claims are the kernel's own business even when the twin checked the pairs; it only sums the dual numbers."""
-    n, m = proved["secrets"], proved["outputs"]
-    width = header["widths"]["weights"]
-    rows = [kernel.integers(sections["weights"], width, x * m, m) for x in range(n)]
-    result = {"loss": kernel.check_loss(header, sections, rows)}
+    result = {"loss": kernel.check_loss(header, sections, _rows(header, sections))}
     if "bound" in header["claims"]:
         try:
             result["bound"] = kernel.check_bound(header, sections, proved, twin.dual_sums)
         except kernel.Refuted:  # perhaps only by what the twin has rounded
             result["bound"] = kernel.check_bound(header, sections, proved)
     return result
+
+
+def _rows(header: dict[str, Any], sections: dict[str, bytes]) -> list[list[int]]:
+    m, width = len(header["outputs"]), header["widths"]["weights"]
+    return [kernel.integers(sections["weights"], width, x * m, m) for x in range(len(header["secrets"]))]
 
 
 def _comparisons(header: dict[str, Any], sections: dict[str, bytes]) -> int:

@@ -58,12 +58,13 @@ def design(
     if target.exists() and spec.exists() and target.samefile(spec):
         raise InvalidInput(f"{target} is the spec itself: name another file")
     asked = _asked(spec, tolerance, time_limit, solver)
-    if asked.privacy is None:
+    if asked.privacy is None and not asked.under:
         raise InvalidInput(f"{spec}: table [privacy] is missing: say epsilon = … or alpha = …")
     with until_asked() as ending, line() as say:
         made = best_of(
             asked.prior, asked.loss, asked.privacy, outputs=asked.outputs, tolerance=asked.tolerance,
-            time_limit=asked.time_limit, solver=asked.solver, objective=asked.objective, progress=ending.progress(say),
+            time_limit=asked.time_limit, solver=asked.solver, objective=asked.objective, under=asked.under,
+            progress=ending.progress(say),
         )  # fmt: skip
     digest = save(made.mechanism, target)
     ended = _ended(made, asked, ending.interrupted)
@@ -188,6 +189,8 @@ def _asked(spec: Path, tolerance: float | None, time_limit: float | None, solver
 
 
 def _plain(asked: Setup, spec: Path, command: str) -> Setup:
+    if asked.under:
+        raise NotSupported(f"{spec}: delta with `sfumato {command}`", ["epsilon or alpha without delta"])
     if not asked.objective.plain:
         raise NotSupported(f"{spec}: [objective] with `sfumato {command}`", ["the expected loss, without limits"])
     return asked
@@ -231,6 +234,8 @@ def _record(made: Design, asked: Setup) -> dict[str, Any]:
     """A design for a program to read."""
     privacy = made.mechanism.privacy
     promise = {"epsilon": str(privacy.epsilon)} if privacy.alpha is None else {"alpha": str(privacy.alpha)}
+    if made.mechanism.events:
+        promise = {"events": asked.under[0].name, "pairs": str(made.mechanism.proof.events)}
     return {
         "promise": promise, "unit": asked.space.unit, "space": asked.space.name, "secrets": len(asked.space),
         "outputs": len(made.mechanism.outputs), "objective": asked.objective.criterion, "loss_name": asked.loss.name,
@@ -242,13 +247,13 @@ def _record(made: Design, asked: Setup) -> dict[str, Any]:
 
 def _summary(made: Design, asked: Setup) -> list[str]:
     """A design for people to read."""
-    from sfumato.cli.words import amount, meaning, promised
+    from sfumato.cli.words import amount, meaning, on_events, promised
 
     method = f"{made.method}, {made.iterations} iterations" if made.iterations else made.method
     actions = len(asked.loss_on_outputs.actions)
     ties = [] if made.second is None else [f"ties     broken by {asked.objective.then}, which is {made.second:.6g}"]
     return [
-        f"promise  {promised(made.mechanism.privacy)}",
+        f"promise  {on_events(made.mechanism, asked) if made.mechanism.events else promised(made.mechanism.privacy)}",
         f"loss     {amount(made.loss, asked)}{meaning(asked)}",
         f"bound    {amount(made.bound, asked)}: no mechanism with this promise loses less",
         f"gap      {made.gap:.1e}" if made.gap else "gap      0, the optimum exactly",

@@ -287,11 +287,16 @@ Space = Annotated[
 
 
 class Privacy(Table):
-    """The promise: ε for each unit of distance, or α = e^−ε."""
+    """The promise: ε for each unit of distance, or α = e^−ε.
+
+    With ``delta`` it is (ε, δ)-privacy of neighbours instead: secrets at distance 1, or all.
+    """
 
     epsilon: Quantity | None = None
     alpha: Quantity | None = None
     per: str | None = None
+    delta: Quantity | None = None
+    neighbours: Literal["adjacent", "all"] = "adjacent"
 
     @model_validator(mode="before")
     @classmethod
@@ -314,6 +319,10 @@ class Privacy(Table):
             raise ValueError(f"epsilon must be positive, found {_shown(self.epsilon)}")
         if self.alpha is not None and not 0 < self.alpha < 1:
             raise ValueError(f"alpha lies strictly between 0 and 1, found {_shown(self.alpha)}")
+        if self.delta is None and self.neighbours != "adjacent":
+            raise ValueError("neighbours go with delta: epsilon alone is a promise for each unit of distance")
+        if self.delta is not None and not 0 <= self.delta < 1:
+            raise ValueError(f"delta lies in [0, 1), found {_shown(self.delta)}")
         return self
 
 

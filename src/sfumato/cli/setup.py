@@ -19,7 +19,7 @@ from sfumato.cli.spec import Spec
 from sfumato.cli.tables import Columns, column_of, in_order, labelled_table, numbers_of, read_columns, text_of
 from sfumato.errors import InvalidInput, SfumatoError
 from sfumato.losses import LOSSES, Loss
-from sfumato.privacy import PrivacyType
+from sfumato.privacy import PrivacyType, predicates
 from sfumato.spaces import SPACES, FiniteSpace
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "privacy_of",
     "setup",
     "space_of",
+    "under_of",
 ]
 
 _LATITUDES = ("latitude", "lat")
@@ -40,7 +41,9 @@ _LONGITUDES = ("longitude", "lon", "lng", "long")
 
 @dataclass(frozen=True, eq=False)
 class Setup:
-    """What a spec stands for; ``privacy`` is None where it promises nothing, ``outputs`` where all actions may come."""
+    """What a spec stands for; ``outputs`` is None where all actions may come, ``privacy`` where no ratio is bounded,
+    because nothing is promised or only something about events, which is ``under`` then.
+    """
 
     space: FiniteSpace
     prior: Prior
@@ -51,6 +54,7 @@ class Setup:
     tolerance: float
     time_limit: float | None
     solver: str
+    under: Any = ()
 
     @property
     def loss_on_outputs(self) -> Loss:
@@ -79,12 +83,13 @@ def setup(spec: Spec) -> Setup:
         space,
         prior_of(spec, space),
         loss,
-        None if spec.privacy is None else privacy_of(spec, space),
+        None if spec.privacy is None or spec.privacy.delta is not None else privacy_of(spec, space),
         outputs_of(spec, loss),
         objective_of(spec, space),
         float(spec.solve.tolerance),
         None if limit is None else float(limit),
         spec.solve.solver,
+        under_of(spec, space),
     )
 
 
@@ -107,6 +112,16 @@ def privacy_of(spec: Spec, space: FiniteSpace) -> PrivacyType:
         raise InvalidInput(f"{spec.source}: table [privacy] is missing: say epsilon = … or alpha = …")
     with _naming(spec, "privacy"):
         return PrivacyType(space, epsilon=spec.privacy.epsilon, alpha=spec.privacy.alpha)
+
+
+def under_of(spec: Spec, space: FiniteSpace) -> Any:
+    """What is promised about events, and between which secrets."""
+    told = spec.privacy
+    if told is None or told.delta is None:
+        return ()
+    with _naming(spec, "privacy"):
+        promised = predicates.epsilon_delta(epsilon=told.epsilon, alpha=told.alpha, delta=told.delta)
+        return promised, (space if told.neighbours == "adjacent" else None)
 
 
 def prior_of(spec: Spec, space: FiniteSpace) -> Prior:

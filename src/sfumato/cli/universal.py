@@ -48,6 +48,8 @@ def universal(
         raise NotSupported(f"priors {over!r}", _SETS)
     priors: Literal["all", "regular"] = "regular" if over == "regular" else "all"
     asked = setup(read_spec(spec))
+    if asked.under:
+        raise NotSupported("universal optimality under delta > 0", ["epsilon or alpha without delta"])
     if asked.privacy is None:
         raise InvalidInput(f"{spec}: table [privacy] is missing: say epsilon = … or alpha = …")
     if mechanism is not None:

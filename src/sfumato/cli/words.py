@@ -7,11 +7,12 @@ from math import exp
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from sfumato.certify import Mechanism
     from sfumato.cli.setup import Setup
     from sfumato.privacy import PrivacyType
     from sfumato.spaces import FiniteSpace
 
-__all__ = ["amount", "meaning", "per", "promised"]
+__all__ = ["amount", "meaning", "on_events", "per", "promised"]
 
 _LONGEST_FRACTION = 24  # letters
 _LARGEST_EXPONENT = 20.0  # of a factor that people still picture
@@ -76,3 +77,8 @@ def meaning(asked: Setup) -> str:
 def _short(value: Fraction) -> str:
     exact = str(value)
     return f"{float(value):g}" if float(f"{float(value):g}") == float(value) or len(exact) > 12 else exact
+
+
+def on_events(mechanism: Mechanism, asked: Setup) -> str:
+    """A promise about events: its name, and for how many pairs it was proved."""
+    return f"{asked.under[0].name}: every event, for {mechanism.proof.events} ordered pairs of secrets"

@@ -1,13 +1,15 @@
 """Lower bounds from multipliers and prices: rounded to a safe side, or exact.
 
 For Z ≥ 0 on the pairs and prices U ≥ 0 on the limits no mechanism has less than Σ_x min_w (C_U + AᵀZ)_xw − Σ U·level,
-where C_U is the cost with every limit paid for (:func:`sfumato.lp.column_bound`).
+where C_U is the cost with every limit paid for (:func:`sfumato.lp.column_bound`). Z on the excesses of promises about
+events counts like Z on pairs, and δ times its largest entry is paid for each pair.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +19,7 @@ from sfumato.certify.mechanism import Dual
 from sfumato.channels.prior import Prior
 from sfumato.design.objectives import weighted
 from sfumato.design.problem import Feasibility, Problem
-from sfumato.design.solvers.answer import Answer, Multipliers
+from sfumato.design.solvers.answer import Answer, EventMultipliers, Multipliers
 from sfumato.numbers import Array, common_denominator, floats, fractions, object_array
 
 __all__ = ["LowerBound", "exact_bound", "hardest_prior", "proved_excess", "rounded_bound"]
@@ -61,7 +63,7 @@ def exact_bound(problem: Problem, answer: Answer) -> LowerBound:
     """Rational multipliers over one denominator, and exactly the bound they give."""
     given, own = answer.multipliers, len(answer.prices) - len(problem.ceilings)
     prior, mixture = hardest_prior(problem, answer.prices)
-    every = [given.values, *answer.prices[own:]]
+    every = [given.values, answer.events.values, *answer.prices[own:]]
     joined = fractions(np.concatenate([np.asarray(part, dtype=object) for part in every]))
     values, denominator = common_denominator(joined) if len(joined) else (np.zeros(0, dtype=np.int64), 1)
     if denominator.bit_length() > _LONGEST:  # no file could hold them; smaller ones prove a little less
@@ -71,18 +73,63 @@ def exact_bound(problem: Problem, answer: Answer) -> LowerBound:
     parts, used = np.split(values, cuts[:-1]), np.split(joined, cuts[:-1])
     reduced = fractions(problem.cost_under(prior)).copy()
     paid = Fraction(0)
-    for limit, price in zip(problem.limits[own:], used[1:], strict=True):
+    for limit, price in zip(problem.limits[own:], used[2:], strict=True):
         reduced = reduced + limit.weighted(price)
         paid += Fraction((price * limit.level).sum())
     factors = _kernel_factors(problem, given)
     for x, z, w, value in zip(given.first, given.second, given.action, used[0], strict=True):
         reduced[x, w] += value
         reduced[z, w] -= value * factors[x, z]
+    paid += _exact_events(problem, answer.events, used[1], reduced)
     bound = sum((min(row) for row in reduced), Fraction(0)) - paid
     if bound.denominator.bit_length() > _LONGEST:
         bound = Fraction(bound * 2**_LONGEST // 1, 2**_LONGEST)
-    dual = Dual(given.first, given.second, given.action, parts[0], Fraction(1, denominator))
-    return LowerBound(bound, dual, prior, mixture, tuple(parts[1:]))
+    dual = Dual(given.first, given.second, given.action, parts[0], Fraction(1, denominator),
+                answer.events.pair, answer.events.action, parts[1])  # fmt: skip
+    return LowerBound(bound, dual, prior, mixture, tuple(parts[2:]))
+
+
+def _exact_events(problem: Problem, given: EventMultipliers, values: Array, reduced: Array) -> Fraction:
+    """Add multipliers on events to reduced costs; returns what their use costs, Σ_j δ_j max_w Z_jw."""
+    if not problem.events:
+        return Fraction(0)
+    pairs = _event_pairs(problem)
+    rounded, grain = over_one_grain({k: event.factor.bounds()[0] for k, event in enumerate(problem.events)})
+    highest = object_array([Fraction(0)] * len(pairs.which))
+    for j, w, value in zip(given.pair, given.action, values, strict=True):
+        reduced[pairs.upper[j], w] += value
+        reduced[pairs.lower[j], w] -= value * Fraction(rounded[pairs.which[j]], grain)
+        highest[j] = max(highest[j], value)
+    return sum((t * problem.events[k].delta for t, k in zip(highest, pairs.which, strict=True)), Fraction(0))
+
+
+class _EventPairs(NamedTuple):
+    """All pairs of the promises about events, and which promise each belongs to."""
+
+    upper: NDArray[np.int64]
+    lower: NDArray[np.int64]
+    which: NDArray[np.int64]
+
+
+def _event_pairs(problem: Problem) -> _EventPairs:
+    upper, lower = (np.concatenate([getattr(event, end) for event in problem.events]) for end in ("upper", "lower"))
+    return _EventPairs(upper, lower, np.repeat(np.arange(len(problem.events)), [len(e) for e in problem.events]))
+
+
+def _float_events(problem: Problem, given: EventMultipliers, size: tuple[int, int]) -> tuple[Array, float, float]:
+    """Multipliers on events summed over secrets and actions, what they cost, and the size of all terms."""
+    if not problem.events:
+        return np.zeros(size), 0.0, 0.0
+    pairs, (n, m) = _event_pairs(problem), size
+    factors = np.array([float(event.factor) for event in problem.events])[pairs.which]
+    deltas = np.array([float(event.delta) for event in problem.events])[pairs.which]
+    values, j = given.values.astype(np.float64), given.pair
+    gained = np.bincount(pairs.upper[j] * m + given.action, values, n * m)
+    spent = np.bincount(pairs.lower[j] * m + given.action, values * factors[j], n * m)
+    highest = np.zeros(len(deltas))
+    np.maximum.at(highest, j, values)
+    paid = float(highest @ deltas)
+    return (gained - spent).reshape(n, m), paid, float(gained.sum() + spent.sum()) + paid
 
 
 def _kernel_factors(problem: Problem, given: Multipliers) -> dict[tuple[int, int], Fraction]:
@@ -99,15 +146,20 @@ def rounded_bound(problem: Problem, answer: Answer) -> LowerBound:
     prices = answer.prices[len(answer.prices) - len(problem.ceilings) :]
     prior, mixture = hardest_prior(problem, answer.prices)
     given = _usable(problem, answer.multipliers)
-    largest = max((float(part.max(initial=0.0)) for part in (given.values, *map(floats, prices))), default=0.0)
+    on_events = answer.events
+    every = (given.values, floats(on_events.values), *map(floats, prices))
+    largest = max((float(part.max(initial=0.0)) for part in every), default=0.0)
     unit = Fraction(2) ** (int(np.frexp(largest)[1]) - _DUAL_BITS) if largest else Fraction(1)
     whole = tuple(np.floor(np.maximum(floats(price), 0.0) / float(unit)).astype(np.int64) for price in prices)
     loss = prior.float_weights[:, None] * floats(problem.loss.matrix).T
     cost, paid = _with_limits(loss, problem, tuple(price * float(unit) for price in whole))
     integers = np.floor(given.values.astype(np.float64) / float(unit)).astype(np.int64)
     rounded = replace(given, values=integers * float(unit))
-    bound = Fraction(_safe_bound(problem, cost, rounded, paid))
-    return LowerBound(bound, Dual(rounded.first, rounded.second, rounded.action, integers, unit), prior, mixture, whole)
+    counts = np.floor(np.maximum(floats(on_events.values), 0.0) / float(unit)).astype(np.int64)
+    on_events = replace(on_events, values=counts * float(unit))
+    bound = Fraction(_safe_bound(problem, cost, rounded, paid, on_events))
+    dual = Dual(rounded.first, rounded.second, rounded.action, integers, unit, on_events.pair, on_events.action, counts)
+    return LowerBound(bound, dual, prior, mixture, whole)
 
 
 def proved_excess(problem: Feasibility, answer: Answer) -> float:
@@ -115,7 +167,7 @@ def proved_excess(problem: Feasibility, answer: Answer) -> float:
     given = _usable(problem, answer.multipliers)
     prices = tuple(np.maximum(floats(price), 0.0) for price in answer.prices)
     cost, paid = _with_limits(np.zeros(problem.shape), problem, prices)
-    return _safe_bound(problem, cost, given, paid) / float(sum(price.sum() for price in prices))
+    return _safe_bound(problem, cost, given, paid, answer.events) / float(sum(price.sum() for price in prices))
 
 
 def _with_limits(
@@ -135,10 +187,14 @@ def _usable(problem: Problem, given: Multipliers) -> Multipliers:
     return given[np.isfinite(problem.factors(given.first, given.second)) & (given.values > 0)]
 
 
-def _safe_bound(problem: Problem, cost: NDArray[np.float64], given: Multipliers, paid: float) -> float:
-    """Σ_x min_w (C_U + AᵀZ)_xw − Σ U·level, lowered by what rounding may have added."""
+def _safe_bound(
+    problem: Problem, cost: NDArray[np.float64], given: Multipliers, paid: float, on_events: EventMultipliers
+) -> float:
+    """Σ_x min_w (C_U + AᵀZ)_xw − Σ U·level − Σ δ max Z, lowered by what rounding may have added."""
+    of_events, paid_events, size_of_events = _float_events(problem, on_events, cost.shape)
     factors = problem.factors(given.first, given.second)
     # sums of at most n + 2 terms with relative errors of a few 2^-53, and factors that the kernel rounds up
-    spread = np.abs(cost).sum() + (given.values * (1 + factors)).sum() + abs(paid)
+    spread = np.abs(cost).sum() + (given.values * (1 + factors)).sum() + abs(paid) + size_of_events
     slack = (len(problem.privacy.space) + 64) * 2.0**-52 * float(spread)
-    return float(given.reduced(cost, factors).min(axis=1).sum()) - paid - slack
+    reduced = given.reduced(cost + of_events, factors)
+    return float(reduced.min(axis=1).sum()) - paid - paid_events - slack

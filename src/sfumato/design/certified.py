@@ -24,10 +24,12 @@ from sfumato.design.solvers.answer import Answer
 from sfumato.errors import InvalidChannel, PrivacyViolation
 from sfumato.losses.loss import Loss
 from sfumato.numbers import Array, common_denominator, floats, fractions, is_exact
+from sfumato.privacy.events import EventPromise
 
 __all__ = ["NoRoom", "certified", "losses_of_secrets"]
 
 _LARGEST_BITS = 2048  # of a total: denominators beyond are rounded to 2^52 instead
+_SHARED = 1e-4  # of what keeps limits with room to spare is the same for all secrets, where events need that
 _MIXTURES = [0.0, *(10.0**-k for k in range(12, 1, -1))]  # shares of the mechanism with room to spare, tried in turn
 
 
@@ -79,7 +81,7 @@ def _proved(
         mixture=bounded_by.mixture, ceilings=ceilings,
     )  # fmt: skip
     outputs = [problem.loss.actions[w] for w in used]
-    return prove(weights, problem.privacy, outputs=outputs, claim=both, provenance=provenance)
+    return prove(weights, problem.privacy, outputs=outputs, claim=both, events=problem.events, provenance=provenance)
 
 
 def _in_floats(answer: Answer) -> Answer:
@@ -103,13 +105,32 @@ def _rounded_weights(problem: Problem, answer: Answer, safe: NDArray[np.float64]
     matrix = floats(answer.matrix)
     # a worst case is made of ties in the mean, so there only the nearest mechanism is a good one
     stakes = (problem.prior, problem.loss) if problem.objective.plain else (None, None)
-    for share in _MIXTURES if problem.ceilings else [0.0]:
-        mixed = matrix if not share or safe is None else (1 - share) * matrix + share * safe
+    for share in _MIXTURES if problem.ceilings or problem.events else [0.0]:
+        mixed = (1 - share) * matrix + share * _roomy(problem, matrix, safe) if share else matrix
         rounded = private_weights(mixed, problem.privacy, *stakes)
         total = int(rounded[0].sum())
-        if all(_kept(ceiling.loss, ceiling.level, rounded, total) for ceiling in problem.ceilings):
+        within = all(_kept(ceiling.loss, ceiling.level, rounded, total) for ceiling in problem.ceilings)
+        if within and all(_hidden(event, rounded, total) for event in problem.events):
             return rounded, total
     raise NoRoom
+
+
+def _roomy(problem: Problem, matrix: NDArray[np.float64], safe: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """What keeps all with room to spare: ``safe`` keeps limits, a row that all secrets share keeps event promises."""
+    if not problem.events:
+        return matrix if safe is None else safe
+    same = 0.9 * matrix.mean(axis=0) + 0.1 / matrix.shape[1]
+    constant = np.tile(same / same.sum(), (len(matrix), 1))
+    return constant if safe is None else (1 - _SHARED) * safe + _SHARED * constant
+
+
+def _hidden(event: EventPromise, weights: Array, total: int) -> bool:
+    """Whether integer weights keep a promise about events, by the factor that the kernel takes."""
+    factor = event.factor.rational or event.factor.bounds(96)[0]
+    p, q = factor.numerator, factor.denominator
+    rows = weights.astype(object)
+    excess = np.maximum(q * rows[event.upper] - p * rows[event.lower], 0).sum(axis=1)
+    return bool((excess * event.delta.denominator <= event.delta.numerator * q * total).all())
 
 
 def _kept(loss: Loss, level: Fraction, weights: Array, total: int) -> bool:

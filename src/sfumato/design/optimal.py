@@ -18,7 +18,7 @@ from sfumato.design.bounds import LowerBound, proved_excess
 from sfumato.design.certified import NoRoom, certified, losses_of_secrets
 from sfumato.design.closed_forms import closed_form
 from sfumato.design.objectives import Objective, as_objective
-from sfumato.design.problem import Problem, feasibility, problem
+from sfumato.design.problem import Problem, Under, feasibility, problem
 from sfumato.design.solvers import SOLVERS, Answer, Trail, gpu_is_there
 from sfumato.design.solvers.blocks import solve_in_blocks
 from sfumato.design.ties import conditional_entropy, least_worst_secret, most_entropy, tied
@@ -34,6 +34,7 @@ _EXACT_VARIABLES = 100  # up to which rationals take a second at most
 _COLUMN_VARIABLES = 3000  # up to which column generation takes a minute at most
 _WORTH_A_GPU = 40_000  # variables: below, the processor is as fast
 _ROUNDS = 3  # tries with a tighter tolerance when repair eats the gap up
+_FOR_EVENTS = ("exact", "highs")  # promises about events join columns, which the others take apart
 _TIE_SHARE = 0.9  # of the tolerance is for mechanisms that count as equally good, the rest for rounding
 
 
@@ -80,10 +81,11 @@ class Design:
 def design(
     prior: Prior | None,
     loss: Loss,
-    privacy: PrivacyType,
+    privacy: PrivacyType | None,
     *,
     outputs: Iterable[Any] | None = None,
     objective: Objective | str = "expected",
+    under: Under = (),
     tolerance: float = 1e-4,
     time_limit: float | None = None,
     solver: str = "auto",
@@ -98,11 +100,17 @@ def design(
     ----------
     prior
         May be None where the objective does not look at it.
+    privacy
+        May be None where ``under`` says what is promised.
     outputs
         Some of the actions of the loss; all of them by default.
     objective
         ``"expected"``, ``"worst secret"``, or a value of :mod:`sfumato.design.objectives`: with limits, for several
         priors, with a rule for ties.
+    under
+        Promises about events beside, or instead of, the bounds on ratios: a predicate of :mod:`sfumato.predicates`
+        that is made of lines, such as (ε, δ)-privacy, for all pairs of secrets; a tuple of a predicate and its
+        neighbours, as in :func:`sfumato.satisfies`; or several of these.
     tolerance
         The relative gap between loss and bound to be reached. Exact problems of small size get 0.
     time_limit
@@ -123,9 +131,13 @@ def design(
     (Fraction(5, 9), 0.0)
     >>> design(None, absolute(space), PrivacyType(space, alpha="1/2"), objective="worst secret").loss
     Fraction(4, 7)
+    >>> from sfumato.privacy.predicates import epsilon_delta
+    >>> weaker = epsilon_delta(alpha="1/2", delta="1/10")
+    >>> design(Prior.uniform(space), absolute(space), None, under=(weaker, space)).loss
+    Fraction(7, 15)
     """
     effort = Effort(tolerance, time_limit, solver, progress)
-    return best_of(problem(prior, loss, privacy, outputs, as_objective(objective)), effort)
+    return best_of(problem(prior, loss, privacy, outputs, as_objective(objective), under), effort)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,12 +168,14 @@ def best_of(asked: Problem, effort: Effort) -> Design:
     watch, tolerance = Watch(perf_counter(), effort.time_limit), effort.tolerance
     free = effort.solver == "auto"
     name = _choice(asked) if free else effort.solver
+    if asked.events and name not in _FOR_EVENTS:
+        raise NotSupported(f"solver {name!r} for promises about events", ["auto", *_FOR_EVENTS])
     if name == "blocks" and free and asked.shape[0] * asked.shape[1] <= _EXACT_VARIABLES:
         quick = _quickly(asked, tolerance, watch)
         if quick is not None and asked.objective.then is None:
             return quick
     target = tolerance / 10  # a closer answer has fewer multipliers worth keeping, and leaves room for rounding
-    known = closed_form(asked, target) if free and name != "exact" else None
+    known = closed_form(asked, target) if free and name != "exact" and not asked.events else None
     for _ in range(_ROUNDS):
         answer = known or effort.solve(name, asked, target, watch.left)
         made = _design(asked, answer, name, watch)
@@ -202,6 +216,9 @@ def _few_rays(asked: Problem) -> bool:
 def _choice(asked: Problem) -> str:
     """Rationals where they are quick, a GPU where there is one and the work is worth it, else blocks."""
     n, m = asked.shape
+    if asked.events:
+        excesses = m * sum(map(len, asked.events))
+        return "exact" if asked.exact and n * m + excesses <= _EXACT_VARIABLES else "highs"
     if asked.exact and n * m <= _EXACT_VARIABLES:
         return "exact"
     return "batched" if n * m >= _WORTH_A_GPU and gpu_is_there() else "blocks"

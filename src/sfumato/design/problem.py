@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -22,9 +23,15 @@ from sfumato.errors import InvalidInput, Mismatch, expect
 from sfumato.losses.loss import Loss
 from sfumato.lp import ColumnProgram, Limit
 from sfumato.numbers import Array, floats, is_exact, object_array, together
+from sfumato.privacy.events import EventPromise, event_promises
+from sfumato.privacy.predicates import Predicate
 from sfumato.privacy.type import PrivacyType, as_type
+from sfumato.spaces.constructors import graph
 
-__all__ = ["Feasibility", "Problem", "feasibility", "problem"]
+__all__ = ["Feasibility", "Problem", "Under", "feasibility", "problem"]
+
+Under = Predicate | tuple[Predicate, Any] | Iterable[Predicate | tuple[Predicate, Any]]
+"""A predicate for all pairs, a predicate with its neighbours, or several of these."""
 
 _MOST_COMPARISONS = 2 * 10**9  # entries looked at for dominated actions, a second or two
 
@@ -40,6 +47,7 @@ class Problem:
     privacy: PrivacyType
     objective: Objective = EXPECTED
     ceilings: tuple[Ceiling, ...] = ()
+    events: tuple[EventPromise, ...] = ()
 
     @cached_property
     def cost(self) -> Array:
@@ -99,7 +107,8 @@ class Problem:
     @property
     def exact(self) -> bool:
         """Whether every number is rational."""
-        return self.privacy.exact and is_exact(self.cost, *(limit.table for limit in self.limits))
+        rational = all(event.factor.rational is not None for event in self.events)
+        return rational and self.privacy.exact and is_exact(self.cost, *(limit.table for limit in self.limits))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -129,22 +138,23 @@ class Feasibility(Problem):
 
 def feasibility(asked: Problem) -> Feasibility:
     """Whether the limits of a problem can be kept, as a problem."""
-    return Feasibility(asked.prior, asked.loss, asked.privacy, asked.objective, asked.ceilings)
+    return Feasibility(asked.prior, asked.loss, asked.privacy, asked.objective, asked.ceilings, asked.events)
 
 
 def problem(
     prior: Prior | None,
     loss: Loss,
-    privacy: PrivacyType,
+    privacy: PrivacyType | None,
     outputs: Iterable[Any] | None = None,
     objective: Objective = EXPECTED,
+    under: Under = (),
 ) -> Problem:
     """Check that all fit together, and leave out actions that another one is never worse than."""
-    privacy = as_type(privacy)
+    loss = expect(loss, Loss, "a loss", "losses.distance(space), Loss(actions, secrets, table)")
+    privacy, events = _promises(loss, privacy, under)
     if prior is None and objective.criterion == "expected":
         raise InvalidInput("an expected loss needs a prior; objective='worst secret' needs none")
     prior = Prior.uniform(privacy.space) if prior is None else as_prior(prior)
-    loss = expect(loss, Loss, "a loss", "losses.distance(space), Loss(actions, secrets, table)")
     check_secrets("prior, loss and privacy type", privacy.space, prior, loss, *objective.priors)
     if outputs is not None:
         wanted = tuple(outputs)
@@ -160,7 +170,30 @@ def problem(
     if len(kept) < len(loss.actions):
         loss = _with_actions(loss, kept)
         ceilings = [Ceiling(_with_actions(c.loss, kept), c.level) for c in ceilings]
-    return Problem(prior, loss, privacy, objective, tuple(ceilings))
+    return Problem(prior, loss, privacy, objective, tuple(ceilings), events)
+
+
+def _promises(loss: Loss, privacy: PrivacyType | None, under: Under) -> tuple[PrivacyType, tuple[EventPromise, ...]]:
+    """Bounds on ratios, none if there is no privacy type, and promises about events."""
+    if isinstance(under, Predicate) or _is_pair(under):
+        under = [under]
+    if not isinstance(under, Iterable):
+        raise InvalidInput(f"under= takes a predicate, a predicate with its neighbours, or several; found {under!r}")
+    listed = list(under)
+    if privacy is None and not listed:
+        raise InvalidInput("a design needs a privacy type, or a predicate given as under=")
+    if privacy is None:
+        # no pair has a distance, so that any alpha promises nothing
+        apart = graph([], labels=loss.secrets, name=f"{len(loss.secrets)} secrets, no ratio bounded")
+        privacy = PrivacyType(apart, alpha=Fraction(1, 2))
+    privacy = as_type(privacy)
+    pairs = [given if _is_pair(given) else (given, None) for given in listed]
+    found = (event_promises(privacy.space.labels, *pair) for pair in pairs)  # type: ignore[misc]
+    return privacy, tuple(event for events in found for event in events)
+
+
+def _is_pair(given: Any) -> bool:
+    return isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], Predicate)
 
 
 def _with_actions(loss: Loss, rows: list[int]) -> Loss:

@@ -61,7 +61,7 @@ class Tied(Problem):
 
 def tied(asked: Problem, level: Fraction) -> Tied:
     """The mechanisms whose expected loss is at most ``level``, with the worst secret to be decided about."""
-    return Tied(asked.prior, asked.loss, asked.privacy, asked.objective, asked.ceilings, level)
+    return Tied(asked.prior, asked.loss, asked.privacy, asked.objective, asked.ceilings, asked.events, level)
 
 
 def least_worst_secret(asked: Tied, solve: Solver) -> Answer:

@@ -48,6 +48,7 @@ __all__ = [
     "from_tradeoff",
     "gaussian",
     "gumbel",
+    "inscribed",
     "laplace",
     "logistic",
     "profile",
@@ -401,6 +402,43 @@ def _distinct(parts: Iterable[Part]) -> tuple[Part, ...]:
 
 def _described(predicate: Predicate, name: str) -> Predicate:
     return Predicate(name, predicate.parts, predicate.relation, predicate.points)
+
+
+def inscribed(predicate: Predicate, *, corners: int = 33) -> Predicate:
+    """A predicate made of lines whose curve stays on or below that of ``predicate``, so that it promises no less.
+
+    Its corners are values of the curve, rounded down to multiples of 2^−40, at points that lie closer near 0 and 1; a
+    concave curve lies above its chords.
+
+    Examples
+    --------
+    >>> polygon = inscribed(gaussian(1), corners=5)
+    >>> polygon.upper([0, 0.5]).round(6).tolist(), bool((polygon.upper([0.2, 0.8]) < gaussian(1).upper([0.2, 0.8])).all())
+    ([0.0, 0.841345], True)
+    """
+    predicate = as_predicate(predicate)
+    if corners < 2:
+        raise InvalidInput(f"a polygon needs at least 2 corners, found {corners}")
+    if not predicate.proved:
+        raise NotSupported(f"a polygon below {predicate.name}, whose curve is not proved", ["curves with closed forms"])
+    unit = 2**40
+    spread = (1 - np.cos(np.linspace(0, np.pi, corners))) / 2
+    at = sorted({Fraction(round(a * unit), unit) for a in spread.tolist()} | {Fraction(0), Fraction(1)})
+    heights = [(a, Fraction(predicate.bounds(a)[0] * unit // 1, unit)) for a in at]
+    return _described(from_points(_concave_hull(heights)), f"{predicate.name}, polygon of {corners} corners")
+
+
+def _concave_hull(points: Sequence[tuple[Fraction, Fraction]]) -> list[tuple[Fraction, Fraction]]:
+    """The corners of the least concave function above points; rounding may have bent them."""
+    hull: list[tuple[Fraction, Fraction]] = []
+    for a, b in points:
+        while len(hull) > 1:
+            (a0, b0), (a1, b1) = hull[-2:]
+            if (b1 - b0) * (a - a0) > (b - b0) * (a1 - a0):
+                break
+            hull.pop()
+        hull.append((a, b))
+    return hull
 
 
 def tradeoff_of(predicate: Predicate) -> TradeOff:

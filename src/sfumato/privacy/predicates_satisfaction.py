@@ -81,7 +81,7 @@ def satisfies_predicate(channel: Channel, predicate: Predicate, neighbours: Any 
     fails: the event D has probability 0 for 0 and 1/100 for 1, where at most 0 is allowed
     """
     channel, predicate = as_channel(channel), as_predicate(predicate)
-    first, second, which = ordered_pairs(channel, neighbours)
+    first, second, which = ordered_pairs(channel.secrets, neighbours)
     if not first.size:
         return holds("there is no pair of neighbours")
     if predicate.relation is not None:

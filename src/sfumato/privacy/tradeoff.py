@@ -152,7 +152,7 @@ def tradeoff(channel: Channel, x: Any, x2: Any) -> TradeOff:
     ([('0', '0'), ('1/4', '1/2'), ('1/2', '3/4'), ('1', '1')], (2,))
     """
     channel = as_channel(channel)
-    first, second, _ = ordered_pairs(channel, [(x, x2)])
+    first, second, _ = ordered_pairs(channel.secrets, [(x, x2)])
     return pair_curve(channel, int(first[0]), int(second[0]))
 
 
@@ -214,7 +214,7 @@ def worst_tradeoff(channel: Channel, neighbours: Any = None) -> TradeOff:
     ([('0', '0'), ('1/4', '1/2'), ('1/2', '3/4'), ('1', '1')], ('y', 'z'))
     """
     channel = as_channel(channel)
-    first, second, _ = ordered_pairs(channel, neighbours)
+    first, second, _ = ordered_pairs(channel.secrets, neighbours)
     corners: list[tuple[Point, Any]] = []
     for k in _near_the_hull(floats(channel.matrix), first, second):
         curve = pair_curve(channel, int(first[k]), int(second[k]))
@@ -319,7 +319,7 @@ def smallest_delta(
     """
     channel = as_channel(channel)
     factor = growth(epsilon, alpha, "the least δ")
-    first, second, _ = ordered_pairs(channel, neighbours)
+    first, second, _ = ordered_pairs(channel.secrets, neighbours)
     searched = excesses(channel, first, second, float(factor))
     band = excess_band(channel, float(factor))
     best = SmallestDelta(Fraction(0), Fraction(0), None, ())
@@ -366,7 +366,7 @@ def smallest_epsilon_at(channel: Channel, delta: Number, neighbours: Any = None)
     slack = exact(delta)
     if not 0 <= slack <= 1:
         raise InvalidInput(f"delta lies in [0, 1], found {delta}")
-    first, second, _ = ordered_pairs(channel, neighbours)
+    first, second, _ = ordered_pairs(channel.secrets, neighbours)
     best = SmallestEpsilon(Fraction(1), None, ())
     open_pairs = np.ones(first.size, dtype=bool)
     raised = True
@@ -432,19 +432,19 @@ def _sum_excesses(matrix, first, second, factor, result):  # type: ignore[no-unt
         result[k] = total
 
 
-def ordered_pairs(channel: Channel, neighbours: Any) -> tuple[NDArray[np.int64], NDArray[np.int64], str]:
+def ordered_pairs(secrets: tuple[Any, ...], neighbours: Any) -> tuple[NDArray[np.int64], NDArray[np.int64], str]:
     """Indices of ordered pairs of neighbours, and what they are in words.
 
     ``None`` means all pairs of secrets, a space those at distance 1, both in both orders; a list of pairs is taken
     as it is, so that a relation need not be symmetric.
     """
-    n = len(channel.secrets)
+    n = len(secrets)
     if neighbours is None:
         first, second = np.nonzero(~np.eye(n, dtype=bool))
         return first.astype(np.int64), second.astype(np.int64), "all ordered pairs of secrets"
     if isinstance(neighbours, FiniteSpace):
-        if neighbours.labels != channel.secrets:
-            raise Mismatch("secrets of channel and space", channel.secrets, neighbours.labels)
+        if neighbours.labels != secrets:
+            raise Mismatch("secrets and those of the space", secrets, neighbours.labels)
         first, second = np.nonzero(np.asarray(neighbours.distances.floats) == 1.0)
         if not first.size:
             raise InvalidInput(f"no two secrets of {neighbours} are at distance 1: give pairs of neighbours")
@@ -453,10 +453,10 @@ def ordered_pairs(channel: Channel, neighbours: Any) -> tuple[NDArray[np.int64],
         pairs = [(x, z) for x, z in neighbours]
     except (TypeError, ValueError) as error:
         raise InvalidInput("neighbours are pairs of secrets, a space, or None for all pairs") from error
-    position = {secret: k for k, secret in enumerate(channel.secrets)}
+    position = {secret: k for k, secret in enumerate(secrets)}
     strangers = [secret for pair in pairs for secret in pair if secret not in position]
     if strangers:
-        raise Mismatch.unknown("neighbours", channel.secrets, strangers)
+        raise Mismatch.unknown("neighbours", secrets, strangers)
     table: Array = np.array([[position[x], position[z]] for x, z in pairs], dtype=np.int64).reshape(-1, 2)
     return table[:, 0], table[:, 1], "the given pairs"
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sfumato.numbers import Array
 
-__all__ = ["Answer", "Multipliers"]
+__all__ = ["NO_EVENTS", "Answer", "EventMultipliers", "Multipliers"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +37,19 @@ class Multipliers:
 
 
 @dataclass(frozen=True, eq=False)
+class EventMultipliers:
+    """Z ≥ 0 on M(x)(action) − f M(z)(action), one excess of the ``pair``-th promise about events."""
+
+    pair: NDArray[np.int64]
+    action: NDArray[np.int64]
+    values: Array
+
+
+NO_EVENTS = EventMultipliers(*(np.zeros(0, dtype=np.int64),) * 3)
+"""Where nothing is promised about events."""
+
+
+@dataclass(frozen=True, eq=False)
 class Answer:
     """An approximate (or exact) optimum: one row a secret, one column an action; prices for each limit."""
 
@@ -47,3 +60,4 @@ class Answer:
     seconds: float
     finished: bool = True
     prices: tuple[Array, ...] = ()
+    events: EventMultipliers = NO_EVENTS

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.design.problem import Problem
-from sfumato.design.solvers.answer import Answer, Multipliers
+from sfumato.design.solvers.answer import Answer, EventMultipliers, Multipliers
 from sfumato.errors import Infeasible, NotSupported, SolverError
 from sfumato.lp import Limit, LinearProgram, Status, solve
 from sfumato.numbers import Array, floats, fractions, object_array
@@ -22,9 +22,11 @@ _Entries = tuple[Array, Array, Array]  # rows, columns and values of a part of t
 
 
 def linear_program(problem: Problem, *, exact: bool) -> LinearProgram:
-    """Variables M_xw in rows, then the largest excess τ over relative limits if there are any.
+    """Variables M_xw in rows, then the largest excess τ over relative limits if there are any, then the excesses
+    s_jw ≥ 0 of promises about events.
 
-    First the rows "sums to 1", then a row for each ordered pair and action, then the limits. Pairs are scaled to
+    First the rows "sums to 1", then a row for each ordered pair and action, then the limits, then for each pair j of
+    a promise about events a row for each action, M_xw/f − M_zw − s_jw ≤ 0, then Σ_w s_jw ≤ δ/f. Pairs are scaled to
     e^{−εd} M_xw − M_zw ≤ 0, so that no coefficient exceeds 1.
     """
     n, m = problem.shape
@@ -34,10 +36,20 @@ def linear_program(problem: Problem, *, exact: bool) -> LinearProgram:
     field = fractions if exact else floats
     ones = field(np.ones(n * m, dtype=np.int64))
     sums = np.repeat(np.arange(n), m), np.arange(n * m), ones
-    parts = [sums, _pairs(problem, exact=exact), *_limit_rows(limits, n + pairs * m, n * m)]
+    of_limits = n + pairs * m
+    of_events = of_limits + sum(len(limit.level) for limit in limits)
+    parts = [sums, _pairs(problem, exact=exact), *_limit_rows(limits, of_limits, n * m)]
+    decay = _event_decays(problem, exact=exact)
+    parts += _event_rows(problem, decay, of_events, n * m + int(relative))
     rows, columns, entries = (np.concatenate([part[k] for part in parts]) for k in range(3))
-    cost = np.append(field(problem.cost if exact else problem.float_cost).ravel(), ones[: int(relative)])
-    rhs = np.concatenate([field(np.repeat([1, 0], [n, pairs * m])), *(field(limit.level) for limit in limits)])
+    slacks = field(np.zeros(len(decay) * m, dtype=np.int64))
+    costs = field(problem.cost if exact else problem.float_cost).ravel()
+    cost = np.concatenate([costs, ones[: int(relative)], slacks])
+    deltas = object_array(event.delta for event in problem.events for _ in range(len(event)))
+    rhs = np.concatenate(
+        [field(np.repeat([1, 0], [n, pairs * m])), *(field(limit.level) for limit in limits), slacks,
+         field(deltas) * decay]
+    )  # fmt: skip
     free = frozenset({n * m} if relative else ())
     return LinearProgram(cost, rows, columns, field(entries), "=" * n + "<" * (len(rhs) - n), rhs, free)
 
@@ -66,6 +78,29 @@ def _limit_rows(limits: tuple[Limit, ...], start: int, tau: int) -> Iterator[_En
             every = np.arange(len(limit.level))
             yield start + every, np.full(len(every), tau), np.full(len(every), -1)
         start += len(limit.level)
+
+
+def _event_decays(problem: Problem, *, exact: bool) -> Array:
+    """1/f for each pair of the promises about events."""
+    if exact:
+        return object_array(1 / event.factor.bounds()[0] for event in problem.events for _ in range(len(event)))
+    return np.array([1 / float(event.factor) for event in problem.events for _ in range(len(event))], dtype=np.float64)
+
+
+def _event_rows(problem: Problem, decay: Array, start: int, slack: int) -> list[_Entries]:
+    if not problem.events:
+        return []
+    m, size = problem.shape[1], len(decay)
+    upper, lower = (np.concatenate([getattr(event, end) for event in problem.events]) for end in ("upper", "lower"))
+    rows = start + np.arange(size * m)
+    excesses = slack + np.arange(size * m)
+    ones = np.ones(size * m, dtype=np.int64)
+    return [
+        (rows, (upper[:, None] * m + np.arange(m)).ravel(), np.repeat(decay, m)),
+        (rows, (lower[:, None] * m + np.arange(m)).ravel(), -ones),
+        (rows, excesses, -ones),
+        (start + size * m + np.repeat(np.arange(size), m), excesses, ones),
+    ]
 
 
 def _factor(problem: Problem, value: Any) -> Fraction:
@@ -107,9 +142,13 @@ def _solve(problem: Problem, *, exact: bool, method: str) -> Answer:
     used = np.flatnonzero(multipliers > 0)
     pair, action = used // m, used % m
     ends = of_pairs + np.cumsum([0, *(len(limit.level) for limit in problem.limits)])
+    decays = _event_decays(problem, exact=exact)
+    excesses = -solution.dual[ends[-1] : ends[-1] + len(decays) * m] * np.repeat(decays, m)
+    counted = np.flatnonzero(excesses > 0)
     prices = tuple(-solution.dual[low:high] for low, high in pairwise(ends))
     return Answer(
         solution.primal[: n * m].reshape(n, m),
         Multipliers(first[pair], second[pair], action, multipliers[used]),
         method, 0, perf_counter() - started, prices=prices,
+        events=EventMultipliers(counted // m, counted % m, excesses[counted]),
     )  # fmt: skip
