@@ -9,15 +9,15 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 SOURCES := src tests benchmarks docs
 
-.PHONY: demo test check lint format types contract docs test-peers bench clean
+.PHONY: demo test check lint format types contract docs test-peers test-engines bench clean
 
 demo: $(VENV)/.runtime
 	$(BIN)/sfumato demo
 
 test: $(VENV)/.development
-	$(BIN)/python -m pytest -n 2 -m "not peers"
+	$(BIN)/python -m pytest -n 2 -m "not peers and not engines"
 
-check: lint types contract test docs test-peers
+check: lint types contract test docs test-peers test-engines
 
 lint: $(VENV)/.development
 	$(BIN)/ruff check $(SOURCES)
@@ -39,6 +39,11 @@ docs: $(VENV)/.development
 test-peers: $(VENV)/.peers
 	$(BIN)/python -m pytest -m peers tests/peers
 
+# Spark and Dask for real, on this machine; Spark needs Java, which comes from Debian where it is missing
+test-engines: $(VENV)/.engines
+	command -v java >/dev/null || { apt-get update -qq && apt-get install -qq -y openjdk-17-jre-headless; }
+	$(BIN)/python -m pytest -m engines tests/engines
+
 bench: $(VENV)/.peers
 	for script in benchmarks/bench_*.py benchmarks/wrong_inputs.py; do $(BIN)/python $$script || exit 1; done
 
@@ -56,6 +61,10 @@ $(VENV)/.development: $(VENV)/.created pyproject.toml
 
 $(VENV)/.peers: $(VENV)/.development
 	$(PIP) install --quiet --constraint constraints.txt --editable '.[peers]'
+	touch $@
+
+$(VENV)/.engines: $(VENV)/.development
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[dask,spark]'
 	touch $@
 
 clean:

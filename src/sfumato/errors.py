@@ -17,6 +17,7 @@
     │   ├── Infeasible               .ray: a Farkas ray
     │   └── NotConverged             .best, .gap
     ├── PrivacyViolation             .pair, .output, .ratio, .bound
+    ├── BudgetExceeded               .dataset, .columns, .spent, .asked, .limit
     └── UndecidedError               .verdict
 
 A message says what is wrong, where, what was found, what was expected and what
@@ -31,6 +32,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 __all__ = [
+    "BudgetExceeded",
     "Infeasible",
     "InvalidChannel",
     "InvalidEpsilon",
@@ -53,6 +55,10 @@ __all__ = [
 
 class SfumatoError(Exception):
     """Base of every error that sfumato raises on purpose."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Across processes an error keeps its message and what it carries, whatever its constructor takes."""
+        return _restored, (type(self), self.args, self.__dict__)
 
 
 class InvalidInput(SfumatoError, ValueError):
@@ -165,12 +171,38 @@ class PrivacyViolation(SfumatoError):
         self.bound = bound
 
 
+class BudgetExceeded(SfumatoError):
+    """A release that a ledger refuses: with it, more than the limit would have been told. Nothing was recorded."""
+
+    def __init__(
+        self,
+        message: str,
+        dataset: str = "",
+        columns: tuple[str, ...] = (),
+        spent: Any = None,
+        asked: Any = None,
+        limit: Any = None,
+    ) -> None:
+        super().__init__(message)
+        self.dataset = dataset
+        self.columns = columns
+        self.spent = spent
+        self.asked = asked
+        self.limit = limit
+
+
 class UndecidedError(SfumatoError):
     """The truth value of an undecided verdict was asked for."""
 
     def __init__(self, message: str, verdict: Any = None) -> None:
         super().__init__(message)
         self.verdict = verdict
+
+
+def _restored(kind: type[SfumatoError], arguments: tuple[Any, ...], carried: dict[str, Any]) -> SfumatoError:
+    error = kind.__new__(kind, *arguments)
+    error.__dict__.update(carried)
+    return error
 
 
 def expect(value: Any, kind: type[T], what: str, hint: str = "") -> T:

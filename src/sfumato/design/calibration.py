@@ -7,7 +7,8 @@ says L(ε) ≥ bound, both proved; so bisection ends in two values of ε with a 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -16,7 +17,7 @@ from sfumato.design.objectives import Objective, as_objective
 from sfumato.design.optimal import Design, Effort, best_of
 from sfumato.design.problem import problem
 from sfumato.design.solvers import Trail
-from sfumato.errors import InvalidInput, NotConverged, expect
+from sfumato.errors import InvalidInput, NotConverged, NotSupported, expect
 from sfumato.losses.loss import Loss
 from sfumato.measures.uncertainty import prior_loss
 from sfumato.numbers import Number, exact, fractions
@@ -182,8 +183,15 @@ def curve(
     objective: Objective | str = "expected",
     tolerance: float = 1e-3,
     progress: Callable[[Any], object] | None = None,
+    executor: Executor | None = None,
 ) -> Curve:
     """The least loss as a function of ε: a proved band, one design for each ε.
+
+    Parameters
+    ----------
+    executor
+        Where the designs are made side by side: ``concurrent.futures.ProcessPoolExecutor(...)``, or
+        ``client.get_executor()`` of Dask for a cluster. Without one, each design starts from the one before.
 
     Examples
     --------
@@ -199,5 +207,10 @@ def curve(
     if not values:
         raise InvalidInput("a curve needs at least one epsilon")
     wanted, effort = as_objective(objective), Effort(tolerance, progress=progress, trail=Trail())
-    designs = tuple(best_of(problem(prior, loss, PrivacyType(space, epsilon=e), None, wanted), effort) for e in values)
-    return Curve(values, designs)
+    asked = [problem(prior, loss, PrivacyType(space, epsilon=e), None, wanted) for e in values]
+    if executor is None:
+        return Curve(values, tuple(best_of(one, effort) for one in asked))
+    if progress is not None:
+        raise NotSupported("progress of designs in other processes", ["progress without an executor"])
+    alone = replace(effort, trail=None)
+    return Curve(values, tuple(executor.map(best_of, asked, [alone] * len(asked))))

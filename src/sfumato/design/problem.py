@@ -175,11 +175,10 @@ def problem(
 
 def _promises(loss: Loss, privacy: PrivacyType | None, under: Under) -> tuple[PrivacyType, tuple[EventPromise, ...]]:
     """Bounds on ratios, none if there is no privacy type, and promises about events."""
-    if isinstance(under, Predicate) or _is_pair(under):
-        under = [under]
-    if not isinstance(under, Iterable):
+    several: Any = [under] if isinstance(under, Predicate) or _is_pair(under) else under
+    if not isinstance(several, Iterable):
         raise InvalidInput(f"under= takes a predicate, a predicate with its neighbours, or several; found {under!r}")
-    listed = list(under)
+    listed = list(several)
     if privacy is None and not listed:
         raise InvalidInput("a design needs a privacy type, or a predicate given as under=")
     if privacy is None:
@@ -188,7 +187,7 @@ def _promises(loss: Loss, privacy: PrivacyType | None, under: Under) -> tuple[Pr
         privacy = PrivacyType(apart, alpha=Fraction(1, 2))
     privacy = as_type(privacy)
     pairs = [given if _is_pair(given) else (given, None) for given in listed]
-    found = (event_promises(privacy.space.labels, *pair) for pair in pairs)  # type: ignore[misc]
+    found = (event_promises(privacy.space.labels, *pair) for pair in pairs)
     return privacy, tuple(event for events in found for event in events)
 
 

@@ -444,7 +444,7 @@ def ordered_pairs(secrets: tuple[Any, ...], neighbours: Any) -> tuple[NDArray[np
         return first.astype(np.int64), second.astype(np.int64), "all ordered pairs of secrets"
     if isinstance(neighbours, FiniteSpace):
         if neighbours.labels != secrets:
-            raise Mismatch("secrets and those of the space", secrets, neighbours.labels)
+            raise Mismatch("secrets of channel and space", secrets, neighbours.labels)
         first, second = np.nonzero(np.asarray(neighbours.distances.floats) == 1.0)
         if not first.size:
             raise InvalidInput(f"no two secrets of {neighbours} are at distance 1: give pairs of neighbours")

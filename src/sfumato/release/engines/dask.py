@@ -1,0 +1,83 @@
+"""Releases on Dask: the batch kernel on every partition of a dataframe."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from sfumato.errors import MissingExtra, expect
+from sfumato.release.batches import BATCH, Column, RowId
+from sfumato.release.engines.job import CHECK_SCHEMA, Job, job, of_part, refuse_changed, written_once
+from sfumato.release.tables import order_after, released_table
+
+if TYPE_CHECKING:
+    from sfumato.release.ledger import Ledger
+
+__all__ = ["release_dask"]
+
+
+def release_dask(
+    mechanism: Any,
+    frame: Any,
+    column: Column,
+    target: str | PathLike[str] | None = None,
+    *,
+    into: str | None = None,
+    keep: bool = False,
+    on_unknown: str = "error",
+    within: Any = None,
+    key: bytes | str | PathLike[str] | None = None,
+    row_id: RowId | None = None,
+    ledger: Ledger | None = None,
+    dataset: str | None = None,
+    times: int = 1,
+) -> Any:
+    """Release a column of a Dask dataframe, and return a dataframe with the outputs.
+
+    As on Spark (:func:`sfumato.release.engines.spark.release_spark`): without a key it is written to ``target``, a
+    folder of Parquet files, once; with ``key`` and ``row_id`` it may stay lazy.
+    """
+    try:
+        import dask.dataframe as dd
+    except ImportError as error:
+        raise MissingExtra("dask", "dask") from error
+    frame = expect(frame, dd.DataFrame, "a dataframe of Dask")
+    asked = job(
+        mechanism, column, into=into, keep=keep, on_unknown=on_unknown, within=within, key=key, row_id=row_id,
+        ledger=ledger, dataset=dataset, target=target,
+    )  # fmt: skip
+    order_after(list(frame.columns), asked.work())
+    if asked.key is not None:
+        _refuse_changed_rows(frame, asked)
+    meta = _released(frame._meta_nonempty.iloc[:0], asked)
+    lazy = frame.map_partitions(_released, asked, meta=meta, enforce_metadata=False)
+    if target is None:
+        return lazy
+    written_once(asked, target, lambda folder: lazy.to_parquet(folder), ledger, dataset, times)
+    return dd.read_parquet(str(target))
+
+
+def _released(part: Any, asked: Job, partition_info: Any = None) -> Any:
+    """One partition, a pandas dataframe, released."""
+    work = asked.work()
+    with of_part(None if partition_info is None else partition_info["number"]):
+        return released_table(part, work, BATCH, lambda: work.finish(None, None))
+
+
+def _refuse_changed_rows(frame: Any, asked: Job) -> None:
+    """Group what the workers know of row ids and their secrets."""
+    import pandas as pd
+
+    names = [*asked.work().taken, *asked.work().ids]
+
+    def identities(part: Any) -> Any:
+        batches = asked.identities(pa.Table.from_pandas(part[names], preserve_index=False).to_batches())
+        return pa.Table.from_batches(batches, schema=CHECK_SCHEMA).to_pandas()
+
+    meta = pd.DataFrame({"id": pd.Series([], dtype=object), "secret": pd.Series([], dtype="int64")})
+    pairs = frame.map_partitions(identities, meta=meta)
+    several = pairs.groupby("id")["secret"].agg(["min", "max"])
+    changed = int((several["min"] != several["max"]).sum().compute())
+    refuse_changed(changed)

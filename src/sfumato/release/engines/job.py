@@ -1,0 +1,164 @@
+"""A release as a value that can travel: what every worker needs to know, and what it does with its part of a table.
+
+A worker gets a part of the rows and knows nothing of the others. Three things are therefore done for the whole table:
+the question whether one row id comes with two secrets (each worker sends id digests and secrets, the engine groups
+them), the charge of the ledger, and putting the output in place, once, after everything else has gone well.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.dataset
+
+from sfumato.certify.mechanism import Mechanism
+from sfumato.errors import InvalidInput, expect
+from sfumato.release.batches import BatchRelease, Column, RowId, batch_release
+from sfumato.release.keys import id_digests, key_bytes
+from sfumato.release.rows import BadRow, TypedValues
+from sfumato.release.tables import release_batch, released_schema
+
+if TYPE_CHECKING:
+    from sfumato.release.ledger import Ledger
+
+__all__ = ["CHECK_SCHEMA", "Job", "job", "of_part", "refuse_changed", "written_once"]
+
+CHECK_SCHEMA = pa.schema([("id", pa.binary()), ("secret", pa.int64())])
+"""What a worker sends to find out whether one row id comes with two secrets."""
+
+_PREPARED: dict[str, BatchRelease] = {}  # in a worker: tables of a sampler are built once for all its parts
+_MOST_PREPARED = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """A mechanism and the terms of a release; ``name`` is new for each, so that workers can keep what they built."""
+
+    name: str
+    mechanism: Mechanism
+    column: Column
+    into: str | None = None
+    keep: bool = False
+    on_unknown: str = "error"
+    within: Any = None
+    key: bytes | None = None
+    row_id: RowId | None = None
+
+    def work(self) -> BatchRelease:
+        """The batch kernel for one part of the table."""
+        if self.name not in _PREPARED:
+            while len(_PREPARED) >= _MOST_PREPARED:
+                _PREPARED.pop(next(iter(_PREPARED)))
+            _PREPARED[self.name] = batch_release(
+                self.mechanism, self.column, into=self.into, keep=self.keep, on_unknown=self.on_unknown,
+                within=self.within, key=self.key, row_id=self.row_id,
+            )  # fmt: skip
+        return replace(_PREPARED[self.name])
+
+    def released(self, batches: Iterable[pa.RecordBatch], part: int | None = None) -> Iterator[pa.RecordBatch]:
+        """The batches of one part of the table, released."""
+        work, schema = self.work(), None
+        for batch in batches:
+            schema = schema or released_schema(batch.schema, work)
+            with of_part(part):
+                yield release_batch(batch, work, schema)
+        with of_part(part):
+            work.finish(None, None)
+
+    def identities(self, batches: Iterable[pa.RecordBatch], part: int | None = None) -> Iterator[pa.RecordBatch]:
+        """Digests of row ids, and the secret that comes with each."""
+        work, first = self.work(), 0
+        for batch in batches:
+            with of_part(part):
+                found = work.secrets.find([TypedValues(batch.column(name)) for name in work.taken], first)
+                texts = [TypedValues(batch.column(name)).texts(name, first) for name in work.ids]
+            kept = found != work.secrets.left_out
+            digests = id_digests(texts, work.salt)[kept]
+            column = pa.FixedSizeBinaryArray.from_buffers(
+                pa.binary(16), len(digests), [None, pa.py_buffer(np.ascontiguousarray(digests))]
+            )
+            yield pa.RecordBatch.from_arrays([column.cast(pa.binary()), pa.array(found[kept])], schema=CHECK_SCHEMA)
+            first += len(batch)
+
+
+@contextmanager
+def of_part(part: int | None) -> Iterator[None]:
+    """Rows are counted within a part of the table; an error says within which."""
+    try:
+        yield
+    except BadRow as error:
+        if part is None:
+            raise
+        raise BadRow(f"in partition {part}, {str(error).split(': ', 1)[-1]}", error.row, error.value) from error
+
+
+def job(
+    mechanism: Mechanism,
+    column: Column,
+    *,
+    into: str | None,
+    keep: bool,
+    on_unknown: str,
+    within: Any,
+    key: Any,
+    row_id: RowId | None,
+    ledger: Ledger | None,
+    dataset: str | None,
+    target: Any,
+) -> Job:
+    """What is asked, checked before the first worker hears of it."""
+    mechanism = expect(mechanism, Mechanism, "what is released by an engine", "a mechanism that is a table")
+    if target is None and key is None:
+        raise InvalidInput(
+            "a release without a key is written once: name a target; a lazy frame would draw fresh noise "
+            "whenever it is evaluated (key= and row_id= make the noise a function of the row)"
+        )
+    if target is None and ledger is not None:
+        raise InvalidInput("a ledger is charged when a release is written: name a target")
+    raw = None if key is None else key_bytes(key)
+    made = Job(token_hex(16), mechanism, column, into, keep, on_unknown, within, raw, row_id)
+    batch_release(
+        mechanism, column, into=into, keep=keep, on_unknown=on_unknown, within=within, key=raw, row_id=row_id,
+        ledger=ledger, dataset=dataset,
+    )  # fmt: skip
+    return made
+
+
+def written_once(
+    asked: Job, target: Any, write: Callable[[str], object], ledger: Ledger | None, dataset: str | None, times: int
+) -> None:
+    """Write Parquet files to a hidden folder, charge for their rows, move it into place: all appears, or nothing."""
+    place = Path(target)
+    if place.exists():
+        raise InvalidInput(f"{place} is already there: a release is written once, name another target")
+    if not place.parent.is_dir():
+        raise InvalidInput(f"{place} cannot be written: there is no folder {place.parent}")
+    hidden = place.with_name(f".{place.name}.{token_hex(8)}.part")
+    try:
+        write(str(hidden))
+        if ledger is not None:
+            ledger.charge(
+                dataset=str(dataset), column=", ".join(asked.work().taken), mechanism=asked.mechanism, times=times,
+                rows=pyarrow.dataset.dataset(hidden, format="parquet").count_rows(), key=asked.key,
+            )  # fmt: skip
+        hidden.rename(place)
+    except BaseException:
+        shutil.rmtree(hidden, ignore_errors=True)
+        raise
+
+
+def refuse_changed(ids: int) -> None:
+    """One id with two secrets would get two answers from the same randomness."""
+    if ids:
+        raise InvalidInput(
+            f"{ids} row id{'s come' if ids > 1 else ' comes'} with more than one secret: the answers would share their "
+            "randomness; a row id names a row and its secret"
+        )

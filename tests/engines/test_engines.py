@@ -1,0 +1,191 @@
+"""One suite for every engine: what is released there is what a release on one machine would give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from scipy.stats import chi2
+
+import sfumato as sf
+from sfumato import errors
+from sfumato.release.engines import ENGINES, release_dask, release_spark
+from sfumato.release.ledger import Ledger
+from sfumato.release.tables import release
+
+pytestmark = [
+    pytest.mark.engines,
+    # pyspark says so of every pandas from 3.0 on; the adapter hands it Arrow batches and no pandas frames
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
+    pytest.mark.filterwarnings("ignore:The inplace keyword:DeprecationWarning"),  # Dask, writing Parquet
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),  # sockets of the gateway to Java, closed with the session
+]
+
+KEY = bytes(range(32))
+ROWS = 20_000
+FALSE_ALARM = 1e-9
+
+
+class Engine(Protocol):
+    name: str
+
+    def frame(self, table: pa.Table, parts: int = 3) -> Any: ...
+    def table(self, frame: Any) -> pa.Table: ...
+    def release(self, *arguments: Any, **terms: Any) -> Any: ...
+
+
+class Spark:
+    name = "spark"
+
+    def __init__(self, session: Any) -> None:
+        self.session = session
+
+    def frame(self, table: pa.Table, parts: int = 3) -> Any:
+        return self.session.createDataFrame(table).repartition(parts)
+
+    def table(self, frame: Any) -> pa.Table:
+        return frame.toArrow()
+
+    def release(self, *arguments: Any, **terms: Any) -> Any:
+        return release_spark(*arguments, **terms)
+
+
+class Dask:
+    name = "dask"
+
+    def frame(self, table: pa.Table, parts: int = 3) -> Any:
+        import dask.dataframe as dd
+
+        return dd.from_pandas(table.to_pandas(), npartitions=parts)
+
+    def table(self, frame: Any) -> pa.Table:
+        return pa.Table.from_pandas(frame.compute(), preserve_index=False)
+
+    def release(self, *arguments: Any, **terms: Any) -> Any:
+        return release_dask(*arguments, **terms)
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Any]:
+    from pyspark.sql import SparkSession
+
+    built = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    made = built.config("spark.sql.shuffle.partitions", "2").config("spark.log.level", "OFF").getOrCreate()
+    yield made
+    made.stop()
+
+
+@pytest.fixture(params=sorted(ENGINES))
+def engine(request: pytest.FixtureRequest) -> Engine:
+    return Dask() if request.param == "dask" else Spark(request.getfixturevalue("session"))
+
+
+@pytest.fixture(scope="module")
+def mechanism() -> sf.Mechanism:
+    return sf.geometric(sf.PrivacyType(sf.line(5), alpha="1/2"))
+
+
+@pytest.fixture(scope="module")
+def survey() -> pa.Table:
+    answers = np.random.default_rng(1).integers(0, 5, ROWS)
+    return pa.table({"id": np.arange(ROWS), "answer": answers, "age": (7 * np.arange(ROWS)) % 90})
+
+
+def by_id(table: pa.Table) -> pa.Table:
+    return table.sort_by("id")
+
+
+def test_every_engine_is_in_the_list() -> None:
+    assert set(ENGINES) == {"dask", "spark"}
+
+
+def test_fresh_noise_has_the_proved_distribution(
+    engine: Engine, mechanism: sf.Mechanism, survey: pa.Table, tmp_path: Path
+) -> None:
+    made = by_id(engine.table(engine.release(mechanism, engine.frame(survey), "answer", tmp_path / "out")))
+    assert made.column_names == survey.column_names and made["age"].to_pylist() == survey["age"].to_pylist()
+    pairs = np.zeros((5, 5))
+    np.add.at(pairs, (survey["answer"].to_numpy(), made["answer"].to_numpy()), 1)
+    expected = pairs.sum(axis=1, keepdims=True) * mechanism.weights / mechanism.total
+    assert chi2.sf(((pairs - expected) ** 2 / expected).sum(), 20) > FALSE_ALARM
+
+
+def test_a_release_is_written_once(engine: Engine, mechanism: sf.Mechanism, survey: pa.Table, tmp_path: Path) -> None:
+    made = engine.release(mechanism, engine.frame(survey), "answer", tmp_path / "out")
+    assert by_id(engine.table(made)).equals(by_id(engine.table(made)))
+    with pytest.raises(errors.InvalidInput, match="already there"):
+        engine.release(mechanism, engine.frame(survey), "answer", tmp_path / "out")
+    with pytest.raises(errors.InvalidInput, match="written once: name a target"):
+        engine.release(mechanism, engine.frame(survey), "answer")
+    with pytest.raises(errors.InvalidInput, match="there is no folder"):
+        engine.release(mechanism, engine.frame(survey), "answer", tmp_path / "no" / "out")
+
+
+def test_keyed_noise_is_that_of_one_machine_however_the_rows_are_dealt(
+    engine: Engine, mechanism: sf.Mechanism, survey: pa.Table, tmp_path: Path
+) -> None:
+    here = release(mechanism, survey, "answer", key=KEY, row_id="id")
+    lazy = engine.release(mechanism, engine.frame(survey), "answer", key=KEY, row_id="id")
+    written = engine.release(mechanism, engine.frame(survey, 5), "answer", tmp_path / "out", key=KEY, row_id="id")
+    for made in (lazy, lazy, written):
+        assert by_id(engine.table(made))["answer"].to_pylist() == here["answer"].to_pylist()
+
+
+def test_bad_rows_leave_nothing_behind(
+    engine: Engine, mechanism: sf.Mechanism, survey: pa.Table, tmp_path: Path
+) -> None:
+    answers = survey["answer"].to_numpy().copy()
+    answers[-1] = 77
+    broken = survey.set_column(1, "answer", pa.array(answers))
+    with pytest.raises(errors.InvalidInput, match=r"row \d+: in partition \d+, 'answer' is 77"):
+        engine.release(mechanism, engine.frame(broken), "answer", tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+    made = engine.release(mechanism, engine.frame(broken), "answer", tmp_path / "out", on_unknown="drop")
+    assert engine.table(made).num_rows == ROWS - 1
+
+
+def test_an_id_with_two_secrets_is_refused_even_in_different_parts(
+    engine: Engine, mechanism: sf.Mechanism, survey: pa.Table, tmp_path: Path
+) -> None:
+    ids = survey["id"].to_numpy().copy()
+    answers = survey["answer"].to_numpy().copy()
+    ids[-1], answers[-1], answers[0] = 0, 3, 2
+    changed = survey.set_column(0, "id", pa.array(ids)).set_column(1, "answer", pa.array(answers))
+    with pytest.raises(errors.InvalidInput, match="1 row id comes with more than one secret"):
+        engine.release(mechanism, engine.frame(changed), "answer", tmp_path / "out", key=KEY, row_id="id")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_ledger_is_charged_once_and_refuses_before_anything_appears(
+    engine: Engine, mechanism: sf.Mechanism, survey: pa.Table, tmp_path: Path
+) -> None:
+    ledger = Ledger(tmp_path / "budget.db")
+    engine.release(mechanism, engine.frame(survey), "answer", tmp_path / "one", ledger=ledger, dataset="survey")
+    (entry,) = ledger.entries()
+    assert entry.rows == ROWS and entry.column == "answer"
+    with pytest.raises(errors.InvalidInput, match="dataset="):
+        engine.release(mechanism, engine.frame(survey), "answer", tmp_path / "two", ledger=ledger)
+    ledger.set_limit(1, dataset="survey", column="answer")
+    with pytest.raises(errors.BudgetExceeded):
+        engine.release(mechanism, engine.frame(survey), "answer", tmp_path / "two", ledger=ledger, dataset="survey")
+    assert sorted(path.name for path in tmp_path.iterdir() if not path.name.startswith("budget")) == ["one"]
+
+
+def test_new_columns_stand_beside_or_instead(
+    engine: Engine, mechanism: sf.Mechanism, survey: pa.Table, tmp_path: Path
+) -> None:
+    beside = engine.release(mechanism, engine.frame(survey), "answer", tmp_path / "a", into="noisy", keep=True)
+    assert engine.table(beside).column_names == ["id", "answer", "age", "noisy"]
+    instead = engine.release(mechanism, engine.frame(survey), "answer", tmp_path / "b", into="noisy")
+    assert engine.table(instead).column_names == ["id", "noisy", "age"]
+    with pytest.raises(errors.InvalidInput, match="no column 'anwser', did you mean 'answer'"):
+        engine.release(mechanism, engine.frame(survey), "anwser", tmp_path / "c")
+
+
+def test_frames_of_another_engine_are_refused(engine: Engine, mechanism: sf.Mechanism, survey: pa.Table) -> None:
+    with pytest.raises(errors.InvalidInput):
+        engine.release(mechanism, survey, "answer", "out")

@@ -1,0 +1,85 @@
+"""What engines say before any engine is there; the engines themselves are tested in tests/engines."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import sfumato as sf
+from sfumato import errors
+from sfumato.release.engines import ENGINES
+from sfumato.release.engines.job import CHECK_SCHEMA, Job, job, refuse_changed, written_once
+from sfumato.release.rows import BadRow
+
+KEY = bytes(range(32))
+TABLE = pa.table({"id": [1, 2, 3, 4], "answer": [0, 1, 2, 2]})
+
+
+@pytest.fixture(scope="module")
+def mechanism() -> sf.Mechanism:
+    return sf.geometric(sf.PrivacyType(sf.line(3), alpha="1/2"))
+
+
+def asked(mechanism: Any, **terms: Any) -> Job:
+    usual = dict.fromkeys(("into", "within", "key", "row_id", "ledger", "dataset"))
+    return job(mechanism, "answer", **{**usual, "keep": False, "on_unknown": "error", "target": "out", **terms})
+
+
+@pytest.mark.parametrize(("engine", "package"), [("spark", "pyspark.sql"), ("dask", "dask.dataframe")])
+def test_an_engine_that_is_not_installed_names_its_extra(
+    engine: str, package: str, mechanism: sf.Mechanism, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package.split(".")[0], None)
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(errors.MissingExtra, match=f"sfumato\\[{engine}\\]"):
+        ENGINES[engine](mechanism, TABLE, "answer", "out")
+
+
+def test_a_job_travels_and_gives_the_noise_of_a_release_here(mechanism: sf.Mechanism) -> None:
+    from sfumato.release.tables import release
+
+    sent = pickle.loads(pickle.dumps(asked(mechanism, key=KEY, row_id="id")))
+    parts = [batch for part in (TABLE[:1], TABLE[1:]) for batch in sent.released(part.to_batches())]
+    here = release(mechanism, TABLE, "answer", key=KEY, row_id="id")
+    assert pa.Table.from_batches(parts).equals(here)
+    (known,) = sent.identities(TABLE.to_batches())
+    assert known.schema == CHECK_SCHEMA and known["secret"].to_pylist() == [0, 1, 2, 2]
+    assert len(set(known["id"].to_pylist())) == 4
+
+
+def test_errors_say_in_which_part_a_row_is(mechanism: sf.Mechanism) -> None:
+    broken = pa.table({"id": [1, 2], "answer": [0, 9]}).to_batches()
+    with pytest.raises(BadRow, match="row 2: in partition 7, 'answer' is 9") as caught:
+        list(asked(mechanism).released(broken, 7))
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert again.row == 2 and str(again) == str(caught.value)
+
+
+def test_what_is_asked_is_checked_before_any_worker_hears_of_it(mechanism: sf.Mechanism) -> None:
+    with pytest.raises(errors.InvalidInput, match="written once"):
+        asked(mechanism, target=None)
+    with pytest.raises(errors.InvalidInput, match="both key= and row_id="):
+        asked(mechanism, key=KEY)
+    with pytest.raises(errors.InvalidInput, match="a mechanism that is a table"):
+        asked(sf.InfiniteGeometric(alpha="1/2"))
+    with pytest.raises(errors.InvalidInput, match="2 row ids come with"):
+        refuse_changed(2)
+    refuse_changed(0)
+
+
+def test_a_folder_appears_whole_or_not_at_all(mechanism: sf.Mechanism, tmp_path: Path) -> None:
+    def fail(folder: str) -> None:
+        Path(folder).mkdir()
+        (Path(folder) / "part-0.parquet").write_bytes(b"half")
+        raise OSError("no space left on device")
+
+    with pytest.raises(OSError, match="no space left"):
+        written_once(asked(mechanism), tmp_path / "out", fail, None, None, 1)
+    assert list(tmp_path.iterdir()) == []
+    written_once(asked(mechanism), tmp_path / "out", lambda folder: Path(folder).mkdir(), None, None, 1)
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
