@@ -1,0 +1,71 @@
+"""The page with all items of the papers."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from sfumato import errors
+from sfumato.cli.main import app
+from sfumato.report import PAPERS
+from sfumato.report.papers_page import TITLES, Comparison, compared, papers_page
+from sfumato.report.tables import PaperTable, cell
+
+
+class Outline(HTMLParser):
+    """Names of sections, links within the page, and anything that asks for another file."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.sections: list[str] = []
+        self.links: list[str] = []
+        self.outside: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if tag == "section":
+            self.sections.append(given["id"] or "")
+        if tag == "a":
+            self.links.append(given["href"] or "")
+        self.outside += [str(given[name]) for name in ("src", "href") if name in given and "#" not in str(given[name])]
+
+
+def test_the_page_has_a_section_for_each_item_and_asks_for_nothing_else() -> None:
+    said: list[str] = []
+    page = papers_page(["C.example3", "C.fig2", "D.fig8"], said.append)
+    outline = Outline(page)
+    assert outline.sections == ["C.example3", "C.fig2", "D.fig8"]
+    assert sorted(outline.links) == [f"#{key}" for key in sorted(outline.sections)] and not outline.outside
+    assert said == ["C.example3, 1 of 3", "C.fig2, 2 of 3", "D.fig8, 3 of 3"]
+    assert "2 of 4 printed numbers differ" in page and 'id="figure-C-fig2"' in page
+
+
+def test_every_paper_has_a_title() -> None:
+    assert {key[0] for key in PAPERS} == set(TITLES)
+
+
+def test_what_agrees_is_counted() -> None:
+    rows = ({"a": cell("0.5", 0.5), "b": cell("-", 3), "c": "text"}, {"a": cell("2", 3)})
+    assert compared(PaperTable("X.y", "", rows)) == Comparison(1, 1)
+    assert str(Comparison(0, 0)) == "no number is printed"
+    assert str(Comparison(1, 0)) == "the printed number found again"
+    assert str(Comparison(3, 0)) == "all 3 printed numbers found again"
+
+
+def test_unknown_items_are_refused() -> None:
+    with pytest.raises(errors.NotSupported, match="'Z.fig1'"):
+        papers_page(["Z.fig1"])
+
+
+def test_the_command_writes_one_page(tmp_path: Path) -> None:
+    made = CliRunner().invoke(app, ["paper", "D.sec", "--all", "-o", str(tmp_path / "all.html")], catch_exceptions=False)
+    assert made.exit_code == 0 and "1 items" in made.stdout
+    assert "D.section22" in (tmp_path / "all.html").read_text()
+    with pytest.raises(errors.InvalidInput, match="begins with 'Z'"):
+        CliRunner().invoke(app, ["paper", "Z", "--all"], catch_exceptions=False)
+    with pytest.raises(errors.InvalidInput, match="or say --all"):
+        CliRunner().invoke(app, ["paper"], catch_exceptions=False)
