@@ -11,7 +11,14 @@ project = "sfumato"
 copyright = "the sfumato contributors"
 version = release = __version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "sphinx.ext.napoleon",
+    "sphinx-mathjax-offline",  # brings MathJax itself, so that the pages need no network
+]
 html_theme = "furo"
 html_title = f"sfumato {version}"
 exclude_patterns = ["_build"]

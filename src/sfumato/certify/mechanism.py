@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
@@ -134,6 +135,11 @@ class Mechanism:
 
     def __repr__(self) -> str:
         return f"Mechanism({len(self.secrets)} secrets → {len(self.outputs)} outputs, {self.privacy!r}, proved)"
+
+    def release(self, table: Any, column: Any, **terms: Any) -> Any:
+        """The table with drawn outputs for the secrets of a column: :func:`sfumato.release.tables.release`."""
+        # by name: this room does not know the rooms below it, and only who releases something loads them
+        return import_module("sfumato.release.tables").release(self, table, column, **terms)
 
     @cached_property
     def channel(self) -> Channel:

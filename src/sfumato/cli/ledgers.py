@@ -1,0 +1,128 @@
+"""The commands on a ledger: ``ledger show`` and ``ledger limit``.
+
+Heavy rooms are imported inside the commands, so that ``--help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sfumato.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from sfumato.release.ledger import Entry, Ledger, Limit, Part
+
+__all__ = ["app"]
+
+app = typer.Typer(help="What was released of which columns, and what may still be.", no_args_is_help=True)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object a line instead of text.")]
+LedgerFile = Annotated[Path, typer.Argument(metavar="FILE", help="The ledger.")]
+
+
+@app.command()
+def show(
+    file: LedgerFile,
+    dataset: Annotated[str | None, typer.Option(help="This dataset only.")] = None,
+    entries: Annotated[bool, typer.Option("--entries", help="Every entry, not only the sums.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """What was spent of each column, in which metric, and what is left; the file is checked on the way."""
+    from sfumato.release.ledger import Ledger
+
+    ledger = Ledger(file, create=False)
+    limits = [limit for limit in ledger.limits() if dataset in (None, limit.dataset) or limit.dataset is None]
+    columns = [where for where in ledger.columns() if dataset in (None, where[0])]
+    listed = [entry for entry in ledger.entries() if dataset in (None, entry.dataset)] if entries else []
+    if as_json:
+        records = [_limit_record(limit) for limit in limits]
+        records += [_column_record(ledger, *where) for where in columns]
+        records += [{"kind": "entry", **asdict(entry), "cost": float(entry.cost)} for entry in listed]
+        for record in records:
+            typer.echo(json.dumps(record, ensure_ascii=False))
+        return
+    for line in [*_limit_lines(limits), *_column_lines(ledger, columns), *map(_entry_line, listed)]:
+        typer.echo(line)
+
+
+@app.command()
+def limit(
+    file: LedgerFile,
+    epsilon: Annotated[str | None, typer.Option(help="The most that may be spent, per unit of distance.")] = None,
+    alpha: Annotated[str | None, typer.Option(help="Instead of epsilon: e^-ε, a fraction.")] = None,
+    lift: Annotated[bool, typer.Option("--lift", help="No limit from now on.")] = False,
+    dataset: Annotated[str | None, typer.Option(help="For this dataset, all columns together.")] = None,
+    column: Annotated[
+        list[str] | None, typer.Option(help="For this column of the dataset, or for several together.")
+    ] = None,
+    unit: Annotated[str | None, typer.Option(help="The unit of distance that is meant, such as km.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Set, change or lift a limit; a ledger that is not there is created."""
+    from sfumato.release.ledger import Ledger
+
+    if (epsilon is not None) + (alpha is not None) + lift != 1:
+        raise InvalidInput("give one of --epsilon, --alpha and --lift")
+    made = Ledger(file).set_limit(epsilon, alpha=alpha, dataset=dataset, column=column or None, unit=unit)
+    typer.echo(json.dumps(_limit_record(made), ensure_ascii=False) if as_json else str(made))
+
+
+def _limit_record(limit: Limit) -> dict[str, Any]:
+    return {"kind": "limit", "dataset": limit.dataset, "columns": limit.columns, "limit": limit.promise,
+            "unit": limit.unit, "time": limit.time}  # fmt: skip
+
+
+def _column_record(ledger: Ledger, dataset: str, column: str) -> dict[str, Any]:
+    spent, left = ledger.spent(dataset, column), ledger.left(dataset, column)
+    parts = [{"scope": part.scope, "space": part.space, "unit": part.unit, "metric": part.metric,
+              "spent": str(part.amount), "epsilon": float(part.amount)} for part in spent.parts]  # fmt: skip
+    return {"kind": "column", "dataset": dataset, "column": column, "spent": str(spent.total),
+            "epsilon": float(spent.total), "left": None if left is None else str(left), "parts": parts}  # fmt: skip
+
+
+def _limit_lines(limits: list[Limit]) -> list[str]:
+    return [f"limit    {limit}" for limit in limits] or ["limit    none"]
+
+
+def _column_lines(ledger: Ledger, columns: list[tuple[str, str]]) -> list[str]:
+    lines = [] if columns else ["spent    nothing"]
+    for dataset, column in columns:
+        spent, left = ledger.spent(dataset, column), ledger.left(dataset, column)
+        lines.append(f"spent    {dataset} / {column}: {_amount(spent.total)}{_rest(left)}")
+        if len(spent.parts) > 1 or spent.parts[0].scope:
+            lines += [f"         {_part(part)}" for part in spent.parts]
+    return lines
+
+
+def _rest(left: Any) -> str:
+    """What is left, rounded to the side that grants less."""
+    if left is None:
+        return ""
+    low = float(left.bounds()[0])
+    return f", {low:.6g} left" if left.sign >= 0 else f", {-low:.6g} beyond the limit"
+
+
+def _amount(value: Any) -> str:
+    text, number = str(value), f"{float(value):.6g}"
+    return number if text == number else f"{text} = {number}"
+
+
+def _part(part: Part) -> str:
+    rows = f", rows {part.scope!r}" if part.scope else ""
+    return f"{_amount(part.amount)}{f' per {part.unit}' if part.unit else ''} on {part.space}{rows}"
+
+
+def _entry_line(entry: Entry) -> str:
+    rows = "" if entry.rows is None else f", {entry.rows} rows"
+    noise = "fresh noise" if entry.key is None else f"keyed noise ({entry.key[:8]})"
+    where = " / ".join(part for part in (entry.dataset, entry.column, entry.scope) if part)
+    return (
+        f"entry {entry.id}  {entry.time}  {where}: {entry.promise}, {entry.charged} of {entry.times} times charged"
+        f"{rows}, {noise}, {entry.mechanism[:16]}"
+        f"{f', {entry.note}' if entry.note else ''}"
+    )

@@ -1,0 +1,1 @@
+"""USING it: exact samples of proved mechanisms, on any table."""

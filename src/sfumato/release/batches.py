@@ -1,0 +1,273 @@
+"""The batch kernel: what every release goes through, from whatever table or file its rows come.
+
+A batch of columns becomes secrets, secrets become outputs. With a key, row ids are hashed, a row id with two secrets is
+refused, and a fingerprint of the data is kept for the ledger. Nothing may leave before :meth:`BatchRelease.finish`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from os import PathLike
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.certify.mechanism import Mechanism
+from sfumato.errors import InvalidInput
+from sfumato.mechanisms.tight import LatticeMechanism
+from sfumato.release.keys import Changes, id_digests, key_bytes, salt_of
+from sfumato.release.places import Ground, Place, Position, coordinates_of
+from sfumato.release.rows import Integers, Labels, Secrets, Values, check_policy, line_position
+from sfumato.release.sampler import Sampler, sampler
+
+if TYPE_CHECKING:
+    from sfumato.release.ledger import Entry, Ledger
+
+__all__ = ["BATCH", "Added", "BatchRelease", "Column", "Drawn", "Progress", "RowId", "batch_release"]
+
+BATCH = 1 << 16
+"""Rows that are drawn at once."""
+
+Column = str | Position | Place
+"""A column of labels, or the columns of coordinates."""
+
+RowId = str | Sequence[str]
+"""The column that names a row, or several that name it together."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a release is: rows done, of how many (None: not known), in how many seconds."""
+
+    rows: int
+    total: int | None
+    seconds: float
+
+    @property
+    def rate(self) -> float:
+        """Rows a second."""
+        return self.rows / self.seconds if self.seconds > 0 else 0.0
+
+    def __str__(self) -> str:
+        of = "" if self.total is None else f" of {self.total:,}"
+        return f"{self.rows:,}{of} rows, {self.rate:,.0f} rows/s"
+
+
+@dataclass(frozen=True, eq=False)
+class Added:
+    """A new column: its name and what stands there for each output; None where outputs are integers themselves."""
+
+    name: str
+    values: Sequence[Any] | None
+    numeric: bool = False  # coordinates, which keep the type of the column they replace only if nothing is lost
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Outputs for the rows of a batch that are kept; ``kept`` is None if all are."""
+
+    outputs: NDArray[np.int64]
+    kept: NDArray[np.bool_] | None
+
+
+@dataclass(eq=False)
+class BatchRelease:
+    """One release in progress; made by :func:`batch_release`.
+
+    Parameters
+    ----------
+    taken
+        The columns that hold the secret, in the order the finder wants them.
+    added
+        The columns that come instead. The first takes the place of the first that is taken, and so on; with ``keep``
+        they are put at the end and nothing is taken out.
+    ids
+        The columns that name a row.
+    """
+
+    mechanism: Any
+    sampler: Sampler
+    secrets: Secrets
+    added: tuple[Added, ...]
+    keep: bool = False
+    ids: tuple[str, ...] = ()
+    key: bytes | None = None
+    progress: Callable[[Progress], None] | None = None
+    total: int | None = None
+    folder: str | PathLike[str] | None = None
+    rows: int = 0
+    dropped: int = 0
+    started: float = field(default_factory=perf_counter)
+
+    def __post_init__(self) -> None:
+        self.changes = Changes(self.folder)
+        self.salt = salt_of(self.taken)
+        if self.key is not None:
+            self.fingerprint = blake2b(key=self.key, digest_size=16, person=b"sfumato data")
+
+    @property
+    def taken(self) -> tuple[str, ...]:
+        """The columns that hold the secret."""
+        return self.secrets.columns
+
+    @property
+    def seconds(self) -> float:
+        """How long it has taken so far."""
+        return perf_counter() - self.started
+
+    def draw(self, secrets: Sequence[Values], ids: Sequence[Values] = ()) -> Drawn:
+        """Outputs for the next rows, in the order of the table."""
+        first, count = self.rows, len(secrets[0])
+        found = self.secrets.find(secrets, first)
+        kept: NDArray[np.bool_] | None = np.asarray(found != self.secrets.left_out)
+        assert kept is not None
+        if kept.all():
+            kept = None
+        else:
+            found = found[kept]
+        if self.key is None:
+            outputs = self.sampler.draw(found)
+        else:
+            digests = id_digests(
+                [column.texts(name, first) for name, column in zip(self.ids, ids, strict=True)], self.salt
+            )
+            digests = digests if kept is None else digests[kept]
+            self._remember(digests, found, first, kept)
+            outputs = self.sampler.draw_keyed(found, digests, self.key)
+        self.rows += count
+        self.dropped += count - len(found)
+        if self.progress is not None:
+            self.progress(Progress(self.rows, self.total, self.seconds))
+        return Drawn(outputs, kept)
+
+    def _remember(
+        self,
+        digests: NDArray[np.uint8],
+        found: NDArray[np.int64],
+        first: int,
+        kept: NDArray[np.bool_] | None,
+    ) -> None:
+        self.changes.add(digests, found, first, None if kept is None else first + np.flatnonzero(kept))
+        record = np.empty((len(found), 24), dtype=np.uint8)
+        record[:, :16] = digests
+        record[:, 16:] = found.astype("<i8").view(np.uint8).reshape(-1, 8)
+        self.fingerprint.update(record.tobytes())
+
+    def finish(self, ledger: Ledger | None, dataset: str | None, times: int = 1) -> Entry | None:
+        """The last checks, and the charge: after this, and not before, the outputs may be seen."""
+        if self.key is not None:
+            self.changes.check()
+            self.changes.close()
+        if ledger is None:
+            return None
+        return ledger.charge(
+            dataset=str(dataset), column=", ".join(self.taken), mechanism=self.mechanism, times=times,
+            rows=self.rows - self.dropped, key=self.key,
+            data=None if self.key is None else self.fingerprint.hexdigest(),
+        )  # fmt: skip
+
+
+def batch_release(
+    mechanism: Any,
+    column: Column,
+    *,
+    into: str | None = None,
+    keep: bool = False,
+    on_unknown: str = "error",
+    within: Any = None,
+    key: bytes | str | PathLike[str] | None = None,
+    row_id: RowId | None = None,
+    ledger: Ledger | None = None,
+    dataset: str | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> BatchRelease:
+    """What a release needs, checked before the first row is looked at."""
+    check_policy(on_unknown)
+    if (key is None) != (row_id is None):
+        raise InvalidInput(
+            "keyed noise needs both key= and row_id=: the key alone names no row, the id alone hides none"
+        )
+    if ledger is not None and not dataset:
+        raise InvalidInput("a ledger adds up what is released of one dataset: say dataset='…'")
+    if keep and into is None:
+        raise InvalidInput("keep=True leaves the true column in the table: the noise needs another name, into='…'")
+    draws = sampler(mechanism)
+    ground = _ground(mechanism, draws)
+    ids = (row_id,) if isinstance(row_id, str) else tuple(row_id or ())
+    if row_id is not None and not (ids and all(isinstance(name, str) for name in ids)):
+        raise InvalidInput(f"row_id is the name of a column or a list of names, found {row_id!r}")
+    finder = _finder(column, draws, ground, on_unknown, within)
+    for name in finder.columns:
+        if name in ids:
+            raise InvalidInput(f"{name!r} is released and cannot be the row id, which stays as it is")
+    return BatchRelease(
+        mechanism=mechanism,
+        sampler=draws,
+        secrets=finder,
+        added=_added(column, finder.columns, into, draws, ground),
+        keep=keep,
+        ids=ids,
+        key=None if key is None else key_bytes(key),
+        progress=progress,
+    )
+
+
+def _ground(mechanism: Any, draws: Sampler) -> Ground:
+    if isinstance(mechanism, Mechanism):
+        space = mechanism.privacy.space
+        return Ground(space.name, space.unit, space.coordinates, space)
+    if isinstance(mechanism, LatticeMechanism):
+        lattice = mechanism.lattice
+        name = f"grid({', '.join(map(str, lattice.shape))})"
+        return Ground(name, "", None, lattice=(lattice.shape, lattice.metric, float(lattice.step)))
+    return Ground(repr(draws), "", None)
+
+
+def _finder(column: Column, draws: Sampler, ground: Ground, on_unknown: str, within: Any) -> Secrets:
+    if isinstance(column, Position | Place):
+        return coordinates_of(column, ground, on_unknown=on_unknown, within=within)
+    if not isinstance(column, str):
+        raise InvalidInput(
+            f"a column is named by a text; coordinates are Position('x', 'y') or Place('lat', 'lon'), found {column!r}"
+        )
+    if within is not None:
+        raise InvalidInput("within= is for coordinates: name them with Position('x', 'y') or Place('lat', 'lon')")
+    if draws.secrets is None:
+        if on_unknown == "nearest":
+            raise InvalidInput(f"on_unknown='nearest': every integer is a secret of {ground.name}")
+        return Integers(column, on_unknown)
+    labels = tuple(draws.secrets)
+    place = line_position(labels, ground.coordinates, ground.name) if on_unknown == "nearest" else None
+    return Labels(column, labels, on_unknown, place, ground.name)
+
+
+def _added(
+    column: Column, taken: tuple[str, ...], into: str | None, draws: Sampler, ground: Ground
+) -> tuple[Added, ...]:
+    if into is not None and (not isinstance(into, str) or not into):
+        raise InvalidInput(f"into is the name of a column, found {into!r}")
+    if isinstance(column, str) or into is not None:
+        return (Added(into or taken[0], draws.outputs),)
+    where = _output_coordinates(draws, ground)
+    if where is None:
+        raise InvalidInput(f"not every output of {ground.name} has coordinates: say into='…' for a column of labels")
+    order = where.T[::-1] if isinstance(column, Place) else where.T  # a place is latitude first
+    return tuple(Added(name, values.tolist(), numeric=True) for name, values in zip(taken, order, strict=True))
+
+
+def _output_coordinates(draws: Sampler, ground: Ground) -> NDArray[np.float64] | None:
+    outputs = draws.outputs
+    if outputs is None:
+        return None
+    if ground.lattice is not None:
+        shape, _, step = ground.lattice
+        return np.asarray(np.indices(shape).reshape(len(shape), -1).T * step, dtype=np.float64)
+    assert ground.space is not None and ground.coordinates is not None
+    position = ground.space.position
+    if not all(label in position for label in outputs):
+        return None
+    return ground.coordinates[[position[label] for label in outputs]]

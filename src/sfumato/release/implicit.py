@@ -1,0 +1,229 @@
+"""Mechanisms that are never a table: products, noise on the integers, pixels of the truncated Laplace mechanism.
+
+What draws from them has *axes*: secrets and outputs are tuples of indices, one column of an array for each axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import lcm, prod
+from typing import Any, overload
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from sfumato.errors import InvalidInput, Mismatch
+from sfumato.mechanisms.continuous.pixelation import Pixelated
+from sfumato.release.alias import AliasTables
+from sfumato.release.implicit_noise import Noise, Rate, noise
+from sfumato.release.randomness import Stream
+
+__all__ = ["IntegerNoise", "Pixels", "Product", "Tuples", "join", "pixels_of", "split"]
+
+Columns = NDArray[np.int64]
+
+LARGEST_SECRET = 1 << 61
+"""Integers up to this size get noise on the integers; the sum then fits 64 bits."""
+
+
+def split(flat: NDArray[np.int64], sides: Sequence[int]) -> Columns:
+    """Indices along each axis, one row an axis, of indices that count all tuples, the last axis first."""
+    result: Columns = _split(flat, np.array(sides, dtype=np.int64))
+    return result
+
+
+def join(columns: Columns, sides: Sequence[int]) -> NDArray[np.int64]:
+    """The inverse of :func:`split`."""
+    result: NDArray[np.int64] = _join(columns, np.array(sides, dtype=np.int64))
+    return result
+
+
+@njit(cache=True, nogil=True)
+def _split(flat, sides):  # type: ignore[no-untyped-def]
+    result = np.empty((sides.size, flat.size), dtype=np.int64)
+    for k in range(flat.size):
+        rest = flat[k]
+        for axis in range(sides.size - 1, 0, -1):
+            over = rest // sides[axis]
+            result[axis, k] = rest - over * sides[axis]
+            rest = over
+        result[0, k] = rest
+    return result
+
+
+@njit(cache=True, nogil=True)
+def _join(columns, sides):  # type: ignore[no-untyped-def]
+    result = np.empty(columns.shape[1], dtype=np.int64)
+    for k in range(result.size):
+        place = np.int64(0)
+        for axis in range(sides.size):
+            place = place * sides[axis] + columns[axis, k]
+        result[k] = place
+    return result
+
+
+class Tuples(Sequence[tuple[Any, ...]]):
+    """All tuples of labels, one label from each axis, the last axis first: a sequence that is never listed.
+
+    Examples
+    --------
+    >>> labels = Tuples((range(1000), range(1000)))
+    >>> len(labels), labels[1_999], labels.index((1, 999))
+    (1000000, (1, 999), 1999)
+    """
+
+    def __init__(self, axes: Sequence[Sequence[Any]]) -> None:
+        self.axes = tuple(axes)
+        self._numbers = tuple(
+            axis if isinstance(axis, range) else {label: i for i, label in enumerate(axis)} for axis in self.axes
+        )
+
+    def __len__(self) -> int:
+        return prod(len(axis) for axis in self.axes)
+
+    @overload
+    def __getitem__(self, index: int) -> tuple[Any, ...]: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[tuple[Any, ...]]: ...
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        size = prod(len(axis) for axis in self.axes)
+        place = int(index) + (size if index < 0 else 0)
+        if not 0 <= place < size:
+            raise IndexError(f"label number {index} of {size}")
+        found = []
+        for axis in reversed(self.axes):
+            place, i = divmod(place, len(axis))
+            found.append(axis[i])
+        return tuple(reversed(found))
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return (self[i] for i in range(len(self)))
+
+    def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
+        """The number of a tuple, without a search."""
+        parts = value if isinstance(value, tuple) else (value,)
+        place = 0
+        try:
+            for axis, numbers, part in zip(self.axes, self._numbers, parts, strict=True):
+                place = place * len(axis) + (numbers.index(part) if isinstance(numbers, range) else numbers[part])
+        except (KeyError, ValueError, TypeError) as error:
+            raise Mismatch("labels", self[:20], (value,), f"{value!r} is not among {self!r}") from error
+        return place
+
+    def __contains__(self, value: object) -> bool:
+        try:
+            self.index(value)
+        except Mismatch:
+            return False
+        return True
+
+    def __repr__(self) -> str:
+        return f"Tuples({' × '.join(str(len(axis)) for axis in self.axes)})"
+
+
+# ----------------------------------------------------------------- products
+
+
+@dataclass(frozen=True, eq=False)
+class Product:
+    """Mechanisms side by side, drawn one after another: one word of a lane for each."""
+
+    factors: tuple[AliasTables, ...]
+    names: tuple[bytes, ...]
+    """The digest of each factor."""
+
+    @property
+    def sides(self) -> tuple[int, ...]:
+        """Secrets of each factor."""
+        return tuple(factor.weights.shape[0] for factor in self.factors)
+
+    @property
+    def output_sides(self) -> tuple[int, ...]:
+        """Outputs of each factor."""
+        return tuple(factor.weights.shape[1] for factor in self.factors)
+
+    def draw(self, columns: Columns, stream: Stream, lanes: NDArray[np.int64]) -> Columns:
+        """One output for each column."""
+        drawn = [tables.draw(rows, stream, lanes, k) for k, (tables, rows) in enumerate(self._with(columns))]
+        return np.stack(drawn)
+
+    def _with(self, columns: Columns) -> Iterator[tuple[AliasTables, NDArray[np.int64]]]:
+        return zip(self.factors, columns, strict=True)
+
+    def identity(self) -> bytes:
+        """The factors in their order."""
+        return b"product" + b"".join(self.names)
+
+
+# ----------------------------------------------------------------- noise on integers
+
+
+@dataclass(frozen=True, eq=False)
+class IntegerNoise:
+    """An integer plus noise."""
+
+    noise: Noise
+    sides: None = None
+    output_sides: None = None
+
+    def draw(self, columns: Columns, stream: Stream, lanes: NDArray[np.int64]) -> Columns:
+        """One integer for each."""
+        if columns.size and max(-int(columns.min()), int(columns.max())) > LARGEST_SECRET:
+            raise InvalidInput(f"integers that get noise lie within ±2^61, found {columns.min()} to {columns.max()}")
+        return columns + self.noise.draw(stream, lanes)
+
+    def identity(self) -> bytes:
+        """The rate, which is all there is."""
+        return f"integers {self.noise.rate!r} {self.noise.fair}".encode()
+
+
+# ----------------------------------------------------------------- pixels
+
+
+@dataclass(frozen=True, eq=False)
+class Pixels:
+    """The truncated Laplace mechanism on a lattice of secrets, told by pixels.
+
+    Secrets and edges of pixels lie on a common lattice of ``cells`` cells. From a secret, which lies on an edge, noise
+    reaches a cell of that lattice, g cells to the right or g + 1 to the left, with the chance (1 − β)β^g/2 on either
+    side; what leaves the interval counts for the cell at the end, and a pixel is some cells in a row.
+    """
+
+    noise: Noise
+    steps: int
+    pixels: int
+
+    @property
+    def cells(self) -> int:
+        """Cells of the common lattice."""
+        return lcm(self.steps, self.pixels)
+
+    @property
+    def sides(self) -> tuple[int, ...]:
+        """N + 1 secrets."""
+        return (self.steps + 1,)
+
+    @property
+    def output_sides(self) -> tuple[int, ...]:
+        """T pixels."""
+        return (self.pixels,)
+
+    def draw(self, columns: Columns, stream: Stream, lanes: NDArray[np.int64]) -> Columns:
+        """One pixel for each secret."""
+        cells = columns * (self.cells // self.steps) + self.noise.draw(stream, lanes)
+        return np.asarray(np.clip(cells, 0, self.cells - 1) // (self.cells // self.pixels))
+
+    def identity(self) -> bytes:
+        """The rate of a cell and the two lattices."""
+        return f"pixels {self.noise.rate!r} {self.steps} {self.pixels}".encode()
+
+
+def pixels_of(mechanism: Pixelated, steps: int) -> Pixels:
+    """What draws pixels for the secrets of the lattice U_N."""
+    promise = mechanism.source.promise
+    cell = mechanism.interval.length / lcm(steps, mechanism.pixels)
+    return Pixels(noise(Rate(promise.epsilon, promise.alpha, cell), fair=True), steps, mechanism.pixels)

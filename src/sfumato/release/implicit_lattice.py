@@ -1,0 +1,486 @@
+"""Draws from the tight-constraints mechanism of a grid with millions of cells, one row of which is never written down.
+
+Row x has the weights W(y) = ⌊K(x − y) Z_y / 2^bits⌋ + floor, plus what is missing to 2^60 at one cell, the spill. A
+draw first takes a uniform integer u < 2^60 and finds which of the three parts it hits:
+
+* u < floor · cells: the cell ⌊u / floor⌋.
+* u ≥ 2^60 − missing: the spill. What is missing differs with x, but its proved bounds are so close that u hardly
+  ever lies between them; if it does, the row is summed up.
+* Otherwise a cell with the chance ⌊K(x − y) Z_y / 2^bits⌋ / S, where S is the sum of that over the row, by rejection: a
+  cell y is proposed with a chance proportional to M(y) ≥ ⌊K Z_y / 2^bits⌋, and taken if a uniform number of [0, 1) is
+  below their ratio. That number is a lane's word, and is continued with more words when 64 bits do not decide.
+
+S is 2^60 minus the other two parts, so it is the same for all secrets up to the bounds of what is missing (some
+10^-11): the chance of a rejection, and with it the work, does not depend on the secret.
+
+Proposals. On grids where distances add up along the axes, and on lines, the exact mechanism z_y e^{−ε d} is two-sided
+geometric noise along each axis, what leaves the grid counting for its border. On other grids an offset is drawn from
+an alias table with a multiple of K as weights, and again what leaves the grid counts for its border, where Z is larger
+than inside. One proposal in 2^20 is any cell, which makes up for what rounding and the ends of tables leave too small.
+Of the first kind all but 2^-19 of the proposals are taken, of the second kind most.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor, prod
+from typing import Any, NamedTuple, Protocol
+
+import flint
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from sfumato.errors import NotSupported
+from sfumato.mechanisms.lattice import KERNEL_BITS, high_word
+from sfumato.mechanisms.tight import LatticeMechanism
+from sfumato.numbers import as_ball, dyadic
+from sfumato.release.alias import AliasTables, alias_tables
+from sfumato.release.implicit import split
+from sfumato.release.implicit_noise import Noise, Rate, noise
+from sfumato.release.randomness import Lane, Stream
+
+__all__ = ["Cells", "cells_of"]
+
+Integers = NDArray[np.int64]
+
+_TOTAL = 1 << KERNEL_BITS
+_UNUSED = 64 - KERNEL_BITS  # bits of a word beyond a uniform integer below 2^60
+_LARGEST_BOX = 1 << 24  # offsets in a table of proposals
+_MIX = 20  # one proposal in 2^20 is any cell
+_Z_BITS = 63
+_REJECTED, _TAKEN, _OPEN = 0, 1, 2
+
+
+class Proposed(NamedTuple):
+    """Cells with their weights and with bounds of M, in units of 2^-60; the bounds agree where M is an integer."""
+
+    cells: Integers
+    weights: NDArray[np.uint64]
+    least: NDArray[np.uint64]
+    most: NDArray[np.uint64]
+
+
+class Proposals(Protocol):
+    """Chances of cells near a secret that exceed the weights, up to a factor."""
+
+    @property
+    def words(self) -> int:
+        """Words of a lane that a proposal takes."""
+        ...
+
+    def propose(self, columns: Integers, waiting: Integers, stream: Stream, lanes: Integers, first: int) -> Proposed:
+        """A cell for each of the columns that wait; ``lanes`` are theirs."""
+        ...
+
+    def bounds(self, secret: tuple[int, ...], cell: int, bits: int) -> tuple[Fraction, Fraction]:
+        """M, enclosed to so many bits."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Draws from a :class:`LatticeMechanism`; made by :func:`cells_of`.
+
+    ``digits`` of a word are looked at when a proposal is judged; fewer than 64 leave more open, as tests want it.
+    """
+
+    mechanism: LatticeMechanism
+    proposals: Proposals
+    digits: int = 64
+
+    @property
+    def sides(self) -> tuple[int, ...]:
+        """The sides of the grid."""
+        return self.mechanism.lattice.shape
+
+    @property
+    def output_sides(self) -> tuple[int, ...]:
+        """The same."""
+        return self.sides
+
+    def draw(self, columns: Integers, stream: Stream, lanes: Integers) -> Integers:
+        """One cell for each secret."""
+        place = (stream.take(lanes, 0, 1)[0] >> np.uint64(_UNUSED)).astype(np.int64)
+        found = np.empty(len(lanes), dtype=np.int64)
+        below, above = len(self.mechanism.lattice) * self.mechanism.floor, _TOTAL - ceil(self.mechanism.missing[1])
+        near = (place >= below) & (place < above)
+        for k in np.flatnonzero(~near).tolist():
+            cell = self._elsewhere(tuple(columns[:, k].tolist()), int(place[k]))
+            near[k] = cell is None
+            found[k] = 0 if cell is None else cell
+        waiting = np.flatnonzero(near)
+        number = 1
+        while waiting.size:
+            waiting = self._attempt(columns, stream, lanes, number, waiting, found)
+            number += self.proposals.words + 1
+        return split(found, self.sides)
+
+    def _elsewhere(self, secret: tuple[int, ...], place: int) -> int | None:
+        """The cell, unless u lies in the main part after all."""
+        mechanism = self.mechanism
+        if place < len(mechanism.lattice) * mechanism.floor:
+            return place // mechanism.floor
+        spill = int(np.ravel_multi_index(mechanism.spill, self.sides))
+        if place >= _TOTAL - floor(mechanism.missing[0]):
+            return spill
+        missing = (
+            int(mechanism.weights(secret)[mechanism.spill]) - mechanism.floor - weight_of(mechanism, secret, spill)
+        )
+        if not mechanism.missing[0] <= missing <= mechanism.missing[1]:
+            raise AssertionError("what is missing in a row is outside of its bounds")
+        return spill if place >= _TOTAL - missing else None
+
+    def _attempt(
+        self, columns: Integers, stream: Stream, lanes: Integers, number: int, waiting: Integers, found: Integers
+    ) -> Integers:
+        """Propose a cell to all that wait; those that took none."""
+        asking, words = lanes[waiting], self.proposals.words
+        proposed = self.proposals.propose(columns, waiting, stream, asking, number)
+        judges = stream.take(asking, number + words, 1)[0]
+        judges &= np.uint64((1 << 64) - (1 << (64 - self.digits)))
+        step = np.uint64(1 << (64 - self.digits))
+        states = _judge(judges, step, proposed.weights, proposed.least, proposed.most)
+        for k in np.flatnonzero(states == _OPEN).tolist():
+            secret, cell = tuple(columns[:, waiting[k]].tolist()), int(proposed.cells[k])
+            lane = Lane(stream, int(asking[k]), number + words)
+            taken = self._settled(lane, int(judges[k]) >> (64 - self.digits), secret, cell, int(proposed.weights[k]))
+            states[k] = _TAKEN if taken else _REJECTED
+        found[waiting] = proposed.cells
+        return np.asarray(waiting[states == _REJECTED])
+
+    def _settled(self, lane: Lane, digits: int, secret: tuple[int, ...], cell: int, weight: int) -> bool:
+        def ratio(bits: int) -> tuple[Fraction, Fraction]:
+            low, high = self.proposals.bounds(secret, cell, bits)
+            return weight / high, weight / low
+
+        return lane.stays_below(digits, self.digits, ratio)
+
+    def identity(self) -> bytes:
+        """All that the weights are made of."""
+        made, kernel = self.mechanism, self.mechanism.solution.kernel
+        numbers = (made.lattice, made.solution.bits, made.floor, made.spill, kernel.integers.shape)
+        return f"lattice {numbers!r}".encode() + kernel.integers.tobytes() + made.diagonal.tobytes()
+
+
+def cells_of(mechanism: LatticeMechanism, *, digits: int = 64, low: int | None = None, mix: int = _MIX) -> Cells:
+    """What draws from the tight-constraints mechanism of a grid.
+
+    Tests make rare events frequent: by few ``digits`` of a word, few digits ``low`` of a table, a small ``mix``, where
+    one proposal in 2^mix is any cell.
+    """
+    lattice = mechanism.lattice
+    if lattice.metric == "manhattan" or lattice.dimension <= 1:
+        return Cells(mechanism, _noise_proposals(mechanism, mix), digits)
+    return Cells(mechanism, _offset_proposals(mechanism, low, mix), digits)
+
+
+def weight_of(mechanism: LatticeMechanism, secret: tuple[int, ...], cell: int) -> int:
+    """⌊K(x − y) Z_y / 2^bits⌋."""
+    place = tuple(int(i) for i in np.unravel_index(cell, mechanism.lattice.shape))
+    offset, table = tuple(abs(x - y) for x, y in zip(secret, place, strict=True)), mechanism.solution.kernel.integers
+    if any(o >= reach for o, reach in zip(offset, table.shape, strict=True)):
+        return 0
+    return int(table[offset]) * int(mechanism.diagonal[place]) >> mechanism.solution.bits
+
+
+@njit(cache=True, nogil=True)
+def _judge(words, step, weights, least, most):  # type: ignore[no-untyped-def]
+    """Whether a number that begins with a word (up to ``step``) is below weight/M for all M between the bounds."""
+    states = np.empty(words.size, dtype=np.int64)
+    for k in range(words.size):
+        weight, high = weights[k], most[k]
+        after = words[k] + step
+        top = high_word(after, high) + np.uint64(after * high != np.uint64(0))
+        top = high if after == np.uint64(0) else top
+        rejected = high_word(words[k], least[k]) >= weight
+        states[k] = _TAKEN if top <= weight else (_REJECTED if rejected else _OPEN)
+    return states
+
+
+# ----------------------------------------------------------------- proposals by an offset
+
+
+@dataclass(frozen=True, eq=False)
+class _Offsets:
+    """Offsets o with the weights E(o), a cell beyond the border counting for the nearest one on it, or any cell.
+
+    ``places[|o|, A]`` is M for a cell at this distance that lies at an end along the axes of the set A: the sum of E
+    over all that counts for it, and what any cell gets. The last entry beside them is K(o). The last output of the
+    table stands for any cell.
+    """
+
+    mechanism: LatticeMechanism
+    tables: AliasTables
+    offsets: NDArray[np.int32]
+    places: NDArray[np.uint64]
+    anywhere: int
+    words: int = 1
+
+    def propose(self, columns: Integers, waiting: Integers, stream: Stream, lanes: Integers, first: int) -> Proposed:
+        chosen = self.tables.draw(np.zeros(len(lanes), dtype=np.int64), stream, lanes, first)
+        shape, reach = self.mechanism.lattice.shape, self.mechanism.solution.kernel.integers.shape
+        bits = np.uint64(self.mechanism.solution.bits)
+        cells, weights, bounds = _at_offsets(
+            columns, waiting, chosen, self.offsets, np.array(shape), np.array(reach), self.places,
+            self.mechanism.diagonal.ravel().view(np.uint64), bits,
+        )  # fmt: skip
+        for k in np.flatnonzero(chosen == len(self.offsets) - 1).tolist():
+            secret = tuple(columns[:, waiting[k]].tolist())
+            cells[k] = Lane(stream, int(lanes[k]), first, again=True).below(len(self.mechanism.lattice))
+            weights[k] = weight_of(self.mechanism, secret, int(cells[k]))
+            bounds[k] = int(self.bounds(secret, int(cells[k]), 0)[0])
+        return Proposed(cells, weights, bounds, bounds)
+
+    def bounds(self, secret: tuple[int, ...], cell: int, bits: int) -> tuple[Fraction, Fraction]:
+        shape, reach = self.mechanism.lattice.shape, self.mechanism.solution.kernel.integers.shape
+        place = [int(i) for i in np.unravel_index(cell, shape)]
+        gap = tuple(abs(x - y) for x, y in zip(secret, place, strict=True))
+        ends = sum(1 << axis for axis, (y, side) in enumerate(zip(place, shape, strict=True)) if _at_end(y, side))
+        near = all(g < r for g, r in zip(gap, reach, strict=True))
+        exact = Fraction(int(self.places[np.ravel_multi_index(gap, reach), ends]) if near else self.anywhere)
+        return exact, exact
+
+
+def _at_end(place: int, side: int) -> bool:
+    return side > 1 and place in (0, side - 1)
+
+
+def _offset_proposals(mechanism: LatticeMechanism, low: int | None, mix: int) -> _Offsets:
+    """The least multiple of K, rounded up, whose folded sums exceed all weights: floats guess it, integers decide."""
+    near, bits, shape = mechanism.solution.kernel.integers, mechanism.solution.bits, mechanism.lattice.shape
+    if prod(2 * s - 1 for s in near.shape) > _LARGEST_BOX:
+        raise NotSupported(f"a table of proposals for offsets within {near.shape}", [f"up to {_LARGEST_BOX} offsets"])
+    anywhere = 1 + (_TOTAL >> mix) // len(mechanism.lattice)
+    patterns = _patterns(shape)
+    needed = [_shifted(near, _highest(mechanism.diagonal, ends), bits) for ends in patterns]
+    # where sums end with the table they are too small: there ``anywhere`` has to do
+    folded = [np.maximum(_folded(near.astype(np.float64), ends), 1.0) for ends in patterns]
+    parts = (
+        float((np.maximum(wanted - anywhere, 0) / sums).max()) for wanted, sums in zip(needed, folded, strict=True)
+    )
+    factor = int(max(parts) * 2.0**bits)
+    while True:
+        weights = _shifted(near, factor, bits)
+        sums = [_folded(weights, ends) + anywhere for ends in patterns]
+        if all((found >= wanted).all() for found, wanted in zip(sums, needed, strict=True)):
+            break
+        factor += 1 + factor // 1000
+    places = np.stack([*(found.ravel() for found in sums), near.ravel()], axis=1).astype(np.uint64)
+    around = np.stack(np.meshgrid(*(np.arange(1 - s, s) for s in near.shape), indexing="ij"), axis=-1)
+    offsets = around.reshape(-1, near.ndim)
+    box = weights[tuple(np.abs(offsets).T)]
+    outputs = np.append(box[box > 0], anywhere * len(mechanism.lattice))
+    total = sum(outputs.tolist())
+    if total >= 1 << 63:
+        raise AssertionError("sums of proposals do not fit 64 bits")
+    steps = np.concatenate([offsets[box > 0], np.zeros((1, near.ndim), dtype=np.int64)]).astype(np.int32)
+    return _Offsets(mechanism, alias_tables(outputs[None], total, low=low), steps, places, anywhere)
+
+
+def _patterns(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """All sets of axes."""
+    return [tuple(axis for axis in range(len(shape)) if code >> axis & 1) for code in range(1 << len(shape))]
+
+
+def _highest(diagonal: Integers, ends: tuple[int, ...]) -> int:
+    """The largest Z of cells that lie at an end along exactly these axes, 0 if there are none."""
+    for axis, side in enumerate(diagonal.shape):
+        inner = slice(1, -1) if side > 1 else slice(0, 0 if axis in ends else 1)
+        outer = [0, -1] if side > 1 else slice(0, 0)
+        diagonal = diagonal[(slice(None),) * axis + (outer if axis in ends else inner,)]
+    return int(diagonal.max(initial=0))
+
+
+def _folded(table: NDArray[Any], ends: tuple[int, ...]) -> NDArray[Any]:
+    """Sums outwards from each offset along these axes."""
+    for axis in ends:
+        table = np.flip(np.cumsum(np.flip(table, axis), axis=axis), axis)
+    return np.asarray(table)
+
+
+def _shifted(near: Integers, factor: int, bits: int) -> Integers:
+    """⌊near · factor / 2^bits⌋."""
+    return np.asarray(_products(near.ravel().view(np.uint64), np.uint64(factor), np.uint64(bits))).reshape(near.shape)
+
+
+@njit(cache=True, nogil=True)
+def _products(near, factor, bits):  # type: ignore[no-untyped-def]
+    result = np.empty(near.size, dtype=np.int64)
+    for k in range(near.size):
+        result[k] = (high_word(near[k], factor) << (np.uint64(64) - bits)) | ((near[k] * factor) >> bits)
+    return result
+
+
+@njit(cache=True, nogil=True)
+def _at_offsets(columns, waiting, chosen, offsets, shape, reach, places, diagonal, bits):  # type: ignore[no-untyped-def]
+    """The cells at the offsets from the secrets, their weights and their M."""
+    cells, weights = np.empty(chosen.size, dtype=np.int64), np.empty(chosen.size, dtype=np.uint64)
+    bounds = np.empty(chosen.size, dtype=np.uint64)
+    last = places.shape[1] - 1
+    for k in range(chosen.size):
+        cell = gap = ends = np.int64(0)
+        for axis in range(shape.size):
+            x, end = columns[axis, waiting[k]], shape[axis] - 1
+            y = min(max(x + np.int64(offsets[chosen[k], axis]), np.int64(0)), end)
+            ends |= np.int64((end > 0) & ((y == 0) | (y == end))) << axis
+            cell = cell * (end + 1) + y
+            gap = gap * reach[axis] + abs(y - x)
+        near, z = places[gap, last], diagonal[cell]
+        cells[k], bounds[k] = cell, places[gap, ends]
+        weights[k] = (high_word(near, z) << (np.uint64(64) - bits)) | ((near * z) >> bits)
+    return cells, weights, bounds
+
+
+# ----------------------------------------------------------------- proposals by noise along the axes
+
+
+@dataclass(frozen=True, eq=False)
+class _Noise:
+    """z_y e^{−ε d} with the share 1 − 2^-20, any cell otherwise; M is this times 2^60 (1 + 2^-20) / (1 − 2^-20).
+
+    Distances add up along the axes, so K is a table by length, and z and Z depend only on the axes along which a cell
+    lies at an end: ``z_least`` and ``z_most`` enclose 2^63 z.
+    """
+
+    mechanism: LatticeMechanism
+    noise: Noise
+    near: NDArray[np.uint64]
+    diagonal: NDArray[np.uint64]
+    z_least: NDArray[np.uint64]
+    z_most: NDArray[np.uint64]
+    mix: int
+
+    @property
+    def words(self) -> int:
+        return 1 + self.mechanism.lattice.dimension * self.noise.words
+
+    @property
+    def anywhere(self) -> Fraction:
+        """What the cells that are drawn alike add to M."""
+        share = Fraction(1, 1 << self.mix)
+        return _TOTAL * share * (1 + share) / (1 - share) / len(self.mechanism.lattice)
+
+    def propose(self, columns: Integers, waiting: Integers, stream: Stream, lanes: Integers, first: int) -> Proposed:
+        shape = self.mechanism.lattice.shape
+        drawn, number = np.zeros((len(shape), len(lanes)), dtype=np.int64), first + 1
+        for axis, side in enumerate(shape):
+            if side > 1:
+                drawn[axis] = self.noise.draw(stream, lanes, number)
+                number += self.noise.words
+        mixed = stream.take(lanes, first, 1)[0] >> np.uint64(64 - self.mix)
+        for k in np.flatnonzero(mixed == 0).tolist():
+            anywhere = Lane(stream, int(lanes[k]), first).below(len(self.mechanism.lattice))
+            drawn[:, k] = np.array(np.unravel_index(anywhere, shape)) - columns[:, waiting[k]]
+        extra = np.array([floor(self.anywhere), ceil(self.anywhere)], dtype=np.uint64)
+        bits = np.uint64(self.mechanism.solution.bits)
+        return Proposed(
+            *_at_noise(
+                columns,
+                waiting,
+                drawn,
+                np.array(shape),
+                self.near,
+                self.diagonal,
+                bits,
+                self.z_least,
+                self.z_most,
+                extra,
+                np.uint64(self.mix),
+            )
+        )
+
+    def bounds(self, secret: tuple[int, ...], cell: int, bits: int) -> tuple[Fraction, Fraction]:
+        shape = self.mechanism.lattice.shape
+        place = [int(i) for i in np.unravel_index(cell, shape)]
+        ends = sum(_at_end(y, side) for y, side in zip(place, shape, strict=True))
+        length = sum(abs(x - y) for x, y in zip(secret, place, strict=True))
+        # M is at least ``anywhere``, at least 1: absolute bits are relative ones
+        with flint.ctx.workprec(bits + KERNEL_BITS + 128):
+            rate = self.noise.rate.ball()
+            ball = _z_ball(rate, self.mechanism.lattice.dimension, ends) * (-rate * length).exp()
+            ball = ball * flint.arb(2) ** KERNEL_BITS * (1 + flint.arb(2) ** -self.mix) + as_ball(self.anywhere)
+            return dyadic(ball.lower()), dyadic(ball.upper())
+
+
+def _z_ball(rate: flint.arb, dimension: int, ends: int) -> flint.arb:
+    """z of a cell that lies at an end along so many axes."""
+    falls = (-rate).exp()
+    return (1 - falls) ** (dimension - ends) / (1 + falls) ** dimension
+
+
+def _noise_proposals(mechanism: LatticeMechanism, mix: int) -> _Noise:
+    promise, lattice = mechanism.promise, mechanism.lattice
+    made = noise(Rate(promise.epsilon, promise.alpha, lattice.step), fair=False)
+    patterns = _patterns(lattice.shape)
+    with flint.ctx.workprec(160):
+        rate = made.rate.ball()
+        balls = [_z_ball(rate, lattice.dimension, min(len(p), lattice.dimension)) for p in patterns]
+        balls = [ball * flint.arb(2) ** _Z_BITS for ball in balls]
+        least = np.array([floor(dyadic(ball.lower())) for ball in balls], dtype=np.uint64)
+        most = np.array([ceil(dyadic(ball.upper())) for ball in balls], dtype=np.uint64)
+    diagonal = np.array([_highest(mechanism.diagonal, p) for p in patterns], dtype=np.uint64)
+    near = _by_length(mechanism.solution.kernel.integers)
+    result = _Noise(mechanism, made, near, diagonal, least, most, mix)
+    _require_excess(mechanism, result)
+    return result
+
+
+def _by_length(table: Integers) -> NDArray[np.uint64]:
+    """K as a table by the sum of the offsets, which must be all it depends on."""
+    lengths = np.add.reduce(np.meshgrid(*map(np.arange, table.shape), indexing="ij"))
+    result = np.zeros(int(lengths.max()) + 2, dtype=np.int64)  # the last entry is 0: beyond reach
+    result[lengths.ravel()] = table.ravel()
+    if (result[lengths] != table).any():
+        raise AssertionError("similarities that depend on more than the length")
+    return result.astype(np.uint64)
+
+
+def _require_excess(mechanism: LatticeMechanism, proposals: _Noise) -> None:
+    """Z is as ``diagonal`` says, and M exceeds all weights.
+
+    K ≤ 2^60 k + 0.51, and Z / 2^bits ≤ z (1 + 2^-20) is checked. So ⌊K Z / 2^bits⌋ ≤ 2^60 k z (1 + 2^-20) + 0.52,
+    which is below M = 2^60 k z (1 + 2^-20) + anywhere if ``anywhere`` is at least 1.
+    """
+    ends = np.zeros((), dtype=np.int64)
+    for axis, side in enumerate(mechanism.lattice.shape):
+        at = np.zeros(side, dtype=np.int64)
+        at[[0, -1]] = (side > 1) << axis
+        ends = np.add.outer(ends, at)
+    if (proposals.diagonal[ends] != mechanism.diagonal.astype(np.uint64)).any():
+        raise AssertionError("a diagonal that depends on more than the border")
+    for highest, z in zip(proposals.diagonal.tolist(), proposals.z_least.tolist(), strict=True):
+        if not highest <= Fraction(z, 1 << _Z_BITS) * (1 + Fraction(1, 1 << proposals.mix)) * (
+            1 << mechanism.solution.bits
+        ):
+            raise AssertionError("a proposal is rarer than what it stands for")
+    if proposals.anywhere < 1:
+        raise NotSupported(f"draws on a grid of {len(mechanism.lattice)} cells", ["fewer than 2^39 cells"])
+
+
+@njit(cache=True, nogil=True)
+def _at_noise(columns, waiting, drawn, shape, near, diagonal, bits, z_least, z_most, extra, mix):  # type: ignore[no-untyped-def]
+    """Cells, their weights, and bounds of M: K is within 0.51 of 2^60 k, so K ± 1 encloses it."""
+    count = waiting.size
+    cells, weights = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.uint64)
+    least, most = np.empty(count, dtype=np.uint64), np.empty(count, dtype=np.uint64)
+    one, up, down = np.uint64(1), np.uint64(1), np.uint64(63)
+    beyond = np.int64(near.size - 1)
+    for k in range(count):
+        cell = length = ends = np.int64(0)
+        for axis in range(shape.size):
+            x, end = columns[axis, waiting[k]], shape[axis] - 1
+            y = min(max(x + drawn[axis, k], np.int64(0)), end)
+            ends |= np.int64((end > 0) & ((y == 0) | (y == end))) << axis
+            cell = cell * (end + 1) + y
+            length += abs(y - x)
+        similar, z = near[min(length, beyond)], diagonal[ends]
+        weights[k] = (high_word(similar, z) << (np.uint64(64) - bits)) | ((similar * z) >> bits)
+        low, high = similar - np.uint64(similar > 0), similar + one
+        small = (high_word(low, z_least[ends]) << up) | ((low * z_least[ends]) >> down)
+        large = ((high_word(high, z_most[ends]) << up) | ((high * z_most[ends]) >> down)) + one
+        cells[k] = cell
+        least[k] = small + (small >> mix) + extra[0]
+        most[k] = large + (large >> mix) + one + extra[1]
+    return cells, weights, least, most

@@ -1,0 +1,334 @@
+"""Keys and row ids: what makes the noise of a row the same whenever it is asked for again.
+
+With a key the noise of a row is a function of (key, row id, released columns, mechanism). A row id is hashed to 128
+bits by BLAKE2b over an encoding that no two ids share: for every id column a letter for its kind, the number of bytes,
+the bytes. An integer is its decimal digits, so that row 17 of a CSV file (text) is row 17 of a Parquet file (a number).
+The names of the released columns are the salt: ``home`` and ``work`` of one person get independent noise.
+
+A row is an id *and* a secret. Where one id comes with two secrets, the second answer would share its randomness with
+the first, and comparing the two would tell more than the sum of their promises; :class:`Changes` refuses such a table.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from collections.abc import Sequence
+from hashlib import blake2b
+from os import PathLike
+from pathlib import Path
+from secrets import token_bytes
+from typing import Any, BinaryIO
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from sfumato.errors import InvalidInput
+
+__all__ = ["KEY_BYTES", "Changes", "Texts", "id_digests", "key_bytes", "release_key", "salt_of"]
+
+KEY_BYTES = 32
+"""Bytes of a release key."""
+
+_ID_BYTES = 16
+_PERSON = b"sfumato row id".ljust(16, b"\0")  # keeps these hashes apart from all other uses of BLAKE2b
+_KEPT = 2**20  # rows remembered before they go to a file
+_FILES = 64  # parts of that file, one of which is in memory at the end
+
+Bytes = NDArray[np.uint8]
+Words = NDArray[np.uint64]
+Texts = tuple[Bytes, NDArray[np.int64], int]
+"""A column of texts: all bytes, where each begins (and the last ends), and the letter of its kind."""
+
+
+# ----------------------------------------------------------------- the key
+
+
+def release_key(path: str | PathLike[str]) -> Path:
+    """Create a key file: 32 bytes from the system in hexadecimal digits, readable by its owner only.
+
+    An existing file is never touched: another key would answer the same rows a second time.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     len(key_bytes(release_key(f"{folder}/rows.key")))
+    32
+    """
+    place = Path(path)
+    if not place.parent.is_dir():
+        raise InvalidInput(f"{place} cannot be written: there is no folder {place.parent}")
+    try:
+        handle = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise InvalidInput(
+            f"{place} is already there: another key would release the same rows again with fresh noise"
+        ) from None
+    with os.fdopen(handle, "wb") as file:
+        file.write(token_bytes(KEY_BYTES).hex().encode() + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+    return place
+
+
+def key_bytes(key: bytes | str | PathLike[str]) -> bytes:
+    """The 32 bytes of a key, given as such or by the path of its file."""
+    if isinstance(key, bytes | bytearray):
+        if len(key) != KEY_BYTES:
+            raise InvalidInput(f"a key has {KEY_BYTES} bytes, found {len(key)}: release_key(path) makes one")
+        return bytes(key)
+    if not isinstance(key, str | PathLike):
+        raise InvalidInput(f"a key is {KEY_BYTES} bytes or the path of a key file, found {type(key).__name__}")
+    place = Path(key)
+    try:
+        with place.open("rb") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            text = file.read(2 * KEY_BYTES + 3)
+    except OSError as error:
+        hint = ": release_key(path) makes one" if isinstance(error, FileNotFoundError) else ""
+        raise InvalidInput(f"the key file {place} cannot be read: {error.strerror or error}{hint}") from error
+    if os.name == "posix" and stat.S_IMODE(mode) & 0o077:
+        raise InvalidInput(f"others may read or write the key file {place}: chmod 600 {place}")
+    try:
+        found = bytes.fromhex(text.decode("ascii").strip())
+    except ValueError:
+        found = b""
+    if len(found) != KEY_BYTES:
+        raise InvalidInput(f"{place} is no key file: it should hold {2 * KEY_BYTES} hexadecimal digits")
+    return found
+
+
+# ----------------------------------------------------------------- row ids
+
+
+def salt_of(columns: Sequence[str]) -> bytes:
+    """What keeps the noise of these released columns apart from that of others."""
+    parts = [name.encode("utf-8", "surrogatepass") for name in columns]
+    message = b"".join(len(part).to_bytes(8, "little") + part for part in parts)
+    return blake2b(message, digest_size=16, person=b"sfumato columns\0").digest()
+
+
+def id_digests(columns: Sequence[Texts], salt: bytes) -> Bytes:
+    """128 bits for each row, from one or more columns of ids.
+
+    Examples
+    --------
+    >>> ids = np.frombuffer(b"17ab", dtype=np.uint8), np.array([0, 2, 4]), ord("t")
+    >>> found = id_digests([ids], bytes(16))
+    >>> message = b"t" + (2).to_bytes(8, "little") + b"17"
+    >>> found[0].tobytes() == blake2b(message, digest_size=16, person=_PERSON, salt=bytes(16)).digest()
+    True
+    """
+    rows = len(columns[0][1]) - 1
+    sizes = np.full(rows, 9 * len(columns), dtype=np.int64)
+    for _, offsets, _ in columns:
+        sizes += np.diff(offsets)
+    ends = np.zeros(rows + 1, dtype=np.int64)
+    np.cumsum(sizes, out=ends[1:])
+    message = np.empty(int(ends[-1]), dtype=np.uint8)
+    done = ends[:-1].copy()
+    for data, offsets, letter in columns:
+        _append(message, done, data, offsets.astype(np.int64, copy=False), letter)
+    state = np.frombuffer(_first_state(salt), dtype="<u8").copy()
+    digests = np.empty((rows, 2), dtype=np.uint64)
+    _hash_rows(message, ends, state, digests)
+    return np.ascontiguousarray(digests.astype("<u8", copy=False)).view(np.uint8)
+
+
+def _first_state(salt: bytes) -> bytes:
+    """The initial words of BLAKE2b with its parameters mixed in (RFC 7693, section 2.5, with salt and person)."""
+    parameters = bytes([_ID_BYTES, 0, 1, 1]) + bytes(28) + salt + _PERSON
+    mixed = np.frombuffer(parameters, dtype="<u8") ^ np.array(_START, dtype=np.uint64)
+    return mixed.astype("<u8").tobytes()
+
+
+_START = (
+    0x6A09E667F3BCC908, 0xBB67AE8584CAA73B, 0x3C6EF372FE94F82B, 0xA54FF53A5F1D36F1,
+    0x510E527FADE682D1, 0x9B05688C2B3E6C1F, 0x1F83D9ABFB41BD6B, 0x5BE0CD19137E2179,
+)  # fmt: skip
+_START_WORDS = np.array(_START, dtype=np.uint64)
+_ORDER = np.array(
+    [
+        [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15],
+        [14, 10, 4, 8, 9, 15, 13, 6, 1, 12, 0, 2, 11, 7, 5, 3],
+        [11, 8, 12, 0, 5, 2, 15, 13, 10, 14, 3, 6, 7, 1, 9, 4],
+        [7, 9, 3, 1, 13, 12, 11, 14, 2, 6, 5, 10, 4, 0, 15, 8],
+        [9, 0, 5, 7, 2, 4, 10, 15, 14, 1, 11, 12, 6, 8, 3, 13],
+        [2, 12, 6, 10, 0, 11, 8, 3, 4, 13, 7, 5, 15, 14, 1, 9],
+        [12, 5, 1, 15, 14, 13, 4, 10, 0, 7, 6, 3, 9, 2, 8, 11],
+        [13, 11, 7, 14, 12, 1, 3, 9, 5, 0, 15, 4, 8, 6, 2, 10],
+        [6, 15, 14, 9, 11, 3, 0, 8, 12, 2, 13, 7, 1, 4, 10, 5],
+        [10, 2, 8, 4, 7, 6, 1, 5, 15, 11, 9, 14, 3, 12, 13, 0],
+    ],
+    dtype=np.int64,
+)
+
+
+@njit(cache=True)
+def _append(message, done, data, offsets, letter):  # type: ignore[no-untyped-def]
+    """Kind, length and bytes of each text, at the place where its message has arrived."""
+    for row in range(len(done)):
+        at, size = done[row], offsets[row + 1] - offsets[row]
+        message[at] = letter
+        for k in range(8):
+            message[at + 1 + k] = (size >> (8 * k)) & 255
+        at += 9
+        for k in range(offsets[row], offsets[row + 1]):
+            message[at] = data[k]
+            at += 1
+        done[row] = at
+
+
+@njit(cache=True)
+def _turned(word, by):  # type: ignore[no-untyped-def]
+    return (word >> np.uint64(by)) | (word << np.uint64(64 - by))
+
+
+@njit(cache=True)
+def _mixed(v, a, b, c, d, x, y):  # type: ignore[no-untyped-def]
+    v[a] = v[a] + v[b] + x
+    v[d] = _turned(v[d] ^ v[a], 32)
+    v[c] = v[c] + v[d]
+    v[b] = _turned(v[b] ^ v[c], 24)
+    v[a] = v[a] + v[b] + y
+    v[d] = _turned(v[d] ^ v[a], 16)
+    v[c] = v[c] + v[d]
+    v[b] = _turned(v[b] ^ v[c], 63)
+
+
+@njit(cache=True)
+def _compressed(state, block, v, count, last):  # type: ignore[no-untyped-def]
+    """One block of BLAKE2b; ``count`` bytes have been hashed with it."""
+    for k in range(8):
+        v[k] = state[k]
+        v[k + 8] = _START_WORDS[k]
+    v[12] ^= np.uint64(count)
+    if last:
+        v[14] = ~v[14]
+    for step in range(12):
+        o = _ORDER[step % 10]
+        _mixed(v, 0, 4, 8, 12, block[o[0]], block[o[1]])
+        _mixed(v, 1, 5, 9, 13, block[o[2]], block[o[3]])
+        _mixed(v, 2, 6, 10, 14, block[o[4]], block[o[5]])
+        _mixed(v, 3, 7, 11, 15, block[o[6]], block[o[7]])
+        _mixed(v, 0, 5, 10, 15, block[o[8]], block[o[9]])
+        _mixed(v, 1, 6, 11, 12, block[o[10]], block[o[11]])
+        _mixed(v, 2, 7, 8, 13, block[o[12]], block[o[13]])
+        _mixed(v, 3, 4, 9, 14, block[o[14]], block[o[15]])
+    for k in range(8):
+        state[k] ^= v[k] ^ v[k + 8]
+
+
+@njit(cache=True, nogil=True)
+def _hash_rows(message, ends, start, digests):  # type: ignore[no-untyped-def]
+    """The first 16 bytes of the BLAKE2b hash of each message."""
+    state, block, v = np.empty(8, np.uint64), np.empty(16, np.uint64), np.empty(16, np.uint64)
+    for row in range(len(ends) - 1):
+        state[:] = start
+        first, last = ends[row], ends[row + 1]
+        at = first
+        while True:
+            block[:] = np.uint64(0)
+            stop = min(at + 128, last)
+            for k in range(at, stop):
+                place = k - at
+                block[place >> 3] |= np.uint64(message[k]) << np.uint64(8 * (place & 7))
+            final = stop == last
+            _compressed(state, block, v, stop - first, final)
+            at = stop
+            if final:
+                break
+        digests[row, 0], digests[row, 1] = state[0], state[1]
+
+
+# ----------------------------------------------------------------- one id, one secret
+
+_RECORD = np.dtype([("high", "<u8"), ("low", "<u8"), ("secret", "<i8"), ("row", "<i8")])
+
+
+class Changes:
+    """Refuses a table in which one row id has two secrets.
+
+    A million rows are remembered; more go to nameless files in ``folder`` (32 bytes a row), which vanish with the
+    process. Ids are compared as 128-bit digests.
+
+    Examples
+    --------
+    >>> seen = Changes()
+    >>> same = np.zeros((2, 16), dtype=np.uint8)
+    >>> seen.add(same, np.array([3, 3]), first=0)
+    >>> seen.check()
+    >>> seen.add(same[:1], np.array([4]), first=2)
+    >>> seen.check()
+    Traceback (most recent call last):
+    ...
+    sfumato.errors.InvalidInput: rows 2 and 3 have one row id and two secrets: ...
+    """
+
+    def __init__(self, folder: str | PathLike[str] | None = None) -> None:
+        self.folder = folder
+        self.kept: list[NDArray[Any]] = []
+        self.size = 0
+        self.files: list[BinaryIO] = []
+
+    def add(self, ids: Bytes, secrets: NDArray[np.int64], first: int, rows: NDArray[np.int64] | None = None) -> None:
+        """Remember rows; ``first`` rows came before, or ``rows`` says which ones these are, counted from 0."""
+        records = np.empty(len(ids), dtype=_RECORD)
+        halves = np.ascontiguousarray(ids).view("<u8")
+        records["high"], records["low"], records["secret"] = halves[:, 0], halves[:, 1], secrets
+        records["row"] = np.arange(first, first + len(ids)) if rows is None else rows
+        self.kept.append(records)
+        self.size += len(ids)
+        if self.size >= _KEPT:
+            self._store()
+
+    def _store(self) -> None:
+        if not self.files:
+            self.files = [tempfile.TemporaryFile(dir=self.folder) for _ in range(_FILES)]  # noqa: SIM115
+        for records in self.kept:
+            parts = records["high"] % np.uint64(_FILES)
+            order = np.argsort(parts, kind="stable")
+            ends = np.searchsorted(parts[order], np.arange(_FILES + 1, dtype=np.uint64))
+            grouped = records[order]
+            for file, a, b in zip(self.files, ends[:-1].tolist(), ends[1:].tolist(), strict=True):
+                file.write(grouped[a:b].tobytes())
+        self.kept, self.size = [], 0
+
+    def check(self) -> None:
+        """Raise if an id has two secrets."""
+        if not self.files:
+            if self.kept:
+                self.kept = [np.concatenate(self.kept)]
+                _refuse_changes(self.kept[0])
+            return
+        self._store()
+        for file in self.files:
+            file.seek(0)
+            _refuse_changes(np.frombuffer(file.read(), dtype=_RECORD))
+
+    def close(self) -> None:
+        """Forget everything."""
+        for file in self.files:
+            file.close()
+        self.files, self.kept, self.size = [], [], 0
+
+
+def _refuse_changes(records: NDArray[Any]) -> None:
+    order = np.argsort(records["high"], kind="stable")
+    same = np.flatnonzero(np.diff(records["high"][order]) == 0)
+    if not len(same):
+        return
+    # only the rows whose id is shared, in full: few, unless the same table was written several times over
+    shared = records[order[np.unique(np.concatenate([same, same + 1]))]]
+    shared = shared[np.lexsort((shared["row"], shared["low"], shared["high"]))]
+    one, two = shared[:-1], shared[1:]
+    changed = (one["high"] == two["high"]) & (one["low"] == two["low"]) & (one["secret"] != two["secret"])
+    if changed.any():
+        k = int(np.argmax(changed))
+        rows = sorted((int(one["row"][k]) + 1, int(two["row"][k]) + 1))
+        raise InvalidInput(
+            f"rows {rows[0]} and {rows[1]} have one row id and two secrets: a row whose secret has changed is another "
+            "row; give it an id of its own, for example with the date as a second column of the id"
+        )

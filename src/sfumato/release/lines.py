@@ -1,0 +1,260 @@
+"""CSV and JSON lines as bytes: the cells of a few columns are found and replaced, everything else is copied as it is.
+
+Quotes, spaces, line ends, the digits of numbers and the order of keys stay as they were written, whatever they mean. A
+scanner (:mod:`~sfumato.release.lines_csv`, :mod:`~sfumato.release.lines_json`) finds where the cells of the wanted
+columns begin and end in a block of whole records; a cell becomes a value only once for each different spelling; an
+editor copies the block with new texts in the place of the old ones.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numba import njit
+from numpy.typing import NDArray
+
+from sfumato.release.keys import Texts
+from sfumato.release.rows import BadRow
+
+__all__ = ["CellValues", "Edit", "Entries", "Scanned", "edited"]
+
+Bytes = NDArray[np.uint8]
+Places = NDArray[np.int64]
+Edit = tuple[Places, Places, Places]
+"""For each record: from where to where, and the number of the text that comes there instead."""
+
+_QUOTE, _BACKSLASH = 34, 92
+
+
+class Scanned(NamedTuple):
+    """Records of a block: where each begins, ends and where the next one may begin; the cells of wanted columns.
+
+    For JSON, ``keys`` are the places of the keys and ``commas`` that of the comma before them; a missing key is at −1.
+    """
+
+    used: int  # bytes that are whole records
+    first: Places
+    last: Places
+    after: Places
+    starts: Places  # column by column
+    ends: Places
+    keys: Places | None = None
+    commas: Places | None = None
+
+
+# ----------------------------------------------------------------- values of cells
+
+
+@dataclass(frozen=True, eq=False)
+class CellValues:
+    """The cells of one column in a block of text."""
+
+    data: Bytes
+    starts: Places
+    ends: Places
+    typed: bool  # JSON: a cell says its type
+
+    @property
+    def spelled(self) -> bool:
+        """Whether values are texts that spell labels."""
+        return not self.typed
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def distinct(self) -> tuple[NDArray[Any], list[Any]]:
+        """For each row the place of its value in a list, and the list."""
+        content, offsets, _ = _gathered(self.data, self.starts, self.ends, False)
+        encoded = pc.dictionary_encode(_binary(content, offsets))
+        return encoded.indices.to_numpy(), [self._decoded(cell) for cell in encoded.dictionary.to_pylist()]
+
+    def integers(self) -> NDArray[Any] | None:
+        """Cells are looked up by their spelling."""
+        return None
+
+    def numbers(self) -> NDArray[np.float64]:
+        """The cells as floats, NaN where something is missing or no number."""
+        content, offsets, _ = _gathered(self.data, self.starts, self.ends, self.spelled)
+        texts = _binary(content, offsets).view(pa.string())
+        plausible = pc.match_substring_regex(texts, r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$")
+        if not pc.all(plausible, min_count=0).as_py():
+            texts = pc.if_else(plausible, texts, "nan")
+        # Arrow reads no leading plus sign
+        if len(content) and (content == ord("+")).any():
+            texts = pc.utf8_ltrim(texts, "+")
+        return np.asarray(texts.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+
+    def texts(self, what: str, first: int) -> Texts:
+        """The cells as ids; refuses what is missing and what has several spellings."""
+        content, offsets, escaped = _gathered(self.data, self.starts, self.ends, True)
+        empty = np.flatnonzero(np.diff(offsets) == 0) if self.spelled else np.flatnonzero(self.starts < 0)
+        if empty.size:
+            raise BadRow(f"the row id {what!r} is missing", first + int(empty[0]) + 1)
+        if self.typed:
+            row = _first_no_id(self.data, self.starts, self.ends)
+            if row >= 0:
+                value = self.value(row)
+                raise BadRow(f"the row id {what!r} is {value!r}: use integers or texts", first + row + 1, value)
+        if escaped.any():
+            decoded = [str(self.value(row)).encode("utf-8", "surrogatepass") for row in range(len(self))]
+            offsets = np.cumsum([0, *map(len, decoded)], dtype=np.int64)
+            content = np.frombuffer(b"".join(decoded), dtype=np.uint8)
+        return content, offsets, ord("t")
+
+    def value(self, row: int) -> Any:
+        """One value."""
+        start, end = int(self.starts[row]), int(self.ends[row])
+        return self._decoded(self.data[start:end].tobytes() if start >= 0 else b"")
+
+    def _decoded(self, cell: bytes) -> Any:
+        text = cell.decode("utf-8", "replace")  # what is no text is no label
+        if not self.typed:
+            return text[1:-1].replace('""', '"') if text.startswith('"') else text
+        try:
+            return _tuples(json.loads(text)) if text else None
+        except ValueError:  # an integer of thousands of digits, which Python does not read
+            return text
+
+
+def _tuples(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(_tuples(part) for part in value)
+    return tuple(_tuples(part) for part in value.values()) if isinstance(value, dict) else value
+
+
+def _binary(content: Bytes, offsets: Places) -> Any:
+    buffers: list[Any] = [None, pa.py_buffer(offsets.astype(np.int32).data), pa.py_buffer(content.data)]
+    return pa.Array.from_buffers(pa.binary(), len(offsets) - 1, buffers)
+
+
+@njit(cache=True, nogil=True)
+def _gathered(data, starts, ends, bare):  # type: ignore[no-untyped-def]
+    """The bytes of cells one after the other, ``bare`` without quotes, and whether there is an escape inside these."""
+    rows = len(starts)
+    offsets = np.zeros(rows + 1, np.int64)
+    for row in range(rows):
+        size = max(ends[row] - starts[row], 0)
+        if bare and size >= 2 and data[starts[row]] == _QUOTE:
+            size -= 2
+        offsets[row + 1] = offsets[row] + size
+    content = np.empty(offsets[rows], np.uint8)
+    escaped = np.zeros(rows, np.bool_)
+    for row in range(rows):
+        at, size = starts[row], offsets[row + 1] - offsets[row]
+        quoted = bare and ends[row] - starts[row] > size
+        if quoted:
+            at += 1
+        for k in range(size):
+            byte = data[at + k]
+            content[offsets[row] + k] = byte
+            if quoted and (byte == _BACKSLASH or byte == _QUOTE):  # noqa: SIM109
+                escaped[row] = True
+    return content, offsets, escaped
+
+
+@njit(cache=True, nogil=True)
+def _first_no_id(data, starts, ends):  # type: ignore[no-untyped-def]
+    """The first JSON value that is neither text nor an integer."""
+    for row in range(len(starts)):
+        if data[starts[row]] == _QUOTE:
+            continue
+        for k in range(starts[row], ends[row]):
+            if not (48 <= data[k] <= 57) and not (data[k] == 45 and k == starts[row] and ends[row] - k > 1):
+                return row
+        if ends[row] - starts[row] == 2 and data[starts[row]] == 45 and data[starts[row] + 1] == 48:
+            return row  # -0 is another spelling of 0
+    return -1
+
+
+# ----------------------------------------------------------------- the editor
+
+
+class Entries:
+    """Texts that can be put in, each under a number."""
+
+    def __init__(self) -> None:
+        self.texts: list[bytes] = []
+        self.lasting = 0
+        self.made: tuple[Bytes, Places] | None = None
+
+    def add(self, *texts: bytes) -> int:
+        """The number of the first of them; the others follow."""
+        self.texts += texts
+        self.made, self.lasting = None, len(self.texts)
+        return len(self.texts) - len(texts)
+
+    def again(self, *texts: bytes) -> int:
+        """The same for texts that are used once: they take the place of those that were added so before."""
+        self.texts = self.texts[: self.lasting]
+        self.texts += texts
+        self.made = None
+        return self.lasting
+
+    def arrays(self) -> tuple[Bytes, Places]:
+        """All texts one after the other, and where each begins."""
+        if self.made is None:
+            bounds = np.cumsum([0, *map(len, self.texts)], dtype=np.int64)
+            self.made = np.frombuffer(b"".join(self.texts), dtype=np.uint8), bounds
+        return self.made
+
+
+def edited(
+    data: Bytes,
+    scanned: Scanned,
+    kept: NDArray[np.bool_] | None,
+    edits: list[Edit],
+    entries: Entries,
+) -> Any:
+    """The scanned part of a block with texts replaced.
+
+    Edits count over all records; records that are not kept are left out with their line.
+    """
+    rows = len(scanned.first)
+    froms, tos, numbers = (np.stack([edit[k] for edit in edits]) for k in range(3))
+    if rows == 0:
+        return data[: scanned.used]
+    stays = np.ones(rows, dtype=np.bool_) if kept is None else kept
+    content, bounds = entries.arrays()
+    return _edited(data, scanned.used, scanned.first, scanned.after, stays, froms, tos, numbers, content, bounds)
+
+
+@njit(cache=True, nogil=True)
+def _edited(data, used, first, after, stays, froms, tos, numbers, content, bounds):  # type: ignore[no-untyped-def]
+    edits, rows = froms.shape
+    size = used
+    for row in range(rows):
+        for e in range(edits):
+            size += bounds[numbers[e, row] + 1] - bounds[numbers[e, row]]
+    result = np.empty(size, np.uint8)
+    order = np.empty(edits, np.int64)
+    at, done = 0, 0
+    for row in range(rows):
+        if not stays[row]:
+            for k in range(done, first[row]):
+                result[at] = data[k]
+                at += 1
+            done = after[row]
+            continue
+        for e in range(edits):  # by place: keys of JSON come in any order
+            j = e
+            while j > 0 and froms[order[j - 1], row] > froms[e, row]:
+                order[j] = order[j - 1]
+                j -= 1
+            order[j] = e
+        for e in order:
+            for k in range(done, froms[e, row]):
+                result[at] = data[k]
+                at += 1
+            for k in range(bounds[numbers[e, row]], bounds[numbers[e, row] + 1]):
+                result[at] = content[k]
+                at += 1
+            done = tos[e, row]
+    for k in range(done, used):
+        result[at] = data[k]
+        at += 1
+    return result[:at]

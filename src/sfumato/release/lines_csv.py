@@ -1,0 +1,260 @@
+"""CSV: the scanner, the header, and what is put where.
+
+A quoted cell begins with a quote right after the delimiter and ends with a quote right before the next; quotes inside
+are doubled. Lines end with a newline, alone or after a carriage return. A row of another length than the header, a
+quote that does not end and a lone carriage return are refused, for readers disagree about them. Empty lines are copied;
+in a file with a single column they are empty cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from sfumato.errors import InvalidInput
+from sfumato.release.batches import Added, BatchRelease
+from sfumato.release.lines import Bytes, CellValues, Edit, Entries, Places, Scanned
+from sfumato.release.rows import BadRow, label_spelling
+from sfumato.release.tables import order_after
+
+__all__ = ["CsvRecords", "scan_csv"]
+
+_QUOTE, _NEWLINE, _RETURN = 34, 10, 13
+_DELIMITERS = (",", ";", "\t", "|")
+_LONGEST_HEADER = 2**20
+_MARK = b"\xef\xbb\xbf"  # which some programs put before text in UTF-8
+
+FINE, BAD_QUOTE, BAD_COUNT, BAD_RETURN, OPEN_QUOTE = range(5)
+_WRONG = {
+    BAD_QUOTE: "something follows the closing quote of a cell",
+    BAD_COUNT: "the number of cells is {found}, but the header has {wanted}",
+    BAD_RETURN: "there is a carriage return without a newline",
+    OPEN_QUOTE: "a quoted cell does not end",
+}
+
+
+class CsvRecords:
+    """The records of a CSV file: what is found in them and what is put in."""
+
+    def __init__(self, work: BatchRelease, delimiter: str | None = None) -> None:
+        if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n' or not delimiter.isascii()):
+            raise InvalidInput(f"a delimiter is one character such as ',' or ';', found {delimiter!r}")
+        self.work = work
+        self.delimiter = delimiter
+        self.names: list[str] = []
+        self.entries = Entries()
+
+    def open(self, block: bytes, *, final: bool) -> tuple[bytes, int] | None:
+        """The new header and how many bytes the old one had; None if the block ends before it does."""
+        if not block:
+            raise InvalidInput("the file is empty: a CSV file has a header with the names of its columns")
+        begin = len(_MARK) if block.startswith(_MARK) else 0
+        end = _header_end(block, begin)
+        if end is None and len(block) > _LONGEST_HEADER:
+            raise InvalidInput(f"no header ends within {_LONGEST_HEADER >> 20} MiB: this is no CSV file")
+        if end is None and not final:
+            return None
+        end = len(block) if end is None else end
+        header = block[begin:end]
+        if b"\0" in header or block[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            raise InvalidInput("this is no CSV file in UTF-8 or another encoding that contains ASCII")
+        content = header.rstrip(b"\r\n")
+        if self.delimiter is None:
+            self.delimiter = _sniffed(content)
+        cells = _header_cells(content, self.delimiter.encode())
+        self.names = [_header_name(cell) for cell in cells]
+        after = order_after(self.names, self.work)
+        written = dict(zip(self.names, cells, strict=False))
+        fresh = [written[c] if isinstance(c, str) else self._header_cell(c, written) for c in after]
+        self._prepare()
+        return block[:begin] + self.delimiter.encode().join(fresh) + header[len(content) :], end
+
+    def _header_cell(self, added: Added, written: dict[str, bytes]) -> bytes:
+        return written[added.name] if added.name in written else self._cell(added.name)
+
+    def _prepare(self) -> None:
+        assert self.delimiter is not None
+        wanted = [*self.work.taken, *self.work.ids]
+        positions = sorted({self.names.index(name) for name in wanted})
+        self.wanted = np.array(positions, dtype=np.int64)
+        self.place = {name: positions.index(self.names.index(name)) for name in wanted}
+        self.nothing = self.entries.add(b"")
+        before = self.delimiter.encode() if self.work.keep else b""
+        self.before = before
+        self.bases = [
+            None if a.values is None else self.entries.add(*(before + self._cell(text) for text in _spellings(a)))
+            for a in self.work.added
+        ]
+
+    def _cell(self, text: str) -> bytes:
+        """A cell as it is written, in quotes where it must be."""
+        assert self.delimiter is not None
+        risky = not text or text != text.strip() or any(c in text for c in (self.delimiter, '"', "\r", "\n"))
+        return ('"' + text.replace('"', '""') + '"' if risky else text).encode("utf-8", "surrogatepass")
+
+    def scan(self, data: Bytes, most: int, *, final: bool, first_row: int) -> Scanned:
+        """Whole records of a block."""
+        assert self.delimiter is not None
+        return scan_csv(data, ord(self.delimiter), len(self.names), self.wanted, most, final=final, first_row=first_row)
+
+    def values(self, data: Bytes, scanned: Scanned, name: str) -> CellValues:
+        """The cells of a column."""
+        k = self.place[name]
+        return CellValues(data, scanned.starts[k], scanned.ends[k], typed=False)
+
+    def edits(self, scanned: Scanned, outputs: NDArray[np.int64]) -> list[Edit]:
+        """What is put where; ``outputs`` has a number for every record, also for those that are left out."""
+        done: list[Edit] = []
+        for k in range(len(self.work.added)):
+            numbers = self._numbers(k, outputs)
+            if self.work.keep:
+                done.append((scanned.last, scanned.last, numbers))
+            else:
+                cell = self.place[self.work.taken[k]]
+                done.append((scanned.starts[cell], scanned.ends[cell], numbers))
+        if not self.work.keep:
+            nothing = np.full(len(outputs), self.nothing, dtype=np.int64)
+            for name in self.work.taken[len(self.work.added) :]:
+                cell = self.place[name]
+                start, end = scanned.starts[cell], scanned.ends[cell]
+                # with one delimiter: that before the cell, or that after it if it is the first of the line
+                done.append((start, end + 1, nothing) if self.names.index(name) == 0 else (start - 1, end, nothing))
+        return done
+
+    def _numbers(self, k: int, outputs: NDArray[np.int64]) -> Places:
+        base = self.bases[k]
+        if base is not None:
+            return base + outputs
+        different, places = np.unique(outputs, return_inverse=True)
+        first = self.entries.again(*(self.before + str(v).encode() for v in different.tolist()))
+        return np.asarray(first + places, dtype=np.int64)
+
+
+def _spellings(added: Added) -> Sequence[str]:
+    """How a CSV file spells each output."""
+    values = list(added.values or [])
+    if added.numeric and all(float(v).is_integer() for v in values):
+        values = [int(v) for v in values]
+    return ["" if v is None else repr(v) if isinstance(v, float) else label_spelling(v) for v in values]
+
+
+def _header_end(block: bytes, begin: int) -> int | None:
+    """The place after the first line, whose cells may contain line ends in quotes: those before its end are even."""
+    at = block.find(b"\n", begin, _LONGEST_HEADER)
+    while at >= 0:
+        if block.count(b'"', begin, at) % 2 == 0:
+            return at + 1
+        at = block.find(b"\n", at + 1, _LONGEST_HEADER)
+    return None
+
+
+def _sniffed(header: bytes) -> str:
+    """The delimiter of which the header has most, outside quotes; a comma if it has none."""
+    outside = b"".join(header.split(b'"')[::2])
+    return max(_DELIMITERS, key=lambda d: outside.count(d.encode()))
+
+
+def _header_cells(header: bytes, delimiter: bytes) -> list[bytes]:
+    if b"\r" in b"".join(header.split(b'"')[::2]):
+        raise InvalidInput(f"the header: {_WRONG[BAD_RETURN]}")
+    cells, inside, start = [], False, 0
+    for at in range(len(header)):
+        byte = header[at : at + 1]
+        if byte == b'"':
+            inside = not inside
+        elif byte == delimiter and not inside:
+            cells.append(header[start:at])
+            start = at + 1
+    if inside:
+        raise InvalidInput(f"the header: {_WRONG[OPEN_QUOTE]}")
+    return [*cells, header[start:]]
+
+
+def _header_name(cell: bytes) -> str:
+    text = cell.decode("utf-8", "replace")
+    return text[1:-1].replace('""', '"') if len(text) > 1 and text[0] == text[-1] == '"' else text
+
+
+def scan_csv(
+    data: Bytes, delimiter: int, fields: int, wanted: Places, most: int, *, final: bool, first_row: int
+) -> Scanned:
+    """Up to ``most`` records of a block; ``wanted`` are positions of columns in rising order.
+
+    ``final`` says that nothing comes after the block.
+    """
+    places = np.empty((3, most), dtype=np.int64)
+    cells = np.empty((2, len(wanted), most), dtype=np.int64)
+    count, used, wrong, found = _scan_csv(data, delimiter, fields, wanted, final, places, cells)
+    if wrong:
+        message = _WRONG[wrong].format(found=found, wanted=fields)
+        raise BadRow(message, first_row + count + 1)
+    first, last, after = (part[:count] for part in places)
+    return Scanned(used, first, last, after, cells[0, :, :count], cells[1, :, :count])
+
+
+@njit(cache=True, nogil=True)
+def _scan_csv(data, delimiter, fields, wanted, final, places, cells):  # type: ignore[no-untyped-def]
+    """Count, used bytes, what is wrong and how many cells the wrong record has."""
+    size, at, count = len(data), 0, 0
+    most = places.shape[1]
+    while at < size and count < most:
+        begin, field, next_wanted = at, 0, 0
+        if fields > 1:  # a line without anything is no record; in a single column it would be an empty cell
+            if data[at] == _NEWLINE:
+                at += 1
+                continue
+            if data[at] == _RETURN and at + 1 < size and data[at + 1] == _NEWLINE:
+                at += 2
+                continue
+        while True:  # one field
+            start = at
+            if at < size and data[at] == _QUOTE:
+                at += 1
+                while True:
+                    while at < size and data[at] != _QUOTE:
+                        at += 1
+                    if at + 1 < size and data[at + 1] == _QUOTE:
+                        at += 2
+                        continue
+                    break
+                if at >= size or (at + 1 >= size and not final):
+                    if final:
+                        return count, begin, OPEN_QUOTE, field
+                    return count, begin, FINE, field
+                at += 1
+                if at < size and data[at] != delimiter and data[at] != _NEWLINE and data[at] != _RETURN:
+                    return count, begin, BAD_QUOTE, field
+            else:
+                while at < size:
+                    byte = data[at]
+                    if byte == delimiter or byte == _NEWLINE or byte == _RETURN:  # noqa: SIM109
+                        break
+                    at += 1
+            if at >= size and not final:
+                return count, begin, FINE, field
+            if next_wanted < len(wanted) and wanted[next_wanted] == field and field < fields:
+                cells[0, next_wanted, count] = start
+                cells[1, next_wanted, count] = at
+                next_wanted += 1
+            field += 1
+            if at < size and data[at] == delimiter:
+                at += 1
+                continue
+            break
+        end = at
+        if at < size and data[at] == _RETURN:
+            if at + 1 >= size and not final:
+                return count, begin, FINE, field
+            if at + 1 >= size or data[at + 1] != _NEWLINE:
+                return count, begin, BAD_RETURN, field
+            at += 1
+        if at < size:
+            at += 1
+        if field != fields:
+            return count, begin, BAD_COUNT, field
+        places[0, count], places[1, count], places[2, count] = begin, end, at
+        count += 1
+    return count, at, FINE, 0

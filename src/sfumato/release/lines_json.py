@@ -1,0 +1,374 @@
+"""JSON lines: the scanner, which reads all of JSON, and what is put where.
+
+One object a line; empty lines are copied. A key that occurs twice, or that is spelled with escapes so that it could
+pass for another one, is refused where it is one that the release is about.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from sfumato.errors import InvalidInput
+from sfumato.release.batches import Added, BatchRelease
+from sfumato.release.lines import Bytes, CellValues, Edit, Entries, Places, Scanned
+from sfumato.release.rows import BadRow
+
+__all__ = ["JsonRecords", "scan_json"]
+
+_QUOTE, _NEWLINE, _RETURN, _BACKSLASH = 34, 10, 13, 92
+_DEEPEST = 256  # objects and lists inside each other
+
+FINE, BAD_JSON, TWICE, TOO_DEEP = range(4)
+_WRONG = {
+    BAD_JSON: "this is no JSON object on one line",
+    TWICE: "a key occurs twice",
+    TOO_DEEP: f"more than {_DEEPEST} objects and lists are inside each other",
+}
+
+
+class JsonRecords:
+    """The objects of a file of JSON lines: what is found in them and what is put in."""
+
+    def __init__(self, work: BatchRelease) -> None:
+        self.work = work
+        self.names = [*dict.fromkeys([*work.taken, *work.ids])]
+        self.fresh = [added.name for added in work.added if added.name not in work.taken]
+        self.entries = Entries()
+        self.nothing = self.entries.add(b"")
+        self.renames = bool(self.fresh)
+        self.before = [
+            (", " if work.keep else "") + f"{json.dumps(added.name)}: " if self.renames else "" for added in work.added
+        ]
+        self.bases = [
+            None
+            if added.values is None
+            else self.entries.add(*(f"{text}{_json_text(v, added)}".encode() for v in added.values))
+            for text, added in zip(self.before, work.added, strict=True)
+        ]
+
+    def open(self, block: bytes, *, final: bool) -> tuple[bytes, int] | None:
+        """There is no header."""
+        if block[:3] == b"\xef\xbb\xbf" or block[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            raise InvalidInput("this is no file of JSON lines: it begins with a byte order mark")
+        return b"", 0
+
+    def scan(self, data: Bytes, most: int, *, final: bool, first_row: int) -> Scanned:
+        """Whole records of a block."""
+        wanted = [*self.names, *self.fresh]
+        found = scan_json(data, wanted, most, final=final, first_row=first_row)
+        _check_utf8(data[: found.used], first_row)
+        for k, name in enumerate(self.fresh, len(self.names)):
+            there = np.flatnonzero(found.starts[k] >= 0)
+            if there.size:
+                raise BadRow(
+                    f"there is a key {name!r} already: name another one with into=", first_row + int(there[0]) + 1
+                )
+        return found
+
+    def values(self, data: Bytes, scanned: Scanned, name: str) -> CellValues:
+        """The values of a key."""
+        k = self.names.index(name)
+        return CellValues(data, scanned.starts[k], scanned.ends[k], typed=True)
+
+    def edits(self, scanned: Scanned, outputs: NDArray[np.int64]) -> list[Edit]:
+        """What is put where; ``outputs`` has a number for every record, also for those that are left out."""
+        numbers = [self._numbers(k, outputs) for k in range(len(self.work.added))]
+        if self.work.keep:
+            return [(scanned.last, scanned.last, number) for number in numbers]
+        taken = [self.names.index(name) for name in self.work.taken]
+        if not self.renames:
+            return [(scanned.starts[k], scanned.ends[k], number) for k, number in zip(taken, numbers, strict=True)]
+        assert scanned.keys is not None and scanned.commas is not None
+        # the first of the taken keys in the line becomes the new one, the others go with the comma before them
+        foremost = np.argmin(scanned.keys[taken], axis=0)
+        nothing = np.full(len(outputs), self.nothing, dtype=np.int64)
+        done: list[Edit] = []
+        for place, k in enumerate(taken):
+            stays = foremost == place
+            start = np.where(stays, scanned.keys[k], scanned.commas[k])
+            done.append((start, scanned.ends[k], np.where(stays, numbers[0], nothing)))
+        return done
+
+    def _numbers(self, k: int, outputs: NDArray[np.int64]) -> Places:
+        base = self.bases[k]
+        if base is not None:
+            return base + outputs
+        different, places = np.unique(outputs, return_inverse=True)
+        first = self.entries.again(*(f"{self.before[k]}{v}".encode() for v in different.tolist()))
+        return np.asarray(first + places, dtype=np.int64)
+
+
+def _json_text(value: Any, added: Added) -> str:
+    if added.numeric and float(value).is_integer() and all(float(v).is_integer() for v in added.values or ()):
+        value = int(value)
+    return json.dumps(value, default=str)
+
+
+def _check_utf8(data: Bytes, first_row: int) -> None:
+    try:
+        data.tobytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        row = first_row + 1 + int((data[: error.start] == _NEWLINE).sum())
+        raise BadRow("this is no text in UTF-8", row) from None
+
+
+def scan_json(data: Bytes, names: list[str], most: int, *, final: bool, first_row: int) -> Scanned:
+    """Up to ``most`` objects of a block, one a line; ``names`` are the wanted keys."""
+    spelled = [json.dumps(name, ensure_ascii=False).encode()[1:-1] for name in names]
+    keys = np.frombuffer(b"".join(spelled), dtype=np.uint8)
+    bounds = np.cumsum([0, *map(len, spelled)], dtype=np.int64)
+    places = np.empty((3, most), dtype=np.int64)
+    cells = np.empty((4, len(names), most), dtype=np.int64)
+    strange = np.zeros(most, dtype=np.bool_)
+    count, used, wrong, at = _scan_json(data, keys, bounds, final, places, cells, strange)
+    if wrong:
+        near = data[at : at + 20].tobytes().decode("utf-8", "replace")
+        raise BadRow(f"{_WRONG[wrong]}, near {near!r}", first_row + count + 1)
+    first, last, after = (part[:count] for part in places)
+    for row in np.flatnonzero(strange[:count]).tolist():
+        plain = (cells[0, :, row] >= 0).tolist()
+        _refuse_disguised(data[first[row] : last[row] + 1].tobytes(), names, plain, first_row + row + 1)
+    starts, ends, found, commas = (part[:, :count] for part in cells)
+    return Scanned(used, first, last, after, starts, ends, found, commas)
+
+
+def _refuse_disguised(record: bytes, names: list[str], plain: list[bool], row: int) -> None:
+    """A key may be spelled with escapes, and would then pass for another one."""
+    keys = [key for key, _ in json.loads(record, object_pairs_hook=list)]
+    for name, found in zip(names, plain, strict=True):
+        if keys.count(name) != int(found):
+            raise BadRow(f"the key {name!r} is spelled with escapes: write it plainly, and once", row)
+
+
+@njit(cache=True)
+def _blank(data, at):  # type: ignore[no-untyped-def]
+    """The place after spaces and tabs; other white space would end the line."""
+    while at < len(data) and (data[at] == 32 or data[at] == 9):
+        at += 1
+    return at
+
+
+@njit(cache=True)
+def _is_hex(byte):  # type: ignore[no-untyped-def]
+    return 48 <= byte <= 57 or 65 <= byte <= 70 or 97 <= byte <= 102
+
+
+@njit(cache=True)
+def _string(data, at, end):  # type: ignore[no-untyped-def]
+    """The place after a string that begins at ``at``, or −1."""
+    at += 1
+    while at < end:
+        byte = data[at]
+        if byte == _QUOTE:
+            return at + 1
+        if byte < 32:
+            return -1
+        if byte == _BACKSLASH:
+            at += 1
+            if at >= end:
+                return -1
+            byte = data[at]
+            if byte == 117:  # \uXXXX
+                if at + 4 >= end:
+                    return -1
+                for k in range(1, 5):
+                    if not _is_hex(data[at + k]):
+                        return -1
+                at += 4
+            elif not (byte == 34 or byte == 92 or byte == 47 or byte == 98 or byte == 102 or byte == 110
+                      or byte == 114 or byte == 116):  # fmt: skip
+                return -1
+        at += 1
+    return -1
+
+
+@njit(cache=True)
+def _digits(data, at, end):  # type: ignore[no-untyped-def]
+    while at < end and 48 <= data[at] <= 57:
+        at += 1
+    return at
+
+
+@njit(cache=True)
+def _scalar(data, at, end):  # type: ignore[no-untyped-def]
+    """The place after a string, a number, true, false or null, or −1."""
+    if at >= end:
+        return -1
+    byte = data[at]
+    if byte == _QUOTE:
+        return _string(data, at, end)
+    for word in (b"true", b"false", b"null"):
+        if byte == word[0]:
+            if at + len(word) > end:
+                return -1
+            for k in range(len(word)):
+                if data[at + k] != word[k]:
+                    return -1
+            return at + len(word)
+    if byte == 45:
+        at += 1
+    whole = _digits(data, at, end)
+    if whole == at or (data[at] == 48 and whole > at + 1):
+        return -1
+    at = whole
+    if at < end and data[at] == 46:
+        part = _digits(data, at + 1, end)
+        if part == at + 1:
+            return -1
+        at = part
+    if at < end and (data[at] == 101 or data[at] == 69):
+        at += 1
+        if at < end and (data[at] == 43 or data[at] == 45):
+            at += 1
+        part = _digits(data, at, end)
+        if part == at:
+            return -1
+        at = part
+    return at
+
+
+@njit(cache=True)
+def _value(data, at, end, stack):  # type: ignore[no-untyped-def]
+    """The place after any value, −1 if there is none, −2 if it is too deep; ``stack`` remembers what is open."""
+    depth = 0
+    while True:
+        at = _blank(data, at)
+        if at < end and (data[at] == 123 or data[at] == 91):
+            if depth == len(stack):
+                return -2
+            stack[depth] = data[at]
+            depth += 1
+            opened = data[at]
+            at = _blank(data, at + 1)
+            if at < end and data[at] == opened + 2:  # } and ] come two after { and [
+                at += 1
+                depth -= 1
+            elif opened == 123:
+                at = _key(data, at, end)
+                if at < 0:
+                    return -1
+                continue
+            else:
+                continue
+        else:
+            at = _scalar(data, at, end)
+            if at < 0:
+                return -1
+        while depth > 0:  # after a value: a comma and the next one, or the end of what is open
+            at = _blank(data, at)
+            if at >= end:
+                return -1
+            if data[at] == 44:
+                at += 1
+                if stack[depth - 1] == 123:
+                    at = _key(data, _blank(data, at), end)
+                    if at < 0:
+                        return -1
+                break
+            if data[at] != stack[depth - 1] + 2:
+                return -1
+            depth -= 1
+            at += 1
+        else:
+            return at
+
+
+@njit(cache=True)
+def _key(data, at, end):  # type: ignore[no-untyped-def]
+    """The place after a key and its colon, or −1."""
+    if at >= end or data[at] != _QUOTE:
+        return -1
+    at = _string(data, at, end)
+    if at < 0:
+        return -1
+    at = _blank(data, at)
+    if at >= end or data[at] != 58:
+        return -1
+    return at + 1
+
+
+@njit(cache=True)
+def _which(data, first, last, keys, bounds):  # type: ignore[no-untyped-def]
+    """The wanted key that is spelled so, or −1."""
+    for k in range(len(bounds) - 1):
+        if bounds[k + 1] - bounds[k] == last - first:
+            same = True
+            for j in range(last - first):
+                if data[first + j] != keys[bounds[k] + j]:
+                    same = False
+                    break
+            if same:
+                return k
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def _scan_json(data, keys, bounds, final, places, cells, strange):  # type: ignore[no-untyped-def]
+    """Count, used bytes, what is wrong and where."""
+    size, at, count = len(data), 0, 0
+    stack = np.empty(_DEEPEST, np.uint8)
+    while at < size and count < places.shape[1]:
+        line = at
+        while at < size and data[at] != _NEWLINE:
+            at += 1
+        if at >= size and not final:
+            return count, line, FINE, line
+        after, end = min(at + 1, size), at
+        if end > line and data[end - 1] == _RETURN:
+            end -= 1
+        begin = _blank(data, line)
+        at = after
+        if begin >= end:
+            continue  # an empty line is no record
+        closing, wrong = _scan_object(data, begin, end, keys, bounds, cells, count, strange, stack)
+        if wrong:
+            return count, line, wrong, closing
+        places[0, count], places[1, count], places[2, count] = begin, closing, after
+        count += 1
+    return count, at, FINE, 0
+
+
+@njit(cache=True)
+def _scan_object(data, at, end, keys, bounds, cells, row, strange, stack):  # type: ignore[no-untyped-def]
+    """The place of the closing brace of an object that fills a line, and what is wrong with it."""
+    for k in range(cells.shape[1]):
+        for j in range(4):
+            cells[j, k, row] = -1
+    if data[at] != 123:
+        return at, BAD_JSON
+    comma = -1
+    at = _blank(data, at + 1)
+    empty = at < end and data[at] == 125
+    while not empty:
+        start = at
+        value = _key(data, at, end)
+        if value < 0:
+            return at, BAD_JSON
+        last = _string(data, start, end) - 1
+        for k in range(start + 1, last):
+            if data[k] == _BACKSLASH:
+                strange[row] = True
+        begin = _blank(data, value)
+        at = _value(data, begin, end, stack)
+        if at < 0:
+            return begin, TOO_DEEP if at == -2 else BAD_JSON
+        which = _which(data, start + 1, last, keys, bounds)
+        if which >= 0:
+            if cells[0, which, row] >= 0:
+                return start, TWICE
+            cells[0, which, row], cells[1, which, row] = begin, at
+            cells[2, which, row], cells[3, which, row] = start, comma
+        at = _blank(data, at)
+        if at < end and data[at] == 44:
+            comma = at
+            at = _blank(data, at + 1)
+            continue
+        break
+    if at >= end or data[at] != 125 or _blank(data, at + 1) < end:
+        return at, BAD_JSON
+    return at, FINE

@@ -1,0 +1,202 @@
+"""Proved mechanisms as OpenDP measurements: composed, chained and converted there.
+
+OpenDP knows a measurement by its input domain, its input metric, its output measure and a privacy map. For a
+mechanism that is ε·d-private the map is d_in ↦ ε·d_in in the measure of pure differential privacy (max-divergence),
+rounded up to a double, never below the exact value. Integers in a row and discrete spaces have OpenDP's own metrics;
+for any other metric there is a user distance, named by the SHA-256 of its table, so that measurements on different
+spaces do not compose by accident.
+
+What OpenDP calls *honest-but-curious* features must be switched on by whoever uses this: it cannot look into a Python
+function. That the function keeps the map's promise is what the kernel has proved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from importlib import import_module
+from math import inf, isnan
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.certify.mechanism import Mechanism
+from sfumato.errors import InvalidInput, MissingExtra, NotSupported, expect
+from sfumato.mechanisms.line import InfiniteGeometric
+from sfumato.numbers import exact, float_above, log_bounds
+from sfumato.release.ledger_amounts import Amount
+from sfumato.release.ledger_promises import metric_digest, promise_of
+from sfumato.spaces.distances import Form
+from sfumato.spaces.finite import FiniteSpace
+
+__all__ = ["local_factor", "opendp_measurement", "opendp_rows"]
+
+_INT32 = range(-(2**31), 2**31)  # what OpenDP takes a Python int for
+
+
+def opendp_measurement(mechanism: Any, *, metric: Literal["auto", "user"] = "auto") -> Any:
+    """One secret in, one output out: an ``opendp.mod.Measurement`` with the exact sampler inside.
+
+    Parameters
+    ----------
+    mechanism
+        A proved :class:`Mechanism`, or :class:`InfiniteGeometric` noise on the integers.
+    metric
+        ``"auto"`` uses OpenDP's absolute distance for consecutive integers one unit apart, its discrete distance where
+        all distances are 1, and a user distance for everything else; ``"user"`` always the last. Distances that go into
+        a user distance may be ints, floats, fractions or texts such as ``"1/3"``.
+
+    Raises
+    ------
+    MissingExtra
+        If OpenDP is not installed.
+    """
+    dp = _opendp()
+    if metric not in ("auto", "user"):
+        raise NotSupported(f"metric {metric!r}", ["auto", "user"])
+    if isinstance(mechanism, InfiniteGeometric):
+        domain, measured = dp.atom_domain(T=int), dp.absolute_distance(T=int)
+    else:
+        space = expect(
+            mechanism, Mechanism, "what becomes a measurement", "a Design has one as .mechanism"
+        ).privacy.space
+        domain, measured = _of_space(dp, space, metric)
+    draw = _drawing(mechanism)
+    rate = promise_of(mechanism).rate
+    return dp.m.make_user_measurement(
+        input_domain=domain,
+        input_metric=measured,
+        output_measure=dp.max_divergence(),
+        function=lambda secret: draw([secret])[0],
+        privacy_map=lambda distance: exponent_above(rate, distance),
+    )
+
+
+def opendp_rows(mechanism: Mechanism, size: int) -> Any:
+    """A list of so many secrets in, the list of their outputs out, each with noise of its own.
+
+    The input metric is the Hamming distance, the number of rows that differ. Changing one row costs at most the
+    logarithm of the largest ratio between any two rows of the mechanism, which is at most ε times the diameter of the
+    space; the privacy map adds that up. In this form a mechanism is a local randomiser, and what OpenDP offers for
+    datasets of known size applies, such as ``make_population_amplification``.
+    """
+    dp = _opendp()
+    mechanism = expect(mechanism, Mechanism, "what becomes a measurement", "a Design has one as .mechanism")
+    if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+        raise InvalidInput(f"the number of rows is a positive integer, found {size!r}")
+    draw = _drawing(mechanism)
+    factor = local_factor(mechanism)
+
+    def release(rows: Any) -> list[Any]:
+        if len(rows) != size:
+            raise InvalidInput(f"{len(rows)} rows for a measurement of {size}")
+        return draw(list(rows))
+
+    element, _ = _of_space(dp, mechanism.privacy.space, "auto")
+    return dp.m.make_user_measurement(
+        input_domain=dp.vector_domain(element, size=size),
+        input_metric=dp.hamming_distance(),
+        output_measure=dp.max_divergence(),
+        function=release,
+        privacy_map=lambda changed: _log_above(factor, changed),
+    )
+
+
+def local_factor(mechanism: Mechanism) -> Fraction | None:
+    """max M(x)(y) / M(x′)(y) over all secrets and outputs, exactly; None where a zero faces a positive number.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> local_factor(sf.geometric(sf.PrivacyType(sf.line(3), alpha="1/2")))
+    Fraction(4, 1)
+    """
+    most, least = mechanism.weights.max(axis=0), mechanism.weights.min(axis=0)
+    if ((least == 0) & (most > 0)).any():
+        return None
+    used = most > 0
+    return max(Fraction(int(a), int(b)) for a, b in zip(most[used], least[used], strict=True))
+
+
+def exponent_above(rate: Amount, distance: Any) -> float:
+    """ε·d in floats, rounded up: never below the exact product.
+
+    Examples
+    --------
+    >>> from sfumato.release.ledger_amounts import amount
+    >>> exponent_above(amount(epsilon="1/10"), 3), exponent_above(amount(alpha="1/2"), "1/2")
+    (0.30000000000000004, 0.3465735902799727)
+    """
+    if isinstance(distance, float | np.floating):
+        if isnan(distance):
+            raise InvalidInput("the distance of two inputs is NaN")
+        if distance == inf:
+            return inf
+    between = exact(distance)
+    if between < 0:
+        raise InvalidInput(f"the distance of two inputs is not negative, found {distance}")
+    return float_above(rate.bounds(128)[1] * between)
+
+
+def _log_above(factor: Fraction | None, times: int) -> float:
+    """times · ln(factor), rounded up."""
+    if times == 0:
+        return 0.0
+    return inf if factor is None else float_above(log_bounds(factor, 128)[1] * int(times))
+
+
+def _opendp() -> Any:
+    try:
+        return import_module("opendp.prelude")
+    except ImportError as error:
+        raise MissingExtra("opendp", "opendp") from error
+
+
+def _of_space(dp: Any, space: FiniteSpace, metric: str) -> tuple[Any, Any]:
+    """Domain and metric of a space, OpenDP's own where there are any."""
+    labels = space.labels
+    if metric == "auto" and _consecutive_integers(space):
+        return dp.atom_domain(T=int, bounds=(min(labels), max(labels))), dp.absolute_distance(T=int)
+    name = f"{space.name}, sha256 {metric_digest(space)}"
+    known = space.position
+
+    def member(secret: Any) -> bool:
+        try:
+            return secret in known
+        except TypeError:  # not hashable, so no label
+            return False
+
+    domain = dp.user_domain(f"SecretsOf({name})", member)
+    if metric == "auto" and _all_one_apart(space):
+        return domain, dp.discrete_distance()
+    return domain, dp.user_distance(f"DistanceOn({name})")
+
+
+def _consecutive_integers(space: FiniteSpace) -> bool:
+    """Whether the labels are integers in a row and d(x, z) = |x − z|, exactly."""
+    if not all(isinstance(label, int) and not isinstance(label, bool) and label in _INT32 for label in space.labels):
+        return False
+    labels = np.array(space.labels, dtype=np.int64)
+    table = space.distances
+    if labels.max() - labels.min() != len(labels) - 1 or table.form is not Form.RATIONAL or table.unit != 1:
+        return False
+    return bool((table.values == np.abs(labels[:, None] - labels)).all())
+
+
+def _all_one_apart(space: FiniteSpace) -> bool:
+    table = space.distances
+    between: NDArray[Any] = table.values[np.triu_indices(len(space), 1)]
+    return table.form is Form.RATIONAL and table.unit == 1 and bool((between == 1).all())
+
+
+def _drawing(mechanism: Any) -> Callable[[list[Any]], list[Any]]:
+    """A function from secrets to outputs, with fresh noise from the exact sampler at each call."""
+    from sfumato.release.sampler import sampler
+
+    draws = sampler(mechanism)
+    outputs = draws.outputs
+    if outputs is None:
+        return lambda secrets: draws.draw(np.array([int(secret) for secret in secrets])).tolist()
+    space = mechanism.privacy.space
+    return lambda secrets: [outputs[y] for y in draws.draw(np.array([space.index(x) for x in secrets]))]

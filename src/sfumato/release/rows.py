@@ -1,0 +1,476 @@
+"""From a column to secrets: labels by lookup, coordinates by the nearest secret or the cell that contains them.
+
+Nothing is guessed. A value stands for a label of its own type: 3 is no ``"3"``, no ``3.0`` and no ``True``. Only text
+without types (a CSV file) is compared with how labels are spelled: ``7`` for 7 but not ``07`` or ``7.0``, ``2,3`` for
+the cell (2, 3), ``1/3`` for a fraction, any decimal digits for a float. Missing values, NaN, unknown labels and
+coordinates outside the space stop a release, with the number of the row, unless a policy says otherwise:
+
+===========  ================================================================
+``error``    the first such row is refused
+``drop``     such rows are left out; that a row is missing then tells it was one of them
+``nearest``  the nearest secret is taken, where the space has coordinates; missing values are still refused
+===========  ================================================================
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from fractions import Fraction
+from functools import cached_property
+from math import isfinite, isnan
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sfumato.errors import InvalidInput, NotSupported
+from sfumato.release.keys import Texts
+
+__all__ = [
+    "POLICIES",
+    "BadRow",
+    "Labels",
+    "OnUnknown",
+    "Secrets",
+    "TypedValues",
+    "Values",
+    "kind_of",
+    "label_spelling",
+]
+
+OnUnknown = Literal["error", "nearest", "drop"]
+POLICIES: tuple[str, ...] = ("error", "nearest", "drop")
+
+UNKNOWN, MISSING, NOT_A_NUMBER, OTHER_KIND = -1, -2, -3, -4
+"""What stands for a value that has no index."""
+
+Rows = NDArray[np.int64]
+
+_INTEGER = re.compile(r"0|-?[1-9]\d{0,18}", re.ASCII)
+_DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_LARGEST_TABLE = 2**22  # entries of a table from integers to secrets
+_MOST_COMPARED = 2_000  # labels among which a similar one is looked for
+_TEXT = ord("t")
+_BYTES = ord("b")
+
+
+class BadRow(InvalidInput):
+    """A row that cannot be released; ``row`` is its number (the first row of data is 1), ``value`` what it holds."""
+
+    def __init__(self, message: str, row: int, value: Any = None) -> None:
+        super().__init__(f"row {row}: {message}")
+        self.row = row
+        self.value = value
+
+
+# ----------------------------------------------------------------- columns
+
+
+class Values(Protocol):
+    """A batch of one column, typed or as text."""
+
+    @property
+    def spelled(self) -> bool:
+        """Whether values are texts that spell labels."""
+        ...
+
+    def __len__(self) -> int:
+        """The number of rows."""
+        ...
+
+    def distinct(self) -> tuple[NDArray[Any], list[Any]]:
+        """For each row the place of its value in a list, and the list."""
+        ...
+
+    def integers(self) -> NDArray[Any] | None:
+        """The column as integers, if it is one and nothing is missing."""
+        ...
+
+    def numbers(self) -> NDArray[np.float64]:
+        """The column as floats, NaN where something is missing or no number."""
+        ...
+
+    def texts(self, what: str, first: int) -> Texts:
+        """The column as ids; refuses what is missing and what has several spellings."""
+        ...
+
+    def value(self, row: int) -> Any:
+        """One value, for a message."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class TypedValues:
+    """A batch of one column in Arrow."""
+
+    array: Any  # pa.Array
+    spelled: bool = False
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def distinct(self) -> tuple[NDArray[Any], list[Any]]:
+        """For each row the place of its value in a list, and the list."""
+        array = self.array
+        if pa.types.is_nested(array.type) or pa.types.is_null(array.type):
+            return _distinct_objects(_plain(value) for value in array.to_pylist())
+        if not pa.types.is_dictionary(array.type):
+            if array.type in (pa.string_view(), pa.binary_view()):
+                array = array.cast(pa.large_string() if array.type == pa.string_view() else pa.large_binary())
+            array = pc.dictionary_encode(array, null_encoding="encode")
+        indices, values = array.indices, array.dictionary.to_pylist()
+        if indices.null_count:
+            indices, values = pc.fill_null(indices, len(values)), [*values, None]
+        return indices.to_numpy(zero_copy_only=False), values
+
+    def integers(self) -> NDArray[Any] | None:
+        """The column as integers, if it is one and nothing is missing."""
+        if not pa.types.is_integer(self.array.type) or self.array.null_count:
+            return None
+        found: NDArray[Any] = self.array.to_numpy(zero_copy_only=False)
+        return found
+
+    def numbers(self) -> NDArray[np.float64]:
+        """The column as floats, NaN where something is missing or no number."""
+        kind = self.array.type
+        if pa.types.is_dictionary(kind):
+            return TypedValues(self.array.dictionary_decode()).numbers()
+        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+            return np.full(len(self.array), np.nan)
+        floats = pc.fill_null(self.array.cast(pa.float64(), safe=False), np.nan)
+        return np.asarray(floats.to_numpy(zero_copy_only=False), dtype=np.float64)
+
+    def texts(self, what: str, first: int) -> Texts:
+        """The column as ids; refuses what is missing and what has several spellings."""
+        array, kind = self.array, self.array.type
+        if pa.types.is_dictionary(kind):
+            return TypedValues(array.dictionary_decode()).texts(what, first)
+        is_text = pa.types.is_integer(kind) or _is_text(kind)
+        if array.null_count:
+            row = int(np.argmax(pc.is_null(array).to_numpy(zero_copy_only=False)))
+            raise BadRow(f"the row id {what!r} is missing", first + row + 1)
+        if not is_text and not _is_bytes(kind):
+            raise InvalidInput(
+                f"the row id {what!r} holds {kind}: use integers, texts or bytes, which have one spelling"
+            )
+        array = array.cast(pa.large_string() if is_text else pa.large_binary())
+        _, offsets, data = array.buffers()
+        ends = np.frombuffer(offsets, dtype=np.int64)[array.offset : array.offset + len(array) + 1]
+        content = np.frombuffer(data, dtype=np.uint8) if data is not None else np.empty(0, dtype=np.uint8)
+        return content, ends, _TEXT if is_text else _BYTES
+
+    def value(self, row: int) -> Any:
+        """One value, for a message."""
+        return _plain(self.array[row].as_py())
+
+
+def _is_text(kind: Any) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view())
+
+
+def _is_bytes(kind: Any) -> bool:
+    simple = pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
+    return bool(simple or kind == pa.binary_view())
+
+
+def _distinct_objects(values: Iterable[Any]) -> tuple[NDArray[Any], list[Any]]:
+    places: dict[Any, int] = {}
+    codes = [places.setdefault((type(value), value), len(places)) for value in values]
+    return np.array(codes, dtype=np.int64), [value for _, value in places]
+
+
+def _plain(value: Any) -> Any:
+    """Lists and records of a table as tuples, which is what labels are made of."""
+    if isinstance(value, dict):
+        return tuple(_plain(part) for part in value.values())
+    if isinstance(value, list):
+        return tuple(_plain(part) for part in value)
+    return value
+
+
+# ----------------------------------------------------------------- labels
+
+_KINDS = {
+    "int": "an integer", "float": "a float", "str": "text", "bool": "a truth value", "tuple": "a tuple",
+    "Fraction": "a fraction",
+}  # fmt: skip
+
+
+def kind_of(value: Any) -> str:
+    """What must agree between a value and a label: 1, 1.0, True and "1" are of four kinds."""
+    if value is None:
+        return "missing"
+    if isinstance(value, float):
+        return "nan" if isnan(value) else "float"
+    if isinstance(value, tuple):
+        return f"tuple({', '.join(kind_of(part) for part in value)})"
+    return type(value).__name__
+
+
+def _kind_in_words(kind: str) -> str:
+    return _KINDS.get(kind.split("(")[0], kind)
+
+
+def label_spelling(label: Any) -> str:
+    """A label as a CSV file spells it: the cell (2, 3) is ``2,3``, one third ``1/3``."""
+    return ",".join(map(label_spelling, label)) if isinstance(label, tuple) else str(label)
+
+
+class Secrets(Protocol):
+    """Finds the secrets that a table holds."""
+
+    @property
+    def left_out(self) -> int:
+        """What stands for a row to be left out."""
+        ...
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are looked at, in order."""
+        ...
+
+    def find(self, batch: Sequence[Values], first: int) -> Rows:
+        """The index of each row's secret, or ``left_out``; ``first`` rows came before these."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """A column that names secrets by their labels.
+
+    Parameters
+    ----------
+    column
+        Its name.
+    labels
+        The labels of the secrets, in order.
+    on_unknown
+        What to do about values that are no label.
+    position
+        For ``"nearest"``: the coordinate of each secret on a line, in order.
+    name
+        What the labels are called in print.
+
+    Examples
+    --------
+    >>> found = Labels("answer", ("no", "maybe", "yes")).find([TypedValues(pa.array(["yes", "no"]))], 0)
+    >>> found.tolist()
+    [2, 0]
+    """
+
+    column: str
+    labels: tuple[Any, ...]
+    on_unknown: str = "error"
+    position: NDArray[np.float64] | None = None
+    name: str = "the mechanism"
+    left_out: int = -1
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The one column that is looked at."""
+        return (self.column,)
+
+    @cached_property
+    def known(self) -> dict[str, dict[Any, int]]:
+        """For each kind the index of every label."""
+        result: dict[str, dict[Any, int]] = {}
+        for index, label in enumerate(self.labels):
+            result.setdefault(kind_of(label), {})[label] = index
+        return result
+
+    @cached_property
+    def spelled(self) -> dict[str, int]:
+        """The index of each label under its spelling."""
+        result: dict[str, int] = {}
+        for index, label in enumerate(self.labels):
+            text = label_spelling(label)
+            if label is not None and result.setdefault(text, index) != index:
+                raise InvalidInput(f"two secrets are spelled {text!r}: release a table with types, such as Parquet")
+        return result
+
+    @cached_property
+    def integer_table(self) -> tuple[int, Rows] | None:
+        """The smallest integer label and the indices from it on, where that is a small table."""
+        whole = self.known.get("int")
+        if not whole:
+            return None
+        low, high = min(whole), max(whole)
+        if high - low >= min(_LARGEST_TABLE, 16 * len(whole) + 1024) or not -(2**63) <= low <= high < 2**63:
+            return None
+        table = np.full(high - low + 1, UNKNOWN, dtype=np.int64)
+        for label, index in whole.items():
+            table[label - low] = index
+        return low, table
+
+    def find(self, batch: Sequence[Values], first: int) -> Rows:
+        """The index of each row's secret, −1 for rows to be left out."""
+        (values,) = batch
+        whole = values.integers() if self.on_unknown != "nearest" else None
+        if whole is not None and self.integer_table is not None:
+            low, table = self.integer_table
+            inside = (whole >= low) & (whole < low + len(table))
+            found = np.full(len(whole), UNKNOWN, dtype=np.int64)
+            # the differences fit: only values inside the table are taken
+            found[inside] = table[(whole[inside].astype(np.int64) - low)]
+        else:
+            places, distinct = values.distinct()
+            index = self._spelled_index if values.spelled else self._typed_index
+            found = np.array([index(value) for value in distinct], dtype=np.int64)[places]
+        return self._judged(found, values, first)
+
+    def _typed_index(self, value: Any) -> int:
+        kind = kind_of(value)
+        labels = self.known.get(kind)
+        if labels is not None and (index := labels.get(value)) is not None:
+            return index
+        if kind == "missing":
+            return MISSING
+        if self.on_unknown == "nearest" and kind in ("int", "float", "nan"):
+            return self._nearest(float(value)) if isfinite(value) else NOT_A_NUMBER
+        if kind == "nan":
+            return NOT_A_NUMBER
+        return OTHER_KIND if labels is None else UNKNOWN
+
+    def _spelled_index(self, text: Any) -> int:
+        index = self.spelled.get(text)
+        if index is not None:
+            return index
+        if not text:
+            return MISSING
+        is_number = _DECIMAL.fullmatch(text) is not None
+        if is_number and isfinite(float(text)):
+            if self.on_unknown == "nearest":
+                return self._nearest(float(text))
+            return self.known.get("float", {}).get(float(text), UNKNOWN)
+        return NOT_A_NUMBER if text.lower() == "nan" else UNKNOWN
+
+    def _nearest(self, value: float) -> int:
+        """The secret nearest to a number; the smaller one of two."""
+        assert self._sorted is not None
+        where, order = self._sorted
+        right = int(np.searchsorted(where, value))
+        if right == 0 or (right < len(where) and where[right] - value < value - where[right - 1]):
+            return int(order[right])
+        return int(order[right - 1])
+
+    @cached_property
+    def _sorted(self) -> tuple[NDArray[np.float64], Rows]:
+        assert self.position is not None
+        order = np.argsort(self.position, kind="stable")
+        return self.position[order], order
+
+    def _judged(self, found: Rows, values: Values, first: int) -> Rows:
+        bad = found < 0
+        if not bad.any():
+            return found
+        if self.on_unknown == "drop":
+            bad = found == OTHER_KIND
+            if not bad.any():
+                return np.maximum(found, -1)
+        row = int(np.argmax(bad))
+        value = values.value(row)
+        raise BadRow(self._complaint(int(found[row]), value), first + row + 1, value)
+
+    def _complaint(self, code: int, value: Any) -> str:
+        if code == MISSING:
+            return f"{self.column!r} is missing; fill it, or on_unknown='drop' leaves such rows out"
+        if code == NOT_A_NUMBER:
+            return f"{self.column!r} is NaN; fill it, or on_unknown='drop' leaves such rows out"
+        if code == OTHER_KIND:
+            kinds = " or ".join(dict.fromkeys(_kind_in_words(kind) for kind in self.known if kind != "missing"))
+            return (
+                f"{self.column!r} is {_shown(value)}, {_kind_in_words(kind_of(value))}, but a secret of {self.name} is "
+                f"{kinds}, such as {self.labels[0]!r}: types are not guessed, convert the column first"
+            )
+        return (
+            f"{self.column!r} is {_shown(value)}, which is no secret of {self.name}{self._similar(value)}; "
+            "on_unknown='drop' leaves such rows out"
+        )
+
+    def _similar(self, value: Any) -> str:
+        texts = [label_spelling(label) for label in self.labels[:_MOST_COMPARED]]
+        if len(self.labels) <= _MOST_COMPARED:
+            close = get_close_matches(label_spelling(value), texts, 1, 0.6)
+            if close:
+                return f" (did you mean {close[0]!r}?)"
+        return f" (secrets are {', '.join(map(repr, texts[:3]))}{', …' if len(self.labels) > 3 else ''})"
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}…"
+
+
+def check_policy(on_unknown: str) -> str:
+    """One of the three policies."""
+    if on_unknown not in POLICIES:
+        raise NotSupported(f"on_unknown={on_unknown!r}", POLICIES)
+    return on_unknown
+
+
+def line_position(labels: tuple[Any, ...], coordinates: NDArray[np.float64] | None, name: str) -> NDArray[np.float64]:
+    """Where labels that are numbers lie on a line; refused where nearest numbers are not nearest secrets."""
+    if coordinates is None or coordinates.shape[1] != 1:
+        raise InvalidInput(
+            f"on_unknown='nearest' needs a line: {name} has "
+            + ("no coordinates" if coordinates is None else f"{coordinates.shape[1]} coordinates a secret")
+            + ("" if coordinates is None else "; release Position(…) or Place(…) columns instead")
+        )
+    if not all(isinstance(label, int | float | Fraction) and not isinstance(label, bool) for label in labels):
+        raise InvalidInput(f"on_unknown='nearest' needs labels that are numbers: {name} has {labels[0]!r}")
+    numbers = np.array([float(label) for label in labels])
+    where = coordinates[:, 0]
+    # a label is its coordinate in other units: the two lists are proportional up to the rounding of a product
+    scale = max(np.abs(where).max(), 1e-300) / max(np.abs(numbers).max(), 1e-300)
+    if not np.allclose(numbers * scale, where, rtol=1e-12, atol=0.0):
+        raise InvalidInput(f"on_unknown='nearest': the labels of {name} are not where its secrets are")
+    return numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Integers:
+    """A column of integers that are the secrets themselves, for mechanisms without a list of secrets.
+
+    Examples
+    --------
+    >>> Integers("visits").find([TypedValues(pa.array([3, -1000]))], 0).tolist()
+    [3, -1000]
+    """
+
+    column: str
+    on_unknown: str = "error"
+    # indices are the secrets, so that −1 is one of them and cannot stand for a row that is left out
+    left_out: int = -(2**63)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The one column that is looked at."""
+        return (self.column,)
+
+    def find(self, batch: Sequence[Values], first: int) -> Rows:
+        """The secrets of the rows."""
+        (values,) = batch
+        whole = values.integers()
+        if whole is not None and whole.dtype.kind == "i":
+            return np.asarray(whole, dtype=np.int64)
+        places, distinct = values.distinct()
+        found = [self._integer(value, values.spelled) for value in distinct]
+        wrong = np.array([value is None for value in found], dtype=bool)[places]
+        if wrong.any() and self.on_unknown != "drop":
+            row = int(np.argmax(wrong))
+            value = values.value(row)
+            raise BadRow(
+                f"{self.column!r} is {_shown(value)}, but an integer of 64 bits is needed", first + row + 1, value
+            )
+        listed = np.array([self.left_out if value is None else value for value in found], dtype=np.int64)
+        return np.asarray(listed[places])
+
+    def _integer(self, value: Any, spelled: bool) -> int | None:
+        if spelled:
+            value = int(value) if _INTEGER.fullmatch(value) else None
+        return value if kind_of(value) == "int" and -(2**62) < value < 2**62 else None

@@ -1,0 +1,424 @@
+"""Release a column of a table in memory, whatever library the table is of.
+
+A release is written once. What comes back holds the noise as values: evaluating it again, joining it or saving it
+twice draws nothing anew. A lazy frame or a relation is therefore collected exactly once and an eager table of the same
+library comes back; noise as an expression or a database function would be drawn again at every evaluation, or drawn
+once for all rows, and both break the promise.
+
+========================================  =======================================
+given                                     comes back
+========================================  =======================================
+pandas, polars, pyarrow tables            the same, other columns untouched
+polars ``LazyFrame``                      polars ``DataFrame``
+DuckDB relation                           a relation over the released values
+pyarrow ``RecordBatchReader``, dataset    the same, over the released values
+any other with ``__arrow_c_stream__``     a pyarrow ``Table``
+========================================  =======================================
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from fractions import Fraction
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sfumato.errors import InvalidInput, NotSupported
+from sfumato.release.batches import BATCH, Added, BatchRelease, Column, Progress, RowId, batch_release
+from sfumato.release.rows import BadRow, TypedValues, kind_of, label_spelling
+
+if TYPE_CHECKING:
+    from sfumato.release.ledger import Ledger
+
+__all__ = ["order_after", "release", "release_batch", "released_schema", "released_table"]
+
+
+def release(
+    mechanism: Any,
+    table: Any,
+    column: Column,
+    *,
+    into: str | None = None,
+    keep: bool = False,
+    on_unknown: str = "error",
+    within: Any = None,
+    key: bytes | str | PathLike[str] | None = None,
+    row_id: RowId | None = None,
+    ledger: Ledger | None = None,
+    dataset: str | None = None,
+    times: int = 1,
+    batch: int = BATCH,
+    progress: Callable[[Progress], None] | None = None,
+) -> Any:
+    """Replace the secrets of a column by outputs of a proved mechanism, drawn exactly.
+
+    Parameters
+    ----------
+    mechanism
+        A proved mechanism.
+    table
+        Of pandas, polars, pyarrow or DuckDB, lazy or not, or anything with the Arrow stream interface.
+    column
+        The column with the labels of the secrets, ``Position("x", "y")`` or ``Place("lat", "lon")``. Coordinates are
+        replaced by those of the output.
+    into
+        A new name for the column of outputs. The true columns do not stay beside the noise, unless ``keep`` says so.
+    on_unknown
+        What to do about a value that is no secret: ``"error"``, ``"drop"`` the row, or take the ``"nearest"`` secret.
+    within
+        For coordinates: how far a point may be from the nearest secret, in the unit of the space (``0.5`` or
+        ``"0.5 km"``). Grids need none: a point belongs to the cell it is in.
+    key, row_id
+        A key (32 bytes or a key file, see :func:`release_key`) and the column or columns that name a row: its noise is
+        then a function of (key, row id, column, mechanism), the same whenever it is released again.
+    ledger, dataset, times
+        Where to charge the release, under which name, and how many values of the column one person has. The charge is
+        made before the table is returned.
+    batch
+        Rows that are drawn at once.
+    progress
+        Called with a :class:`Progress` after each batch.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> survey = sf.random_response(sf.PrivacyType(sf.discrete(["no", "yes"]), epsilon=1))
+    >>> noisy = release(survey, pa.table({"id": [1, 2], "smokes": ["no", "yes"]}), "smokes")
+    >>> noisy.column_names, set(noisy["smokes"].to_pylist()) <= {"no", "yes"}
+    (['id', 'smokes'], True)
+    """
+    if not isinstance(batch, int) or batch < 1:
+        raise InvalidInput(f"batch is a number of rows, found {batch!r}")
+    work = batch_release(
+        mechanism, column, into=into, keep=keep, on_unknown=on_unknown, within=within, key=key, row_id=row_id,
+        ledger=ledger, dataset=dataset, progress=progress,
+    )  # fmt: skip
+
+    def finish() -> None:
+        work.finish(ledger, dataset, times)
+
+    return released_table(table, work, batch, finish)
+
+
+def released_table(table: Any, work: BatchRelease, batch: int, finish: Callable[[], object]) -> Any:
+    """A table of any library, released; ``finish`` is called when all outputs are drawn, before they are returned."""
+    if isinstance(table, nw.DataFrame | nw.LazyFrame):
+        return nw.from_native(released_table(table.to_native(), work, batch, finish))
+    if isinstance(table, pa.Table):
+        return _released_arrow(table, work, batch, finish)
+    if isinstance(table, pa.RecordBatch):
+        done = _released_arrow(pa.Table.from_batches([table]), work, batch, finish).combine_chunks()
+        return done.to_batches()[0] if len(done) else pa.RecordBatch.from_pylist([], schema=done.schema)
+    if isinstance(table, pa.RecordBatchReader):
+        return _released_arrow(table.read_all(), work, batch, finish).to_reader()
+    datasets = sys.modules.get("pyarrow.dataset")  # who has a dataset has loaded it, and pandas with it
+    if datasets is not None and isinstance(table, datasets.Dataset):
+        return datasets.dataset(_released_arrow(table.to_table(), work, batch, finish))
+    if nw.dependencies.is_pandas_dataframe(table):
+        return _released_pandas(table, work, batch, finish)
+    if nw.dependencies.is_polars_lazyframe(table):
+        table = table.collect()
+    if nw.dependencies.is_polars_dataframe(table):
+        return _released_polars(table, work, batch, finish)
+    if _is_relation(table):
+        return _relation_over(table, _released_arrow(table.to_arrow_table(), work, batch, finish))
+    if hasattr(table, "__arrow_c_stream__"):
+        return _released_arrow(pa.RecordBatchReader.from_stream(table).read_all(), work, batch, finish)
+    raise NotSupported(
+        f"a table of type {type(table).__module__}.{type(table).__name__}",
+        ["pandas", "polars", "pyarrow", "DuckDB relations", "anything with __arrow_c_stream__"],
+    )
+
+
+# ----------------------------------------------------------------- columns
+
+
+def order_after(names: Sequence[str], work: BatchRelease) -> list[str | Added]:
+    """The columns after a release, old ones by name: what is new stands where the secret stood, or at the end."""
+    for name in (*work.taken, *work.ids):
+        if names.count(name) != 1:
+            raise InvalidInput(
+                f"there {'are several columns' if name in names else 'is no column'} {name!r}{_hint(name, names)}"
+            )
+    for added in work.added:
+        if added.name in names and (work.keep or added.name not in work.taken):
+            raise InvalidInput(f"there is a column {added.name!r} already: name another one with into=")
+    if work.keep:
+        return [*names, *work.added]
+    first = dict(zip(work.taken, work.added, strict=False))
+    return [first.get(name, name) for name in names if name not in work.taken or name in first]
+
+
+def _hint(name: str, names: Sequence[str]) -> str:
+    if name in names:
+        return ""
+    close = get_close_matches(name, names, 1, 0.6)
+    few = ", ".join(map(repr, names[:8])) + (", …" if len(names) > 8 else "")
+    return f", did you mean {close[0]!r}?" if close else f": there are {few}"
+
+
+def label_array(added: Added, like: Any = None) -> Any:
+    """What stands for each output, as an Arrow array: of type ``like`` if that holds all of it without loss.
+
+    Labels of one kind have the type of that kind; lists of several kinds are texts, as a CSV file would spell them.
+    """
+    values = list(added.values or [])
+    if like is not None and pa.types.is_dictionary(like):
+        like = like.value_type
+    kinds = {kind_of(value) for value in values} - {"missing"}
+    plain = values if len(kinds) == 1 and kinds.isdisjoint({"Fraction", "nan"}) else None
+    if plain is None and values and all(isinstance(v, tuple) for v in values):
+        plain = values  # lists of numbers; mixed ones are refused by Arrow below
+    if plain is not None:
+        for kind in (like, None):
+            if kind is not None and not _same_family(kind, values):
+                continue
+            try:
+                made = pa.array(plain, type=kind)
+            except (pa.ArrowException, OverflowError, TypeError, ValueError):
+                continue
+            if made.to_pylist() == [list(v) if isinstance(v, tuple) else v for v in plain]:
+                return made
+    return pa.array([None if v is None else label_spelling(v) for v in values], pa.string())
+
+
+def _same_family(kind: Any, values: Sequence[Any]) -> bool:
+    """Whether a type is for such values at all: Arrow would store truth values as numbers and numbers as dates."""
+    value = next((v for v in values if v is not None), None)
+    if isinstance(value, bool):
+        return bool(pa.types.is_boolean(kind))
+    if isinstance(value, int | float):
+        return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+    if isinstance(value, str):
+        return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view())
+    return bool(pa.types.is_nested(kind))
+
+
+def new_array(added: Added, outputs: NDArray[np.int64], like: Any) -> Any:
+    """The new column for some outputs, with the type of the column it replaces where that is possible."""
+    if added.values is None:
+        fits = like is not None and pa.types.is_integer(like)
+        return pa.array(outputs).cast(like) if fits else pa.array(outputs)
+    labels = label_array(added, like)
+    if like is not None and pa.types.is_dictionary(like):
+        return pa.DictionaryArray.from_arrays(outputs.astype(np.int32), labels)
+    return labels.take(pa.array(outputs))
+
+
+# ----------------------------------------------------------------- Arrow
+
+
+def released_schema(schema: Any, work: BatchRelease) -> Any:
+    """The schema after a release. What it told of the true columns beside their names and types is gone."""
+    fields = []
+    for column in order_after(schema.names, work):
+        if isinstance(column, str):
+            fields.append(schema.field(column))
+        else:
+            before = schema.field(work.taken[work.added.index(column)])
+            fields.append(pa.field(column.name, _type_after(column, before.type), nullable=before.nullable))
+    return pa.schema(fields, metadata=_metadata_without(schema.metadata, () if work.keep else work.taken))
+
+
+def _type_after(added: Added, like: Any) -> Any:
+    if added.values is None:
+        return like if pa.types.is_integer(like) else pa.int64()
+    kind = label_array(added, like).type
+    return pa.dictionary(pa.int32(), kind) if pa.types.is_dictionary(like) else kind
+
+
+def _metadata_without(metadata: Any, taken: Sequence[str]) -> Any:
+    """Pandas writes how many different values a categorical column has, among other things."""
+    if not metadata or b"pandas" not in metadata:
+        return metadata
+    rest = {name: value for name, value in metadata.items() if name != b"pandas"}
+    try:
+        about = json.loads(metadata[b"pandas"])
+        about["columns"] = [entry for entry in about["columns"] if entry["name"] not in taken]
+    except (ValueError, KeyError, TypeError):
+        return rest
+    return rest | {b"pandas": json.dumps(about).encode()}
+
+
+def release_batch(batch: Any, work: BatchRelease, schema: Any) -> Any:
+    """The next batch of a table, released; ``schema`` comes from :func:`released_schema`."""
+    drawn = work.draw(
+        [TypedValues(batch.column(name)) for name in work.taken], [TypedValues(batch.column(name)) for name in work.ids]
+    )
+    if drawn.kept is not None:
+        batch = batch.filter(pa.array(drawn.kept))
+    columns = []
+    for column in order_after(batch.schema.names, work):
+        if isinstance(column, str):
+            columns.append(batch.column(column))
+        else:
+            like = batch.schema.field(work.taken[work.added.index(column)]).type
+            columns.append(new_array(column, drawn.outputs, like))
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _drawn(columns: Callable[[str], Any], rows: int, work: BatchRelease, batch: int) -> tuple[Any, Any]:
+    """Outputs for all rows, and which rows are kept (None: all); ``columns`` gives a column as a chunked array."""
+    work.total = rows
+    wanted = {name: columns(name) for name in (*work.taken, *work.ids)}
+    outputs, kept, any_left_out = [], [], False
+    for first in range(0, rows, batch):
+        part = {name: TypedValues(_one_array(column.slice(first, batch))) for name, column in wanted.items()}
+        drawn = work.draw([part[name] for name in work.taken], [part[name] for name in work.ids])
+        outputs.append(drawn.outputs)
+        kept.append(np.ones(min(batch, rows - first), dtype=bool) if drawn.kept is None else drawn.kept)
+        any_left_out |= drawn.kept is not None
+    together = np.concatenate(outputs) if outputs else np.empty(0, dtype=np.int64)
+    return together, np.concatenate(kept) if any_left_out else None
+
+
+def _one_array(column: Any) -> Any:
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if isinstance(whole, pa.ChunkedArray):  # an empty one, or one too long for its offsets
+        whole = pa.concat_arrays(whole.chunks) if whole.num_chunks else pa.array([], type=whole.type)
+    return whole
+
+
+def _released_arrow(table: Any, work: BatchRelease, batch: int, finish: Callable[[], object]) -> Any:
+    schema = released_schema(table.schema, work)
+    outputs, kept = _drawn(table.column, len(table), work, batch)
+    if kept is not None:
+        table = table.filter(pa.array(kept))
+    columns = []
+    for column in order_after(table.column_names, work):
+        if isinstance(column, str):
+            columns.append(table.column(column))
+        else:
+            like = table.schema.field(work.taken[work.added.index(column)]).type
+            columns.append(new_array(column, outputs, like))
+    finish()
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+# ----------------------------------------------------------------- pandas, polars, DuckDB
+
+
+def _released_pandas(table: Any, work: BatchRelease, batch: int, finish: Callable[[], object]) -> Any:
+    if not all(isinstance(name, str) for name in table.columns):
+        raise InvalidInput("the names of the columns must be texts: rename the columns first")
+    order = order_after(list(table.columns), work)
+    frame = nw.from_native(table, eager_only=True)
+    outputs, kept = _drawn(lambda name: _arrow_of_pandas(frame, name), len(table), work, batch)
+    if kept is not None:
+        table = table[kept]
+    data = {}
+    for column in order:
+        if isinstance(column, str):
+            data[column] = table[column]
+        else:
+            before = table[work.taken[work.added.index(column)]]
+            data[column.name] = _pandas_series(column, outputs, before)
+    finish()
+    done = nw.get_native_namespace(frame).DataFrame(data, index=table.index)
+    done.attrs = dict(table.attrs)
+    done.columns.name = table.columns.name
+    return done
+
+
+def _arrow_of_pandas(frame: Any, name: str) -> Any:
+    try:
+        return frame[name].to_arrow()
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        values = frame[name].to_native().tolist()
+        kinds = [kind_of(value) for value in values]
+        known = [kind for kind in kinds if kind not in ("missing", "nan")]
+        row = next((i for i, kind in enumerate(kinds) if kind not in ("missing", "nan", known[0])), 0) if known else 0
+        value = values[row] if values else None
+        raise BadRow(
+            f"{name!r} is {value!r}, of another type than the values before: a column has values of one type "
+            f"({str(error)[:100]})",
+            row + 1,
+            value,
+        ) from error
+
+
+def _pandas_series(added: Added, outputs: NDArray[np.int64], before: Any) -> Any:
+    """A series in the type of the one it replaces, if that holds every label without loss."""
+    series, kind = type(before), before.dtype
+    if added.values is None:
+        return series(outputs, index=before.index, name=added.name)
+    labels = list(added.values)
+    if str(kind) == "category" and None not in labels:
+        native = nw.get_native_namespace(before)
+        return series(native.Categorical.from_codes(outputs, categories=labels), index=before.index, name=added.name)
+    listed = [label_spelling(v) if isinstance(v, Fraction) else v for v in labels]
+    made = series(_object_array(listed)).infer_objects() if isinstance(listed[0], tuple) else series(listed)
+    if _same_pandas_family(kind, made.dtype):
+        try:
+            cast = made.astype(kind)
+        except (TypeError, ValueError, OverflowError):
+            cast = made
+        made = cast if cast.tolist() == made.tolist() else made
+    taken = made.take(outputs)
+    taken.index = before.index
+    taken.name = added.name
+    return taken
+
+
+def _same_pandas_family(kind: Any, other: Any) -> bool:
+    """Whether a column of one type may hold values of the other: numbers for numbers, objects and texts for texts."""
+    families = ({"i", "u", "f"}, {"O", "U", "T"}, {"b"})
+    return any({getattr(kind, "kind", "O"), getattr(other, "kind", "O")} <= family for family in families)
+
+
+def _object_array(values: Sequence[Any]) -> NDArray[Any]:
+    made = np.empty(len(values), dtype=object)
+    for index, value in enumerate(values):
+        made[index] = value
+    return made
+
+
+def _released_polars(table: Any, work: BatchRelease, batch: int, finish: Callable[[], object]) -> Any:
+    order = order_after(table.columns, work)
+    frame = nw.from_native(table, eager_only=True)
+    outputs, kept = _drawn(lambda name: frame[name].to_arrow(), len(table), work, batch)
+    if kept is not None:
+        table = table.filter(kept)
+    native = nw.get_native_namespace(frame)
+    columns = []
+    for column in order:
+        if isinstance(column, str):
+            columns.append(table[column])
+        else:
+            before = table[work.taken[work.added.index(column)]]
+            coded = before.dtype in (native.Categorical, native.Enum)
+            made = native.Series(column.name, new_array(column, outputs, None if coded else before[:0].to_arrow().type))
+            columns.append(made.cast(_coded(column, before.dtype, native)) if coded else made)
+    finish()
+    return native.DataFrame(columns)
+
+
+def _coded(added: Added, kind: Any, native: Any) -> Any:
+    """The type of a categorical column; that of an enumeration if all outputs are in it, drawn or not."""
+    try:
+        native.Series(label_array(added)).cast(kind)
+    except native.exceptions.PolarsError:
+        return native.Categorical
+    return kind
+
+
+def _is_relation(table: Any) -> bool:
+    duckdb = nw.dependencies.get_duckdb()
+    return duckdb is not None and isinstance(table, duckdb.DuckDBPyRelation)
+
+
+def _relation_over(relation: Any, released: Any) -> Any:
+    """A relation over a table in memory, on the connection of another relation.
+
+    The table of this query exists only as a variable of this function; DuckDB finds it there and holds it.
+    """
+    released_by_sfumato = released  # noqa: F841
+    return relation.query("unused", "SELECT * FROM released_by_sfumato")

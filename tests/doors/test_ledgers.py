@@ -1,0 +1,82 @@
+"""``sfumato ledger``: what was spent, said on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import sfumato as sf
+from sfumato.cli.main import app
+from sfumato.errors import BudgetExceeded, InvalidInput
+from sfumato.release.ledger import Ledger
+
+runner = CliRunner()
+KM = sf.geometric(sf.PrivacyType(sf.line(3, unit="km"), alpha="1/2"))
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    ledger = Ledger(tmp_path / "spent.ledger", limit=3)
+    ledger.charge(dataset="trips", column="home", mechanism=KM, times=2, rows=1000, note="first wave")
+    ledger.charge(dataset="trips", column="home", mechanism=KM, scope="May", key=b"0123456789abcdef")
+    ledger.charge(dataset="other", column="work", mechanism=KM)
+    return ledger.path
+
+
+def said(*words: str) -> str:
+    result = runner.invoke(app, ["ledger", *words], catch_exceptions=False)
+    assert result.exit_code == 0
+    return result.output
+
+
+def test_show_says_what_was_spent_and_what_is_left(file: Path) -> None:
+    text = said("show", str(file))
+    assert "limit    each column: at most 3" in text
+    assert "spent    trips / home: 3·ln(2) = 2.07944, 0.920558 left" in text
+    assert "         ln(2) = 0.693147 per km on line(3), rows 'May'" in text
+    assert "other" in text and "other" not in said("show", str(file), "--dataset", "trips")
+    text = said("show", str(file), "--entries")
+    assert "trips / home: alpha 1/2, 2 of 2 times charged, 1000 rows, fresh noise" in text and "first wave" in text
+    assert "trips / home / May: alpha 1/2, 1 of 1 times charged, keyed noise (" in text
+
+
+def test_show_for_programs(file: Path) -> None:
+    records = [json.loads(line) for line in said("show", str(file), "--json", "--entries").splitlines()]
+    assert [record["kind"] for record in records] == ["limit", "column", "column", "entry", "entry", "entry"]
+    assert records[1]["spent"] == "3·ln(2)" and len(records[1]["parts"]) == 2
+    assert records[1]["epsilon"] == pytest.approx(2.0794415416798357, abs=1e-15)
+    assert records[3]["mechanism"] == KM.proof.digest and records[3]["rows"] == 1000
+
+
+def test_an_empty_ledger_is_shown(tmp_path: Path) -> None:
+    Ledger(tmp_path / "x.ledger")
+    assert said("show", str(tmp_path / "x.ledger")) == "limit    none\nspent    nothing\n"
+
+
+def test_limits_are_set_changed_and_lifted(tmp_path: Path) -> None:
+    path = str(tmp_path / "x.ledger")
+    assert said("limit", path, "--alpha", "1/4") == "each column: at most ln(4)\n"
+    assert "columns 'home', 'work' of 'd' together: at most 2 per km" in said(
+        "limit", path, "--epsilon", "2", "--dataset", "d", "--column", "work", "--column", "home", "--unit", "km"
+    )
+    ledger = Ledger(path)
+    ledger.charge(dataset="d", column="home", mechanism=KM, times=2)
+    with pytest.raises(BudgetExceeded):
+        ledger.charge(dataset="d", column="home", mechanism=KM)
+    assert json.loads(said("limit", path, "--epsilon", "1", "--json"))["limit"] == "epsilon 1"
+    assert "386294 beyond the limit" in said("show", path)
+    assert said("limit", path, "--lift") == "each column: no limit\n"
+    ledger.charge(dataset="e", column="home", mechanism=KM, times=100)
+
+
+@pytest.mark.parametrize("words", [["show", "nowhere.ledger"], ["limit", "x.ledger"],
+                                   ["limit", "x.ledger", "--lift", "--epsilon", "1"],
+                                   ["limit", "x.ledger", "--epsilon", "much"],
+                                   ["limit", "x.ledger", "--epsilon", "1", "--column", "c"]])  # fmt: skip
+def test_mistakes(words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InvalidInput):
+        runner.invoke(app, ["ledger", *words], catch_exceptions=False)

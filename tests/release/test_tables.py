@@ -1,0 +1,431 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import narwhals as nw
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pytest
+from scipy.stats import chisquare
+
+import sfumato as sf
+from sfumato.errors import BudgetExceeded, InvalidInput, NotSupported
+from sfumato.release.batches import Progress
+from sfumato.release.ledger import Ledger
+from sfumato.release.places import Place, Position
+from sfumato.release.rows import BadRow
+from sfumato.release.tables import release
+
+RESPONSE = sf.random_response(sf.PrivacyType(sf.discrete(["a", "b", "c"]), epsilon=1))
+KEY = bytes(range(32))
+
+
+class Streamed:
+    """A table of a library that nobody knows."""
+
+    def __init__(self, table: Any) -> None:
+        self.table = table
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+def relation(table: Any) -> Any:
+    connection = duckdb.connect()
+    connection.register("given", table)
+    connection.execute("CREATE TABLE stored AS SELECT * FROM given")
+    return connection.sql("SELECT * FROM stored ORDER BY id")
+
+
+ENGINES: dict[str, tuple[Callable[[Any], Any], type]] = {
+    "pandas": (lambda t: t.to_pandas(), pd.DataFrame),
+    "pandas on Arrow": (lambda t: t.to_pandas(types_mapper=pd.ArrowDtype), pd.DataFrame),
+    "polars": (pl.from_arrow, pl.DataFrame),
+    "polars lazy": (lambda t: pl.from_arrow(t).lazy(), pl.DataFrame),  # type: ignore[union-attr]
+    "pyarrow": (lambda t: t, pa.Table),
+    "pyarrow batch": (lambda t: t.combine_chunks().to_batches()[0], pa.RecordBatch),
+    "pyarrow reader": (lambda t: t.to_reader(max_chunksize=1000), pa.RecordBatchReader),
+    "pyarrow dataset": (ds.dataset, ds.Dataset),
+    "duckdb": (relation, duckdb.DuckDBPyRelation),
+    "any stream": (Streamed, pa.Table),
+    "narwhals": (lambda t: nw.from_native(pl.from_arrow(t)), nw.DataFrame),
+}
+
+
+def as_arrow(table: Any) -> Any:
+    if isinstance(table, nw.DataFrame):
+        return table.to_arrow()
+    if isinstance(table, pd.DataFrame):
+        return pa.Table.from_pandas(table, preserve_index=False)
+    if isinstance(table, ds.Dataset):
+        return table.to_table()
+    if isinstance(table, duckdb.DuckDBPyRelation):
+        return table.to_arrow_table()
+    if isinstance(table, pa.RecordBatchReader):
+        return table.read_all()
+    return pa.table(table)
+
+
+def example(rows: int = 5000, seed: int = 1) -> Any:
+    rng = np.random.default_rng(seed)
+    return pa.table({
+        "id": pa.array(rng.permutation(rows)),
+        "home": pa.array(np.array(["a", "b", "c"])[rng.integers(0, 3, rows)]),
+        "amount": pa.array(rng.normal(size=rows)),
+        "note": pa.array([None if i % 7 == 0 else f"n{i}" for i in range(rows)]),
+    }).sort_by("id")  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_engine_gets_its_own_kind_back(engine: str) -> None:
+    given, kind = ENGINES[engine]
+    table = example()
+    noisy = release(RESPONSE, given(table), "home", batch=700)
+    assert isinstance(noisy, kind)
+    done = as_arrow(noisy)
+    assert done.column_names == table.column_names
+    for name in ("id", "amount", "note"):
+        assert done[name].to_pylist() == table[name].to_pylist()
+    assert {str(v) for v in done["home"].to_pylist()} == {"a", "b", "c"}
+    assert done["home"].to_pylist() != table["home"].to_pylist()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_noise_is_drawn_once_and_for_each_row(engine: str) -> None:
+    """The two accidents: noise drawn again when a table is looked at again, and one noise value for many rows."""
+    given, kind = ENGINES[engine]
+    rows = 4000
+    table = example(rows).set_column(1, "home", pa.array(["a"] * rows))
+    noisy = release(RESPONSE, given(table), "home", batch=512)
+    first = as_arrow(noisy)["home"].to_pylist()
+    if kind is not pa.RecordBatchReader:  # which can be read once only
+        assert as_arrow(noisy)["home"].to_pylist() == first
+    # e/(e + 2) of the rows stay: with probability below 1e-12 the count is outside these
+    assert 2000 < first.count("a") < 2650 and {"b", "c"} <= set(first)
+    again = as_arrow(release(RESPONSE, given(table), "home", batch=512))["home"].to_pylist()
+    assert again != first  # without a key another call is another release
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_with_a_key_a_row_is_answered_once(engine: str) -> None:
+    given, _ = ENGINES[engine]
+    table = example()
+    whole = release(RESPONSE, table, "home", key=KEY, row_id="id")
+    answers = dict(zip(whole["id"].to_pylist(), whole["home"].to_pylist(), strict=True))
+    some = table.take(pa.array(np.random.default_rng(3).permutation(len(table))[:999]))
+    done = as_arrow(release(RESPONSE, given(some.sort_by("id")), "home", key=KEY, row_id="id", batch=100))
+    assert [answers[i] for i in done["id"].to_pylist()] == [str(v) for v in done["home"].to_pylist()]
+    other = as_arrow(release(RESPONSE, given(some), "home", key=bytes(32), row_id="id"))
+    assert [answers[i] for i in other["id"].to_pylist()] != [str(v) for v in other["home"].to_pylist()]
+
+
+def test_lazy_tables_are_evaluated_once() -> None:
+    calls = []
+
+    def counted(frame: pl.DataFrame) -> pl.DataFrame:
+        calls.append(len(frame))
+        return frame
+
+    frame = pl.LazyFrame({"home": ["a", "b"] * 50}).map_batches(counted)
+    noisy = release(RESPONSE, frame, "home", batch=10)
+    assert calls == [100] and noisy.height == 100
+    connection = duckdb.connect()
+    connection.execute("CREATE SEQUENCE counter")
+    source = connection.sql("SELECT nextval('counter') AS id, 'a' AS home FROM range(1000)")
+    done = release(RESPONSE, source, "home")
+    assert len(done.fetchall()) == len(done.fetchall()) == 1000
+    assert connection.sql("SELECT nextval('counter')").fetchall() == [(1001,)]
+
+
+def test_a_released_relation_lives_on_its_connection() -> None:
+    connection = duckdb.connect()
+    connection.execute(
+        "CREATE TABLE people AS SELECT range AS id, ['a','b','c'][1 + range % 3] AS home FROM range(100)"
+    )
+    noisy = release(RESPONSE, connection.sql("SELECT * FROM people"), "home")  # noqa: F841 - DuckDB finds it
+    joined = connection.sql("SELECT count(*) FROM noisy JOIN people USING (id)").fetchall()
+    assert joined == [(100,)]
+    assert connection.sql("SHOW TABLES").fetchall() == [("people",)]
+
+
+def test_the_distribution_is_that_of_the_channel() -> None:
+    """False alarm: 1e-9 for each of the three secrets."""
+    space = sf.line(4)
+    mechanism = sf.geometric(sf.PrivacyType(space, alpha="1/2"))
+    rows = 120_000
+    for secret in range(3):
+        noisy = release(mechanism, pa.table({"n": pa.array(np.full(rows, secret))}), "n")["n"].to_numpy()
+        expected = [float(p) * rows for p in mechanism.channel.matrix[secret]]
+        assert chisquare(np.bincount(noisy, minlength=4), expected).pvalue > 1e-9
+        keyed = release(
+            mechanism, pa.table({"n": np.full(rows, secret), "i": np.arange(rows)}), "n", key=KEY, row_id="i"
+        )
+        assert chisquare(np.bincount(keyed["n"].to_numpy(), minlength=4), expected).pvalue > 1e-9
+
+
+# ----------------------------------------------------------------- columns
+
+
+def test_the_true_column_does_not_stay_by_itself() -> None:
+    table = example(50)
+    assert release(RESPONSE, table, "home", into="noisy").column_names == ["id", "noisy", "amount", "note"]
+    kept = release(RESPONSE, table, "home", into="noisy", keep=True)
+    assert kept.column_names == ["id", "home", "amount", "note", "noisy"] and kept["home"] == table["home"]
+    for engine in ("pandas", "polars", "duckdb"):
+        given, _ = ENGINES[engine]
+        done = as_arrow(release(RESPONSE, given(table), "home", into="noisy", key=KEY, row_id="id"))
+        assert done.column_names == ["id", "noisy", "amount", "note"]
+        done = as_arrow(release(RESPONSE, given(table), "home", into="noisy", keep=True, key=KEY, row_id="id"))
+        assert done.column_names == kept.column_names
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pa.int8(), pa.uint16(), pa.int64(), pa.dictionary(pa.int8(), pa.int64()), pa.dictionary(pa.int32(), pa.int16())],
+    ids=str,
+)
+def test_types_stay(kind: Any) -> None:
+    mechanism = sf.geometric(sf.PrivacyType(sf.line(4), alpha="1/2"))
+    table = pa.table({"n": pa.array([0, 1, 2, 3] * 10, kind)})
+    after = release(mechanism, table, "n").schema.field("n").type
+    assert after == (kind if not pa.types.is_dictionary(kind) else pa.dictionary(pa.int32(), kind.value_type))
+    wide = sf.prove([[1, 1]] * 4, sf.PrivacyType(sf.line(4), epsilon=1), outputs=[0, 1000])
+    if kind == pa.int8():
+        assert release(wide, table, "n").schema.field("n").type == pa.int64()
+
+
+def test_types_of_pandas_and_polars_stay() -> None:
+    mechanism = sf.geometric(sf.PrivacyType(sf.line(4), alpha="1/2"))
+    for kind in ("int8", "int64", "Int64", "uint8", "category", "int64[pyarrow]"):
+        frame = pd.DataFrame({"n": pd.Series([0, 1, 2, 3], dtype=kind)})
+        frame.index = pd.Index([3, 3, "x", 0])
+        noisy = release(mechanism, frame, "n")
+        assert str(noisy["n"].dtype) == kind and noisy.index.tolist() == [3, 3, "x", 0]
+    texts = pd.DataFrame({"s": pd.Series(["a", "b"], dtype=object), "t": ["x", "y"]})
+    texts.attrs["source"] = "survey"
+    noisy = release(RESPONSE, texts, "s")
+    assert noisy["s"].dtype == object and noisy.attrs == {"source": "survey"}
+    for dtype in (pl.Int16, pl.UInt64):
+        assert release(mechanism, pl.DataFrame({"n": [0, 1]}, schema={"n": dtype}), "n").schema["n"] == dtype
+    for coded in (pl.Categorical(), pl.Enum(["c", "b", "a"])):
+        frame = pl.DataFrame({"s": ["a", "b"]}, schema={"s": coded})
+        assert release(RESPONSE, frame, "s").schema["s"] == coded
+    narrow = pl.DataFrame({"s": ["a", "b"]}, schema={"s": pl.Enum(["a", "b"])})
+    assert release(RESPONSE, narrow, "s").schema["s"] == pl.Categorical
+
+
+def test_cells_of_a_grid_are_lists_and_tuples() -> None:
+    city = sf.exponential(sf.PrivacyType(sf.grid(2, 2), epsilon=1))
+    cells = [(0, 0), (1, 1), (0, 1)]
+    assert set(release(city, pd.DataFrame({"c": cells}), "c")["c"]) <= set(city.outputs)
+    done = release(city, pa.table({"c": [list(c) for c in cells]}), "c")
+    assert done.schema.field("c").type == pa.list_(pa.int64())
+    assert release(city, pl.DataFrame({"c": [list(c) for c in cells]}), "c").schema["c"] == pl.List(pl.Int64)
+    mixed = sf.prove([[1, 1]] * 2, sf.PrivacyType(sf.line(2), epsilon=1), outputs=[0, "many"])
+    assert set(release(mixed, pa.table({"n": [0, 1] * 20}), "n")["n"].to_pylist()) == {"0", "many"}
+
+
+def test_coordinates_become_those_of_the_output() -> None:
+    city = sf.grid(3, 3, step="1/2", unit="km")
+    mechanism = sf.exponential(sf.PrivacyType(city, epsilon=1))
+    table = pa.table({"x": [0.1, 0.9], "k": [1, 2], "y": pa.array([1.0, 0.0], pa.float32())})
+    done = release(mechanism, table, Position("x", "y"))
+    assert done.schema == table.schema
+    assert set(zip(done["x"].to_pylist(), done["y"].to_pylist(), strict=True)) <= set(
+        map(tuple, city.coordinates.tolist())
+    )  # type: ignore[union-attr]
+    assert release(mechanism, table, Position("x", "y"), into="cell").column_names == ["cell", "k"]
+    assert release(mechanism, table, Position("y", "x"), into="cell").column_names == ["k", "cell"]
+    places = sf.geo([(48.8566, 2.3522), (51.5074, -0.1278)], labels=["Paris", "London"])
+    away = sf.exponential(sf.PrivacyType(places, epsilon="1/100"))
+    frame = pl.DataFrame({"lat": [48.8] * 60, "lon": [2.3] * 60})
+    noisy = release(away, frame, Place("lat", "lon"), within="20 km")
+    assert set(noisy.rows()) == {(48.8566, 2.3522), (51.5074, -0.1278)}
+    assert set(release(away, frame, Place("lat", "lon"), within=20, into="city")["city"]) == {"Paris", "London"}
+    blind = sf.prove([[1, 1]] * 2, sf.PrivacyType(places, epsilon=1), outputs=["x", "y"])
+    with pytest.raises(InvalidInput, match=r"not every output of .* has coordinates: say into="):
+        release(blind, frame, Place("lat", "lon"), within=20)
+
+
+def test_what_a_schema_tells_of_the_true_column_is_gone() -> None:
+    frame = pd.DataFrame({"id": [1, 2, 3], "home": pd.Categorical(["a", "b", "a"])})
+    table = pa.Table.from_pandas(frame)
+    table = table.cast(
+        table.schema.set(1, table.schema.field(1).with_metadata({"top": "a"})).with_metadata(
+            {**(table.schema.metadata or {}), b"owner": b"me"}
+        )
+    )
+    done = release(RESPONSE, table, "home")
+    assert done.schema.field("home").metadata is None
+    assert done.schema.metadata[b"owner"] == b"me"
+    assert [c["name"] for c in json.loads(done.schema.metadata[b"pandas"])["columns"]] == ["id"]
+    assert done["home"].chunk(0).dictionary.to_pylist() == ["a", "b", "c"]
+    assert done.to_pandas()["id"].tolist() == [1, 2, 3]
+    broken = table.replace_schema_metadata({b"pandas": b"{", b"owner": b"me"})
+    assert release(RESPONSE, broken, "home").schema.metadata == {b"owner": b"me"}
+
+
+# ----------------------------------------------------------------- policies and mistakes
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_rows_can_be_left_out(engine: str) -> None:
+    given, _ = ENGINES[engine]
+    table = pa.table({"id": [1, 2, 3, 4], "home": pa.array(["a", "Atlantis", None, "c"])})
+    done = as_arrow(release(RESPONSE, given(table), "home", on_unknown="drop", batch=3))
+    assert done["id"].to_pylist() == [1, 4]
+    with pytest.raises(BadRow, match="row 2: 'home' is 'Atlantis'") as caught:
+        release(RESPONSE, given(table), "home", batch=1)
+    assert caught.value.row == 2
+    with pytest.raises(BadRow, match="row 3: 'home' is missing"):
+        release(RESPONSE, given(table.set_column(1, "home", pa.array(["a", "a", None, "c"]))), "home", batch=2)
+
+
+def test_mixed_columns_of_pandas_are_refused_with_the_row() -> None:
+    for values, row in ((["a", 1, "b"], 2), (["a", None, 2.5], 3)):
+        with pytest.raises(BadRow, match="of another type than the values before") as caught:
+            release(RESPONSE, pd.DataFrame({"home": pd.Series(values, dtype=object)}), "home")
+        assert caught.value.row == row
+    with pytest.raises(BadRow, match="row 2: 'home' is missing"):
+        release(RESPONSE, pd.DataFrame({"home": pd.Series(["a", np.nan], dtype=object)}), "home")
+    geometric = sf.geometric(sf.PrivacyType(sf.line(3), alpha="1/2"))
+    with pytest.raises(BadRow, match=r"row 1: 'n' is 0.0, a float, but"):
+        release(geometric, pd.DataFrame({"n": [0, None, 1]}), "n")  # pandas makes floats of these
+
+
+def test_empty_tables_stay_empty() -> None:
+    table = example(10).slice(0, 0)
+    for engine in ("pandas", "polars", "pyarrow", "duckdb", "pyarrow reader"):
+        given, _ = ENGINES[engine]
+        done = as_arrow(release(RESPONSE, given(table), "home"))
+        assert len(done) == 0 and done.column_names == table.column_names
+    batch = pa.RecordBatch.from_pylist([], schema=table.schema)
+    assert release(RESPONSE, batch, "home").schema == table.schema
+
+
+MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
+    "no such column": ({"column": "hom"}, "there is no column 'hom', did you mean 'home'"),
+    "a far column": ({"column": "zzzz"}, "there is no column 'zzzz': there are 'id', 'home'"),
+    "a list": ({"column": ["x", "y"]}, r"Position\('x', 'y'\) or Place"),
+    "a taken name": ({"into": "amount"}, "there is a column 'amount' already"),
+    "an empty name": ({"into": ""}, "into is the name of a column"),
+    "keep without into": ({"keep": True}, "the noise needs another name"),
+    "keep under the same name": ({"keep": True, "into": "home"}, "there is a column 'home' already"),
+    "a key without ids": ({"key": KEY}, "needs both key= and row_id="),
+    "ids without a key": ({"row_id": "id"}, "needs both key= and row_id="),
+    "a missing id": ({"key": KEY, "row_id": "person"}, "there is no column 'person'"),
+    "a float id": ({"key": KEY, "row_id": "amount"}, "the row id 'amount' holds double"),
+    "the secret as id": ({"key": KEY, "row_id": "home"}, "is released and cannot be the row id"),
+    "no ids": ({"key": KEY, "row_id": []}, "row_id is the name of a column"),
+    "a short key": ({"key": b"x", "row_id": "id"}, "a key has 32 bytes"),
+    "within a label": ({"within": 3}, "within= is for coordinates"),
+    "nearest without a line": ({"on_unknown": "nearest"}, "needs a line: discrete.* has no coordinates"),
+    "an empty batch": ({"batch": 0}, "batch is a number of rows"),
+    "a missing id in a row": ({"key": KEY, "row_id": "note"}, "row 1: the row id 'note' is missing"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes(name: str) -> None:
+    options, words = MISTAKES[name]
+    with pytest.raises(InvalidInput, match=words):
+        release(RESPONSE, example(20), **{"column": "home", **options})
+
+
+def test_tables_that_are_none() -> None:
+    for wrong in ([1, 2], {"home": ["a"]}, "home.csv", np.array(["a"])):
+        with pytest.raises(NotSupported, match="supported: pandas, polars, pyarrow, DuckDB relations"):
+            release(RESPONSE, wrong, "home")
+    with pytest.raises(NotSupported, match="on_unknown='skip'"):
+        release(RESPONSE, example(3), "home", on_unknown="skip")
+    with pytest.raises(InvalidInput, match="several columns 'a'"):
+        release(RESPONSE, pa.Table.from_arrays([pa.array(["a"])] * 2, names=["a", "a"]), "a")
+    with pytest.raises(InvalidInput, match="rename the columns first"):
+        release(RESPONSE, pd.DataFrame({0: ["a"]}), "home")
+    with pytest.raises(NotSupported):
+        release("mechanism", example(3), "home")
+
+
+# ----------------------------------------------------------------- keys, ledgers, progress
+
+
+def test_one_id_with_two_secrets_is_refused() -> None:
+    table = pa.table({"id": [1, 2, 1, 2], "home": ["a", "b", "a", "b"]})
+    done = release(RESPONSE, table, "home", key=KEY, row_id="id")["home"].to_pylist()
+    assert done[:2] == done[2:]  # a repeated row gets the same answer
+    moved = table.set_column(1, "home", pa.array(["a", "b", "a", "c"]))
+    with pytest.raises(InvalidInput, match="rows 2 and 4 have one row id and two secrets"):
+        release(RESPONSE, moved, "home", key=KEY, row_id="id", batch=2)
+    dated = moved.append_column("day", pa.array([1, 1, 2, 2]))
+    assert len(release(RESPONSE, dated, "home", key=KEY, row_id=["id", "day"])) == 4
+    # rows that are left out have no secret
+    unknown = table.set_column(1, "home", pa.array(["a", "b", "a", "z"]))
+    assert len(release(RESPONSE, unknown, "home", key=KEY, row_id="id", on_unknown="drop")) == 3
+
+
+def test_columns_of_one_person_get_independent_noise() -> None:
+    rows = 3000
+    table = pa.table({"id": np.arange(rows), "home": ["a"] * rows, "work": ["a"] * rows})
+    done = release(RESPONSE, release(RESPONSE, table, "home", key=KEY, row_id="id"), "work", key=KEY, row_id="id")
+    same = sum(h == w for h, w in zip(done["home"].to_pylist(), done["work"].to_pylist(), strict=True)) / rows
+    stays = float(RESPONSE.channel.matrix[0, 0])
+    # equal with probability p² + 2((1 − p)/2)², give or take seven standard deviations
+    assert abs(same - (stays**2 + (1 - stays) ** 2 / 2)) < 7 * 0.5 / rows**0.5
+
+
+class Account:
+    def __init__(self, refuses: bool = False) -> None:
+        self.charges: list[dict[str, Any]] = []
+        self.refuses = refuses
+
+    def charge(self, **charge: Any) -> None:
+        self.charges.append(charge)
+        if self.refuses:
+            raise BudgetExceeded("too much")
+
+
+def test_a_release_is_charged_once_before_it_is_seen() -> None:
+    account: Any = Account()
+    release(RESPONSE, example(300), "home", ledger=account, dataset="people", times=3, batch=100)
+    (charge,) = account.charges
+    assert charge["mechanism"] is RESPONSE
+    assert (charge["dataset"], charge["column"], charge["times"], charge["rows"]) == ("people", "home", 3, 300)
+    with pytest.raises(BadRow):
+        release(RESPONSE, pa.table({"home": ["z"]}), "home", ledger=account, dataset="people")
+    assert len(account.charges) == 1  # what was not released costs nothing
+    refusing: Any = Account(refuses=True)
+    for engine in ENGINES:
+        with pytest.raises(BudgetExceeded):
+            release(RESPONSE, ENGINES[engine][0](example(10)), "home", ledger=refusing, dataset="people")
+    with pytest.raises(InvalidInput, match="say dataset="):
+        release(RESPONSE, example(10), "home", ledger=account)
+
+
+def test_a_ledger_knows_a_repeated_release(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "spent.ledger", limit="3/2")
+    table = example(100)
+
+    def again(rows: Any = table) -> Any:
+        return release(RESPONSE, rows, "home", key=KEY, row_id="id", ledger=ledger, dataset="people", batch=30)
+
+    first = again()
+    assert again() == first  # the same rows again cost nothing
+    with pytest.raises(InvalidInput, match="this key was used for column 'home' of other data"):
+        again(example(100, seed=9))
+    with pytest.raises(BudgetExceeded):
+        release(RESPONSE, table, "home", ledger=ledger, dataset="people")
+
+
+def test_progress_counts_rows() -> None:
+    seen: list[Progress] = []
+    release(RESPONSE, example(1000), "home", batch=400, progress=seen.append)
+    assert [(p.rows, p.total) for p in seen] == [(400, 1000), (800, 1000), (1000, 1000)]
+    assert seen[-1].rate > 0 and "1,000 of 1,000 rows, " in str(seen[-1]) and "rows/s" in str(seen[-1])
+    assert str(Progress(5, None, 0.0)) == "5 rows, 0 rows/s"
