@@ -217,3 +217,7 @@ from .verdict import Outcome as Outcome
 from .verdict import Verdict as Verdict
 
 __version__: str
+from .release.randomness import InsecureSeed as InsecureSeed
+from .release.randomness import SeededBits as SeededBits
+from .release.randomness import SystemBits as SystemBits
+from .release.sampler import integer_noise as integer_noise

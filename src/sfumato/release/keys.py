@@ -187,44 +187,45 @@ def _turned(word, by):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _mixed(v, a, b, c, d, x, y):  # type: ignore[no-untyped-def]
-    v[a] = v[a] + v[b] + x
-    v[d] = _turned(v[d] ^ v[a], 32)
-    v[c] = v[c] + v[d]
-    v[b] = _turned(v[b] ^ v[c], 24)
-    v[a] = v[a] + v[b] + y
-    v[d] = _turned(v[d] ^ v[a], 16)
-    v[c] = v[c] + v[d]
-    v[b] = _turned(v[b] ^ v[c], 63)
+def _mixed(a, b, c, d, x, y):  # type: ignore[no-untyped-def]
+    a = a + b + x
+    d = _turned(d ^ a, 32)
+    c = c + d
+    b = _turned(b ^ c, 24)
+    a = a + b + y
+    d = _turned(d ^ a, 16)
+    c = c + d
+    b = _turned(b ^ c, 63)
+    return a, b, c, d
 
 
 @njit(cache=True)
-def _compressed(state, block, v, count, last):  # type: ignore[no-untyped-def]
-    """One block of BLAKE2b; ``count`` bytes have been hashed with it."""
-    for k in range(8):
-        v[k] = state[k]
-        v[k + 8] = _START_WORDS[k]
-    v[12] ^= np.uint64(count)
+def _compressed(state, m, count, last):  # type: ignore[no-untyped-def]
+    """One block of BLAKE2b; ``count`` bytes have been hashed with it. Sixteen variables stay in registers."""
+    v0, v1, v2, v3 = state[0], state[1], state[2], state[3]
+    v4, v5, v6, v7 = state[4], state[5], state[6], state[7]
+    v8, v9, v10, v11 = _START_WORDS[0], _START_WORDS[1], _START_WORDS[2], _START_WORDS[3]
+    v12, v13, v14, v15 = _START_WORDS[4] ^ np.uint64(count), _START_WORDS[5], _START_WORDS[6], _START_WORDS[7]
     if last:
-        v[14] = ~v[14]
+        v14 = ~v14
     for step in range(12):
-        o = _ORDER[step % 10]
-        _mixed(v, 0, 4, 8, 12, block[o[0]], block[o[1]])
-        _mixed(v, 1, 5, 9, 13, block[o[2]], block[o[3]])
-        _mixed(v, 2, 6, 10, 14, block[o[4]], block[o[5]])
-        _mixed(v, 3, 7, 11, 15, block[o[6]], block[o[7]])
-        _mixed(v, 0, 5, 10, 15, block[o[8]], block[o[9]])
-        _mixed(v, 1, 6, 11, 12, block[o[10]], block[o[11]])
-        _mixed(v, 2, 7, 8, 13, block[o[12]], block[o[13]])
-        _mixed(v, 3, 4, 9, 14, block[o[14]], block[o[15]])
-    for k in range(8):
-        state[k] ^= v[k] ^ v[k + 8]
+        k = step % 10
+        v0, v4, v8, v12 = _mixed(v0, v4, v8, v12, m[_ORDER[k, 0]], m[_ORDER[k, 1]])
+        v1, v5, v9, v13 = _mixed(v1, v5, v9, v13, m[_ORDER[k, 2]], m[_ORDER[k, 3]])
+        v2, v6, v10, v14 = _mixed(v2, v6, v10, v14, m[_ORDER[k, 4]], m[_ORDER[k, 5]])
+        v3, v7, v11, v15 = _mixed(v3, v7, v11, v15, m[_ORDER[k, 6]], m[_ORDER[k, 7]])
+        v0, v5, v10, v15 = _mixed(v0, v5, v10, v15, m[_ORDER[k, 8]], m[_ORDER[k, 9]])
+        v1, v6, v11, v12 = _mixed(v1, v6, v11, v12, m[_ORDER[k, 10]], m[_ORDER[k, 11]])
+        v2, v7, v8, v13 = _mixed(v2, v7, v8, v13, m[_ORDER[k, 12]], m[_ORDER[k, 13]])
+        v3, v4, v9, v14 = _mixed(v3, v4, v9, v14, m[_ORDER[k, 14]], m[_ORDER[k, 15]])
+    for k, word in enumerate((v0 ^ v8, v1 ^ v9, v2 ^ v10, v3 ^ v11, v4 ^ v12, v5 ^ v13, v6 ^ v14, v7 ^ v15)):
+        state[k] ^= word
 
 
 @njit(cache=True, nogil=True)
 def _hash_rows(message, ends, start, digests):  # type: ignore[no-untyped-def]
     """The first 16 bytes of the BLAKE2b hash of each message."""
-    state, block, v = np.empty(8, np.uint64), np.empty(16, np.uint64), np.empty(16, np.uint64)
+    state, block = np.empty(8, np.uint64), np.empty(16, np.uint64)
     for row in range(len(ends) - 1):
         state[:] = start
         first, last = ends[row], ends[row + 1]
@@ -236,7 +237,7 @@ def _hash_rows(message, ends, start, digests):  # type: ignore[no-untyped-def]
                 place = k - at
                 block[place >> 3] |= np.uint64(message[k]) << np.uint64(8 * (place & 7))
             final = stop == last
-            _compressed(state, block, v, stop - first, final)
+            _compressed(state, block, stop - first, final)
             at = stop
             if final:
                 break
