@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 import sfumato as sf
+from sfumato.design.compatibility import least_exponential, theorem_34
 from sfumato.design.universal import universal_design
 from sfumato.release.estimation import frequencies
 from sfumato.release.estimation_likelihood import iterative_bayesian_update, maximum_likelihood
-from sfumato.report.figure import SERIES, canvas
+from sfumato.report.figure import ROLES, SERIES, canvas
 from sfumato.report.hasse import hasse_figure
 from sfumato.report.priors import prior_map, prior_map_figure
 
@@ -131,11 +133,80 @@ def order() -> go.Figure:
     return hasse_figure(sf.hasse({**known, **weaker, **halves, "nothing": sf.Channel.constant(strict.space)}))
 
 
+def survey() -> go.Figure:
+    """Expected loss of the two mechanisms of the survey, and of the first one with the best remap, for every belief."""
+    answers = ("Yes", "No")
+    truthful = sf.Channel(answers, [["2/3", "1/3"], ["1/3", "2/3"]], answers)
+    silent = sf.Channel(answers, [[1, 0], [1, 0]], answers)
+    lie = sf.losses.bin(answers)
+    beliefs = [sf.Prior(answers, [Fraction(k, 48), 1 - Fraction(k, 48)]) for k in range(49)]
+    lines = {
+        "M₁, answers taken as they are": [sf.expected_loss(belief, truthful, lie) for belief in beliefs],
+        "M₂, always “Yes”": [sf.expected_loss(belief, silent, lie) for belief in beliefs],
+        "M₁, answers read by somebody who knows the prior": [sf.posterior_loss(b, truthful, lie) for b in beliefs],
+    }
+    figure = canvas(700, 420)
+    styles = ((SERIES[0], 2.5, "solid"), (SERIES[1], 2.5, "solid"), (ROLES["ink"], 2, "dot"))
+    for (name, losses), (colour, width, dash) in zip(lines.items(), styles, strict=True):
+        figure.add_scatter(x=[float(b.weights[0]) for b in beliefs], y=[float(v) for v in losses], mode="lines",
+                           name=name, line={"color": colour, "width": width, "dash": dash})  # fmt: skip
+    figure.add_vline(x=0.75, line={"color": ROLES["faint"], "width": 1, "dash": "dash"}, layer="below")
+    figure.add_annotation(x=0.75, y=0.95, text="the belief of the example", xanchor="right", yanchor="top",
+                          showarrow=False, xshift=-6, font={"color": ROLES["frame"], "size": 13})  # fmt: skip
+    plain = {"showline": True, "showgrid": False, "zeroline": False, "ticks": "outside", "title_standoff": 8}
+    figure.update_layout(
+        margin={"l": 64, "r": 24, "t": 96, "b": 56},
+        legend={"orientation": "v", "x": 0, "y": 1.02, "xanchor": "left", "yanchor": "bottom"},
+        xaxis={**plain, "title_text": "believed probability that the true answer is “Yes”", "range": [0, 1],
+               "dtick": 0.25},
+        yaxis={**plain, "title_text": "expected loss", "range": [0, 1], "tickvals": [0, 0.25, 1 / 3, 0.5, 1],
+               "ticktext": ["0", "1/4", "1/3", "1/2", "1"]},
+    )  # fmt: skip
+    return figure
+
+
+def accuracy() -> go.Figure:
+    """ε* for every radius at two chances of missing, between packings and exponential mechanisms, on a line."""
+    space, gammas, deltas = sf.line(13), range(1, 6), ("1/20", "1/5")
+    found = sf.tradeoff_grid(space, gammas, deltas, precision=0.02)
+    figure = make_subplots(rows=1, cols=2, shared_yaxes=True, horizontal_spacing=0.04,
+                           subplot_titles=[f"δ = {delta}" for delta in deltas])  # fmt: skip
+    for j, delta in enumerate(deltas):
+        curves = {
+            "Theorem 3.4, uniform base": [float(theorem_34(space, g, delta, base="uniform").epsilon) for g in gammas],
+            "exponential, uniform base": [least_exponential(space, g, delta).epsilon for g in gammas],
+            "exponential, best base found": [
+                least_exponential(space, g, delta, base="best").epsilon for g in gammas
+            ],
+            "ε*, proved from both sides": found.high[:, j].tolist(),
+            "packing": [float(sf.packing_bound(space, g, delta).epsilon) for g in gammas],
+        }  # fmt: skip
+        styles = ((ROLES["faint"], "dash"), (SERIES[0], "solid"), (SERIES[4], "solid"), (SERIES[1], "solid"),
+                  (SERIES[2], "solid"))  # fmt: skip
+        for (name, values), (colour, dash) in zip(curves.items(), styles, strict=True):
+            shown = [value or None for value in values]  # a packing of one ball says nothing
+            figure.add_scatter(x=list(gammas), y=shown, name=name, legendgroup=name, showlegend=j == 0,
+                               mode="lines+markers", line={"color": colour, "dash": dash, "width": 2},
+                               marker={"size": 6}, row=1, col=j + 1)  # fmt: skip
+    house = canvas(700, 480).layout
+    plain = {"showline": True, "showgrid": False, "zeroline": False, "ticks": "outside", "title_standoff": 8}
+    figure.update_xaxes(**plain, title_text="radius γ", dtick=1)
+    figure.update_yaxes(**plain, type="log", tickvals=[0.1, 0.2, 0.5, 1, 2, 5, 10, 20])
+    figure.update_yaxes(title_text="ε", col=1)
+    figure.update_layout(template=house.template, font=house.font, width=house.width, height=house.height,
+                         paper_bgcolor=house.paper_bgcolor, plot_bgcolor=house.plot_bgcolor,
+                         hoverlabel=house.hoverlabel, margin={"l": 64, "r": 16, "t": 36, "b": 130},
+                         legend={"orientation": "h", "x": 0, "y": -0.2, "yanchor": "top"})  # fmt: skip
+    return figure
+
+
 FIGURES: dict[str, Callable[[], go.Figure]] = {
     "priors": priors,
     "priors_on_a_line": priors_on_a_line,
     "growth": growth,
     "order": order,
+    "survey": survey,
+    "accuracy": accuracy,
     "recovered_density": recovered_density,
 }
 """Every figure by the name of its file."""

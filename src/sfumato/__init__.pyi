@@ -191,8 +191,16 @@ from .release.keys import release_key as release_key
 from .release.ledger import Ledger as Ledger
 from .release.opendp import opendp_measurement as opendp_measurement
 from .release.opendp import opendp_rows as opendp_rows
+from .release.places import Place as Place
+from .release.places import Position as Position
+from .release.randomness import InsecureSeed as InsecureSeed
+from .release.randomness import SeededBits as SeededBits
+from .release.randomness import SystemBits as SystemBits
 from .release.sampler import Sampler as Sampler
+from .release.sampler import integer_noise as integer_noise
 from .release.sampler import sampler as sampler
+from .release.streams import Released as Released
+from .release.streams import release_file as release_file
 from .report.simplex import simplex as simplex
 from .spaces import FiniteSpace as FiniteSpace
 from .spaces import complete_bipartite as complete_bipartite
@@ -217,7 +225,3 @@ from .verdict import Outcome as Outcome
 from .verdict import Verdict as Verdict
 
 __version__: str
-from .release.randomness import InsecureSeed as InsecureSeed
-from .release.randomness import SeededBits as SeededBits
-from .release.randomness import SystemBits as SystemBits
-from .release.sampler import integer_noise as integer_noise

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,12 @@ from scipy.stats import chisquare
 
 import sfumato as sf
 from sfumato.errors import BudgetExceeded, InvalidInput, NotSupported
+from sfumato.mechanisms.line import InfiniteGeometric
 from sfumato.release.batches import Progress
 from sfumato.release.ledger import Ledger
 from sfumato.release.places import Place, Position
 from sfumato.release.rows import BadRow
+from sfumato.release.streams import release_file
 from sfumato.release.tables import release
 
 RESPONSE = sf.random_response(sf.PrivacyType(sf.discrete(["a", "b", "c"]), epsilon=1))
@@ -252,6 +255,35 @@ def test_coordinates_become_those_of_the_output() -> None:
     blind = sf.prove([[1, 1]] * 2, sf.PrivacyType(places, epsilon=1), outputs=["x", "y"])
     with pytest.raises(InvalidInput, match=r"not every output of .* has coordinates: say into="):
         release(blind, frame, Place("lat", "lon"), within=20)
+
+
+def test_mechanisms_that_are_never_a_table(tmp_path: Path) -> None:
+    counts = InfiniteGeometric(Fraction(1, 2))
+    table = pa.table({"n": pa.array([100, -7, 0] * 50, pa.int8())})
+    noisy = release(counts, table, "n")["n"]
+    assert noisy.type == pa.int64() and noisy != table["n"]
+    assert np.abs(noisy.to_numpy() - table["n"].to_numpy()).max() < 60  # beyond with probability 2^-59 a row
+    assert release(counts, table.to_pandas(), "n")["n"].dtype == np.int64
+    with pytest.raises(BadRow, match=r"row 1: 'n' is 1.5, but an integer of 64 bits is needed"):
+        release(counts, pa.table({"n": [1.5]}), "n")
+    for name, text in (("in.csv", "n,k\n5,a\n-7,b\n"), ("in.jsonl", '{"n":5,"k":"a"}\n{"n":-7,"k":"b"}\n')):
+        (tmp_path / name).write_text(text)
+        target = tmp_path / f"out{name[2:]}"
+        release_file(counts, tmp_path / name, target, "n", into="m")
+        done = target.read_text()
+        assert "m" in done and "a" in done and "b" in done and "n" not in done
+    city = sf.tight_constraints(sf.PrivacyType(sf.grid(60, 60), epsilon=2))
+    points = pa.table({"x": [0.2, 30.4], "y": [0.0, 59.4]})
+    moved = release(city, points, Position("x", "y"))
+    assert set(moved["x"].to_pylist()) <= set(range(60)) and moved.schema == points.schema
+    assert release(city, pa.table({"c": [[0, 0], [59, 3]]}), "c")["c"].type == pa.list_(pa.int64())
+    with pytest.raises(BadRow, match=r"row 1: 'x', 'y' are \(60.0, 0.0\), outside the cells of grid\(60, 60\)"):
+        release(city, pa.table({"x": [60.0], "y": [0.0]}), Position("x", "y"))
+
+
+def test_a_mechanism_has_the_method() -> None:
+    noisy = RESPONSE.release(example(50), "home", into="noisy", key=KEY, row_id="id")
+    assert noisy == release(RESPONSE, example(50), "home", into="noisy", key=KEY, row_id="id")
 
 
 def test_what_a_schema_tells_of_the_true_column_is_gone() -> None:

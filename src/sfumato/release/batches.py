@@ -64,6 +64,7 @@ class Added:
     name: str
     values: Sequence[Any] | None
     numeric: bool = False  # coordinates, which keep the type of the column they replace only if nothing is lost
+    arrays: dict[Any, Any] = field(default_factory=dict, repr=False)  # the values in Arrow, by type
 
 
 @dataclass(frozen=True, eq=False)

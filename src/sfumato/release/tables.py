@@ -170,9 +170,14 @@ def label_array(added: Added, like: Any = None) -> Any:
 
     Labels of one kind have the type of that kind; lists of several kinds are texts, as a CSV file would spell them.
     """
-    values = list(added.values or [])
     if like is not None and pa.types.is_dictionary(like):
         like = like.value_type
+    if like not in added.arrays:
+        added.arrays[like] = _label_array(list(added.values or []), like)
+    return added.arrays[like]
+
+
+def _label_array(values: list[Any], like: Any) -> Any:
     kinds = {kind_of(value) for value in values} - {"missing"}
     plain = values if len(kinds) == 1 and kinds.isdisjoint({"Fraction", "nan"}) else None
     if plain is None and values and all(isinstance(v, tuple) for v in values):
@@ -204,9 +209,8 @@ def _same_family(kind: Any, values: Sequence[Any]) -> bool:
 
 def new_array(added: Added, outputs: NDArray[np.int64], like: Any) -> Any:
     """The new column for some outputs, with the type of the column it replaces where that is possible."""
-    if added.values is None:
-        fits = like is not None and pa.types.is_integer(like)
-        return pa.array(outputs).cast(like) if fits else pa.array(outputs)
+    if added.values is None:  # noise on the integers knows no bounds
+        return pa.array(outputs, pa.int64())
     labels = label_array(added, like)
     if like is not None and pa.types.is_dictionary(like):
         return pa.DictionaryArray.from_arrays(outputs.astype(np.int32), labels)
@@ -224,13 +228,14 @@ def released_schema(schema: Any, work: BatchRelease) -> Any:
             fields.append(schema.field(column))
         else:
             before = schema.field(work.taken[work.added.index(column)])
-            fields.append(pa.field(column.name, _type_after(column, before.type), nullable=before.nullable))
+            nullable = before.nullable or None in (column.values or ())
+            fields.append(pa.field(column.name, _type_after(column, before.type), nullable=nullable))
     return pa.schema(fields, metadata=_metadata_without(schema.metadata, () if work.keep else work.taken))
 
 
 def _type_after(added: Added, like: Any) -> Any:
     if added.values is None:
-        return like if pa.types.is_integer(like) else pa.int64()
+        return pa.int64()
     kind = label_array(added, like).type
     return pa.dictionary(pa.int32(), kind) if pa.types.is_dictionary(like) else kind
 

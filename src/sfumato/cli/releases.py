@@ -1,0 +1,157 @@
+"""The commands that release data: ``release``, which copies a file with noise in a column, and ``release-key``.
+
+Heavy rooms are imported inside the commands, so that ``--help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sfumato.errors import BudgetExceeded, InvalidInput
+
+if TYPE_CHECKING:
+    from sfumato.release.batches import Column
+    from sfumato.release.streams import Released
+
+__all__ = ["release", "release_key"]
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object a line instead of text.")]
+
+
+def release(
+    mechanism: Annotated[Path, typer.Argument(help="A mechanism file (.sfm); it is proved again first.")],
+    source: Annotated[Path, typer.Argument(help="The true data: .csv, .jsonl (both also .gz), .parquet or .arrow.")],
+    target: Annotated[Path, typer.Argument(help="The file to write, of the same format.")],
+    column: Annotated[str | None, typer.Option(help="The column that holds the secret, as a label.")] = None,
+    lat: Annotated[str | None, typer.Option(help="Instead of --column: that of the latitude, with --lon.")] = None,
+    lon: Annotated[str | None, typer.Option(help="The column of the longitude.")] = None,
+    x: Annotated[str | None, typer.Option(help="Instead of --column: that of the first coordinate.")] = None,
+    y: Annotated[str | None, typer.Option(help="The column of the second coordinate.")] = None,
+    within: Annotated[
+        str | None, typer.Option(help="How far a point may be from the nearest secret, such as '0.5 km'.")
+    ] = None,
+    into: Annotated[str | None, typer.Option(help="A new name for the released column.")] = None,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Leave the true columns beside the noise. Needs --into.")
+    ] = False,
+    on_unknown: Annotated[
+        str, typer.Option(help="For values that are no secret: error, drop the row, or take the nearest.")
+    ] = "error",
+    key_file: Annotated[
+        Path | None, typer.Option(help="With --row-id: the same row always gets the same noise under this key.")
+    ] = None,
+    row_id: Annotated[
+        list[str] | None, typer.Option(help="The column that names a row; several name it together.")
+    ] = None,
+    ledger: Annotated[
+        Path | None, typer.Option(help="Charge the release here; refused past the limit (exit 3).")
+    ] = None,
+    dataset: Annotated[
+        str | None, typer.Option(help="The name of the data in the ledger (default: that of SOURCE).")
+    ] = None,
+    times: Annotated[int, typer.Option(min=1, help="How many values of the column one person has.")] = 1,
+    format: Annotated[  # noqa: A002 - the name of the option
+        str | None, typer.Option(help="csv, jsonl, parquet or arrow, if the endings do not say.")
+    ] = None,
+    delimiter: Annotated[str | None, typer.Option(help="Of a CSV file, if its header leaves doubt.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace TARGET: a second release.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Copy a file with the secrets of a column replaced by noise, drawn exactly as was proved.
+
+    The whole file appears or none. Without a key the noise is fresh: release once, and use the result.
+    """
+    from sfumato.cli.progress import line
+    from sfumato.release.streams import release_file
+    from sfumato.threads import plain_interrupts
+
+    wanted = _columns(column, lat, lon, x, y)
+    account = None
+    if ledger is not None:
+        from sfumato.release.ledger import Ledger
+
+        account = Ledger(ledger, create=False)
+        dataset = dataset or source.name
+    proved = _proved(mechanism)
+    try:
+        with plain_interrupts(), line() as say:
+            done = release_file(
+                proved, source, target, wanted, format=format, into=into, keep=keep, on_unknown=on_unknown,
+                within=within, key=key_file, row_id=row_id or None, ledger=account, dataset=dataset, times=times,
+                overwrite=overwrite, delimiter=delimiter, progress=say,
+            )  # fmt: skip
+    except BudgetExceeded as error:
+        typer.echo(f"sfumato: {error}", err=True)
+        raise typer.Exit(3) from None
+    if as_json:
+        record = _record(done, proved) | {"columns": _names(wanted), "keyed": key_file is not None}
+        typer.echo(json.dumps(record | ({} if ledger is None else {"ledger": str(ledger), "dataset": dataset})))
+        return
+    typer.echo("\n".join(_summary(done, proved, wanted, key_file, ledger)))
+
+
+def release_key(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The key file to create.")], as_json: AsJson = False
+) -> None:
+    """Create a key for `sfumato release --key-file`, readable by its owner only."""
+    from sfumato.release.keys import release_key as create
+
+    place = create(file)
+    typer.echo(
+        json.dumps({"file": str(place)}) if as_json else f"Wrote {place}. Keep it: who has it can undo the noise."
+    )
+
+
+def _proved(mechanism: Path) -> Any:
+    from sfumato.certify import load
+
+    return load(mechanism)
+
+
+def _columns(column: str | None, lat: str | None, lon: str | None, x: str | None, y: str | None) -> Column:
+    from sfumato.release.places import Place, Position
+
+    if sum((column is not None, lat is not None or lon is not None, x is not None or y is not None)) != 1:
+        raise InvalidInput("say which column holds the secret: --column, or --lat and --lon, or --x and --y")
+    if column is not None:
+        return column
+    if lat is not None or lon is not None:
+        if lat is None or lon is None:
+            raise InvalidInput("a place has two columns: --lat and --lon")
+        return Place(lat, lon)
+    if x is None:
+        raise InvalidInput("a position has its first coordinate in --x")
+    return Position(x) if y is None else Position(x, y)
+
+
+def _names(wanted: Any) -> list[str]:
+    return [wanted] if isinstance(wanted, str) else list(wanted.columns)
+
+
+def _record(done: Released, proved: Any) -> dict[str, Any]:
+    privacy = proved.privacy
+    promise = {"epsilon": str(privacy.epsilon)} if privacy.alpha is None else {"alpha": str(privacy.alpha)}
+    return {
+        "file": str(done.file), "rows": done.rows - done.dropped, "dropped": done.dropped,
+        "seconds": round(done.seconds, 4), "rows_per_second": round(done.rate), "promise": promise,
+        "unit": privacy.space.unit, "mechanism": proved.proof.digest,
+    }  # fmt: skip
+
+
+def _summary(done: Released, proved: Any, wanted: Any, key_file: Path | None, ledger: Path | None) -> list[str]:
+    from sfumato.specs.words import promised
+
+    left_out = f", {done.dropped:,} left out" if done.dropped else ""
+    noise = "fresh: another release would cost as much again" if key_file is None else f"fixed by {key_file}"
+    return [
+        f"promise  {promised(proved.privacy)}",
+        f"column   {', '.join(_names(wanted))}",
+        f"rows     {done.rows - done.dropped:,} released{left_out}, {done.rate:,.0f} rows/s",
+        f"noise    {noise}",
+        *([] if ledger is None else [f"charged  to {ledger}"]),
+        f"file     {done.file}",
+    ]

@@ -1,0 +1,188 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+import sfumato as sf
+from sfumato.certify.certificate import certificate
+from sfumato.certify.file import to_bytes
+from sfumato.cli.main import app
+from sfumato.release.ledger import Ledger
+
+
+def sfumato(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "sfumato", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def inside(*arguments: str) -> tuple[int, str, BaseException | None]:
+    """The same command in this process: status, output and the error that would be one line on stderr."""
+    done = CliRunner().invoke(app, list(map(str, arguments)))
+    return done.exit_code, done.output, done.exception
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    response = sf.random_response(sf.PrivacyType(sf.discrete(["a", "b", "c"]), epsilon=1))
+    sf.save(response, tmp_path / "m.sfm")
+    (tmp_path / "in.csv").write_text("id,home\n" + "".join(f"{i},{'abc'[i % 3]}\n" for i in range(1000)))
+    return tmp_path
+
+
+def test_a_file_is_released(folder: Path) -> None:
+    shown = sfumato("release", f"{folder}/m.sfm", f"{folder}/in.csv", f"{folder}/out.csv", "--column", "home")
+    assert shown.returncode == 0 and shown.stderr == ""
+    for words in (
+        "promise  epsilon = 1: at distance 1, no output is more than 2.718 times as likely",
+        "column   home",
+        "rows     1,000 released, ",
+        "noise    fresh: another release would cost as much again",
+        f"file     {folder}/out.csv",
+    ):
+        assert words in shown.stdout
+    lines = (folder / "out.csv").read_text().splitlines()
+    assert lines[0] == "id,home" and [line.split(",")[0] for line in lines[1:]] == [str(i) for i in range(1000)]
+    assert {line.split(",")[1] for line in lines[1:]} == {"a", "b", "c"}
+    again = sfumato("release", f"{folder}/m.sfm", f"{folder}/in.csv", f"{folder}/out.csv", "--column", "home")
+    assert again.returncode == 2 and again.stdout == ""
+    assert again.stderr.startswith(f"sfumato: {folder}/out.csv is already there: releasing again is another release")
+    assert (folder / "out.csv").read_text().splitlines() == lines
+
+
+def test_a_refuted_mechanism_exits_3(folder: Path) -> None:
+    privacy = sf.PrivacyType(sf.discrete(["a", "b", "c"]), alpha="1/2")
+    leaky = certificate(privacy, ("a", "b", "c"), np.array([[3, 1, 1], [1, 3, 1], [1, 1, 3]]), 5)
+    (folder / "m.sfm").write_bytes(to_bytes(leaky))
+    shown = sfumato("release", f"{folder}/m.sfm", f"{folder}/in.csv", f"{folder}/out.csv", "--column", "home")
+    assert shown.returncode == 3 and len(shown.stderr.splitlines()) == 1 and "Traceback" not in shown.stderr
+    assert not (folder / "out.csv").exists()
+
+
+def test_the_record_for_a_program(folder: Path) -> None:
+    status, shown, _ = inside("release", folder / "m.sfm", folder / "in.csv", folder / "out.csv", "--column", "home",
+                              "--into", "noisy", "--json")  # fmt: skip
+    record = json.loads(shown)
+    assert status == 0 and (record["rows"], record["dropped"], record["keyed"]) == (1000, 0, False)
+    assert record["promise"] == {"epsilon": "1"} and record["columns"] == ["home"] and record["rows_per_second"] > 0
+    assert len(record["mechanism"]) == 64 and record["file"] == str(folder / "out.csv")
+    assert (folder / "out.csv").read_text().startswith("id,noisy\n")
+
+
+def test_keys_from_the_command_line(folder: Path) -> None:
+    status, shown, _ = inside("release-key", folder / "rows.key")
+    assert status == 0 and "Keep it" in shown and (folder / "rows.key").stat().st_mode & 0o777 == 0o600
+    outputs = []
+    for name in ("one.csv", "two.csv"):
+        status, shown, _ = inside("release", folder / "m.sfm", folder / "in.csv", folder / name, "--column", "home",
+                                  "--key-file", folder / "rows.key", "--row-id", "id")  # fmt: skip
+        assert status == 0 and f"noise    fixed by {folder}/rows.key" in shown
+        outputs.append((folder / name).read_text())
+    assert outputs[0] == outputs[1] != (folder / "in.csv").read_text()
+    status, _, error = inside("release-key", folder / "rows.key")
+    assert status == 1 and "already there" in str(error)
+    assert json.loads(inside("release-key", folder / "other.key", "--json")[1]) == {"file": str(folder / "other.key")}
+
+
+def test_a_ledger_from_the_command_line(folder: Path) -> None:
+    Ledger(folder / "spent.ledger", limit="3/2")
+    arguments = ("release", folder / "m.sfm", folder / "in.csv")
+    status, shown, _ = inside(*arguments, folder / "one.csv", "--column", "home", "--ledger", folder / "spent.ledger")
+    assert status == 0 and f"charged  to {folder}/spent.ledger" in shown
+    (entry,) = Ledger(folder / "spent.ledger").entries()
+    assert (entry.dataset, entry.column, entry.rows) == ("in.csv", "home", 1000)
+    status, shown, _ = inside(*arguments, folder / "two.csv", "--column", "home", "--ledger", folder / "spent.ledger")
+    assert status == 3 and shown.startswith("sfumato: ") and not (folder / "two.csv").exists()
+    status, shown, _ = inside(*arguments, folder / "two.csv", "--column", "home", "--ledger", folder / "spent.ledger",
+                              "--dataset", "other", "--json")  # fmt: skip
+    assert status == 0 and json.loads(shown)["dataset"] == "other"
+    _, _, error = inside(*arguments, folder / "no.csv", "--column", "home", "--ledger", folder / "none.ledger")
+    assert "there is no ledger" in str(error) and not (folder / "none.ledger").exists()
+
+
+def test_coordinates_from_the_command_line(folder: Path) -> None:
+    places = sf.geo([(48.8566, 2.3522), (51.5074, -0.1278)], labels=["Paris", "London"])
+    sf.save(sf.exponential(sf.PrivacyType(places, epsilon="1/100")), folder / "m.sfm")
+    table = pa.table({"lat": [48.8, 52.0], "lon": [2.3, 13.0], "k": [1, 2]})
+    pq.write_table(table, folder / "in.parquet")
+    arguments = (
+        "release",
+        folder / "m.sfm",
+        folder / "in.parquet",
+        folder / "out.parquet",
+        "--lat",
+        "lat",
+        "--lon",
+        "lon",
+    )
+    _, _, error = inside(*arguments, "--within", "20 km")
+    assert "row 2: 'lat', 'lon' are (52.0, 13.0), " in str(error)
+    status, shown, _ = inside(*arguments, "--within", "20 km", "--on-unknown", "drop", "--into", "city")
+    assert status == 0 and "1 released, 1 left out" in shown and "column   lat, lon" in shown
+    assert pq.read_table(folder / "out.parquet").column_names == ["city", "k"]
+    city = sf.grid(2, 2)
+    sf.save(sf.exponential(sf.PrivacyType(city, epsilon=1)), folder / "m.sfm")
+    (folder / "in.csv").write_text("x,y\n0.2,1.1\n")
+    assert inside("release", folder / "m.sfm", folder / "in.csv", folder / "o.csv", "--x", "x", "--y", "y")[0] == 0
+    sf.save(sf.geometric(sf.PrivacyType(sf.line(3), alpha="1/2")), folder / "m.sfm")
+    assert inside("release", folder / "m.sfm", folder / "in.csv", folder / "p.csv", "--x", "y")[0] == 0
+    assert (folder / "p.csv").read_text() in {f"x,y\n0.2,{n}\n" for n in range(3)}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ([], "say which column holds the secret"),
+        (["--column", "home", "--lat", "x", "--lon", "y"], "say which column holds the secret"),
+        (["--lat", "x"], "a place has two columns"),
+        (["--y", "x"], "first coordinate in --x"),
+        (["--column", "hom"], "did you mean 'home'"),
+        (["--column", "home", "--on-unknown", "skip"], "on_unknown='skip'"),
+        (["--column", "home", "--keep"], "the noise needs another name"),
+        (["--column", "home", "--row-id", "id"], "needs both key= and row_id="),
+        (["--column", "home", "--format", "xml"], "format 'xml'"),
+        (["--column", "home", "--within", "3"], "within= is for coordinates"),
+    ],
+)
+def test_mistakes_name_themselves(folder: Path, options: list[str], words: str) -> None:
+    status, _, error = inside("release", folder / "m.sfm", folder / "in.csv", folder / "out.csv", *options)
+    assert status == 1 and isinstance(error, sf.errors.SfumatoError) and words in str(error)
+    assert sorted(os.listdir(folder)) == ["in.csv", "m.sfm"]
+
+
+def test_bad_rows_are_one_line(folder: Path) -> None:
+    with (folder / "in.csv").open("a") as file:
+        file.write("1000,Atlantis\n")
+    shown = sfumato("release", f"{folder}/m.sfm", f"{folder}/in.csv", f"{folder}/out.csv", "--column", "home", "--json")
+    assert (shown.returncode, shown.stdout) == (2, "")
+    assert shown.stderr.startswith("sfumato: row 1001: 'home' is 'Atlantis', which is no secret of discrete(3)")
+    assert len(shown.stderr.splitlines()) == 1 and sorted(os.listdir(folder)) == ["in.csv", "m.sfm"]
+
+
+def test_ctrl_c_leaves_nothing(folder: Path) -> None:
+    os.mkfifo(folder / "ready")
+    code = (
+        "import os, sys, time, sfumato.release.batches as b; from sfumato.cli.main import run\n"
+        "draw = b.BatchRelease.draw\n"
+        "def slow(*rest):\n"
+        f"    open({str(folder / 'ready')!r}, 'w').write('x'); time.sleep(30); return draw(*rest)\n"
+        "b.BatchRelease.draw = slow\n"
+        "run()"
+    )
+    files = [f"{folder}/{name}" for name in ("m.sfm", "in.csv", "out.csv")]
+    command = [sys.executable, "-c", code, "release", *files, "--column", "home"]
+    worker = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    (folder / "ready").read_text()
+    worker.send_signal(signal.SIGINT)
+    _, said = worker.communicate(timeout=60)
+    assert worker.returncode == 130 and "Traceback" not in said
+    assert sorted(os.listdir(folder)) == ["in.csv", "m.sfm", "ready"]
