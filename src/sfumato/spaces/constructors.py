@@ -48,17 +48,19 @@ EARTH_RADIUS_KM = 6371.0088
 _SAME_PLACE = 2.0**-40
 
 
-def line(n: int, *, step: Number = 1, unit: str = "") -> FiniteSpace:
-    """n points in a row: the answers 0, …, n − 1 of a counting query.
+def line(n: int | Sequence[Any], *, step: Number = 1, unit: str = "") -> FiniteSpace:
+    """Points in a row: the answers 0, …, n − 1 of a counting query, or those of an ordinal question.
+
+    ``n`` is a number of points or their labels.
 
     Examples
     --------
-    >>> line(4).distance(0, 3)
-    3.0
+    >>> line(4).distance(0, 3), line(["never", "rarely", "often"]).distance("never", "often")
+    (3.0, 2.0)
     """
-    _count(n, "points")
-    space = grid(n, metric="manhattan", step=step, unit=unit)
-    return FiniteSpace(tuple(range(n)), space.source, unit, f"line({n})", space.coordinates)
+    labels = _labels(n)
+    space = grid(len(labels), metric="manhattan", step=step, unit=unit)
+    return FiniteSpace(labels, space.source, unit, f"line({len(labels)})", space.coordinates)
 
 
 def grid(*shape: int, metric: MetricName = "euclidean", step: Number = 1, unit: str = "") -> FiniteSpace:
