@@ -57,12 +57,13 @@ def test_what_agrees_is_counted() -> None:
 
 
 def test_unknown_items_are_refused() -> None:
-    with pytest.raises(errors.NotSupported, match="'Z.fig1'"):
+    with pytest.raises(errors.NotSupported, match=r"'Z\.fig1'"):
         papers_page(["Z.fig1"])
 
 
 def test_the_command_writes_one_page(tmp_path: Path) -> None:
-    made = CliRunner().invoke(app, ["paper", "D.sec", "--all", "-o", str(tmp_path / "all.html")], catch_exceptions=False)
+    words = ["paper", "D.sec", "--all", "-o", str(tmp_path / "all.html")]
+    made = CliRunner().invoke(app, words, catch_exceptions=False)
     assert made.exit_code == 0 and "1 items" in made.stdout
     assert "D.section22" in (tmp_path / "all.html").read_text()
     with pytest.raises(errors.InvalidInput, match="begins with 'Z'"):
