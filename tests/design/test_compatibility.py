@@ -207,7 +207,7 @@ def test_the_curve_agrees_with_single_values() -> None:
             assert cell.refuted.privacy.epsilon == cell.low
             assert cell.refuted.proof.bound is not None and cell.refuted.proof.bound > Fraction(delta)
             assert sf.verify(cell.refuted)
-    assert found.solved < 24
+    assert found.solved <= 4 * 8  # for eight values that are not 0
 
 
 def test_a_curve_where_nothing_helps() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +18,7 @@ from sfumato.design.compatibility import (
     normalised,
     packing_bound,
     theorem_34,
+    tradeoff_grid,
 )
 from sfumato.mechanisms import exponential
 from strategies import spaces
@@ -51,6 +53,27 @@ def test_epsilon_star_falls_with_both(
     assert easy.low <= hard.high
     opened = epsilon_star(space, gamma, min(delta, other), "open", precision=PRECISION)
     assert opened.high is None or hard.low <= opened.high
+
+
+@given(spaces(), st.lists(st.integers(0, 3), min_size=1, max_size=3), st.lists(CHANCES, min_size=1, max_size=3))
+@settings(max_examples=20, deadline=None)
+def test_a_grid_falls_with_both_and_encloses_single_values(
+    space: sf.FiniteSpace, gammas: list[int], deltas: list[Fraction]
+) -> None:
+    """Brackets of a grid are proved, no wider than asked, fall with γ and δ, and meet those of single values."""
+    found = tradeoff_grid(space, sorted(gammas), sorted(deltas))
+    assert (np.diff(found.low, axis=0) <= 0).all() and (np.diff(found.high, axis=1) <= 0).all()
+    for gamma, row in zip(found.gammas, found.cells, strict=True):
+        for delta, cell in zip(found.deltas, row, strict=True):
+            single = epsilon_star(space, gamma, delta, precision=PRECISION)
+            assert single.high is not None and cell.high is not None
+            assert cell.low <= single.high and single.low <= cell.high
+            assert cell.high - cell.low <= Fraction("0.05") * cell.high
+            if cell.high:
+                assert cell.mechanism is not None and cell.refuted is not None
+                assert sf.verify(cell.mechanism) and sf.verify(cell.refuted)
+                assert chance_of_missing(cell.mechanism, space, gamma) == cell.missing
+                assert cell.missing <= delta < (cell.refuted.proof.bound or 0)
 
 
 @given(spaces(), st.integers(0, 1), CHANCES, st.sampled_from(["1/2", "1/4", "1/9"]))

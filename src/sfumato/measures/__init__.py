@@ -1,5 +1,15 @@
 """HOW MUCH: expected loss and remap, vulnerability, leakage, capacity, entropy, utility measures."""
 
+from sfumato.measures.branching import (
+    GENERATORS,
+    Branch,
+    Generator,
+    Unbranched,
+    divergence,
+    is_convex_homogeneous,
+    largest_gain,
+    polygon,
+)
 from sfumato.measures.entropy import (
     conditional_guessing_entropy,
     conditional_min_entropy,
@@ -11,6 +21,7 @@ from sfumato.measures.entropy import (
     shannon_entropy,
 )
 from sfumato.measures.leakage import Capacity, capacity, leakage
+from sfumato.measures.sufficiency import Ground
 from sfumato.measures.uncertainty import (
     bayes_risk,
     bayes_vulnerability,
@@ -28,17 +39,26 @@ from sfumato.measures.utility import (
     bayes_utility,
     branching,
     branching_measure,
+    chi_squared,
     determinant,
     discrimination,
+    divergence_utility,
     dobrushin,
     expected_utility,
     gram_determinant,
     respects_sufficiency,
+    shannon,
+    total_variation,
 )
 
 __all__ = [
     "BRANCHES",
+    "GENERATORS",
+    "Branch",
     "Capacity",
+    "Generator",
+    "Ground",
+    "Unbranched",
     "UtilityMeasure",
     "bayes_risk",
     "bayes_utility",
@@ -46,26 +66,34 @@ __all__ = [
     "branching",
     "branching_measure",
     "capacity",
+    "chi_squared",
     "conditional_guessing_entropy",
     "conditional_min_entropy",
     "conditional_shannon_entropy",
     "determinant",
     "discrimination",
+    "divergence",
+    "divergence_utility",
     "dobrushin",
     "expected_loss",
     "expected_utility",
     "gram_determinant",
     "guessing_entropy",
+    "is_convex_homogeneous",
+    "largest_gain",
     "leakage",
     "min_entropy",
     "min_mutual_information",
     "mutual_information",
     "optimal_action",
     "optimal_remap",
+    "polygon",
     "posterior_loss",
     "posterior_vulnerability",
     "prior_loss",
     "prior_vulnerability",
     "respects_sufficiency",
+    "shannon",
     "shannon_entropy",
+    "total_variation",
 ]

@@ -1,30 +1,33 @@
-"""Utility measures of a channel (Kifer and Lin 2012, section 3.2) and the axiom of sufficiency.
+"""Utility measures of a channel (Kifer and Lin 2012, section 3.2).
 
-The axiom: no post-processing may raise a measure, μ(C) ≥ μ(C·A). A measure that breaks it
-can prefer a mechanism to one from which that mechanism can be simulated.
-
-Rows are secrets here, as everywhere in sfumato; Kifer and Lin write the transpose.
+Expected loss with outputs taken as answers and √|det C·Cᵀ| prefer some channels to others from which these can be
+simulated. |det C| does not, for as many outputs as secrets, nor does how far rows overlap, nor any branching measure.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from fractions import Fraction
+from functools import partial
 from math import sqrt
-from random import Random
 from typing import Any
 
 import numpy as np
 
 from sfumato.channels.channel import Channel
-from sfumato.channels.composition import cascade
 from sfumato.channels.prior import Prior
 from sfumato.errors import InvalidInput
-from sfumato.losses.loss import Loss
-from sfumato.measures.uncertainty import expected_loss, posterior_loss
+from sfumato.losses.loss import Gain, Loss
+from sfumato.measures.branching import (
+    Branch,
+    Generator,
+    branching,
+    divergence,
+    is_convex_homogeneous,
+    largest_gain,
+)
+from sfumato.measures.sufficiency import Ground, UtilityMeasure, respects_sufficiency
+from sfumato.measures.uncertainty import expected_loss
 from sfumato.numbers import Array, exact, to_flint
-from sfumato.verdict import Verdict, fails, holds, undecided
 
 __all__ = [
     "BRANCHES",
@@ -35,6 +38,7 @@ __all__ = [
     "chi_squared",
     "determinant",
     "discrimination",
+    "divergence_utility",
     "dobrushin",
     "expected_utility",
     "gram_determinant",
@@ -43,68 +47,72 @@ __all__ = [
     "total_variation",
 ]
 
-
-@dataclass(frozen=True, eq=False)
-class UtilityMeasure:
-    """A number for each channel, larger being better.
-
-    ``theorem`` names the reason why it respects sufficiency, where one is known; ``outputs``
-    are the labels its channels must have, for measures that read outputs as actions;
-    ``secrets`` fixes their secrets.
-    """
-
-    name: str
-    value: Callable[[Channel], Any]
-    theorem: str = ""
-    outputs: tuple[Any, ...] | None = None
-    secrets: tuple[Any, ...] | None = None
-    square: bool = False
-
-    def __call__(self, channel: Channel) -> Any:
-        """The measure of one channel."""
-        return self.value(channel)
+_CHUNK = 2**22  # minima held at once
 
 
 def _determinant(channel: Channel) -> Any:
-    if channel.shape[0] != channel.shape[1]:
-        raise InvalidInput(f"|det| needs as many outputs as secrets, found shape {channel.shape}")
+    """|det C| of the outputs that can occur; 0 where they are fewer than the secrets."""
+    matrix = channel.matrix[:, (channel.matrix > 0).any(axis=0)]
+    rows, columns = matrix.shape
+    if columns > rows:
+        raise InvalidInput(
+            f"|det| needs at most as many outputs as secrets, found {columns} for {rows}: gram_determinant takes any"
+        )
     if channel.exact:
-        return abs(exact(to_flint(channel.matrix).det()))
-    return float(abs(np.linalg.det(channel.matrix)))
+        return abs(exact(to_flint(matrix).det())) if rows == columns else exact(0)
+    return float(abs(np.linalg.det(matrix))) if rows == columns else 0.0
 
 
-def _gram(channel: Channel) -> float:
+def _gram(channel: Channel) -> Any:
+    """det(C·Cᵀ), which is no less than 0 but for rounding."""
     if channel.exact:
         matrix = to_flint(channel.matrix)
-        return sqrt(exact((matrix * matrix.transpose()).det()))
-    return sqrt(abs(float(np.linalg.det(channel.matrix @ channel.matrix.T))))
+        return exact((matrix * matrix.transpose()).det())
+    return abs(float(np.linalg.det(channel.matrix @ channel.matrix.T)))
 
 
-def _overlaps(channel: Channel) -> list[Any]:
-    """Σ_y min(C_xy, C_x′y) for all pairs of secrets."""
+def _overlaps(channel: Channel, choose: Callable[[Array], Any]) -> Any:
+    """The least or largest Σ_y min(C_xy, C_zy) over pairs of secrets; 1 where there is one secret only."""
     rows = channel.matrix
-    return [np.minimum(rows[x], rows[x + 1 :]).sum(axis=1).tolist() for x in range(len(rows) - 1)] or [[rows[0].sum()]]
-
-
-def _smallest_overlap(channel: Channel) -> Any:
-    return -min(min(row) for row in _overlaps(channel))
-
-
-def _largest_overlap(channel: Channel) -> Any:
-    return -max(max(row) for row in _overlaps(channel))
+    n, m = rows.shape
+    if n == 1:
+        return rows.sum()
+    found = []
+    for x in range(n - 1):
+        for start in range(x + 1, n, max(1, _CHUNK // m)):
+            found.append(choose(np.minimum(rows[x], rows[start : start + max(1, _CHUNK // m)]).sum(axis=1)))
+    return choose(np.array(found, dtype=rows.dtype))
 
 
 determinant = UtilityMeasure(
-    "|det C|", _determinant, "the determinant is multiplicative and at most 1 for a stochastic matrix "
-    "(Kifer and Lin, Example 3.2.2, square channels)", square=True,
-)  # fmt: skip
-gram_determinant = UtilityMeasure("√|det C·Cᵀ|", _gram)
+    "|det C|",
+    _determinant,
+    Ground(
+        "the determinant is multiplicative and at most 1 for a stochastic matrix (Kifer and Lin 2012, Example 3.2.2)",
+        ("both channels have at most as many outputs as secrets, which is checked whenever it is evaluated",),
+    ),
+    square=True,
+)
+"""``|det C|``: by how much C shrinks volumes; 0 where fewer outputs can occur than there are secrets."""
+
+gram_determinant = UtilityMeasure("√|det C·Cᵀ|", lambda channel: sqrt(_gram(channel)), ordering=_gram)
+"""√(det C·Cᵀ): the volume that the rows span, for any number of outputs. Post-processing can raise it."""
+
+_OVERLAP = "the overlap of two rows, Σ_y min(C_xy, C_zy), never falls under post-processing"
+
 dobrushin = UtilityMeasure(
-    "−min overlap of two rows", _smallest_overlap, "negative Dobrushin coefficient (Kifer and Lin, Appendix D)"
+    "−min overlap of two rows",
+    lambda channel: -_overlaps(channel, np.min),
+    Ground("negative Dobrushin coefficient (Kifer and Lin 2012, Appendix D)", (_OVERLAP,)),
 )
+"""−min over two secrets of Σ_y min(C_xy, C_zy): how well the two that are easiest to tell apart can be told apart."""
+
 discrimination = UtilityMeasure(
-    "−max overlap of two rows", _largest_overlap, "all-pairs discrimination (Kifer and Lin, Appendix D)"
+    "−max overlap of two rows",
+    lambda channel: -_overlaps(channel, np.max),
+    Ground("all-pairs discrimination (Kifer and Lin 2012, Appendix D)", (_OVERLAP,)),
 )
+"""−max over two secrets of Σ_y min(C_xy, C_zy): how well the two that are hardest to tell apart can be told apart."""
 
 
 def expected_utility(prior: Prior, loss: Loss) -> UtilityMeasure:
@@ -115,102 +123,93 @@ def expected_utility(prior: Prior, loss: Loss) -> UtilityMeasure:
     )  # fmt: skip
 
 
-def bayes_utility(prior: Prior, loss: Loss) -> UtilityMeasure:
-    """Negative expected loss of a consumer who remaps the output; this one respects sufficiency."""
-    return UtilityMeasure(
-        "−posterior loss", lambda channel: -posterior_loss(prior, channel, loss),
-        "Σ_y of a convex homogeneous function of the column, a branching measure (Kifer and Lin, Theorem 3.2.8)",
-        secrets=loss.secrets,
-    )  # fmt: skip
-
-
-def branching(channel: Channel, function: Callable[[Array], Any]) -> Any:
-    """μ(C) = Σ_y F(column y)."""
-    values = [function(column) for column in channel.matrix.T]
-    return sum(values[1:], values[0])
-
-
-def branching_measure(name: str, function: Callable[[Array], Any], theorem: str = "") -> UtilityMeasure:
-    """The branching measure of F, which respects sufficiency iff F is convex with F(cv) = cF(v)."""
-    return UtilityMeasure(name, lambda channel: branching(channel, function), theorem)
-
-
-def shannon(column: Array) -> float:
-    """F(v) = Σ v_x log(v_x / mean v): mutual information for the uniform prior, up to a factor n."""
-    values = np.asarray(column, dtype=np.float64)
-    mean = values.mean()
-    positive = values[values > 0]
-    return float((positive * np.log2(positive / mean)).sum()) if mean > 0 else 0.0
-
-
-def chi_squared(column: Array) -> Any:
-    """F(v) = Σ (v_x − m)² / m with m the mean of v."""
-    mean = column.sum() / len(column)
-    return ((column - mean) ** 2).sum() / mean if mean > 0 else column.sum()
-
-
-def total_variation(column: Array) -> Any:
-    """``F(v) = Σ |v_x − m| / 2`` with m the mean of v."""
-    return np.abs(column - column.sum() / len(column)).sum() / 2
-
-
-BRANCHES: dict[str, UtilityMeasure] = {
-    name: branching_measure(name, function, f"a branching measure (Kifer and Lin, Theorem 3.2.8): {why}")
-    for name, function, why in (
-        ("shannon", shannon, "F is the perspective of t log t, summed"),
-        ("bayes", np.max, "F is a maximum of linear functions"),
-        ("chi_squared", chi_squared, "F is the perspective of t², summed, minus a linear function"),
-        ("total_variation", total_variation, "F is a sum of absolute values of linear functions"),
-    )
-}
-"""Branching measures whose F is convex and homogeneous, with the reason."""
-
-
-def respects_sufficiency(
-    measure: UtilityMeasure | Callable[[Channel], Any], *, secrets: int = 2, tries: int = 2000, seed: int = 0
-) -> Verdict:
-    """Does no post-processing raise the measure?
-
-    *Holds* where a theorem says so. Otherwise small channels and post-processings are tried;
-    *fails* comes with (C, A), a pair with μ(C·A) > μ(C); *undecided* says how far it was searched.
+def bayes_utility(prior: Prior, stake: Loss | Gain) -> UtilityMeasure:
+    """Negative expected loss, or expected gain, of a consumer who remaps the output; this one respects sufficiency.
 
     Examples
     --------
-    >>> bool(respects_sufficiency(dobrushin))
-    True
-    >>> verdict = respects_sufficiency(gram_determinant)
-    >>> channel, processing = verdict.witness
-    >>> gram_determinant(cascade(channel, processing)) > gram_determinant(channel)
-    True
+    >>> from sfumato.losses.standard import bin
+    >>> measure = bayes_utility(Prior([0, 1], ["3/4", "1/4"]), bin([0, 1]))
+    >>> measure(Channel([0, 1], [["2/3", "1/3"], ["1/3", "2/3"]])), bool(respects_sufficiency(measure))
+    (Fraction(-1, 4), True)
     """
-    if not isinstance(measure, UtilityMeasure):
-        measure = UtilityMeasure(getattr(measure, "__name__", "the measure"), measure)
-    if measure.theorem:
-        return holds(measure.theorem)
-    random = Random(seed)
-    for _ in range(tries):
-        channel, processing = _random_pair(measure, secrets, random)
-        before, after = measure(channel), measure(cascade(channel, processing))
-        # an exact measure decides by itself; a float one must exceed the rounding of its evaluation
-        if after - before > (0 if isinstance(after, Fraction | int) else 1e-9):
-            return fails(f"post-processing raises {measure.name} from {before} to {after}", (channel, processing))
-    return undecided(f"no counter-example among {tries} small channels with {secrets} secrets")
+    name = "posterior vulnerability" if isinstance(stake, Gain) else "−posterior loss"
+    return branching_measure(name, largest_gain(prior, stake))
 
 
-def _random_pair(measure: UtilityMeasure, secrets: int, random: Random) -> tuple[Channel, Channel]:
-    labels = measure.secrets or tuple(range(secrets))
-    if measure.outputs is not None:
-        outputs = images = measure.outputs
-    else:
-        outputs = tuple(range(len(labels) if measure.square else len(labels) + random.randint(0, 1)))
-        images = outputs if measure.square else tuple(range(random.randint(1, len(outputs))))
-    channel = Channel(labels, [_random_row(len(outputs), random) for _ in labels], outputs)
-    return channel, Channel(outputs, [_random_row(len(images), random, sharp=True) for _ in outputs], images)
+def divergence_utility(prior: Prior, generator: Generator | str) -> UtilityMeasure:
+    """Σ_x π_x D_φ(C_x ‖ Σ_z π_z C_z): how far the outputs of a secret are from those of all, on average.
+
+    With φ = ``"entropy"`` this is the mutual information of secret and output in bits, with ``"square"`` the χ²
+    information, with ``"absolute"`` the mean total variation; :func:`sfumato.measures.branching.polygon` makes others.
+
+    Examples
+    --------
+    >>> flip = Channel([0, 1], [["2/3", "1/3"], ["1/3", "2/3"]])
+    >>> divergence_utility(Prior.uniform([0, 1]), "square")(flip)
+    Fraction(1, 9)
+    """
+    branch = divergence(generator, prior)
+    return branching_measure(branch.name, branch)
 
 
-def _random_row(size: int, random: Random, sharp: bool = False) -> list[Fraction]:
-    weights = [random.choice((0, 1, 2, 3)) for _ in range(size)]
-    if not any(weights) or (sharp and random.random() < 0.7):
-        weights = [0] * size
-        weights[random.randrange(size)] = 1
-    return [Fraction(w, sum(weights)) for w in weights]
+def branching_measure(
+    name: str, function: Branch | Callable[[Array], Any], *, secrets: int | tuple[Any, ...] = 3, tries: int = 500
+) -> UtilityMeasure:
+    """The branching measure Σ_y F(column y) of a convex F with F(cv) = cF(v).
+
+    A :class:`~sfumato.measures.branching.Branch` is so by its form, and its measure respects sufficiency by
+    Theorem 3.2.8. Any other F is searched for a violation; if none is found, nothing is known, and
+    :func:`respects_sufficiency` will say so.
+
+    Parameters
+    ----------
+    secrets, tries
+        For the search: how many entries a column has, or the secrets, and how many random pairs of columns are tried.
+
+    Raises
+    ------
+    InvalidInput
+        If F was found not to be convex or homogeneous. ``witness`` has the columns, and a channel whose post-processing
+        raises the sum (:class:`~sfumato.measures.branching.Unbranched`); :func:`branching` sums up any F.
+
+    Examples
+    --------
+    >>> measure = branching_measure("largest entries", max)
+    >>> measure(Channel.identity([0, 1])), respects_sufficiency(measure, tries=10).decided
+    (Fraction(2, 1), False)
+    """
+    if isinstance(function, Branch):
+        ground = Ground("a branching measure (Kifer and Lin 2012, Theorem 3.2.8)", (function.reason,))
+        return UtilityMeasure(name, partial(branching, function=function), ground, secrets=function.secrets)
+    verdict = is_convex_homogeneous(function, secrets, tries=tries)
+    if verdict.decided:
+        error = InvalidInput(f"{name} is no branching measure: {verdict.reason}")
+        error.witness = verdict.witness  # type: ignore[attr-defined]
+        raise error
+    given = None if isinstance(secrets, int) else tuple(secrets)
+    return UtilityMeasure(name, partial(branching, function=function), secrets=given, note=f"{verdict.reason}; ")
+
+
+shannon = divergence("entropy")
+"""F(v) = Σ v_x log₂(v_x / mean v): mutual information for the uniform prior, up to a factor n."""
+
+chi_squared = divergence("square")
+"""F(v) = Σ (v_x − m)² / m with m the mean of v."""
+
+total_variation = divergence("absolute")
+"""``F(v) = Σ |v_x − m| / 2`` with m the mean of v."""
+
+_largest = Branch("largest entry", lambda column: column.max(), "F is a maximum of linear functions")
+
+
+BRANCHES: dict[str, UtilityMeasure] = {
+    name: branching_measure(name, branch)
+    for name, branch in (
+        ("shannon", shannon),
+        ("bayes", _largest),
+        ("chi_squared", chi_squared),
+        ("total_variation", total_variation),
+    )
+}
+"""Branching measures whose F is convex and homogeneous, with the reason."""

@@ -1,55 +1,85 @@
-"""The Hasse diagram of some mechanisms in the sufficiency order."""
+"""The Hasse diagram of some mechanisms in the sufficiency order.
+
+Maximal mechanisms stand in the first row, every other one a row below the lowest of those that cover it. Lines that
+pass a row are given a place there, like a name, so that no line runs behind a name. Names in a row are then ordered by
+the means of what they are joined to, in sweeps of which the one with the fewest crossings is kept, and moved towards
+these means as far as their widths allow.
+"""
 
 from __future__ import annotations
 
+from html import escape
+from itertools import pairwise
+from textwrap import wrap
+
+import numpy as np
 import plotly.graph_objects as go
+from numpy.typing import NDArray
+from scipy.optimize import isotonic_regression
 
 from sfumato.errors import expect
 from sfumato.orders.maximal import Hasse
-from sfumato.report.figure import ROLES, SERIES, canvas, caption
+from sfumato.report.figure import FONT_SIZE, ROLES, SERIES, canvas, caption, tint
 
 __all__ = ["hasse_figure"]
 
-_LAYER = 110  # pixels between two layers
-_SWEEPS = 4  # times that the places in each layer follow their neighbours
+_ROW = 104  # pixels from row to row
+_ACROSS = 17  # letters of a name in one line, if it has blanks to be broken at
+_LETTER = 0.56 * FONT_SIZE  # pixels: the mean width of a letter
+_PADDING = 6  # pixels around a name
+_APART = 18  # pixels between two names, or between a name and a line
+_NARROWEST = 700  # pixels: a column of text
+_SWEEPS = 12  # times that rows follow their neighbours, downwards and upwards in turn
 
 
 def hasse_figure(order: Hasse) -> go.Figure:
-    """Channels as dots, a line from each to those that it covers; maximal ones are filled.
+    """Channels as names in boxes, a line from each to those that it covers; the boxes of maximal ones are filled.
 
-    Whoever is higher on a line can simulate whoever is lower. Names on one dot tell the same.
+    Whoever is higher on a line can simulate whoever is lower. Names in one box tell the same.
 
     Examples
     --------
     >>> from sfumato.channels import Channel
     >>> from sfumato.orders.maximal import hasse
     >>> figure = hasse_figure(hasse({"all": Channel.identity((0, 1)), "nothing": Channel.constant((0, 1))}))
-    >>> [text.strip() for text in figure.data[1].text]
-    ['all', 'nothing']
+    >>> list(figure.data[1].text), [round(y) for y in figure.data[1].y]
+    (['all', 'nothing'], [0, -104])
     """
     order = expect(order, Hasse, "what is drawn", "hasse(channels) makes one")
-    layers = order.layers
-    height = max(layers)
-    figure = canvas(height=_LAYER * (height + 1) + 60)
-    places = _places(order)
-    x = [places[k] for k in range(len(order.classes))]
+    names = [" = ".join(members) for members in order.classes]
+    lines = [wrap(name, _ACROSS, break_long_words=False) or [""] for name in names]
+    drawing = _Drawing(order, [_LETTER * max(map(len, text)) + 2 * _PADDING for text in lines])
+    x, y = drawing.x, -float(_ROW) * np.array(drawing.rows)
+    count = len(names)
+    half = np.array([width / 2 for width in drawing.widths])
+    left, right = float((x - half).min()) - 24, float((x + half).max()) + 24
+    width = max(_NARROWEST, right - left)
+    middle = (left + right) / 2
+    tall = max(len(text) for text in lines) * FONT_SIZE
+    figure = canvas(round(width), round(-y.min()) + 2 * tall + 60)
+    beside = np.where(np.arange(len(x)) < count, 0.0, tall / 2 + 2 * _PADDING)  # lines pass names upright
     ends: dict[str, list[float | None]] = {"x": [], "y": []}
-    for low, high in order.covers:
-        ends["x"] += [x[low], x[high], None]
-        ends["y"] += [layers[low], layers[high], None]
+    for high, low in drawing.edges:
+        ends["x"] += [float(x[high]), float(x[high]), float(x[low]), float(x[low]), None]
+        ends["y"] += [float(y[high]), float(y[high] - beside[high]), float(y[low] + beside[low]), float(y[low]), None]
     figure.add_scatter(**ends, mode="lines", line={"color": ROLES["faint"], "width": 1.5}, hoverinfo="skip",
                        showlegend=False)  # fmt: skip
-    colours = [SERIES[1] if k in order.maximal else ROLES["paper"] for k in range(len(x))]
-    figure.add_scatter(
-        x=x, y=list(layers), mode="markers+text", text=[f"\u2002{' = '.join(names)}" for names in order.classes],
-        textposition="middle right", showlegend=False, hoverinfo="text", cliponaxis=False,
-        marker={"size": 12, "color": colours, "line": {"color": SERIES[1], "width": 2}},
-    )  # fmt: skip
+    told = [f"{name}<br>maximal" if k in order.maximal else name for k, name in enumerate(names)]
+    figure.add_scatter(x=x[:count], y=y[:count], mode="markers", text=names, hovertext=told, hoverinfo="text",
+                       marker={"size": 20, "opacity": 0}, showlegend=False)  # fmt: skip
+    for k, text in enumerate(lines):
+        top = k in order.maximal
+        figure.add_annotation(
+            x=float(x[k]), y=float(y[k]), text="<br>".join(escape(line, quote=False) for line in text),
+            showarrow=False, borderpad=_PADDING, borderwidth=1.5, bordercolor=SERIES[1], captureevents=False,
+            bgcolor=tint(SERIES[1], 0.22) if top else ROLES["paper"],
+        )  # fmt: skip
     blank = {"visible": False, "zeroline": False}
-    widest = max(max(x) - min(x), 1.0)
+    margins = figure.layout.margin
+    inside = (width - margins.l - margins.r) / 2, figure.layout.height - margins.t - margins.b
     figure.update_layout(
-        xaxis={**blank, "range": [min(x) - 0.35 * widest, max(x) + 0.55 * widest]},
-        yaxis={**blank, "range": [-0.4, height + 0.4]},
+        xaxis={**blank, "range": [middle - inside[0], middle + inside[0]]},
+        yaxis={**blank, "range": [float(y.min()) / 2 - inside[1] / 2, float(y.min()) / 2 + inside[1] / 2]},
     )
     open_pairs = f" {len(order.unclear)} comparisons could not be decided." if order.unclear else ""
     return caption(
@@ -59,17 +89,76 @@ def hasse_figure(order: Hasse) -> go.Figure:
     )
 
 
-def _places(order: Hasse) -> dict[int, float]:
-    """Places from left to right: each layer in the order of the means of what it is joined to; few lines cross then."""
-    layers = order.layers
-    rows = [[k for k in range(len(layers)) if layers[k] == depth] for depth in range(max(layers) + 1)]
-    joined: dict[int, list[int]] = {k: [] for k in range(len(layers))}
-    for low, high in order.covers:
-        joined[low].append(high)
-        joined[high].append(low)
-    x = {k: i - (len(row) - 1) / 2 for row in rows for i, k in enumerate(row)}
-    for _ in range(_SWEEPS):
-        for row in rows:
-            row.sort(key=lambda k: sum(x[j] for j in joined[k]) / len(joined[k]) if joined[k] else x[k])
-            x.update({k: i - (len(row) - 1) / 2 for i, k in enumerate(row)})
-    return x
+class _Drawing:
+    """Where names and the bends of lines go: indices beyond the names are bends, which have no width."""
+
+    def __init__(self, order: Hasse, widths: list[float]) -> None:
+        self.rows = _rows(order)
+        self.widths = list(widths)
+        self.edges: list[tuple[int, int]] = []
+        for low, high in order.covers:
+            above = high
+            for row in range(self.rows[high] + 1, self.rows[low]):
+                self.rows.append(row)
+                self.widths.append(0.0)
+                self.edges.append((above, len(self.rows) - 1))
+                above = len(self.rows) - 1
+            self.edges.append((above, low))
+        count = len(self.rows)
+        self.joined: list[list[int]] = [[] for _ in range(count)]
+        for one, other in self.edges:
+            self.joined[one].append(other)
+            self.joined[other].append(one)
+        self.layers = [[k for k in range(count) if self.rows[k] == row] for row in range(max(self.rows) + 1)]
+        self._sort()
+        self.x = self._places()
+
+    def _sort(self) -> None:
+        """The order in each row with the fewest crossings that the sweeps meet."""
+        best, fewest = [list(layer) for layer in self.layers], self._crossings()
+        for sweep in range(_SWEEPS):
+            place = {k: float(i) for layer in self.layers for i, k in enumerate(layer)}
+            rows = range(1, len(self.layers)) if sweep % 2 == 0 else range(len(self.layers) - 2, -1, -1)
+            for row in rows:
+                beside = row - 1 if sweep % 2 == 0 else row + 1
+                near = {k: [place[j] for j in self.joined[k] if self.rows[j] == beside] for k in self.layers[row]}
+                means = {k: sum(places) / len(places) if places else place[k] for k, places in near.items()}
+                self.layers[row].sort(key=means.__getitem__)
+                place.update({k: float(i) for i, k in enumerate(self.layers[row])})
+            crossings = self._crossings()
+            if crossings < fewest:
+                best, fewest = [list(layer) for layer in self.layers], crossings
+        self.layers = best
+
+    def _crossings(self) -> int:
+        place = {k: i for layer in self.layers for i, k in enumerate(layer)}
+        ends = [(self.rows[high], place[high], place[low]) for high, low in self.edges]
+        return sum(
+            a[0] == b[0] and (a[1] - b[1]) * (a[2] - b[2]) < 0 for i, a in enumerate(ends) for b in ends[:i]
+        )  # fmt: skip
+
+    def _places(self) -> NDArray[np.float64]:
+        """Each row moves to the means of what its members are joined to, as near as their widths allow."""
+        x = np.zeros(len(self.rows))
+        offsets = []
+        for layer in self.layers:
+            half = [self.widths[k] / 2 for k in layer]
+            steps = [a + b + _APART for a, b in pairwise(half)]
+            offset = np.concatenate([[0.0], np.cumsum(steps)])
+            offsets.append(offset)
+            x[layer] = offset - offset[-1] / 2
+        for sweep in range(_SWEEPS):
+            for layer, offset in list(zip(self.layers, offsets, strict=True))[:: 1 if sweep % 2 else -1]:
+                wanted = np.array([np.mean(x[self.joined[k]]) if self.joined[k] else x[k] for k in layer])
+                # the nearest places in this order and at these distances: a regression on what is beyond the distances
+                x[layer] = isotonic_regression(wanted - offset).x + offset
+        return x
+
+
+def _rows(order: Hasse) -> list[int]:
+    """How many steps the longest way up from each class has."""
+    rows = [0] * len(order.classes)
+    for _ in order.classes:
+        for low, high in order.covers:
+            rows[low] = max(rows[low], rows[high] + 1)
+    return rows

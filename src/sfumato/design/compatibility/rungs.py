@@ -1,0 +1,235 @@
+"""What can be said at one radius γ and one ε: a mechanism in integers and a bound, each good for many δ.
+
+The least chance of missing δ*(ε) is one program (:mod:`sfumato.design.compatibility.worst_row`). Its matrix becomes a
+table of integers that keeps the promise exactly, and what the table misses is counted. Its multipliers prove a bound.
+
+Neither has to be believed. The kernel sees a mechanism or a bound when a bracket ends there: the mechanism as it is,
+the multipliers rounded to integers and without all those that the bracket can do without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.certify.closure import Bounds, bounds_of, close_integers
+from sfumato.certify.mechanism import Claim, Mechanism
+from sfumato.certify.repair import private_weights
+from sfumato.certify.verify import prove
+from sfumato.design.bounds import LowerBound, rounded_bound
+from sfumato.design.compatibility.question import Utility
+from sfumato.design.compatibility.worst_row import solve_worst_row
+from sfumato.design.objectives import worst_secret
+from sfumato.design.problem import Problem, problem
+from sfumato.design.solvers import SOLVERS, Answer
+from sfumato.design.solvers.reduced import reduced_program, whole_answer
+from sfumato.design.symmetry import Symmetry, symmetry
+from sfumato.errors import InvalidChannel, NotConverged
+from sfumato.numbers import floats
+from sfumato.privacy.type import PrivacyType
+from sfumato.spaces.finite import FiniteSpace
+
+__all__ = ["Level", "Promises", "Rung"]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+_TOTAL = 1 << 52  # of a row of weights: integers that floats hold exactly
+_ROOMS = tuple(
+    _TOTAL >> bits for bits in (46, 40, 34, 28, 22, 16)
+)  # left free, to be filled up with what rounding lacks
+_COLUMNS_TRIED = 4  # outputs that may take up what a row lacks
+_LARGEST_COMPILED = 300  # databases: dense systems of all columns beyond would not fit into the caches
+_FINEST = 1e-7  # a gap beyond which interior points do not get reliably; a simplex does
+_MOST_CONSTRAINTS = 20_000  # for the simplex method, some seconds
+_TOO_SMALL = 2.0**-34  # of the largest multiplier: smaller ones change a bound by less than the gap of the program
+_SPARED = 0.05  # share of what a bound has to spare that rounding gets
+
+
+class Promises:
+    """The promise of each ε and its bounds in integers, shared by all γ: they depend on the databases only."""
+
+    def __init__(self, space: FiniteSpace) -> None:
+        self.space = space
+        self._types: dict[Fraction, PrivacyType] = {}
+        self._bounds: dict[Fraction, Bounds] = {}
+
+    def of(self, epsilon: Fraction) -> PrivacyType:
+        """The privacy type."""
+        if epsilon not in self._types:
+            self._types[epsilon] = PrivacyType(self.space, epsilon=epsilon)
+        return self._types[epsilon]
+
+    def bounds(self, epsilon: Fraction) -> Bounds:
+        """Its factors as the kernel will take them."""
+        if epsilon not in self._bounds:
+            self._bounds[epsilon] = bounds_of(self.of(epsilon), _TOTAL)
+        return self._bounds[epsilon]
+
+
+@dataclass(frozen=True, eq=False)
+class Rung:
+    """One ε: integer ``weights`` that keep the promise and miss with probability ``missing`` at most.
+
+    ``bound`` is what the multipliers of ``answer`` seem to prove, in floats: no mechanism misses less.
+    """
+
+    asked: Problem
+    weights: Integers
+    missing: Fraction
+    bound: float
+    answer: Answer
+
+    @property
+    def chance(self) -> float:
+        """What is known of δ* here, as one number: between the bound and what the mechanism misses."""
+        missing = max(float(self.missing), 1e-300)
+        return sqrt(max(self.bound, missing / 2) * missing)
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The ε of the promise."""
+        return Fraction(self.asked.privacy.epsilon)  # type: ignore[arg-type]
+
+    @cached_property
+    def mechanism(self) -> Mechanism:
+        """The weights, accepted by the kernel."""
+        used = np.flatnonzero(self.weights.any(axis=0)).tolist()
+        outputs = [self.asked.loss.actions[w] for w in used]
+        return prove(self.weights[:, used], self.asked.privacy, outputs=outputs,
+                     provenance={"made by": "tradeoff_grid"})  # fmt: skip
+
+    def refutation(self, chance: Fraction) -> Mechanism | None:
+        """A mechanism that tells nothing, with the claim that none misses with probability δ; accepted by the kernel.
+
+        None where the multipliers do not prove it after all.
+        """
+        bound = self._sufficient(chance)
+        if bound.value <= chance:
+            return None
+        loss = self.asked.loss
+        value = Fraction(int(loss.matrix[0].max()))
+        claim = Claim(bound.prior, loss, (0,), value, min(bound.value, value), bound.dual, "worst secret")
+        nothing = np.ones((len(loss.secrets), 1), dtype=np.int64)
+        try:
+            return prove(nothing, self.asked.privacy, outputs=loss.actions[:1], claim=claim,
+                         provenance={"made by": "tradeoff_grid", "about": "the bound"})  # fmt: skip
+        except InvalidChannel:  # the kernel finds less in the multipliers: rounding was underestimated
+            return None
+
+    def _sufficient(self, chance: Fraction) -> LowerBound:
+        """The bound of the largest multipliers, of as many as prove that no mechanism misses with probability δ."""
+        given, (n, m) = self.answer.multipliers, self.asked.shape
+        values, factors = floats(given.values), self.asked.factors(given.first, given.second)
+        order = np.argsort(-values * factors)
+        gained, spent = (given.first * m + given.action)[order], (given.second * m + given.action)[order]
+        values, paid = values[order], (values * factors)[order]
+        cost = (_shares(self.answer)[:, None] * floats(self.asked.loss.matrix).T).ravel()
+        aim = float(chance) + _SPARED * (self.bound - float(chance))
+        least, most = 0, len(order)
+        while most - least > 1 + most // 32:
+            middle = (least + most) // 2
+            table = cost + np.bincount(gained[:middle], values[:middle], n * m)
+            table -= np.bincount(spent[:middle], paid[:middle], n * m)
+            least, most = (least, middle) if table.reshape(n, m).min(axis=1).sum() > aim else (middle, most)
+        kept = np.zeros(len(order), dtype=bool)
+        kept[order[:most]] = True
+        return rounded_bound(self.asked, replace(self.answer, multipliers=given[kept]))
+
+
+class Level:
+    """One γ: the program whose ε is still open.
+
+    ``chances`` are the δ that a first look at an ε has to tell apart; a closer one does not stop there.
+    """
+
+    def __init__(self, asked: Utility, promises: Promises, chances: Iterable[Fraction] = ()) -> None:
+        self.promises, self.chances = promises, tuple(map(float, chances))
+        self.base = problem(None, asked.loss, promises.of(Fraction(1)), None, worst_secret())
+        self.table = self.base.loss.matrix.T.astype(np.int64)
+        self.solved = 0
+
+    @cached_property
+    def group(self) -> Symmetry | None:
+        """Symmetries, the same for every ε."""
+        return symmetry(self.base)
+
+    def solve(self, epsilon: Fraction, tolerance: float, closer: bool = True) -> Rung:
+        """The program at one ε, to a gap, or until it is known between which δ its optimum lies."""
+        asked = self._asked(epsilon)
+        self.solved += 1
+        answer = self._answer(asked, tolerance, () if closer else self.chances)
+        given = answer.multipliers
+        usable = np.isfinite(asked.factors(given.first, given.second)) & (given.values > 0)  # floats end at e^709
+        return self._rung(asked, replace(answer, multipliers=given[usable]))
+
+    def _asked(self, epsilon: Fraction) -> Problem:
+        return Problem(self.base.prior, self.base.loss, self.promises.of(epsilon), self.base.objective)
+
+    def _rung(self, asked: Problem, answer: Answer) -> Rung:
+        epsilon = Fraction(asked.privacy.epsilon)  # type: ignore[arg-type]
+        weights = _next_to(answer.matrix, self.promises.bounds(epsilon))
+        if weights is None:
+            weights = private_weights(answer.matrix / answer.matrix.sum(axis=1, keepdims=True), asked.privacy)
+        lost = max((self.table * weights.astype(object)).sum(axis=1))
+        missing = Fraction(int(lost), int(weights[0].sum()))
+        return Rung(asked, weights, missing, _proved_in_floats(asked, answer), answer)
+
+    def _answer(self, asked: Problem, tolerance: float, levels: tuple[float, ...]) -> Answer:
+        """A near-optimum, with multipliers that are worth keeping."""
+        constraints = len(asked.ordered_pairs[0]) * asked.shape[1]
+        if tolerance < _FINEST and constraints <= _MOST_CONSTRAINTS:
+            return SOLVERS["highs"](asked, tolerance)
+        if len(self.promises.space) > _LARGEST_COMPILED:
+            return SOLVERS["blocks"](asked, tolerance)
+        try:
+            found = solve_worst_row(reduced_program(asked, self.group), tolerance=tolerance, levels=levels)
+        except NotConverged:
+            return SOLVERS["blocks"](asked, tolerance)
+        values = found.multipliers
+        kept = np.where(values > _TOO_SMALL * values.max(initial=0.0), values, 0.0)
+        return whole_answer(asked, self.group, found, kept, "block interior point for the worst row")
+
+
+def _shares(answer: Answer) -> Floats:
+    """The prices of the worst secret as a prior."""
+    prices = np.maximum(floats(answer.prices[0]), 0.0)
+    return np.asarray(prices / prices.sum())
+
+
+def _reduced_cost(asked: Problem, answer: Answer) -> Floats:
+    """Costs under the prices, changed by the multipliers: the least of each row sum up to a bound."""
+    given = answer.multipliers
+    cost = _shares(answer)[:, None] * floats(asked.loss.matrix).T
+    return given.reduced(cost, asked.factors(given.first, given.second))
+
+
+def _proved_in_floats(asked: Problem, answer: Answer) -> float:
+    return float(_reduced_cost(asked, answer).min(axis=1).sum())
+
+
+def _next_to(matrix: Floats, bounds: Bounds) -> Integers | None:
+    """A private table of integers with rows of one total, found by rounding and one column that takes up the rest.
+
+    A constant added to a private column leaves it private, and gives room for rows that lack a little more than
+    others. None where the matrix is not private enough for that.
+    """
+    shares = np.maximum(matrix, 0.0) / matrix.sum(axis=1).max()
+    for room in _ROOMS:
+        weights = close_integers(np.rint(shares * float(_TOTAL - room)).astype(np.uint64), bounds)
+        sums = weights.sum(axis=1)
+        if int(sums.max()) > _TOTAL:
+            continue
+        lacking = np.uint64(_TOTAL) - sums
+        for y in np.argsort(weights.min(axis=0))[::-1][:_COLUMNS_TRIED]:
+            column = weights[:, y] + lacking
+            if (close_integers(column[:, None], bounds)[:, 0] == column).all():
+                weights[:, y] = column
+                return weights.astype(np.int64)
+    return None

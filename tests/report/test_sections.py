@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+from fractions import Fraction
+from math import exp, log
+
+import pytest
+
+import sfumato as sf
+from sfumato.report.page_facts import facts_of
+from sfumato.report.sections import PARTS, certificate, numbers, odds, promise_words, scales
+
+
+def said(part: str, facts: object) -> str:
+    return PARTS[part][1](facts).replace("\xa0", " ")  # type: ignore[arg-type]
+
+
+def test_scales_are_those_of_people_or_of_the_space() -> None:
+    town = sf.grid(9, 9, step="1/2", unit="km")
+    assert [str(d) for d, _ in scales(town)][:2] == ["1/10", "1"]
+    metres = sf.grid(2, 2, step=300, unit="m")
+    assert [words for _, words in scales(metres)][:3] == ["1 m", "10 m", "100 m"]
+    assert [words for _, words in scales(sf.discrete(4))] == ["1, the farthest two"]
+    wide = [words for _, words in scales(sf.line(1000))]
+    assert len(wide) <= 5
+    assert wide[-1] == "999, the farthest two"
+    assert scales(sf.FiniteSpace(["a"], [[0]])) == []
+    apart = sf.graph([("a", "b")], labels=["a", "b", "c"])
+    assert [words for _, words in scales(apart)] == ["1, the farthest two"]
+
+
+@pytest.mark.parametrize("rate", ["0.02", "0.5", "3"])
+def test_factors_are_rounded_up(rate: str) -> None:
+    space = sf.grid(3, 3, unit="km")
+    made = sf.exponential(sf.PrivacyType(space, epsilon=rate))
+    text = said("promise", facts_of(made))
+    shown = float(text.split("makes one at most ")[1].split(" times")[0].replace(",", ""))
+    assert exp(float(rate)) <= shown <= exp(float(rate)) * 1.01
+    within = float(text.split("less than ")[1].split(" km")[0])
+    assert 0.98 * log(2) / float(rate) <= within <= log(2) / float(rate)
+
+
+def test_rational_promises_stay_rational() -> None:
+    line = sf.line(4, unit="step")
+    text = said("promise", facts_of(sf.geometric(sf.PrivacyType(line, alpha="1/2"))))
+    assert "makes one at most 2 times as likely" in text
+    assert "less than 1 step apart" in text
+    assert "<td class=n>66.7 %</td>" in text
+    assert promise_words(sf.PrivacyType(line, alpha="1/2")) == "ε = ln 2 = 0.6931 per step"
+    assert promise_words(sf.PrivacyType(line, alpha=Fraction(10**9 + 7, 10**10))) == "ε = 2.303 per step"
+    assert (odds(Fraction(1)), odds(Fraction("1.05"))) == ("1", "1.05")
+
+
+def test_an_optimum_is_called_one() -> None:
+    line = sf.line(3)
+    exact = sf.design(sf.Prior.uniform(line), sf.losses.absolute(line), sf.PrivacyType(line, alpha="1/2"))
+    facts = facts_of(exact)
+    assert "so this mechanism is the best there is" in said("cost", facts)
+    assert "certified: the best there is" in numbers(facts)
+    assert "The best of them, geometric, loses as little." in said("comparison", facts)
+
+
+def test_worst_cases_are_said_to_be_some() -> None:
+    line = sf.line(4)
+    made = sf.design(None, sf.losses.absolute(line), sf.PrivacyType(line, alpha="1/2"), objective="worst secret")
+    text = said("cost", facts_of(made, compare=False))
+    assert "Whatever the secret, the expected loss is at most" in text
+    assert "for the hardest prior" in text
+
+
+def test_a_poor_mechanism_hears_that_others_lose_less() -> None:
+    line = sf.line(5)
+    privacy = sf.PrivacyType(line, epsilon=1)
+    prior, loss = sf.Prior.uniform(line), sf.losses.absolute(line)
+    text = said("comparison", facts_of(sf.exponential(privacy), prior=prior, loss=loss))
+    assert "geometric, loses less" in text
+
+
+def test_the_certificate_quotes_names_for_the_shell() -> None:
+    facts = facts_of(sf.geometric(sf.PrivacyType(sf.line(3), alpha="1/2")))
+    text = certificate(facts, "my file; rm -rf.sfm")
+    assert "sfumato verify &#x27;my file; rm -rf.sfm&#x27;" in text
+    assert facts.mechanism.proof.digest in text
+    assert "nothing beside the promise" in text
