@@ -175,6 +175,20 @@ def test_the_ledger_is_charged_once_and_refuses_before_anything_appears(
     assert sorted(path.name for path in tmp_path.iterdir() if not path.name.startswith("budget")) == ["one"]
 
 
+def test_a_ledger_knows_the_data_of_a_keyed_release_on_whatever_engine(
+    engine: Engine, mechanism: sf.Mechanism, survey: pa.Table, tmp_path: Path
+) -> None:
+    ledger = Ledger(tmp_path / "budget.db", limit=1)
+    terms = {"key": KEY, "row_id": "id", "ledger": ledger, "dataset": "survey"}
+    release(mechanism, survey, "answer", **terms)
+    engine.release(mechanism, engine.frame(survey, 4), "answer", tmp_path / "again", **terms)
+    assert [entry.charged for entry in ledger.entries()] == [1, 0]
+    other = survey.set_column(1, "answer", pa.array((survey["answer"].to_numpy() + 1) % 5))
+    with pytest.raises(errors.InvalidInput, match="this key was used for column 'answer' of other data"):
+        engine.release(mechanism, engine.frame(other), "answer", tmp_path / "other", **terms)
+    assert not (tmp_path / "other").exists()
+
+
 def test_new_columns_stand_beside_or_instead(
     engine: Engine, mechanism: sf.Mechanism, survey: pa.Table, tmp_path: Path
 ) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from os import PathLike
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 from sfumato.certify.mechanism import Mechanism
 from sfumato.errors import InvalidInput
 from sfumato.mechanisms.tight import LatticeMechanism
-from sfumato.release.keys import Changes, id_digests, key_bytes, salt_of
+from sfumato.release.keys import Changes, Fingerprint, id_digests, key_bytes, salt_of
 from sfumato.release.places import Ground, Place, Position, coordinates_of
 from sfumato.release.rows import Integers, Labels, Secrets, Values, check_policy, line_position
 from sfumato.release.sampler import Sampler, sampler
@@ -108,7 +107,7 @@ class BatchRelease:
         self.changes = Changes(self.folder)
         self.salt = salt_of(self.taken)
         if self.key is not None:
-            self.fingerprint = blake2b(key=self.key, digest_size=16, person=b"sfumato data")
+            self.fingerprint = Fingerprint(self.key)
 
     @property
     def taken(self) -> tuple[str, ...]:
@@ -153,10 +152,7 @@ class BatchRelease:
         kept: NDArray[np.bool_] | None,
     ) -> None:
         self.changes.add(digests, found, first, None if kept is None else first + np.flatnonzero(kept))
-        record = np.empty((len(found), 24), dtype=np.uint8)
-        record[:, :16] = digests
-        record[:, 16:] = found.astype("<i8").view(np.uint8).reshape(-1, 8)
-        self.fingerprint.update(record.tobytes())
+        self.fingerprint.add(digests, found)
 
     def finish(self, ledger: Ledger | None, dataset: str | None, times: int = 1) -> Entry | None:
         """The last checks, and the charge: after this, and not before, the outputs may be seen."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -101,10 +102,18 @@ class CellValues:
                 value = self.value(row)
                 raise BadRow(f"the row id {what!r} is {value!r}: use integers or texts", first + row + 1, value)
         if escaped.any():
-            decoded = [str(self.value(row)).encode("utf-8", "surrogatepass") for row in range(len(self))]
-            offsets = np.cumsum([0, *map(len, decoded)], dtype=np.int64)
-            content = np.frombuffer(b"".join(decoded), dtype=np.uint8)
+            # only these, and as bytes: the id of a row must depend neither on other rows nor on how bytes are decoded
+            cells = [content[a:b].tobytes() for a, b in pairwise(offsets.tolist())]
+            for row in np.flatnonzero(escaped).tolist():
+                cells[row] = self._unescaped(row, cells[row])
+            offsets = np.cumsum([0, *map(len, cells)], dtype=np.int64)
+            content = np.frombuffer(b"".join(cells), dtype=np.uint8)
         return content, offsets, ord("t")
+
+    def _unescaped(self, row: int, bare: bytes) -> bytes:
+        if not self.typed:
+            return bare.replace(b'""', b'"')
+        return str(self.value(row)).encode("utf-8", "surrogatepass")
 
     def value(self, row: int) -> Any:
         """One value."""

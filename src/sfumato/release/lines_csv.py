@@ -8,7 +8,9 @@ in a file with a single column they are empty cells.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -25,6 +27,7 @@ __all__ = ["CsvRecords", "scan_csv"]
 _QUOTE, _NEWLINE, _RETURN = 34, 10, 13
 _DELIMITERS = (",", ";", "\t", "|")
 _LONGEST_HEADER = 2**20
+_NO_ASCII = "this is no CSV file in UTF-8 or another encoding that contains ASCII"
 _MARK = b"\xef\xbb\xbf"  # which some programs put before text in UTF-8
 
 FINE, BAD_QUOTE, BAD_COUNT, BAD_RETURN, OPEN_QUOTE = range(5)
@@ -52,25 +55,30 @@ class CsvRecords:
         if not block:
             raise InvalidInput("the file is empty: a CSV file has a header with the names of its columns")
         begin = len(_MARK) if block.startswith(_MARK) else 0
-        end = _header_end(block, begin)
-        if end is None and len(block) > _LONGEST_HEADER:
-            raise InvalidInput(f"no header ends within {_LONGEST_HEADER >> 20} MiB: this is no CSV file")
-        if end is None and not final:
-            return None
-        end = len(block) if end is None else end
-        header = block[begin:end]
-        if b"\0" in header or block[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            raise InvalidInput("this is no CSV file in UTF-8 or another encoding that contains ASCII")
-        content = header.rstrip(b"\r\n")
-        if self.delimiter is None:
-            self.delimiter = _sniffed(content)
-        cells = _header_cells(content, self.delimiter.encode())
+        if block[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            raise InvalidInput(_NO_ASCII)
+        head = block[: begin + _LONGEST_HEADER]
+        delimiters = _DELIMITERS if self.delimiter is None else (self.delimiter,)
+        lines = [_first_line(head, begin, delimiter.encode()) for delimiter in delimiters]
+        if any(line.end is None for line in lines):
+            if len(block) > len(head):
+                raise InvalidInput(f"no header ends within {_LONGEST_HEADER >> 20} MiB: this is no CSV file")
+            if not final:
+                return None
+        # the delimiter that makes most cells; a comma if there is none
+        found = max(range(len(lines)), key=lambda k: len(lines[k].cells))
+        self.delimiter, (cells, stop, ended, wrong) = delimiters[found], lines[found]
+        end = len(block) if ended is None else ended
+        if b"\0" in block[begin:end]:
+            raise InvalidInput(_NO_ASCII)
+        if wrong:
+            raise InvalidInput(f"the header: {_WRONG[wrong]}")
         self.names = [_header_name(cell) for cell in cells]
         after = order_after(self.names, self.work)
         written = dict(zip(self.names, cells, strict=False))
         fresh = [written[c] if isinstance(c, str) else self._header_cell(c, written) for c in after]
         self._prepare()
-        return block[:begin] + self.delimiter.encode().join(fresh) + header[len(content) :], end
+        return block[:begin] + self.delimiter.encode().join(fresh) + block[stop:end], end
 
     def _header_cell(self, added: Added, written: dict[str, bytes]) -> bytes:
         return written[added.name] if added.name in written else self._cell(added.name)
@@ -117,11 +125,13 @@ class CsvRecords:
                 done.append((scanned.starts[cell], scanned.ends[cell], numbers))
         if not self.work.keep:
             nothing = np.full(len(outputs), self.nothing, dtype=np.int64)
-            for name in self.work.taken[len(self.work.added) :]:
+            gone = [self.names.index(name) for name in self.work.taken[len(self.work.added) :]]
+            front = next(k for k in range(len(self.names)) if k not in gone)
+            for name, column in zip(self.work.taken[len(self.work.added) :], gone, strict=True):
                 cell = self.place[name]
                 start, end = scanned.starts[cell], scanned.ends[cell]
-                # with one delimiter: that before the cell, or that after it if it is the first of the line
-                done.append((start, end + 1, nothing) if self.names.index(name) == 0 else (start - 1, end, nothing))
+                # with one delimiter: that before the cell, or that after it if nothing before it stays
+                done.append((start, end + 1, nothing) if column < front else (start - 1, end, nothing))
         return done
 
     def _numbers(self, k: int, outputs: NDArray[np.int64]) -> Places:
@@ -141,36 +151,44 @@ def _spellings(added: Added) -> Sequence[str]:
     return ["" if v is None else repr(v) if isinstance(v, float) else label_spelling(v) for v in values]
 
 
-def _header_end(block: bytes, begin: int) -> int | None:
-    """The place after the first line, whose cells may contain line ends in quotes: those before its end are even."""
-    at = block.find(b"\n", begin, _LONGEST_HEADER)
-    while at >= 0:
-        if block.count(b'"', begin, at) % 2 == 0:
-            return at + 1
-        at = block.find(b"\n", at + 1, _LONGEST_HEADER)
-    return None
+class _Line(NamedTuple):
+    """The first line: cells, where the last one stops, where the next line begins (None: not yet), what is wrong."""
+
+    cells: list[bytes]
+    stop: int
+    end: int | None
+    wrong: int
 
 
-def _sniffed(header: bytes) -> str:
-    """The delimiter of which the header has most, outside quotes; a comma if it has none."""
-    outside = b"".join(header.split(b'"')[::2])
-    return max(_DELIMITERS, key=lambda d: outside.count(d.encode()))
-
-
-def _header_cells(header: bytes, delimiter: bytes) -> list[bytes]:
-    if b"\r" in b"".join(header.split(b'"')[::2]):
-        raise InvalidInput(f"the header: {_WRONG[BAD_RETURN]}")
-    cells, inside, start = [], False, 0
-    for at in range(len(header)):
-        byte = header[at : at + 1]
-        if byte == b'"':
-            inside = not inside
-        elif byte == delimiter and not inside:
-            cells.append(header[start:at])
-            start = at + 1
-    if inside:
-        raise InvalidInput(f"the header: {_WRONG[OPEN_QUOTE]}")
-    return [*cells, header[start:]]
+def _first_line(block: bytes, begin: int, delimiter: bytes) -> _Line:
+    """The first line by the rules of the scanner: by others a row of data might pass for a part of the header."""
+    stops = re.compile(b"[\r\n" + re.escape(delimiter) + b"]")
+    cells: list[bytes] = []
+    at = begin
+    while True:
+        start = at
+        if block[at : at + 1] == b'"':
+            at = block.find(b'"', at + 1)
+            while at >= 0 and block[at + 1 : at + 2] == b'"':
+                at = block.find(b'"', at + 2)
+            if at < 0:
+                return _Line([*cells, block[start:]], len(block), None, OPEN_QUOTE)
+            at += 1
+            if block[at : at + 1] not in (b"", b"\r", b"\n", delimiter):
+                return _Line([*cells, block[start:at]], at, at, BAD_QUOTE)
+        else:
+            found = stops.search(block, at)
+            at = len(block) if found is None else found.start()
+        cells.append(block[start:at])
+        if block[at : at + 1] != delimiter:
+            break
+        at += 1
+    ending = block[at : at + 2]
+    if ending[:1] == b"\n":
+        return _Line(cells, at, at + 1, FINE)
+    if len(ending) < 2:  # nothing, or a carriage return, after which a newline may come
+        return _Line(cells, at, None, BAD_RETURN if ending else FINE)
+    return _Line(cells, at, at + 2, FINE if ending == b"\r\n" else BAD_RETURN)
 
 
 def _header_name(cell: bytes) -> str:

@@ -7,7 +7,6 @@ pass for another one, is refused where it is one that the release is about.
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import numpy as np
 from numba import njit
@@ -47,7 +46,7 @@ class JsonRecords:
         self.bases = [
             None
             if added.values is None
-            else self.entries.add(*(f"{text}{_json_text(v, added)}".encode() for v in added.values))
+            else self.entries.add(*(f"{text}{spelled}".encode() for spelled in _json_texts(added)))
             for text, added in zip(self.before, work.added, strict=True)
         ]
 
@@ -103,10 +102,12 @@ class JsonRecords:
         return np.asarray(first + places, dtype=np.int64)
 
 
-def _json_text(value: Any, added: Added) -> str:
-    if added.numeric and float(value).is_integer() and all(float(v).is_integer() for v in added.values or ()):
-        value = int(value)
-    return json.dumps(value, default=str)
+def _json_texts(added: Added) -> list[str]:
+    """How JSON spells each output."""
+    values = list(added.values or ())
+    if added.numeric and all(float(value).is_integer() for value in values):
+        values = [int(value) for value in values]
+    return [json.dumps(value, default=str) for value in values]
 
 
 def _check_utf8(data: Bytes, first_row: int) -> None:
@@ -139,7 +140,8 @@ def scan_json(data: Bytes, names: list[str], most: int, *, final: bool, first_ro
 
 def _refuse_disguised(record: bytes, names: list[str], plain: list[bool], row: int) -> None:
     """A key may be spelled with escapes, and would then pass for another one."""
-    keys = [key for key, _ in json.loads(record, object_pairs_hook=list)]
+    # a number is not looked at: one of thousands of digits would be refused
+    keys = [key for key, _ in json.loads(record, object_pairs_hook=list, parse_int=str, parse_float=str)]
     for name, found in zip(names, plain, strict=True):
         if keys.count(name) != int(found):
             raise BadRow(f"the key {name!r} is spelled with escapes: write it plainly, and once", row)

@@ -33,6 +33,8 @@ _POWERS = {"euclidean": 2.0, "manhattan": 1.0, "chebyshev": inf}
 _AGREE = 1e-9
 _AGREE_ON_A_SPHERE = 1e-6
 
+_FARTHEST = 1e150  # the square of a distance is still a float
+
 
 class Position:
     """The columns that hold the coordinates of a point, in the order of the space: ``Position("x", "y")``."""
@@ -198,18 +200,20 @@ def _in_a_plane(ground: Ground, *, measured: bool) -> tuple[Nearest, bool]:
         tree = cKDTree(ground.coordinates)
 
         def nearest(points: Floats) -> tuple[Rows, Floats, NDArray[np.bool_]]:
-            distance, index = tree.query(points, p=power, workers=-1)
+            # beyond this, distances would be infinite, and nothing be nearest
+            distance, index = tree.query(np.clip(points, -_FARTHEST, _FARTHEST), p=power, workers=-1)
             return np.asarray(index, dtype=np.int64), np.asarray(distance), np.ones(len(points), dtype=bool)
 
         return nearest, False
     shape, origin, step = cells
 
     def cell(points: Floats) -> tuple[Rows, Floats, NDArray[np.bool_]]:
-        scaled = (points - origin) / step
-        place = np.clip(np.floor(scaled + 0.5), 0, np.array(shape) - 1)
-        gap = np.abs(scaled - place)
-        index = np.ravel_multi_index(tuple(place.astype(np.int64).T), shape).astype(np.int64)
-        return index, np.linalg.norm(gap * step, ord=power, axis=1), (gap <= 0.5).all(axis=1)
+        with np.errstate(over="ignore"):  # what is too far for a float is infinitely far
+            scaled = (points - origin) / step
+            place = np.clip(np.floor(scaled + 0.5), 0, np.array(shape) - 1)
+            gap = np.abs(scaled - place)
+            index = np.ravel_multi_index(tuple(place.astype(np.int64).T), shape).astype(np.int64)
+            return index, np.linalg.norm(gap * step, ord=power, axis=1), (gap <= 0.5).all(axis=1)
 
     return cell, True
 

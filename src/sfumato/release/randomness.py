@@ -116,9 +116,10 @@ class SystemBits:
                 return self._fresh(count)
             if count > len(self._buffer):
                 self._buffer = self._fresh(_BUFFER)
-            given = self._buffer[:count].copy()
-            self._buffer[:count] = 0
-            self._buffer = self._buffer[count:]
+            used = self._buffer[:count]
+            self._buffer = self._buffer[count:]  # first: an interrupt must leave neither used words nor zeros there
+            given = used.copy()
+            used[:] = 0
             return given
 
     def _fresh(self, count: int) -> Words:

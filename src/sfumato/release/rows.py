@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from fractions import Fraction
 from functools import cached_property
-from math import isfinite, isnan
+from math import inf, isfinite, isnan
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -29,6 +29,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.errors import InvalidInput, NotSupported
+from sfumato.release.implicit import LARGEST_SECRET
 from sfumato.release.keys import Texts
 
 __all__ = [
@@ -117,8 +118,11 @@ class TypedValues:
     def distinct(self) -> tuple[NDArray[Any], list[Any]]:
         """For each row the place of its value in a list, and the list."""
         array = self.array
-        if pa.types.is_nested(array.type) or pa.types.is_null(array.type):
+        kind = array.type
+        if pa.types.is_nested(kind) or pa.types.is_null(kind) or isinstance(kind, pa.BaseExtensionType):
             return _distinct_objects(_plain(value) for value in array.to_pylist())
+        if pa.types.is_dictionary(kind) and len(array.dictionary) > len(array):
+            array = array.dictionary_decode()  # a batch is looked at in its own time, however long its dictionary is
         if not pa.types.is_dictionary(array.type):
             if array.type in (pa.string_view(), pa.binary_view()):
                 array = array.cast(pa.large_string() if array.type == pa.string_view() else pa.large_binary())
@@ -331,7 +335,7 @@ class Labels:
         if kind == "missing":
             return MISSING
         if self.on_unknown == "nearest" and kind in ("int", "float", "nan"):
-            return self._nearest(float(value)) if isfinite(value) else NOT_A_NUMBER
+            return self._nearest(_as_float(value)) if kind == "int" or isfinite(value) else NOT_A_NUMBER
         if kind == "nan":
             return NOT_A_NUMBER
         return OTHER_KIND if labels is None else UNKNOWN
@@ -401,6 +405,14 @@ class Labels:
         return f" (secrets are {', '.join(map(repr, texts[:3]))}{', …' if len(self.labels) > 3 else ''})"
 
 
+def _as_float(value: float) -> float:
+    """A float at the same end of the line where an integer is larger than any."""
+    try:
+        return float(value)
+    except OverflowError:
+        return inf if value > 0 else -inf
+
+
 def _shown(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:60]}…"
@@ -456,7 +468,7 @@ class Integers:
         """The secrets of the rows."""
         (values,) = batch
         whole = values.integers()
-        if whole is not None and whole.dtype.kind == "i":
+        if whole is not None and whole.dtype.kind == "i" and _all_within(whole, LARGEST_SECRET):
             return np.asarray(whole, dtype=np.int64)
         places, distinct = values.distinct()
         found = [self._integer(value, values.spelled) for value in distinct]
@@ -464,13 +476,16 @@ class Integers:
         if wrong.any() and self.on_unknown != "drop":
             row = int(np.argmax(wrong))
             value = values.value(row)
-            raise BadRow(
-                f"{self.column!r} is {_shown(value)}, but an integer of 64 bits is needed", first + row + 1, value
-            )
+            needed = f"an integer of 64 bits is needed, within ±2^{LARGEST_SECRET.bit_length() - 1}"
+            raise BadRow(f"{self.column!r} is {_shown(value)}, but {needed}", first + row + 1, value)
         listed = np.array([self.left_out if value is None else value for value in found], dtype=np.int64)
         return np.asarray(listed[places])
 
     def _integer(self, value: Any, spelled: bool) -> int | None:
         if spelled:
             value = int(value) if _INTEGER.fullmatch(value) else None
-        return value if kind_of(value) == "int" and -(2**62) < value < 2**62 else None
+        return value if kind_of(value) == "int" and abs(value) <= LARGEST_SECRET else None
+
+
+def _all_within(numbers: NDArray[Any], bound: int) -> bool:
+    return not numbers.size or (int(numbers.min()) >= -bound and int(numbers.max()) <= bound)

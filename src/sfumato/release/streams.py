@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -92,6 +92,10 @@ def release_file(
 ) -> Released:
     """Copy a file with the secrets of a column replaced by outputs of a proved mechanism.
 
+    In CSV files and JSON lines everything but the released cells is copied byte for byte; in Parquet and Arrow files
+    the other columns, their types, row groups and metadata stay. Parameters that are not listed here are those of
+    :func:`sfumato.release.tables.release`.
+
     Parameters
     ----------
     mechanism
@@ -105,9 +109,6 @@ def release_file(
         is another release.
     delimiter
         Of a CSV file; the one that its header has most of, unless given.
-
-    The other parameters are those of :func:`release`. In CSV files and JSON lines everything but the released cells is
-    copied byte for byte; in Parquet and Arrow files the other columns, their types, row groups and metadata stay.
     """
     old, new = Path(source), Path(target)
     kind = _format_of(old, new, format)
@@ -179,6 +180,8 @@ def _check_places(source: Path, target: Path, overwrite: bool) -> None:
         raise InvalidInput(f"{target} cannot be written: there is no folder {target.parent}")
     if target.is_dir():
         raise InvalidInput(f"{target} cannot be written: it is a folder")
+    if target.is_symlink() and not target.exists():
+        raise InvalidInput(f"{target} cannot be written: it is a link to a file that is not there")
     if target.exists():
         if target.samefile(source):
             raise InvalidInput(f"{target} is the source itself: name another file, the true data should stay apart")
@@ -198,20 +201,20 @@ class _Part:
         while True:
             self.handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
             self.temporary = Path(name)
-            _held(self.handle)
+            _held(self.handle, wait=True)  # for who is just taking it for a leftover, to see what came of it
             if self.temporary.exists():
                 break
-            os.close(self.handle)  # another process took it for a leftover before it was held
+            os.close(self.handle)
 
     def settle(self) -> None:
         """Bring the content to the disk."""
         os.fsync(self.handle)
+
+    def place(self) -> None:
+        """Let others read the file, which they could not before it was charged, and give it its name."""
         mask = os.umask(0)
         os.umask(mask)
         os.chmod(self.temporary, 0o666 & ~mask)
-
-    def place(self) -> None:
-        """Give the file its name."""
         if self.overwrite:
             os.replace(self.temporary, self.target)
         else:
@@ -234,8 +237,9 @@ class _Part:
 @contextmanager
 def _appearing(target: Path, *, overwrite: bool) -> Iterator[_Part]:
     """A part of a file, which is gone afterwards whatever happens; what earlier processes left is removed first."""
-    _remove_leftovers(target)
-    part = _Part(target, overwrite)
+    with _complaints_of_writing(target):
+        _remove_leftovers(target)
+        part = _Part(target, overwrite)
     try:
         yield part
     finally:
@@ -243,12 +247,12 @@ def _appearing(target: Path, *, overwrite: bool) -> Iterator[_Part]:
         part.temporary.unlink(missing_ok=True)
 
 
-def _held(handle: int) -> bool:
+def _held(handle: int, *, wait: bool = False) -> bool:
     """Whether this process now holds the lock of a file; never where there are no locks."""
     try:
         from fcntl import LOCK_EX, LOCK_NB, flock
 
-        flock(handle, LOCK_EX | LOCK_NB)
+        flock(handle, LOCK_EX if wait else LOCK_EX | LOCK_NB)
     except (ImportError, OSError):
         return False
     return True
@@ -308,8 +312,10 @@ def _reading(source: Path, kind: str, batches: Iterator[Any]) -> Iterator[Any]:
 
 def _release_text(source: Path, target: Path, records: Any, work: BatchRelease, batch: int, compression: Any) -> None:
     blocks = _reading(source, "text", _blocks(source))
-    with pa.OSFile(str(target), "wb") as file:
-        sink = pa.CompressedOutputStream(file, compression) if compression else file
+    with (
+        pa.OSFile(str(target), "wb") as file,
+        pa.CompressedOutputStream(file, compression) if compression else nullcontext(file) as sink,
+    ):
         rest, opened = b"", False
         for block, final in _with_end(blocks):
             rest = rest + block if rest else block
@@ -322,8 +328,6 @@ def _release_text(source: Path, target: Path, records: Any, work: BatchRelease, 
             rest = rest[_release_block(np.frombuffer(rest, dtype=np.uint8), sink, records, work, batch, final) :]
             if len(rest) > _LONGEST_RECORD:
                 raise BadRow(f"longer than {_LONGEST_RECORD >> 20} MiB: does a quote never end?", work.rows + 1)
-        if sink is not file:
-            sink.close()
 
 
 def _named(source: Path, work: Callable[..., Any], *arguments: Any, **named: Any) -> Any:

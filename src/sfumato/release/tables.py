@@ -157,6 +157,15 @@ def order_after(names: Sequence[str], work: BatchRelease) -> list[str | Added]:
     return [first.get(name, name) for name in names if name not in work.taken or name in first]
 
 
+def _refuse_twins(names: Sequence[str]) -> None:
+    """Columns are looked up by name."""
+    seen = set[str]()
+    for name in names:
+        if name in seen:
+            raise InvalidInput(f"there are several columns {name!r}: rename them first")
+        seen.add(name)
+
+
 def _hint(name: str, names: Sequence[str]) -> str:
     if name in names:
         return ""
@@ -203,7 +212,7 @@ def _same_family(kind: Any, values: Sequence[Any]) -> bool:
     if isinstance(value, int | float):
         return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
     if isinstance(value, str):
-        return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view())
+        return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))  # views cannot be taken from
     return bool(pa.types.is_nested(kind))
 
 
@@ -222,8 +231,10 @@ def new_array(added: Added, outputs: NDArray[np.int64], like: Any) -> Any:
 
 def released_schema(schema: Any, work: BatchRelease) -> Any:
     """The schema after a release. What it told of the true columns beside their names and types is gone."""
+    order = order_after(schema.names, work)
+    _refuse_twins(schema.names)
     fields = []
-    for column in order_after(schema.names, work):
+    for column in order:
         if isinstance(column, str):
             fields.append(schema.field(column))
         else:
@@ -241,16 +252,31 @@ def _type_after(added: Added, like: Any) -> Any:
 
 
 def _metadata_without(metadata: Any, taken: Sequence[str]) -> Any:
-    """Pandas writes how many different values a categorical column has, among other things."""
-    if not metadata or b"pandas" not in metadata:
+    """Pandas writes how many different values a categorical column has, Spark what others know of a column."""
+    if not metadata or metadata.keys().isdisjoint({b"pandas", _OF_SPARK}):
         return metadata
-    rest = {name: value for name, value in metadata.items() if name != b"pandas"}
+    rest = {name: value for name, value in metadata.items() if name not in (b"pandas", _OF_SPARK)}
     try:
         about = json.loads(metadata[b"pandas"])
+        stored = [(entry["name"], entry.get("field_name") or entry["name"]) for entry in about["columns"]]
         about["columns"] = [entry for entry in about["columns"] if entry["name"] not in taken]
-    except (ValueError, KeyError, TypeError):
+        about["index_columns"] = [entry for entry in about["index_columns"] if entry not in taken]
+    except (ValueError, KeyError, TypeError, AttributeError):
         return rest
+    for name, place in stored:
+        if name in taken and place not in taken:
+            raise _index_stays(name, f"the column {place!r}")
     return rest | {b"pandas": json.dumps(about).encode()}
+
+
+_OF_SPARK = b"org.apache.spark.sql.parquet.row.metadata"
+
+
+def _index_stays(name: str, where: str) -> InvalidInput:
+    return InvalidInput(
+        f"the index of pandas, {where}, is called {name!r} as well: it would stay beside the noise and may hold the "
+        "same values; rename or reset the index first"
+    )
 
 
 def release_batch(batch: Any, work: BatchRelease, schema: Any) -> Any:
@@ -315,6 +341,10 @@ def _released_pandas(table: Any, work: BatchRelease, batch: int, finish: Callabl
     if not all(isinstance(name, str) for name in table.columns):
         raise InvalidInput("the names of the columns must be texts: rename the columns first")
     order = order_after(list(table.columns), work)
+    _refuse_twins(list(table.columns))
+    for name in () if work.keep else work.taken:
+        if name in table.index.names:
+            raise _index_stays(name, "its row names")
     frame = nw.from_native(table, eager_only=True)
     outputs, kept = _drawn(lambda name: _arrow_of_pandas(frame, name), len(table), work, batch)
     if kept is not None:
@@ -423,7 +453,8 @@ def _is_relation(table: Any) -> bool:
 def _relation_over(relation: Any, released: Any) -> Any:
     """A relation over a table in memory, on the connection of another relation.
 
-    The table of this query exists only as a variable of this function; DuckDB finds it there and holds it.
+    The table of this query exists only as a variable of this function; DuckDB finds it there and holds it. A table of
+    the database comes first, so the variable has a name that none will have.
     """
-    released_by_sfumato = released  # noqa: F841
-    return relation.query("unused", "SELECT * FROM released_by_sfumato")
+    released_by_sfumato_2f9d41c6b7 = released  # noqa: F841
+    return relation.query("unused", "SELECT * FROM released_by_sfumato_2f9d41c6b7")

@@ -9,7 +9,16 @@ import pyarrow as pa
 
 from sfumato.errors import MissingExtra, expect
 from sfumato.release.batches import BATCH, Column, RowId
-from sfumato.release.engines.job import CHECK_SCHEMA, Job, job, of_part, refuse_changed, written_once
+from sfumato.release.engines.job import (
+    CHECK_SCHEMA,
+    MARKS,
+    Job,
+    fingerprint_of,
+    job,
+    of_part,
+    refuse_changed,
+    written_once,
+)
 from sfumato.release.tables import order_after, released_table
 
 if TYPE_CHECKING:
@@ -49,13 +58,12 @@ def release_dask(
         ledger=ledger, dataset=dataset, target=target,
     )  # fmt: skip
     order_after(list(frame.columns), asked.work())
-    if asked.key is not None:
-        _refuse_changed_rows(frame, asked)
+    data = None if asked.key is None else _checked_rows(frame, asked)
     meta = _released(frame._meta_nonempty.iloc[:0], asked)
     lazy = frame.map_partitions(_released, asked, meta=meta, enforce_metadata=False)
     if target is None:
         return lazy
-    written_once(asked, target, lambda folder: lazy.to_parquet(folder), ledger, dataset, times)
+    written_once(asked, target, lambda folder: lazy.to_parquet(folder), ledger, dataset, times, data)
     return dd.read_parquet(str(target))
 
 
@@ -66,8 +74,9 @@ def _released(part: Any, asked: Job, partition_info: Any = None) -> Any:
         return released_table(part, work, BATCH, lambda: work.finish(None, None))
 
 
-def _refuse_changed_rows(frame: Any, asked: Job) -> None:
-    """Group what the workers know of row ids and their secrets."""
+def _checked_rows(frame: Any, asked: Job) -> str:
+    """Group what the workers know of row ids and their secrets; the fingerprint of the table."""
+    import dask
     import pandas as pd
 
     names = [*asked.work().taken, *asked.work().ids]
@@ -76,8 +85,9 @@ def _refuse_changed_rows(frame: Any, asked: Job) -> None:
         batches = asked.identities(pa.Table.from_pandas(part[names], preserve_index=False).to_batches())
         return pa.Table.from_batches(batches, schema=CHECK_SCHEMA).to_pandas()
 
-    meta = pd.DataFrame({"id": pd.Series([], dtype=object), "secret": pd.Series([], dtype="int64")})
-    pairs = frame.map_partitions(identities, meta=meta)
-    several = pairs.groupby("id")["secret"].agg(["min", "max"])
-    changed = int((several["min"] != several["max"]).sum().compute())
-    refuse_changed(changed)
+    whole = {name: pd.Series([], dtype="int64") for name in ("secret", *MARKS)}
+    pairs = frame.map_partitions(identities, meta=pd.DataFrame({"id": pd.Series([], dtype=object), **whole}))
+    grouped = pairs.groupby("id")["secret"].agg(["min", "max"])
+    changed, marks = dask.compute((grouped["min"] != grouped["max"]).sum(), pairs[list(MARKS)].sum())
+    refuse_changed(int(changed))
+    return fingerprint_of([marks[name] for name in MARKS])

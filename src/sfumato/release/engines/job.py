@@ -8,7 +8,7 @@ them), the charge of the ledger, and putting the output in place, once, after ev
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,20 +22,24 @@ import pyarrow.dataset
 from sfumato.certify.mechanism import Mechanism
 from sfumato.errors import InvalidInput, expect
 from sfumato.release.batches import BatchRelease, Column, RowId, batch_release
-from sfumato.release.keys import id_digests, key_bytes
+from sfumato.release.keys import Fingerprint, id_digests, key_bytes
 from sfumato.release.rows import BadRow, TypedValues
 from sfumato.release.tables import release_batch, released_schema
 
 if TYPE_CHECKING:
     from sfumato.release.ledger import Ledger
 
-__all__ = ["CHECK_SCHEMA", "Job", "job", "of_part", "refuse_changed", "written_once"]
+__all__ = ["CHECK_SCHEMA", "MARKS", "Job", "fingerprint_of", "job", "of_part", "refuse_changed", "written_once"]
 
-CHECK_SCHEMA = pa.schema([("id", pa.binary()), ("secret", pa.int64())])
-"""What a worker sends to find out whether one row id comes with two secrets."""
+MARKS = ("mark0", "mark1", "mark2", "mark3")
+"""Columns of CHECK_SCHEMA whose sums are the fingerprint of the table, in quarters of 32 bits."""
+
+CHECK_SCHEMA = pa.schema([("id", pa.binary()), ("secret", pa.int64()), *((name, pa.int64()) for name in MARKS)])
+"""What a worker sends to find out whether one row id comes with two secrets, and which data it was."""
 
 _PREPARED: dict[str, BatchRelease] = {}  # in a worker: tables of a sampler are built once for all its parts
 _MOST_PREPARED = 4
+_QUARTER = 2**32 - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,14 +58,16 @@ class Job:
 
     def work(self) -> BatchRelease:
         """The batch kernel for one part of the table."""
-        if self.name not in _PREPARED:
-            while len(_PREPARED) >= _MOST_PREPARED:
-                _PREPARED.pop(next(iter(_PREPARED)))
-            _PREPARED[self.name] = batch_release(
+        prepared = _PREPARED.get(self.name)
+        if prepared is None:
+            prepared = batch_release(
                 self.mechanism, self.column, into=self.into, keep=self.keep, on_unknown=self.on_unknown,
                 within=self.within, key=self.key, row_id=self.row_id,
             )  # fmt: skip
-        return replace(_PREPARED[self.name])
+            for name in list(_PREPARED)[: 1 - _MOST_PREPARED]:
+                _PREPARED.pop(name, None)  # threads of Dask may do so at the same time
+            _PREPARED[self.name] = prepared
+        return replace(prepared)
 
     def released(self, batches: Iterable[pa.RecordBatch], part: int | None = None) -> Iterator[pa.RecordBatch]:
         """The batches of one part of the table, released."""
@@ -85,7 +91,14 @@ class Job:
             column = pa.FixedSizeBinaryArray.from_buffers(
                 pa.binary(16), len(digests), [None, pa.py_buffer(np.ascontiguousarray(digests))]
             )
-            yield pa.RecordBatch.from_arrays([column.cast(pa.binary()), pa.array(found[kept])], schema=CHECK_SCHEMA)
+            marks = np.zeros((len(MARKS), len(digests)), dtype=np.int64)
+            if len(digests):  # those of the batch, in its first row
+                assert self.key is not None
+                fingerprint = Fingerprint(self.key)
+                fingerprint.add(digests, found[kept])
+                marks[:, 0] = [int(half) >> shift & _QUARTER for half in fingerprint.sums for shift in (0, 32)]
+            columns = [column.cast(pa.binary()), pa.array(found[kept]), *map(pa.array, marks)]
+            yield pa.RecordBatch.from_arrays(columns, schema=CHECK_SCHEMA)
             first += len(batch)
 
 
@@ -133,7 +146,13 @@ def job(
 
 
 def written_once(
-    asked: Job, target: Any, write: Callable[[str], object], ledger: Ledger | None, dataset: str | None, times: int
+    asked: Job,
+    target: Any,
+    write: Callable[[str], object],
+    ledger: Ledger | None,
+    dataset: str | None,
+    times: int,
+    data: str | None = None,
 ) -> None:
     """Write Parquet files to a hidden folder, charge for their rows, move it into place: all appears, or nothing."""
     place = Path(target)
@@ -148,11 +167,19 @@ def written_once(
             ledger.charge(
                 dataset=str(dataset), column=", ".join(asked.work().taken), mechanism=asked.mechanism, times=times,
                 rows=pyarrow.dataset.dataset(hidden, format="parquet").count_rows(), key=asked.key,
+                data=data,
             )  # fmt: skip
         hidden.rename(place)
     except BaseException:
         shutil.rmtree(hidden, ignore_errors=True)
         raise
+
+
+def fingerprint_of(marks: Sequence[Any]) -> str:
+    """The fingerprint of a table, as :class:`~sfumato.release.keys.Fingerprint` writes it, from the sums of MARKS."""
+    quarters = [int(mark or 0) for mark in marks]
+    halves = (low + (high << 32) & (1 << 64) - 1 for low, high in zip(quarters[::2], quarters[1::2], strict=True))
+    return "".join(f"{half:016x}" for half in halves)
 
 
 def refuse_changed(ids: int) -> None:

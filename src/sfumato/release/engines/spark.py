@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from sfumato.errors import InvalidInput, MissingExtra, NotSupported, SfumatoError, expect
 from sfumato.release.batches import Column, RowId
-from sfumato.release.engines.job import CHECK_SCHEMA, Job, job, refuse_changed, written_once
+from sfumato.release.engines.job import CHECK_SCHEMA, MARKS, Job, fingerprint_of, job, refuse_changed, written_once
 from sfumato.release.tables import released_schema
 
 if TYPE_CHECKING:
@@ -57,14 +57,13 @@ def release_spark(
         ledger=ledger, dataset=dataset, target=target,
     )  # fmt: skip
     schema = from_arrow_schema(released_schema(to_arrow_schema(frame.schema), asked.work()))
-    if asked.key is not None:
-        _refuse_changed_rows(frame, asked, from_arrow_schema(CHECK_SCHEMA))
+    data = None if asked.key is None else _checked_rows(frame, asked, from_arrow_schema(CHECK_SCHEMA))
     lazy = frame.mapInArrow(_Part(asked, "released"), schema)
     if target is None:
         return lazy
     if "://" in str(target):
         raise NotSupported(f"the target {target}", ["a folder of this machine, from which it can be moved elsewhere"])
-    written_once(asked, target, lambda folder: _written(lazy, folder), ledger, dataset, times)
+    written_once(asked, target, lambda folder: _written(lazy, folder), ledger, dataset, times, data)
     return frame.sparkSession.read.schema(schema).parquet(str(target))
 
 
@@ -92,17 +91,21 @@ def _written(frame: Any, folder: str) -> None:
         raise _translated(error) from error
 
 
-def _refuse_changed_rows(frame: Any, asked: Job, schema: Any) -> None:
-    """Group what the workers know of row ids and their secrets."""
+def _checked_rows(frame: Any, asked: Job, schema: Any) -> str:
+    """Group what the workers know of row ids and their secrets; the fingerprint of the table."""
     from pyspark.sql import functions
 
     pairs = frame.mapInArrow(_Part(asked, "identities"), schema)
-    several = pairs.groupBy("id").agg(functions.min("secret").alias("low"), functions.max("secret").alias("high"))
+    sums = [functions.sum(name).alias(name) for name in MARKS]
+    grouped = pairs.groupBy("id").agg(
+        functions.min("secret").alias("low"), functions.max("secret").alias("high"), *sums
+    )
     try:
-        changed = several.filter("low != high").count()
+        changed, *marks = grouped.agg(functions.sum(functions.expr("int(low != high)")), *sums).first()
     except Exception as error:
         raise _translated(error) from error
-    refuse_changed(changed)
+    refuse_changed(int(changed or 0))
+    return fingerprint_of(marks)
 
 
 def _translated(error: Exception) -> Exception:
