@@ -9,15 +9,15 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 SOURCES := src tests benchmarks docs
 
-.PHONY: demo test check lint format types contract docs test-peers test-engines bench clean
+.PHONY: demo test check lint format types contract docs test-peers test-engines test-browser bench clean
 
 demo: $(VENV)/.runtime
 	$(BIN)/sfumato demo
 
 test: $(VENV)/.development
-	$(BIN)/python -m pytest -n 2 -m "not peers and not engines"
+	$(BIN)/python -m pytest -n 2 -m "not peers and not engines and not browser"
 
-check: lint types contract test docs test-peers test-engines
+check: lint types contract test docs test-peers test-engines test-browser
 
 lint: $(VENV)/.development
 	$(BIN)/ruff check $(SOURCES)
@@ -44,6 +44,11 @@ test-engines: $(VENV)/.engines
 	command -v java >/dev/null || { apt-get update -qq && apt-get install -qq -y openjdk-17-jre-headless; }
 	$(BIN)/python -m pytest -m engines tests/engines
 
+# the studio in a real browser, which comes from Debian where it is missing
+test-browser: $(VENV)/.browser
+	command -v chromium >/dev/null || { apt-get update -qq && apt-get install -qq -y chromium; }
+	CHROMIUM=$$(command -v chromium) $(BIN)/python -m pytest -m browser tests/browser
+
 bench: $(VENV)/.peers
 	for script in benchmarks/bench_*.py benchmarks/wrong_inputs.py; do $(BIN)/python $$script || exit 1; done
 
@@ -65,6 +70,10 @@ $(VENV)/.peers: $(VENV)/.development
 
 $(VENV)/.engines: $(VENV)/.development
 	$(PIP) install --quiet --constraint constraints.txt --editable '.[dask,spark]'
+	touch $@
+
+$(VENV)/.browser: $(VENV)/.development
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[browser]'
 	touch $@
 
 clean:

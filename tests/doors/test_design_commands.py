@@ -22,8 +22,8 @@ from sfumato.certify import kernel
 from sfumato.cli import progress
 from sfumato.cli.main import app, run
 from sfumato.cli.progress import Ending, line, standing, until_asked
-from sfumato.cli.spec import read_spec
 from sfumato.lp.column_program import ColumnProgress
+from sfumato.specs.spec import read_spec
 
 SURVEY = """
 [space]

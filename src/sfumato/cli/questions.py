@@ -8,12 +8,12 @@ from typing import Any
 
 import typer
 
-from sfumato.cli.complaints import nearest
-from sfumato.cli.schema import quantity
-from sfumato.cli.setup import loss_of, prior_of, privacy_of, space_of
-from sfumato.cli.spec import Spec, spec_from_values
-from sfumato.cli.tables import Columns, column_of, numbers_of, read_columns
 from sfumato.errors import SfumatoError
+from sfumato.specs.complaints import nearest
+from sfumato.specs.schema import quantity
+from sfumato.specs.setup import loss_of, prior_of, privacy_of, space_of
+from sfumato.specs.spec import Spec, spec_from_values
+from sfumato.specs.tables import Columns, column_of, numbers_of, read_columns
 
 __all__ = ["answers"]
 

@@ -16,7 +16,7 @@ from sfumato.errors import InvalidInput, NotSupported
 
 if TYPE_CHECKING:
     from sfumato.channels import Prior
-    from sfumato.cli.setup import Setup
+    from sfumato.specs.setup import Setup
     from sfumato.verdict import Verdict
 
 __all__ = ["universal"]
@@ -40,9 +40,9 @@ def universal(
     """
     from sfumato import load, save
     from sfumato.cli.progress import line
-    from sfumato.cli.setup import setup
-    from sfumato.cli.spec import read_spec
     from sfumato.design.universal import is_universally_optimal, universal_design
+    from sfumato.specs.setup import setup
+    from sfumato.specs.spec import read_spec
 
     if over not in _SETS:
         raise NotSupported(f"priors {over!r}", _SETS)

@@ -19,6 +19,7 @@ from sfumato.certify.mechanism import Mechanism
 from sfumato.errors import InvalidInput
 from sfumato.mechanisms.tight import LatticeMechanism
 from sfumato.release.keys import Changes, Fingerprint, id_digests, key_bytes, salt_of
+from sfumato.release.ledger_promises import promise_of
 from sfumato.release.places import Ground, Place, Position, coordinates_of
 from sfumato.release.rows import Integers, Labels, Secrets, Values, check_policy, line_position
 from sfumato.release.sampler import Sampler, sampler
@@ -115,6 +116,11 @@ class BatchRelease:
         return self.secrets.columns
 
     @property
+    def entry_name(self) -> str:
+        """What a ledger calls the released columns: one name, whatever the order in which coordinates are given."""
+        return ", ".join(sorted(self.taken))
+
+    @property
     def seconds(self) -> float:
         """How long it has taken so far."""
         return perf_counter() - self.started
@@ -162,7 +168,7 @@ class BatchRelease:
         if ledger is None:
             return None
         return ledger.charge(
-            dataset=str(dataset), column=", ".join(self.taken), mechanism=self.mechanism, times=times,
+            dataset=str(dataset), column=self.entry_name, mechanism=self.mechanism, times=times,
             rows=self.rows - self.dropped, key=self.key,
             data=None if self.key is None else self.fingerprint.hexdigest(),
         )  # fmt: skip
@@ -190,6 +196,8 @@ def batch_release(
         )
     if ledger is not None and not dataset:
         raise InvalidInput("a ledger adds up what is released of one dataset: say dataset='…'")
+    if ledger is not None:
+        promise_of(mechanism)  # what cannot be charged is refused before any row is drawn
     if keep and into is None:
         raise InvalidInput("keep=True leaves the true column in the table: the noise needs another name, into='…'")
     draws = sampler(mechanism)

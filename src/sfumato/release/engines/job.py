@@ -165,7 +165,7 @@ def written_once(
         write(str(hidden))
         if ledger is not None:
             ledger.charge(
-                dataset=str(dataset), column=", ".join(asked.work().taken), mechanism=asked.mechanism, times=times,
+                dataset=str(dataset), column=asked.work().entry_name, mechanism=asked.mechanism, times=times,
                 rows=pyarrow.dataset.dataset(hidden, format="parquet").count_rows(), key=asked.key,
                 data=data,
             )  # fmt: skip

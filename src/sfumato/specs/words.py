@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sfumato.certify import Mechanism
-    from sfumato.cli.setup import Setup
     from sfumato.privacy import PrivacyType
     from sfumato.spaces import FiniteSpace
+    from sfumato.specs.setup import Setup
 
 __all__ = ["amount", "meaning", "on_events", "per", "promised"]
 

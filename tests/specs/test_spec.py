@@ -14,14 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.cli import schema
-from sfumato.cli.complaints import _NEEDS_PYTHON
-from sfumato.cli.setup import BUILDERS, setup
-from sfumato.cli.spec import read_spec, spec_from_text, spec_from_values, to_toml, write_spec
-from sfumato.cli.toml import toml
 from sfumato.errors import InvalidInput
 from sfumato.losses import LOSSES
 from sfumato.spaces import SPACES
+from sfumato.specs import schema
+from sfumato.specs.complaints import _NEEDS_PYTHON
+from sfumato.specs.setup import BUILDERS, setup
+from sfumato.specs.spec import read_spec, spec_from_text, spec_from_values, to_toml, write_spec
+from sfumato.specs.toml import toml
 
 LINE = "[space]\nkind = 'line'\nn = 3\n"
 

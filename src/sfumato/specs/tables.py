@@ -13,11 +13,20 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from sfumato.cli.complaints import nearest
-from sfumato.cli.schema import quantity
 from sfumato.errors import InvalidInput
+from sfumato.specs.complaints import nearest
+from sfumato.specs.schema import quantity
 
-__all__ = ["Columns", "column_of", "in_order", "labelled_table", "numbers_of", "read_columns", "text_of"]
+__all__ = [
+    "Columns",
+    "column_of",
+    "columns_from_text",
+    "in_order",
+    "labelled_table",
+    "numbers_of",
+    "read_columns",
+    "text_of",
+]
 
 _SEPARATORS = (",", ";", "\t")
 _LARGEST_FILE = 2**30  # bytes
@@ -52,6 +61,18 @@ def read_columns(path: str | PathLike[str]) -> Columns:
         raise InvalidInput(f"{file} cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise InvalidInput(f"{file} is not text in UTF-8 (byte {error.start})") from error
+    return columns_from_text(text, file)
+
+
+def columns_from_text(text: str, name: str | PathLike[str] = "the table") -> Columns:
+    r"""The same for a text; ``name`` is how errors call it.
+
+    Examples
+    --------
+    >>> columns_from_text("x;y\n1;2").header
+    ('x', 'y')
+    """
+    file = Path(name)
     first = text.split("\n", 1)[0]
     separator = max(_SEPARATORS, key=first.count)
     reader = csv.reader(StringIO(text, newline=""), delimiter=separator, strict=True)

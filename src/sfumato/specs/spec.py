@@ -1,7 +1,7 @@
 """What is to be designed, as a file: how a spec in TOML is read and written.
 
 A spec says where secrets live, what is promised, how likely they are and what is at stake. Its tables are in
-:mod:`sfumato.cli.schema`; :mod:`sfumato.cli.setup` makes Python values of it.
+:mod:`sfumato.specs.schema`; :mod:`sfumato.specs.setup` makes Python values of it.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any
 
 from pydantic import BaseModel, PrivateAttr, ValidationError, field_validator
 
-from sfumato.cli.complaints import complaint
-from sfumato.cli.schema import Loss, NamedLoss, Objective, Prior, Privacy, Solve, Space, Table
-from sfumato.cli.toml import toml
 from sfumato.errors import InvalidInput
 from sfumato.files import write_whole
+from sfumato.specs.complaints import complaint
+from sfumato.specs.schema import Loss, NamedLoss, Objective, Prior, Privacy, Solve, Space, Table
+from sfumato.specs.toml import toml
 
 __all__ = ["Spec", "read_spec", "spec_from_text", "spec_from_values", "to_toml", "write_spec"]
 

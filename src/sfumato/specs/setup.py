@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.channels import Prior
-from sfumato.cli import schema
-from sfumato.cli.complaints import nearest
-from sfumato.cli.spec import Spec
-from sfumato.cli.tables import Columns, column_of, in_order, labelled_table, numbers_of, read_columns, text_of
 from sfumato.errors import InvalidInput, SfumatoError
 from sfumato.losses import LOSSES, Loss
 from sfumato.privacy import PrivacyType, predicates
 from sfumato.spaces import SPACES, FiniteSpace
+from sfumato.specs import schema
+from sfumato.specs.complaints import nearest
+from sfumato.specs.spec import Spec
+from sfumato.specs.tables import Columns, column_of, in_order, labelled_table, numbers_of, read_columns, text_of
 
 __all__ = [
     "BUILDERS",
@@ -70,7 +70,7 @@ def setup(spec: Spec) -> Setup:
 
     Examples
     --------
-    >>> from sfumato.cli.spec import spec_from_values
+    >>> from sfumato.specs.spec import spec_from_values
     >>> told = {"space": {"kind": "line", "n": 3}, "privacy": {"alpha": 0.5}, "loss": {"kind": "absolute"}}
     >>> made = setup(spec_from_values(told))
     >>> made.privacy, made.loss

@@ -1,0 +1,297 @@
+"""The command ``audit``: a matrix from any tool, looked at.
+
+Heavy rooms are imported inside the command, so that ``--help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sfumato.cli.designs import AsJson
+from sfumato.errors import InvalidInput, NotSupported
+
+if TYPE_CHECKING:
+    from sfumato.certify import Repair
+    from sfumato.channels import Channel, Prior
+    from sfumato.losses import Loss
+    from sfumato.privacy import PrivacyType
+    from sfumato.report.audit import Audit
+    from sfumato.spaces import FiniteSpace
+
+__all__ = ["audit"]
+
+_SAME = 1e-6  # percent: a difference that is not worth a word
+_STATUS = {"holds": 0, "undecided": 1, "fails": 3}
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """What the options say: where secrets live, what is promised, how likely they are, what is at stake."""
+
+    space: FiniteSpace | None
+    promise: PrivacyType | None
+    prior: Prior | None
+    loss: Loss | None
+
+
+def audit(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A matrix: .csv, .tsv, .txt, .json, .npy, or a .sfm.")],
+    space: Annotated[str | None, typer.Option(help="Where the secrets live, such as line:5 or grid:3,3.")] = None,
+    spec: Annotated[Path | None, typer.Option(help="A spec: space, promise, prior and loss.")] = None,
+    distances: Annotated[Path | None, typer.Option(help="A square table of distances between secrets.")] = None,
+    epsilon: Annotated[str | None, typer.Option(help="The promise: ε for one unit of distance.")] = None,
+    alpha: Annotated[str | None, typer.Option(help="The promise: e^-ε, a fraction.")] = None,
+    prior: Annotated[str | None, typer.Option(help="uniform, or counts such as 3,0,1.")] = None,
+    loss: Annotated[str | None, typer.Option(help="absolute, bin, distance, nib, squared or threshold:RADIUS.")] = None,
+    repair: Annotated[Path | None, typer.Option(help="Write a mechanism next to it that keeps the promise.")] = None,
+    optimum: Annotated[
+        bool | None, typer.Option("--optimum/--no-optimum", help="Look for the best mechanism of the type.")
+    ] = None,
+    header: Annotated[bool | None, typer.Option(help="The first row names the outputs (default: found out).")] = None,
+    names: Annotated[bool | None, typer.Option(help="The first column names the secrets (default: found out).")] = None,
+    tolerance: Annotated[str, typer.Option(help="How far from 1 the sum of a row may be.")] = "0.001",
+    time_limit: Annotated[float | None, typer.Option(min=0, help="Seconds for the best mechanism.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Is a matrix private, at which ε, which pair breaks it, how far is it from the best?
+
+    Exit status: 0 private as promised, 3 not private, 1 undecided (floats that miss by their rounding), 2 unreadable.
+    Without a space all secrets are equally far apart: local differential privacy.
+    """
+    from sfumato import save
+    from sfumato.cli.designs import _place
+    from sfumato.cli.progress import line, until_asked
+    from sfumato.report.audit import audit as look_at
+
+    place = None if repair is None else _place(repair)
+    if sum(given is not None for given in (space, spec, distances)) > 1:
+        raise InvalidInput("--space, --spec and --distances say the same thing: give one")
+    asked = _from_options(space, spec, distances, epsilon, alpha, prior, loss, file)
+    channel, asked, divided = _read(file, asked, header, names, tolerance)
+    asked = _completed(asked, channel, epsilon, alpha, prior, loss)
+    with until_asked(time_limit, "the best mechanism so far") as ending, line() as say:
+        found = look_at(
+            channel, asked.promise or asked.space, asked.prior, asked.loss, optimum=optimum, time_limit=time_limit,
+            progress=ending.progress(say, "looking for the best mechanism  "),
+        )  # fmt: skip
+    if not as_json:
+        typer.echo("\n".join(_said(file, found, divided, asked)))
+    fixed = None if place is None else found.repaired()
+    digest = None if fixed is None or place is None else save(fixed.mechanism, place)
+    if as_json:
+        typer.echo(json.dumps(_record(file, found, divided) | _repair_record(fixed, place, digest), ensure_ascii=False))
+    for words in [] if as_json else _repair_said(fixed, place, digest):
+        typer.echo(words)
+    raise typer.Exit(_STATUS[str(found.verdict.outcome)])
+
+
+# ----------------------------------------------------------------- what is asked
+
+
+def _from_options(
+    space: str | None, spec: Path | None, distances: Path | None, epsilon: str | None, alpha: str | None,
+    prior: str | None, loss: str | None, file: Path,
+) -> _Asked:  # fmt: skip
+    """Space, promise, prior and loss as far as they do not depend on the matrix."""
+    if spec is not None:
+        from sfumato.specs.setup import setup
+        from sfumato.specs.spec import read_spec
+
+        made = setup(read_spec(spec))
+        if made.under:
+            raise NotSupported(f"{spec}: delta with `sfumato audit`", ["epsilon or alpha without delta"])
+        return _Asked(made.space, made.privacy, made.prior, made.loss)
+    if distances is not None:
+        from sfumato.report.audit_matrix import read_square
+        from sfumato.spaces import FiniteSpace
+
+        table = read_square(distances)
+        labels = table.rows or table.columns or range(len(table.values))
+        return _Asked(FiniteSpace(labels, table.values.tolist()), None, None, None)
+    if space is not None:
+        from sfumato.cli.spaces import space_from_text
+
+        return _Asked(space_from_text(space), None, None, None)
+    return _Asked(None, None, None, None)
+
+
+def _read(
+    file: Path, asked: _Asked, header: bool | None, names: bool | None, tolerance: str
+) -> tuple[Channel, _Asked, Any]:
+    """The channel, and how far from 1 sums of rows were; a mechanism file brings its space and promise with it."""
+    from sfumato.certify import kernel
+    from sfumato.cli.designs import _number
+    from sfumato.report.audit_matrix import channel_on, read_matrix
+
+    if file.suffix.lower() == ".sfm" or _begins_with(file, kernel.MAGIC):
+        from sfumato import load
+
+        made = load(file)
+        if asked.space is None:
+            from sfumato.report.page_facts import named_loss
+
+            claim, home = made.claim, made.privacy.space
+            told = (None, None) if claim is None else (claim.prior, named_loss(claim.loss, home))
+            asked = _Asked(home, made.privacy, *told)
+        return made.channel, asked, 0
+    rows = None if asked.space is None else len(asked.space)
+    found = read_matrix(
+        file, header=header, names=names, tolerance=_number(tolerance, "--tolerance"), secrets=rows
+    )  # fmt: skip
+    return channel_on(found, asked.space, str(file)), asked, found.divided
+
+
+def _begins_with(file: Path, magic: bytes) -> bool:
+    try:
+        with file.open("rb") as opened:
+            return opened.read(len(magic)) == magic
+    except OSError:
+        return False
+
+
+def _completed(
+    asked: _Asked, channel: Channel, epsilon: str | None, alpha: str | None, prior: str | None, loss: str | None
+) -> _Asked:
+    """With what single options say instead."""
+    from sfumato.cli.known import loss_from_text, prior_from_text
+    from sfumato.privacy import PrivacyType
+    from sfumato.spaces import discrete
+
+    space = discrete(channel.secrets) if asked.space is None else asked.space
+    promised = epsilon is not None or alpha is not None
+    return _Asked(
+        space,
+        PrivacyType(space, epsilon=epsilon, alpha=alpha) if promised else asked.promise,
+        asked.prior if prior is None else prior_from_text(prior, space),
+        asked.loss if loss is None else loss_from_text(loss, space),
+    )
+
+
+# ----------------------------------------------------------------- what is told
+
+
+def _record(file: Path, found: Audit, divided: Any) -> dict[str, Any]:
+    """An audit for a program to read."""
+    promise = found.promise
+    record: dict[str, Any] = {
+        "file": str(file), "outcome": str(found.verdict.outcome), "reason": found.verdict.reason,
+        "secrets": found.channel.shape[0], "outputs": found.channel.shape[1], "exact": found.channel.exact,
+        "space": found.space.name, "unit": found.space.unit, "row_sums_off_by": float(divided),
+        "promise": None, "epsilon": found.epsilon if isfinite(found.epsilon) else None,
+        "multiplicative_capacity": float(found.leaks.multiplicative), "additive_capacity": float(found.leaks.additive),
+    }  # fmt: skip
+    if promise is not None:
+        record["promise"] = (
+            {"epsilon": str(promise.epsilon)} if promise.alpha is None else {"alpha": str(promise.alpha)}
+        )
+    if found.own is not None and found.own.alpha is not None:
+        record["alpha"] = str(found.own.alpha)
+    if found.tightest is not None:
+        record |= {"pair": [str(s) for s in found.tightest.pair], "output": str(found.tightest.output),
+                   "ratio": str(found.tightest.ratio), "distance": found.tightest.distance}  # fmt: skip
+    if found.loss is not None:
+        record |= {"loss_name": found.loss.name, "loss": float(found.remapped),
+                   "loss_as_is": None if found.as_is is None else float(found.as_is)}  # fmt: skip
+    if found.optimum is not None:
+        record |= {"best_loss": float(found.optimum.loss), "best_bound": float(found.optimum.bound),
+                   "above_best": list(found.excess or ())}  # fmt: skip
+    return record
+
+
+def _repair_record(fixed: Repair | None, place: Path | None, digest: str | None) -> dict[str, Any]:
+    if fixed is None:
+        return {}
+    return {"repaired": str(place), "sha256": digest, "moved": fixed.moved, "repaired_loss": fixed.loss_after}
+
+
+def _said(file: Path, found: Audit, divided: Any, asked: _Asked) -> list[str]:
+    """An audit for people to read."""
+    from sfumato.specs.words import per
+
+    n, m = found.channel.shape
+    kind = "exact numbers" if found.channel.exact else "floats"
+    lines = [f"matrix   {file}: {n} secrets, {m} outputs, {kind}"]
+    if divided:
+        lines.append(f"         rows were divided by their sums, which miss 1 by up to {float(divided):.3g}")
+    unit = per(found.space)
+    lines += _verdict_said(found)
+    if found.epsilon == 0:
+        lines.append("epsilon  0: all rows are the same")
+    elif not isfinite(found.epsilon):
+        lines.append("epsilon  none is enough")
+    else:
+        exactly = f" (alpha = {found.own.alpha})" if found.own is not None and found.own.alpha is not None else ""
+        lines.append(f"epsilon  {found.epsilon:.6g}{unit} is the least it needs{exactly}, on {found.space.name}")
+    if found.tightest is not None:
+        x, z = found.tightest.pair
+        times = "infinitely many" if not isfinite(float(found.tightest.ratio)) else f"{float(found.tightest.ratio):.6g}"
+        lines.append(
+            f"pair     {x!r} and {z!r}, {found.tightest.distance:.6g} {found.space.unit or 'apart'}".rstrip()
+            + f": output {found.tightest.output!r} is {times} times as likely for the first"
+        )
+    return [*lines, *_losses_said(found, asked), _leaks_said(found)]
+
+
+def _verdict_said(found: Audit) -> list[str]:
+    from sfumato.specs.words import promised
+
+    outcome = str(found.verdict.outcome)
+    if found.promise is None:
+        return [f"private  {'yes' if outcome == 'holds' else 'NO'}: {found.verdict.reason}"]
+    word = {"holds": "KEPT", "fails": "NOT KEPT", "undecided": "UNDECIDED"}[outcome]
+    return [f"promise  {promised(found.promise)}", f"         {word}: {found.verdict.reason}"]
+
+
+def _losses_said(found: Audit, asked: _Asked) -> list[str]:
+    if found.loss is None:
+        return ["loss     not measured, because some distances are infinite: say --loss"]
+    unit = f" {found.space.unit}" if found.space.unit and found.loss.name == "distance" else ""
+    prior = "all secrets equally likely" if asked.prior is None else "for the given prior"
+    name = found.loss.name or "as given"
+    lines = [f"loss     {float(found.remapped):.6g}{unit} after the best remap ({name}, {prior})"]
+    if found.as_is is not None and float(found.as_is) > float(found.remapped) * (1 + 1e-9):
+        lines.append(f"         {float(found.as_is):.6g}{unit} with outputs taken as they are")
+    return [*lines, *_best_said(found, unit)]
+
+
+def _best_said(found: Audit, unit: str) -> list[str]:
+    """The best mechanism of the type, and how far this one is from it."""
+    if found.optimum is None or found.excess is None:
+        if found.promise is None and found.own is None:
+            return [] if found.epsilon == 0 else ["best     say --epsilon, and the best that keeps it is looked for"]
+        return ["best     not looked for; --optimum does"]
+    best, bound = float(found.optimum.loss), float(found.optimum.bound)
+    which = "that keeps the promise" if found.promise is not None else "with that epsilon"
+    low, high = (100 * share for share in found.excess)
+    if str(found.verdict.outcome) == "fails" and high < 0:
+        beside = f"this matrix loses {-high:.3g} % less, because it breaks the promise"
+    elif low <= _SAME:
+        beside = "this matrix loses no more"
+    else:
+        beside = f"this matrix loses {low:.3g} % more"
+    return [
+        f"best     {best:.6g}{unit} is what the best mechanism {which} loses; none is below {bound:.6g}{unit}",
+        f"         {beside}",
+    ]
+
+
+def _leaks_said(found: Audit) -> str:
+    return (
+        f"leakage  a gain grows to at most {float(found.leaks.multiplicative):.6g} times, or by "
+        f"{float(found.leaks.additive):.6g}, for any prior"
+    )
+
+
+def _repair_said(fixed: Repair | None, place: Path | None, digest: str | None) -> list[str]:
+    if fixed is None:
+        return []
+    return [
+        f"repair   {fixed}",
+        f"file     {place}, sha256 {(digest or '')[:16]}…; `sfumato verify {place}` proves it again",
+    ]

@@ -1,0 +1,24 @@
+"""The command that opens the studio, a page in a browser on this machine."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+__all__ = ["studio"]
+
+
+def studio(
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Where to serve it (default: any free port).")] = 0,
+    opens: Annotated[bool, typer.Option("--open/--no-open", help="Open a browser.")] = True,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")] = False,
+) -> None:
+    """Design mechanisms in a browser. The page is served to this machine only, and needs no network."""
+    from sfumato.studio.server import serve
+
+    def say(address: str) -> None:
+        typer.echo(json.dumps({"address": address}) if as_json else f"The studio is at {address}\nCtrl-C ends it.")
+
+    serve(port, opens=opens, say=say)

@@ -1,0 +1,117 @@
+"""The routes: every task is a POST that answers with a stream of events: progress, then one result or one failure."""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from secrets import token_hex
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse, Response, StreamingResponse
+
+from sfumato.errors import SfumatoError
+from sfumato.studio.jobs import Busy, Message, Workers, sentence
+from sfumato.studio.limits import LARGEST_KEPT, MOST_KEPT, SECONDS
+from sfumato.studio.requests import ASKS, asked, key_of, question
+from sfumato.studio.uploads import countries
+
+__all__ = ["Kept", "routes"]
+
+_KEEPING = (
+    "design",
+    "compare",
+    "kernels",
+    "verdicts",
+    "audit",
+    "mechanism",
+    "report",
+)  # tasks that begin with a design
+
+
+@dataclass(eq=False)
+class Kept:
+    """Designs that were made lately, as bytes that only workers read; the least recently used ones go first."""
+
+    most: int = MOST_KEPT
+    largest: int = LARGEST_KEPT
+    designs: OrderedDict[str, bytes] = field(default_factory=OrderedDict)
+    size: int = 0
+
+    def get(self, key: str) -> bytes | None:
+        """The design of a question, if it is still there."""
+        if key in self.designs:
+            self.designs.move_to_end(key)
+        return self.designs.get(key)
+
+    def put(self, key: str, design: bytes) -> None:
+        """Keep a design, and as many others as there is room for."""
+        if len(design) > self.largest:
+            return
+        self.size += len(design) - len(self.designs.pop(key, b""))
+        self.designs[key] = design
+        while len(self.designs) > self.most or self.size > self.largest:
+            self.size -= len(self.designs.popitem(last=False)[1])
+
+
+def routes(workers: Workers, kept: Kept) -> APIRouter:
+    """All that the page asks for; what it is made of is served beside."""
+    router = APIRouter(prefix="/api")
+
+    @router.get("/countries")
+    async def known_countries() -> list[list[str]]:
+        return countries()
+
+    @router.post("/stop/{job}")
+    async def stop(job: str) -> dict[str, bool]:
+        return {"stopped": workers.stop(job)}
+
+    @router.post("/{task}")
+    async def answer(task: str, request: Request) -> Response:
+        if task not in ASKS:
+            return JSONResponse({"error": "the studio has no such task"}, 404)
+        try:
+            values = asked(task, await _json(request))
+            if "spec" in values:
+                question(values["spec"], task)
+        except SfumatoError as error:
+            return JSONResponse({"error": sentence(error)}, 422)
+        events = _events(task, values, request, workers, kept)
+        return StreamingResponse(events, media_type="text/event-stream")
+
+    return router
+
+
+async def _json(request: Request) -> Any:
+    from sfumato.errors import InvalidInput
+
+    try:
+        return json.loads(await request.body())
+    except (ValueError, RecursionError):
+        raise InvalidInput("the request is not JSON") from None
+
+
+async def _events(task: str, values: dict[str, Any], request: Request, workers: Workers, kept: Kept
+                  ) -> AsyncIterator[str]:  # fmt: skip
+    """The messages of a worker as server-sent events. A page that is gone ends the worker."""
+    job, key = token_hex(8), key_of(values["spec"]) if task in _KEEPING else ""
+    known = kept.get(key) if key else None
+    yield _event("started", {"job": job})
+    messages = workers.run(job, task, values, known, SECONDS[task])
+    try:
+        async for message in messages:
+            if message.kept is not None and key:
+                kept.put(key, message.kept)
+            if message.kind == "progress" and await request.is_disconnected():
+                return
+            yield _event(message.kind, message.content)
+    except Busy:
+        yield _event("failure", Message("failure", {"error": "the studio is busy: try again in a moment"}).content)
+    finally:
+        await messages.aclose()  # type: ignore[attr-defined]
+
+
+def _event(kind: str, content: dict[str, Any]) -> str:
+    return f"event: {kind}\ndata: {json.dumps(content, ensure_ascii=False, allow_nan=False)}\n\n"

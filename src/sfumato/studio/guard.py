@@ -1,0 +1,158 @@
+"""Who may speak to the studio: this machine, this page, with its key.
+
+A page from anywhere can make a browser send requests to this machine. So a request must name a host that only this
+machine has (which defeats DNS rebinding), come from the studio's own page (``Origin``, ``Sec-Fetch-Site``), carry the
+key that ``sfumato studio`` printed where it asks for work, and be JSON of bounded size that arrives in bounded time.
+Every answer forbids its page to load anything from elsewhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from dataclasses import dataclass
+from secrets import compare_digest
+from typing import Any
+
+from sfumato.studio.limits import LARGEST_BODY, UPLOAD_SECONDS
+
+__all__ = ["HEADERS", "KEY_HEADER", "Guard", "own_hosts"]
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+KEY_HEADER = "x-sfumato-key"
+
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)  # inline styles: Plotly sets them on what it draws, and a style cannot fetch anything under this policy
+
+HEADERS = {
+    "content-security-policy": _POLICY,
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "geolocation=(), camera=(), microphone=()",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "cache-control": "no-store",
+}
+"""Sent with every answer."""
+
+
+def own_hosts(port: int) -> frozenset[str]:
+    """What this machine is called by a page that was loaded from it."""
+    return frozenset(f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]"))
+
+
+@dataclass(frozen=True, eq=False)
+class Guard:
+    """Stands before an application and lets through what may pass."""
+
+    inner: Any
+    hosts: frozenset[str]
+    key: str
+    largest: int = LARGEST_BODY
+    seconds: float = UPLOAD_SECONDS
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, or hand on."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self.inner(scope, receive, send)
+            return
+        heads = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        refused = self._refused(scope["method"], scope["path"], heads)
+        if refused is None and scope["method"] == "POST":
+            body = await self._body(heads, receive)
+            if isinstance(body, bytes):
+                receive = _replayed(body, receive)
+            else:
+                refused = body
+        if refused is not None:
+            await _answer(send, *refused)
+            return
+        await self.inner(scope, receive, _with_headers(send))
+
+    def _refused(self, method: str, path: str, heads: dict[str, str]) -> tuple[int, str] | None:
+        """Status and sentence, if the request may not pass."""
+        host = heads.get("host", "")
+        if host not in self.hosts:
+            return 421, "this address does not belong to the studio: open the one that `sfumato studio` printed"
+        site, mode = heads.get("sec-fetch-site", ""), heads.get("sec-fetch-mode", "")
+        if method in ("GET", "HEAD"):
+            if site in ("cross-site", "same-site") and mode != "navigate":
+                return 403, "another page may not load parts of the studio"
+            return None
+        if method != "POST":
+            return 405, "the studio knows GET and POST"
+        if heads.get("origin", f"http://{host}") != f"http://{host}" or site not in ("", "same-origin"):
+            return 403, "another page may not ask the studio for anything"
+        if not compare_digest(heads.get(KEY_HEADER, "").encode(), self.key.encode()):
+            return 403, "the key of this studio is missing: open the address that `sfumato studio` printed"
+        if heads.get("content-type", "").partition(";")[0].strip() != "application/json":
+            return 415, "a request to the studio is JSON"
+        return None
+
+    async def _body(self, heads: dict[str, str], receive: Receive) -> bytes | tuple[int, str]:
+        """The whole body, or why not."""
+        large = 413, f"this is larger than {self.largest >> 20} MiB, the most that the studio takes"
+        length = heads.get("content-length", "0")
+        if not length.isdecimal() or int(length) > self.largest:
+            return large
+        parts: list[bytes] = []
+        size = 0
+        try:
+            async with asyncio.timeout(self.seconds):
+                more = True
+                while more:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        return 400, "the request ended before it was complete"
+                    parts.append(message.get("body", b""))
+                    size += len(parts[-1])
+                    if size > self.largest:
+                        return large
+                    more = message.get("more_body", False)
+        except TimeoutError:
+            return 408, f"the request took longer than {self.seconds:.0f} s to arrive"
+        return b"".join(parts)
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """A body that was read, once more; then whatever comes after it."""
+    given = False
+
+    async def again() -> MutableMapping[str, Any]:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return again
+
+
+def _with_headers(send: Send) -> Send:
+    async def sending(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            own = [(name, value) for name, value in message["headers"] if name.decode("latin-1").lower() not in HEADERS]
+            message = {**message, "headers": own + _encoded(HEADERS.items())}
+        await send(message)
+
+    return sending
+
+
+def _encoded(pairs: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
+    return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in pairs]
+
+
+async def _answer(send: Send, status: int, sentence: str) -> None:
+    body = json.dumps({"error": sentence}, ensure_ascii=False).encode()
+    own = {"content-type": "application/json; charset=utf-8", "content-length": str(len(body)), "connection": "close"}
+    heads = _encoded([*own.items(), *HEADERS.items()])
+    await send({"type": "http.response.start", "status": status, "headers": heads})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,194 @@
+"""What a page may ask: a spec without files, of bounded size, and what each task needs beside it.
+
+A state of the page is a spec. Files are refused in it: a link from somewhere else could name any file of this machine.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from math import prod
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from sfumato.errors import InvalidInput, NotSupported
+from sfumato.specs.spec import Spec, spec_from_values
+from sfumato.studio.limits import LARGEST_BODY, MOST_POINTS, MOST_SECRETS
+
+__all__ = ["ASKS", "Ask", "asked", "check_size", "key_of", "question"]
+
+_LONGEST_NAME = 200
+
+
+class Ask(BaseModel):
+    """A spec, as tables."""
+
+    model_config = ConfigDict(extra="forbid")
+    spec: dict[str, Any]
+
+
+class Design(Ask):
+    """``quick`` asks for a looser answer, while somebody drags."""
+
+    quick: bool = False
+
+
+class Curve(Ask):
+    """Values of ε, as texts or numbers."""
+
+    epsilons: Annotated[list[str | float], Field(min_length=1, max_length=MOST_POINTS)]
+
+
+class Kernels(Ask):
+    """Which kernel is drawn beside the optimum."""
+
+    kernel: Annotated[int, Field(ge=0)] = 0
+
+
+class Verdicts(Ask):
+    """About the optimal mechanism, or about a known one by its name."""
+
+    mechanism: Annotated[str, Field(max_length=_LONGEST_NAME)] = ""
+
+
+class Audit(Ask):
+    """A matrix as the text of a CSV file; ``normalise`` divides rows by their sums, ``repaired`` asks for the repaired
+    mechanism as a file.
+    """
+
+    matrix: Annotated[str, Field(min_length=1, max_length=LARGEST_BODY)]
+    name: Annotated[str, Field(max_length=_LONGEST_NAME)] = "the matrix"
+    repaired: bool = False
+    normalise: bool = False
+
+
+class Points(BaseModel):
+    """Points with counts, as the text of a CSV file."""
+
+    model_config = ConfigDict(extra="forbid")
+    text: Annotated[str, Field(min_length=1, max_length=LARGEST_BODY)]
+    name: Annotated[str, Field(max_length=_LONGEST_NAME)] = "the file"
+
+
+class Cities(BaseModel):
+    """The largest cities of a country."""
+
+    model_config = ConfigDict(extra="forbid")
+    country: Annotated[str, Field(min_length=2, max_length=2)]
+    most: Annotated[int, Field(ge=3, le=200)] = 40
+
+
+ASKS: dict[str, type[BaseModel]] = {
+    "look": Ask,
+    "design": Design,
+    "curve": Curve,
+    "compare": Ask,
+    "kernels": Kernels,
+    "verdicts": Verdicts,
+    "audit": Audit,
+    "mechanism": Ask,
+    "report": Ask,
+    "spec": Ask,
+    "points": Points,
+    "cities": Cities,
+}
+"""What each task is asked with."""
+
+
+def asked(task: str, values: Any) -> dict[str, Any]:
+    """The parameters of a task, checked; whatever is wrong with them is one sentence."""
+    try:
+        made = ASKS[task].model_validate(values)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"])) or "the request"
+        raise InvalidInput(f"{where}: {first['msg']}") from None
+    return made.model_dump()
+
+
+def question(values: dict[str, Any], task: str) -> Spec:
+    """The spec of a state, if it names no files and is not too large for the task.
+
+    Examples
+    --------
+    >>> question({"space": {"kind": "graph", "file": "/etc/passwd"}}, "design")
+    Traceback (most recent call last):
+        ...
+    sfumato.errors.NotSupported: files in a state of the studio; supported: coordinates, ...
+    """
+    if _names_a_file(values):
+        raise NotSupported("files in a state of the studio", ["coordinates, edges and counts in the state itself"])
+    spec = spec_from_values(values)
+    check_size(spec, task)
+    return spec
+
+
+def check_size(spec: Spec, task: str) -> None:
+    """Refuse a space before it is built."""
+    size, most = _SIZES[spec.space.kind](spec.space), MOST_SECRETS[task]
+    if size > most:
+        raise NotSupported(
+            f"{_WORDS.get(task, task)} on {size:,} secrets in the studio",
+            [f"at most {most:,} here; `sfumato design` and Python have no such limit"],
+        )
+
+
+def key_of(values: dict[str, Any]) -> str:
+    """One text for equal specs."""
+    return json.dumps(values, sort_keys=True, separators=(",", ":"), default=str)
+
+
+_WORDS = {
+    "look": "a picture",
+    "design": "a design",
+    "curve": "a curve",
+    "compare": "a comparison",
+    "kernels": "a list of kernels",
+    "verdicts": "verdicts",
+    "audit": "an audit",
+}
+
+
+def _names_a_file(values: Any) -> bool:
+    if isinstance(values, dict):
+        return any(key == "file" or _names_a_file(part) for key, part in values.items())
+    return isinstance(values, list) and any(map(_names_a_file, values))
+
+
+def _listed(name: str) -> Callable[[Any], int]:
+    return lambda told: len(getattr(told, name) or ())
+
+
+def _nodes(told: Any) -> int:
+    ends = {json.dumps(end, default=str) for edge in told.edges or () for end in edge[:2]}
+    return max(len(ends), len(told.nodes or ()))
+
+
+def _power(base: int, exponent: int) -> int:
+    """base^exponent, or something beyond every limit before the number gets long."""
+    return base**exponent if exponent * base.bit_length() < 64 else 2**63
+
+
+def _compositions(told: Any) -> int:
+    """Answers of k counts: at most individuals + 1 for each."""
+    return _power(told.individuals + 1, told.k)
+
+
+_SIZES: dict[str, Callable[[Any], int]] = {
+    "line": lambda told: told.size,
+    "discrete": lambda told: told.size,
+    "cycle": lambda told: told.size,
+    "grid": lambda told: prod(told.shape) if len(told.shape) < 20 else 2**63,
+    "hamming": lambda told: _power(told.symbols, told.length),
+    "star": lambda told: told.leaves + 1,
+    "complete_bipartite": lambda told: told.a + told.b,
+    "count_query": lambda told: told.individuals + 1,
+    "sum_query": lambda told: told.individuals * told.largest + 1,
+    "k_count_query": _compositions,
+    "graph": _nodes,
+    "points": _listed("coordinates"),
+    "geo": _listed("coordinates"),
+    "matrix": _listed("distances"),
+}
+"""How many secrets a table stands for, before anything is built."""

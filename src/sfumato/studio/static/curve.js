@@ -1,0 +1,51 @@
+// The privacy–utility curve, point by point, with the place where we are; a click on it goes there.
+
+import { Question } from "./asked.js";
+import { Chart } from "./charts.js";
+import { colour, fill, make, near } from "./dom.js";
+import { range } from "./promise.js";
+import { change, state } from "./state.js";
+
+const POINTS = 11;
+let chart = null, table = null, last = null, here = null;
+
+export const question = new Question("curve", (answer) => { last = answer; draw(); });
+
+export function build(panel) {
+  const host = make("div");
+  table = make("details");
+  fill(panel, host, table);
+  chart = new Chart(host);
+}
+
+/** The design that is shown elsewhere is a point of the curve. */
+export function at(answer) {
+  here = { epsilon: answer.rate, loss: answer.loss };
+  if (last) draw();
+}
+
+export function look() {
+  const { privacy, ...rest } = state().spec;
+  const [low, high] = range();
+  const epsilons = Array.from({ length: POINTS }, (_, k) => String(Number((low * (high / low) ** (k / (POINTS - 1))).toPrecision(3))));
+  return question.ask({ spec: { ...rest, privacy: { epsilon: "1" } }, epsilons }, {
+    progress: (content) => { if (content.figure) { last = content; draw(); } },
+  });
+}
+
+async function draw() {
+  const point = here && {
+    type: "scatter", mode: "markers", x: [here.epsilon], y: [here.loss], name: "here", hoverinfo: "text",
+    hovertext: [`here: ε = ${near(here.epsilon)}, loss ${near(here.loss)}`],
+    marker: { size: 16, color: colour("orange"), line: { width: 2, color: colour("card") } },
+  };
+  const plot = await chart.show(last.figure, point ? [point] : []);
+  if (!plot.listening) {
+    plot.listening = true;
+    plot.on("plotly_click", ({ points }) => change({ spec: { ...state().spec, privacy: { epsilon: String(Number(points[0].x.toPrecision(3))) } } }, { why: "epsilon", lasting: true }));
+  }
+  fill(table, make("summary", {}, "The points as a table"), make("table", {},
+    make("thead", {}, make("tr", {}, ...["ε", "loss", "no mechanism below", "gap"].map((name) => make("th", { scope: "col" }, name)))),
+    make("tbody", {}, ...last.points.map((found) => make("tr", {}, make("th", { scope: "row" }, near(found.epsilon)),
+      make("td", {}, near(found.loss, 5)), make("td", {}, near(found.bound, 5)), make("td", {}, near(found.gap, 2)))))));
+}

@@ -1,0 +1,70 @@
+// Small tools for the page. Text goes in as text, never as markup: no label can become a tag.
+
+export const $ = (id) => document.getElementById(id);
+
+/** An element with properties and children; children that are no nodes become text. */
+export function make(tag, properties = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (name in node && name !== "list") node[name] = value;
+    else node.setAttribute(name, value === true ? "" : value);
+  }
+  node.append(...children.filter((child) => child !== null && child !== undefined && child !== false));
+  return node;
+}
+
+/** Put children into a node instead of what it holds. */
+export function fill(node, ...children) {
+  node.replaceChildren(...children.filter((child) => child !== null && child !== undefined && child !== false));
+  return node;
+}
+
+const SUPERSCRIPTS = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
+
+/** A number as people write it: few digits, powers of ten only where they help. */
+export function near(value, digits = 4) {
+  if (value === null || value === undefined || Number.isNaN(value)) return "–";
+  if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
+  if (value === 0) return "0";
+  const size = Math.floor(Math.log10(Math.abs(value)));
+  if (size < -4 || size > 9) {
+    const factor = Number((value / 10 ** size).toPrecision(Math.min(digits, 3)));
+    const power = "10" + [...String(size)].map((c) => SUPERSCRIPTS[c]).join("");
+    return factor === 1 ? power : `${factor} × ${power}`;
+  }
+  return String(Number(value.toPrecision(digits))).replace("-", "−");
+}
+
+/** A share as a percentage; what is too small to matter is said to be. */
+export const percent = (share, digits = 3) => (share > 0 && share < 1e-5 ? "< 0.001 %" : `${near(100 * share, digits)} %`);
+
+/** Say something to who cannot see the page; the same words twice are said twice. */
+export function say(words) {
+  const place = $("said");
+  place.textContent = "";
+  requestAnimationFrame(() => { place.textContent = words; });
+}
+
+/** A short note that goes away by itself. */
+export function toast(words) {
+  const note = make("div", { className: "toast", role: "status" }, words);
+  document.body.append(note);
+  setTimeout(() => note.remove(), 3500);
+}
+
+export const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+export const dark = () => matchMedia("(prefers-color-scheme: dark)").matches;
+
+/** The value of a colour by its name in the style sheet. */
+export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+
+/** Call later, once, after the last of several calls. */
+export function settled(work, wait) {
+  let timer = 0;
+  return (...given) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => work(...given), wait);
+  };
+}

