@@ -83,16 +83,6 @@ def test_bad_files_are_one_line_on_stderr_and_exit_2(file: Path, tmp_path: Path)
     assert sfumato("unknown").returncode == 2
 
 
-def test_the_demonstration_ends_in_a_proof(tmp_path: Path) -> None:
-    shown = sfumato("demo", "--directory", str(tmp_path))
-    assert shown.returncode == 0, shown.stderr
-    assert "PROVED private with epsilon = 2 per km" in shown.stdout
-    assert sf.verify(tmp_path / "city.sfm")
-    record = json.loads(sfumato("demo", "--directory", str(tmp_path), "--json").stdout)
-    assert record["kernel_exit_status"] == 0
-    assert record["expected_loss_km"] < record["loss_without_disclosure_km"]
-
-
 def test_version() -> None:
     assert sfumato("--version").stdout.strip() == sf.__version__
 

@@ -8,7 +8,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.report.html import COLOURS
-from sfumato.report.maps import ground_of, matrix_figure, share_figure
+from sfumato.report.maps import _lead, ground_of, matrix_figure, share_figure
 from sfumato.report.maps_drawing import Drawing, nice_length, nice_ticks, standalone, text_width
 from sfumato.report.maps_peers import Standing, peers_figure
 
@@ -77,6 +77,15 @@ def test_discs_have_areas_and_names() -> None:
     assert {"Rome", "Milan"} <= words
 
 
+def test_a_name_that_had_to_go_far_is_led_back_to_its_disc() -> None:
+    drawing = Drawing(100, 100)
+    _lead(drawing, (50.0, 50.0), 5.0, (0.0, -14.0), 20.0)
+    assert drawing.marks == []
+    _lead(drawing, (50.0, 50.0), 5.0, (60.0, 0.0), 20.0)
+    (line,) = drawing.marks
+    assert 'points="56,50 90,50"' in line
+
+
 def test_columns_bars_and_matrices() -> None:
     row = drawn(sf.line(5), marked=2)
     assert len(parsed(row.svg).findall(f".//{SVG}rect/{SVG}title")) == 5
@@ -130,6 +139,6 @@ def test_a_comparison_cuts_off_what_tells_nothing() -> None:
     assert "50 →" in words
     assert "bound" in words
     assert "nothing told" not in words
-    assert "Who is told nothing loses 50 km, far to the right." in figure.caption
+    assert "Somebody who is told nothing loses 50 km, far to the right." in figure.caption
     near_blind = peers_figure(rows[:2], 1.4, 2.0, "", "Losses.")
     assert "nothing told" in [text.text for text in parsed(near_blind.svg).findall(f".//{SVG}text")]

@@ -90,7 +90,7 @@ def test_the_page_can_be_read_without_eyes_and_on_paper(tmp_path: Path) -> None:
     assert [tag for tag, _ in outline.tags if tag in ("h1", "h2", "h3")] == ["h1", *["h2"] * 7]
     assert len(outline.named("main")) == len(outline.named("header")) == len(outline.named("footer")) == 1
     assert text.count("<svg ") == text.count('role="img"') == text.count("<figcaption>") == 6
-    assert all(f"<svg viewBox" in part and "<title>" in part[:300] for part in text.split("<figure")[1:])  # noqa: F541
+    assert all("<svg viewBox" in part and "<title>" in part[:300] for part in text.split("<figure>")[1:])
     assert text.count("<table>") == text.count("<caption>") == text.count("<thead>")
     ids = [a["id"] for _, a in outline.tags if "id" in a]
     assert len(ids) == len(set(ids))
@@ -111,7 +111,8 @@ def test_the_same_mechanism_gives_the_same_page(tmp_path: Path) -> None:
     "name", ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "javascript:alert(1)", "‮", "a" * 5000]
 )
 def test_labels_of_users_stay_text(name: str, tmp_path: Path) -> None:
-    secrets = sf.FiniteSpace([name, "b", "c"], [[0, 1, 1], [1, 0, 1], [1, 1, 0]], unit=name[:40], name=name)
+    called = {"unit": name, "name": name} if name.isprintable() and len(name) < 200 else {}  # others the kernel refuses
+    secrets = sf.FiniteSpace([name, "b", "c"], [[0, 1, 1], [1, 0, 1], [1, 1, 0]], **called)
     made = sf.design(sf.Prior.uniform(secrets), sf.losses.bin(secrets), sf.PrivacyType(secrets, epsilon=1))
     text, outline = written(made, tmp_path, title=name, file=name, released={name: 3})
     assert not outline.named("script") and not outline.named("img")

@@ -7,7 +7,8 @@ import pytest
 
 import sfumato as sf
 from sfumato.report.page_facts import facts_of
-from sfumato.report.sections import PARTS, certificate, numbers, odds, promise_words, scales
+from sfumato.report.sections import PARTS, certificate, numbers
+from sfumato.report.sections_words import odds, promise_words, scales
 
 
 def said(part: str, facts: object) -> str:
@@ -81,3 +82,12 @@ def test_the_certificate_quotes_names_for_the_shell() -> None:
     assert "sfumato verify &#x27;my file; rm -rf.sfm&#x27;" in text
     assert facts.mechanism.proof.digest in text
     assert "nothing beside the promise" in text
+
+
+@pytest.mark.parametrize("rate", ["1e-9", "3000", "100000000"])
+def test_extreme_promises_can_be_told(rate: str) -> None:
+    space = sf.grid(2, 2, unit="km")
+    facts = facts_of(sf.random_response(sf.PrivacyType(space, epsilon=rate)))
+    text = said("promise", facts) + said("tightest", facts)
+    assert ("10⁴³⁴²⁹⁴⁴⁹" in text) == (rate == "100000000")
+    assert len(text) < 10_000

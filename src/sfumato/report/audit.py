@@ -1,0 +1,228 @@
+"""The audit of a matrix from anywhere: what it keeps, what breaks it, what it costs beside the best, and a repair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import inf
+from typing import Any
+
+from sfumato.certify.repair import Repair, repair
+from sfumato.channels.channel import Channel, check_secrets
+from sfumato.channels.prior import Prior, as_prior
+from sfumato.design.optimal import Design, design
+from sfumato.errors import InvalidChannel, InvalidInput, expect
+from sfumato.losses import Loss
+from sfumato.losses.standard import distance
+from sfumato.measures.leakage import Capacity, capacity
+from sfumato.measures.uncertainty import expected_loss, posterior_loss
+from sfumato.numbers import array
+from sfumato.privacy.satisfaction import Tightest, satisfies, tightest_pair
+from sfumato.privacy.type import PrivacyType, rational_power
+from sfumato.spaces.constructors import discrete
+from sfumato.spaces.finite import FiniteSpace
+from sfumato.verdict import Outcome, Verdict, fails, holds
+
+__all__ = ["Audit", "audit"]
+
+_LARGEST_OPTIMUM = 100  # secrets and outputs up to which the optimum is looked for without being asked
+_LARGEST_EXACT = 2**12  # entries up to which losses are computed in fractions
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """What was found about a channel; ``print`` it for a summary.
+
+    Parameters
+    ----------
+    verdict
+        Whether the promise is kept; without a promise, whether the channel is private at any ε.
+    epsilon
+        The least ε it needs, rounded up; infinite where an output is possible for one secret only.
+    tightest
+        The pair and the output that need it.
+    promise
+        What was promised, None if nothing was.
+    own
+        The type with the least ε, which has the channel in it; None where ε is 0 or infinite.
+    prior, loss
+        What the losses are about; None where distances are infinite and nobody gave a loss.
+    remapped, as_is
+        Expected loss with the best action for each output, and with outputs taken as actions (None if they are none).
+    optimum
+        The best mechanism for the promise, or for the least ε, certified; None where that was not looked for.
+    leaks
+        Capacities of the channel.
+    """
+
+    channel: Channel
+    space: FiniteSpace
+    verdict: Verdict
+    epsilon: float
+    tightest: Tightest | None
+    promise: PrivacyType | None
+    own: PrivacyType | None
+    leaks: Capacity
+    prior: Prior | None = None
+    loss: Loss | None = None
+    remapped: Any = None
+    as_is: Any = None
+    optimum: Design | None = None
+
+    @property
+    def private(self) -> bool | None:
+        """Whether the promise is kept; None where floats cannot tell."""
+        return bool(self.verdict) if self.verdict.decided else None
+
+    @property
+    def excess(self) -> tuple[float, float] | None:
+        """How much more it loses than the best mechanism of the type, as a share of what that one loses.
+
+        Two numbers, because the optimum is known between a bound and a loss. Negative where a broken promise pays.
+        """
+        if self.optimum is None or self.remapped is None:
+            return None
+        shares = [float(self.remapped) / float(best) - 1 if best else 0.0 if not self.remapped else inf
+                  for best in (self.optimum.loss, self.optimum.bound)]  # fmt: skip
+        return min(shares), max(shares)
+
+    def repaired(self) -> Repair:
+        """A proved mechanism next to the channel that keeps the promise; without one, that with the least ε.
+
+        Raises
+        ------
+        InvalidInput
+            If nothing was promised and no ε is enough.
+        """
+        privacy = self.promise or self.own
+        if privacy is None:
+            if self.epsilon == 0:
+                raise InvalidInput("all rows are the same, which is private at any epsilon: say at which to prove it")
+            raise InvalidInput("no epsilon is enough for this matrix: say which one the repaired mechanism should keep")
+        return repair(self.channel, privacy, prior=self.prior, loss=self.loss)
+
+    def __str__(self) -> str:
+        needed = "no ε is enough" if self.epsilon == inf else f"needs ε = {self.epsilon:.6g}"
+        said = f"{self.verdict}; {needed}"
+        if self.remapped is not None:
+            said += f"; loses {float(self.remapped):.6g}"
+        if self.optimum is not None:
+            said += f", the best of the type between {float(self.optimum.bound):.6g} and {float(self.optimum.loss):.6g}"
+        return said
+
+
+def audit(
+    channel: Channel | Any,
+    privacy: PrivacyType | FiniteSpace | None = None,
+    prior: Prior | None = None,
+    loss: Loss | None = None,
+    *,
+    optimum: bool | None = None,
+    tolerance: float = 1e-3,
+    time_limit: float | None = None,
+    progress: Callable[[Any], object] | None = None,
+) -> Audit:
+    """Look at a channel from anywhere: private or not, at which ε, which pair breaks it, how far from the best.
+
+    Parameters
+    ----------
+    channel
+        A :class:`Channel`, a mechanism, or a matrix with one row a secret.
+    privacy
+        What is promised; or a space, to ask which ε it needs there; or None: then all secrets are equally far apart,
+        which is local differential privacy.
+    prior, loss
+        What the losses are about. By default all secrets are equally likely, and the loss is the distance.
+    optimum
+        Whether to look for the best mechanism of the same type; by default for up to 100 secrets.
+    tolerance, time_limit, progress
+        How close to the optimum, how long, and whom to tell, as for :func:`sfumato.design`.
+
+    Examples
+    --------
+    >>> from sfumato.spaces import line
+    >>> rows = [["0.6", "0.3", "0.1"], ["0.3", "0.4", "0.3"], ["0.1", "0.3", "0.6"]]
+    >>> found = audit(rows, PrivacyType(line(3), alpha="1/2"))
+    >>> print(found.verdict)
+    fails: output 2 is 3 times as likely for 1 as for 0, more than the 2 allowed
+    >>> found.tightest.pair, found.own
+    ((1, 0), PrivacyType(line(3), alpha=1/3))
+    >>> found.repaired().mechanism
+    Mechanism(3 secrets → 3 outputs, PrivacyType(line(3), alpha=1/2), proved)
+    """
+    told, space, promise = _parts(channel, privacy)
+    tightest = tightest_pair(told, space)
+    epsilon = 0.0 if tightest is None else tightest.epsilon
+    own = _own_type(told, space, tightest)
+    verdict = _any_epsilon(epsilon, tightest) if promise is None else satisfies(told, promise)
+    believed, stake = _stakes(told, space, prior, loss)
+    remapped, as_is = _losses(told, believed, stake)
+    reference = promise or own
+    wanted = max(told.shape) <= _LARGEST_OPTIMUM if optimum is None else optimum
+    best = None
+    if wanted and reference is not None and believed is not None and stake is not None:
+        best = design(believed, stake, reference, tolerance=tolerance, time_limit=time_limit, progress=progress)
+    return Audit(
+        told, space, verdict, epsilon, tightest, promise, own, capacity(told), believed, stake, remapped, as_is, best
+    )
+
+
+def _parts(channel: Any, privacy: Any) -> tuple[Channel, FiniteSpace, PrivacyType | None]:
+    promise = privacy if isinstance(privacy, PrivacyType) else None
+    space = privacy.space if promise is not None else privacy
+    if space is not None and not isinstance(space, FiniteSpace):
+        raise InvalidInput(f"what is promised must be a PrivacyType or a space, found {type(privacy).__name__}")
+    found = getattr(channel, "channel", channel)
+    if not isinstance(found, Channel):
+        table = array(found, "the matrix of a channel", 2, error=InvalidChannel)
+        rows = tuple(range(len(table))) if space is None else space.labels
+        found = Channel(rows, table, rows if table.shape == (len(rows), len(rows)) else None)
+    if space is None:
+        space = discrete(found.secrets)
+    check_secrets("channel and space", space, found)
+    return found, space, promise
+
+
+def _own_type(channel: Channel, space: FiniteSpace, tightest: Tightest | None) -> PrivacyType | None:
+    """The type of the least ε: by a rational α where the ratio at the tightest pair is a rational power of one."""
+    if tightest is None or not 0 < tightest.epsilon < inf:
+        return None
+    if channel.exact and isinstance(tightest.ratio, Fraction):
+        value = space.distances.values[space.index(tightest.pair[0]), space.index(tightest.pair[1])]
+        low, high = space.distances.bounds(value)
+        alpha = rational_power(1 / tightest.ratio, 1 / low) if low == high else None
+        if alpha is not None and satisfies(channel, PrivacyType(space, alpha=alpha)).outcome is Outcome.HOLDS:
+            return PrivacyType(space, alpha=alpha)
+    return PrivacyType(space, epsilon=tightest.epsilon)
+
+
+def _any_epsilon(epsilon: float, tightest: Tightest | None) -> Verdict:
+    if epsilon == inf and tightest is not None:
+        x, z = tightest.pair
+        return fails(f"output {tightest.output!r} is possible for {x!r} and not for {z!r}: no ε is enough", tightest)
+    return holds("all rows are the same" if epsilon == 0 else f"private for every ε from {epsilon:.6g} on")
+
+
+def _stakes(
+    channel: Channel, space: FiniteSpace, prior: Prior | None, loss: Loss | None
+) -> tuple[Prior | None, Loss | None]:
+    """Prior and loss; by default uniform and the distance, which is no loss where it is infinite."""
+    if loss is None:
+        if space.distances.infinite.any():
+            return (None if prior is None else as_prior(prior)), None
+        loss = distance(space)
+    loss = expect(loss, Loss, "a loss", "losses.* make one")
+    believed = Prior.uniform(space) if prior is None else as_prior(prior)
+    check_secrets("channel, prior and loss", channel, believed, loss)
+    return believed, loss
+
+
+def _losses(channel: Channel, prior: Prior | None, loss: Loss | None) -> tuple[Any, Any]:
+    if prior is None or loss is None:
+        return None, None
+    if channel.matrix.size > _LARGEST_EXACT:
+        channel, prior = channel.to_floats(), prior.to_floats()
+        loss = Loss(loss.actions, loss.secrets, loss.matrix.astype(float), loss.name)
+    inside = set(channel.outputs) <= set(loss.actions)
+    return posterior_loss(prior, channel, loss), expected_loss(prior, channel, loss) if inside else None

@@ -1,0 +1,419 @@
+"""Matrices from other tools: CSV, TSV, columns of spaces, JSON and .npy, with or without names of rows and columns.
+
+Texts are taken for what is written: ``0.1`` is a tenth and ``1/3`` a third. What cannot be a channel (percentages,
+counts, a transposed table) is refused with a word on what it looks like.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.channels.channel import Channel
+from sfumato.errors import InvalidChannel, InvalidInput, Mismatch, NotSupported
+from sfumato.numbers import Array, floats, is_exact, object_array
+from sfumato.spaces.finite import FiniteSpace
+
+__all__ = ["TOLERANCE", "Matrix", "channel_on", "channel_rows", "read_matrix", "read_square"]
+
+TOLERANCE = Fraction(1, 1000)
+"""How far from 1 the sum of a row may be: what is lost by writing a few dozen numbers with four digits."""
+
+_LARGEST_FILE = 2**28  # bytes
+_MOST_EXACT = 250_000  # entries read as fractions, a second or two; more are read as doubles
+_MOST_DIGITS = 400  # of a number, and of its exponent to ten
+_NUMBER = re.compile(r"[+-]?\d+\s*/\s*\d+|[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
+_DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d{1,3})?")
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """A table of numbers and the names of its rows and columns, None where the file has none.
+
+    ``divided`` is how far from 1 the sum of a row was before rows were divided by their sums, 0 if that was not done.
+    """
+
+    values: Array
+    rows: tuple[str, ...] | None = None
+    columns: tuple[str, ...] | None = None
+    divided: Fraction | float = Fraction(0)
+
+
+def read_matrix(
+    path: str | PathLike[str],
+    *,
+    header: bool | None = None,
+    names: bool | None = None,
+    tolerance: Fraction = TOLERANCE,
+    secrets: int | None = None,
+) -> Matrix:
+    """A stochastic matrix from a file; rows whose sums differ from 1 by at most ``tolerance`` are divided by them.
+
+    Parameters
+    ----------
+    path
+        ``.npy``, ``.json`` (a list of rows; or ``matrix``, ``secrets`` and ``outputs``; or an object of objects), or
+        text with columns apart by commas, semicolons, tabs or spaces.
+    header, names
+        Whether the first row names the columns, whether the first column names the rows. By default found out: text
+        that is no number is a name; different whole numbers are names if rows sum to 1 only then.
+    secrets
+        How many rows there should be, where that is known.
+    """
+    file = Path(path)
+    found = _opened(file)
+    if not isinstance(found, Matrix):
+        found = _chosen(found, file, header, names, tolerance, secrets)
+    if secrets not in (None, len(found.values)):
+        raise InvalidInput(f"{file} has {len(found.values)} rows for {secrets} secrets")
+    return channel_rows(found, tolerance, str(file))
+
+
+def read_square(path: str | PathLike[str]) -> Matrix:
+    """A square table, such as distances: names of rows and columns, if there are some, must be the same."""
+    file = Path(path)
+    opened = _opened(file)
+    readings = [opened] if isinstance(opened, Matrix) else _readings(opened, file, None, None, infinite=True)
+    square = [m for m in readings if m.values.shape[0] == m.values.shape[1]]
+    found = next((m for m in square if not np.diagonal(m.values).any()), None)
+    if found is None:
+        rows, columns = readings[0].values.shape
+        raise InvalidInput(
+            f"{file} is no square table with zeros on its diagonal: {rows} rows and {columns} columns of numbers"
+        )
+    if found.rows is not None and found.columns is not None and found.rows != found.columns:
+        raise InvalidInput(f"{file}: rows and columns have different names, or another order")
+    return found
+
+
+def channel_rows(found: Matrix, tolerance: Fraction = TOLERANCE, what: str = "the matrix") -> Matrix:
+    """The matrix with rows that sum to 1, or an error that says what it looks like instead.
+
+    Examples
+    --------
+    >>> channel_rows(Matrix(object_array([Fraction("0.333"), Fraction("0.666")], (1, 2)))).values.tolist()
+    [[Fraction(1, 3), Fraction(2, 3)]]
+    """
+    table = found.values
+    if (table < 0).any():
+        x, y = np.argwhere(table < 0)[0]
+        raise InvalidChannel(f"{what}: {_where(found, int(x), int(y))} is {_shown(table[x, y])}, a negative number")
+    sums, exactly = table.sum(axis=1), is_exact(table)
+    off, bad = np.abs(sums - 1), np.flatnonzero(~_sums_fit(table, tolerance))
+    if bad.size:
+        x = int(bad[0])
+        raise InvalidChannel(
+            f"{what}: {_where(found, x)} sums to {_shown(sums[x])}, not to 1 within {_shown(tolerance)}"
+            f"{_looks_like(table, tolerance)}", _name(found, x), sums[x],
+        )  # fmt: skip
+    # m doubles, each rounded once, sum to 1 within m units in the last place: that is no deviation
+    if (off <= (0 if exactly else (table.shape[1] + 8) * 2.0**-52)).all():
+        return found
+    most = off.max()
+    return Matrix(table / sums[:, None], found.rows, found.columns, most if exactly else float(most))
+
+
+def _looks_like(table: Array, tolerance: Fraction) -> str:
+    values, limit = floats(table), float(tolerance)
+    sums = values.sum(axis=1)
+    if (np.abs(sums - 100) <= 100 * limit).all():
+        return ": these are percentages; divide them by 100"
+    if (np.abs(values.sum(axis=0) - 1) <= limit).all():
+        return ", but its columns do: one row a secret is needed; transpose it"
+    if (values == np.round(values)).all() and sums.min() > 1:
+        return ": these are counts; probabilities are needed, and shares of counts are only estimates of them"
+    if (np.abs(sums - 1) <= 0.05).all():
+        return "; a larger tolerance divides rows by their sums"
+    return ""
+
+
+def channel_on(found: Matrix, space: FiniteSpace | None, what: str = "the matrix") -> Channel:
+    """The channel of a matrix on a space: rows by their names where there are some, else in order.
+
+    Outputs are called by their names; those that are secrets get the label of the secret. Without names, the outputs
+    of a square matrix are the secrets.
+
+    Examples
+    --------
+    >>> from sfumato.spaces import grid
+    >>> half = object_array([Fraction(1, 2)] * 4, (2, 2))
+    >>> channel_on(Matrix(half, ("0,1", "0,0"), ("0,0", "none")), grid(1, 2)).outputs
+    ((0, 0), 'none')
+    """
+    rows, columns = found.values.shape
+    if space is None:
+        labels: tuple[Any, ...] = tuple(range(rows)) if found.rows is None else found.rows
+    else:
+        labels = space.labels
+        if rows != len(labels):
+            raise InvalidInput(f"{what} has {rows} rows for {len(labels)} secrets of {space.name}")
+    spelled = {text: label for label in labels for text in (_spelled(label), str(label))}
+    values = found.values
+    if space is not None and found.rows is not None:
+        strangers = [name for name in found.rows if name not in spelled]
+        if strangers:
+            raise Mismatch.unknown(f"rows of {what}", list(map(_spelled, labels)), strangers)
+        place = {spelled[name]: i for i, name in enumerate(found.rows)}
+        if len(place) < rows:
+            raise InvalidInput(f"{what} names a secret twice")
+        values = values[[place[label] for label in labels]]
+    if found.columns is not None:
+        outputs = tuple(spelled.get(name, name) for name in found.columns)
+    else:
+        outputs = labels if columns == rows else tuple(range(columns))
+    return Channel(labels, values, outputs)
+
+
+def _spelled(label: Any) -> str:
+    """A label as a file spells it: a cell (2, 3) of a grid is ``2,3``."""
+    return ",".join(map(_spelled, label)) if isinstance(label, tuple) else str(label)
+
+
+# ----------------------------------------------------------------- text
+
+
+def _opened(file: Path) -> Matrix | list[list[str]]:
+    """A table of numbers, or cells of text that may be names."""
+    data = _bytes(file)
+    if file.suffix.lower() == ".npy":
+        return _from_numpy(data, file)
+    if file.suffix.lower() == ".json":
+        return _from_json(_text(data, file), file)
+    return _cells(_text(data, file), file)
+
+
+def _bytes(file: Path) -> bytes:
+    try:
+        if file.stat().st_size > _LARGEST_FILE:
+            raise InvalidInput(f"{file} is larger than {_LARGEST_FILE >> 20} MiB")
+        return file.read_bytes()
+    except OSError as error:
+        raise InvalidInput(f"{file} cannot be read: {error.strerror or error}") from error
+
+
+def _text(data: bytes, file: Path) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{file} is not text in UTF-8 (byte {error.start})") from error
+
+
+def _cells(text: str, file: Path) -> list[list[str]]:
+    """Rows of cells, all equally long; lines that are empty or begin with # are passed over."""
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    if not lines:
+        raise InvalidInput(f"{file} is empty")
+    separator = next((sign for sign in ";\t," if sign in lines[0]), "")  # beside a semicolon a comma is a decimal one
+    if not separator:
+        grid = [line.split() for line in lines]
+    else:
+        try:
+            grid = list(csv.reader(io.StringIO("\n".join(lines)), delimiter=separator, strict=True))
+        except csv.Error as error:
+            raise InvalidInput(f"{file}: {error}") from error
+    grid = [[_point(cell.strip(), separator) for cell in row] for row in grid]
+    width = len(grid[-1])
+    if len(grid[0]) == width - 1:
+        grid[0] = ["", *grid[0]]  # a header that leaves out the corner, as R writes it
+    for number, row in enumerate(grid, 1):
+        if len(row) != width:
+            raise InvalidInput(f"{file}: row {number} has {len(row)} cells, the last one has {width}")
+    return grid
+
+
+def _point(cell: str, separator: str) -> str:
+    """A decimal comma as a point, where a comma does not separate cells."""
+    return cell.replace(",", ".") if separator != "," and _DECIMAL_COMMA.fullmatch(cell) else cell
+
+
+def _is_number(cell: str, infinite: bool) -> bool:
+    return (len(cell) <= _MOST_DIGITS and bool(_NUMBER.fullmatch(cell))) or (
+        infinite and cell.lower() in ("inf", "infinity", "∞")
+    )
+
+
+def _readings(
+    grid: list[list[str]], file: Path, header: bool | None, names: bool | None, infinite: bool = False
+) -> list[Matrix]:
+    """Every way to tell names from numbers, with as few names as possible first.
+
+    Numbers are names only if they are different whole ones: a row of probabilities must not be taken for a header
+    because it does not sum to 1.
+    """
+    texts = [[not _is_number(cell, infinite) for cell in row] for row in grid]
+    found = []
+    for top, side in ((False, False), (True, False), (False, True), (True, True)):
+        inner = [row[side:] for row in grid[top:]]
+        if header not in (None, top) or names not in (None, side) or not inner or not inner[0]:
+            continue
+        corner = (header is None and not top) or (names is None and not side)  # would be a name or a number
+        if any(any(row[side:]) for row in texts[top:]) or (corner and not grid[0][0]):
+            continue
+        above = tuple(grid[0][side:]) if top else None
+        beside = tuple(row[0] for row in grid[top:]) if side else None
+        if not top and header is None and side and texts[0][0] and not any(row[0] for row in texts[1:]) and texts[1:]:
+            continue  # a word above numbers is the head of their column
+        if (header or _may_name(above)) and (names or _may_name(beside)):
+            found.append(Matrix(_numbers(inner), beside, above))
+    if not found:
+        _refuse(grid, texts, file, header, names)
+    return found
+
+
+def _may_name(cells: tuple[str, ...] | None) -> bool:
+    if cells is None or any(not _is_number(cell, True) for cell in cells):
+        return True
+    return all(cell.isdigit() for cell in cells) and len(set(cells)) == len(cells)
+
+
+def _refuse(
+    grid: list[list[str]], texts: list[list[bool]], file: Path, header: bool | None, names: bool | None
+) -> None:
+    """Say which cell is no number."""
+    top, side = header is not False, names is not False
+    for i, row in enumerate(texts):
+        for j, text in enumerate(row):
+            if text and i >= top and j >= side:
+                what = f"{grid[i][j]!r} is no number" if grid[i][j] else "a number is missing"
+                raise InvalidInput(f"{file}, row {i + 1}, column {j + 1}: {what}")
+    raise InvalidInput(f"{file} has no numbers that could be a matrix")
+
+
+def _chosen(
+    grid: list[list[str]], file: Path, header: bool | None, names: bool | None, tolerance: Fraction, secrets: int | None
+) -> Matrix:
+    """The reading with the right number of rows whose rows sum to 1; else the first one, which is then refused."""
+    readings = _readings(grid, file, header, names)
+    sized = [m for m in readings if secrets in (None, len(m.values))]
+    if not sized:
+        raise InvalidInput(f"{file} has {len(readings[0].values)} rows for {secrets} secrets")
+    return next((m for m in sized if _sums_fit(m.values, tolerance).all()), sized[0])
+
+
+def _sums_fit(table: Array, tolerance: Fraction) -> NDArray[np.bool_]:
+    """Which rows sum to 1 within the tolerance, exactly for exact numbers."""
+    limit = tolerance if is_exact(table) else float(tolerance)
+    return np.array([bool(abs(total - 1) <= limit) for total in table.sum(axis=1)])
+
+
+def _numbers(rows: Sequence[Sequence[str]]) -> Array:
+    """Fractions of what is written; doubles where they are very many."""
+    shape = (len(rows), len(rows[0]))
+    flat: Iterator[str] = (cell.replace(" ", "") for row in rows for cell in row)
+    if shape[0] * shape[1] > _MOST_EXACT:
+        return np.array([_double(cell) for cell in flat]).reshape(shape)
+    return _array([_exact(cell) for cell in flat], shape)
+
+
+def _array(values: list[Any], shape: tuple[int, int]) -> Array:
+    if any(isinstance(value, float) for value in values):
+        return np.array([float(value) for value in values]).reshape(shape)
+    return object_array(values, shape)
+
+
+def _exact(cell: str) -> Fraction | float:
+    if cell.lower() in ("inf", "infinity", "∞"):
+        return float("inf")
+    try:
+        return Fraction(cell)
+    except ZeroDivisionError:
+        raise InvalidInput(f"{cell!r} is no number") from None
+
+
+def _double(cell: str) -> float:
+    return float(_exact(cell)) if "/" in cell or "∞" in cell else float(cell)
+
+
+# ----------------------------------------------------------------- JSON and arrays
+
+
+def _from_numpy(data: bytes, file: Path) -> Matrix:
+    try:
+        table = np.load(io.BytesIO(data), allow_pickle=False)
+    except (ValueError, OSError, EOFError) as error:
+        raise InvalidInput(f"{file} is no array of NumPy: {error}") from error
+    if table.ndim != 2 or not table.size or table.dtype.kind not in "fiu":
+        raise InvalidInput(f"{file}: a table of real numbers is needed, found {table.dtype} of shape {table.shape}")
+    values = table.astype(np.float64)
+    if np.isnan(values).any():
+        x, y = np.argwhere(np.isnan(values))[0]
+        raise InvalidInput(f"{file}, row {x + 1}, column {y + 1}: NaN is no number")
+    return Matrix(values)
+
+
+def _from_json(text: str, file: Path) -> Matrix:
+    try:
+        told = json.loads(text, parse_float=Decimal)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"{file} is no JSON: {error}") from error
+    rows = columns = None
+    if isinstance(told, dict) and "matrix" in told:
+        rows, columns = (told.get(key) for key in ("secrets", "outputs"))
+        told = told["matrix"]
+    elif isinstance(told, dict) and told and all(isinstance(row, dict) for row in told.values()):
+        rows, columns = list(told), list(next(iter(told.values())))
+        told = [[row.get(name) for name in columns] if set(row) == set(columns) else None for row in told.values()]
+    if not isinstance(told, list) or not told or not all(isinstance(row, list) and row for row in told):
+        raise NotSupported(
+            f"the JSON of {file}", ["a list of rows", "matrix, secrets and outputs", "an object of objects"]
+        )
+    if len({len(row) for row in told}) > 1:
+        raise InvalidInput(f"{file}: rows have different lengths")
+    values = [_json_number(value, file, i, j) for i, row in enumerate(told) for j, value in enumerate(row)]
+    shape = (len(told), len(told[0]))
+    if len(values) > _MOST_EXACT:
+        return Matrix(np.array(values, dtype=np.float64).reshape(shape), _texts(rows), _texts(columns))
+    return Matrix(_array(values, shape), _texts(rows), _texts(columns))
+
+
+def _json_number(value: Any, file: Path, i: int, j: int) -> Fraction | float:
+    if (
+        isinstance(value, int | Decimal)
+        and not isinstance(value, bool)
+        and abs(Decimal(value).adjusted()) <= _MOST_DIGITS
+    ):
+        return Fraction(value)
+    if isinstance(value, float):  # json reads Infinity and NaN so
+        if value == float("inf"):
+            return value
+    elif isinstance(value, str) and _is_number(value.strip(), infinite=True):
+        return _exact(value.replace(" ", ""))
+    raise InvalidInput(f"{file}, row {i + 1}, column {j + 1}: {value!r} is no number")
+
+
+def _texts(labels: Any) -> tuple[str, ...] | None:
+    if labels is None:
+        return None
+    if not isinstance(labels, list):
+        raise InvalidInput("secrets and outputs are lists of names")
+    return tuple(",".join(map(str, label)) if isinstance(label, list) else str(label) for label in labels)
+
+
+# ----------------------------------------------------------------- words
+
+
+def _name(found: Matrix, x: int) -> Any:
+    return x if found.rows is None else found.rows[x]
+
+
+def _where(found: Matrix, x: int, y: int | None = None) -> str:
+    row = f"row {x + 1}" if found.rows is None else f"the row of {found.rows[x]!r}"
+    if y is None:
+        return row
+    return f"{row}, column {y + 1 if found.columns is None else repr(found.columns[y])},"
+
+
+def _shown(value: Any) -> str:
+    return f"{float(value):.6g}"

@@ -1,0 +1,391 @@
+"""Where probability lies, drawn: a heat map on a grid, discs at places, columns along a line, bars for a list.
+
+What is drawn follows from the coordinates of a space. Many places, and cells of a large grid, are summed up in squares;
+the caption says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, cos, hypot, pi, radians, sqrt
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.report.figure import label_shifts
+from sfumato.report.html import Figure, label, near, percent, plain
+from sfumato.report.html import share as shown
+from sfumato.report.maps_drawing import LETTER, WIDTH, Drawing, nice_length, nice_ticks, text_width
+from sfumato.spaces.constructors import EARTH_RADIUS_KM
+from sfumato.spaces.finite import FiniteSpace
+
+__all__ = ["Ground", "ground_of", "matrix_figure", "share_figure"]
+
+Floats = NDArray[np.float64]
+
+_MARGIN = 12.0
+_LEGEND = 30.0  # below a map
+_TALLEST, _LOWEST = 470.0, 150.0
+_MOST_CELLS = 48  # along a side of a heat map; more are summed up
+_MOST_PLACES = 900  # discs of a map; more are summed up in squares
+_MOST_BARS = 20
+_MOST_COLUMNS = 200  # of a line; more are drawn as one outline
+_NAMED = 4  # places with a name on the map
+_WORTH_A_NAME = 1.5  # the smallest disc with a name
+_FAR_NAME = 7.0  # from the disc, from which on a line leads to it
+_SAME_STEP = 1e-6  # of a step, by which the lines of a grid may be unequal
+_GREAT_CIRCLE = 1e-6  # relative error by which distances may differ from those on the sphere
+_TRIED_PAIRS = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """Where to draw the secrets of a space: x to the right, y upwards, in one unit of length; None for a list."""
+
+    kind: Literal["cells", "places", "row", "list"]
+    x: Floats
+    y: Floats
+    unit: str = ""
+    steps: tuple[float, float] = (1.0, 1.0)
+    sphere: bool = False
+
+
+def ground_of(space: FiniteSpace) -> Ground:
+    """How a space is drawn.
+
+    Examples
+    --------
+    >>> from sfumato.spaces import discrete, geo, grid, line
+    >>> places = geo([(48.86, 2.35), (51.51, -0.13), (52.52, 13.4)])
+    >>> [ground_of(space).kind for space in (grid(3, 4), line(5), places, discrete(3))]
+    ['cells', 'row', 'places', 'list']
+    """
+    where = space.coordinates
+    if where is None or where.shape[1] > 2 or len(where) < 2 or not np.isfinite(where).all():
+        return Ground("list", np.zeros(len(space)), np.zeros(len(space)))
+    x = where[:, 0]
+    y = where[:, 1] if where.shape[1] == 2 else np.zeros(len(x))
+    if _on_sphere(space, where):
+        x = _turned(x)
+        along = EARTH_RADIUS_KM * pi / 180
+        x, y = along * cos(radians(float((y.min() + y.max()) / 2))) * x, along * y
+        return Ground("places", x, y, "km", sphere=True)
+    if np.ptp(y) == 0:
+        return Ground("row", x, y, space.unit)
+    lines = [_even_step(np.unique(axis)) for axis in (x, y)]
+    if lines[0] and lines[1]:
+        steps = lines[0], lines[1]
+        cells = (np.ptp(x) / steps[0] + 1) * (np.ptp(y) / steps[1] + 1)
+        if cells <= 2 * len(x):
+            return Ground("cells", x, y, space.unit, steps)
+    return Ground("places", x, y, space.unit)
+
+
+def _on_sphere(space: FiniteSpace, where: Floats) -> bool:
+    """Whether distances are those of longitude and latitude: looked at for a few pairs, which is enough to draw."""
+    if space.unit != "km" or where.shape[1] != 2 or np.abs(where[:, 1]).max() > 90 or np.abs(where[:, 0]).max() > 360:
+        return False
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, len(where), (2, _TRIED_PAIRS))
+    (lon_a, lat_a), (lon_b, lat_b) = np.radians(where[a]).T, np.radians(where[b]).T
+    chord = np.sin((lat_a - lat_b) / 2) ** 2 + np.cos(lat_a) * np.cos(lat_b) * np.sin((lon_a - lon_b) / 2) ** 2
+    expected = 2 * EARTH_RADIUS_KM * np.arcsin(np.sqrt(chord))
+    found = space.distances.floats[a, b]
+    return bool(np.allclose(found, expected, rtol=_GREAT_CIRCLE, atol=_GREAT_CIRCLE))
+
+
+def _turned(longitude: Floats) -> Floats:
+    """Longitudes without a jump where that makes the map narrower: a country may lie on both sides of 180°."""
+    east = np.where(longitude < 0, longitude + 360, longitude)
+    return east if np.ptp(east) < np.ptp(longitude) else longitude
+
+
+def _even_step(marks: Floats) -> float | None:
+    gaps = np.diff(marks)
+    step = float(gaps.min()) if gaps.size else 0.0
+    whole = gaps / step if step else gaps
+    return step if step and np.abs(whole - np.round(whole)).max() <= _SAME_STEP else None
+
+
+# ----------------------------------------------------------------- one distribution
+
+
+def share_figure(
+    name: str, title: str, words: str, ground: Ground, labels: Sequence[Any], shares: Floats, marked: int | None = None
+) -> Figure:
+    """A distribution over labels that have a place on the ground.
+
+    Parameters
+    ----------
+    name
+        The name of its file.
+    title
+        What it shows, in a few words.
+    words
+        The beginning of the caption.
+    labels, shares
+        In the order of the ground.
+    marked
+        The index of a label that is pointed out.
+    """
+    if ground.kind == "cells":
+        drawing, how = _heat(ground, labels, shares, marked)
+    elif ground.kind == "places":
+        many = len(shares) > _MOST_PLACES
+        drawing, how = (_squares if many else _discs)(ground, labels, shares, marked)
+    elif ground.kind == "row":
+        drawing, how = _columns(ground, labels, shares, marked)
+    else:
+        drawing, how = _bars(labels, shares, marked)
+    top = int(np.argmax(shares))
+    most = f"The most likely is {label(labels[top])} with {shown(float(shares[top]))}."
+    return Figure(name, drawing.svg(title, f"{words} {most}"), plain(f"{words} {how} {most}"))
+
+
+def _frame(x: Floats, y: Floats, around: float, below: float) -> tuple[Drawing, Floats, Floats, float]:
+    """A drawing as wide as a map, and where points are on it; one unit of length is ``scale`` pixels."""
+    span_x, span_y = float(np.ptp(x)) or 1.0, float(np.ptp(y)) or 1.0
+    room = WIDTH - 2 * around
+    scale = min(room / span_x, (_TALLEST - around - below) / span_y)
+    height = max(scale * span_y + around + below, _LOWEST)
+    left = (WIDTH - scale * span_x) / 2
+    top = around + (height - around - below - scale * span_y) / 2
+    return Drawing(WIDTH, height), left + scale * (x - x.min()), top + scale * (y.max() - y), scale
+
+
+def _discs(ground: Ground, labels: Sequence[Any], shares: Floats, marked: int | None) -> tuple[Drawing, str]:
+    largest = float(np.clip(0.42 * sqrt(WIDTH * 320 / len(shares)), 7, 26))
+    drawing, x, y, scale = _frame(ground.x, ground.y, largest + 6, largest + 6 + _LEGEND)
+    radii = largest * np.sqrt(np.maximum(shares, 0) / shares.max())
+    for k in range(len(shares)):
+        drawing.circle(float(x[k]), float(y[k]), 1.1, "fill:var(--soft);fill-opacity:.55")
+    for k in np.argsort(-shares, kind="stable").tolist():
+        if radii[k] >= 0.3:
+            tip = f"{label(labels[k])}: {shown(float(shares[k]))}"
+            drawing.circle(float(x[k]), float(y[k]), float(radii[k]), _DISC, tip)
+    order = [k for k in np.argsort(-shares, kind="stable")[:_NAMED].tolist() if radii[k] >= _WORTH_A_NAME]
+    if marked is not None:
+        drawing.circle(float(x[marked]), float(y[marked]), max(float(radii[marked]), 3.0) + 2.5, _RING)
+        order = [marked, *(k for k in order if k != marked)][:_NAMED]
+    _name(drawing, x, y, radii, labels, order, marked)
+    _scale_bar(drawing, scale, ground.unit)
+    _disc_legend(drawing, largest, float(shares.max()))
+    return drawing, "The area of a disc is a share; dots are all places."
+
+
+def _name(
+    drawing: Drawing, x: Floats, y: Floats, radii: Floats, labels: Sequence[Any], order: list[int], marked: int | None
+) -> None:
+    """Names beside a few discs, where they cover least."""
+    rest = [k for k in range(len(x)) if k not in set(order)]
+    at = order + rest
+    anchors = np.stack([x[at], drawing.height - y[at]], axis=1)
+    texts = [label(labels[k], 20) for k in order]
+    middle = np.array([float(x.mean()), drawing.height - float(y.mean())])
+    outwards = anchors[: len(order)] - middle + np.array([1e-3, 0.0])
+    frame = (2.0, _LEGEND, drawing.width - 2, drawing.height - 2)
+    shifts = label_shifts(anchors, np.maximum(radii[at], 1.0).tolist(), texts, outwards, frame, LETTER)
+    for k, words, (right, up) in zip(order, texts, shifts, strict=True):
+        colour = "orange" if k == marked else "ink"
+        _lead(drawing, (float(x[k]), float(y[k])), max(float(radii[k]), 1.0), (right, -up), text_width(words) / 2)
+        drawing.text(float(x[k]) + right, float(y[k]) - up, words, anchor="middle", colour=colour, halo=True)
+
+
+def _lead(
+    drawing: Drawing, at: tuple[float, float], radius: float, shift: tuple[float, float], half: float
+) -> None:  # fmt: skip
+    """A line from a disc to its name, where the name had to go far away."""
+    right, down = shift
+    # the nearest point of the name's box
+    end = right - float(np.clip(right, -half, half)), down - float(np.clip(down, -0.5 * LETTER, 0.5 * LETTER))
+    far = hypot(*end)
+    if far < radius + _FAR_NAME:
+        return
+    start = (radius + 1) / far
+    ends = [(at[0] + start * end[0], at[1] + start * end[1]), (at[0] + end[0], at[1] + end[1])]
+    drawing.line(ends, "stroke:var(--soft);stroke-width:.8")
+
+
+def _disc_legend(drawing: Drawing, largest: float, top: float) -> None:
+    """A disc of a round share."""
+    share = nice_length(top)
+    radius = largest * sqrt(share / top)
+    words = percent(share)
+    y = drawing.height - _LEGEND / 2
+    right = drawing.width - _MARGIN - text_width(words)
+    drawing.text(right, y, words, colour="soft")
+    drawing.circle(right - radius - 6, drawing.height - max(_LEGEND / 2, radius + 2), radius, _DISC)
+
+
+def _scale_bar(drawing: Drawing, scale: float, unit: str) -> None:
+    """A length that can be laid on the map."""
+    length = nice_length(drawing.width / 4 / scale)
+    y = drawing.height - _LEGEND / 2
+    end = _MARGIN + scale * length
+    ends = [(_MARGIN, y - 4), (_MARGIN, y + 4), (_MARGIN, y), (end, y), (end, y + 4), (end, y - 4)]
+    drawing.line(ends, "fill:none;stroke:var(--soft);stroke-width:1.2")
+    drawing.text(end + 7, y, f"{near(length)} {unit}".strip(), colour="soft")
+
+
+def _heat(ground: Ground, labels: Sequence[Any], shares: Floats, marked: int | None) -> tuple[Drawing, str]:
+    """A cell for each secret, or a square for a block of them."""
+    column = np.round((ground.x - ground.x.min()) / ground.steps[0]).astype(np.int64)
+    row = np.round((ground.y - ground.y.min()) / ground.steps[1]).astype(np.int64)
+    block = ceil((int(max(column.max(), row.max())) + 1) / _MOST_CELLS)
+    steps = block * ground.steps[0], block * ground.steps[1]
+    names = labels if block == 1 else None
+    drawing = _cells(column // block, row // block, steps, ground.unit, shares, names, marked)
+    size = f"Each square sums up {block} × {block} cells." if block > 1 else ""
+    return drawing, f"The darker a square, the larger its share. {size}".strip()
+
+
+def _squares(ground: Ground, labels: Sequence[Any], shares: Floats, marked: int | None) -> tuple[Drawing, str]:
+    """Many places, summed up in squares."""
+    side = max(float(np.ptp(ground.x)), float(np.ptp(ground.y))) / (_MOST_CELLS - 1)
+    column, row = (np.round((axis - axis.min()) / side).astype(np.int64) for axis in (ground.x, ground.y))
+    drawing = _cells(column, row, (side, side), ground.unit, shares, None, marked)
+    words = f"Each square sums up the places in {near(side, 2)} × {near(side, 2)} {ground.unit}".strip()
+    return drawing, f"{words}; the darker, the larger its share."
+
+
+def _cells(
+    column: NDArray[np.int64], row: NDArray[np.int64], steps: tuple[float, float], unit: str, shares: Floats,
+    labels: Sequence[Any] | None, marked: int | None,
+) -> Drawing:  # fmt: skip
+    """Squares of a grid; several secrets may be in one of them, and then there are no labels."""
+    _, first, which = np.unique(np.stack([column, row]), axis=1, return_index=True, return_inverse=True)
+    totals = np.bincount(which.ravel(), weights=shares)
+    across, up = int(column.max()) + 1, int(row.max()) + 1
+    wide = min((WIDTH - 2 * _MARGIN) / across, (_TALLEST - _LEGEND) / up * steps[0] / steps[1])
+    high = wide * steps[1] / steps[0]
+    left, bottom = (WIDTH - wide * across) / 2, _MARGIN + high * up
+    drawing = Drawing(WIDTH, bottom + 8 + _LEGEND)
+    lines = ";stroke:var(--rule);stroke-width:.6" if len(totals) <= 400 else ""
+    top = float(totals.max())
+
+    def square(k: int, style: str, tip: str = "") -> None:
+        x, y = int(column[first[k]]), int(row[first[k]])
+        drawing.box(left + wide * x, bottom - high * (y + 1), wide, high, style, tip)
+
+    for k in range(len(totals)):
+        tip = "" if labels is None else f"{label(labels[int(first[k])])}: {shown(float(totals[k]))}"
+        square(k, f"fill:var(--blue);fill-opacity:{_opacity(totals[k] / top)}{lines}", tip)
+    if marked is not None:
+        square(int(which.ravel()[marked]), _FRAME)
+    _scale_bar(drawing, wide / steps[0], unit)
+    _shade_legend(drawing, top)
+    return drawing
+
+
+def _shade_legend(drawing: Drawing, top: float) -> None:
+    words = percent(top)
+    y, right = drawing.height - _LEGEND / 2, drawing.width - _MARGIN - text_width(words)
+    drawing.text(right, y, words, colour="soft")
+    for k in range(6):
+        style = f"fill:var(--blue);fill-opacity:{_opacity(k / 5)};stroke:var(--rule);stroke-width:.6"
+        drawing.box(right - 8 - 12 * (6 - k), y - 6, 12, 12, style)
+    drawing.text(right - 14 - 72, y, "0", anchor="end", colour="soft")
+
+
+def _columns(ground: Ground, labels: Sequence[Any], shares: Floats, marked: int | None) -> tuple[Drawing, str]:
+    """A column for each secret of a line, at its place."""
+    left, top, bottom, height = 46.0, 12.0, 34.0, 230.0
+    drawing = Drawing(WIDTH, height)
+    order = np.argsort(ground.x, kind="stable")
+    gaps = np.diff(ground.x[order])
+    least = float(gaps[gaps > 0].min()) if (gaps > 0).any() else 1.0
+    scale = (WIDTH - left - _MARGIN) / (float(np.ptp(ground.x)) + least)
+    x = left + scale * (ground.x - ground.x.min() + least / 2)
+    most, base = float(shares.max()), height - bottom
+    tall = (base - top) / most
+    for tick in nice_ticks(0, most):
+        drawing.line([(left, base - tall * tick), (WIDTH - _MARGIN, base - tall * tick)], _RULE)
+        drawing.text(left - 6, base - tall * tick, percent(tick), anchor="end", colour="soft")
+    if len(shares) > _MOST_COLUMNS:
+        way = [(float(x[k]), base - tall * float(shares[k])) for k in order]
+        drawing.line([(way[0][0], base), *way, (way[-1][0], base)], "fill:var(--blue);fill-opacity:.75;stroke:none")
+        if marked is not None:
+            drawing.line([(float(x[marked]), top), (float(x[marked]), base)], "stroke:var(--orange);stroke-width:1.5")
+    else:
+        wide = min(0.72 * scale * least, 40.0)
+        for k in range(len(shares)):
+            colour = "orange" if k == marked else "blue"
+            high = tall * float(shares[k])
+            tip = f"{label(labels[k])}: {shown(float(shares[k]))}"
+            drawing.box(float(x[k]) - wide / 2, base - high, wide, high, f"fill:var(--{colour})", tip)
+    _names_below(drawing, x, [label(labels[k], 12) for k in range(len(labels))], order, base + 14)
+    return drawing, "The height of a column is a share."
+
+
+def _names_below(drawing: Drawing, x: Floats, names: list[str], order: NDArray[np.int64], y: float) -> None:
+    """As many names under an axis as have room, the first of them always."""
+    widest = max(map(text_width, names)) + 10
+    every = max(1, ceil(widest * len(names) / (drawing.width - 60)))
+    for k in order[::every].tolist():
+        half = text_width(names[k]) / 2
+        drawing.text(float(np.clip(x[k], half + 2, drawing.width - half - 2)), y, names[k], anchor="middle",
+                     colour="soft")  # fmt: skip
+
+
+def _bars(labels: Sequence[Any], shares: Floats, marked: int | None) -> tuple[Drawing, str]:
+    """A bar for each label, the likeliest first where they are many."""
+    order = list(range(len(shares)))
+    rest = 0
+    if len(order) > _MOST_BARS:
+        order = np.argsort(-shares, kind="stable")[: _MOST_BARS - 1].tolist()
+        rest = len(shares) - len(order)
+    rows = [(label(labels[k], 22), float(shares[k]), k == marked) for k in order]
+    if rest:
+        rows.append((f"{rest} others", float(np.delete(shares, order).sum()), False))
+    left = max(text_width(words) for words, _, _ in rows) + 14
+    right = max(text_width(shown(share)) for _, share, _ in rows) + 8
+    step, most = 22.0, max(share for _, share, _ in rows) or 1.0
+    drawing = Drawing(WIDTH, step * len(rows) + 12)
+    for i, (words, share, pointed) in enumerate(rows):
+        y = 6 + step * (i + 0.5)
+        long = (WIDTH - left - right - _MARGIN) * share / most
+        colour = "orange" if pointed else "blue"
+        drawing.text(left - 8, y, words, anchor="end", colour="orange" if pointed else "ink")
+        drawing.box(left, y - 7, long, 14, f"fill:var(--{colour})")
+        drawing.text(left + long + 6, y, shown(share), colour="soft")
+    return drawing, f"The {len(order)} likeliest of {len(shares)}." if rest else ""
+
+
+# ----------------------------------------------------------------- the whole table
+
+
+def matrix_figure(secrets: Sequence[Any], outputs: Sequence[Any], matrix: Floats) -> Figure:
+    """A small mechanism as a table of shades: one row a secret, one column an output."""
+    names = [[label(x, 14) for x in part] for part in (secrets, outputs)]
+    left = max(map(text_width, names[0])) + 12
+    side = min((WIDTH - left - _MARGIN) / len(outputs), 34.0)
+    top = 26.0
+    drawing = Drawing(WIDTH, top + side * len(secrets) + 8 + _LEGEND)
+    most = float(matrix.max())
+    for i, row in enumerate(matrix):
+        for j, value in enumerate(row):
+            style = f"fill:var(--blue);fill-opacity:{_opacity(value / most)};stroke:var(--rule);stroke-width:.6"
+            tip = f"{label(secrets[i])} → {label(outputs[j])}: {shown(float(value))}"
+            drawing.box(left + side * j, top + side * i, side, side, style, tip)
+    every = max(1, ceil((LETTER + 2) / side))
+    for i in range(0, len(secrets), every):
+        drawing.text(left - 6, top + side * (i + 0.5), names[0][i], anchor="end", colour="soft")
+    across = left + side * (np.arange(len(outputs)) + 0.5)
+    room = max(1, ceil((max(map(text_width, names[1])) + 8) / side))
+    for j in range(0, len(outputs), room):
+        drawing.text(float(across[j]), top - 11, names[1][j], anchor="middle", colour="soft")
+    _shade_legend(drawing, most)
+    words = "The whole mechanism: one row a secret, one column an output. The darker, the likelier."
+    return Figure("matrix", drawing.svg("The mechanism as a table", words), plain(words))
+
+
+_DISC = "fill:var(--blue);fill-opacity:.55;stroke:var(--blue);stroke-width:.8"
+_RING = "fill:none;stroke:var(--orange);stroke-width:2.2"
+_FRAME = "fill:none;stroke:var(--orange);stroke-width:2.4"
+_RULE = "stroke:var(--rule);stroke-width:.8"
+
+
+def _opacity(share: float) -> str:
+    return f"{min(max(float(share), 0.0), 1.0):.3f}".rstrip("0").rstrip(".") or "0"

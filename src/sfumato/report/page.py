@@ -1,0 +1,170 @@
+"""The report on a mechanism: one HTML file that needs no network, no script and no explanation."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from os import PathLike
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import plotly.graph_objects as go
+import plotly.io
+
+from sfumato.certify.mechanism import Mechanism
+from sfumato.channels.prior import Prior
+from sfumato.design.optimal import Design
+from sfumato.errors import InvalidInput, NotSupported
+from sfumato.files import write_whole
+from sfumato.losses.loss import Loss
+from sfumato.report.html import Figure, page, plain
+from sfumato.report.maps_drawing import standalone
+from sfumato.report.page_facts import Facts, facts_of
+from sfumato.report.sections import PARTS, certificate, drawings, numbers, peers_drawing
+from sfumato.version import __version__
+
+__all__ = ["Report", "report"]
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """What was written: the page, figures beside it, and the facts that they show."""
+
+    page: Path
+    figures: tuple[Path, ...]
+    facts: Facts
+
+    def __fspath__(self) -> str:
+        return str(self.page)
+
+    def __repr__(self) -> str:
+        return f"Report({str(self.page)!r}, {len(self.figures)} figures beside it)"
+
+
+def report(
+    subject: Design | Mechanism,
+    path: str | PathLike[str],
+    *,
+    prior: Prior | None = None,
+    loss: Loss | None = None,
+    compare: bool = True,
+    released: Iterable[Any] | Mapping[Any, int] | None = None,
+    secret: Any = None,
+    title: str = "",
+    file: str = "mechanism.sfm",
+    figures: str | PathLike[str] | None = None,
+    progress: Callable[[str], Any] | None = None,
+) -> Report:
+    """Write what a mechanism promises, costs and tells, in plain words, as one page that works offline and on paper.
+
+    Parameters
+    ----------
+    subject
+        A design, or any proved mechanism.
+    path
+        The file to write, ``.html``. It appears whole or not at all.
+    prior, loss
+        What the losses are about; by default what the mechanism claims. Other ones are measured, without a bound.
+    compare
+        Whether known mechanisms with the same promise are built beside it.
+    released
+        Outputs that were released, one for each row, or how often each came: drawn instead of the expected ones.
+    secret
+        Whose outputs are drawn; the likeliest secret by default.
+    title
+        The heading of the page.
+    file
+        How the file of the mechanism is called, for the commands that verify it.
+    figures
+        A folder for the figures: SVG, and PNG where the extra ``figures`` and a browser are there.
+    progress
+        Called with what is being done.
+
+    Returns
+    -------
+    Report
+        The page, the figures and the facts.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import sfumato as sf
+    >>> space = sf.grid(3, 3, unit="km")
+    >>> best = sf.design(sf.Prior.uniform(space), sf.losses.distance(space), sf.PrivacyType(space, epsilon="0.7"))
+    >>> with TemporaryDirectory() as folder:
+    ...     text = report(best, f"{folder}/report.html").page.read_text()
+    >>> "if two places are 1 km apart, seeing the output makes one at most 2.02 times as likely" in text
+    True
+    """
+    target = Path(path)
+    if target.suffix.lower() not in (".html", ".htm"):
+        raise NotSupported(f"a report in the file {target.name!r}", [".html"])
+    if not target.parent.is_dir():
+        raise InvalidInput(f"{target} cannot be written: there is no folder {target.parent}")
+    facts = facts_of(
+        subject, prior=prior, loss=loss, compare=compare, secret=secret, released=released, progress=progress
+    )
+    where = facts.space.name if facts.bounds_ratios else f"{len(facts.space)} secrets"
+    heading = title or f"Privacy report: {where}"
+    write_whole(target, lambda: _page(facts, heading, file))
+    if figures is None:
+        return Report(target, (), facts)
+    if progress is not None:
+        progress("figures")
+    return Report(target, tuple(_write_figures(facts, Path(figures))), facts)
+
+
+def _page(facts: Facts, title: str, file: str) -> bytes:
+    mechanism = facts.mechanism
+    made = {key: build(facts) for key, (_, build) in PARTS.items()}
+    contents = [(key, name) for key, (name, _) in PARTS.items() if made[key]] + [("certificate", "Why believe it")]
+    intro = (
+        f"<p class=soft>A mechanism from {len(mechanism.secrets):,} secrets to {len(mechanism.outputs):,} outputs, "
+        f"with its promise, its price and its proof.</p>{numbers(facts)}"
+    )
+    footer = (
+        f"Written by sfumato {plain(__version__)}. Numbers that are said to be at most or at least something are "
+        "rounded to the safe side; the certificate holds them exactly. This page is complete in itself: it has no "
+        "script and loads nothing."
+    )
+    parts = [*(part for part in made.values() if part), certificate(facts, file)]
+    return page(title, intro, parts, contents, footer)
+
+
+def _write_figures(facts: Facts, target: Path) -> list[Path]:
+    """Every figure of a report as SVG, and as PNG where the extra ``figures`` and a browser are there."""
+    target.mkdir(parents=True, exist_ok=True)
+    drawn = drawings(facts) + ([peers_drawing(facts)] if facts.peers else [])
+    written = []
+    for figure in drawn:
+        written.append(target / f"{figure.name}.svg")
+        write_whole(written[-1], standalone(figure.svg).encode)
+    return written + (_pictures(drawn, target) if find_spec("kaleido") is not None else [])
+
+
+def _pictures(drawn: list[Figure], target: Path) -> list[Path]:
+    """PNG files from one browser, none where there is no browser."""
+    written = []
+    with TemporaryDirectory() as folder:
+        files = [Path(folder) / f"{figure.name}.png" for figure in drawn]
+        try:
+            plotly.io.write_images(list(map(_as_picture, drawn)), files, scale=2)
+        except RuntimeError:  # no Chrome or Chromium; the SVG files are there
+            return []
+        for file in files:
+            written.append(target / file.name)
+            write_whole(written[-1], file.read_bytes)
+    return written
+
+
+def _as_picture(figure: Figure) -> go.Figure:
+    """The drawing inside a figure of plotly, whose browser turns it into pixels."""
+    svg = standalone(figure.svg)
+    width, height = (round(float(side)) for side in svg.split('viewBox="0 0 ')[1].split('"')[0].split())
+    source = "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
+    made = go.Figure(layout={"width": width, "height": height, "margin": dict.fromkeys("lrtb", 0), "template": "none"})
+    made.add_layout_image(source=source, x=0, y=1, sizex=1, sizey=1, xref="paper", yref="paper", sizing="contain")
+    return made.update_xaxes(visible=False).update_yaxes(visible=False)

@@ -1,0 +1,387 @@
+"""What a report says of a mechanism, as numbers: its loss and bound, peers, leakage, where its promise is tightest.
+
+Losses and bounds are those that were proved. Everything else is measured in floats, or in rationals for small tables,
+and left out where it would take minutes; a note then says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from sfumato.certify.mechanism import Claim, Mechanism
+from sfumato.certify.verify import claim_of
+from sfumato.channels.channel import Channel, check_secrets
+from sfumato.channels.prior import Prior, as_prior
+from sfumato.design.optimal import Design
+from sfumato.errors import InvalidInput, Mismatch, expect
+from sfumato.losses import LOSSES, Loss
+from sfumato.measures.leakage import Capacity, capacity
+from sfumato.measures.uncertainty import bayes_vulnerability, expected_loss, posterior_loss, prior_loss
+from sfumato.mechanisms.comparison import compare_known
+from sfumato.mechanisms.registry import LARGEST_TABLE
+from sfumato.numbers import float_above, floats, log_bounds
+from sfumato.privacy.capacities import TypeCapacities, capacities
+from sfumato.privacy.events import EventPromise
+from sfumato.privacy.satisfaction import Tightest
+from sfumato.report.maps import ground_of
+from sfumato.report.page_noise import laplace_table
+from sfumato.spaces.finite import FiniteSpace
+from sfumato.threads import on_threads
+
+__all__ = ["EventExcess", "Facts", "Peer", "facts_of", "named_loss"]
+
+Floats = NDArray[np.float64]
+
+_PROVED_PEERS = 160  # secrets up to which known mechanisms are built and proved, a second each
+_TYPE_CAPACITIES = 64  # secrets up to which the capacities of a type take a second or two
+_MOST_COMPARISONS = 2 * 10**10  # of entries when looking for the tightest pair, some ten seconds
+_PEERS = ("geometric", "random_response", "hamming_kernel", "exponential", "exponential_exact", "permute_and_flip",
+          "planar_laplace", "planar_geometric", "tight_constraints")  # fmt: skip
+_LARGEST_EXACT = 2**18  # entries up to which the loss for another prior is computed in fractions, a second
+_CHUNK = 4096  # pairs of rows looked at together
+_SAME_TABLE = 1e-12  # relative: a loss that was saved without its name is called by the name of one that equals it
+
+
+@dataclass(frozen=True)
+class Peer:
+    """Another mechanism for the same promise.
+
+    ``loss`` takes outputs as actions (None where they are none), ``remapped`` the best action for each output. Without
+    a proof, ``epsilon`` is None.
+    """
+
+    name: str
+    loss: float | None
+    remapped: float
+    guessed: float
+    epsilon: float | None = None
+
+
+@dataclass(frozen=True)
+class EventExcess:
+    """Where a promise about events is tightest: Σ_y max(0, M(x)(y) − e^ε M(z)(y)) beside the δ that is promised."""
+
+    promise: EventPromise
+    pair: tuple[Any, Any]
+    excess: float
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """Everything that a report shows.
+
+    Parameters
+    ----------
+    matrix
+        The mechanism in floats.
+    prior, assumed
+        The prior, and whether nobody gave it: then all secrets are equally likely.
+    loss, value, bound, criterion
+        What is at stake, what the mechanism loses and what none can go below; None where that is not known. A loss
+        without a bound is measured here, in floats for large tables.
+    as_is, blind
+        Expected loss with outputs taken as actions, and of who is told nothing.
+    before, after
+        The chance to guess the secret in one try.
+    leaks, type_leaks
+        Capacities of the mechanism and, where they are quick, of its type.
+    released
+        How often each output was released, if somebody did.
+    notes
+        What was left out and why, by part of the report.
+    """
+
+    mechanism: Mechanism
+    matrix: Floats
+    prior: Prior
+    assumed: bool
+    loss: Loss | None
+    value: Fraction | None
+    bound: Fraction | None
+    criterion: str
+    as_is: float | None
+    blind: float | None
+    before: float
+    after: float
+    leaks: Capacity
+    type_leaks: TypeCapacities | None
+    peers: tuple[Peer, ...]
+    tightest: Tightest | None
+    excesses: tuple[EventExcess, ...]
+    secret: int
+    released: NDArray[np.int64] | None = None
+    notes: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def space(self) -> FiniteSpace:
+        """Where the secrets live."""
+        return self.mechanism.privacy.space
+
+    @property
+    def bounds_ratios(self) -> bool:
+        """Whether anything is promised about ratios of probabilities, beside events."""
+        return bool(self.space.pairs.first.size)
+
+    @property
+    def gap(self) -> float | None:
+        """How far above the bound the loss is, as a share of the loss."""
+        if self.value is None or self.bound is None:
+            return None
+        return float((self.value - self.bound) / abs(self.value)) if self.value else 0.0
+
+
+def facts_of(
+    subject: Design | Mechanism,
+    *,
+    prior: Prior | None = None,
+    loss: Loss | None = None,
+    compare: bool = True,
+    secret: Any = None,
+    released: Iterable[Any] | Mapping[Any, int] | None = None,
+    progress: Callable[[str], Any] | None = None,
+) -> Facts:
+    """Measure a mechanism for a report; arguments as for :func:`sfumato.report.page.report`."""
+    say = progress or (lambda _: None)
+    mechanism = subject.mechanism if isinstance(subject, Design) else subject
+    mechanism = expect(mechanism, Mechanism, "what is reported", "design() and prove() make one, load() reads one")
+    space, notes = mechanism.privacy.space, {}
+    matrix = _float_matrix(mechanism)
+    channel = Channel(mechanism.secrets, matrix, mechanism.outputs)
+    believed, stake, claim = _stakes(mechanism, prior, loss)
+    weights = (believed or Prior.uniform(mechanism.secrets)).to_floats()
+    say("where the promise is tightest")
+    if mechanism.weights.shape[1] * len(space.pairs.first) > _MOST_COMPARISONS:
+        tightest = None
+        notes["tightest"] = "The pair where privacy is tightest was not looked for: that would take minutes here."
+    else:
+        tightest = _tightest(mechanism, matrix)
+    peers: tuple[Peer, ...] = ()
+    if compare:
+        peers, notes["peers"] = _peers(mechanism, believed, stake, say)
+    type_leaks, notes["leaks"] = _type_leaks(mechanism, say)
+    inside = stake is not None and set(mechanism.outputs) <= set(stake.actions)
+    return Facts(
+        mechanism, matrix, weights, believed is None, stake, None if claim is None else claim.value,
+        None if claim is None else claim.bound, "expected" if claim is None else claim.criterion,
+        float(expected_loss(weights, channel, stake)) if stake is not None and inside else None,
+        None if stake is None else float(prior_loss(weights, stake)),
+        float(weights.weights.max()), float(bayes_vulnerability(weights, channel)), capacity(channel), type_leaks,
+        peers, tightest, tuple(_excess(mechanism, matrix, event) for event in mechanism.events),
+        _pointed_out(mechanism, weights, secret), _counts(mechanism, released), {k: v for k, v in notes.items() if v},
+    )  # fmt: skip
+
+
+def _float_matrix(mechanism: Mechanism) -> Floats:
+    if mechanism.weights.dtype != object:
+        return np.asarray(mechanism.weights / mechanism.total)
+    shares = [float(Fraction(int(w), mechanism.total)) for w in mechanism.weights.ravel()]
+    return np.array(shares).reshape(mechanism.weights.shape)
+
+
+# ----------------------------------------------------------------- what is at stake
+
+
+def _stakes(
+    mechanism: Mechanism, prior: Prior | None, loss: Loss | None
+) -> tuple[Prior | None, Loss | None, Claim | None]:
+    """Prior, loss and what is claimed for them: the claim of the mechanism, or its loss without a bound."""
+    known = mechanism.claim
+    believed = as_prior(prior) if prior is not None else known.prior if known else None
+    stake = expect(loss, Loss, "a loss", "losses.* make one") if loss is not None else known.loss if known else None
+    check_secrets("mechanism, prior and loss", mechanism, *(part for part in (believed, stake) if part is not None))
+    if stake is None:
+        return believed, None, None
+    stake = named_loss(stake, mechanism.privacy.space)
+    if known is not None and _same(known, believed, stake):
+        return believed, stake, known
+    if believed is None:
+        raise InvalidInput("a loss was given and no prior: say prior=…, or let design() or claim() put both into it")
+    if mechanism.weights.size <= _LARGEST_EXACT:
+        return believed, stake, claim_of(believed, mechanism.weights, mechanism.total, stake)
+    channel = Channel(mechanism.secrets, _float_matrix(mechanism), mechanism.outputs)
+    lost = posterior_loss(believed.to_floats(), channel, _in_floats(stake))
+    return believed, stake, Claim(believed, stake, (), Fraction(float(lost)))
+
+
+def _in_floats(loss: Loss) -> Loss:
+    return Loss(loss.actions, loss.secrets, floats(loss.matrix), loss.name)
+
+
+def _same(claim: Claim, prior: Prior | None, loss: Loss) -> bool:
+    """Whether the claim is about this prior and this loss: equal numbers, however they are stored."""
+    if claim.criterion == "expected" and not (
+        prior is None or np.array_equal(claim.prior.float_weights, prior.float_weights)
+    ):
+        return False
+    return claim.loss is loss or (
+        claim.loss.actions == loss.actions and np.array_equal(floats(claim.loss.matrix), floats(loss.matrix))
+    )
+
+
+def named_loss(loss: Loss, space: FiniteSpace) -> Loss:
+    """The loss under the name of a standard one that equals it: a file of a mechanism has numbers only."""
+    if loss.name or loss.actions != space.labels:
+        return loss
+    table = floats(loss.matrix)
+    for name in ("distance", "bin", "absolute", "squared", "nib"):
+        try:
+            known = LOSSES[name](space)
+        except InvalidInput:
+            continue
+        if np.allclose(floats(known.matrix), table, rtol=_SAME_TABLE, atol=0):
+            return Loss(loss.actions, loss.secrets, loss.matrix, name)
+    return loss
+
+
+def _pointed_out(mechanism: Mechanism, prior: Prior, secret: Any) -> int:
+    if secret is None:
+        return int(np.argmax(prior.float_weights))
+    if secret not in mechanism.secrets:
+        raise Mismatch.unknown("the secret whose outputs are drawn", mechanism.secrets, [secret])
+    return mechanism.secrets.index(secret)
+
+
+def _counts(mechanism: Mechanism, released: Iterable[Any] | Mapping[Any, int] | None) -> NDArray[np.int64] | None:
+    if released is None:
+        return None
+    counted: dict[Any, int] = {}
+    if isinstance(released, Mapping):
+        counted = {y: int(number) for y, number in released.items()}
+    else:
+        for y in released:
+            counted[y] = counted.get(y, 0) + 1
+    strangers = [y for y in counted if y not in set(mechanism.outputs)]
+    if strangers:
+        raise Mismatch.unknown("released outputs", mechanism.outputs, strangers)
+    if not sum(counted.values()) or min(counted.values()) < 0:
+        raise InvalidInput("released= takes outputs, one for each row, or how often each came; found none")
+    return np.array([counted.get(y, 0) for y in mechanism.outputs], dtype=np.int64)
+
+
+# ----------------------------------------------------------------- where it is tightest
+
+
+def _tightest(mechanism: Mechanism, matrix: Floats) -> Tightest | None:
+    """The pair and output that need the largest ε, up to the rounding of floats; integers say how much it needs."""
+    space, weights = mechanism.privacy.space, mechanism.weights
+    pairs = space.pairs
+    if not pairs.first.size:
+        return None
+    with np.errstate(divide="ignore"):
+        logs = np.log(matrix)
+    most, where = np.empty(pairs.first.size), np.empty(pairs.first.size, dtype=np.int64)
+
+    def scan(first: int, last: int) -> None:
+        part = slice(first, last)
+        _scan(logs, pairs.first[part], pairs.second[part], most[part], where[part])
+
+    on_threads(scan, pairs.first.size)
+    k = int(np.argmax(most / space.pair_distances.floats))
+    x, z, y = int(pairs.first[k]), int(pairs.second[k]), int(where[k])
+    if weights[x, y] < weights[z, y]:
+        x, z = z, x
+    ratio = Fraction(int(weights[x, y]), int(weights[z, y]))
+    low, high = space.ruler.bounds(space.pair_distances.values[k])
+    epsilon = 0.0 if ratio == 1 else float_above(log_bounds(ratio)[1] / low)
+    return Tightest(
+        (mechanism.secrets[x], mechanism.secrets[z]), mechanism.outputs[y], ratio, float_above(high), epsilon
+    )
+
+
+@njit(cache=True, nogil=True)
+def _scan(logs, first, second, most, where):  # type: ignore[no-untyped-def]
+    for k in range(first.size):
+        a, b = logs[first[k]], logs[second[k]]
+        top, at = 0.0, 0
+        for y in range(a.size):
+            gap = abs(a[y] - b[y])  # NaN where both are -inf, and NaN never exceeds
+            if gap > top:
+                top, at = gap, y
+        most[k], where[k] = top, at
+
+
+def _excess(mechanism: Mechanism, matrix: Floats, event: EventPromise) -> EventExcess:
+    """The ordered pair that uses most of its δ."""
+    factor, worst, where = float(event.factor), -1.0, 0
+    for first in range(0, len(event), _CHUNK):
+        x, z = event.upper[first : first + _CHUNK], event.lower[first : first + _CHUNK]
+        excess = np.maximum(matrix[x] - factor * matrix[z], 0).sum(axis=1)
+        if excess.max() > worst:
+            worst, where = float(excess.max()), first + int(excess.argmax())
+    pair = (mechanism.secrets[int(event.upper[where])], mechanism.secrets[int(event.lower[where])])
+    return EventExcess(event, pair, worst)
+
+
+# ----------------------------------------------------------------- beside others
+
+
+def _type_leaks(mechanism: Mechanism, say: Callable[[str], Any]) -> tuple[TypeCapacities | None, str]:
+    space = mechanism.privacy.space
+    if not space.pairs.first.size or space.distances.infinite.any():
+        return None, ""
+    if len(space) > _TYPE_CAPACITIES:
+        return None, (
+            f"The most that any mechanism with this promise could leak was not computed: for {len(space):,} secrets it "
+            "takes long. sf.capacities(privacy) does it."
+        )
+    say("what mechanisms with this promise can leak")
+    return capacities(mechanism.privacy), ""
+
+
+def _peers(
+    mechanism: Mechanism, prior: Prior | None, loss: Loss | None, say: Callable[[str], Any]
+) -> tuple[tuple[Peer, ...], str]:
+    """Known mechanisms with the same promise, the best after a remap first, and what to know about them."""
+    privacy, n = mechanism.privacy, len(mechanism.secrets)
+    if loss is None or prior is None:
+        return (), "Without a prior and a loss there is nothing to compare with other mechanisms."
+    if not privacy.space.pairs.first.size:
+        return (), "Known mechanisms bound ratios of probabilities; beside a promise about events they say little."
+    if n > LARGEST_TABLE:
+        return (), f"Tables of other mechanisms are not built for {n:,} secrets."
+    prior, loss = prior.to_floats(), _in_floats(loss)
+    found, notes = [], []
+    if n <= _PROVED_PEERS:
+        for row in compare_known(prior, loss, privacy, mechanisms=_PEERS, progress=say):
+            as_is = None if row.loss is None else float(row.loss)
+            found.append(Peer(row.name, as_is, float(row.remapped), _guessed(prior, row.channel), row.epsilon))
+    else:
+        say("exponential")
+        found.append(_measured("exponential", _exponential(privacy.rate, privacy.space), prior, loss))
+        notes.append(
+            f"For {n:,} secrets they are computed in floats and not proved, and only the best known are shown."
+        )
+    if not any(peer.name == "planar_laplace" for peer in found):
+        ground = ground_of(privacy.space)
+        if ground.kind in ("places", "cells"):
+            say("planar Laplace noise")
+            table = laplace_table(privacy.space, ground, np.arange(n), privacy.rate)
+            found.append(_measured("planar_laplace", Channel(privacy.space, table, privacy.space.labels), prior, loss))
+            notes.append(
+                "Planar Laplace noise lands anywhere and is moved to the nearest place; its table is a quadrature, "
+                "good to some thousandths, and not proved."
+            )
+    found.sort(key=lambda peer: (round(peer.remapped, 12), peer.name))
+    return tuple(found), " ".join(notes)
+
+
+def _exponential(rate: float, space: FiniteSpace) -> Channel:
+    scores = np.exp(-rate / 2 * space.distances.floats)
+    return Channel(space, scores / scores.sum(axis=1, keepdims=True), space.labels)
+
+
+def _measured(name: str, channel: Channel, prior: Prior, loss: Loss) -> Peer:
+    inside = set(channel.outputs) <= set(loss.actions)
+    as_is = float(expected_loss(prior, channel, loss)) if inside else None
+    return Peer(name, as_is, float(posterior_loss(prior, channel, loss)), _guessed(prior, channel))
+
+
+def _guessed(prior: Prior, channel: Channel) -> float:
+    return float(bayes_vulnerability(prior, channel.to_floats()))

@@ -1,0 +1,443 @@
+"""The parts of a report, in words: from :class:`~sfumato.report.page_facts.Facts` to HTML."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import log2
+from shlex import quote
+from typing import Any
+
+import numpy as np
+
+from sfumato.privacy.events import EventPromise
+from sfumato.report.html import (
+    Figure,
+    above,
+    below,
+    commands,
+    counted,
+    figures,
+    label,
+    near,
+    paragraph,
+    percent,
+    plain,
+    section,
+    share,
+    table,
+)
+from sfumato.report.maps import ground_of, matrix_figure, share_figure
+from sfumato.report.maps_peers import Standing, peers_figure
+from sfumato.report.page_facts import Facts, Peer
+from sfumato.report.sections_words import (
+    allowed,
+    doubling,
+    gap_words,
+    loss_unit,
+    meaning,
+    odds,
+    odds_at,
+    promise_words,
+    scales,
+    short,
+    things,
+    with_unit,
+)
+from sfumato.spaces.finite import FiniteSpace
+
+__all__ = ["PARTS", "certificate", "drawings", "numbers", "peers_drawing"]
+
+_SMALL_TABLE = 24  # secrets and outputs up to which the whole mechanism is drawn
+
+_NAMES = {
+    "geometric": "geometric",
+    "random_response": "random response",
+    "hamming_kernel": "Hamming kernel",
+    "exponential": "exponential",
+    "exponential_exact": "exponential, tuned",
+    "permute_and_flip": "permute and flip",
+    "planar_laplace": "planar Laplace",
+    "planar_geometric": "planar geometric",
+    "tight_constraints": "tight constraints",
+}
+
+
+# ----------------------------------------------------------------- the head
+
+
+def numbers(facts: Facts) -> str:
+    """The head of a report: what one looks for first."""
+    privacy, unit = facts.mechanism.privacy, loss_unit(facts)
+    cells = []
+    if facts.bounds_ratios:
+        said = promise_words(privacy)
+        if " = ln " in said:  # its value is in the text
+            said = said.replace(f" = {near(privacy.rate, 4)}", "")
+        half = f"odds cannot double within {doubling(privacy)}"
+        cells.append(("Promise", plain(said), half))
+    if facts.mechanism.events:
+        event = facts.mechanism.events[0]
+        words = f"ε = {event.factor.epsilon}, δ = {short(event.delta)}"
+        cells.append(("Promise about events", plain(words), counted(len(event), "ordered pair of secrets",
+                                                                   "ordered pairs of secrets")))  # fmt: skip
+    if facts.value is not None:
+        cells.append(("Loss", with_unit(near(facts.value), unit), plain(meaning(facts))))
+    if facts.gap is not None:
+        shown = "0" if facts.gap == 0 else f"at most {gap_words(facts.gap)}"
+        cells.append(("Above the best possible", shown, "certified" if facts.gap else "certified: the best there is"))
+    proof = facts.mechanism.proof
+    cells.append(("Proof", "holds", f"by the {plain(proof.checker)}, in integers"))
+    rows = "".join(f"<div><dt>{name}</dt><dd>{value}</dd><dd>{about}</dd></div>" for name, value, about in cells)
+    return f"<dl class=numbers>{rows}</dl>"
+
+
+# ----------------------------------------------------------------- the promise
+
+
+def promise(facts: Facts) -> str:
+    """What an adversary can tell."""
+    parts = []
+    if facts.bounds_ratios:
+        parts += _about_ratios(facts)
+    for event in facts.mechanism.events:
+        parts.append(_about_events(facts, event))
+    parts.append(
+        paragraph(
+            "The promise is about one release. The same secret, released again with fresh noise, adds its promise to "
+            "the first. Nothing is said about what surrounds the mechanism: who may ask, how long it takes, what is "
+            "logged.",
+            kind="soft",
+        )
+    )
+    return section("promise", "What an adversary can tell", *parts)
+
+
+def _about_ratios(facts: Facts) -> list[str]:
+    privacy, what = facts.mechanism.privacy, things(facts)
+    at = scales(facts.space)
+    lead = paragraph(
+        f"Take any two {what}, and anybody, whatever they know. What the mechanism tells changes the odds between the "
+        "two by a factor of at most e<sup>εd</sup>, where d is the distance between them and "
+        f"{plain(promise_words(privacy))}.",
+        kind="lead",
+    )
+    one = next(((d, words) for d, words in at if d >= 1), at[-1] if at else None)
+    example = ""
+    if one is not None:
+        times = odds_at(privacy, one[0])[0]
+        example = paragraph(
+            f"For example, if two {what} are {plain(one[1].split(',')[0])} apart, seeing the output makes one at most "
+            f"{times} times as likely, relative to the other, as it was before. Odds cannot double for {what} less "
+            f"than {doubling(privacy)} apart."
+        )
+    rows = []
+    for distance, words in at:
+        rows.append((plain(words), *odds_at(privacy, distance)))
+    spelled = table(
+        "What one output can do to somebody’s belief", (f"Two {what} this far apart", "odds change at most by a factor",
+                                                        "50 % becomes at most"), rows,
+    )  # fmt: skip
+    return [lead, example, spelled]
+
+
+def _about_events(facts: Facts, event: EventPromise) -> str:
+    n = len(facts.mechanism.secrets)
+    every = len(event) == n * (n - 1)
+    between = "any two secrets" if every else f"neighbours ({counted(len(event), 'ordered pair')} of {n} secrets)"
+    factor, delta = odds(event.factor.bounds(64)[1]), plain(short(event.delta))
+    return paragraph(
+        "Ask any yes-or-no question about the output, such as “is it one of these?”. For "
+        f"{between}, the probability of a yes is at most {factor} times as large for one as for the other, plus "
+        f"{delta}.",
+        f"(ε = {plain(event.factor.epsilon)}, δ = {delta}: with probability δ an output may give away more than that "
+        "factor.)"
+        if event.delta
+        else "",
+        kind="lead",
+    )
+
+
+# ----------------------------------------------------------------- what it costs
+
+
+def cost(facts: Facts) -> str:
+    """The loss and how far from the best it can be."""
+    if facts.loss is None or facts.value is None:
+        text = "No prior and no loss were given, so that nothing is said about what the mechanism costs."
+        return section("cost", "What it costs", paragraph(text))
+    unit = loss_unit(facts)
+    loss = with_unit(above(facts.value, 5), unit)
+    whose = {
+        "expected": "Somebody who knows the prior and acts on each output as well as possible loses on average",
+        "worst secret": "Whatever the secret, the expected loss is at most",
+        "worst prior": "Whichever of the given priors holds, the expected loss is at most",
+    }[facts.criterion]
+    first = f"{whose} <strong>{loss}</strong>. The loss is {plain(meaning(facts))}."
+    second = ""
+    if facts.bound is not None:
+        close = (
+            "so this mechanism is the best there is"
+            if facts.gap == 0
+            else f"so this mechanism is within {gap_words(facts.gap)} of the best"
+        )
+        second = (
+            f"No mechanism with this promise loses less than {with_unit(below(facts.bound, 5), unit)}, {close}. Both "
+            "numbers are proved in the certificate."
+        )
+    third = ""
+    if facts.loss.name == "distance" and facts.criterion == "expected":
+        third = "An adversary who knows the prior is as far off: on average by the same distance."
+    rows = [("this mechanism, best action for each output", near(facts.value, 6))]
+    if facts.bound is not None:
+        rows.append(("no mechanism with this promise is below", below(facts.bound, 6)))
+    if facts.as_is is not None:
+        rows.append(("this mechanism, outputs taken as they are", near(facts.as_is, 6)))
+    if facts.blind is not None:
+        rows.append(("nothing told", near(facts.blind, 6)))
+    head = f"expected loss{f', {plain(unit)}' if unit else ''}"
+    listed = table("Losses" + (" for the hardest prior" if facts.criterion != "expected" else ""), ("", head), rows)
+    return section("cost", "What it costs", paragraph(first, second, third, kind="lead"), listed)
+
+
+def comparison(facts: Facts) -> str:
+    """Known mechanisms with the same promise."""
+    note = paragraph(plain(facts.notes.get("peers", "")), kind="soft") if facts.notes.get("peers") else ""
+    if not facts.peers:
+        return section("comparison", "Beside known mechanisms", note) if note else ""
+    unit, best = loss_unit(facts), facts.peers[0]
+    assert facts.value is not None
+    words = ""
+    if facts.criterion == "expected" and facts.value > 0:
+        ratio = best.remapped / float(facts.value)
+        if ratio > 1 + 1e-6:
+            words = f"The best of them, {_name(best)}, loses {near(ratio, 3)} times as much, even with the best remap."
+        elif ratio > 1 - 1e-6:
+            words = f"The best of them, {_name(best)}, loses as little."
+        else:
+            words = f"The best of them, {_name(best)}, loses less: {percent(1 - ratio)} less than this mechanism."
+    needed = facts.mechanism.privacy.rate if facts.tightest is None else facts.tightest.epsilon
+    own = ("<strong>this mechanism</strong>", *_cells(facts.as_is, float(facts.value), facts.after, needed))
+    others = [(plain(_name(p)), *_cells(p.loss, p.remapped, p.guessed, p.epsilon)) for p in facts.peers]
+    rows = sorted([(float(facts.value), own), *zip((p.remapped for p in facts.peers), others, strict=True)],
+                  key=lambda row: row[0])  # fmt: skip
+    per = f" per {plain(facts.space.unit)}" if facts.space.unit else ""
+    losses = f"loss{f' in {plain(unit)}' if unit else ''}"
+    heads = (
+        "mechanism",
+        f"{losses}, best remap",
+        "outputs as they are",
+        f"ε it needs{per}",
+        "chance to guess the secret",
+    )
+    listed = table("Mechanisms with the same promise", heads, [cells for _, cells in rows])
+    about = (
+        "All of them make the same promise. A remap replaces each output by the best action for it, which costs no "
+        "privacy."
+    )
+    return section("comparison", "Beside known mechanisms", paragraph(about, plain(words)),
+                   figures([peers_drawing(facts)]), listed, note)  # fmt: skip
+
+
+def _cells(as_is: float | None, remapped: float, guessed: float, epsilon: float | None) -> tuple[str, ...]:
+    shown = "–" if as_is is None else near(as_is)
+    return near(remapped), shown, "not proved" if epsilon is None else above(epsilon, 4), percent(guessed)
+
+
+def _name(peer: Peer) -> str:
+    return _NAMES.get(peer.name, peer.name)
+
+
+def peers_drawing(facts: Facts) -> Figure:
+    """The figure of the comparison."""
+    assert facts.value is not None
+    rows = [Standing(_name(p), p.loss, p.remapped) for p in facts.peers]
+    rows.append(Standing("this mechanism", facts.as_is, float(facts.value), True))
+    rows.sort(key=lambda row: row.remapped)
+    bound = None if facts.bound is None else float(facts.bound)
+    return peers_figure(rows, bound, facts.blind, loss_unit(facts), "What mechanisms with the same promise lose.")
+
+
+# ----------------------------------------------------------------- where probability lies
+
+
+def drawings(facts: Facts) -> list[Figure]:
+    """Prior, released distribution, one secret's outputs and, if it is small, the whole table."""
+    mechanism, ground = facts.mechanism, ground_of(facts.space)
+    made = []
+    if not facts.assumed:
+        hardest = "" if facts.criterion == "expected" else " (the hardest that was found)"
+        words = f"How likely each secret is beforehand{hardest}."
+        made.append(share_figure("prior", "The prior", words, ground, mechanism.secrets, facts.prior.float_weights))
+    expected = facts.prior.float_weights @ facts.matrix
+    if facts.released is None:
+        made.append(
+            _of_outputs(facts, "released", "The released distribution", "How often each output comes.", expected)
+        )
+    else:
+        total = int(facts.released.sum())
+        off = float(np.abs(facts.released / total - expected).max())
+        words = (
+            f"What {total:,} releases told. Shares differ from the expected ones by {percent(off, 2)} of all at most."
+        )
+        made.append(_of_outputs(facts, "released", "What was released", words, facts.released / total))
+    made += [_cloud(facts), _belief(facts)]
+    if max(facts.matrix.shape) <= _SMALL_TABLE:
+        made.append(matrix_figure(mechanism.secrets, mechanism.outputs, facts.matrix))
+    return made
+
+
+def _of_outputs(facts: Facts, name: str, title: str, words: str, shares: Any, marked: int | None = None) -> Figure:
+    """A distribution over outputs: on the ground where all of them are secrets, else as a list."""
+    mechanism, position = facts.mechanism, facts.space.position
+    if all(y in position for y in mechanism.outputs):
+        spread = np.zeros(len(mechanism.secrets))
+        spread[[position[y] for y in mechanism.outputs]] = shares
+        return share_figure(name, title, words, ground_of(facts.space), mechanism.secrets, spread, marked)
+    nowhere = ground_of(FiniteSpace(["a", "b"], [[0, 1], [1, 0]]))
+    return share_figure(name, title, words, nowhere, mechanism.outputs, np.asarray(shares))
+
+
+def _cloud(facts: Facts) -> Figure:
+    mechanism, row = facts.mechanism, facts.matrix[facts.secret]
+    secret = mechanism.secrets[facts.secret]
+    name = label(secret)
+    words = f"What is told when the secret is {name}"
+    words += (
+        ", the likeliest one." if facts.secret == int(facts.prior.float_weights.argmax()) and not facts.assumed else "."
+    )
+    position = facts.space.position
+    if secret in mechanism.outputs:
+        words += f" It is told as it is with probability {share(float(row[mechanism.outputs.index(secret)]))}."
+    if all(y in position for y in mechanism.outputs) and facts.bounds_ratios:
+        away = facts.space.distances.floats[facts.secret][[position[y] for y in mechanism.outputs]]
+        if np.isfinite(away).all():
+            words += f" On average the output is {near(float(row @ away), 3)} {facts.space.unit}".rstrip() + " away."
+    return _of_outputs(facts, "cloud", f"What is told of {name}", words, row, facts.secret)
+
+
+def _belief(facts: Facts) -> Figure:
+    """What is believed after an output: π_x M(x)(y) / Σ_x π_x M(x)(y)."""
+    mechanism = facts.mechanism
+    y = int(facts.matrix[facts.secret].argmax())
+    joint = facts.prior.float_weights * facts.matrix[:, y]
+    name = label(mechanism.outputs[y])
+    words = f"What an adversary who knows the prior believes after being told {name}."
+    position = facts.space.position.get(mechanism.outputs[y])
+    return share_figure("belief", f"Belief after {name}", words, ground_of(facts.space), mechanism.secrets,
+                        joint / joint.sum(), position)  # fmt: skip
+
+
+def maps(facts: Facts) -> str:
+    """Where probability lies, before and after."""
+    text = (
+        "All secrets are taken as equally likely, because nobody gave a prior."
+        if facts.assumed
+        else "Before anything is told, after many releases, for one secret, and for somebody who sees one output."
+    )
+    return section("maps", "Where probability lies", paragraph(text), figures(drawings(facts)))
+
+
+# ----------------------------------------------------------------- leakage
+
+
+def leakage(facts: Facts) -> str:
+    """How much it helps an adversary to guess, under this prior and under any."""
+    times = facts.after / facts.before
+    assumed = " (all secrets equally likely)" if facts.assumed else ""
+    rows = [
+        (f"guess the secret in one try, told nothing{assumed}", percent(facts.before)),
+        ("the same, after seeing the output", percent(facts.after)),
+        ("factor between the two", f"{near(times)} ({near(log2(times), 3) if times > 1 else '0'} bits)"),
+        ("largest factor for any prior and any gain", near(facts.leaks.multiplicative)),
+        ("largest difference for any prior and any gain in [0, 1]", near(facts.leaks.additive)),
+    ]
+    if facts.type_leaks is not None:
+        rows += [
+            ("largest factor of any mechanism with this promise", above(facts.type_leaks.multiplicative_bound, 4)),
+            ("largest difference of any mechanism with this promise", above(facts.type_leaks.additive_bound, 4)),
+        ]
+    listed = table("Leakage and capacities", ("", "value"), rows)
+    note = paragraph(plain(facts.notes["leaks"]), kind="soft") if "leaks" in facts.notes else ""
+    return section("leakage", "How much it tells", listed, note)
+
+
+def tightest(facts: Facts) -> str:
+    """Where the promise is nearly used up."""
+    parts = [paragraph(plain(facts.notes["tightest"]))] if "tightest" in facts.notes else []
+    found, privacy = facts.tightest, facts.mechanism.privacy
+    if found is not None:
+        x, z = (plain(label(secret)) for secret in found.pair)
+        i, j = (facts.mechanism.secrets.index(secret) for secret in found.pair)
+        y = facts.mechanism.outputs.index(found.output)
+        unit, per = facts.space.unit, f" per {plain(facts.space.unit)}" if facts.space.unit else ""
+        rows = [
+            ("secrets", f"{x} and {z}"),
+            ("distance", with_unit(near(found.distance), unit)),
+            ("output", plain(label(found.output))),
+            (f"its probability for {x}", percent(facts.matrix[i, y], 4)),
+            (f"its probability for {z}", percent(facts.matrix[j, y], 4)),
+            ("ratio", near(found.ratio, 6)),
+            ("ratio that is allowed", allowed(privacy, Fraction(found.distance))),
+            (f"ε that this needs{per}", near(found.epsilon, 6)),
+            (f"ε that is promised{per}", near(privacy.rate, 6)),
+        ]
+        parts.append(table("The pair and the output that need the largest ε", ("", "value"), rows))
+    for excess in facts.excesses:
+        x, z = (plain(label(secret)) for secret in excess.pair)
+        rows = [
+            ("secrets", f"{x} and {z}"),
+            ("probability beyond the factor", near(excess.excess, 6)),
+            ("δ that is promised", plain(short(excess.promise.delta))),
+        ]
+        parts.append(table("The ordered pair that uses most of its δ", ("", "value"), rows))
+    return section("tightest", "Where privacy is tightest", *parts) if parts else ""
+
+
+# ----------------------------------------------------------------- the proof
+
+
+def certificate(facts: Facts, file: str) -> str:
+    """What was proved, and how to check it."""
+    mechanism, proof = facts.mechanism, facts.mechanism.proof
+    about = ", ".join(f"{key}: {value}" for key, value in mechanism.provenance.items())
+    rows = [
+        ("SHA-256", f"<code>{plain(proof.digest)}</code>"),
+        ("checked by", plain(proof.checker)),
+        ("pairs of secrets", f"{proof.pairs:,} compared, {proof.implied:,} implied by them"),
+        ("comparisons of integers", f"{proof.comparisons:,}"),
+        ("table", f"{len(mechanism.secrets):,} secrets × {len(mechanism.outputs):,} outputs, each row sums to "
+                  f"{_total(mechanism.total)}"),
+    ]  # fmt: skip
+    if proof.events:
+        rows.append(("events", f"all, for {proof.events:,} ordered pairs of secrets"))
+    proved = [name for name, value in (("loss", proof.loss), ("bound", proof.bound)) if value is not None]
+    rows.append(("also proved", " and ".join(proved) or "nothing beside the promise"))
+    if about:
+        rows.append(("how it came about", plain(about)))
+    listed = table("The certificate", ("", "value"), rows, words=(1,))
+    shell = commands(
+        f"sfumato verify {quote(file)}",
+        f"python -I -S kernel.py {quote(file)}      # the kernel alone: one file, standard library only",
+        f"head -c -32 {quote(file)} | sha256sum     # the digest above",
+    )
+    how = paragraph(
+        "The file of the mechanism carries its own proof. Anybody can check it, with the package or with nothing but "
+        "Python and the kernel (<code>sfumato/certify/kernel.py</code>):"
+    )
+    return section("certificate", "Why believe it", listed, how, shell)
+
+
+def _total(total: int) -> str:
+    power = total.bit_length() - 1
+    return f"2<sup>{power}</sup>" if total == 1 << power else near(Fraction(total), 6)
+
+
+PARTS = {
+    "promise": ("What an adversary can tell", promise),
+    "cost": ("What it costs", cost),
+    "comparison": ("Beside known mechanisms", comparison),
+    "maps": ("Where probability lies", maps),
+    "leakage": ("How much it tells", leakage),
+    "tightest": ("Where privacy is tightest", tightest),
+}
+"""The parts that need nothing but facts, in order; the certificate comes last."""

@@ -1,0 +1,174 @@
+"""The words of a report: promises, distances, factors of odds and losses, rounded to the safe side."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil, floor, log10
+from typing import Any
+
+import numpy as np
+
+from sfumato.numbers import exp_bounds, log_bounds
+from sfumato.privacy.type import PrivacyType, rational_power
+from sfumato.report.html import above, below, near, percent, plain, power_of_ten
+from sfumato.report.maps import ground_of
+from sfumato.report.page_facts import Facts
+from sfumato.spaces.finite import FiniteSpace
+
+__all__ = ["allowed", "doubling", "factor_above", "gap_words", "loss_unit", "meaning", "odds", "odds_at",
+           "promise_words", "scales", "short", "things", "with_unit"]  # fmt: skip
+
+_PLAIN_UNITS = {"km": ((Fraction(1, 10), "100 m"), *((Fraction(k), f"{k:,} km") for k in (1, 10, 100, 1000))),
+                "m": ((Fraction(1), "1 m"), (Fraction(10), "10 m"), (Fraction(100), "100 m"),
+                      *((Fraction(1000 * k), f"{k} km") for k in (1, 10, 100)))}  # fmt: skip
+_MOST_SCALES = 4
+_TINY_GAP = 1e-7
+_LARGEST_EXPONENT = 1000  # of e: beyond, a power of ten says as much
+_NEARLY_CERTAIN = "more than 99.9\N{NO-BREAK SPACE}%"
+_MEANINGS = {
+    "distance": "the distance between what is concluded and the truth",
+    "absolute": "the absolute error",
+    "squared": "the squared error",
+    "bin": "the probability of a wrong guess",
+    "nib": "the probability of naming the secret",
+    "member": "the probability of a wrong answer",
+}
+
+
+def things(facts: Facts) -> str:
+    """What secrets are called: places where they are on a map."""
+    return "places" if ground_of(facts.space).kind in ("cells", "places") else "secrets"
+
+
+def promise_words(privacy: PrivacyType) -> str:
+    """``ε = 0.7 per km``, or the logarithm of a rational and its value.
+
+    Examples
+    --------
+    >>> from sfumato.spaces import line
+    >>> promise_words(PrivacyType(line(3, unit="km"), epsilon="0.7")), promise_words(PrivacyType(line(3), alpha="1/2"))
+    ('ε = 0.7 per km', 'ε = ln 2 = 0.6931')
+    """
+    per = f" per {privacy.space.unit}" if privacy.space.unit else ""
+    if privacy.epsilon is not None:
+        return f"ε = {near(privacy.epsilon, 6)}{per}"
+    assert privacy.alpha is not None
+    factor = str(1 / privacy.alpha)
+    said = f"ln {factor} = " if len(factor) <= 12 else ""
+    return f"ε = {said}{near(privacy.rate, 4)}{per}"
+
+
+def factor_above(privacy: PrivacyType, distance: Fraction) -> Fraction:
+    """A rational not below e^{εd}, and e^{εd} itself where that is rational."""
+    if privacy.alpha is not None:
+        exactly = rational_power(1 / privacy.alpha, distance)
+        if exactly is not None:
+            return exactly
+    return exp_bounds(privacy.rate_bounds(64)[1] * distance, 64)[1]
+
+
+def odds(factor: Fraction) -> str:
+    """A factor of odds, rounded up, with two digits of what it has above 1.
+
+    Examples
+    --------
+    >>> odds(Fraction("1.002002")), odds(Fraction("2.718282")), odds(Fraction(1024))
+    ('1.0021', '2.72', '1,024')
+    """
+    excess = factor - 1
+    small = 0 < excess < Fraction(1, 10)
+    return above(factor, 2 - floor(log10(excess))) if small else above(factor)
+
+
+def odds_at(privacy: PrivacyType, distance: Fraction) -> tuple[str, str]:
+    """By which factor odds change at most at a distance, and what becomes of a belief of 50 %.
+
+    Examples
+    --------
+    >>> from sfumato.spaces import line
+    >>> [odds_at(PrivacyType(line(2), epsilon=rate), Fraction(1))[0] for rate in (1, 10**7)]
+    ['2.72', '10⁴³⁴²⁹⁴⁵']
+    """
+    exponent = privacy.rate_bounds(64)[1] * distance
+    if exponent > _LARGEST_EXPONENT:
+        return power_of_ten(ceil(exponent / log_bounds(Fraction(10))[0])), _NEARLY_CERTAIN
+    factor = factor_above(privacy, distance)
+    certain = 1 / (1 + 1 / factor)
+    return odds(factor), percent(certain, 3, above) if certain < Fraction(999, 1000) else _NEARLY_CERTAIN
+
+
+def allowed(privacy: PrivacyType, distance: Fraction) -> str:
+    """The largest ratio that a promise allows, to compare with one that is there."""
+    if privacy.rate * float(distance) > _LARGEST_EXPONENT:
+        return odds_at(privacy, distance)[0]
+    return near(factor_above(privacy, distance), 6)
+
+
+def loss_unit(facts: Facts) -> str:
+    """The unit of the loss."""
+    return facts.space.unit if facts.loss is not None and facts.loss.name in ("distance", "absolute") else ""
+
+
+def with_unit(number: str, unit: str) -> str:
+    """A number that is not torn from its unit."""
+    return f"{number}\N{NO-BREAK SPACE}{plain(unit)}" if unit else number
+
+
+def meaning(facts: Facts) -> str:
+    """What the loss is."""
+    assert facts.loss is not None
+    name = facts.loss.name
+    if name.startswith("threshold("):
+        return f"the probability of a conclusion farther away than {name[10:-1]}"
+    return _MEANINGS.get(name, f"the loss “{name}”" if name else "the loss that was given")
+
+
+def gap_words(gap: float | None) -> str:
+    """A relative gap, rounded up; below a ten-millionth its digits say nothing."""
+    return percent(max(gap or 0.0, _TINY_GAP), 2, above)
+
+
+def short(value: Fraction) -> str:
+    """A fraction where that is short, else its value."""
+    return str(value) if len(str(value)) <= 12 else near(value, 3)
+
+
+def scales(space: FiniteSpace) -> list[tuple[Fraction, str]]:
+    r"""Distances at which a promise is spelled out: 100 m, 1 km, 10 km, or round numbers between the least and largest.
+
+    Examples
+    --------
+    >>> from sfumato.spaces import grid, line
+    >>> [words for _, words in scales(grid(9, 9, unit="km"))], [words for _, words in scales(line(6))]
+    (['100 m', '1 km', '10 km', '11.3\xa0km, the farthest two'], ['1', '2', '5, the farthest two'])
+    """
+    table = space.distances
+    finite = table.floats[np.isfinite(table.floats) & (table.floats > 0)]
+    if not finite.size:
+        return []
+    least, most = float(finite.min()), float(finite.max())
+    if space.unit in _PLAIN_UNITS:
+        round_ones = [(value, words) for value, words in _PLAIN_UNITS[space.unit] if value < most]
+    else:
+        power = Fraction(10) ** int(np.floor(np.log10(least)))
+        steps = [power * m * 10**k for k in range(20) for m in (1, 2, 5)]
+        found = [d for d in steps if least * (1 - 1e-9) <= d < most * (1 - 1e-9)]
+        chosen = found[:: -(-len(found) // _MOST_SCALES)] if found else []
+        round_ones = [(d, with_unit(near(d), space.unit)) for d in chosen]
+    farthest = max(table.bounds(value)[1] for value in _largest(table))
+    last = with_unit(near(most, 3), space.unit)
+    return [*round_ones, (farthest, f"{last}, the farthest two")]
+
+
+def _largest(table: Any) -> list[Any]:
+    """The entry of the table that stands for the largest finite distance."""
+    finite = np.where(np.isfinite(table.floats), table.floats, -1.0)
+    return [table.values.ravel()[int(finite.argmax())]]
+
+
+def doubling(privacy: PrivacyType) -> str:
+    """A distance within which odds cannot double, with its unit: ln 2 / ε rounded down, unless it is a short number."""
+    distance = log_bounds(Fraction(2))[0] / privacy.rate_bounds(64)[1]
+    brief = Fraction(f"{float(distance):.3g}")
+    exactly = privacy.alpha is not None and factor_above(privacy, brief) == 2
+    return with_unit(near(brief) if exactly else below(distance), privacy.space.unit)
