@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 SOURCES := src tests benchmarks docs
 
-.PHONY: demo test check lint format types contract docs test-peers test-engines test-browser bench clean
+.PHONY: demo test check lint format types contract docs test-peers test-engines test-browser environments bench clean
 
 demo: $(VENV)/.runtime
 	$(BIN)/sfumato demo
@@ -39,14 +39,12 @@ docs: $(VENV)/.development
 test-peers: $(VENV)/.peers
 	$(BIN)/python -m pytest -m peers tests/peers
 
-# Spark and Dask for real, on this machine; Spark needs Java, which comes from Debian where it is missing
+# Spark and Dask for real, on this machine
 test-engines: $(VENV)/.engines
-	command -v java >/dev/null || { apt-get update -qq && apt-get install -qq -y openjdk-17-jre-headless; }
 	$(BIN)/python -m pytest -m engines tests/engines
 
-# the studio in a real browser, which comes from Debian where it is missing
+# the studio in a real browser
 test-browser: $(VENV)/.browser
-	command -v chromium >/dev/null || { apt-get update -qq && apt-get install -qq -y chromium; }
 	CHROMIUM=$$(command -v chromium) $(BIN)/python -m pytest -m browser tests/browser
 
 bench: $(VENV)/.peers
@@ -68,11 +66,18 @@ $(VENV)/.peers: $(VENV)/.development
 	$(PIP) install --quiet --constraint constraints.txt --editable '.[peers]'
 	touch $@
 
+# all that the targets above need, one after the other; afterwards they may run side by side
+environments: $(VENV)/.peers $(VENV)/.engines $(VENV)/.browser
+
+# Spark needs Java, which comes from Debian where it is missing
 $(VENV)/.engines: $(VENV)/.development
+	command -v java >/dev/null || { apt-get update -qq && apt-get install -qq -y openjdk-17-jre-headless; }
 	$(PIP) install --quiet --constraint constraints.txt --editable '.[dask,spark]'
 	touch $@
 
+# and so does the browser
 $(VENV)/.browser: $(VENV)/.development
+	command -v chromium >/dev/null || { apt-get update -qq && apt-get install -qq -y chromium; }
 	$(PIP) install --quiet --constraint constraints.txt --editable '.[browser]'
 	touch $@
 

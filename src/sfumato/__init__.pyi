@@ -201,7 +201,6 @@ from .release.sampler import integer_noise as integer_noise
 from .release.sampler import sampler as sampler
 from .release.streams import Released as Released
 from .release.streams import release_file as release_file
-from .release.tables import release as release
 from .report.audit import Audit as Audit
 from .report.audit import audit as audit
 from .report.page import Report as Report

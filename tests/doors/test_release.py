@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -181,7 +182,11 @@ def test_ctrl_c_leaves_nothing(folder: Path) -> None:
     files = [f"{folder}/{name}" for name in ("m.sfm", "in.csv", "out.csv")]
     command = [sys.executable, "-c", code, "release", *files, "--column", "home"]
     worker = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    (folder / "ready").read_text()
+    ready = os.open(folder / "ready", os.O_RDONLY | os.O_NONBLOCK)  # a worker that dies must not leave us waiting
+    for _ in range(600):
+        if worker.poll() is not None or select.select([ready], [], [], 0.1)[0]:
+            break
+    os.close(ready)
     worker.send_signal(signal.SIGINT)
     _, said = worker.communicate(timeout=60)
     assert worker.returncode == 130 and "Traceback" not in said
