@@ -15,7 +15,7 @@ demo: $(VENV)/.runtime
 	$(BIN)/sfumato demo
 
 test: $(VENV)/.development
-	$(BIN)/python -m pytest -n 2 -m "not peers and not engines and not browser"
+	$(BIN)/python -m pytest -n 2 -m "not peers and not engines" --ignore tests/browser
 
 check: lint types contract test docs test-peers test-engines test-browser
 

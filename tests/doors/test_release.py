@@ -172,7 +172,8 @@ def test_bad_rows_are_one_line(folder: Path) -> None:
 def test_ctrl_c_leaves_nothing(folder: Path) -> None:
     os.mkfifo(folder / "ready")
     code = (
-        "import os, sys, time, sfumato.release.batches as b; from sfumato.cli.main import run\n"
+        "import os, signal, sys, time, sfumato.release.batches as b; from sfumato.cli.main import run\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell may start background jobs without it
         "draw = b.BatchRelease.draw\n"
         "def slow(*rest):\n"
         f"    open({str(folder / 'ready')!r}, 'w').write('x'); time.sleep(30); return draw(*rest)\n"
