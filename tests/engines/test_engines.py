@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol
@@ -73,6 +75,7 @@ class Dask:
 def session() -> Iterator[Any]:
     from pyspark.sql import SparkSession
 
+    os.environ["PYSPARK_PYTHON"] = sys.executable  # workers need the packages of this interpreter
     built = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     made = built.config("spark.sql.shuffle.partitions", "2").config("spark.log.level", "OFF").getOrCreate()
     yield made
