@@ -132,7 +132,8 @@ def test_a_design_by_keyboard_alone(opened: Open) -> None:
     page.keyboard.press("Control+A")
     page.keyboard.type("ln 2")
     page.keyboard.press("Enter")
-    expect(page.locator("#promise")).to_contain_text("at 1 km")
+    expect(page.locator("#said")).to_contain_text("2× at 1 km")  # said once the design of ln 2 is there
+    settled(page)
     while page.evaluate("document.activeElement.getAttribute('role')") != "tab":
         page.keyboard.press("Tab")
     page.keyboard.press("ArrowRight")
