@@ -67,25 +67,24 @@ def kinds_of_priors(sides: list[int]) -> None:
             seconds, made = timed(
                 prior, sf.losses.distance(space), sf.PrivacyType(space, alpha="1/2"), REPEATS if side <= QUICK else 0
             )
-            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-            table.add(f"{side} × {side}", name, seconds, made.seconds["solve"], made.iterations, made.gap, peak,
+            table.add(f"{side} × {side}", name, seconds, made.seconds["solve"], made.iterations, made.gap, peak(),
                       GOALS.get(side, "—"))  # fmt: skip
     table.finish()
 
 
 def graphs() -> None:
-    """Sparse graphs: the Manhattan grid and roads."""
-    table = Table("design_graphs", "Graph metrics, gap 1e-4",
-                  ("graph", "prior", "seconds", "of it solving", "gap", "goal, s"))  # fmt: skip
-    square, town = sf.grid(30, 30, metric="manhattan"), roads(1000)
-    euclidean = np.linalg.norm(square.coordinates[:, None] - square.coordinates[None], axis=2)
+    """Sparse graphs: Manhattan grids and roads."""
+    columns = ("graph", "prior", "seconds", "of it solving", "gap", "peak MB", "goal, s")
+    table = Table("design_graphs", "Graph metrics, gap 1e-4", columns)
+    square, large, town = sf.grid(30, 30, metric="manhattan"), sf.grid(50, 50, metric="manhattan"), roads(1000)
     for space, loss, name, prior, rate, goal in (
-        (square, sf.Loss(square.labels, square, euclidean), "uniform", uniform(square), np.log(2), 15),
-        (square, sf.Loss(square.labels, square, euclidean), "lumpy", lumpy(square, 30), np.log(2), "—"),
+        (square, euclidean(square), "uniform", uniform(square), np.log(2), 15),
+        (square, euclidean(square), "lumpy", lumpy(square, 30), np.log(2), "—"),
         (town, sf.losses.distance(town), "uniform", uniform(town), 20.0, 90),
+        (large, euclidean(large), "uniform", uniform(large), np.log(2), "—"),
     ):
         seconds, made = timed(prior, loss, sf.PrivacyType(space, epsilon=float(rate)), 0)
-        table.add(space.name, name, seconds, made.seconds["solve"], made.gap, goal)
+        table.add(space.name, name, seconds, made.seconds["solve"], made.gap, peak(), goal)
     table.finish()
 
 
@@ -108,6 +107,18 @@ def timed(prior: sf.Prior, loss: sf.Loss, privacy: sf.PrivacyType, repeats: int)
     made: list[sf.Design] = []
     timing = measure(lambda: made.append(sf.design(prior, loss, privacy)), repeats)
     return timing.median, made[-1]
+
+
+def peak() -> float:
+    """The most megabytes that this process has held so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def euclidean(space: sf.FiniteSpace) -> sf.Loss:
+    """The Euclidean distance as a loss, whatever the metric."""
+    assert space.coordinates is not None
+    apart = np.linalg.norm(space.coordinates[:, None] - space.coordinates[None], axis=2)
+    return sf.Loss(space.labels, space, apart)
 
 
 def uniform(space: sf.FiniteSpace) -> sf.Prior:

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato import errors, losses
 from sfumato.certify import kernel
-from sfumato.certify.certificate import certificate, label_from_json, label_to_json
-from sfumato.certify.file import to_bytes
+from sfumato.certify.certificate import Section, certificate, label_from_json, label_to_json
+from sfumato.certify.file import packed, to_bytes
 from strategies import exact_private_channels, privacy_types
 
 
@@ -251,3 +251,19 @@ def test_a_file_appears_whole_or_not_at_all(file: Path, tmp_path: Path, monkeypa
         sf.save(small(), target)
     assert target.read_bytes() == b"before"
     assert [p.name for p in tmp_path.iterdir()] == ["kept.sfm"]
+
+
+@pytest.mark.parametrize("width", [1, 4, 8])
+@pytest.mark.parametrize("kind", ["noise", "zeros", "both"])
+def test_sections_of_any_content_come_back(width: int, kind: str) -> None:
+    """Groups of bytes that do not shrink are stored, others compressed, all in one stream that zlib reads alone."""
+    rng = np.random.default_rng(width)
+    values = rng.integers(0, 2 ** (8 * width - 1), 70_000, dtype=np.uint64)
+    values >>= np.uint64({"noise": 0, "both": 4 * width, "zeros": 63}[kind])
+    data = values.astype(f"<u{width}").tobytes()
+    stream = packed(Section(width, data))
+    unpacker = zlib.decompressobj()
+    assert kernel.unshuffle(unpacker.decompress(stream), width) == data
+    assert unpacker.eof
+    assert not unpacker.unused_data
+    assert len(stream) < {"noise": 1.01, "zeros": 0.02, "both": 0.7}[kind] * len(data)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.certify import kernel, twin
-from sfumato.certify.certificate import certificate, certificate_of
+from sfumato.certify.certificate import certificate
 from sfumato.errors import InvalidChannel
 from strategies import privacy_types
 
@@ -133,14 +133,6 @@ def test_both_prove_the_same_bound(space: sf.FiniteSpace, given: dict[str, Any])
     )
     claim = made.mechanism.claim
     assert claim is not None and claim.dual is not None and len(claim.dual.values)
-    header, sections = certificate_of(made.mechanism).interpreted()
-    n, m = len(space), len(claim.loss.actions)
-    exact, grain = kernel.dual_sums(header, sections, n, m)
-    summed, shift = twin.dual_sums(header, sections, n, m)
-    spent = sum(int(v) for v in claim.dual.values)
-    for row, other in zip(exact, summed, strict=True):
-        for a, b in zip(row, other, strict=True):
-            assert 0 <= Fraction(a, grain) - Fraction(b, shift) <= Fraction(spent, 2**60)
     assert sf.verify(made.mechanism, checker="twin")
     too_high = replace(claim, bound=made.bound + abs(made.bound) / 1000 + Fraction(1, 1000))
     with pytest.raises(InvalidChannel, match="dual numbers prove"):

@@ -32,10 +32,15 @@ from sfumato.spaces.axioms import INFINITE
 from sfumato.spaces.constructors import path_metric
 from sfumato.spaces.distances import Distances, Form
 from sfumato.spaces.finite import Edges, FiniteSpace, Pairs, Structure
+from sfumato.threads import on_threads
 
-__all__ = ["digest_of", "parts_of", "read", "save", "to_bytes"]
+__all__ = ["digest_of", "packed", "parts_of", "read", "save", "to_bytes"]
 
-_COMPRESSION = 1  # the low bytes of weights are noise; more effort gains nothing
+_COMPRESSION = 1  # more effort gains nothing
+_SMALL = 1 << 16  # bytes of a section that are compressed in one go
+_SAMPLE = 1 << 14  # bytes that tell whether the others will shrink
+_NOISE = 0.95  # of their length that is left of bytes that are not worth compressing
+_START = b"\x78\x01"  # of a zlib stream: deflate with a window of 32 KiB, no dictionary
 
 
 def save(mechanism: Mechanism, path: str | PathLike[str]) -> str:
@@ -48,7 +53,7 @@ def to_bytes(written: Certificate) -> bytes:
     """The bytes of the file."""
     bodies, listed = [], []
     for name, section in written.sections.items():
-        body = zlib.compress(_shuffle(section), _COMPRESSION)
+        body = packed(section)
         bodies.append(body)
         listed.append({"name": name, "width": section.width, "count": len(section.data) // section.width,
                        "size": len(body)})  # fmt: skip
@@ -198,8 +203,27 @@ def _table(section: bytes, width: int, shape: tuple[int, ...]) -> Array:
     return values.reshape(shape)
 
 
-def _shuffle(section: Section) -> bytes:
-    """Bytes grouped by significance: high bytes are mostly zero and compress to nothing."""
-    if section.width == 1:
-        return section.data
-    return b"".join(section.data[k :: section.width] for k in range(section.width))
+def packed(section: Section) -> bytes:
+    """One compressed stream of the bytes, grouped by significance: high bytes are mostly zero and take no room.
+
+    The low bytes of weights and losses are noise. Where a sample of a group does not shrink the group is stored as it
+    is, which the format allows for any part of a stream, and which takes a tenth of the time.
+    """
+    groups = [section.data[k :: section.width] for k in range(section.width)]
+    if len(section.data) <= _SMALL:
+        return zlib.compress(b"".join(groups), _COMPRESSION)
+    parts = on_threads(lambda start, stop: [_part(group) for group in groups[start:stop]], len(groups), 8)
+    checksum = 1
+    for group in groups:
+        checksum = zlib.adler32(group, checksum)
+    end = zlib.compressobj(0, zlib.DEFLATED, -zlib.MAX_WBITS).flush()
+    return b"".join([_START, *(part for some in parts for part in some), end, checksum.to_bytes(4, "big")])
+
+
+def _part(group: bytes) -> bytes:
+    """Blocks of a deflate stream that end at a byte."""
+    middle = len(group) // 2
+    sample = group[middle : middle + _SAMPLE]
+    noise = len(zlib.compress(sample, _COMPRESSION)) > _NOISE * len(sample)
+    packer = zlib.compressobj(0 if noise else _COMPRESSION, zlib.DEFLATED, -zlib.MAX_WBITS)
+    return packer.compress(group) + packer.flush(zlib.Z_FULL_FLUSH)

@@ -41,6 +41,7 @@ DEFAULT_BITS = 52
 _FLOAT_WORK = 2 * 10**9  # raised entries looked at in floats before integers take over, a few seconds
 _MOST_NEGATIVE = 0.05  # an entry below its negative is no probability with an error
 _MOST_ROUNDS = 5  # of step 1: later ones gain less than a tenth each
+_PRIVATE = 2.0**-48  # a probability raised by less was right up to rounding: nothing else could be nearer
 _MOST_OUTPUTS_TRIED = 8  # when looking for the output that takes up missing mass best
 _LARGEST_TOTAL = 2**62 - 1
 
@@ -229,6 +230,8 @@ def _candidates(matrix: NDArray[np.float64], bounds: Bounds, stakes: _Stakes) ->
         for _ in range(rounds):
             closed = _between(current, bounds) if mean else close_floats(current, bounds)
             yield _filled(closed, bounds, stakes)
+            if not mean and float((closed - current).max()) <= _PRIVATE:
+                return
             current = closed / closed.sum(axis=1, keepdims=True)
         if looks > _FLOAT_WORK // 3:
             return

@@ -1,8 +1,8 @@
 """The kernel's twin: the same integer comparisons, compiled, for mechanisms the kernel is too slow for.
 
 The rationals p/q come from the kernel's own functions, one for each distinct distance. Products
-are formed in 128 bits, so a comparison is exact for weights and factors below 2^62; the sums of
-dual numbers in 256 bits.
+are formed in 128 bits, so a comparison is exact for weights and factors below 2^62. What is claimed
+beside is checked in :mod:`sfumato.certify.twin_claims`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sfumato.spaces.axioms import INFINITE, chain_fits
 from sfumato.spaces.distances import Form
 from sfumato.threads import on_threads
 
-__all__ = ["LARGEST_WEIGHT", "check_arrays", "dual_sums", "factors_below", "fits", "product_exceeds"]
+__all__ = ["LARGEST_WEIGHT", "check_arrays", "factors_below", "fits", "product_exceeds"]
 
 LARGEST_WEIGHT = 2**62 - 1
 """Totals up to this are for the twin; larger ones only for the kernel."""
@@ -36,6 +36,19 @@ def product_exceeds(typing_context, a, b, c, d):  # type: ignore[no-untyped-def]
 
     word = types.uint64
     return types.boolean(word, word, word, word), generate
+
+
+@njit(cache=True, nogil=True)
+def _row_sums(weights):  # type: ignore[no-untyped-def]
+    """Sums of the lower and of the upper halves of words: up to 2^32 weights could wrap around in one sum."""
+    sums = np.zeros((len(weights), 2), np.uint64)
+    for x in range(len(weights)):
+        low, high = np.uint64(0), np.uint64(0)
+        for weight in weights[x]:
+            low += weight & np.uint64(0xFFFFFFFF)
+            high += weight >> np.uint64(32)
+        sums[x, 0], sums[x, 1] = low, high
+    return sums
 
 
 @njit(cache=True, nogil=True)
@@ -76,13 +89,11 @@ def check_arrays(header: dict[str, Any], sections: dict[str, bytes]) -> dict[str
     """What :func:`kernel.check` proves of the pairs; raises the same errors."""
     n, m, total = len(header["secrets"]), len(header["outputs"]), header["total"]
     width = header["widths"]["weights"]
-    weights = np.frombuffer(sections["weights"], dtype=f"<u{width}").reshape(n, m).astype(np.uint64)
-    # n·m ≤ 2^29 weights below 2^62 could wrap around: sum in two halves
-    low, high = (weights & np.uint64(0xFFFFFFFF)).sum(axis=1), (weights >> np.uint64(32)).sum(axis=1)
-    for x in range(n):
-        found = int(low[x]) + (int(high[x]) << 32)
-        if found != total:
-            raise kernel.Refuted(f"the weights of {header['secrets'][x]!r} sum to {found}, not to {total}")
+    weights = np.frombuffer(sections["weights"], dtype=f"<u{width}").reshape(n, m).astype(np.uint64, copy=False)
+    halves = np.concatenate(on_threads(lambda start, stop: _row_sums(weights[start:stop]), n)).tolist()
+    for x, (low, high) in enumerate(halves):
+        if low + (high << 32) != total:
+            raise kernel.Refuted(f"the weights of {header['secrets'][x]!r} sum to {low + (high << 32)}, not to {total}")
     first, second, values, implied = _pairs(header, sections, n)
     p, q = factors_below(header["promise"], header["metric"], values, total)
 
@@ -95,68 +106,6 @@ def check_arrays(header: dict[str, Any], sections: dict[str, bytes]) -> dict[str
             _raise_violation(header, weights, int(first[k]), int(second[k]), int(p[k]), int(q[k]))
     return {"secrets": n, "outputs": m, "total": total, "pairs": len(first), "implied": implied,
             "comparisons": 2 * m * len(first)}  # fmt: skip
-
-
-_DUAL_GRAIN = 60  # binary digits after the point of a factor, rounded up
-_ACCUMULATOR = 32  # bytes of a sum: 2^13 products of a weight below 2^63 and a factor below 2^(60 + 60) fit easily
-
-
-@intrinsic
-def _add_product(typing_context, sums, position, weight, high, low, negative):  # type: ignore[no-untyped-def]
-    """sums[position] ± weight · (high·2^64 + low), a 256-bit integer in four neighbouring words of an array."""
-
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        wide = ir.IntType(256)
-        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        where = builder.gep(builder.bitcast(data, wide.as_pointer()), [arguments[1]])
-        weight, high, low = (builder.zext(argument, wide) for argument in arguments[2:5])
-        factor = builder.or_(builder.shl(high, ir.Constant(wide, 64)), low)
-        product = builder.mul(weight, factor)
-        before = builder.load(where, align=8)
-        less, more = builder.sub(before, product), builder.add(before, product)
-        builder.store(builder.select(arguments[5], less, more), where, align=8)
-        return context.get_dummy_value()
-
-    word = types.uint64
-    return types.void(sums, types.int64, word, word, word, types.boolean), generate
-
-
-@njit(cache=True, nogil=True)
-def _sum_duals(first, second, action, values, pair, high, low, one, actions, sums):  # type: ignore[no-untyped-def]
-    """Σ_z Z[x,z,w] − Σ_z f·Z[z,x,w], with f of the pair of each entry."""
-    for k in range(first.size):
-        _add_product(sums, first[k] * actions + action[k], values[k], np.uint64(0), one, False)
-        _add_product(sums, second[k] * actions + action[k], values[k], high[pair[k]], low[pair[k]], True)
-
-
-def dual_sums(header: dict[str, Any], sections: dict[str, bytes], n: int, actions: int) -> tuple[list[list[int]], int]:
-    """What :func:`kernel.dual_sums` sums, factors rounded up to 2^-60; large ones are left to the kernel itself."""
-    places = [
-        np.frombuffer(sections[f"dual_{part}"], dtype="<u4").astype(np.int64) for part in ("from", "to", "action")
-    ]
-    first, second, action = places
-    width = header["widths"]["dual"]
-    if not first.size or width > 8:
-        return kernel.dual_sums(header, sections, n, actions)
-    if max(first.max(), second.max()) >= n or (first == second).any() or action.max() >= actions:
-        raise kernel.Unreadable("a dual number belongs to no constraint")
-    values = np.frombuffer(sections["dual"], dtype=f"<u{width}").astype(np.uint64)
-    pairs, pair = np.unique(first * n + second, return_inverse=True)
-    distance = kernel.pair_distances(header, sections, n)
-    apart = [distance(min(divmod(k, n)), max(divmod(k, n))) for k in pairs.tolist()]
-    if None in apart:
-        raise kernel.Refuted("a dual number uses two secrets between which nothing is promised")
-    factors = {d: kernel.factor_above(header["promise"], header["metric"], d) for d in set(apart)}
-    if max(factors.values()) >= 1 << 60 or int(values.max()) >> 63 or first.size > 2**40:
-        return kernel.dual_sums(header, sections, n, actions)
-    above = {d: -((-f.numerator << _DUAL_GRAIN) // f.denominator) for d, f in factors.items()}
-    high = np.array([above[d] >> 64 for d in apart], dtype=np.uint64)
-    low = np.array([above[d] & 0xFFFFFFFFFFFFFFFF for d in apart], dtype=np.uint64)
-    sums = np.zeros(n * actions * (_ACCUMULATOR // 8), dtype=np.uint64)
-    _sum_duals(first, second, action, values, pair, high, low, np.uint64(1 << _DUAL_GRAIN), actions, sums)
-    raw = sums.astype("<u8").tobytes()
-    whole = [int.from_bytes(raw[i : i + _ACCUMULATOR], "little", signed=True) for i in range(0, len(raw), _ACCUMULATOR)]
-    return [whole[x * actions : (x + 1) * actions] for x in range(n)], 1 << _DUAL_GRAIN
 
 
 def factors_below(

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sfumato.certify import kernel, twin
+from sfumato.certify import kernel, twin, twin_claims
 from sfumato.certify.certificate import Certificate, certificate, certificate_of, label_from_json
 from sfumato.certify.file import digest_of, parts_of, read
 from sfumato.certify.mechanism import Claim, Mechanism, Proof
@@ -16,7 +16,7 @@ from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.errors import InvalidChannel, InvalidFile, InvalidInput, Mismatch, NotSupported, PrivacyViolation, expect
 from sfumato.losses.loss import Loss
-from sfumato.numbers import Array, common_denominator, float_above, floats, fractions, object_array
+from sfumato.numbers import Array, common_denominator, float_above, floats, object_array
 from sfumato.privacy.events import EventPromise
 from sfumato.privacy.satisfaction import Violation
 from sfumato.privacy.type import PrivacyType, as_type
@@ -154,12 +154,11 @@ def claim_of(prior: Prior, weights: Array, total: int, loss: Loss) -> Claim:
         share = floats(object_array((Fraction(int(w), total) for w in weights.ravel()), weights.shape))
     else:
         share = weights / total
-    remap = tuple(np.argmin((floats(loss.matrix) * prior.float_weights) @ share, axis=0).tolist())
-    table, denominator = common_denominator(loss.matrix)
-    spent = (table[list(remap)].T * weights).sum(axis=1)
-    weights_of = fractions(prior.weights)  # floats sum to 1 up to rounding only
-    value = Fraction((weights_of * spent).sum()) / (denominator * total * weights_of.sum())
-    return Claim(prior, loss, remap, value)
+    remap = np.argmin((floats(loss.matrix) * prior.float_weights) @ share, axis=0)
+    spent, unit = twin_claims.exact_sums(weights, loss.matrix, remap)
+    counts = common_denominator(prior.weights)[0].tolist()  # floats sum to 1 up to rounding only
+    mean = Fraction(sum(c * v for c, v in zip(counts, spent, strict=True)), sum(counts))
+    return Claim(prior, loss, tuple(remap.tolist()), mean * unit / total)
 
 
 def _decide(header: dict[str, Any], sections: dict[str, bytes], digest: str, checker: Checker) -> Verdict:
@@ -191,12 +190,15 @@ def _decide(header: dict[str, Any], sections: dict[str, bytes], digest: str, che
 
 
 def _check_claims(header: dict[str, Any], sections: dict[str, bytes], proved: dict[str, Any]) -> dict[str, Any]:
-    """Claims are the kernel's own business even when the twin checked the pairs; it only sums the dual numbers."""
-    result = {"loss": kernel.check_loss(header, sections, _rows(header, sections))}
+    """The twin's answer on claims; the kernel's where numbers are too long, or where rounding may have refuted."""
+    try:
+        result = {"loss": twin_claims.check_loss(header, sections)}
+    except twin_claims.TooLong:
+        result = {"loss": kernel.check_loss(header, sections, _rows(header, sections))}
     if "bound" in header["claims"]:
         try:
-            result["bound"] = kernel.check_bound(header, sections, proved, twin.dual_sums)
-        except kernel.Refuted:  # perhaps only by what the twin has rounded
+            result["bound"] = twin_claims.check_bound(header, sections)
+        except (twin_claims.TooLong, kernel.Refuted):
             result["bound"] = kernel.check_bound(header, sections, proved)
     return result
 

@@ -116,10 +116,12 @@ def _event_pairs(problem: Problem) -> _EventPairs:
     return _EventPairs(upper, lower, np.repeat(np.arange(len(problem.events)), [len(e) for e in problem.events]))
 
 
-def _float_events(problem: Problem, given: EventMultipliers, size: tuple[int, int]) -> tuple[Array, float, float]:
+def _float_events(
+    problem: Problem, given: EventMultipliers, size: tuple[int, int]
+) -> tuple[Array | None, float, float]:
     """Multipliers on events summed over secrets and actions, what they cost, and the size of all terms."""
     if not problem.events:
-        return np.zeros(size), 0.0, 0.0
+        return None, 0.0, 0.0
     pairs, (n, m) = _event_pairs(problem), size
     factors = np.array([float(event.factor) for event in problem.events])[pairs.which]
     deltas = np.array([float(event.delta) for event in problem.events])[pairs.which]
@@ -151,7 +153,7 @@ def rounded_bound(problem: Problem, answer: Answer) -> LowerBound:
     largest = max((float(part.max(initial=0.0)) for part in every), default=0.0)
     unit = Fraction(2) ** (int(np.frexp(largest)[1]) - _DUAL_BITS) if largest else Fraction(1)
     whole = tuple(np.floor(np.maximum(floats(price), 0.0) / float(unit)).astype(np.int64) for price in prices)
-    loss = prior.float_weights[:, None] * floats(problem.loss.matrix).T
+    loss = np.multiply(prior.float_weights[:, None], floats(problem.loss.matrix).T, order="C")
     cost, paid = _with_limits(loss, problem, tuple(price * float(unit) for price in whole))
     integers = np.floor(given.values.astype(np.float64) / float(unit)).astype(np.int64)
     rounded = replace(given, values=integers * float(unit))
@@ -190,11 +192,20 @@ def _usable(problem: Problem, given: Multipliers) -> Multipliers:
 def _safe_bound(
     problem: Problem, cost: NDArray[np.float64], given: Multipliers, paid: float, on_events: EventMultipliers
 ) -> float:
-    """Σ_x min_w (C_U + AᵀZ)_xw − Σ U·level − Σ δ max Z, lowered by what rounding may have added."""
+    """Σ_x min_w (C_U + AᵀZ)_xw − Σ U·level − Σ δ max Z, lowered by what rounding may have added.
+
+    The cost is lost: with ten thousand secrets every further table would take a gigabyte.
+    """
+    cost = np.ascontiguousarray(cost)
     of_events, paid_events, size_of_events = _float_events(problem, on_events, cost.shape)
     factors = problem.factors(given.first, given.second)
     # sums of at most n + 2 terms with relative errors of a few 2^-53, and factors that the kernel rounds up
-    spread = np.abs(cost).sum() + (given.values * (1 + factors)).sum() + abs(paid) + size_of_events
+    size = sum(float(np.abs(row).sum()) for row in cost)
+    spread = size + (given.values * (1 + factors)).sum() + abs(paid) + size_of_events
     slack = (len(problem.privacy.space) + 64) * 2.0**-52 * float(spread)
-    reduced = given.reduced(cost + of_events, factors)
-    return float(reduced.min(axis=1).sum()) - paid - paid_events - slack
+    if of_events is not None:
+        cost += of_events
+    entries, m = cost.reshape(-1), cost.shape[1]
+    np.add.at(entries, given.first * m + given.action, given.values)
+    np.subtract.at(entries, given.second * m + given.action, given.values * factors)
+    return float(cost.min(axis=1).sum()) - paid - paid_events - slack

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from sfumato.certify.mechanism import Claim, Mechanism
 from sfumato.certify.repair import private_weights
+from sfumato.certify.twin_claims import exact_sums
 from sfumato.certify.verify import claim_of, prove
 from sfumato.channels.prior import Prior
 from sfumato.design.bounds import LowerBound, exact_bound, rounded_bound
@@ -23,7 +24,7 @@ from sfumato.design.problem import Problem
 from sfumato.design.solvers.answer import Answer
 from sfumato.errors import InvalidChannel, PrivacyViolation
 from sfumato.losses.loss import Loss
-from sfumato.numbers import Array, common_denominator, floats, fractions, is_exact
+from sfumato.numbers import Array, common_denominator, floats, fractions, is_exact, object_array
 from sfumato.privacy.events import EventPromise
 
 __all__ = ["NoRoom", "certified", "losses_of_secrets"]
@@ -139,8 +140,8 @@ def _kept(loss: Loss, level: Fraction, weights: Array, total: int) -> bool:
 
 def losses_of_secrets(table: Array, weights: Array, total: int) -> Array:
     """Σ_y N_xy ℓ(y, x) / total for every secret, exactly; one row of the table for each column of the weights."""
-    integers, denominator = common_denominator(table)
-    return np.asarray(fractions((integers.astype(object).T * weights).sum(axis=1)) / Fraction(denominator * total))
+    sums, unit = exact_sums(weights, table, np.arange(len(table)))
+    return object_array(value * unit / total for value in sums)
 
 
 def _claim(problem: Problem, weights: Array, total: int, used: list[int], answer: Answer) -> Claim:

@@ -33,6 +33,7 @@ __all__ = ["Design", "Effort", "best_of", "design"]
 _EXACT_VARIABLES = 100  # up to which rationals take a second at most
 _COLUMN_VARIABLES = 3000  # up to which column generation takes a minute at most
 _WORTH_A_GPU = 40_000  # variables: below, the processor is as fast
+_SOLVED = 0.3  # of the tolerance is for the solver, twice that for leaving out multipliers, the rest for rounding
 _ROUNDS = 3  # tries with a tighter tolerance when repair eats the gap up
 _FOR_EVENTS = ("exact", "highs")  # promises about events join columns, which the others take apart
 _TIE_SHARE = 0.9  # of the tolerance is for mechanisms that count as equally good, the rest for rounding
@@ -174,7 +175,7 @@ def best_of(asked: Problem, effort: Effort) -> Design:
         quick = _quickly(asked, tolerance, watch)
         if quick is not None and asked.objective.then is None:
             return quick
-    target = tolerance / 10  # a closer answer has fewer multipliers worth keeping, and leaves room for rounding
+    target = _SOLVED * tolerance
     known = closed_form(asked, target) if free and name != "exact" and not asked.events else None
     for _ in range(_ROUNDS):
         answer = known or effort.solve(name, asked, target, watch.left)
@@ -219,7 +220,7 @@ def _choice(asked: Problem) -> str:
     if asked.events:
         excesses = m * sum(map(len, asked.events))
         return "exact" if asked.exact and n * m + excesses <= _EXACT_VARIABLES else "highs"
-    if asked.exact and n * m <= _EXACT_VARIABLES:
+    if n * m <= _EXACT_VARIABLES and asked.exact:
         return "exact"
     return "batched" if n * m >= _WORTH_A_GPU and gpu_is_there() else "blocks"
 

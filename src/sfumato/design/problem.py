@@ -207,8 +207,14 @@ def _undominated(table: NDArray[np.float64]) -> list[int]:
     actions, secrets = table.shape
     if actions * actions * secrets > _MOST_COMPARISONS:
         return list(range(actions))
+    # the only best action for some secret needs no comparison with others
+    alone = np.flatnonzero((table == table.min(axis=0)).sum(axis=0) == 1)
+    best = set(table[:, alone].argmin(axis=0).tolist())
     kept: list[int] = []
     for w in range(actions):
+        if w in best:
+            kept.append(w)
+            continue
         no_worse = (table <= table[w]).all(axis=1)
         equal = (table == table[w]).all(axis=1)
         no_worse[w] = False

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sfumato.design.problem import Problem
 from sfumato.design.solvers.answer import Multipliers
 from sfumato.lp import ColumnProgram
-from sfumato.numbers import floats
+from sfumato.numbers import Array, floats
 
 __all__ = ["Symmetry", "symmetry"]
 
@@ -78,8 +78,12 @@ class Symmetry:
         share = given.values * sizes[given.action] / len(self)
         first, second = self.secrets[:, given.first], self.secrets[:, given.second]
         action = self.actions[:, chosen[given.action]]
-        place, where = np.unique((first * n + second) * m + action, return_inverse=True)
-        values = np.bincount(where.ravel(), np.broadcast_to(share, first.shape).ravel())
+        place = ((first * n + second) * m + action).ravel()
+        order = np.argsort(place, kind="stable")
+        place = place[order]
+        starts = np.flatnonzero(np.diff(place, prepend=-1))  # several elements may move a multiplier to one place
+        values = np.add.reduceat(share[order % len(share)], starts) if len(starts) else share
+        place = place[starts]
         return Multipliers(place // m // n, place // m % n, place % m, values)
 
     def spread_prices(
@@ -98,11 +102,12 @@ def symmetry(problem: Problem) -> Symmetry | None:
     if n < 2:
         return None
     table = _codes(problem.privacy.space.distances.values)
-    colours = _colours(problem, table)
+    parts = [_scrambled(_codes(floats(part))) for part in _tables(problem)]
+    colours = _colours([_scrambled(table), *parts])
     base = _base(table, colours)
     if base is None:
         return None
-    tables = [_codes(floats(part).T) for part in _tables(problem)]
+    tables = np.ascontiguousarray(np.vstack(parts).T)
     moved, acted = [], []
     for images in _images(table, colours, base):
         permutation = _extended(table, colours, base, images)
@@ -123,15 +128,37 @@ def _tables(problem: Problem) -> list[NDArray[np.float64]]:
     return [program.cost, *(limit.table for limit in program.limits)]
 
 
-def _codes(table: NDArray[np.generic]) -> NDArray[np.int64]:
-    """Equal entries as equal integers."""
-    return np.asarray(np.unique(table, return_inverse=True)[1].reshape(table.shape), dtype=np.int64)
+def _codes(table: Array) -> NDArray[np.int64]:
+    """Equal entries as equal integers: the bits of floats, of which zero alone has two kinds."""
+    if table.dtype == np.float64:
+        return np.asarray(table + 0.0).view(np.int64)
+    return np.asarray(table, dtype=np.int64)
 
 
-def _colours(problem: Problem, table: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Secrets of different colours are not exchanged: their distances, or what is at stake there, differ as sets."""
-    parts = [np.sort(table, axis=1), *(np.sort(_codes(part), axis=1) for part in _tables(problem))]
-    return np.asarray(np.unique(np.hstack(parts), axis=0, return_inverse=True)[1].ravel())
+def _colours(parts: list[NDArray[np.uint64]]) -> NDArray[np.int64]:
+    """Secrets of different colours are not exchanged: their distances, or what is at stake there, differ as sets.
+
+    Sets are told apart by the sums of their scrambled members; where two agree by accident nothing is lost, because
+    every isometry is checked.
+    """
+    sums = np.stack([part.sum(axis=1) for part in parts], axis=1)
+    return np.asarray(np.unique(sums, axis=0, return_inverse=True)[1].ravel())
+
+
+def _scrambled(codes: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """A permutation of the 64-bit integers that looks random: the bits of most floats end in zeros."""
+    mixed = codes.astype(np.uint64)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed ^= mixed >> np.uint64(shift)
+        mixed *= np.uint64(factor)
+    mixed ^= mixed >> np.uint64(31)
+    return mixed
+
+
+def _told_apart(told: NDArray[np.int64], codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Numbers for points that differ in one of two ways."""
+    ranks = np.unique(codes, return_inverse=True)[1].ravel()
+    return np.asarray(np.unique(told * len(told) + ranks, return_inverse=True)[1].ravel())
 
 
 def _base(table: NDArray[np.int64], colours: NDArray[np.int64]) -> list[int] | None:
@@ -143,10 +170,10 @@ def _base(table: NDArray[np.int64], colours: NDArray[np.int64]) -> list[int] | N
             return base
         # the candidate that splits most, among a few of each colour: trying all would take n² steps
         candidates = np.unique(np.linspace(0, len(told) - 1, 64).astype(int))
-        split = [len(np.unique(told * (table.max() + 1) + table[x])) for x in candidates]
+        split = [int(_told_apart(told, table[x]).max()) for x in candidates]
         best = int(candidates[int(np.argmax(split))])
         base.append(best)
-        told = np.unique(told * (table.max() + 1) + table[best], return_inverse=True)[1].ravel()
+        told = _told_apart(told, table[best])
     return base if len(np.unique(told)) == len(told) else None
 
 
@@ -180,15 +207,14 @@ def _extended(
     return permutation if kept else None
 
 
-def _matching_actions(tables: list[NDArray[np.int64]], permutation: NDArray[np.int64]) -> NDArray[np.int64] | None:
+def _matching_actions(tables: NDArray[np.uint64], permutation: NDArray[np.int64]) -> NDArray[np.int64] | None:
     """How actions must move with the secrets so that no table changes: one row an action, codes of its entries."""
-    inverse = np.argsort(permutation)
-    stacked = np.hstack(tables)
-    moved = np.hstack([table[:, inverse] for table in tables])
+    n, inverse = len(permutation), np.argsort(permutation)
     # rows are told apart by a hash in wrapping integers, which does not depend on the order of summation
-    weights = np.random.default_rng(7).integers(1, 2**62, stacked.shape[1], dtype=np.int64)
-    with np.errstate(over="ignore"):
-        order, target = np.argsort(moved @ weights, kind="stable"), np.argsort(stacked @ weights, kind="stable")
-    result = np.empty(len(stacked), dtype=np.int64)
+    weights = np.random.default_rng(7).integers(1, 2**62, tables.shape[1], dtype=np.uint64).reshape(-1, n)
+    order = np.argsort(tables @ weights[:, permutation].ravel(), kind="stable")
+    target = np.argsort(tables @ weights.ravel(), kind="stable")
+    result = np.empty(len(tables), dtype=np.int64)
     result[order] = target
-    return result if (stacked[result] == moved).all() else None
+    several = tables.reshape(len(tables), -1, n)
+    return result if (several[result] == several[:, :, inverse]).all() else None

@@ -11,9 +11,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sfumato.lp.lanes import LANES, larger, load, registers, root, spread, store
+from sfumato.lp.lanes import LANES, larger, load, registers, root, spread, spread_like, store
 
-__all__ = ["DenseSystems", "by_class", "dense_work", "summed_over"]
+__all__ = ["DenseSystems", "add_dots", "by_class", "dense_work", "eliminate", "padded", "substitute", "summed_over"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -39,15 +39,15 @@ class DenseSystems:
         self.n, self.blocks, self.classes = n, blocks, classes
         count = int(classes.max()) + 1
         self.grouped = _grouped_work(n, count) < n**3 / 2 if grouped is None else grouped
-        self.size = _padded(n)
+        self.size = padded(n)
         self.starts, self.members = by_class(classes) if self.grouped else (np.arange(n + 1), np.arange(n))
         self.roots = registers(blocks, n * (n + 1) // 2, LANES)
-        self.scratch = [_Scratch(self.size, _padded(len(self.starts) - 1)) for _ in range(threads)]
+        self.scratch = [_Scratch(self.size, padded(len(self.starts) - 1)) for _ in range(threads)]
 
     @staticmethod
     def memory(n: int, blocks: int, threads: int) -> int:
         """Bytes of the arrays."""
-        return 8 * LANES * (blocks * n * n // 2 + 3 * threads * _padded(n) ** 2)
+        return 8 * LANES * (blocks * n * n // 2 + 3 * threads * padded(n) ** 2)
 
     def factor(
         self, thread: int, low: int, high: int, first: Integers, second: Integers, decay: Floats, r: Floats,
@@ -97,7 +97,8 @@ def _grouped_work(n: int, classes: int) -> float:
     return n**3 / 6 + classes * n**2 / 2 + classes**2 * n / 2
 
 
-def _padded(n: int) -> int:
+def padded(n: int) -> int:
+    """Rows of a system filled up to whole tiles."""
     return -(-n // 4) * 4
 
 
@@ -119,7 +120,7 @@ def summed_over(classes: Integers, link: Floats) -> Floats:
 @njit(cache=True, nogil=True)
 def _dots(rows, i, others, j, start, stop, n):  # type: ignore[no-untyped-def]
     """Scalar products of rows i, …, i + 3 with rows j, j + 1 of the others, over columns start … stop."""
-    zero = spread(0.0)
+    zero = spread_like(rows, 0.0)
     a0, a1, b0, b1, c0, c1, d0, d1 = zero, zero, zero, zero, zero, zero, zero, zero
     p, q = i * n, j * n
     for k in range(start, stop):
@@ -140,7 +141,7 @@ def _dots(rows, i, others, j, start, stop, n):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _add_dots(sums, rows, i, others, j, start, stop, n):  # type: ignore[no-untyped-def]
+def add_dots(sums, rows, i, others, j, start, stop, n):  # type: ignore[no-untyped-def]
     """Add the scalar products of :func:`_dots` to the entries (i … i + 3, j … j + 1) of ``sums``."""
     a0, a1, b0, b1, c0, c1, d0, d1 = _dots(rows, i, others, j, start, stop, n)
     at = i * n + j
@@ -166,7 +167,7 @@ def _pivot(w, j, size, excess, least):  # type: ignore[no-untyped-def]
     pivot = load(excess, j)
     for i in range(j + 1, size):
         pivot = pivot + load(w, i * size + j)
-    scale = spread(1.0) / root(larger(pivot, load(least, j)))
+    scale = spread_like(w, 1.0) / root(larger(pivot, load(least, j)))
     store(w, j * size + j, scale)
     share = load(excess, j) * scale
     for i in range(j + 1, size):
@@ -176,13 +177,13 @@ def _pivot(w, j, size, excess, least):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _eliminate(w, size, excess, least):  # type: ignore[no-untyped-def]
+def eliminate(w, size, excess, least):  # type: ignore[no-untyped-def]
     """H = L Lᵀ for off-diagonal entries −w and row sums ``excess``: w becomes −L, with reciprocals on the diagonal."""
     for start in range(0, size, _PANEL):
         stop = min(start + _PANEL, size)
         for j in range(start, stop, 2):
             for i in range(j // 4 * 4, size, 4):
-                _add_dots(w, w, i, w, j, start, j, size)
+                add_dots(w, w, i, w, j, start, j, size)
             _pivot(w, j, size, excess, least)
             corner = load(w, (j + 1) * size + j)
             for i in range(j + 2, size):
@@ -191,7 +192,7 @@ def _eliminate(w, size, excess, least):  # type: ignore[no-untyped-def]
             _pivot(w, j + 1, size, excess, least)
         for j in range(stop, size, 2):
             for i in range(j // 4 * 4, size, 4):
-                _add_dots(w, w, i, w, j, start, stop, size)
+                add_dots(w, w, i, w, j, start, stop, size)
 
 
 @njit(cache=True, nogil=True)
@@ -204,7 +205,7 @@ def _finish(v, i, j, n, left, right, first, below, second):  # type: ignore[no-u
 
 
 @njit(cache=True, nogil=True)
-def _substitute(w, v, lead):  # type: ignore[no-untyped-def]
+def substitute(w, v, lead):  # type: ignore[no-untyped-def]
     """V L⁻ᵀ in place: the same elimination for the rows of V, sums of positive terms again.
 
     Rows come in the order of ``lead``, the place of their first entry.
@@ -262,7 +263,7 @@ def _factor(  # type: ignore[no-untyped-def]
     lead[:count] = members[starts[:count]]
     for b in range(low, high):
         _assemble(b, first, second, decay, r, lam, z, pull, w, excess, least)
-        _eliminate(w, size, excess, least)
+        eliminate(w, size, excess, least)
         for i in range(rows):
             for k in range(lead[i // 4 * 4] // 4 * 4, size):
                 store(v, i * size + k, zero)
@@ -270,7 +271,7 @@ def _factor(  # type: ignore[no-untyped-def]
             for k in range(starts[c], starts[c + 1]):
                 x = members[k]
                 store(v, c * size + x, load(r, b * n + x) * load(mask, b))
-        _substitute(w, v, lead)
+        substitute(w, v, lead)
         at = b * (n * (n + 1) // 2)
         for i in range(n):
             if grouped:
@@ -285,7 +286,7 @@ def _factor(  # type: ignore[no-untyped-def]
             bottom = min(top + _STRIP, rows)
             for j in range(0, bottom, 2):
                 for i in range(max(j // 4 * 4, top), bottom, 4):
-                    _add_dots(sums, v, i, v, j, lead[i], size, size)
+                    add_dots(sums, v, i, v, j, lead[i], size, size)
 
 
 @njit(cache=True, nogil=True)

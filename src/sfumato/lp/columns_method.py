@@ -18,6 +18,7 @@ from sfumato.lp import columns_newton as newton
 from sfumato.lp.column_program import ColumnProgram, Start
 from sfumato.lp.columns_dense import DenseSystems, dense_work
 from sfumato.lp.columns_order import Elimination, elimination
+from sfumato.lp.columns_single import SingleSystems
 from sfumato.lp.columns_sparse import SparseSystems, sparse_work
 from sfumato.lp.lanes import LANES, registers
 
@@ -29,11 +30,16 @@ _LARGEST_MEMORY = 2**35  # bytes of the arrays over pairs and columns
 _SMALLEST_SCALE = 1e-6  # of the costs: relative gaps are not measured against values smaller than that
 _WORTH_A_THREAD = 100_000  # pairs times columns for each: below, handing over takes longer than the work
 _SPARSE = 0.1  # share of all ordered pairs: with more of them, an elimination is not even looked for
+_SINGLE = 5e-3  # a gap above which single precision does for the systems: slacks are not small beside their entries
+_SINGLE_ROWS = 150  # and rows from which on it is sooner through
+_SINGLE_LOG = 0.02  # and log bounds, because no slack is larger than this part of its entries
+_SHORT = 0.02  # a step after which rounding errors are suspected
 _SLOWER = 2.0  # how much longer a product takes in a sparse system than in a dense one
 _CAUTION = 0.2  # share of the constant start that is mixed into a given one
 _CENTRING = 0.3  # the most of the average product that is aimed at
 _SECOND_ORDER = (-1.0, 10.0)  # bounds of the second-order term, in average products
 _IMBALANCE = 1e-13  # of the sum of a row: steps would add up such errors
+_SINGLE_IMBALANCE = 1e-5  # in single precision, whose errors the next steps correct
 _SMALLEST_COLUMN = 1e-3  # weight of a column that vanishes, in terms of an average one
 _STEP = 0.98  # of the way to the boundary
 _LONGER = 0.4  # by how much a corrector tries to make a step longer
@@ -80,13 +86,17 @@ class BlockNewton:
         self.t, self.t_new = registers(*self.z.shape), registers(*self.z.shape)
         self.tr, self.tr_new = registers(*self.r.shape), registers(*self.r.shape)
         self.remember()
-        self.systems: DenseSystems | SparseSystems = (
+        self.systems: DenseSystems | SparseSystems | SingleSystems = (
             DenseSystems(n, blocks, self.classes, threads)
             if shape is None
             else SparseSystems(shape, blocks, self.classes, self.first, self.second, threads)
         )
+        self.doubles = self.systems
+        if isinstance(self.doubles, DenseSystems) and n >= _SINGLE_ROWS and logs.min(initial=1.0) >= _SINGLE_LOG:
+            self.systems = SingleSystems(n, blocks, self.doubles, threads)
         self.workers = [Worker(n, thread) for thread in range(threads)]
-        self.edges = np.linspace(0, blocks, threads + 1).astype(int).tolist()
+        # two blocks are one in single precision
+        self.edges = [*(2 * np.linspace(0, blocks // 2, threads + 1).astype(int)[:-1]).tolist(), blocks]
         self.pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
 
     def _number_classes(self, classes: NDArray[np.int64]) -> None:
@@ -228,20 +238,28 @@ class BlockNewton:
 
     def iterate(self) -> bool:
         """One step; False, and nothing changed, when rounding errors have made the direction useless."""
+        if self.systems is not self.doubles:
+            if self.relative(*self.standing()) > _SINGLE and self._step() > _SHORT:
+                return True
+            self.systems = self.doubles
+        return self._step() > 0
+
+    def _step(self) -> float:
+        """The shorter of the two steps taken; 0, and nothing changed, where there is no direction."""
         self._weigh_columns()
         link = self._factor()
         missing = self.sizes - self._over_classes(self._row_sums(self.r))
         dp = self._predict(link, missing)
         if dp is None:
-            return False
+            return 0.0
         barrier, mu = self._centring()
         self._aim(barrier, mu)
         dp = self._direction(link, missing, dp)
         if dp is None:
-            return False
+            return 0.0
         steps = self._steps(self.t, self.tr)
-        # a corrector costs passes over pairs, a factorisation n times as much: large n can afford more of them
-        for _ in range(min(1 + self.n // 100, 4)):
+        # a corrector costs passes over pairs, a factorisation n times as much; a third one saves hardly any iteration
+        for _ in range(min(1 + self.n // 100, 2)):
             tried = self._recentred(link, missing, dp, steps, barrier)
             if tried is None:
                 break
@@ -252,7 +270,7 @@ class BlockNewton:
             self.tr, primal, dual, self.t_new, self.pull_before))  # fmt: skip
         self.go_back()  # which is forward here: the new ones have been written beside the old
         self.price = self.price + dual * dp
-        return True
+        return min(primal, dual)
 
     def _weigh_columns(self) -> None:
         """Products in a column count by how much is left of it.
@@ -308,7 +326,8 @@ class BlockNewton:
         shift = self._over_rows(dp)
         self._on_blocks(finish)
         lack = missing - self._over_classes(sum(worker.sums.sum(axis=1) for worker in self.workers))
-        if np.abs(lack / self.sizes).max() > _IMBALANCE:  # inverses far larger than what is left of their sums
+        allowed = _IMBALANCE if self.systems is self.doubles else _SINGLE_IMBALANCE
+        if np.abs(lack / self.sizes).max() > allowed:  # inverses far larger than what is left of their sums
             more = newton.link_solve(link, lack)
             self.q[:], shift, dp = 0.0, self._over_rows(more), dp + more
             self._on_blocks(finish)

@@ -40,7 +40,6 @@ _ENOUGH, _NECESSARY, _LONG = 0.2, 0.8, 0.36  # restart rules: residual fallen to
 _CHECK = {"cpu": 25, "cuda": 50}  # iterations between looks at residual and bound
 _REPAIR = {"cpu": 1, "cuda": 4}  # checks between repairs, which take as long as many iterations on a device
 _WORTH_A_THREAD = 3_000_000  # multipliers: below, waiting for each other costs more
-_THINNING = 40  # halvings of the largest multiplier that are tried as thresholds
 
 
 def solve_first_order(
@@ -51,7 +50,6 @@ def solve_first_order(
     progress: Callable[[ColumnProgress], object] | None = None,
     device: str = "auto",
     start: Start = (None, None),
-    spare: float = 0.0,
 ) -> ColumnSolution:
     """Minimise over columns in one cone whose classes of rows have given sums, in memory of the order of the result.
 
@@ -69,8 +67,6 @@ def solve_first_order(
     start
         A matrix (one row a row, one column a column) and multipliers (one row a pair) to begin with, as
         :class:`~sfumato.lp.column_program.ColumnSolution` has them; either may be None.
-    spare
-        How far the bound may fall, relative to the value, for small multipliers to be left out at the end.
 
     Raises
     ------
@@ -110,7 +106,7 @@ def solve_first_order(
         method.warm(*checked)
         run = _Run(method, begun, magnitude)
         ended = run.until(tolerance, time_limit, progress)
-        return run.result(program, ended, spare)
+        return run.result(program, ended)
 
 
 class _Run:
@@ -171,34 +167,15 @@ class _Run:
         gap = (value - bound) / max(abs(value), self.magnitude)
         return ColumnProgress(self.iterations, value, bound, gap, perf_counter() - self.begun)
 
-    def result(self, program: ColumnProgram, ended: Ending, spare: float) -> ColumnSolution:
+    def result(self, program: ColumnProgram, ended: Ending) -> ColumnSolution:
         """The best of both sides as arrays."""
         method = self.method
-        _thin(method, method.best_bound - spare * max(abs(method.best_value), self.magnitude))
         multipliers = method.support.multipliers(method.best_z, method.scale, len(program.first))
         state = self.state()
         return ColumnSolution(
             method.best_matrix.cpu().numpy(), multipliers, state.value, state.bound, state.gap, state.iteration,
             state.seconds, ended,
         )  # fmt: skip
-
-
-def _thin(method: Iteration, least: float) -> None:
-    """Leave out small multipliers as far as the bound stays above a level; it need not fall steadily."""
-    if least >= method.best_bound or not method.best_z.numel():
-        return
-    largest, low, high = float(method.best_z.max()), -_THINNING, 0
-    while high - low > 1:
-        middle = (low + high) // 2
-        kept = method.best_z * (method.best_z >= largest * 2.0**middle)
-        if method.bound_of(kept) >= least:
-            low = middle
-        else:
-            high = middle
-    kept = method.best_z * (method.best_z >= largest * 2.0**low)
-    bound = method.bound_of(kept)
-    if bound >= least:
-        method.best_z, method.best_bound = kept, bound
 
 
 @contextmanager

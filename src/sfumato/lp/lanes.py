@@ -4,7 +4,9 @@ Work that is the same for many columns runs fastest when a processor register ho
 several of them. Numba has no such value, so this file adds one: ``load`` and ``store`` move four
 neighbours between an array and a register, and the four rules of arithmetic, ``larger``, ``smaller``
 and ``root`` act on each lane alone. An array of shape (…, 4) is read as a list of registers. The
-functions with ``wide`` in their name are the same for eight doubles.
+functions with ``wide`` in their name are the same for eight doubles. An array of single precision and
+shape (…, 8) is read as a list of registers too, with eight numbers each: ``joined`` makes one of two
+registers of doubles, ``lower_half`` and ``upper_half`` give them back.
 
 Every operation is the IEEE one lane by lane; a product and a sum may be fused into one rounding.
 """
@@ -23,18 +25,23 @@ from numpy.typing import NDArray
 
 __all__ = [
     "LANES",
+    "SINGLES",
     "WIDE",
+    "joined",
     "larger",
     "load",
     "load_wide",
+    "lower_half",
     "registers",
     "root",
     "smaller",
     "spread",
+    "spread_like",
     "spread_wide",
     "store",
     "store_wide",
     "total",
+    "upper_half",
 ]
 
 LANES = 4
@@ -43,27 +50,37 @@ LANES = 4
 WIDE = 8
 """Numbers in a wide value: one register of AVX-512, two of AVX2."""
 
+SINGLES = 2 * LANES
+"""Width of a register in numbers of single precision."""
+
 _LINE = 64  # bytes of a cache line: a register that lies across two of them takes twice as long
 _FUSED = ("contract",)
 
 
-def registers(*shape: int) -> NDArray[np.float64]:
+def registers(*shape: int, single: bool = False) -> NDArray[Any]:
     """An array of zeros whose registers do not lie across cache lines."""
-    size = int(np.prod(shape))
-    memory = np.zeros(size + _LINE // 8)
-    start = -memory.ctypes.data % _LINE // 8
+    size, bytes_each = int(np.prod(shape)), 4 if single else 8
+    memory = np.zeros(size + _LINE // bytes_each, dtype=np.float32 if single else np.float64)
+    start = -memory.ctypes.data % _LINE // bytes_each
     return memory[start : start + size].reshape(shape)
 
 
 class _LanesType(types.Type):
-    def __init__(self, width: int) -> None:
-        self.width = width
-        self.vector = ir.VectorType(ir.DoubleType(), width)
-        super().__init__(name=f"lanes({width})")
+    def __init__(self, width: int, *, single: bool = False) -> None:
+        self.width, self.bits = width, 32 if single else 64
+        self.element = ir.FloatType() if single else ir.DoubleType()
+        self.vector = ir.VectorType(self.element, width)
+        super().__init__(name=f"lanes({width} of {self.bits} bits)")
 
 
 _lanes = _LanesType(LANES)
 _wide = _LanesType(WIDE)
+_singles = _LanesType(SINGLES, single=True)
+
+
+def _kind(array: Any) -> _LanesType:
+    """What the registers of an array hold."""
+    return _singles if array.dtype == types.float32 else _lanes
 
 
 @register_model(_LanesType)
@@ -118,21 +135,25 @@ def root(typing_context, value):  # type: ignore[no-untyped-def]
     """The square root of each lane."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        kind = ir.FunctionType(_lanes.vector, [_lanes.vector])
-        function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.sqrt.v{LANES}f64")
+        kind = ir.FunctionType(value.vector, [value.vector])
+        function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.sqrt.v{value.width}f{value.bits}")
         return builder.call(function, arguments)
 
-    return _lanes(_lanes), generate
+    return value(value), generate
+
+
+def _in_all_lanes(kind: _LanesType, builder: Any, number: Any) -> Any:
+    result = ir.Constant(kind.vector, ir.Undefined)
+    for lane in range(kind.width):
+        result = builder.insert_element(result, number, ir.Constant(ir.IntType(32), lane))
+    return result
 
 
 def _spread(kind: _LanesType) -> Any:
     @intrinsic
     def spread_out(typing_context, value):  # type: ignore[no-untyped-def]
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-            result = ir.Constant(kind.vector, ir.Undefined)
-            for lane in range(kind.width):
-                result = builder.insert_element(result, arguments[0], ir.Constant(ir.IntType(32), lane))
-            return result
+            return _in_all_lanes(kind, builder, arguments[0])
 
         return kind(types.float64), generate
 
@@ -141,6 +162,46 @@ def _spread(kind: _LanesType) -> Any:
 
 spread = _spread(_lanes)
 spread_wide = _spread(_wide)
+
+
+@intrinsic
+def spread_like(typing_context, array, value):  # type: ignore[no-untyped-def]
+    """A number in all lanes of a register such as an array holds."""
+    kind = _kind(array)
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        number = builder.fptrunc(arguments[1], kind.element) if kind is _singles else arguments[1]
+        return _in_all_lanes(kind, builder, number)
+
+    return kind(array, types.float64), generate
+
+
+@intrinsic
+def joined(typing_context, lower, upper):  # type: ignore[no-untyped-def]
+    """Two registers of doubles as one of single precision."""
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        halves = [builder.fptrunc(part, ir.VectorType(ir.FloatType(), LANES)) for part in arguments]
+        places = ir.Constant(ir.VectorType(ir.IntType(32), SINGLES), list(range(SINGLES)))
+        return builder.shuffle_vector(*halves, places)
+
+    return _singles(_lanes, _lanes), generate
+
+
+def _half(start: int) -> Any:
+    @intrinsic
+    def half(typing_context, value):  # type: ignore[no-untyped-def]
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            places = ir.Constant(ir.VectorType(ir.IntType(32), LANES), list(range(start, start + LANES)))
+            part = builder.shuffle_vector(arguments[0], ir.Constant(_singles.vector, ir.Undefined), places)
+            return builder.fpext(part, _lanes.vector)
+
+        return _lanes(_singles), generate
+
+    return half
+
+
+lower_half, upper_half = _half(0), _half(LANES)
 
 
 @intrinsic
@@ -157,11 +218,13 @@ def total(typing_context, value):  # type: ignore[no-untyped-def]
     return types.float64(_lanes), generate
 
 
-def _load(kind: _LanesType) -> Any:
+def _load(wide: bool) -> Any:
     """Register number ``position`` of a C-contiguous array whose last axis has the lanes."""
 
     @intrinsic
     def load_from(typing_context, array, position):  # type: ignore[no-untyped-def]
+        kind = _wide if wide else _kind(array)
+
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
             return builder.load(_address(kind, context, builder, signature, arguments), align=8)
 
@@ -170,11 +233,13 @@ def _load(kind: _LanesType) -> Any:
     return load_from
 
 
-def _store(kind: _LanesType) -> Any:
+def _store(wide: bool) -> Any:
     """Write register number ``position`` of a C-contiguous array whose last axis has the lanes."""
 
     @intrinsic
     def store_to(typing_context, array, position, value):  # type: ignore[no-untyped-def]
+        kind = _wide if wide else _kind(array)
+
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
             builder.store(arguments[2], _address(kind, context, builder, signature, arguments), align=8)
             return context.get_dummy_value()
@@ -189,5 +254,5 @@ def _address(kind: _LanesType, context: Any, builder: Any, signature: Any, argum
     return builder.gep(builder.bitcast(array.data, kind.vector.as_pointer()), [arguments[1]])
 
 
-load, load_wide = _load(_lanes), _load(_wide)
-store, store_wide = _store(_lanes), _store(_wide)
+load, load_wide = _load(wide=False), _load(wide=True)
+store, store_wide = _store(wide=False), _store(wide=True)

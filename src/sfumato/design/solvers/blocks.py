@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from ctypes import CDLL
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
+from runpy import run_path
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.design.problem import Problem
 from sfumato.design.solvers.answer import Answer
-from sfumato.design.solvers.reduced import reduced_program, whole_answer
+from sfumato.design.solvers.reduced import reduced_program, whole_answer, worth_keeping
 from sfumato.design.symmetry import symmetry
 from sfumato.lp.batched import solve_batched
-from sfumato.lp.column_program import ColumnProgram, ColumnSolution, Start, column_bound
+from sfumato.lp.column_program import ColumnProgram, ColumnSolution, Start
 from sfumato.lp.columns import solve_columns
 
 __all__ = ["Trail", "gpu_is_there", "solve_in_batches", "solve_in_blocks"]
 
-_SPENT = 7  # tolerances that the bound may fall when small multipliers are left out: callers ask for a tenth of theirs
-_STEPS = 8  # thresholds tried between a number and its double
+_DRIVERS = {"linux": "libcuda.so.1", "win32": "nvcuda.dll"}  # of NVIDIA's GPUs, where torch loads them from
 
 
 @dataclass(eq=False)
@@ -62,12 +62,30 @@ def solve_in_batches(
 
 
 def gpu_is_there() -> bool:
-    """Whether torch is installed and finds a GPU."""
-    if find_spec("torch") is None:
+    """Whether torch is installed and finds a GPU; not imported, which takes seconds, where it cannot find one."""
+    place = find_spec("torch")
+    if place is None or not _knows_gpus(place.origin):
         return False
     import torch
 
     return bool(torch.cuda.is_available())
+
+
+def _knows_gpus(origin: str | None) -> bool:
+    """Whether this build of torch could use a GPU, and for NVIDIA's whether there is a driver; yes where unknown."""
+    try:
+        named = run_path(str(Path(str(origin)).with_name("version.py")))
+    except (OSError, SyntaxError, ImportError):
+        return True
+    if named.get("hip", "unknown") is not None:
+        return True
+    if named.get("cuda", "unknown") is None or sys.platform not in _DRIVERS:
+        return named.get("cuda", "unknown") is not None
+    try:
+        CDLL(_DRIVERS[sys.platform])
+    except OSError:
+        return False
+    return True
 
 
 def _reduced(
@@ -82,27 +100,4 @@ def _reduced(
     group = symmetry(problem)
     program = reduced_program(problem, group)
     found = solver(program, tolerance=tolerance, time_limit=time_limit, progress=progress)
-    return whole_answer(problem, group, found, _worth_keeping(program, found, tolerance), name)
-
-
-def _worth_keeping(program: ColumnProgram, found: ColumnSolution, tolerance: float) -> NDArray[np.float64]:
-    """The multipliers, small ones set to zero as far as the bound hardly falls: the kernel is through sooner then.
-
-    The bound need not fall steadily, so this is a search for few, not for the fewest.
-    """
-    values = found.multipliers
-    if not values.size:
-        return values
-    least = column_bound(program, values, found.prices) - _SPENT * tolerance * abs(found.value)
-    low, high = -52 * _STEPS, 0  # what is below the largest by this factor may go, by that one not
-    while high - low > 1:
-        middle = (low + high) // 2
-        if column_bound(program, _cut(values, middle), found.prices) >= least:
-            low = middle
-        else:
-            high = middle
-    return _cut(values, low)
-
-
-def _cut(values: NDArray[np.float64], steps: int) -> NDArray[np.float64]:
-    return np.where(values >= values.max() * 2.0 ** (steps / _STEPS), values, 0.0)
+    return whole_answer(problem, group, found, worth_keeping(program, found, tolerance), name)

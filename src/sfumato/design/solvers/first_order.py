@@ -11,14 +11,13 @@ from collections.abc import Callable
 
 from sfumato.design.problem import Problem
 from sfumato.design.solvers.answer import Answer
-from sfumato.design.solvers.reduced import reduced_program, whole_answer
+from sfumato.design.solvers.reduced import reduced_program, whole_answer, worth_keeping
 from sfumato.design.symmetry import symmetry
 from sfumato.errors import NotSupported
 from sfumato.lp.first_order import solve_first_order
 
 __all__ = ["solve_by_first_order"]
 
-_SPARE = 5  # tolerances that the bound may fall when small multipliers are left out: callers ask for a tenth of theirs
 _MOST_ROWS = 4_000  # secrets: finding symmetries compares tables of all pairs, which takes longer than they save
 
 
@@ -59,8 +58,6 @@ def solve_by_first_order(
     if problem.limits:
         raise NotSupported("a worst case or a limit in the first-order method", ["blocks", "highs", "exact"])
     group = symmetry(problem) if problem.shape[0] <= _MOST_ROWS else None
-    found = solve_first_order(
-        reduced_program(problem, group), tolerance=tolerance, time_limit=time_limit, progress=progress, device=device,
-        spare=_SPARE * tolerance,
-    )  # fmt: skip
-    return whole_answer(problem, group, found, found.multipliers, "first order")
+    program = reduced_program(problem, group)
+    found = solve_first_order(program, tolerance=tolerance, time_limit=time_limit, progress=progress, device=device)
+    return whole_answer(problem, group, found, worth_keeping(program, found, tolerance), "first order")

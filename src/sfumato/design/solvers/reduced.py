@@ -9,8 +9,11 @@ from sfumato.design.problem import Problem
 from sfumato.design.solvers.answer import Answer, Multipliers
 from sfumato.design.symmetry import Symmetry
 from sfumato.lp.column_program import ColumnProgram, ColumnSolution, Ending
+from sfumato.lp.thinning import Kept, listed, thinned
 
-__all__ = ["reduced_program", "whole_answer"]
+__all__ = ["reduced_program", "whole_answer", "worth_keeping"]
+
+_SPENT = 2  # tolerances that the bound may fall when multipliers are left out: callers ask for 0.3 of theirs
 
 
 def reduced_program(problem: Problem, group: Symmetry | None) -> ColumnProgram:
@@ -18,15 +21,20 @@ def reduced_program(problem: Problem, group: Symmetry | None) -> ColumnProgram:
     return problem.program if group is None else group.reduced(problem.program)
 
 
+def worth_keeping(program: ColumnProgram, found: ColumnSolution, tolerance: float) -> Kept:
+    """Few multipliers of a solution that prove nearly as much as all."""
+    return thinned(program, found, _SPENT * tolerance * abs(found.value))
+
+
 def whole_answer(
-    problem: Problem, group: Symmetry | None, found: ColumnSolution, kept: NDArray[np.float64], name: str
+    problem: Problem, group: Symmetry | None, found: ColumnSolution, kept: Kept | NDArray[np.float64], name: str
 ) -> Answer:
     """A solution of the reduced program, with those of its multipliers that are kept, spread over all columns."""
     program = problem.program
-    pair, action = np.nonzero(kept)
-    values = kept[pair, action] * np.exp(-program.logs)[pair]
+    few = kept if isinstance(kept, Kept) else listed(kept)
+    values = few.values * np.exp(-program.logs)[few.pair]
     matrix, prices = found.matrix, found.prices
-    multipliers = Multipliers(program.first[pair], program.second[pair], action, values)
+    multipliers = Multipliers(program.first[few.pair], program.second[few.pair], few.column, values)
     if group is not None:
         matrix, multipliers = group.spread(matrix), group.spread_multipliers(multipliers)
         prices = group.spread_prices(prices, [len(limit.level) for limit in program.limits])
