@@ -343,15 +343,17 @@ def position(x: int, z: int, n: int) -> int:
 
 
 def distance_reader(header: Terms, sections: Sections) -> Callable[[int], Any]:
-    """A function from positions to distances, all positive; None where nothing is promised."""
-    form = header["metric"]["form"]
+    """A function from positions to distances; None where nothing is promised. Those of a table are positive, or chains
+    of implied pairs might not end; an edge of length 0 says that its two ends have one row, and is checked like others.
+    """
+    form, edges = header["metric"]["form"], header["metric"]["source"] == "edges"
     if form == "float":
         measured = little_endian(array("d", sections["distances"]))
-        if any(not v > 0 for v in measured):
+        if any(not (v > 0 or (edges and v == 0)) for v in measured):
             raise Unreadable("a distance is not a positive number")
         return lambda k: None if measured[k] == math.inf else measured[k]
-    table = unsigned(sections["distances"], 8)
-    if any(not 0 < v <= LARGEST[form] and v != UNBOUNDED for v in table):
+    table, least = unsigned(sections["distances"], 8), 0 if edges else 1
+    if any(not least <= v <= LARGEST[form] and v != UNBOUNDED for v in table):
         raise Unreadable("a distance is zero or too large")
     return lambda k: None if table[k] == UNBOUNDED else table[k]
 

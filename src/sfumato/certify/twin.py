@@ -126,7 +126,7 @@ def _pairs(
     form = Form(header["metric"]["form"])
     values = np.frombuffer(sections["distances"], dtype="<f8" if form is Form.FLOAT else "<u8")
     unbounded = np.isinf(values) if form is Form.FLOAT else values == np.uint64(kernel.UNBOUNDED)
-    if not (values > 0).all():
+    if not (values >= 0 if header["metric"]["source"] == "edges" else values > 0).all():
         raise kernel.Unreadable("a distance is not a positive number")
     if form is not Form.FLOAT and (values[~unbounded] > kernel.LARGEST[form]).any():
         raise kernel.Unreadable("a distance is too large")

@@ -17,6 +17,7 @@ from sfumato.channels.prior import Prior
 from sfumato.design.bounds import LowerBound, proved_excess
 from sfumato.design.certified import NoRoom, certified, losses_of_secrets
 from sfumato.design.closed_forms import closed_form
+from sfumato.design.merged import has_equal_rows, merged
 from sfumato.design.objectives import Objective, as_objective
 from sfumato.design.problem import Problem, Under, feasibility, problem
 from sfumato.design.solvers import SOLVERS, Answer, Trail, gpu_is_there
@@ -35,6 +36,7 @@ _COLUMN_VARIABLES = 3000  # up to which column generation takes a minute at most
 _WORTH_A_GPU = 40_000  # variables: below, the processor is as fast
 _SOLVED = 0.3  # of the tolerance is for the solver, twice that for leaving out multipliers, the rest for rounding
 _ROUNDS = 3  # tries with a tighter tolerance when repair eats the gap up
+_EQUAL_ROWS = ("exact", "highs")  # need no room between rows that have to be equal
 _FOR_EVENTS = ("exact", "highs")  # promises about events join columns, which the others take apart
 _TIE_SHARE = 0.9  # of the tolerance is for mechanisms that count as equally good, the rest for rounding
 
@@ -159,6 +161,9 @@ class Effort:
 
     def solve(self, name: str, asked: Problem, target: float, left: float | None) -> Answer:
         """Ask a solver; the block method starts where the last program was midway."""
+        fewer = merged(asked) if name not in _EQUAL_ROWS else None
+        if fewer is not None:
+            return fewer.answer(self.solve(name, fewer.problem, target, left))
         if name == "blocks":
             return solve_in_blocks(asked, target, self.progress, left, self.trail)
         return SOLVERS[name](asked, target, self.progress, left)
@@ -222,6 +227,8 @@ def _choice(asked: Problem) -> str:
         return "exact" if asked.exact and n * m + excesses <= _EXACT_VARIABLES else "highs"
     if n * m <= _EXACT_VARIABLES and asked.exact:
         return "exact"
+    if asked.limits and has_equal_rows(asked):
+        return "highs"
     return "batched" if n * m >= _WORTH_A_GPU and gpu_is_there() else "blocks"
 
 

@@ -3,6 +3,8 @@
 A mechanism keeps M(x)(y) ≤ e^{b(x, x′)} M(x′)(y) for a symmetric table b ≥ 0 exactly if it keeps it for the largest
 metric below b, since promises add up along chains. That is the shortest-path metric of a graph whose edges have the
 lengths b, so any such table is a privacy type, and several at once are the one with the smallest bound on each pair.
+Where b is 0 the two secrets have one row: the "metric" is then one on what may be told apart, and such pairs are
+always compared themselves.
 """
 
 from __future__ import annotations
@@ -13,14 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.errors import InvalidInput, InvalidMetric, Mismatch
+from sfumato.errors import InvalidInput, Mismatch
 from sfumato.numbers import Array, array, exact, float_below, object_array
 from sfumato.privacy.type import PrivacyType, as_type
-from sfumato.spaces.constructors import graph
-from sfumato.spaces.distances import Form
-from sfumato.spaces.finite import label_tuple
+from sfumato.spaces.constructors import path_metric
+from sfumato.spaces.distances import Distances, Form
+from sfumato.spaces.finite import Edges, FiniteSpace, Pairs, label_tuple
 
 __all__ = ["ratio_bounds", "together_private"]
+
+_LARGEST_SUM = 2**53  # of whole bounds: paths are summed in doubles, and beyond they would not be exact
 
 
 def ratio_bounds(*tables: Any, labels: Iterable[Any] | None = None) -> PrivacyType:
@@ -30,7 +34,7 @@ def ratio_bounds(*tables: Any, labels: Iterable[Any] | None = None) -> PrivacyTy
     ----------
     tables
         n × n numbers with zeros on the diagonal; infinite where nothing is promised. Exact unless a float is among
-        them. Off the diagonal a bound must be positive: secrets that no output may tell apart at all are one secret.
+        them. A bound of 0 says that no output may tell the two secrets apart at all.
     labels
         Names of the secrets, 0 … n − 1 by default.
 
@@ -41,6 +45,12 @@ def ratio_bounds(*tables: Any, labels: Iterable[Any] | None = None) -> PrivacyTy
     >>> promise = ratio_bounds([[0, 1, 5], [1, 0, 2], [5, 2, 0]], labels=["a", "b", "c"])
     >>> promise.space.distance("a", "c"), len(promise.space.pairs.first)
     (3.0, 2)
+
+    Two names of one place:
+
+    >>> promise = ratio_bounds([[0, 0, 5], [0, 0, 2], [5, 2, 0]], labels=["a", "b", "c"])
+    >>> promise.space.distance("a", "b"), promise.space.distance("a", "c")
+    (0.0, 2.0)
     """
     if not tables:
         raise InvalidInput("ratio_bounds needs at least one table of bounds")
@@ -52,15 +62,20 @@ def ratio_bounds(*tables: Any, labels: Iterable[Any] | None = None) -> PrivacyTy
     if len(names) != n:
         raise InvalidInput(f"{len(names)} labels for a table of {n} secrets")
     smallest = np.minimum.reduce(parsed) if len(parsed) > 1 else parsed[0]
-    edges = [(names[x], names[z], smallest[x, z]) for x in range(n) for z in range(x) if smallest[x, z] != np.inf]
-    for x, z, bound in edges:
-        if not bound > 0:
-            raise InvalidMetric(
-                f"the bound between {x!r} and {z!r} is {bound}: two secrets that may not differ at all are one", (x, z)
-            )
-    if any(isinstance(bound, float) for _, _, bound in edges):  # then all are, and none is rounded up
-        edges = [(x, z, float_below(exact(bound))) for x, z, bound in edges]
-    return PrivacyType(graph(edges, labels=names, name=f"{n} secrets with bounds on their ratios"), epsilon=1)
+    return PrivacyType(_space(smallest, names), epsilon=1)
+
+
+def _space(bounds: Array, names: tuple[Any, ...]) -> FiniteSpace:
+    """The largest metric below a table, zeros between different secrets included."""
+    first, second = np.nonzero(np.triu(bounds != np.inf, 1))
+    listed = bounds[first, second].tolist()
+    if any(isinstance(bound, float) for bound in listed):  # then all are, and none is rounded up
+        listed = [float_below(exact(bound)) for bound in listed]
+    lengths = Distances.parse(listed, "bounds", 1) if listed else Distances(Form.RATIONAL, np.zeros(0, dtype=np.int64))
+    if lengths.form is Form.RATIONAL and sum(lengths.values.tolist()) >= _LARGEST_SUM:
+        lengths = Distances(Form.FLOAT, np.array([float_below(exact(bound)) for bound in listed]))
+    structure = path_metric(len(names), Edges(Pairs(first, second), lengths))
+    return FiniteSpace(names, structure, name=f"{len(names)} secrets with bounds on their ratios")
 
 
 def _bounds(given: Any) -> Array:

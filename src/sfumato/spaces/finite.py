@@ -263,6 +263,8 @@ def _unimplied_edges(space: FiniteSpace, edges: Edges) -> Pairs:
 
     Edges of equal length never are: a detour has at least two of them. Otherwise the
     table of distances decides; without room for it every edge is kept, which is safe.
+    Edges of length 0, which say that two points are one, are kept, and are no leg of a
+    detour: then every leg is shorter than the edge it replaces, and chains of chains end.
     """
     lengths = edges.lengths.values
     if len(lengths) == 0 or (lengths == lengths[0]).all() or len(space) > _LARGEST_DENSE // 6:
@@ -278,6 +280,5 @@ def _unimplied_edges(space: FiniteSpace, edges: Edges) -> Pairs:
 def _has_detour(table: NDArray[Any], x: int, z: int, length: Any) -> bool:
     if table[x, z] < length:
         return True
-    fits = table[x] + table[:, z] <= length
-    fits[[x, z]] = False
+    fits = (table[x] + table[:, z] <= length) & (table[x] > 0) & (table[:, z] > 0)
     return bool(fits.any())

@@ -1,0 +1,163 @@
+"""Secrets that no output may tell apart are one secret to a solver: what is found for one of them holds for all.
+
+Where a bound on log-ratios is 0 two rows of a mechanism are equal, and no interior point has room between them. So
+such secrets are merged, their costs added up. A matrix for the merged ones has the same row for all that were merged.
+Multipliers follow too: with S_Xw the reduced cost of the merged secret X, those of its members sum to S_Xw, and a
+multiplier on a pair with bound 0 moves reduced cost from one to the other, nothing lost on the way. Along a tree of
+such pairs every member gets an equal share of S_Xw, and the members together prove what X does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import breadth_first_order, connected_components
+
+from sfumato.channels.prior import Prior
+from sfumato.design.problem import Problem
+from sfumato.design.solvers.answer import Answer, Multipliers
+from sfumato.losses.loss import Loss
+from sfumato.numbers import floats
+from sfumato.privacy.type import PrivacyType
+from sfumato.spaces.constructors import path_metric
+from sfumato.spaces.distances import Distances
+from sfumato.spaces.finite import Edges, FiniteSpace, Pairs
+
+__all__ = ["Merged", "has_equal_rows", "merged"]
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Merged:
+    """A problem about merged secrets, and how its answer is one for all.
+
+    Parameters
+    ----------
+    asked, problem
+        The problem before, and the one to solve.
+    member
+        For each secret the number of the merged one.
+    ends
+        Two n′ × n′ tables: the secrets whose pair stands for that of two merged ones.
+    tree
+        Pairs with bound 0 that join merged secrets, each secret with one nearer to the root, the farthest first.
+    """
+
+    asked: Problem
+    problem: Problem
+    member: Integers
+    ends: tuple[Integers, Integers]
+    tree: tuple[Integers, Integers]
+
+    def answer(self, found: Answer) -> Answer:
+        """What an answer for the merged secrets says of all."""
+        between = self._between(found.multipliers)
+        return replace(found, matrix=found.matrix[self.member], multipliers=_joined(between, self._within(between)))
+
+    def _between(self, found: Multipliers) -> Multipliers:
+        first, second = (end[found.first, found.second] for end in self.ends)
+        return Multipliers(first, second, found.action, floats(found.values))
+
+    def _within(self, between: Multipliers) -> Multipliers:
+        """Multipliers on pairs with bound 0 after which the members of a merged secret have equal reduced costs."""
+        asked, actions = self.asked, self.asked.shape[1]
+        reduced = between.reduced(asked.float_cost, asked.factors(between.first, between.second))
+        whole = np.zeros((len(self.ends[0]), actions))
+        np.add.at(whole, self.member, reduced)
+        spare = reduced - (whole / np.bincount(self.member)[:, None])[self.member]
+        moved = np.empty((len(self.tree[0]), actions))
+        for k, (leaf, root) in enumerate(zip(*self.tree, strict=True)):
+            moved[k] = spare[leaf]
+            spare[root] += spare[leaf]
+        pair, action = np.nonzero(moved)
+        leaf, root, amount = self.tree[0][pair], self.tree[1][pair], moved[pair, action]
+        up = amount > 0  # the leaf has more than its share, and the root gains it
+        return Multipliers(np.where(up, root, leaf), np.where(up, leaf, root), action, np.abs(amount))
+
+
+def _joined(*parts: Multipliers) -> Multipliers:
+    columns: list[Any] = [
+        np.concatenate([getattr(part, field) for part in parts]) for field in ("first", "second", "action", "values")
+    ]
+    return Multipliers(*columns)
+
+
+def has_equal_rows(asked: Problem) -> bool:
+    """Whether the promise asks for equal rows."""
+    space = asked.privacy.space
+    return space.edges is not None and bool((space.edges.lengths.values == 0).any())
+
+
+def merged(asked: Problem) -> Merged | None:
+    """The problem with secrets merged that have to have one row; None where there are none.
+
+    Examples
+    --------
+    >>> from sfumato.design.problem import problem
+    >>> from sfumato.losses import bin
+    >>> from sfumato.privacy import ratio_bounds
+    >>> privacy = ratio_bounds([[0, 0, 2], [0, 0, 1], [2, 1, 0]])
+    >>> asked = problem(Prior.uniform(privacy.space), bin(privacy.space), privacy)
+    >>> merged(asked).problem.float_cost.round(3).tolist()
+    [[0.333, 0.333, 0.667], [0.333, 0.333, 0.0]]
+    """
+    if asked.limits or asked.events or not has_equal_rows(asked):
+        return None
+    space = asked.privacy.space
+    (first, second), apart = space.pairs, space.pair_distances
+    nothing = apart.values == 0
+    n = len(space)
+    graph = csr_array((np.ones(int(nothing.sum())), (first[nothing], second[nothing])), shape=(n, n))
+    count, found = connected_components(graph, directed=False)
+    member = found.astype(np.int64)
+    lengths, ends = _quotient(member, count, first[~nothing], second[~nothing], apart.values[~nothing])
+    pairs = Pairs(*np.nonzero(np.triu(ends[0] >= 0, 1)))
+    edges = Edges(pairs, Distances(apart.form, lengths[pairs.first, pairs.second], apart.unit))
+    smaller = FiniteSpace(range(count), path_metric(count, edges), space.unit, f"{space.name}, merged")
+    return Merged(asked, _problem(asked, member, smaller), member, ends, _tree(graph, member))
+
+
+def _quotient(
+    member: Integers, count: int, first: Integers, second: Integers, values: NDArray[Any]
+) -> tuple[NDArray[Any], tuple[Integers, Integers]]:
+    """The shortest pair between each two merged secrets: its length, and its ends, −1 where there is none."""
+    lengths = np.zeros((count, count), dtype=values.dtype)
+    ends = np.full((count, count), -1, dtype=np.int64), np.full((count, count), -1, dtype=np.int64)
+    longest_first = np.argsort(-values.astype(np.float64), kind="stable")  # a shorter one is written over a longer one
+    first, second, values = first[longest_first], second[longest_first], values[longest_first]
+    for x, z in ((first, second), (second, first)):
+        here = member[x], member[z]
+        lengths[here], ends[0][here], ends[1][here] = values, x, z
+    for end in ends:
+        np.fill_diagonal(end, -1)
+    return lengths, ends
+
+
+def _problem(asked: Problem, member: Integers, space: FiniteSpace) -> Problem:
+    """Priors added up, losses averaged by them; where there is no prior nothing can be lost."""
+    privacy = asked.privacy
+    weights, cost = np.zeros(len(space)), np.zeros((len(space), asked.shape[1]))
+    np.add.at(weights, member, asked.prior.float_weights)
+    np.add.at(cost, member, asked.float_cost)
+    loss = Loss(asked.loss.actions, space, (cost / np.where(weights > 0, weights, 1.0)[:, None]).T)
+    return replace(
+        asked,
+        prior=Prior(space, weights / weights.sum()),
+        loss=loss,
+        privacy=PrivacyType(space, privacy.epsilon, privacy.alpha),
+    )
+
+
+def _tree(graph: csr_array, member: Integers) -> tuple[Integers, Integers]:
+    """A secret and its neighbour nearer to the root, for all but the roots, those that are farthest first."""
+    leaves, roots = [], []
+    for root in np.unique(member, return_index=True)[1]:
+        order, before = breadth_first_order(graph, root, directed=False)
+        leaves.append(order[:0:-1])
+        roots.append(before[order[:0:-1]])
+    return np.concatenate(leaves).astype(np.int64), np.concatenate(roots).astype(np.int64)
