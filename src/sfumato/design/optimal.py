@@ -183,7 +183,7 @@ def best_of(asked: Problem, effort: Effort) -> Design:
     target = _SOLVED * tolerance
     known = closed_form(asked, target) if free and name != "exact" and not asked.events else None
     for _ in range(_ROUNDS):
-        answer = known or effort.solve(name, asked, target, watch.left)
+        answer = known or _asked(effort, name, asked, target, watch)
         made = _design(asked, answer, name, watch)
         goes_on = made.gap > tolerance and answer.finished and name in ("blocks", "batched") and not watch.over
         if not goes_on:
@@ -192,6 +192,16 @@ def best_of(asked: Problem, effort: Effort) -> Design:
     if goes_on and _few_rays(asked):
         made = _finished_by_columns(asked, made, tolerance, effort.progress, watch)
     return made if asked.objective.then is None or watch.over else _tie_broken(asked, made, name, tolerance, watch)
+
+
+def _asked(effort: Effort, name: str, asked: Problem, target: float, watch: Watch) -> Answer:
+    """What a solver answers; that there is nothing to be found it says in the words of programs, we in those of users."""
+    try:
+        return effort.solve(name, asked, target, watch.left)
+    except Infeasible as error:
+        raise Infeasible(
+            "no mechanism with this promise keeps the limits: raise their levels, or ε", error.ray
+        ) from error
 
 
 def _quickly(asked: Problem, tolerance: float, watch: Watch) -> Design | None:
