@@ -195,7 +195,7 @@ def best_of(asked: Problem, effort: Effort) -> Design:
 
 
 def _asked(effort: Effort, name: str, asked: Problem, target: float, watch: Watch) -> Answer:
-    """What a solver answers; that there is nothing to be found it says in the words of programs, we in those of users."""
+    """What a solver answers; where there is nothing to be found, said in the words of users, not of programs."""
     try:
         return effort.solve(name, asked, target, watch.left)
     except Infeasible as error:
