@@ -82,4 +82,4 @@ $(VENV)/.browser: $(VENV)/.development
 	touch $@
 
 clean:
-	rm -rf $(VENV) docs/_build out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) docs/_build docs/auto_gallery out .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -3,9 +3,11 @@
 import sys
 from pathlib import Path
 
+import plotly
+
 from sfumato.version import __version__
 
-sys.path.insert(0, str(Path(__file__).parent / "gallery"))
+sys.path.insert(0, str(Path(__file__).parent))  # for gallery_figures
 
 project = "sfumato"
 copyright = "the sfumato contributors"
@@ -18,10 +20,13 @@ extensions = [
     "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
     "sphinx-mathjax-offline",  # brings MathJax itself, so that the pages need no network
+    "sphinx_gallery.gen_gallery",
 ]
 html_theme = "furo"
 html_title = f"sfumato {version}"
-exclude_patterns = ["_build"]
+html_static_path = ["gallery.css", str(Path(plotly.__file__).parent / "package_data" / "plotly.min.js")]
+html_css_files = ["gallery.css"]
+exclude_patterns = ["_build", "gallery"]  # the pages of the gallery are generated, in auto_gallery
 myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 3
 
@@ -33,6 +38,23 @@ napoleon_google_docstring = False
 napoleon_use_rtype = False
 napoleon_preprocess_types = False
 
+# An exception in a script fails the build. Figures are scraped without a browser, see gallery_figures.py.
+sphinx_gallery_conf = {
+    "examples_dirs": "gallery",
+    "gallery_dirs": "auto_gallery",
+    "subsection_order": ["gallery/locations", "gallery/surveys", "gallery/counts", "gallery/release", "gallery/theory"],
+    "within_subsection_order": "FileNameSortKey",
+    "image_scrapers": ("gallery_figures.scraped",),
+    "reset_modules": (),
+    "capture_repr": (),
+    "download_all_examples": False,
+    "notebook_extensions": set(),
+    "min_reported_time": 1e9,  # how long a script took is no news to the reader
+    "write_computation_times": False,
+    "remove_config_comments": True,
+    "show_signature": False,
+}
+
 
 def keep_bars(app, what, name, obj, options, lines):
     """A bar in a docstring is an absolute value, not a substitution; code is left alone."""
@@ -43,20 +65,15 @@ def keep_bars(app, what, name, obj, options, lines):
             lines[i] = "``".join(pieces)
 
 
-def draw_gallery(app, failed):
-    """Draw the figures of the gallery beside the pages that show them."""
-    from figures import FIGURES
-
-    from sfumato.report.figure import write
-
-    if failed or app.builder.format != "html":
-        return
-    folder = Path(app.outdir) / "figures"
-    folder.mkdir(exist_ok=True)
-    for name, draw in FIGURES.items():
-        write(draw(), folder / f"{name}.html")
+def bring_plotly(app, pagename, templatename, context, doctree):
+    """Pages of the gallery draw their figures with plotly.js, which is 5 MB; others do without."""
+    if pagename.startswith("auto_gallery/") and "/plot_" in pagename:
+        app.add_js_file("plotly.min.js", loading_method="defer")
 
 
 def setup(app):
+    import gallery_figures
+
+    gallery_figures.keep_what_is_shown()
     app.connect("autodoc-process-docstring", keep_bars)
-    app.connect("build-finished", draw_gallery)
+    app.connect("html-page-context", bring_plotly)
