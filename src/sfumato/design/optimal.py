@@ -198,6 +198,10 @@ def _asked(effort: Effort, name: str, asked: Problem, target: float, watch: Watc
     """What a solver answers; where there is nothing to be found, said in the words of users, not of programs."""
     try:
         return effort.solve(name, asked, target, watch.left)
+    except NotSupported:
+        if effort.solver != "auto" or name not in ("blocks", "batched") or asked.limits:
+            raise
+        return effort.solve("first-order", asked, target, watch.left)  # factors are too large, a matrix may not be
     except Infeasible as error:
         raise Infeasible(
             "no mechanism with this promise keeps the limits: raise their levels, or ε", error.ray

@@ -1,0 +1,22 @@
+"""Programs whose factors do not fit into memory are left to the method that needs none."""
+
+from __future__ import annotations
+
+import pytest
+
+import sfumato as sf
+from sfumato.errors import NotSupported
+from sfumato.lp import columns_method
+
+
+def test_auto_goes_on_without_factors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(columns_method, "_LARGEST_MEMORY", 1)
+    space = sf.grid(4, 4)
+    asked = sf.Prior.uniform(space), sf.losses.distance(space), sf.PrivacyType(space, alpha="1/2")
+    with pytest.raises(NotSupported, match="GiB"):
+        sf.design(*asked, solver="blocks")
+    made = sf.design(*asked, tolerance=1e-2)
+    assert made.method.startswith("first order")
+    assert made.gap <= 1e-2
+    with pytest.raises(NotSupported, match="GiB"):
+        sf.design(None, *asked[1:], objective="worst secret")
