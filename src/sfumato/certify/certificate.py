@@ -148,7 +148,7 @@ def _metric(space: FiniteSpace, sections: dict[str, Section]) -> tuple[str, Dist
     sections["distances"] = _distances(table, table.values[upper])
     via = space.midpoints[upper]
     if (via >= 0).any():
-        sections["via"] = _indices(np.where(via < 0, kernel.NOWHERE, via))
+        sections["via"] = _indices(np.where(via < 0, kernel.NOWHERE, via.astype(np.int64)))
     return "table", table
 
 
