@@ -83,7 +83,10 @@ REFUSED = {
         "weights": ((1, 1),) * 3, "form": "root", "promise": {"epsilon": "1"}, "distances": (1, 1, 3),
         "edges": [(0, 1), (1, 2), (0, 2)],
     },
-    "an edge of length zero": {"weights": ((5, 5),) * 3, "distances": (0, 1), "edges": [(0, 1), (1, 2)]},
+    "rows that differ over an edge of length zero": {
+        "weights": ((5, 5), (6, 4), (6, 4)), "distances": (0, 1), "edges": [(0, 1), (1, 2)],
+    },
+    "a distance of zero in a table": {"weights": ((5, 5),) * 3, "distances": (0, 1, 1)},
     "an integer taken for infinity": {"distances": (2**61,), "unit": f"1/{2**61}", "promise": {"epsilon": "1"}},
     "a unit for floats": {"form": "float", "unit": "1/1000000", "promise": {"epsilon": "1"}, "distances": (1.0,)},
     "a distance that is no number": {"form": "float", "promise": {"epsilon": "1"}, "distances": (float("nan"),)},
