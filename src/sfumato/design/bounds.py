@@ -20,6 +20,7 @@ from sfumato.channels.prior import Prior
 from sfumato.design.objectives import weighted
 from sfumato.design.problem import Feasibility, Problem
 from sfumato.design.solvers.answer import Answer, EventMultipliers, Multipliers
+from sfumato.design.solvers.routes import along_edges
 from sfumato.numbers import Array, common_denominator, floats, fractions, object_array
 
 __all__ = ["LowerBound", "exact_bound", "hardest_prior", "proved_excess", "rounded_bound"]
@@ -144,7 +145,50 @@ def _kernel_factors(problem: Problem, given: Multipliers) -> dict[tuple[int, int
 
 
 def rounded_bound(problem: Problem, answer: Answer) -> LowerBound:
-    """Multipliers as integers times a power of two, and a bound a little below the one they give."""
+    """Multipliers as integers times a power of two, and a bound a little below the one they give.
+
+    Where a solver was stopped early, or worked at the end of the range of floats, its multipliers may prove less than
+    ones that need no solver; then those are taken.
+    """
+    found = _rounded(problem, answer)
+    if not problem.objective.plain or problem.events:
+        return found
+    least, centre, gathered = _without_solver(problem)
+    bounds = [found]
+    if least > float(found.value):
+        nothing = _rounded(problem, replace(answer, multipliers=answer.multipliers[:0]))
+        # no rounding can make a sum of losses negative that are not
+        safe = Fraction(0) if (floats(problem.loss.matrix) >= 0).all() else nothing.value
+        bounds.append(replace(nothing, value=max(nothing.value, safe)))
+    if gathered > max(least, float(found.value)):
+        bounds.append(_rounded(problem, replace(answer, multipliers=_around(problem, centre))))
+    return max(bounds, key=lambda bound: bound.value)
+
+
+def _without_solver(problem: Problem) -> tuple[float, int, float]:
+    """Two bounds in floats: Σ_x min_w C_xw, which needs no multipliers, and one around a secret in the middle.
+
+    For C ≥ 0 the multipliers C_xw e^{−εd(c, x)} on the pairs (c, x) bring all that others can lose to the secret c:
+    min_w Σ_x e^{−εd(c, x)} C_xw, which for small ε is nearly what is lost by telling nothing.
+    """
+    cost, far = problem.float_cost, problem.privacy.space.distances.floats
+    floor = cost.min(axis=1)
+    centre = int(far.max(axis=1).argmin())
+    near = np.exp(-problem.privacy.rate * far[centre])
+    return float(floor.sum()), centre, float(floor.sum() + (near @ cost - near @ floor).min())
+
+
+def _around(problem: Problem, centre: int) -> Multipliers:
+    """The multipliers that prove the second of these bounds."""
+    cost = problem.float_cost - problem.float_cost.min(axis=1, keepdims=True)
+    amount = np.exp(-problem.privacy.rate * problem.privacy.space.distances.floats[centre])[:, None] * cost
+    amount[centre] = 0.0
+    second, action = np.nonzero(amount)
+    every = Multipliers(np.full(len(second), centre), second, action, amount[second, action])
+    return along_edges(problem.privacy, every)
+
+
+def _rounded(problem: Problem, answer: Answer) -> LowerBound:
     prices = answer.prices[len(answer.prices) - len(problem.ceilings) :]
     prior, mixture = hardest_prior(problem, answer.prices)
     given = _usable(problem, answer.multipliers)

@@ -7,6 +7,7 @@ from sfumato.design.solvers.blocks import Trail, gpu_is_there, solve_in_batches,
 from sfumato.design.solvers.columns import solve_by_columns
 from sfumato.design.solvers.first_order import solve_by_first_order
 from sfumato.design.solvers.linear import solve_exactly, solve_with_highs
+from sfumato.design.solvers.peaks import solve_by_peaks
 
 __all__ = ["SOLVERS", "Answer", "Multipliers", "Trail", "gpu_is_there"]
 
@@ -17,5 +18,6 @@ SOLVERS: dict[str, Callable[..., Answer]] = {
     "batched": solve_in_batches,
     "columns": solve_by_columns,
     "first-order": solve_by_first_order,
+    "peaks": solve_by_peaks,
 }
 """Every solver by name."""

@@ -32,7 +32,7 @@ class Multipliers:
         spent = np.bincount(self.second * m + self.action, values * factors, n * m)
         return np.asarray(cost + (gained - spent).reshape(n, m))
 
-    def __getitem__(self, which: NDArray[np.bool_]) -> Multipliers:
+    def __getitem__(self, which: NDArray[np.bool_] | slice) -> Multipliers:
         return Multipliers(self.first[which], self.second[which], self.action[which], self.values[which])
 
 

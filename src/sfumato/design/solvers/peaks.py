@@ -1,0 +1,136 @@
+"""Many secrets in a metric space: the interior-point method at peaks, with outputs brought in as they are needed.
+
+The method (:mod:`sfumato.lp.peaks`) gives a matrix and a price for every secret. Prices are all that a bound needs: for
+every action, whether it was looked at or not, multipliers are found that prove as much of them as can be proved
+(:mod:`sfumato.lp.covering`). Where actions are many, a few of them are solved for at first, spread as well as outputs
+that tell the truth would be; an action that leaves part of the prices unproved is one that is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.design.problem import Problem
+from sfumato.design.solvers.answer import Answer, Multipliers
+from sfumato.design.solvers.routes import along_edges
+from sfumato.design.watch import Watch
+from sfumato.errors import NotSupported
+from sfumato.lp.column_program import ColumnProgress, Ending
+from sfumato.lp.covering import Cover, covered
+from sfumato.lp.peaks import first_losses, solve_peaks
+
+__all__ = ["solve_by_peaks"]
+
+Floats = NDArray[np.float64]
+
+_FEW = 64  # actions: up to these all are solved for at once
+_SPREAD = 0.08  # way of a secret to the nearest of the first outputs, in terms of what an exponential mechanism loses
+_MOST_ROUNDS = 12
+_GROWTH = 0.5  # share of outputs that may be added in a round
+_MOST = 0.98  # of what is missing, for which outputs are added
+_NOTHING = 1e-7  # of the loss: prices that are proved but for so little need no further output
+_ROUGH, _LOOSEST = 30.0, (1e-2, 3e-2)  # gap of the prices by which outputs are chosen: in tolerances, and its bounds
+_RISE = 2.0  # gaps by which prices are taken to rise after a rough run
+_LOOSE = 2e-2  # of the loss: if less than that is missing, the next round is to be the last
+_ACCEPTED = 2.5  # tolerances: gap and what is missing, with which the last round is good enough
+
+
+def solve_by_peaks(
+    problem: Problem, tolerance: float, progress: Callable[..., object] | None = None, time_limit: float | None = None
+) -> Answer:
+    """Near-optimal to a relative gap, for thousands of secrets if each has a price for few actions.
+
+    Raises
+    ------
+    NotSupported
+        For objectives with limits or a worst case, and for promises about events.
+    """
+    if problem.limits or problem.events:
+        raise NotSupported("limits, worst cases and promises about events at peaks", ["blocks", "highs", "exact"])
+    search = _Search(problem, tolerance, progress, Watch(perf_counter(), time_limit))
+    return search.answer()
+
+
+def _multipliers(problem: Problem, cover: Cover) -> Multipliers:
+    return along_edges(problem.privacy, Multipliers(cover.first, cover.second, cover.column, cover.values))
+
+
+@dataclass(eq=False)
+class _Search:
+    """Outputs that are solved for, more and more of them."""
+
+    problem: Problem
+    tolerance: float
+    progress: Callable[..., object] | None
+    watch: Watch
+
+    def answer(self) -> Answer:
+        """Solve, look for actions that are missing, and solve again."""
+        cost, logs = self.problem.float_cost, self.problem.privacy.log_bounds
+        m = cost.shape[1]
+        chosen = np.arange(m) if m <= _FEW else first_outputs(cost, logs)
+        last, prices, iterations = len(chosen) == m, None, 0
+        rough = _LOOSEST[1]
+        for left in reversed(range(_MOST_ROUNDS)):
+            found = solve_peaks(
+                cost[:, chosen], logs, tolerance=self.tolerance if last else rough, time_limit=self.watch.left,
+                progress=self.progress, prices=prices, settle=last,
+            )  # fmt: skip
+            solved, prices, iterations = chosen, found.prices, iterations + found.iterations
+            # a rough run leaves prices lower than they will be
+            likely = prices if last else prices + _RISE * max(found.gap, 0.0) * np.abs(prices)
+            others = np.arange(m) if last else np.setdiff1d(np.arange(m), chosen)
+            cover = covered(cost[:, others], likely, logs, self.tolerance / 10)
+            lost = float(cover.missing.sum()) / max(abs(found.value), 1e-300)
+            if self.progress is not None:
+                bound = found.bound - float(cover.missing.sum())
+                self.progress(ColumnProgress(iterations, found.value, bound, found.gap + lost, self.watch.spent))
+            finished = found.ended in (Ending.REACHED, Ending.STALLED) and not self.watch.over
+            if not finished or (last and found.gap + lost <= _ACCEPTED * self.tolerance) or len(solved) == m:
+                break
+            if lost > _NOTHING:
+                chosen = np.union1d(chosen, others[_missing(cover, len(chosen))])
+            if last and len(chosen) == len(solved):
+                break
+            last = lost <= max(_LOOSE, _RISE * found.gap) or left <= 2
+            rough = float(np.clip(_ROUGH * self.tolerance, *_LOOSEST))
+        if not last:  # time is up
+            cover = covered(cost, prices, logs, self.tolerance / 10)
+        matrix = np.zeros(cost.shape)
+        matrix[:, solved] = found.matrix
+        name = "interior point at peaks" + (f", {len(solved)} of {m} outputs" if len(solved) < m else "")
+        return Answer(matrix, _multipliers(self.problem, cover), name, iterations, self.watch.spent, finished)
+
+
+def first_outputs(cost: Floats, logs: Floats) -> NDArray[np.int64]:
+    """Greedy medians: one action after the other, each where it saves most to secrets that tell the truth."""
+    floor, columns = cost.min(axis=1), np.ascontiguousarray(cost.T)
+    allowed = floor.sum() + _SPREAD * float((first_losses(cost, logs) - floor).sum())
+    chosen = [int(columns.sum(axis=1).argmin())]
+    nearest = columns[chosen[0]]
+    saved = np.maximum(nearest - columns, 0.0).sum(axis=1)
+    while len(chosen) < _FEW or nearest.sum() > allowed:
+        best = int(saved.argmax())
+        # what an action saves can only fall, so the others need no look until it falls below theirs
+        saved[best] = np.maximum(nearest - columns[best], 0.0).sum()
+        if saved[best] < saved.max():
+            continue
+        if not saved[best] > 0.0:  # nothing is left to save
+            break
+        chosen.append(best)
+        nearest = np.minimum(nearest, columns[best])
+        saved[best] = 0.0
+    return np.unique(chosen)
+
+
+def _missing(cover: Cover, number: int) -> NDArray[np.int64]:
+    """Columns in which rows are worst off, for the sake of those that miss most first."""
+    ranked = np.argsort(-cover.missing, kind="stable")
+    enough = np.searchsorted(np.cumsum(cover.missing[ranked]), _MOST * cover.missing.sum()) + 1
+    columns, place = np.unique(cover.worst[ranked[:enough]], return_index=True)
+    return np.asarray(columns[np.argsort(place)][: max(_FEW // 4, int(_GROWTH * number))])

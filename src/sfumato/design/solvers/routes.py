@@ -1,0 +1,58 @@
+"""Multipliers between any two secrets, carried along shortest paths of a graph to its edges.
+
+Certificates of a graph metric know edges only. A multiplier Z on the pair (x, z) adds Z to the reduced cost of x and
+takes e^{εd(x, z)} Z from that of z. So do multipliers Z e^{εd(x, u)} on the edges (u, v) of a shortest path from x to
+z: what one of them takes from v the next one gives back, and nothing is lost but rounding.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
+
+from sfumato.design.solvers.answer import Multipliers
+from sfumato.privacy.type import PrivacyType
+
+__all__ = ["along_edges"]
+
+Integers = NDArray[np.int64]
+_Legs = tuple[Integers, Integers, Integers, NDArray[np.float64]]
+
+
+def along_edges(privacy: PrivacyType, given: Multipliers) -> Multipliers:
+    """The same bound from multipliers on pairs that certificates know; as they are where that is all pairs.
+
+    Examples
+    --------
+    >>> from sfumato.spaces import cycle
+    >>> privacy, zero = PrivacyType(cycle(5), alpha="1/2"), np.zeros(1, dtype=np.int64)
+    >>> moved = along_edges(privacy, Multipliers(zero, zero + 2, zero, np.ones(1)))
+    >>> moved.first.tolist(), moved.second.tolist(), moved.values.tolist()
+    ([0, 1], [1, 2], [1.0, 2.0])
+    """
+    space = privacy.space
+    if space.edges is None or not len(given):
+        return given
+    n, lengths = len(space), space.pair_distances.floats
+    graph = csr_array((lengths, (space.pairs.first, space.pairs.second)), shape=(n, n))
+    sources, source = np.unique(given.first, return_inverse=True)
+    far, before = dijkstra(graph, directed=False, indices=sources, return_predecessors=True)
+    at, action, values = given.second.copy(), given.action, given.values.astype(np.float64)
+    legs: list[_Legs] = []
+    while len(at):
+        back = before[source, at].astype(np.int64)
+        legs.append((back, at, action, values * np.exp(privacy.rate * far[source, back])))
+        on = back != sources[source]
+        at, action, values, source = back[on], action[on], values[on], source[on]
+    return _summed(n, legs)
+
+
+def _summed(n: int, legs: list[_Legs]) -> Multipliers:
+    """One multiplier for each pair and action."""
+    first, second, action, values = (np.concatenate(column) for column in zip(*legs, strict=True))
+    keys, where = np.unique((action * n + first) * n + second, return_inverse=True)
+    rest, second = np.divmod(keys, n)
+    action, first = np.divmod(rest, n)
+    return Multipliers(first, second, action, np.bincount(where, values, len(keys)))

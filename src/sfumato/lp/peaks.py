@@ -1,0 +1,293 @@
+"""Columns under all pairs of a metric: an interior-point method that looks at few pairs, those next to peaks.
+
+The program of :mod:`sfumato.lp.column_program` with a bound l(x, z) for every pair of rows, where bounds add up along
+chains, l(x, z) ≤ l(x, y) + l(y, z). Its dual: prices p_x of largest sum for which every column y has multipliers Z ≥ 0
+with C_xy + Σ_z Z_xz − Σ_z e^{l(z, x)} Z_zx ≥ p_x.
+
+**Few pairs are enough.** Call x a peak of column y if p_x > C_xy. In some optimum only pairs whose first row is a peak
+have a multiplier. For a unit of Z_xz raises row x by 1 and lowers row z by e^{l(x, z)}; if z is lowered and raised, say
+by Z_zv, then Z_xv does the same for x and asks no more of v, since l(x, v) ≤ l(x, z) + l(z, v). So multipliers may be
+taken to go straight from rows that are only raised to rows that are only lowered, and a row need not be raised unless
+p_x > C_xy. Where costs are distances, peaks of y are the rows whose price is larger than their way to y: its
+neighbours, however many rows there are. A column with k peaks has k n pairs instead of n², and its Newton system falls
+apart into n − k rows, each alone, and k × k (:mod:`sfumato.lp.peaks_newton`).
+
+**Which ones** nobody knows before, so rows get a reach: y has x for a peak where C_xy < reach_x. Leaving out pairs can
+only make the optimum smaller, and then some price is as large as the reach of its row. A rough run shows prices, and
+the next has reaches beyond them. In the end prices are as good as any; the matrix may break the bound of a pair that no
+price depends on, and is moved to where it does not (:meth:`sfumato.lp.peaks_method.PeakNewton.settled`). If that costs
+too much, rows whose price is held back, and rows for which others leave no room, get more peaks for another run. Floats
+throughout: the answer is a proposal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import InvalidInput
+from sfumato.lp.column_program import ColumnProgress, Ending
+from sfumato.lp.peaks_method import PeakNewton
+from sfumato.numbers import array, floats
+from sfumato.threads import plain_interrupts
+
+__all__ = ["PeakSolution", "first_losses", "solve_peaks"]
+
+Floats = NDArray[np.float64]
+
+_SMALLEST_LOG = 1e-6  # smaller bounds are solved as this one: below, slacks are hardly more than rounding errors
+_FURTHEST = 1e3  # logarithms: further away nothing is left in floats
+_MOST_ITERATIONS = 500
+_PATIENCE = 12  # iterations in which the gap must fall by a tenth, or rounding has the upper hand
+_FIRST = (4, 40)  # columns that a row reaches to begin with, at least and at most
+_SPARSE = 20  # a row reaches no more than one in so many columns to begin with, but for the nearest
+_FURTHER = 1.2  # the first reach, in terms of what a row loses under an exponential mechanism
+_ROUGH = 3e-2  # gap of the prices by which reaches are chosen: by then they hardly rise by more than the margin
+_MARGIN = 1.6  # reach in terms of the price, both above the least cost of the row
+_NEAR = 1.0  # of the way from the cost of these few columns down to the least, and as far below: prices that may rise
+_UP = 0.95  # of the reach: a price above that is held back by it
+_HELD = 1e-2  # of all prices: if so much is held back midway, a run is not worth going on with
+_FURTHER_STILL = 2.5  # the margin for prices that have been held back, which may be anything
+_MOST_RUNS = 8  # for want of peaks
+_ACCEPTED = 1.5  # tolerances: the gap once all pairs are kept, with which the last run is good enough
+_EARLY = 2.5  # tolerances: the gap at which that is tried first, since R often costs less once all bounds are kept
+_CLOSER = 2.5  # by which the gap has to become smaller if that is too much
+
+
+@dataclass(frozen=True, eq=False)
+class PeakSolution:
+    """What :func:`solve_peaks` found.
+
+    Parameters
+    ----------
+    matrix
+        R; rows sum to 1, and pairs keep their bounds up to an error of the order of the gap.
+    prices
+        For each row what the multipliers allow: the sum is a lower bound of the program, up to rounding.
+    value, bound, gap
+        What R costs once all bounds are kept, the sum of prices, and the difference relative to the value.
+    peaks, iterations, seconds, ended
+        Number of peaks of all columns, iterations of all runs, how long it took and why it stopped.
+    """
+
+    matrix: Floats
+    prices: Floats
+    value: float
+    bound: float
+    gap: float
+    peaks: int
+    iterations: int
+    seconds: float
+    ended: Ending
+
+
+def solve_peaks(
+    cost: Any,
+    logs: Any,
+    *,
+    tolerance: float = 1e-4,
+    time_limit: float | None = None,
+    progress: Callable[[ColumnProgress], object] | None = None,
+    prices: Floats | None = None,
+    settle: bool = True,
+) -> PeakSolution:
+    """Minimise Σ C∘R over R ≥ 0 with row sums 1 and R_xy ≤ e^{l(x, z)} R_zy, where l is a metric.
+
+    Parameters
+    ----------
+    cost
+        C, one row a row, one column a column.
+    logs
+        The table l; infinite where nothing is asked. Chains must not be shorter than what they join.
+    tolerance
+        Relative gap at which to stop.
+    time_limit
+        Seconds after which to stop, checked after each iteration.
+    progress
+        Called after each iteration. Raising ``KeyboardInterrupt`` in it, or pressing Ctrl-C, ends the run.
+    prices
+        Those of a similar program: they save the rough runs.
+    settle
+        Whether the matrix is wanted too, or only the prices.
+
+    Examples
+    --------
+    >>> far = np.abs(np.arange(6)[:, None] - np.arange(6.0))
+    >>> found = solve_peaks(far / 6, far * np.log(2), tolerance=1e-6)
+    >>> round(found.value, 5), round(found.bound, 5), found.peaks < 36
+    (0.89583, 0.89583, True)
+    """
+    table, far = floats(array(cost, "the cost of columns", 2)), np.asarray(logs, dtype=np.float64)
+    if far.shape != (len(table), len(table)) or not np.isfinite(table).all() or np.isnan(far).any():
+        raise InvalidInput(f"{len(table)} rows need finite costs and a square table of log bounds, found {far.shape}")
+    if not tolerance > 0:
+        raise InvalidInput(f"the tolerance is a positive relative gap, found {tolerance}")
+    run = _Search(table, np.maximum(far, _SMALLEST_LOG), tolerance, time_limit, progress, settle)
+    if not (table > table.min(axis=1, keepdims=True)).any():
+        return run.free()
+    return run.result(prices)
+
+
+def first_losses(cost: Floats, logs: Floats) -> Floats:
+    """What rows lose under an exponential mechanism with the best remap, centred where each column is best.
+
+    Examples
+    --------
+    >>> first_losses(np.array([[0.0, 1.0], [1.0, 0.0]]), np.log(9) * (1 - np.eye(2))).tolist()
+    [0.25, 0.25]
+    """
+    above = cost - cost.min(axis=1, keepdims=True)
+    stakes = np.maximum(above.mean(axis=1), 1e-300)
+    centre = (above / stakes[:, None]).argmin(axis=0)  # the row for which a column is best
+    far = np.minimum(logs[:, centre], _FURTHEST)
+    far[centre, np.arange(len(centre))] = 0.0
+    share = np.exp((far.min(axis=1, keepdims=True) - far) / 2)
+    share /= share.sum(axis=1, keepdims=True)
+    return np.asarray((share * cost[:, (share.T @ cost).argmin(axis=1)]).sum(axis=1))
+
+
+class _Search:
+    """One run, with reaches that grow."""
+
+    def __init__(
+        self, cost: Floats, logs: Floats, tolerance: float, time_limit: float | None,
+        progress: Callable[[ColumnProgress], object] | None, settle: bool,
+    ) -> None:  # fmt: skip
+        self.cost, self.logs, self.tolerance, self.settle = cost, logs, tolerance, settle
+        self.time_limit, self.progress = time_limit, progress
+        self.begun, self.iterations, self.looked = perf_counter(), 0, False
+        self.ranked = np.sort(cost, axis=1)
+        self.floor = self.ranked[:, 0]
+        dearer = np.where(self.ranked > self.floor[:, None], self.ranked, np.inf).min(axis=1)
+        # a row to which all columns cost the same has them all for company
+        second = np.where(np.isfinite(dearer), dearer, np.nextafter(self.floor, np.inf))
+        # of few columns no row has many, or every row would be a peak
+        self.few = np.maximum(second, self.ranked[:, min(_FIRST[0], cost.shape[1] // _SPARSE)])
+        self.more = np.zeros(cost.shape, dtype=bool)  # peaks beyond the reach of their rows
+
+    def free(self) -> PeakSolution:
+        """Every column costs the same: any will do."""
+        n, m = self.cost.shape
+        value = float(self.floor.sum())
+        return PeakSolution(np.full((n, m), 1.0 / m), self.floor.copy(), value, value, 0.0, 0, 0,
+                            perf_counter() - self.begun, Ending.REACHED)  # fmt: skip
+
+    def result(self, prices: Floats | None) -> PeakSolution:
+        """Search, and say what was found."""
+        method, ended = None, Ending.STALLED
+        try:
+            with plain_interrupts():
+                if prices is None:
+                    self.reach = self._first_reach()
+                    if self.settle and self.tolerance < _ROUGH:
+                        prices = self._rough_prices()
+                if prices is not None:
+                    self.reach = self._reach(prices)
+                for _ in range(_MOST_RUNS):
+                    method = PeakNewton(self.cost, self.logs, self._peaks())
+                    ended, again = self._run(method, self.tolerance, self.settle)
+                    if not again:
+                        break
+        except KeyboardInterrupt:
+            ended = Ending.INTERRUPTED
+        method = method or PeakNewton(self.cost, self.logs, self._peaks())
+        method.recall()
+        value, bound = method.standing()
+        matrix = method.r.T
+        if self.settle or ended is not Ending.REACHED:  # whoever stops a rough run wants what there is
+            found = method.settled()
+            matrix, value = found.matrix, found.value
+        return PeakSolution(
+            matrix, method.prices(), value, bound, method.relative(value, bound), len(method.rows),
+            self.iterations, perf_counter() - self.begun, ended,
+        )  # fmt: skip
+
+    def _peaks(self) -> NDArray[np.bool_]:
+        return (self.cost < self.reach[:, None]) | self.more
+
+    def _rough_prices(self) -> Floats:
+        """Prices good enough to tell by which reaches they are not held back."""
+        for _ in range(2):
+            method = PeakNewton(self.cost, self.logs, self._peaks())
+            ended, _ = self._run(method, _ROUGH, False)
+            method.recall()
+            prices = method.prices()
+            if ended is Ending.TIME or not self._held_back(prices) > _ROUGH:
+                break
+            self.reach = np.maximum(self._reach(prices), self.reach)
+        return prices
+
+    def _run(self, method: PeakNewton, tolerance: float, settle: bool) -> tuple[Ending, bool]:
+        """Iterate to the end; why it ended, and whether it is to be tried again with the peaks that were missing.
+
+        More peaks in the midst of a run would throw the iterate out of the centre: a new run is sooner through.
+        """
+        gaps, closer = [np.inf], (_EARLY if settle else 1.0) * tolerance
+        for _ in range(_MOST_ITERATIONS):
+            if not method.iterate():
+                return Ending.STALLED, False
+            self.iterations += 1
+            value, bound = method.standing()
+            gap = method.relative(value, bound) + method.lacking
+            if gap < min(gaps):
+                method.remember()
+            gaps.append(gap)
+            seconds = perf_counter() - self.begun
+            if self.progress is not None:
+                self.progress(ColumnProgress(self.iterations, value, bound, gap, seconds))
+            if self.time_limit is not None and seconds >= self.time_limit:
+                return Ending.TIME, False
+            if gap <= closer:
+                if not settle or self._settles(method, bound):
+                    return Ending.REACHED, False
+                self._lengthen(method.prices())
+                if gap <= tolerance and (self._peaks() & ~method.peaks).any():
+                    return Ending.REACHED, True
+                if closer < tolerance / _CLOSER**3:
+                    return Ending.REACHED, False
+                closer = min(closer, gap) / _CLOSER
+            elif settle and not self.looked and gap <= _ROUGH / 2:
+                self.looked = True  # once: later on, what a few rows lack is made up for in the end
+                if self._held_back(method.prices()) > _HELD:
+                    self._lengthen(method.prices())
+                    return Ending.REACHED, True
+            elif len(gaps) > _PATIENCE and not min(gaps[-_PATIENCE:]) < 0.9 * min(gaps[:-_PATIENCE]):
+                return Ending.STALLED, False
+        return Ending.STALLED, False
+
+    def _held_back(self, prices: Floats) -> float:
+        """What part of all prices, above the least costs, belongs to rows whose reach is too short for theirs."""
+        held = (prices > self.floor + _UP * (self.reach - self.floor)) & (self.reach <= self.ranked[:, -1])
+        above = np.maximum(prices - self.floor, 0.0)
+        return float(above[held].sum() / max(abs(float(prices.sum())), 1e-300))
+
+    def _lengthen(self, prices: Floats) -> None:
+        """Give longer reaches to rows whose price has come up to theirs."""
+        gone = _UP * (self.reach - self.floor)
+        limit = self.floor + np.where(gone > 0, gone, -_NEAR * (self.few - self.floor))
+        short = (prices > limit) & (self.reach <= self.ranked[:, -1])
+        longer = np.maximum(self._reach(prices), self.floor + _FURTHER_STILL * (self.reach - self.floor))
+        self.reach = np.where(short, longer, self.reach)
+
+    def _settles(self, method: PeakNewton, bound: float) -> bool:
+        """Whether little is lost when all bounds are kept; if not, rows that have to be moved far get more peaks."""
+        found = method.settled()
+        self.more |= found.moved
+        return method.relative(found.value, bound) <= _ACCEPTED * self.tolerance
+
+    def _first_reach(self) -> Floats:
+        """About what rows lose under an exponential mechanism, but a few columns in any case and not too many."""
+        lost = _FURTHER * first_losses(self.cost, self.logs)
+        many = self.ranked[:, min(_FIRST[1], self.ranked.shape[1] - 1)]
+        return np.asarray(np.maximum(np.minimum(lost, many), self.few))
+
+    def _reach(self, prices: Floats) -> Floats:
+        """Reaches a good deal beyond prices; rows with a price next to their least cost have at least a few columns."""
+        reach = self.floor + _MARGIN * np.maximum(prices - self.floor, 0.0)
+        near = prices > self.floor - _NEAR * (self.few - self.floor)
+        return np.where(near, np.maximum(reach, self.few), reach)
