@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import sfumato as sf
+from sfumato.design import optimal
 from sfumato.design.objectives import as_objective
 from sfumato.design.problem import problem
+from sfumato.design.solvers import SOLVERS
 from sfumato.design.solvers.peaks import first_outputs, solve_by_peaks
 from sfumato.errors import NotSupported
 
@@ -76,3 +78,23 @@ def test_what_it_does_not_solve() -> None:
     _, loss, privacy = towns(5)
     with pytest.raises(NotSupported, match="worst cases"):
         solve_by_peaks(problem(None, loss, privacy, objective=as_objective("worst secret")), 1e-3)
+
+
+def test_auto_looks_at_peaks_where_there_are_few() -> None:
+    few, many = towns(160, epsilon=60.0), towns(160, epsilon=6.0)
+    assert optimal._choice(problem(*few)) == "peaks"
+    assert optimal._choice(problem(*many)) != "peaks"
+    made = sf.design(*few, tolerance=1e-3)
+    assert made.method.startswith("interior point at peaks")
+    assert made.gap <= 1e-3
+
+
+def test_blocks_take_over_where_peaks_miss_their_aim(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = towns(30, epsilon=20.0)
+    solver = SOLVERS["peaks"]
+    monkeypatch.setattr(optimal, "_MANY_PLACES", 1)
+    monkeypatch.setattr(optimal, "_FEW_PEAKS", 1.0)
+    monkeypatch.setitem(SOLVERS, "peaks", lambda asked, target, *rest: solver(asked, 0.3, *rest))
+    made = sf.design(*asked)
+    assert made.gap <= 1e-4
+    assert made.method.startswith("block")
