@@ -150,3 +150,17 @@ def test_what_cannot_be_solved_is_refused() -> None:
         solve_peaks(np.array([[np.inf, 0.0]]), np.zeros((1, 1)))
     with pytest.raises(InvalidInput, match="positive relative gap"):
         solve_peaks(np.ones((1, 1)), np.zeros((1, 1)), tolerance=0.0)
+
+
+def test_a_rough_run_returns_a_matrix_that_keeps_all_bounds() -> None:
+    """Whoever has no time for more makes do with it."""
+    rng = np.random.default_rng(5)
+    places = rng.random((40, 2))
+    far = np.linalg.norm(places[:, None] - places, axis=2)
+    weights = 10 ** rng.uniform(-3, 0, 40)
+    cost = (weights / weights.sum())[:, None] * far
+    rough = solve_peaks(cost, 15 * far, tolerance=0.1, settle=False)
+    held = np.exp(-15 * far)[:, :, None] * rough.matrix[:, None, :] - rough.matrix[None]
+    assert held.max() <= 1e-7
+    assert np.abs(rough.matrix.sum(axis=1) - 1).max() <= 1e-9
+    assert (cost * rough.matrix).sum() <= 1.5 * rough.bound

@@ -113,7 +113,7 @@ def solve_peaks(
     prices
         Those of a similar program: they save the rough runs.
     settle
-        Whether the matrix is wanted too, or only the prices.
+        Whether to go on until little is lost by keeping all bounds, or only until prices are good.
 
     Examples
     --------
@@ -198,12 +198,11 @@ class _Search:
         method = method or PeakNewton(self.cost, self.logs, self._peaks())
         method.recall()
         value, bound = method.standing()
-        matrix = method.r.T
-        if self.settle or ended is not Ending.REACHED:  # whoever stops a rough run wants what there is
-            found = method.settled()
-            matrix, value = found.matrix, found.value
+        found = method.settled()
+        if self.settle or ended is not Ending.REACHED:  # a rough run says how far it has come by its own measure
+            value = found.value
         return PeakSolution(
-            matrix, method.prices(), value, bound, method.relative(value, bound), len(method.rows),
+            found.matrix, method.prices(), value, bound, method.relative(value, bound), len(method.rows),
             self.iterations, perf_counter() - self.begun, ended,
         )  # fmt: skip
 
