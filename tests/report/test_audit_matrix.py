@@ -36,7 +36,7 @@ def file(tmp_path: Path, text: str, name: str = "m.csv") -> Path:
         (",0,1\n0,2/3,1/3\n1,1/3,2/3\n", ("0", "1"), ("0", "1")),
         ("yes,no\na,2/3,1/3\nb,1/3,2/3\n", ("a", "b"), ("yes", "no")),
         ("a,2/3,1/3\nb,1/3,2/3\n", ("a", "b"), None),
-        ("10,20\n2/3,1/3\n1/3,2/3\n", None, ("10", "20")),
+        ("none,10,20\n7,2/3,1/3\n8,1/3,2/3\n", ("7", "8"), ("10", "20")),
         ("7,2/3,1/3\n8,1/3,2/3\n", ("7", "8"), None),
         ('"a, b",2/3,1/3\n"c",1/3,2/3\n', ("a, b", "c"), None),
     ],
@@ -68,11 +68,49 @@ def test_the_number_of_secrets_and_the_reader_decide_what_is_ambiguous(tmp_path:
 
 
 def test_a_wrong_row_is_not_taken_for_a_header(tmp_path: Path) -> None:
-    for text in ("0.9,0.05\n0.5,0.5\n", "0.9,0.05\n0.5,0.5\n0.25,0.75\n", "1,1\n0.5,0.5\n"):
+    for text in (
+        "0.9,0.05\n0.5,0.5\n", "0.9,0.05\n0.5,0.5\n0.25,0.75\n", "1,1\n0.5,0.5\n", "3,1\n0.5,0.5\n0.4,0.6\n",
+    ):  # fmt: skip
         with pytest.raises(InvalidInput, match="row 1 sums to"):
             read_matrix(file(tmp_path, text))
     with pytest.raises(InvalidInput, match=r"row 2 sums to 1\.2"):
         read_matrix(file(tmp_path, "0.25,0.75\n0.7,0.5\n"))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("0.99,O.01\n0.5,0.5\n0.4,0.6\n", "row 1, column 2: 'O.01' is no number"),
+        ("O.99,0.01\n0.5,0.5\n0.4,0.6\n", "row 1, column 1: 'O.99' is no number"),
+        ("0.99,O.01\n0,1\n1,1\n", "row 1, column 2: 'O.01' is no number"),
+        ("0.5,nan\n0.5,0.5\n", "row 1, column 2: 'nan' is no number$"),
+        ("nan,inf\n0.5,0.5\n", "row 1, column 1: 'nan' is no number$"),
+        ("nan,0,1\n0,0.5,0.5\n1,0.4,0.6\n", "row 1, column 1: 'nan' is no number$"),
+        ("-inf,0.5\n0.5,0.5\n", "row 1, column 1: '-inf' is no number$"),
+        ("99%,1%\n0.5,0.5\n", "row 1, column 1: '99%' is no number$"),
+        ("0.5,\n0.5,0.5\n", "row 1, column 2: a number is missing"),
+        ("secret,0,none\na,0.5,0.5\n", "row 1, column 3: 'none' is no number, and a first row"),
+        ("0,0.5,0.5\nO,0.4,0.6\n", "row 2, column 1: 'O' is no number, and a first column"),
+        ("a,0.5,0.5\nnan,0.4,0.6\n", "row 2, column 1: 'nan' is no number$"),
+    ],
+)
+def test_a_row_that_mixes_words_and_numbers_is_no_header(text: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=words):
+        read_matrix(file(tmp_path, text))
+
+
+def test_who_says_header_has_one(tmp_path: Path) -> None:
+    path = file(tmp_path, "secret,0,none\na,0.5,0.5\n")
+    assert read_matrix(path, header=True).columns == ("0", "none")
+    mixed = file(tmp_path, "0,0.5,0.5\nnan,0.4,0.6\n")
+    assert read_matrix(mixed, names=True).rows == ("0", "nan")
+
+
+def test_infinite_entries_are_refused_where_they_are(tmp_path: Path) -> None:
+    np.save(tmp_path / "m.npy", np.array([[0.5, 0.5], [0.5, np.inf]]))
+    for path in (tmp_path / "m.npy", file(tmp_path, "[[0.5, 0.5], [0.5, Infinity]]", "m.json")):
+        with pytest.raises(InvalidInput, match="row 2, column 2, is inf, which is no probability"):
+            read_matrix(path)
 
 
 def test_rows_are_divided_by_their_sums_only_within_the_tolerance(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ from sfumato.report import PAPERS
 from sfumato.report.tables import PaperTable, agree
 
 # where the printed number is wrong, by item: the first cell of the row and the column
-DIFFERENCES = {"A.table6a": {("2 × 2", "vertices")}, "A.table7a": {("3", "kernels")}}
+DIFFERENCES = {"A.table6a": {("2 × 2", "vertices")}, "A.table7a": {("3", "kernels")},
+               "A.fig8": {("no secret", f"δ(y{index})") for index in "₁₂₃₄"}}  # fmt: skip
 
 
 def cells(table: PaperTable) -> dict[tuple[Any, str], dict[str, Any]]:
@@ -27,7 +28,9 @@ def test_items_agree_but_for_the_known_errors(key: str) -> None:
     assert table.rows
     found = cells(table)
     assert {place for place, value in found.items() if value["agree"] is False} == DIFFERENCES.get(key, set())
-    for value in found.values():  # fractions and words agree when they are the same
+    for value in (
+        value for value in found.values() if value["ours"] != "–"
+    ):  # fractions and words agree when they are the same
         same = value["printed"] == str(value["ours"])
         assert value["agree"] == agree(value["printed"], value["ours"]) or (same and value["agree"])
     printed = [value for value in found.values() if value["printed"].replace(".", "").isdigit()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -56,6 +57,24 @@ def test_what_agrees_is_counted() -> None:
     assert str(Comparison(3, 0)) == "all 3 printed numbers found again"
 
 
+@pytest.mark.parametrize(("key", "same", "different"), [("C.fig6b", 0, 1), ("C.fig7", 0, 1), ("A.fig8", 36, 8)])
+def test_the_page_counts_what_the_corrections_list(key: str, same: int, different: int) -> None:
+    """The thresholds that are too small, and two rows of four numbers that belong to no secret."""
+    assert compared(PAPERS[key]()) == Comparison(same, different)
+
+
+def test_the_command_says_how_many_differ(tmp_path: Path) -> None:
+    words = ["paper", "C.example3", "--all", "-o", str(tmp_path / "all.html")]
+    assert "2 of 4 printed numbers differ (in C.example3)" in CliRunner().invoke(app, words).stdout
+    told = json.loads(CliRunner().invoke(app, [*words, "--json"]).stdout)
+    assert (told["items"], told["printed"], told["different"], told["differ"]) == (1, 4, 2, ["C.example3"])
+
+
+def test_the_list_of_items_is_json_where_asked() -> None:
+    told = CliRunner().invoke(app, ["paper", "list", "--json"]).stdout
+    assert [json.loads(line)["key"] for line in told.splitlines()] == list(PAPERS)
+
+
 def test_unknown_items_are_refused() -> None:
     with pytest.raises(errors.NotSupported, match=r"'Z\.fig1'"):
         papers_page(["Z.fig1"])
@@ -64,7 +83,7 @@ def test_unknown_items_are_refused() -> None:
 def test_the_command_writes_one_page(tmp_path: Path) -> None:
     words = ["paper", "D.sec", "--all", "-o", str(tmp_path / "all.html")]
     made = CliRunner().invoke(app, words, catch_exceptions=False)
-    assert made.exit_code == 0 and "1 items" in made.stdout
+    assert made.exit_code == 0 and "1 item: " in made.stdout
     assert "D.section22" in (tmp_path / "all.html").read_text()
     with pytest.raises(errors.InvalidInput, match="begins with 'Z'"):
         CliRunner().invoke(app, ["paper", "Z", "--all"], catch_exceptions=False)

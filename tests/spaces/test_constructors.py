@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
 from math import asin, cos, hypot, radians, sin, sqrt
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -126,3 +128,26 @@ def test_unknown_metrics_list_the_known_ones() -> None:
         sf.points([[1], [2]], metric="taxi")  # type: ignore[arg-type]
     with pytest.raises(NotSupported):
         sf.hamming(2, symbols=99)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: sf.line(100_000_000),
+        lambda: sf.discrete(10**12),
+        lambda: sf.grid(10**6, 10**6),
+        lambda: sf.grid(10**30, 2),
+        lambda: sf.hamming(10**9),
+        lambda: sf.hamming(10**12, symbols=1),
+        lambda: sf.hamming(21, symbols=3),
+        lambda: sf.cycle(10**9),
+        lambda: sf.star(10**9),
+        lambda: sf.complete_bipartite(10**9, 1),
+        lambda: sf.complete_bipartite(10**4, 10**4),
+    ],
+)
+def test_too_many_points_are_refused_before_labels_are_built(build: Callable[[], object]) -> None:
+    begun = process_time()
+    with pytest.raises(NotSupported, match=r"a space of .*; supported: at most 2000000 "):
+        build()
+    assert process_time() - begun < 1

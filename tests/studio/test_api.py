@@ -143,11 +143,15 @@ def test_verdicts_come_with_witnesses(studio: Studio) -> None:
     )
 
 
+BOTH_WORSE = "0.9,0.1\n0.2,0.8\n0.2,0.8\n0.2,0.8"
+
+
 def test_an_audit_finds_what_rounding_breaks(studio: Studio) -> None:
     exact = studio.ask("audit", spec=LINE, matrix=GEOMETRIC)
     assert exact["verdict"]["outcome"] == "holds" and exact["loss"] == pytest.approx(17 / 24)
     rounded = GEOMETRIC.replace("2/3", "0.667").replace("1/3", "0.333").replace("1/6", "0.167").replace("1/12", "0.083")
     found = studio.ask("audit", spec=LINE, matrix=rounded, name="m.csv")
+    assert exact["excess"] is None  # it is the optimum
     assert found["verdict"]["outcome"] == "fails" and found["epsilon"] > np.log(2)
     assert found["tightest"]["pair"] == ["1", "0"]
     assert found["repaired_loss"] == pytest.approx(17 / 24, abs=1e-3)
@@ -307,3 +311,10 @@ def test_only_so_much_is_kept() -> None:
 def test_the_host_is_this_machine(client: TestClient) -> None:
     assert client.get("/", headers={"host": f"sfumato.example:{PORT}"}).status_code == 421
     assert key_of({"b": 1, "a": 2}) == key_of({"a": 2, "b": 1})
+
+
+def test_an_audit_says_how_much_more_is_lost(studio: Studio) -> None:
+    """A mechanism may promise less and lose more: the first secret gives itself away, the others are blurred."""
+    found = studio.ask("audit", spec=LINE, matrix=BOTH_WORSE)
+    assert found["verdict"]["outcome"] == "fails" and found["epsilon"] > found["rate"]
+    assert found["excess"] == pytest.approx(found["loss"] / found["optimum"] - 1) and found["excess"] > 0.05

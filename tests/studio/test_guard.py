@@ -77,6 +77,30 @@ def test_parts_of_the_page_are_not_for_others(door: TestClient) -> None:
     assert door.get("/", headers={"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}).status_code == 200
 
 
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+@pytest.mark.parametrize(
+    "heads",
+    [
+        {"origin": "http://evil.example"},
+        {"origin": "null"},
+        {"origin": f"https://{HOST}"},
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"},
+        {"sec-fetch-site": "same-site", "sec-fetch-mode": "cors"},
+        {"origin": "http://evil.example", "sec-fetch-site": "same-origin"},
+    ],
+)
+def test_another_page_may_not_read_answers(door: TestClient, method: str, heads: dict[str, str]) -> None:
+    assert door.request(method, "/api/countries", headers=heads).status_code == 403
+
+
+@pytest.mark.parametrize("heads", [{}, {"sec-fetch-site": "same-origin"}, {"origin": f"http://{HOST}"}])
+def test_the_page_itself_may_read_answers(door: TestClient, heads: dict[str, str]) -> None:
+    assert door.get("/api/countries", headers=heads).status_code == 200
+    assert door.get("/static/x.js", headers=heads).status_code == 200
+    assert door.get("/static/x.js", headers={**heads, "origin": "http://evil.example"}).status_code == 403
+
+
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS"])
 def test_other_methods_are_refused_and_nothing_is_shared(door: TestClient, method: str) -> None:
     answer = door.request(method, "/api/x", headers=GOOD)

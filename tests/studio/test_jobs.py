@@ -143,3 +143,33 @@ def test_workers_end_with_the_studio(run: Callable[..., Any]) -> None:
         return (await _all(workers, "echo"))[-1].content["pid"]
 
     assert _gone(run(use))
+
+
+def test_the_end_of_the_studio_ends_work_once(run: Callable[..., Any]) -> None:
+    """The request that is cut off and the studio that closes both end the worker: the second one finds it done."""
+    complaints: list[Any] = []
+
+    async def use(workers: Workers) -> Any:
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: complaints.append(context))
+        seen: list[Message] = []
+
+        async def asking(name: str) -> None:
+            async for message in workers.run(name, "long", {}, None, 20.0):
+                seen.append(message)
+
+        tasks = [asyncio.create_task(asking("cut")), asyncio.create_task(asking("told"))]
+        while len({message.content.get("pid") for message in seen if message.content}) < 2:
+            await asyncio.sleep(0.02)
+        closing = asyncio.create_task(workers.close())
+        await asyncio.sleep(0)
+        tasks[0].cancel()
+        ends = await asyncio.gather(closing, workers.close(), *tasks, return_exceptions=True)
+        with pytest.raises(Busy):
+            await _all(workers, "echo")
+        pids = {message.content["pid"] for message in seen if "pid" in message.content}
+        return ends, seen[-1], pids, dict(workers.busy), list(workers.idle)
+
+    ends, last, pids, busy, idle = run(use, most=2)
+    assert ends[:2] == [None, None] and isinstance(ends[2], asyncio.CancelledError) and ends[3] is None
+    assert last == Message("failure", {"error": "the studio was ended"})
+    assert all(_gone(pid) for pid in pids) and not busy and not idle and not complaints

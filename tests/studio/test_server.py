@@ -21,6 +21,8 @@ from sfumato.cli.main import app
 from sfumato.errors import InvalidInput
 from sfumato.studio.server import serve
 
+IDLE_END = 130  # the exit code after Ctrl-C
+
 
 @pytest.fixture
 def started() -> Iterator[tuple[subprocess.Popen[str], str]]:
@@ -91,7 +93,28 @@ def test_it_serves_this_machine_and_leaves_nothing_behind(
         time.sleep(0.1)
     assert not alive(workers)
     if end is signal.SIGINT:
+        assert process.returncode == IDLE_END
         assert process.stderr is not None and "Traceback" not in process.stderr.read()
+
+
+def test_ctrl_c_during_work_is_quiet(started: tuple[subprocess.Popen[str], str]) -> None:
+    process, address = started
+    opened(address)
+    space = {"kind": "grid", "shape": [20, 20]}
+    asked = urllib.request.Request(
+        f"http://{urlsplit(address).netloc}/api/design",
+        json.dumps({"spec": {"space": space, "privacy": {"epsilon": "1"}}, "quick": False}).encode(),
+        {"content-type": "application/json", "x-sfumato-key": parse_qs(urlsplit(address).query)["key"][0]},
+    )
+    with urllib.request.urlopen(asked, timeout=60) as answer:
+        while b"event: progress" not in answer.readline():
+            pass
+        workers = children(process.pid)
+        process.send_signal(signal.SIGINT)
+        rest = answer.read().decode()
+    code = process.wait(20)
+    assert process.stderr is not None and process.stderr.read() == ""
+    assert code == IDLE_END and "the studio was ended" in rest and not alive(workers)
 
 
 def test_a_port_in_use_is_one_line() -> None:

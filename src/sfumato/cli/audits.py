@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli.designs import AsJson
+from sfumato.cli.wording import counted, in_shell_words
 from sfumato.errors import InvalidInput, NotSupported
 
 if TYPE_CHECKING:
@@ -38,6 +39,14 @@ class _Asked:
     promise: PrivacyType | None
     prior: Prior | None
     loss: Loss | None
+
+
+@dataclass(frozen=True)
+class _Origin:
+    """What reading the file did: how far from 1 sums of rows were, and which names it gave."""
+
+    divided: Any = 0
+    named: tuple[str, ...] = ()
 
 
 def audit(
@@ -73,7 +82,7 @@ def audit(
     if sum(given is not None for given in (space, spec, distances)) > 1:
         raise InvalidInput("--space, --spec and --distances say the same thing: give one")
     asked = _from_options(space, spec, distances, epsilon, alpha, prior, loss, file)
-    channel, asked, divided = _read(file, asked, header, names, tolerance)
+    channel, asked, origin = _read(file, asked, header, names, tolerance)
     asked = _completed(asked, channel, epsilon, alpha, prior, loss)
     with until_asked(time_limit, "the best mechanism so far") as ending, line() as say:
         found = look_at(
@@ -81,14 +90,26 @@ def audit(
             progress=ending.progress(say, "looking for the best mechanism  "),
         )  # fmt: skip
     if not as_json:
-        typer.echo("\n".join(_said(file, found, divided, asked)))
-    fixed = None if place is None else found.repaired()
+        typer.echo("\n".join(_said(file, found, origin, asked)))
+    fixed, why_not = (None, "") if place is None else _repaired(found)
     digest = None if fixed is None or place is None else save(fixed.mechanism, place)
     if as_json:
-        typer.echo(json.dumps(_record(file, found, divided) | _repair_record(fixed, place, digest), ensure_ascii=False))
-    for words in [] if as_json else _repair_said(fixed, place, digest):
-        typer.echo(words)
+        record = _record(file, found, origin) | _repair_record(fixed, why_not, place, digest)
+        typer.echo(json.dumps(record, ensure_ascii=False))
+    else:
+        for words in _repair_said(fixed, why_not, place, digest):
+            typer.echo(words)
     raise typer.Exit(_STATUS[str(found.verdict.outcome)])
+
+
+def _repaired(found: Audit) -> tuple[Repair | None, str]:
+    """The repair, or why there is none, where the verdict on the matrix is bad already and stands."""
+    try:
+        return found.repaired(), ""
+    except InvalidInput as error:
+        if str(found.verdict.outcome) == "holds":
+            raise
+        return None, in_shell_words(str(error))
 
 
 # ----------------------------------------------------------------- what is asked
@@ -123,8 +144,8 @@ def _from_options(
 
 def _read(
     file: Path, asked: _Asked, header: bool | None, names: bool | None, tolerance: str
-) -> tuple[Channel, _Asked, Any]:
-    """The channel, and how far from 1 sums of rows were; a mechanism file brings its space and promise with it."""
+) -> tuple[Channel, _Asked, _Origin]:
+    """The channel, and what reading it did; a mechanism file brings its space and promise with it."""
     from sfumato.certify import kernel
     from sfumato.cli.designs import _number
     from sfumato.report.audit_matrix import channel_on, read_matrix
@@ -139,12 +160,22 @@ def _read(
             claim, home = made.claim, made.privacy.space
             told = (None, None) if claim is None else (claim.prior, named_loss(claim.loss, home))
             asked = _Asked(home, made.privacy, *told)
-        return made.channel, asked, 0
+        return made.channel, asked, _Origin()
     rows = None if asked.space is None else len(asked.space)
     found = read_matrix(
         file, header=header, names=names, tolerance=_number(tolerance, "--tolerance"), secrets=rows
     )  # fmt: skip
-    return channel_on(found, asked.space, str(file)), asked, found.divided
+    inside = file.suffix.lower() == ".json"
+    named = [f"outputs named by {'the file' if inside else 'the first row'}: {_few(found.columns)}"] * bool(
+        found.columns
+    )
+    named += [f"secrets named by {'the file' if inside else 'the first column'}: {_few(found.rows)}"] * bool(found.rows)
+    return channel_on(found, asked.space, str(file)), asked, _Origin(found.divided, tuple(named))
+
+
+def _few(names: tuple[str, ...] | None) -> str:
+    shown = ", ".join((names or ())[:4])
+    return f"{shown}, …" if len(names or ()) > 4 else shown
 
 
 def _begins_with(file: Path, magic: bytes) -> bool:
@@ -176,13 +207,14 @@ def _completed(
 # ----------------------------------------------------------------- what is told
 
 
-def _record(file: Path, found: Audit, divided: Any) -> dict[str, Any]:
+def _record(file: Path, found: Audit, origin: _Origin) -> dict[str, Any]:
     """An audit for a program to read."""
     promise = found.promise
     record: dict[str, Any] = {
         "file": str(file), "outcome": str(found.verdict.outcome), "reason": found.verdict.reason,
         "secrets": found.channel.shape[0], "outputs": found.channel.shape[1], "exact": found.channel.exact,
-        "space": found.space.name, "unit": found.space.unit, "row_sums_off_by": float(divided),
+        "space": found.space.name, "unit": found.space.unit, "row_sums_off_by": float(origin.divided),
+        "named_by_file": [words.split()[0] for words in origin.named],
         "promise": None, "epsilon": found.epsilon if isfinite(found.epsilon) else None,
         "multiplicative_capacity": float(found.leaks.multiplicative), "additive_capacity": float(found.leaks.additive),
     }  # fmt: skip
@@ -204,21 +236,22 @@ def _record(file: Path, found: Audit, divided: Any) -> dict[str, Any]:
     return record
 
 
-def _repair_record(fixed: Repair | None, place: Path | None, digest: str | None) -> dict[str, Any]:
+def _repair_record(fixed: Repair | None, why_not: str, place: Path | None, digest: str | None) -> dict[str, Any]:
     if fixed is None:
-        return {}
+        return {"repaired": None, "not_repaired": why_not} if why_not else {}
     return {"repaired": str(place), "sha256": digest, "moved": fixed.moved, "repaired_loss": fixed.loss_after}
 
 
-def _said(file: Path, found: Audit, divided: Any, asked: _Asked) -> list[str]:
+def _said(file: Path, found: Audit, origin: _Origin, asked: _Asked) -> list[str]:
     """An audit for people to read."""
     from sfumato.specs.words import per
 
     n, m = found.channel.shape
     kind = "exact numbers" if found.channel.exact else "floats"
-    lines = [f"matrix   {file}: {n} secrets, {m} outputs, {kind}"]
-    if divided:
-        lines.append(f"         rows were divided by their sums, which miss 1 by up to {float(divided):.3g}")
+    lines = [f"matrix   {file}: {counted(n, 'secret')}, {counted(m, 'output')}, {kind}"]
+    lines += [f"         {words}" for words in origin.named]
+    if origin.divided:
+        lines.append(f"         rows were divided by their sums, which miss 1 by up to {float(origin.divided):.3g}")
     unit = per(found.space)
     lines += _verdict_said(found)
     if found.epsilon == 0:
@@ -243,9 +276,9 @@ def _verdict_said(found: Audit) -> list[str]:
 
     outcome = str(found.verdict.outcome)
     if found.promise is None:
-        return [f"private  {'yes' if outcome == 'holds' else 'NO'}: {found.verdict.reason}"]
+        return [f"private  {'yes' if outcome == 'holds' else 'NO'}: {in_shell_words(found.verdict.reason)}"]
     word = {"holds": "KEPT", "fails": "NOT KEPT", "undecided": "UNDECIDED"}[outcome]
-    return [f"promise  {promised(found.promise)}", f"         {word}: {found.verdict.reason}"]
+    return [f"promise  {promised(found.promise)}", f"         {word}: {in_shell_words(found.verdict.reason)}"]
 
 
 def _losses_said(found: Audit, asked: _Asked) -> list[str]:
@@ -288,9 +321,9 @@ def _leaks_said(found: Audit) -> str:
     )
 
 
-def _repair_said(fixed: Repair | None, place: Path | None, digest: str | None) -> list[str]:
+def _repair_said(fixed: Repair | None, why_not: str, place: Path | None, digest: str | None) -> list[str]:
     if fixed is None:
-        return []
+        return [f"repair   none, and nothing was written: {why_not}"] if why_not else []
     return [
         f"repair   {fixed}",
         f"file     {place}, sha256 {(digest or '')[:16]}…; `sfumato verify {place}` proves it again",

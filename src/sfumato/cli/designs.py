@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sfumato.cli.wording import counted
 from sfumato.errors import InvalidInput, NotConverged, NotSupported
 
 if TYPE_CHECKING:
@@ -61,10 +62,12 @@ def design(
     if asked.privacy is None and not asked.under:
         raise InvalidInput(f"{spec}: table [privacy] is missing: say epsilon = … or alpha = …")
     with until_asked() as ending, line() as say:
+        if say is not None:
+            say("solving")
         made = best_of(
             asked.prior, asked.loss, asked.privacy, outputs=asked.outputs, tolerance=asked.tolerance,
             time_limit=asked.time_limit, solver=asked.solver, objective=asked.objective, under=asked.under,
-            progress=ending.progress(say),
+            progress=ending.progress(say, "solving  ", enough=asked.tolerance),
         )  # fmt: skip
     digest = save(made.mechanism, target)
     ended = _ended(made, asked, ending.interrupted)
@@ -249,8 +252,8 @@ def _summary(made: Design, asked: Setup) -> list[str]:
     """A design for people to read."""
     from sfumato.specs.words import amount, meaning, on_events, promised
 
-    method = f"{made.method}, {made.iterations} iterations" if made.iterations else made.method
-    actions = len(asked.loss_on_outputs.actions)
+    method = f"{made.method}, {counted(made.iterations, 'iteration')}" if made.iterations else made.method
+    actions = counted(len(asked.loss_on_outputs.actions), "action")
     ties = [] if made.second is None else [f"ties     broken by {asked.objective.then}, which is {made.second:.6g}"]
     return [
         f"promise  {on_events(made.mechanism, asked) if made.mechanism.events else promised(made.mechanism.privacy)}",
@@ -259,7 +262,7 @@ def _summary(made: Design, asked: Setup) -> list[str]:
         f"gap      {made.gap:.1e}" if made.gap else "gap      0, the optimum exactly",
         *ties,
         f"method   {method}, {made.seconds['total']:.2f} s",
-        f"outputs  {len(made.mechanism.outputs)} of {actions} actions, for {len(asked.space)} secrets",
+        f"outputs  {len(made.mechanism.outputs)} of {actions}, for {counted(len(asked.space), 'secret')}",
     ]
 
 

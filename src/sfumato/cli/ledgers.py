@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sfumato.cli.wording import in_shell_words
 from sfumato.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def limit(
     if (epsilon is not None) + (alpha is not None) + lift != 1:
         raise InvalidInput("give one of --epsilon, --alpha and --lift")
     made = Ledger(file).set_limit(epsilon, alpha=alpha, dataset=dataset, column=column or None, unit=unit)
-    typer.echo(json.dumps(_limit_record(made), ensure_ascii=False) if as_json else str(made))
+    typer.echo(json.dumps(_limit_record(made), ensure_ascii=False) if as_json else in_shell_words(str(made)))
 
 
 def _limit_record(limit: Limit) -> dict[str, Any]:
@@ -86,7 +87,7 @@ def _column_record(ledger: Ledger, dataset: str, column: str) -> dict[str, Any]:
 
 
 def _limit_lines(limits: list[Limit]) -> list[str]:
-    return [f"limit    {limit}" for limit in limits] or ["limit    none"]
+    return [f"limit    {in_shell_words(str(limit))}" for limit in limits] or ["limit    none"]
 
 
 def _column_lines(ledger: Ledger, columns: list[tuple[str, str]]) -> list[str]:

@@ -18,6 +18,7 @@ from sfumato.cli.demo import demo
 from sfumato.cli.reports import report
 from sfumato.cli.studio import studio
 from sfumato.cli.universal import universal
+from sfumato.cli.wording import counted, in_shell_words
 from sfumato.errors import InvalidFile, PrivacyViolation, SfumatoError
 from sfumato.version import __version__
 
@@ -77,7 +78,7 @@ def verify(
             record = {"file": str(file), "outcome": "unreadable", "reason": str(error)}
         worst = max(worst, {"holds": 0, "unreadable": 2}.get(record["outcome"], 3))
         text = record.pop("text", "")
-        typer.echo(json.dumps(record, ensure_ascii=False) if as_json else f"{file}: {text}")
+        typer.echo(json.dumps(record, ensure_ascii=False) if as_json else f"{file}: {in_shell_words(text)}")
     raise typer.Exit(worst)
 
 
@@ -157,14 +158,10 @@ def kernels(
             found = find(privacy, progress=say)
         record |= {"vertices": len(found.vertices), "kernels": len(found), "by_outputs": found.sizes()}
         lines = [
-            f"{privacy!r}: {_counted(len(found), 'kernel')} from {_counted(len(found.vertices), 'vertex', 'vertices')}"
+            f"{privacy!r}: {counted(len(found), 'kernel')} from {counted(len(found.vertices), 'vertex', 'vertices')}"
         ]
-        lines += [f"  with {_counted(size, 'output')}: {number}" for size, number in found.sizes().items()]
+        lines += [f"  with {counted(size, 'output')}: {number}" for size, number in found.sizes().items()]
     typer.echo(json.dumps(record) if as_json else "\n".join(lines))
-
-
-def _counted(number: int, one: str, many: str = "") -> str:
-    return f"{number} {one if number == 1 else many or one + 's'}"
 
 
 @app.command()
@@ -252,12 +249,12 @@ def paper(
     from sfumato.report import PAPERS
 
     if everything:
-        _every_paper(figure or Path("papers.html"), key)
+        _every_paper(figure or Path("papers.html"), key, as_json)
         return
     if key is None:
         raise InvalidInput("name an item, such as A.table4a, or say --all; `sfumato paper list` shows them")
     if key == "list":
-        typer.echo("\n".join(PAPERS))
+        typer.echo("\n".join(json.dumps({"key": name}) if as_json else name for name in PAPERS))
         return
     if key not in PAPERS:
         raise NotSupported(f"paper item {key!r}", PAPERS)
@@ -279,20 +276,31 @@ def paper(
         typer.echo(f"  Drawn: {figure}")
 
 
-def _every_paper(target: Path, key: str | None) -> None:
+def _every_paper(target: Path, key: str | None, as_json: bool) -> None:
     """All items, or those whose key begins as asked, on one page."""
     from sfumato.cli.progress import line
     from sfumato.errors import InvalidInput
     from sfumato.files import write_whole
     from sfumato.report import PAPERS
-    from sfumato.report.papers_page import papers_page
+    from sfumato.report.papers_page import compared, laid_out, recomputed
 
     keys = [name for name in PAPERS if key is None or name.startswith(key)]
     if not keys:
         raise InvalidInput(f"no item of the papers begins with {key!r}; `sfumato paper list` shows them")
     with line() as say:
-        write_whole(target, lambda: papers_page(keys, say).encode())
-    typer.echo(f"{len(keys)} items: {target}")
+        tables = recomputed(keys, say)
+        write_whole(target, lambda: laid_out(tables).encode())
+    found = {table.key: compared(table) for table in tables}
+    printed = sum(counts.same + counts.different for counts in found.values())
+    wrong = sum(counts.different for counts in found.values())
+    where = [name for name, counts in found.items() if counts.different]
+    if as_json:
+        record = {"file": str(target), "items": len(keys), "printed": printed, "different": wrong, "differ": where}
+        typer.echo(json.dumps(record))
+        return
+    typer.echo(f"{counted(len(keys), 'item')}: {target}")
+    inside = f" (in {', '.join(where)})" if where else ""
+    typer.echo(f"{wrong} of {counted(printed, 'printed number')} {'differs' if wrong == 1 else 'differ'}{inside}")
 
 
 def _print_table(rows: tuple[dict[str, Any], ...]) -> None:
@@ -336,7 +344,7 @@ def run() -> None:
 
 
 def _fail(error: Exception, status: int) -> None:
-    typer.echo(f"sfumato: {error}", err=True)
+    typer.echo(f"sfumato: {in_shell_words(str(error))}", err=True)
     sys.exit(status)
 
 

@@ -7,14 +7,28 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from math import inf
 from time import perf_counter
 from types import FrameType
 from typing import Any
 
-__all__ = ["Ending", "line", "standing", "until_asked"]
+__all__ = ["PROVING", "Ending", "Last", "line", "standing", "until_asked"]
+
+PROVING = "repairing and proving"
+"""What a design does after its solver is through."""
 
 _PATIENCE = 2.0  # seconds before the first word
 _EVERY = 0.2  # seconds between two
+_QUIET = 1.0  # seconds without a word after which a solver that may be through is taken to be
+
+
+@dataclass(frozen=True)
+class Last:
+    """A state that may be the last of its kind: what is said of it, and what is being done if nothing follows."""
+
+    said: str
+    then: str
 
 
 @contextmanager
@@ -26,16 +40,19 @@ def line() -> Iterator[Callable[[Any], None] | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    started = perf_counter()
-    last = "starting"
+    started = since = perf_counter()
+    last: Any = "starting"
     over = threading.Event()
 
     def shown() -> str:
-        return f"{perf_counter() - started:6.1f} s  {last}"
+        now, words = perf_counter(), last
+        if isinstance(words, Last):
+            words = words.then if now - since > _QUIET else words.said
+        return f"{now - started:6.1f} s  {words}"
 
     def say(state: Any) -> None:
-        nonlocal last
-        last = str(state)
+        nonlocal last, since
+        last, since = state if isinstance(state, Last) else str(state), perf_counter()
 
     def tell() -> None:
         if over.wait(_PATIENCE):
@@ -91,18 +108,25 @@ class Ending:
         return self.interrupted or self.late
 
     def progress(
-        self, say: Callable[[Any], None] | None, before: str = "", end: type[BaseException] = KeyboardInterrupt
+        self,
+        say: Callable[[Any], None] | None,
+        before: str = "",
+        end: type[BaseException] = KeyboardInterrupt,
+        *,
+        enough: float | None = None,
     ) -> Callable[[Any], None]:
         """What a solver calls after each iteration. Asked to end, it raises ``end`` there.
 
         A solver takes a KeyboardInterrupt as a wish to return what it has; another exception ends a search over
-        several designs.
+        several designs. With a gap of ``enough`` a solver of one design is through, and the proof follows.
         """
 
         def told(state: Any) -> None:
             self.working = True
             if say is not None:
-                say(before + standing(state))
+                words = before + standing(state)
+                through = enough is not None and (self.asked or getattr(state, "gap", inf) <= enough)
+                say(Last(words, PROVING) if through else words)
             if self.asked:
                 raise end
 

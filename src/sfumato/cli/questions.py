@@ -8,6 +8,7 @@ from typing import Any
 
 import typer
 
+from sfumato.cli.wording import counted
 from sfumato.errors import SfumatoError
 from sfumato.specs.complaints import nearest
 from sfumato.specs.schema import quantity
@@ -51,7 +52,7 @@ def answers(folder: Path, *, quiet: bool = False) -> Spec:
     spec = spec_from_values(tables, folder)
     space = space_of(spec)
     unit = space.unit or "unit of distance"
-    typer.echo(f"{len(space)} secrets.", err=quiet)
+    typer.echo(f"{counted(len(space), 'secret')}.", err=quiet)
 
     def promise(text: str) -> dict[str, Any]:
         privacy_of(spec_from_values({**tables, "privacy": {"epsilon": text}}, folder), space)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sfumato.cli.wording import in_shell_words
 from sfumato.errors import BudgetExceeded, InvalidInput
 
 if TYPE_CHECKING:
@@ -74,6 +75,8 @@ def release(
     if ledger is not None:
         from sfumato.release.ledger import Ledger
 
+        if not ledger.exists():
+            raise InvalidInput(f"there is no ledger {ledger}: `sfumato ledger limit {ledger} --epsilon …` creates it")
         account = Ledger(ledger, create=False)
         dataset = dataset or source.name
     proved = _proved(mechanism)
@@ -85,7 +88,7 @@ def release(
                 overwrite=overwrite, delimiter=delimiter, progress=say,
             )  # fmt: skip
     except BudgetExceeded as error:
-        typer.echo(f"sfumato: {error}", err=True)
+        typer.echo(f"sfumato: {in_shell_words(str(error))}", err=True)
         raise typer.Exit(3) from None
     if as_json:
         record = _record(done, proved) | {"columns": _names(wanted), "keyed": key_file is not None}

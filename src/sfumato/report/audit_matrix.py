@@ -67,8 +67,10 @@ def read_matrix(
         ``.npy``, ``.json`` (a list of rows; or ``matrix``, ``secrets`` and ``outputs``; or an object of objects), or
         text with columns apart by commas, semicolons, tabs or spaces.
     header, names
-        Whether the first row names the columns, whether the first column names the rows. By default found out: text
-        that is no number is a name; different whole numbers are names if rows sum to 1 only then.
+        Whether the first row names the columns, whether the first column names the rows. By default found out: a row
+        or column of text is one of names. One that mixes text and numbers is refused, because a slip of the pen would
+        make names of probabilities. Different whole numbers are names if rows sum to 1 only then: in a first row
+        only below a corner that is no number, or where it is one row more than there are ``secrets``.
     secrets
         How many rows there should be, where that is known.
     """
@@ -85,7 +87,9 @@ def read_square(path: str | PathLike[str]) -> Matrix:
     """A square table, such as distances: names of rows and columns, if there are some, must be the same."""
     file = Path(path)
     opened = _opened(file)
-    readings = [opened] if isinstance(opened, Matrix) else _readings(opened, file, None, None, infinite=True)
+    readings = (
+        [opened] if isinstance(opened, Matrix) else _readings(opened, file, None, None, infinite=True, counted=True)
+    )
     square = [m for m in readings if m.values.shape[0] == m.values.shape[1]]
     found = next((m for m in square if not np.diagonal(m.values).any()), None)
     if found is None:
@@ -107,6 +111,11 @@ def channel_rows(found: Matrix, tolerance: Fraction = TOLERANCE, what: str = "th
     [[Fraction(1, 3), Fraction(2, 3)]]
     """
     table = found.values
+    if not is_exact(table) and not np.isfinite(table).all():
+        x, y = np.argwhere(~np.isfinite(table))[0]
+        raise InvalidChannel(
+            f"{what}: {_where(found, int(x), int(y))} is {_shown(table[x, y])}, which is no probability"
+        )
     if (table < 0).any():
         x, y = np.argwhere(table < 0)[0]
         raise InvalidChannel(f"{what}: {_where(found, int(x), int(y))} is {_shown(table[x, y])}, a negative number")
@@ -244,13 +253,29 @@ def _is_number(cell: str, infinite: bool) -> bool:
     )
 
 
+def _reads_as_number(cell: str) -> bool:
+    """Whether it looks like a number, also one that no matrix may have: nan, infinities, percentages."""
+    try:
+        float(cell.rstrip("%‰ ").replace("−", "-"))
+    except ValueError:
+        return _is_number(cell, True)
+    return True
+
+
 def _readings(
-    grid: list[list[str]], file: Path, header: bool | None, names: bool | None, infinite: bool = False
+    grid: list[list[str]],
+    file: Path,
+    header: bool | None,
+    names: bool | None,
+    *,
+    infinite: bool = False,
+    counted: bool = False,
 ) -> list[Matrix]:
     """Every way to tell names from numbers, with as few names as possible first.
 
-    Numbers are names only if they are different whole ones: a row of probabilities must not be taken for a header
-    because it does not sum to 1.
+    Numbers are names only if they are different whole ones, and those of a first row without a corner only if the
+    number of rows is known (``counted``): a row of probabilities must not be taken for a header because it does not
+    sum to 1.
     """
     texts = [[not _is_number(cell, infinite) for cell in row] for row in grid]
     found = []
@@ -265,15 +290,25 @@ def _readings(
         beside = tuple(row[0] for row in grid[top:]) if side else None
         if not top and header is None and side and texts[0][0] and not any(row[0] for row in texts[1:]) and texts[1:]:
             continue  # a word above numbers is the head of their column
-        if (header or _may_name(above)) and (names or _may_name(beside)):
+        if (header or _may_head(above, grid[0][0] if side else None, counted)) and (names or _may_name(beside)):
             found.append(Matrix(_numbers(inner), beside, above))
     if not found:
         _refuse(grid, texts, file, header, names)
     return found
 
 
+def _may_head(cells: tuple[str, ...] | None, corner: str | None, counted: bool) -> bool:
+    if cells is None or (corner is not None and not _reads_as_number(corner)):
+        return _may_name(cells)
+    first = cells if corner is None else (corner, *cells)
+    if not any(map(_reads_as_number, first)):
+        return True
+    return counted and all(cell.isdigit() for cell in first) and _may_name(cells)
+
+
 def _may_name(cells: tuple[str, ...] | None) -> bool:
-    if cells is None or any(not _is_number(cell, True) for cell in cells):
+    """Words, or different whole numbers; not both, since a word among numbers may be a number with a slip in it."""
+    if cells is None or not any(map(_reads_as_number, cells)):
         return True
     return all(cell.isdigit() for cell in cells) and len(set(cells)) == len(cells)
 
@@ -281,13 +316,28 @@ def _may_name(cells: tuple[str, ...] | None) -> bool:
 def _refuse(
     grid: list[list[str]], texts: list[list[bool]], file: Path, header: bool | None, names: bool | None
 ) -> None:
-    """Say which cell is no number."""
+    """Say which cell is no number: one that tries to be, one among numbers, one of a row or column that mixes both."""
     top, side = header is not False, names is not False
-    for i, row in enumerate(texts):
-        for j, text in enumerate(row):
-            if text and i >= top and j >= side:
-                what = f"{grid[i][j]!r} is no number" if grid[i][j] else "a number is missing"
-                raise InvalidInput(f"{file}, row {i + 1}, column {j + 1}: {what}")
+    wrong = [(i, j) for i, row in enumerate(texts) for j, text in enumerate(row) if text]
+    body = [(i, j) for i, j in wrong if i >= top and j >= side]
+    tries = [
+        (i, j)
+        for i, j in wrong
+        if _reads_as_number(grid[i][j]) and (i or not header) and (j or not names)
+    ]  # fmt: skip
+    for i, j in [*tries, *body]:
+        what = f"{grid[i][j]!r} is no number" if grid[i][j] else "a number is missing"
+        raise InvalidInput(f"{file}, row {i + 1}, column {j + 1}: {what}")
+    edges = [(i, j, "outputs") for i, j in wrong if i == 0 and j > 0] if header is None else []
+    edges += [(i, j, "secrets") for i, j in wrong if j == 0 and i > 0] if names is None else []
+    edges += [(0, 0, "outputs") for i, j in wrong if i == j == 0]
+    for i, j, what in edges:
+        said = f"{grid[i][j]!r} is no number" if grid[i][j] else "a number is missing"
+        line = "row" if what == "outputs" else "column"
+        raise InvalidInput(
+            f"{file}, row {i + 1}, column {j + 1}: {said}, and a first {line} with numbers in it is not taken for "
+            f"the names of {what} unasked"
+        )
     raise InvalidInput(f"{file} has no numbers that could be a matrix")
 
 
@@ -295,7 +345,7 @@ def _chosen(
     grid: list[list[str]], file: Path, header: bool | None, names: bool | None, tolerance: Fraction, secrets: int | None
 ) -> Matrix:
     """The reading with the right number of rows whose rows sum to 1; else the first one, which is then refused."""
-    readings = _readings(grid, file, header, names)
+    readings = _readings(grid, file, header, names, counted=secrets is not None)
     sized = [m for m in readings if secrets in (None, len(m.values))]
     if not sized:
         raise InvalidInput(f"{file} has {len(readings[0].values)} rows for {secrets} secrets")

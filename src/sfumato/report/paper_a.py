@@ -197,6 +197,10 @@ def figure_8() -> PaperTable:
             row[f"δ({output})"] = _exact_cell(f"{value}/{total}", ours)
         row |= {f"K({output})": value for output, value in zip(_OUTPUTS_8, kernel.row(secret), strict=True)}
         rows.append(row)
+    for printed in _TOO_MANY_8:
+        beside = zip(_OUTPUTS_8, printed, _TOTALS_8, strict=True)
+        nothing = {f"δ({y})": {"printed": f"{v}/{total}", "ours": "–", "agree": False} for y, v, total in beside}
+        rows.append({"secret": "no secret"} | nothing)
     outer = zip(_OUTPUTS_8, _OUTER_8, result.outer, strict=True)
     rows.append({"secret": "outer"} | {f"δ({output})": _exact_cell(said, ours) for output, said, ours in outer})
     return PaperTable(

@@ -14,7 +14,7 @@ from sfumato.errors import NotSupported
 from sfumato.report.papers import PAPERS
 from sfumato.report.tables import PaperTable
 
-__all__ = ["Comparison", "compared", "papers_page"]
+__all__ = ["Comparison", "compared", "laid_out", "papers_page", "recomputed"]
 
 TITLES = {
     "A": "Fernandes, McIver, Palamidessi, Ding: Universal optimality and robust utility bounds for metric differential "
@@ -60,6 +60,13 @@ def compared(table: PaperTable) -> Comparison:
 
 def papers_page(keys: Iterable[str] | None = None, progress: Callable[[str], object] | None = None) -> str:
     """Recompute items of the papers, all by default, and lay them out as one page that needs no network."""
+    return laid_out(recomputed(keys, progress))
+
+
+def recomputed(
+    keys: Iterable[str] | None = None, progress: Callable[[str], object] | None = None
+) -> tuple[PaperTable, ...]:
+    """Items of the papers, all by default."""
     wanted = list(PAPERS) if keys is None else list(keys)
     unknown = [key for key in wanted if key not in PAPERS]
     if unknown:
@@ -69,6 +76,12 @@ def papers_page(keys: Iterable[str] | None = None, progress: Callable[[str], obj
         if progress is not None:
             progress(f"{key}, {k + 1} of {len(wanted)}")
         tables.append(PAPERS[key]())
+    return tuple(tables)
+
+
+def laid_out(tables: Iterable[PaperTable]) -> str:
+    """Items as one page that needs no network."""
+    tables = list(tables)
     return _PAGE.format(
         summary="\n".join(_summary(tables)), items="\n".join(_item(table) for table in tables),
         script=get_plotlyjs() if any(table.figure for table in tables) else "",

@@ -44,6 +44,8 @@ METRICS: tuple[str, ...] = ("euclidean", "manhattan", "chebyshev")
 EARTH_RADIUS_KM = 6371.0088
 """Mean radius of the Earth in km (IUGG); great-circle distances use this sphere."""
 
+_MOST_POINTS = 2_000_000  # labels of so many take seconds and most of a gigabyte; looked at before they are built
+
 # Angles below this (6 µm on the Earth) are the rounding of a sine: longitudes 180 and −180.
 _SAME_PLACE = 2.0**-40
 
@@ -81,6 +83,7 @@ def grid(*shape: int, metric: MetricName = "euclidean", step: Number = 1, unit: 
         raise InvalidInput("a grid needs at least one side, such as grid(8, 8)")
     for side in shape:
         _count(side, "points along a side")
+    _check_size(prod(map(int, shape)))
     unit_length = _positive(step, "step")
     if metric not in METRICS:
         raise NotSupported(f"metric {metric!r}", METRICS)
@@ -126,6 +129,10 @@ def hamming(length: int, *, symbols: int = 2) -> FiniteSpace:
     _count(symbols, "symbols")
     if symbols > 36:
         raise NotSupported(f"{symbols} symbols", ["at most 36: digits and letters"])
+    _check_size(length, "letters")
+    if symbols > 1 and length > _MOST_POINTS.bit_length():  # 2^length is already too much, and might not be held
+        raise _too_large(f"{symbols}^{length}", "points")
+    _check_size(symbols**length)
     alphabet = "0123456789abcdefghijklmnopqrstuvwxyz"[:symbols]
     words = np.array(list(product(range(symbols), repeat=length)), dtype=np.int64)
 
@@ -145,12 +152,14 @@ def hamming(length: int, *, symbols: int = 2) -> FiniteSpace:
 def cycle(n: int) -> FiniteSpace:
     """n points around a circle, neighbours at distance 1."""
     _count(n, "points", least=3)
+    _check_size(n)
     return _unit_graph(range(n), [(i, (i + 1) % n) for i in range(n)], f"cycle({n})")
 
 
 def star(leaves: int) -> FiniteSpace:
     """A centre 0 and leaves 1, …, each at distance 1 from it."""
     _count(leaves, "leaves")
+    _check_size(leaves + 1)
     return _unit_graph(range(leaves + 1), [(0, i) for i in range(1, leaves + 1)], f"star({leaves})")
 
 
@@ -158,6 +167,8 @@ def complete_bipartite(a: int, b: int) -> FiniteSpace:
     """Two groups; distance 1 across, 2 within. Labels are ``("left", i)`` and ``("right", j)``."""
     _count(a, "points on the left")
     _count(b, "points on the right")
+    _check_size(a + b)
+    _check_size(a * b, "edges")
     left, right = [("left", i) for i in range(a)], [("right", j) for j in range(b)]
     edges = [(x, y) for x in left for y in right]
     return _unit_graph([*left, *right], edges, f"complete_bipartite({a}, {b})")
@@ -288,6 +299,7 @@ def _central_angles(latitude: NDArray[np.float64], longitude: NDArray[np.float64
 def _labels(n: int | Sequence[Any]) -> tuple[Any, ...]:
     if isinstance(n, int | np.integer):
         _count(int(n), "points")
+        _check_size(int(n))
         return tuple(range(int(n)))
     return label_tuple(n, "labels")
 
@@ -295,6 +307,16 @@ def _labels(n: int | Sequence[Any]) -> tuple[Any, ...]:
 def _count(n: Any, what: str, least: int = 1) -> None:
     if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < least:
         raise InvalidInput(f"the number of {what} must be an integer of at least {least}, found {n!r}")
+
+
+def _check_size(n: int, what: str = "points") -> None:
+    if n > _MOST_POINTS:
+        raise _too_large(str(n) if n.bit_length() < 64 else "more than 2^63", what)
+
+
+def _too_large(number: str, what: str) -> NotSupported:
+    table = ", and 30000 where a full table of distances is needed" if what == "points" else ""
+    return NotSupported(f"a space of {number} {what}", [f"at most {_MOST_POINTS} {what}{table}"])
 
 
 def _positive(value: Number, what: str) -> Fraction:

@@ -179,6 +179,7 @@ def audit(desk: Desk, values: dict[str, Any], known: Design | None) -> Answer:
     if values["repaired"]:
         return saved(fixed.mechanism, "repaired.sfm"), None
     made, tight = known or desk.design(), found.tightest
+    more = made.loss > 0 and found.remapped > made.loss
     return {
         "verdict": _said(f"Is it private at ε = {privacy.rate:.4g}{per(space)}?", found.verdict),
         "epsilon": found.epsilon if isfinite(found.epsilon) else None,
@@ -188,6 +189,7 @@ def audit(desk: Desk, values: dict[str, Any], known: Design | None) -> Answer:
             "distance": tight.distance,
         },
         "loss": float(found.remapped), "optimum": float(made.loss), "bound": float(made.bound), "unit": space.unit,
+        "excess": float(found.remapped / made.loss - 1) if more else None,
         "loss_name": desk.setup.loss.name, "moved": fixed.moved, "repaired_loss": fixed.loss_after,
         "rate": privacy.rate, **table_of(channel, space), "repaired": table_of(fixed.mechanism, space),
     }, made  # fmt: skip

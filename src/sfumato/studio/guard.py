@@ -83,14 +83,19 @@ class Guard:
         if host not in self.hosts:
             return 421, "this address does not belong to the studio: open the one that `sfumato studio` printed"
         site, mode = heads.get("sec-fetch-site", ""), heads.get("sec-fetch-mode", "")
-        if method in ("GET", "HEAD"):
-            if site in ("cross-site", "same-site") and mode != "navigate":
+        if method not in ("GET", "HEAD", "POST"):
+            return 405, "the studio knows GET and POST"
+        own = heads.get("origin", f"http://{host}") == f"http://{host}"
+        if method != "POST" and not path.startswith("/api"):
+            visits = site in ("cross-site", "same-site") and mode == "navigate"  # somebody follows a link to the page
+            if not visits and (not own or site in ("cross-site", "same-site")):
                 return 403, "another page may not load parts of the studio"
             return None
-        if method != "POST":
-            return 405, "the studio knows GET and POST"
-        if heads.get("origin", f"http://{host}") != f"http://{host}" or site not in ("", "same-origin"):
+        wanted = ("", "same-origin") if method == "POST" else ("", "same-origin", "none")  # none: typed by somebody
+        if not own or site not in wanted:
             return 403, "another page may not ask the studio for anything"
+        if method != "POST":
+            return None
         if not compare_digest(heads.get(KEY_HEADER, "").encode(), self.key.encode()):
             return 403, "the key of this studio is missing: open the address that `sfumato studio` printed"
         if heads.get("content-type", "").partition(";")[0].strip() != "application/json":

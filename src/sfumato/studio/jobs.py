@@ -43,11 +43,15 @@ class Message:
 
 @dataclass(eq=False)
 class _Worker:
-    """A process and both lines to it: one for jobs and messages, one to ask it to stop."""
+    """A process and both lines to it: one for jobs and messages, one to ask it to stop.
+
+    ``leaving`` is set, on the loop only, by whoever ends it first; nobody ends it a second time.
+    """
 
     process: Any
     line: Connection
     control: Connection
+    leaving: bool = False
 
 
 @dataclass(eq=False)
@@ -91,9 +95,8 @@ class Workers:
                 except TimeoutError:
                     message = Message("progress", {})
                 if message is None:
-                    yield Message(
-                        "failure", {"error": "the worker ended: it may have needed more memory than there is"}
-                    )
+                    why = "the worker ended: it may have needed more memory than there is"
+                    yield Message("failure", {"error": "the studio was ended" if self.closed else why})
                     return
                 through = message.kind in ("result", "failure")
                 if through:
@@ -119,12 +122,19 @@ class Workers:
             await self._laid_by(asyncio.create_task(self._born()))
 
     async def close(self) -> None:
-        """End all workers."""
+        """End all workers, also those at work: who waits for them is told. May be called again."""
         self.closed = True
-        await asyncio.gather(*self.aside, return_exceptions=True)
-        everyone = [*self.idle, *self.busy.values()]
+        self._wake()
+        for name, worker in list(self.busy.items()):
+            self._ended(name, worker)
+        while self.aside:  # what is being ended or born now, and what follows from it
+            await asyncio.gather(*self.aside, return_exceptions=True)
+            self.aside.difference_update([task for task in self.aside if task.done()])
+        everyone = [worker for worker in [*self.idle, *self.busy.values()] if not worker.leaving]
         self.idle.clear()
         self.busy.clear()
+        for worker in everyone:
+            worker.leaving = True
         await asyncio.gather(*(asyncio.to_thread(_end, worker) for worker in everyone))
 
     async def _taken(self, name: str) -> _Worker:
@@ -132,8 +142,8 @@ class Workers:
 
         Between the look at who is idle and the taking nothing is awaited, so that nobody comes in between.
         """
-        while not self.idle and len(self.busy) + self.starting >= self.most:
-            if len(self.waiting) >= MOST_WAITING:
+        while self.closed or (not self.idle and len(self.busy) + self.starting >= self.most):
+            if self.closed or len(self.waiting) >= MOST_WAITING:
                 raise Busy
             turn = asyncio.get_running_loop().create_future()
             self.waiting.append(turn)
@@ -167,12 +177,16 @@ class Workers:
 
     def _given_back(self, name: str, worker: _Worker) -> None:
         self.busy.pop(name, None)
-        self.idle.append(worker)
+        if not worker.leaving:
+            self.idle.append(worker)
         self._wake()
 
     def _ended(self, name: str, worker: _Worker) -> None:
         """Nothing is awaited here: not even a cancelled request keeps its worker."""
         self.busy.pop(name, None)
+        if worker.leaving:
+            return
+        worker.leaving = True
         worker.process.kill()
         self._aside(asyncio.to_thread(_end, worker))
         if not self.closed:
@@ -207,7 +221,7 @@ def _listen(line: Connection, loop: asyncio.AbstractEventLoop, box: asyncio.Queu
         while message is None or message.kind == "progress":
             try:
                 message = line.recv()
-            except (EOFError, OSError, pickle.UnpicklingError):
+            except (EOFError, OSError, TypeError, pickle.UnpicklingError):  # TypeError: closed while it was read
                 loop.call_soon_threadsafe(box.put_nowait, None)
                 return
             loop.call_soon_threadsafe(box.put_nowait, message)

@@ -119,4 +119,15 @@ def serve(port: int = 0, *, opens: bool = True, say: Callable[[str], Any] = prin
         app(port, key), log_level="warning", access_log=False, server_header=False, timeout_keep_alive=20,
         timeout_graceful_shutdown=2, limit_concurrency=64, h11_max_incomplete_event_size=1 << 16, ws="none",
     )  # fmt: skip
-    uvicorn.Server(config).run(sockets=[listener])
+    _Server(config).run(sockets=[listener])
+
+
+class _Server(uvicorn.Server):
+    """Ends what is being computed before it waits for answers to end: Ctrl-C is quick and leaves no traceback."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Workers first, then connections, which have nothing to wait for any more."""
+        guard = self.config.app
+        assert isinstance(guard, Guard)
+        await guard.inner.state.workers.close()
+        await super().shutdown(sockets)

@@ -2,7 +2,7 @@
 
 import { $ } from "./dom.js";
 import { ask, leaveSoon, Refusal, stop } from "./server.js";
-import { working } from "./work.js";
+import { STOPPING, working } from "./work.js";
 
 const PATIENCE = 400;
 
@@ -19,6 +19,7 @@ export class Question {
     if (this.controller) leaveSoon(this.controller);
     const controller = new AbortController();
     this.controller = controller;
+    this.job = "";
     const began = performance.now();
     const hint = setTimeout(() => { if (this.controller === controller) working("working", true); }, PATIENCE);
     try {
@@ -26,8 +27,9 @@ export class Question {
         signal: controller.signal,
         progress: (content, job) => {
           this.job = job;
+          if (controller.stopping && !controller.told) this.stop();
           if (this.controller !== controller) return;
-          if (content.doing && performance.now() - began > PATIENCE) {
+          if (!controller.stopping && content.doing && performance.now() - began > PATIENCE) {
             working(`${content.doing}  ·  ${((performance.now() - began) / 1000).toFixed(1)} s`, true);
           }
           progress(content);
@@ -55,7 +57,12 @@ export class Question {
 
   /** End with what is known so far: a curve keeps its points. */
   stop() {
-    if (this.controller && this.job) stop(this.job);
+    if (this.controller === null) return;
+    this.controller.stopping = true;
+    working(STOPPING, true);
+    if (!this.job) return; // it is asked as soon as it has a name
+    this.controller.told = true;
+    stop(this.job);
   }
 
   /** The view is closed, or its answer is not wanted any more; at once where somebody says so. */

@@ -1,9 +1,10 @@
 // A matrix from somewhere else: private or not, at which ε, what breaks it, how far from the optimum, and repaired.
 
 import { Question } from "./asked.js";
-import { fill, make, near, say } from "./dom.js";
+import { fill, make, near, percent, say } from "./dom.js";
 import { keep } from "./keep.js";
 import { state } from "./state.js";
+import { holding } from "./work.js";
 
 const LARGEST = 4_000_000; // bytes, as the server
 
@@ -49,6 +50,7 @@ function example() {
 
 function go() {
   fill(result);
+  if (holding()) return refuse("There is no design of the question on the left yet.");
   if (!text.value.trim()) return refuse("Choose a file or paste a matrix first.");
   question.key = "";
   question.ask({ spec: state().spec, matrix: text.value, name, normalise: sums.checked, repaired: false });
@@ -71,7 +73,9 @@ function draw(found) {
       tightest && make("p", { className: "soft" }, `What decides it: output ${tightest.output} is ${tightest.ratio} times as likely for ${tightest.pair[0]} as for ${tightest.pair[1]}, at distance ${near(tightest.distance)}.`)),
     make("article", {}, make("h3", {}, "How far from the optimum?"),
       make("p", {}, `With the best action for each output it loses ${near(found.loss, 5)}; the optimum for this promise loses ${near(found.optimum, 5)}.`),
-      breaks && make("p", { className: "soft" }, "It promises less than was asked for, so that it may well lose less.")),
+      breaks && make("p", { className: "soft" }, found.excess === null
+        ? "It promises less than was asked for, so that it may well lose less."
+        : `It promises less than was asked for, and yet it loses ${percent(found.excess, 2)} more than the optimum of the promise.`)),
     make("article", {}, make("h3", {}, "Repaired"),
       make("p", {}, `A proved mechanism next to it: no row moves by more than ${near(found.moved, 3)} of its probability; loss ${near(found.repaired_loss, 5)}.`),
       make("button", { type: "button", onclick: () => keep("audit", { spec: state().spec, matrix: text.value, name, normalise: sums.checked, repaired: true }) }, "Download the repaired mechanism")));

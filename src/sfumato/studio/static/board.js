@@ -1,4 +1,5 @@
 // A small board on which a graph is drawn: nodes by a click, edges by two, places by dragging.
+// A node without an edge is no part of the graph: it is drawn hollow, and the board says so.
 
 import { colour, make } from "./dom.js";
 import { state } from "./state.js";
@@ -6,13 +7,20 @@ import { state } from "./state.js";
 const NEAR = 14; // pixels
 const LETTERS = "abcdefghijklmnopqrstuvwxyz";
 
-/** `changed(space, drawn)` gets the graph and where its nodes were put. */
+let chosen = null; // the marked node; it stays marked when the board is drawn anew
+
+/** `changed(space, drawn)` gets the graph and where its nodes were put, also those that have no edge yet. */
 export function board(space, changed) {
-  const canvas = make("canvas", { className: "board", role: "img", "aria-label": "A board to draw the graph on; the list of edges below does the same with the keyboard." });
-  const names = [...new Set([...(space.nodes ?? []), ...(space.edges ?? []).flatMap(([a, b]) => [String(a), String(b)])])];
+  const canvas = make("canvas", { className: "board", role: "img", tabIndex: 0, "aria-label": "A board to draw the graph on; Delete takes the marked node away. The list of edges below does the same with the keyboard." });
+  canvas.dataset.field = "board";
+  let edges = (space.edges ?? []).map(([a, b, ...length]) => [String(a), String(b), ...length]);
+  const drawn = Object.keys(state().drawn).filter((name) => isPlace(state().drawn[name]));
+  let names = [...new Set([...edges.flatMap(([a, b]) => [a, b]), ...(space.nodes ?? []).map(String), ...drawn])];
   const places = placed(names, state().drawn);
-  let edges = (space.edges ?? []).map((edge) => [...edge]);
-  let held = null, chosen = null, dragged = false;
+  let held = null, dragged = false;
+  if (!names.includes(chosen)) chosen = null;
+  const words = make("p", { className: "hint", role: "status" });
+  const away = make("button", { type: "button", id: "delete-node", onclick: () => remove() }, "Delete the marked node");
 
   const pixels = ([x, y]) => [x * canvas.clientWidth, y * canvas.clientHeight];
   const under = (event) => {
@@ -27,10 +35,24 @@ export function board(space, changed) {
     const inside = (value) => Math.min(Math.max(value, 0.04), 0.96);
     return [inside((event.clientX - box.left) / box.width), inside((event.clientY - box.top) / box.height)].map((v) => Number(v.toFixed(3)));
   };
+  const isAlone = (name) => !edges.some(([a, b]) => a === name || b === name);
   const tell = () => {
-    const alone = names.filter((name) => !edges.some(([a, b]) => a === name || b === name));
-    if (!alone.length && names.length > 1) changed({ ...space, edges }, { ...places });
+    const { nodes, ...rest } = space; // nodes are what has an edge
+    changed({ ...rest, edges }, Object.fromEntries(names.map((name) => [name, places[name]])));
   };
+  const remove = () => {
+    if (chosen === null) return;
+    names = names.filter((name) => name !== chosen);
+    edges = edges.filter(([a, b]) => a !== chosen && b !== chosen);
+    chosen = null;
+    tell();
+    draw();
+  };
+  canvas.addEventListener("keydown", (event) => {
+    if (event.key !== "Delete" && event.key !== "Backspace") return;
+    event.preventDefault();
+    remove();
+  });
 
   canvas.addEventListener("pointerdown", (event) => {
     held = under(event) ?? null;
@@ -85,22 +107,36 @@ export function board(space, changed) {
       const [x, y] = pixels(places[name]);
       pen.beginPath();
       pen.arc(x, y, 10, 0, 7);
-      pen.fillStyle = colour(name === chosen ? "orange" : "blue");
+      const alone = isAlone(name), paint = colour(name === chosen ? "orange" : "blue");
+      pen.fillStyle = alone ? colour("paper") : paint;
       pen.fill();
-      pen.fillStyle = colour("blue-ink");
+      pen.setLineDash(alone ? [3, 3] : []);
+      pen.strokeStyle = paint;
+      pen.stroke();
+      pen.fillStyle = alone ? colour("ink") : colour("blue-ink");
       pen.fillText(name.slice(0, 3), x, y);
     }
+    const alone = names.filter(isAlone);
+    words.textContent = inWords(alone);
+    away.disabled = chosen === null;
   }
   new ResizeObserver(draw).observe(canvas);
-  return canvas;
+  return make("div", { className: "wide" }, canvas, words, away);
 }
+
+function inWords(alone) {
+  if (!alone.length) return "";
+  const one = alone.length === 1;
+  return `${alone.slice(0, 6).join(", ")}${alone.length > 6 ? " and others" : ""} ${one ? "has" : "have"} no edge and ${one ? "is" : "are"} not part of the graph: join ${one ? "it" : "them"} to another node.`;
+}
+
+const isPlace = (known) => Array.isArray(known) && known.length === 2 && known.every(Number.isFinite);
 
 /** Nodes that were not drawn stand on a circle. */
 function placed(names, drawn) {
   return Object.fromEntries(names.map((name, k) => {
     const turn = (2 * Math.PI * k) / names.length;
     const known = drawn[name];
-    const fine = Array.isArray(known) && known.length === 2 && known.every(Number.isFinite);
-    return [name, fine ? known : [0.5 + 0.36 * Math.sin(turn), 0.5 - 0.36 * Math.cos(turn)]];
+    return [name, isPlace(known) ? known : [0.5 + 0.36 * Math.sin(turn), 0.5 - 0.36 * Math.cos(turn)]];
   }));
 }

@@ -4,6 +4,7 @@ import { board } from "./board.js";
 import { $, fill, make, settled, toast } from "./dom.js";
 import { ask, Refusal } from "./server.js";
 import { change, start, state } from "./state.js";
+import { hold } from "./work.js";
 
 const LARGEST = 4_000_000; // bytes of a file, as the server
 const MOST_SHOWN = 400; // edges of a graph or counts of a prior that are shown as text
@@ -42,14 +43,28 @@ const KINDS = {
     words: "a graph, drawn or pasted", epsilon: "1",
     fresh: () => ({ kind: "graph", edges: [["a", "b"], ["b", "c"], ["c", "d"], ["d", "a"], ["d", "e"]] }),
     fields: (space) => [
-      make("div", { className: "wide" }, board(space, (next, drawn) => put(next, { drawn }))),
-      make("p", { className: "hint" }, "Click for a node, click two nodes to join or part them, drag to move."),
-      area("Edges, one a line: from to length", (space.edges ?? []).slice(0, MOST_SHOWN).map((edge) => edge.join(" ")).join("\n"), (words) => ({ ...space, edges: edges(words) })),
+      board(space, (next, drawn) => put(next, { drawn, prior: sameEdges(next, space) ? state().spec.prior : undefined })),
+      make("p", { className: "hint" }, "Click for a node, click two nodes to join or part them, drag to move, Delete to take the marked one away."),
+      area("Edges, one a line: from to length", (space.edges ?? []).slice(0, MOST_SHOWN).map((edge) => edge.join(" ")).join("\n"), (words) => pasted(space, words)),
     ],
   },
   cities: { words: "cities of a country", fresh: null, fields: (space) => cityFields(space) },
   points: { words: "points of a CSV file", fresh: null, fields: (space) => pointFields(space) },
 };
+
+const LACKS = { cities: "country", points: "file" }; // what has to be chosen before there is a space
+const ASKED_FOR = {
+  file: "Choose a file: the space is made of the points in it. What is dimmed is of the question before.",
+  country: "Choose a country: the space is made of its cities. What is dimmed is of the question before.",
+};
+
+/** What is missing before there is something to design, in words. */
+export function lacking() {
+  const { lacks, spec: told } = state();
+  if (lacks) return ASKED_FOR[lacks];
+  const bare = told.space.kind === "graph" && Array.isArray(told.space.edges) && !told.space.edges.length && !told.space.nodes;
+  return bare ? "A graph needs an edge: click two nodes to join them. What is dimmed is of the question before." : "";
+}
 
 const FROM_ELSEWHERE = ["cities", "points"]; // their space comes with an answer of the server
 
@@ -58,11 +73,11 @@ export function build({ painting }) {
   $("space-kind").addEventListener("change", () => {
     const kind = $("space-kind").value;
     if (!FROM_ELSEWHERE.includes(kind)) return put(KINDS[kind].fresh(), { from: kind, epsilon: KINDS[kind].epsilon });
-    change({ from: kind }, { why: "form" });
-    return show();
+    return change({ from: kind, about: {}, lacks: LACKS[kind] }, { why: "form", lasting: true });
   });
   $("prior-kind").addEventListener("change", () => {
     const counts = $("prior-kind").value === "counts";
+    lost = "";
     spec({ prior: counts ? { counts: evenCounts() } : { uniform: true } });
   });
   $("loss-kind").addEventListener("change", () => {
@@ -75,6 +90,7 @@ export function build({ painting }) {
 
 let paintingChanged = () => {};
 let secrets = 0;
+let lost = ""; // the space for which counts of another one were given up
 
 /** How many secrets the shown design has. */
 export function known(n) {
@@ -93,9 +109,10 @@ function put(space, { prior, drawn, from, epsilon, about } = {}) {
   const town = start().spec;
   const keeps = prior ?? (JSON.stringify(space) === JSON.stringify(town.space) ? town.prior : { uniform: true });
   const fits = ["absolute", "squared"].includes(old.spec.loss.kind) && space.kind !== "line" ? { kind: "distance" } : old.spec.loss;
+  if ((old.spec.prior.counts ?? old.spec.prior.weights) && keeps.uniform) lost = JSON.stringify(space);
   const another = epsilon !== undefined; // another kind of space: what ε means, and which secret, begins anew
   change({
-    drawn: drawn ?? (space.kind === "graph" ? old.drawn : {}), from: from ?? old.from, about: about ?? old.about, kernel: 0,
+    drawn: drawn ?? (space.kind === "graph" ? old.drawn : {}), from: from ?? old.from, lacks: "", about: about ?? old.about, kernel: 0,
     secret: another ? 0 : old.secret,
     spec: { ...old.spec, space, prior: keeps, loss: fits, privacy: another ? { epsilon } : old.spec.privacy },
   }, { why: "spec", lasting: true });
@@ -128,6 +145,8 @@ export function show() {
 function showPrior(told) {
   const counts = told.prior.counts ?? told.prior.weights;
   $("prior-kind").value = counts ? "counts" : "uniform";
+  const gone = !counts && lost === JSON.stringify(told.space);
+  if (Boolean($("prior-note").textContent) !== gone) $("prior-note").textContent = gone ? "The counts were of other secrets: now all are the same." : "";
   if (!Array.isArray(counts)) {
     fill($("prior-fields"));
     paintingChanged(false);
@@ -167,12 +186,19 @@ function field(name, input, kind = "") {
 function whole(name, value, next, low, high) {
   const input = make("input", { type: "number", min: low, max: high, step: 1, value });
   input.addEventListener("change", () => {
-    const n = Math.round(Number(input.value));
-    const fine = n >= low && n <= high;
-    input.setAttribute("aria-invalid", String(!fine));
-    if (fine) put(next(n));
+    const n = wholeIn(input, name, low, high);
+    if (n !== null) put(next(n));
   });
   return field(name, input);
+}
+
+/** The whole number of a field; where it has none, the page says so and holds. */
+function wholeIn(input, name, low, high) {
+  const n = input.value.trim() === "" ? NaN : Number(input.value);
+  const fine = Number.isInteger(n) && n >= low && n <= high;
+  input.setAttribute("aria-invalid", String(!fine));
+  if (!fine) hold(`“${name}” must be a whole number from ${low} to ${high}; ${Number.isNaN(n) ? "there is none" : `${input.value} is not`}.`);
+  return fine ? n : null;
 }
 
 function text(name, value, next, kind = "") {
@@ -196,7 +222,23 @@ function area(name, value, next) {
 /** The same secrets, other distances: the prior stays. */
 const keepPrior = (space) => put(space, { prior: state().spec.prior });
 
-const edges = (words) => words.split("\n").map((line) => line.trim().split(/[\s,;]+/).filter(Boolean)).filter((parts) => parts.length >= 2).map(([a, b, length]) => (length ? [a, b, length] : [a, b]));
+const sameEdges = (one, other) => JSON.stringify(one.edges) === JSON.stringify(other.edges);
+
+/** A graph from its list of edges: nodes that it does not name are gone from the board as well. */
+function pasted(space, words) {
+  const lines = words.split("\n").map((line) => line.trim()).filter(Boolean);
+  const parts = lines.map((line) => line.split(/[\s,;]+/).filter(Boolean));
+  const wrong = parts.findIndex((part) => part.length < 2 || part.length > 3);
+  if (wrong >= 0) {
+    hold(`“${lines[wrong].slice(0, 60)}” is no edge: write the names of two nodes and, unless it is 1, the length.`);
+    return null;
+  }
+  const { nodes, ...rest } = space;
+  const named = new Set(parts.flatMap(([a, b]) => [a, b]));
+  const drawn = Object.fromEntries(Object.entries(state().drawn).filter(([name]) => named.has(name)));
+  put({ ...rest, edges: parts }, { drawn });
+  return null;
+}
 
 // ---------------------------------------------------------------- cities and files
 
@@ -206,8 +248,11 @@ function cityFields() {
   const chosen = make("select", {}, make("option", { value: "" }, "choose a country"));
   const most = make("input", { type: "number", min: 3, max: 200, step: 1, value: Number(state().about.most) || 40 });
   const load = async () => {
-    const about = { country: chosen.value, most: Math.min(Math.max(Number(most.value) || 40, 3), 200) };
+    const n = wholeIn(most, "How many, the largest", 3, 200);
+    const about = { country: chosen.value, most: n };
+    if (n === null) return;
     if (chosen.value) await bring("cities", about, "cities", about);
+    else hold(ASKED_FOR.country);
   };
   chosen.addEventListener("change", load);
   most.addEventListener("change", load);
@@ -224,7 +269,7 @@ function pointFields() {
   file.addEventListener("change", async () => {
     const [one] = file.files;
     if (!one) return;
-    if (one.size > LARGEST) return problem(`${one.name} is larger than 4 MB, the most that the studio takes.`);
+    if (one.size > LARGEST) return hold(`${one.name} is larger than 4 MB, the most that the studio takes.`);
     await bring("points", { text: await one.text(), name: one.name.slice(0, 200) }, "points");
   });
   return [field("CSV with x, y (or latitude, longitude), name, count", file, "wide")];
@@ -232,21 +277,18 @@ function pointFields() {
 
 /** A space that the server makes; ε such that secrets a tenth of its width apart look much the same. */
 async function bring(task, values, from, about = {}) {
+  $("stage").classList.add("stale");
   try {
     const { space, prior } = await ask(task, values);
+    if ($("space-kind").value !== from) return; // somebody chose another kind meanwhile
     const wide = Math.max(...[0, 1].map((axis) => spread(space.coordinates.map((point) => Number(point[axis])))));
     const unit = space.kind === "geo" ? 111 : 1; // km of a degree
     put(space, { prior, from, about, epsilon: String(Number((10 / (wide * unit || 1)).toPrecision(1))) });
     toast(`${space.coordinates.length} places`);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    problem(error.message);
+    if ($("space-kind").value === from) hold(error.message);
   }
 }
 
 const spread = (values) => Math.max(...values) - Math.min(...values);
-
-function problem(words) {
-  $("problem").textContent = words;
-  $("problem").hidden = false;
-}

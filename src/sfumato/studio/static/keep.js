@@ -6,6 +6,14 @@ import { link, state } from "./state.js";
 
 const KINDS = { "sfm": "application/octet-stream", "html": "text/html", "toml": "application/toml" };
 
+let allowed = true;
+
+/** Whether there is something to take away: not while the form says what has no design. */
+export function allow(yes) {
+  allowed = yes;
+  for (const button of document.querySelectorAll("[data-download]")) button.disabled = !yes;
+}
+
 /** Ask for a file and hand it to the browser. */
 export async function keep(task, values) {
   try {
@@ -31,7 +39,7 @@ export function build() {
     button.addEventListener("click", async () => {
       button.disabled = true;
       await keep(button.dataset.download, { spec: state().spec });
-      button.disabled = false;
+      button.disabled = !allowed;
       button.focus();
     });
   }

@@ -14,7 +14,7 @@ import * as simplex from "./simplex.js";
 import { arrive, change, hear, state, VIEWS } from "./state.js";
 import { Table } from "./table.js";
 import * as verdicts from "./verdicts.js";
-import { cancelDesign, design, onDesign, stopDesign } from "./work.js";
+import { cancelDesign, design, hold, holding, onDesign, stopDesign } from "./work.js";
 
 /** Views that ask the server for something of their own. */
 const ASKING = { curve, known, simplex, verdicts };
@@ -43,25 +43,32 @@ async function begin() {
   form.show();
   promise.show();
   openView();
-  design(false);
+  follow(false);
+}
+
+/** Design what the form says, where it says enough. */
+function follow(quick) {
+  const words = form.lacking();
+  if (words) hold(words);
+  else design(quick);
 }
 
 /** The state has changed; `why` says what must follow. */
 function changed(now, why) {
-  $("problem").hidden = true;
-  if (["secret", "matrix", "beside", "page", "kernel", "judged", "view"].includes(why)) {
+  const looks = ["secret", "matrix", "beside", "page", "kernel", "judged", "view"].includes(why);
+  if (!looks || !holding()) $("problem").hidden = true;
+  if (looks) {
     redraw(why);
     if (why === "secret" && current?.table) say(map.inWords());
     return;
   }
-  if (why === "form") return;
   promise.show();
-  if (why === "spec" || why === "address") form.show();
+  if (["spec", "address", "form"].includes(why) || holding()) form.show(); // what was refused goes from the fields
   if (why === "drag") {
     if (current?.table && now.shows === "prior" && now.spec.prior.counts) paintedNow(now.spec.prior.counts);
-    design(true);
-    if (form.painting()) form.paintedEnd(design);
-  } else design(false);
+    follow(true);
+    if (form.painting()) form.paintedEnd(follow);
+  } else follow(false);
   if (why === "address") openView();
 }
 
@@ -110,7 +117,7 @@ function redraw(why) {
   if (view === "matrix") matrix.show(current.place, current.table);
   if (view === "audit") audit.look(current);
   if (view === "known" && (why === "secret" || why === "beside")) known.draw();
-  if (ASKING[view] && why !== "quick" && why !== "secret" && why !== "beside") ASKING[view].look(current);
+  if (ASKING[view] && !holding() && why !== "quick" && why !== "secret" && why !== "beside") ASKING[view].look(current);
 }
 
 const unit = (answer) => (answer.unit && answer.loss_name === "distance" ? ` ${answer.unit}` : "");

@@ -46,8 +46,12 @@ export function draw() {
   if (!shown) return;
   const { place, table } = shown;
   const { secret, shows } = state();
-  for (const input of parts.choices.querySelectorAll("input")) input.checked = input.value === shows;
-  if (shows === "prior" || table === null) return plain(place, place.prior, "The prior", "How likely each secret is, before anything is released.");
+  const drawn = table === null ? "prior" : shows; // without a mechanism there is nothing else to show
+  for (const input of parts.choices.querySelectorAll("input")) {
+    input.checked = input.value === drawn;
+    input.disabled = table === null && input.value !== "prior";
+  }
+  if (drawn === "prior") return plain(place, place.prior, "The prior", "How likely each secret is, before anything is released.");
   if (shows === "released") {
     return plain(place, table.released(place.prior), "Everybody’s outputs", "What is released over all, if secrets are as likely as the prior says.");
   }

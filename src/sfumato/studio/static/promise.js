@@ -2,6 +2,7 @@
 
 import { $, near } from "./dom.js";
 import { change, state } from "./state.js";
+import { hold } from "./work.js";
 
 const STEPS = 1000;
 let least = 1, largest = 10; // distances of the space
@@ -32,6 +33,7 @@ function typed() {
   const fine = number(value) > 0;
   $("epsilon-text").setAttribute("aria-invalid", String(!fine));
   if (fine) set(value, "epsilon");
+  else hold(`ε must be a positive number, such as 0.7, 1/2 or ln 2; ${value ? `“${value.slice(0, 40)}” is none` : "nothing was given"}.`);
 }
 
 function set(epsilon, why) {
@@ -51,7 +53,10 @@ export function number(text) {
 export function show() {
   const { epsilon, alpha } = state().spec.privacy;
   const shown = alpha === undefined ? String(epsilon) : `ln ${1 / number(String(alpha))}`;
-  if (!editing) $("epsilon-text").value = shown;
+  if (!editing) {
+    $("epsilon-text").value = shown;
+    $("epsilon-text").setAttribute("aria-invalid", "false");
+  }
   const [low, high] = range();
   const value = alpha === undefined ? number(shown) : -Math.log(number(String(alpha)));
   const place = (STEPS * Math.log(value / low)) / Math.log(high / low);

@@ -63,6 +63,7 @@ function sensible(given) {
     judged: typeof given.judged === "string" ? given.judged : "",
     drawn: typeof given.drawn === "object" && given.drawn !== null ? given.drawn : {},
     from: typeof given.from === "string" ? given.from : "",
+    lacks: ["file", "country"].includes(given.lacks) ? given.lacks : "",
     about: typeof given.about === "object" && given.about !== null ? given.about : {},
     spec: {
       ...spec,

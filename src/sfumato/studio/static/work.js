@@ -1,6 +1,7 @@
 // One design at a time, always of the newest state. While somebody drags, quick ones; then one that is close to the optimum.
 
 import { $, near, say } from "./dom.js";
+import { allow } from "./keep.js";
 import { ask, leaveSoon, Refusal, stop } from "./server.js";
 import { state } from "./state.js";
 
@@ -10,6 +11,7 @@ const SLOW = 900; // milliseconds of a design above which dragging waits for the
 let running = null; // { controller, job, quick }
 let wanted = null;
 let took = 0;
+let held = ""; // why there is no design of what the form says
 let listener = () => {};
 let failed = () => {};
 let looked = () => {};
@@ -19,8 +21,23 @@ export function onDesign(found, problem, place) {
   [listener, failed, looked] = [found, problem, place];
 }
 
+export const holding = () => held !== "";
+
+/** What the form says has no design: what is shown is of an earlier question and cannot be taken away. */
+export function hold(words) {
+  held = words;
+  wanted = null;
+  if (running !== null) leaveSoon(running.controller);
+  $("stage").classList.add("stale", "held");
+  allow(false);
+  failed(words);
+}
+
 /** Ask for the design of the state; `quick` while it is still changing. */
 export function design(quick = false) {
+  held = "";
+  $("stage").classList.remove("held");
+  allow(true);
   if (quick && took > SLOW) return;
   wanted = { quick };
   $("stage").classList.add("stale"); // what is shown is of an earlier state, until the answer comes
@@ -45,17 +62,20 @@ async function loop() {
         signal: controller.signal,
         progress: (content, job) => {
           running.job = job;
+          if (running.stopping) return askToStop();
           if (performance.now() - began > PATIENCE) told(content, performance.now() - began);
         },
       });
       took = performance.now() - began;
+      if (held) continue; // meanwhile the form asks for something else
       if (wanted === null && !quick) $("stage").classList.remove("stale");
       listener(answer, asked, quick);
     } catch (error) {
       if (error.name === "AbortError") {
-        if (running.cancelled) failed("Cancelled; nothing is running any more.", asked);
-      } else if (error instanceof Refusal) failed(error.message, asked);
-      else throw error;
+        if (running.cancelled) hold("Cancelled; nothing is running any more.");
+      } else if (error instanceof Refusal) {
+        if (wanted === null && !held) hold(error.message);
+      } else throw error;
     } finally {
       clearTimeout(hint);
       running = null;
@@ -68,7 +88,7 @@ async function loop() {
 async function look(asked) {
   try {
     const { place } = await ask("look", { spec: asked.spec });
-    if (running !== null && asked === state()) looked(place, asked);
+    if ((running !== null || held) && asked === state()) looked(place, asked); // also when it was cancelled
   } catch (error) {
     if (!(error instanceof Refusal)) throw error; // the design will say the same
   }
@@ -86,9 +106,22 @@ export function working(words, on) {
   if (on) $("doing-words").textContent = words;
 }
 
+export const STOPPING = "stopping…";
+
 /** End the design with the best it has: proved like any other. */
-export async function stopDesign() {
-  if (running?.job) await stop(running.job);
+export function stopDesign() {
+  if (running === null) return;
+  running.stopping = true;
+  working(STOPPING, true);
+  say(STOPPING);
+  askToStop();
+}
+
+/** Once, as soon as it is known whom to ask. */
+function askToStop() {
+  if (!running.job || running.asked) return;
+  running.asked = true;
+  stop(running.job);
 }
 
 /** Leave the design: its worker is ended. */
