@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from sfumato.lp.lanes import LANES, larger, load, registers, root, spread, spread_like, store
 
-__all__ = ["DenseSystems", "add_dots", "by_class", "dense_work", "eliminate", "padded", "substitute", "summed_over"]
+__all__ = [
+    "DenseSystems", "add_products", "by_class", "dense_work", "eliminate", "keep", "padded", "substitute", "summed_over"
+]  # fmt: skip
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -249,6 +251,32 @@ def _assemble(b, first, second, decay, r, lam, z, pull, w, excess, least):  # ty
 
 
 @njit(cache=True, nogil=True)
+def keep(roots, at, n, w, v, grouped):  # type: ignore[no-untyped-def]
+    """Write one triangle from ``at`` on: the rows of L out of ``w`` if ``grouped``, else those of U out of ``v``."""
+    size = w.shape[0]
+    for i in range(n):
+        if grouped:
+            for k in range(i + 1):
+                store(roots, at + k, load(w, i * size + k))
+            at += i + 1
+        else:
+            for k in range(i, n):
+                store(roots, at + k - i, load(v, i * size + k))
+            at += n - i
+
+
+@njit(cache=True, nogil=True)
+def add_products(sums, v, lead, size):  # type: ignore[no-untyped-def]
+    """Add V Vᵀ to ``sums``, the lower triangle; rows of V begin at ``lead``."""
+    rows = v.shape[0]
+    for top in range(0, rows, _STRIP):
+        bottom = min(top + _STRIP, rows)
+        for j in range(0, bottom, 2):
+            for i in range(max(j // 4 * 4, top), bottom, 4):
+                add_dots(sums, v, i, v, j, lead[i], size, size)
+
+
+@njit(cache=True, nogil=True)
 def _factor(  # type: ignore[no-untyped-def]
     low, high, first, second, decay, r, lam, z, pull, mask, starts, members, grouped, roots, w, v, excess, least, sums
 ):
@@ -272,21 +300,8 @@ def _factor(  # type: ignore[no-untyped-def]
                 x = members[k]
                 store(v, c * size + x, load(r, b * n + x) * load(mask, b))
         substitute(w, v, lead)
-        at = b * (n * (n + 1) // 2)
-        for i in range(n):
-            if grouped:
-                for k in range(i + 1):
-                    store(roots, at + k, load(w, i * size + k))
-                at += i + 1
-            else:
-                for k in range(i, n):
-                    store(roots, at + k - i, load(v, i * size + k))
-                at += n - i
-        for top in range(0, rows, _STRIP):
-            bottom = min(top + _STRIP, rows)
-            for j in range(0, bottom, 2):
-                for i in range(max(j // 4 * 4, top), bottom, 4):
-                    add_dots(sums, v, i, v, j, lead[i], size, size)
+        keep(roots, b * (n * (n + 1) // 2), n, w, v, grouped)
+        add_products(sums, v, lead, size)
 
 
 @njit(cache=True, nogil=True)

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sfumato.lp.columns_dense import DenseSystems, add_dots, eliminate, padded, substitute, summed_over
+from sfumato.lp.columns_dense import DenseSystems, add_products, eliminate, keep, padded, substitute, summed_over
 from sfumato.lp.lanes import (
     SINGLES,
     joined,
@@ -31,8 +31,6 @@ __all__ = ["SingleSystems"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-
-_STRIP = 16  # rows that stay in cache while others stream past
 
 
 class SingleSystems:
@@ -133,21 +131,8 @@ def _factor(  # type: ignore[no-untyped-def]
                 x = members[k]
                 store(v, i * size + x, joined(load(r, b * n + x) * kept, load(r, c * n + x) * beside))
         substitute(w, v, lead)
-        at = b // 2 * (n * (n + 1) // 2)
-        for i in range(n):
-            if grouped:
-                for k in range(i + 1):
-                    store(roots, at + k, load(w, i * size + k))
-                at += i + 1
-            else:
-                for k in range(i, n):
-                    store(roots, at + k - i, load(v, i * size + k))
-                at += n - i
-        for top in range(0, rows, _STRIP):
-            bottom = min(top + _STRIP, rows)
-            for j in range(0, bottom, 2):
-                for i in range(max(j // 4 * 4, top), bottom, 4):
-                    add_dots(sums, v, i, v, j, lead[i], size, size)
+        keep(roots, b // 2 * (n * (n + 1) // 2), n, w, v, grouped)
+        add_products(sums, v, lead, size)
 
 
 @njit(cache=True, nogil=True)
