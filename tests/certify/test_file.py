@@ -70,6 +70,26 @@ def test_exact_mechanisms_and_claims_come_back(tmp_path_factory: pytest.TempPath
     assert loaded.claim.value == sf.posterior_loss(prior, channel, loss)
     assert (loaded.channel.matrix == channel.matrix).all()
     assert (loaded.claim.loss.matrix == loss.matrix).all()
+    assert loaded.claim.loss.name == "bin"
+
+
+@pytest.mark.parametrize("name", ["", "x" * 201, "two\nlines"])
+def test_what_is_no_short_text_is_not_written_as_the_name_of_a_loss(name: str, tmp_path: Path) -> None:
+    line = sf.line(3)
+    loss = sf.Loss(line.labels, line, losses.bin(line).matrix, name)
+    sf.save(sf.claim(sf.Prior.uniform(line), sf.geometric(sf.PrivacyType(line, alpha="1/2")), loss), tmp_path / "m.sfm")
+    claim = sf.load(tmp_path / "m.sfm").claim
+    assert claim is not None and claim.loss.name == ""
+
+
+@pytest.mark.parametrize("name", [["bin"], 3, None, "x" * 201, "two\nlines"])
+def test_a_forged_name_of_a_loss_is_refused(name: Any, tmp_path: Path) -> None:
+    line = sf.line(3)
+    made = sf.claim(sf.Prior.uniform(line), sf.geometric(sf.PrivacyType(line, alpha="1/2")), losses.bin(line))
+    sf.save(made, tmp_path / "m.sfm")
+    (tmp_path / "forged.sfm").write_bytes(forged(tmp_path / "m.sfm", setter("claims", "loss_name", value=name)))
+    with pytest.raises(errors.InvalidFile, match="the name of the loss is no short text"):
+        sf.load(tmp_path / "forged.sfm")
 
 
 def test_weights_beyond_64_bits(tmp_path: Path) -> None:

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import sfumato as sf
 from sfumato.cli.known import compared, drawn, loss_from_text, prior_from_text, said
+from sfumato.cli.main import app
 
 
 def test_a_comparison_in_words(tmp_path: Path) -> None:
@@ -18,6 +21,20 @@ def test_a_comparison_in_words(tmp_path: Path) -> None:
     assert text[1].startswith("not for this promise: hamming_kernel, binary, planar_laplace")
     assert drawn(found, tmp_path / "known.json").exists()
     assert len(said(compared(sf.PrivacyType(sf.line(2), epsilon=1), "bin", "uniform"))) == 2
+
+
+def test_the_best_is_asked_for_and_left_out_in_shell_words() -> None:
+    few, many = (sf.PrivacyType(sf.line(size), alpha="1/2") for size in (3, 101))
+    assert "\noptimal is a design for this loss and prior" in said(compared(few, "bin", "uniform"))[0]
+    assert "optimal" not in said(compared(few, "bin", "uniform", False))[0]
+    text = said(compared(many, "bin", "uniform"))
+    assert text[0].endswith("here are 101; --optimum looks for it all the same")
+    assert "optimal" not in text[1]
+    done = CliRunner().invoke(app, ["compare-known", "line:101", "--json"])
+    assert done.stderr.startswith("sfumato: no row optimal: ") and "optimal" not in done.stdout
+    done = CliRunner().invoke(app, ["compare-known", "line:3", "--loss", "absolute", "--json"])
+    records = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {"mechanism": "optimal", "bound": 5 / 9}.items() <= records[0].items() and done.stderr == ""
 
 
 def test_losses_and_priors_in_words() -> None:

@@ -32,6 +32,17 @@ def said(*words: str) -> str:
     return result.output
 
 
+def test_show_says_what_a_column_was_released_with(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "spent.ledger", limit=3)
+    ledger.charge(dataset="trips", column="x", mechanism=KM)
+    ledger.charge(dataset="trips", column="x, y", mechanism=KM)
+    text = said("show", str(ledger.path))
+    assert "spent    trips / x: 2·ln(2) = 1.38629, 1.61371 left" in text
+    assert "         ln(2) = 0.693147 per km on line(3), released as x, y\n" in text
+    records = [json.loads(line) for line in said("show", str(ledger.path), "--json").splitlines()]
+    assert [part["column"] for part in records[1]["parts"]] == ["x", "x, y"]
+
+
 def test_show_says_what_was_spent_and_what_is_left(file: Path) -> None:
     text = said("show", str(file))
     assert "limit    each column: at most 3" in text

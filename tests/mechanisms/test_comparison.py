@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ def test_on_a_line_nothing_beats_the_geometric_mechanism() -> None:
             prior = sf.Prior.from_counts(counts, space)
             found = compare_known(prior, loss, sf.PrivacyType(space, alpha="1/2"))
             assert found["geometric"].remapped == min(row.remapped for row in found)
-    assert len(found) == 14
+    assert len(found) == 15
 
 
 def test_rows_say_what_the_measures_say() -> None:
@@ -53,15 +54,63 @@ def test_floats_tell_the_same_as_fractions() -> None:
     prior = sf.Prior.uniform(space).to_floats()
     roughly = compare_known(prior, sf.losses.absolute(space), sf.PrivacyType(space, alpha="1/4"))
     for row in roughly:
+        if row.name == "optimal":  # several may be the best, and leak differently
+            assert row.remapped == pytest.approx(float(exactly["optimal"].remapped), rel=1e-4)
+            continue
         other = exactly[row.name]
         assert isinstance(row.remapped, float)
         assert row.remapped == pytest.approx(float(other.remapped), abs=1e-12)
         assert row.additive == pytest.approx(float(other.additive), abs=1e-12)
 
 
+def test_the_best_mechanism_is_beside_them_with_its_bound() -> None:
+    found = line_comparison()
+    best = found["optimal"]
+    assert best is found.rows[0] and best.bound == best.remapped == found["geometric"].remapped == Fraction(313, 800)
+    assert all(row.bound is None for row in found.rows[1:])
+    assert str(found).endswith(
+        "\noptimal is a design for this loss and prior: no mechanism with this promise loses less"
+    )
+    space = sf.grid(2, 3)
+    prior, loss, privacy = (
+        sf.Prior.from_counts([5, 1, 1, 1, 1, 4], space),
+        sf.losses.distance(space),
+        sf.PrivacyType(space, epsilon=2),
+    )
+    found = compare_known(prior, loss, privacy)
+    bound = found["optimal"].bound
+    assert bound is not None and all(row.remapped >= bound for row in found)
+    assert float(found["optimal"].remapped) <= float(bound) * (1 + 1e-4)
+    shown = float(str(found).rpartition(" loses less than ")[2])
+    assert 0 <= float(bound) - shown < 1e-5 * float(bound)  # rounded down: what is said of all mechanisms stays true
+    assert [record["bound"] for record in found.records() if record["mechanism"] == "optimal"] == [float(bound)]
+
+
+def test_the_best_mechanism_can_be_left_out_and_asked_for() -> None:
+    space = sf.line(101)
+    prior, loss, privacy = sf.Prior.uniform(space), sf.losses.bin(space), sf.PrivacyType(space, alpha="1/2")
+    one = ["random_response"]
+    assert [row.name for row in compare_known(prior, loss, privacy, mechanisms=one)] == one
+    assert "optimal" in [row.name for row in compare_known(prior, loss, privacy, mechanisms=one, optimal=True)]
+    many = compare_known(prior, loss, privacy)
+    assert "at most 100 secrets, here are 101" in many.left_out["optimal"]
+    assert str(many).rpartition("\n")[2].startswith("no row optimal: the best of all mechanisms is looked for unasked")
+    few = sf.line(3)
+    none = compare_known(sf.Prior.uniform(few), sf.losses.bin(few), sf.PrivacyType(few, alpha="1/2"), optimal=False)
+    assert "optimal" not in none.left_out and "optimal" not in str(none)
+
+
+def test_a_design_that_fails_has_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise sf.errors.SolverError("no luck")
+
+    monkeypatch.setattr(import_module("sfumato.design.optimal"), "design", fails)
+    assert line_comparison().left_out["optimal"] == "no luck"
+
+
 def test_what_is_left_out_has_a_reason() -> None:
     found = line_comparison()
-    assert set(found.left_out) | {row.name for row in found} == set(MECHANISMS)
+    assert set(found.left_out) | {row.name for row in found} == {*MECHANISMS, "optimal"}
     assert "grid(8, 8)" in found.left_out["planar_laplace"]
     star = sf.star(4)
     refused = compare_known(sf.Prior.uniform(star), sf.losses.bin(star), sf.PrivacyType(star, alpha="1/2")).left_out
@@ -74,7 +123,7 @@ def test_on_a_grid() -> None:
     found = compare_known(
         sf.Prior.uniform(space), sf.losses.distance(space), sf.PrivacyType(space, epsilon=1), progress=seen.append
     )
-    assert seen == list(MECHANISMS)
+    assert seen == [*MECHANISMS, "optimal"]
     assert found["planar_laplace"].epsilon < 0.99 < found["planar_laplace_within"].epsilon <= 1
     assert found["planar_laplace_within"].remapped < found["planar_laplace"].remapped
     assert found["permute_and_flip"].loss < found["exponential"].loss
@@ -103,7 +152,7 @@ def test_text_records_and_errors() -> None:
     lines = str(found).splitlines()
     assert lines[0] == "absolute, PrivacyType(line(5), alpha=1/4), 1.2 without disclosure"
     assert lines[1].split() == ["mechanism", "loss", "remapped", "needs", "ε", "leaks", "×", "leaks", "+", "proved"]
-    assert len(lines) == 2 + len(found)
+    assert len(lines) == 2 + len(found) + 1
     record = found.records()[0]
     assert record["proved"] == "holds" and isinstance(record["remapped"], float)
     space = sf.line(3)

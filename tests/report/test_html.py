@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 import pytest
@@ -76,3 +77,13 @@ def test_tables_have_heads_and_pages_a_policy() -> None:
     assert "default-src 'none'" in text
     assert "<title>&lt;b&gt;</title>" in text
     assert "http:" not in text and "https:" not in text
+
+
+def test_on_paper_tables_break_between_rows_and_headings_stay_with_what_follows() -> None:
+    """A table that must not be broken moves to the next sheet as a whole, and leaves half a sheet empty."""
+    printed = page("t", "", [], [], "").decode().rpartition("@media print{")[2]
+    rules = dict(re.findall(r"^(.*)\{(break-[^}]*)\}$", printed, re.MULTILINE))
+    whole = next(names for names, rule in rules.items() if rule == "break-inside:avoid").split(",")
+    assert {"tr", "figure", "p"} <= set(whole) and not {"table", "tbody", ".scroll", "section", ".figures"} & set(whole)
+    together = " ".join(names for names, rule in rules.items() if rule == "break-after:avoid")
+    assert all(name in together for name in ("h2", "caption", "thead", "p:has(+.figures)", "tr:nth-child(-n+2)"))

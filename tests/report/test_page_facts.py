@@ -13,6 +13,7 @@ from sfumato.certify.mechanism import Mechanism, Proof
 from sfumato.errors import InvalidInput, Mismatch
 from sfumato.privacy.predicates import epsilon_delta
 from sfumato.report.page_facts import facts_of, named_loss
+from sfumato.report.sections_words import loss_unit, meaning
 
 space = sf.grid(3, 3, unit="km")
 prior = sf.Prior.from_counts(range(1, 10), space)
@@ -138,12 +139,48 @@ def test_released_outputs_are_counted_or_refused() -> None:
         facts_of(best, prior=sf.Prior.uniform(sf.line(9)))
 
 
-def test_losses_that_lost_their_name_in_a_file_get_it_back(tmp_path: Path) -> None:
+def test_a_file_keeps_the_name_of_the_loss(tmp_path: Path) -> None:
     sf.save(best.mechanism, tmp_path / "m.sfm")
-    claim = sf.load(tmp_path / "m.sfm").claim
-    assert claim is not None and claim.loss.name == ""
-    assert named_loss(claim.loss, space).name == "distance"
+    facts = facts_of(sf.load(tmp_path / "m.sfm"), compare=False)
+    assert facts.loss is not None and facts.loss.name == "distance"
+    assert (facts.said_name, meaning(facts)) == ("", "the distance between what is concluded and the truth")
+
+
+@pytest.mark.parametrize(("name", "words"), [
+    ("absolute", "the absolute error"),  # labels bear it out, no metric is needed
+    ("distance", "one that its author calls “distance”"),  # a promise about events alone keeps no metric
+    ("threshold", "one that its author calls “threshold(1)”"),
+])  # fmt: skip
+def test_a_design_with_delta_names_its_loss(tmp_path: Path, name: str, words: str) -> None:
+    home = sf.grid(2, 2, unit="km") if name == "distance" else sf.line(4, unit="km")
+    stake = sf.losses.threshold(home, 1) if name == "threshold" else getattr(sf.losses, name)(home)
+    made = sf.design(sf.Prior.uniform(home), stake, None, under=epsilon_delta(epsilon=1, delta="1/10"))
+    assert meaning(facts_of(made, compare=False)).startswith("the ")  # who designed it knows what was asked
+    sf.save(made.mechanism, tmp_path / "m.sfm")
+    loaded = sf.load(tmp_path / "m.sfm")
+    facts = facts_of(loaded, compare=False)
+    assert meaning(facts) == words
+    assert bool(loss_unit(facts)) == (name == "absolute" and bool(facts.space.unit))
+    assert meaning(facts_of(loaded, compare=False, loss=stake)).startswith("the ")
+
+
+def test_a_name_that_the_numbers_do_not_bear_out_is_its_author_s(tmp_path: Path) -> None:
+    line = sf.line(3, unit="km")
+    shorter = sf.Loss(line.labels, line, sf.losses.distance(line).matrix / 10, "distance")
+    sf.save(sf.design(sf.Prior.uniform(line), shorter, sf.PrivacyType(line, alpha="1/2")).mechanism, tmp_path / "m.sfm")
+    facts = facts_of(sf.load(tmp_path / "m.sfm"), compare=False)
+    assert meaning(facts) == "one that its author calls “distance”" and loss_unit(facts) == ""
+    own = sf.Loss(line.labels, line, shorter.matrix, "walking time")
+    made = sf.design(sf.Prior.uniform(line), own, sf.PrivacyType(line, alpha="1/2"))
+    assert meaning(facts_of(made.mechanism, compare=False)) == "the loss “walking time”"
+
+
+def test_losses_without_a_name_get_that_of_a_standard_one() -> None:
     line = sf.line(3)
+    assert named_loss(sf.Loss(space.labels, space, loss.matrix), space).name == "distance"
+    some = sf.losses.absolute(line)
+    assert named_loss(sf.Loss([2, 0], line, some.matrix[[2, 0]], "absolute"), line).name == "absolute"
+    assert named_loss(sf.Loss([0, 2], line, some.matrix[[2, 0]], "absolute"), line).name == ""
     for name in ("bin", "squared", "nib"):
         table = sf.Loss(line.labels, line, getattr(sf.losses, name)(line).matrix)
         assert named_loss(table, line).name == name

@@ -25,6 +25,7 @@ __all__ = [
     "Section",
     "certificate",
     "certificate_of",
+    "is_short_text",
     "kernel_terms",
     "label_from_json",
     "label_to_json",
@@ -34,6 +35,8 @@ __all__ = [
 _LARGEST_EXACT_DOUBLE = 2**53
 
 _LONGEST_STEP = 13_000  # bits: the kernel reads numbers of up to 4000 digits; without a step it encloses factors
+
+_LONGEST_NAME = 200  # characters, as the kernel has it for spaces
 
 _LARGEST_BITS = 8192  # of a weight: the kernel reads totals of up to 4000 digits
 
@@ -191,6 +194,8 @@ def _claims(claim: Claim, sections: dict[str, Section]) -> dict[str, Any]:
         "loss": str(claim.value), "loss_unit": str(unit), "actions": [label_to_json(a) for a in claim.loss.actions],
         "criterion": claim.criterion,
     }  # fmt: skip
+    if is_short_text(claim.loss.name):
+        claims["loss_name"] = claim.loss.name  # for people: no checker reads it
     if claim.ceilings:
         tables, units = zip(*(_loss_table(ceiling.loss.matrix) for ceiling in claim.ceilings), strict=True)
         sections["ceilings"] = Section(8, np.concatenate(tables).astype("<f8").tobytes())
@@ -208,6 +213,11 @@ def _claims(claim: Claim, sections: dict[str, Section]) -> dict[str, Any]:
         if claim.ceilings:
             sections["ceiling_prices"] = _integers(np.concatenate([_prices(ceiling) for ceiling in claim.ceilings]))
     return claims
+
+
+def is_short_text(name: Any) -> bool:
+    """Whether a file may carry it as the name of a loss: up to 200 printable characters, as for the name of a space."""
+    return isinstance(name, str) and name.isprintable() and 0 < len(name) <= _LONGEST_NAME
 
 
 def _prices(ceiling: Ceiling) -> Array:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.certify import kernel
-from sfumato.certify.certificate import Certificate, Section, certificate_of, label_from_json
+from sfumato.certify.certificate import Certificate, Section, certificate_of, is_short_text, label_from_json
 from sfumato.certify.mechanism import Ceiling, Claim, Dual, Mechanism
 from sfumato.channels.prior import Prior
 from sfumato.errors import InvalidFile, expect
@@ -134,7 +134,10 @@ def _claim(header: dict[str, Any], sections: dict[str, bytes], space: FiniteSpac
     claims, n = header["claims"], len(space)
     given = tuple(Prior(space, row) for row in kernel.priors_of(header, sections))
     actions = tuple(label_from_json(label) for label in claims["actions"])
-    loss = _loss(sections["loss"], claims["loss_unit"], actions, space)
+    name = claims.get("loss_name", "")
+    if name != "" and not is_short_text(name):
+        raise ValueError("the name of the loss is no short text")
+    loss = _loss(sections["loss"], claims["loss_unit"], actions, space, name)
     remap = tuple(np.frombuffer(sections["remap"], dtype="<u4").tolist())
     bound, dual, prices = claims.get("bound"), None, None
     ceilings, mixture, several = claims["ceilings"], (), claims["criterion"] == "worst prior"

@@ -54,7 +54,9 @@ def audit(
     space: Annotated[str | None, typer.Option(help="Where the secrets live, such as line:5 or grid:3,3.")] = None,
     spec: Annotated[Path | None, typer.Option(help="A spec: space, promise, prior and loss.")] = None,
     distances: Annotated[Path | None, typer.Option(help="A square table of distances between secrets.")] = None,
-    epsilon: Annotated[str | None, typer.Option(help="The promise: ε for one unit of distance.")] = None,
+    epsilon: Annotated[
+        str | None, typer.Option(help="The promise: ε for one unit of distance, such as 0.7 or ln(2)/30.")
+    ] = None,
     alpha: Annotated[str | None, typer.Option(help="The promise: e^-ε, a fraction.")] = None,
     prior: Annotated[str | None, typer.Option(help="uniform, or counts such as 3,0,1.")] = None,
     loss: Annotated[str | None, typer.Option(help="absolute, bin, distance, nib, squared or threshold:RADIUS.")] = None,
@@ -190,6 +192,7 @@ def _completed(
     asked: _Asked, channel: Channel, epsilon: str | None, alpha: str | None, prior: str | None, loss: str | None
 ) -> _Asked:
     """With what single options say instead."""
+    from sfumato.cli.designs import _promise
     from sfumato.cli.known import loss_from_text, prior_from_text
     from sfumato.privacy import PrivacyType
     from sfumato.spaces import discrete
@@ -198,7 +201,7 @@ def _completed(
     promised = epsilon is not None or alpha is not None
     return _Asked(
         space,
-        PrivacyType(space, epsilon=epsilon, alpha=alpha) if promised else asked.promise,
+        PrivacyType(space, **_promise(epsilon, alpha)) if promised else asked.promise,
         asked.prior if prior is None else prior_from_text(prior, space),
         asked.loss if loss is None else loss_from_text(loss, space),
     )

@@ -32,7 +32,7 @@ _TOLERANCE = 1e-3
 def demo(
     country: Annotated[str, typer.Option(help="Two letters, such as IT, FR, JP or BR.")] = "IT",
     cities: Annotated[int, typer.Option(min=2, max=1000, help="How many of its largest cities.")] = 100,
-    epsilon: Annotated[str, typer.Option(help="The promise: ε for one km.")] = "0.02",
+    epsilon: Annotated[str, typer.Option(help="The promise: ε for one km, such as 0.02 or ln(2)/30.")] = "0.02",
     people: Annotated[int, typer.Option(min=1, help="How many people are released.")] = 10_000,
     out: Annotated[Path, typer.Option(help="The folder for what is written.")] = Path("out"),
     as_json: AsJson = False,
@@ -111,12 +111,10 @@ class _Story:
     def run(self, country: str, number: int, epsilon: str, people: int) -> Iterator[str]:
         """Everything; yields what to print."""
         import sfumato as sf
-        from sfumato.cli.designs import _number
+        from sfumato.cli.designs import _rate
         from sfumato.cli.progress import standing
 
-        rate = _number(epsilon, "--epsilon")
-        if rate <= 0:
-            raise InvalidInput(f"--epsilon: ε must be positive, found {epsilon}")
+        rate = _rate(epsilon, "--epsilon")
         self.say("reading the cities")
         found = cities_of(country, number)
         self.folder.mkdir(parents=True, exist_ok=True)

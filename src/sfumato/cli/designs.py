@@ -15,6 +15,8 @@ from sfumato.cli.wording import counted
 from sfumato.errors import InvalidInput, NotConverged, NotSupported
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sfumato.design import Design
     from sfumato.specs.setup import Setup
 
@@ -124,7 +126,7 @@ def calibrate(
 
 def curve(
     spec: SpecFile,
-    epsilons: Annotated[str, typer.Option(help="Values of ε, such as 0.5,1,2.")],
+    epsilons: Annotated[str, typer.Option(help="Values of ε, such as 0.5,1,ln(8).")],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="A table (.csv) or a figure (.html, .json, .svg, .png, .pdf).")
     ] = None,
@@ -135,9 +137,7 @@ def curve(
     """Show the least loss for several ε, with a proved band. Ctrl-C ends with the points so far."""
     from sfumato.cli.points import check_ending, listed, points_of, write_points
 
-    values = sorted({_number(text, "--epsilons") for text in epsilons.split(",")})
-    if values[0] <= 0:
-        raise InvalidInput(f"--epsilons: ε must be positive, found {float(values[0]):g}")
+    values = sorted({_rate(text, "--epsilons") for text in epsilons.split(",")})
     place = None if output is None else check_ending(_place(output))
     asked = _plain(_asked(spec, tolerance, time_limit, None), spec, "curve")
     found, note = points_of(asked, values)
@@ -209,12 +209,35 @@ def _place(path: Path) -> Path:
 
 
 def _number(text: str, option: str) -> Any:
-    from sfumato.specs.schema import quantity
+    from sfumato.specs.quantities import quantity
 
+    return _read(quantity, text, option)
+
+
+def _rate(text: str, option: str) -> Any:
+    """ε as a rational, positive; a logarithm is rounded down."""
+    from sfumato.specs.quantities import rate_from_text
+
+    rate = _read(rate_from_text, text, option)
+    if rate <= 0:
+        raise InvalidInput(f"{option}: ε must be positive, found {text}")
+    return rate
+
+
+def _promise(epsilon: str | None, alpha: str | None) -> dict[str, Any]:
+    """What --epsilon and --alpha say, as a privacy type takes it; ``ln 2`` is alpha = 1/2, exactly."""
+    from sfumato.specs.quantities import promise_from_text
+
+    if epsilon is None or alpha is not None:
+        return {"epsilon": epsilon, "alpha": alpha}
+    return dict(_read(promise_from_text, epsilon, "--epsilon"))
+
+
+def _read(parse: Callable[[str], Any], text: str, option: str) -> Any:
     try:
-        return quantity(text)
+        return parse(text)
     except ValueError as error:
-        raise InvalidInput(f"{option}: {error}, found {text!r}") from None
+        raise InvalidInput(f"{option}: {error}, found {text[:60]!r}") from None
 
 
 _WHY = {

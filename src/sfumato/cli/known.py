@@ -7,9 +7,10 @@ from typing import Any
 
 from sfumato.channels import Prior
 from sfumato.cli.progress import line
+from sfumato.cli.wording import in_shell_words
 from sfumato.errors import InvalidInput, NotSupported
 from sfumato.losses import LOSSES, Loss
-from sfumato.mechanisms.comparison import Comparison, compare_known
+from sfumato.mechanisms.comparison import OPTIMAL, Comparison, compare_known
 from sfumato.privacy import PrivacyType
 from sfumato.spaces import FiniteSpace
 
@@ -19,11 +20,13 @@ _OF_A_SPACE = ("absolute", "bin", "distance", "nib", "squared")
 _WITH_A_NUMBER = ("threshold",)
 
 
-def compared(privacy: PrivacyType, loss: str, prior: str) -> Comparison:
-    """All known mechanisms for a loss and a prior in words; one line says which is being built."""
+def compared(privacy: PrivacyType, loss: str, prior: str, optimal: bool | None = None) -> Comparison:
+    """All known mechanisms for a loss and a prior in words, and the best; one line says which is being built."""
     space = privacy.space
     with line() as say:
-        return compare_known(prior_from_text(prior, space), loss_from_text(loss, space), privacy, progress=say)
+        return compare_known(
+            prior_from_text(prior, space), loss_from_text(loss, space), privacy, optimal=optimal, progress=say
+        )
 
 
 def loss_from_text(text: str, space: FiniteSpace) -> Loss:
@@ -61,9 +64,10 @@ def prior_from_text(text: str, space: FiniteSpace) -> Prior:
 
 def said(comparison: Comparison) -> list[str]:
     """The table for people, with the names of mechanisms that do not exist here."""
-    lines = [str(comparison)]
-    if comparison.left_out:
-        lines.append(f"not for this promise: {', '.join(comparison.left_out)}")
+    lines = [in_shell_words(str(comparison))]
+    names = [name for name in comparison.left_out if name != OPTIMAL]
+    if names:
+        lines.append(f"not for this promise: {', '.join(names)}")
     return lines
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sfumato.cli.flags import Command, Group
 from sfumato.cli.wording import in_shell_words
 from sfumato.errors import InvalidInput
 
@@ -20,13 +21,13 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = typer.Typer(help="What was released of which columns, and what may still be.", no_args_is_help=True)
+app = typer.Typer(cls=Group, help="What was released of which columns, and what may still be.", no_args_is_help=True)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object a line instead of text.")]
 LedgerFile = Annotated[Path, typer.Argument(metavar="FILE", help="The ledger.")]
 
 
-@app.command()
+@app.command(cls=Command)
 def show(
     file: LedgerFile,
     dataset: Annotated[str | None, typer.Option(help="This dataset only.")] = None,
@@ -51,10 +52,12 @@ def show(
         typer.echo(line)
 
 
-@app.command()
+@app.command(cls=Command)
 def limit(
     file: LedgerFile,
-    epsilon: Annotated[str | None, typer.Option(help="The most that may be spent, per unit of distance.")] = None,
+    epsilon: Annotated[
+        str | None, typer.Option(help="The most that may be spent, per unit of distance, such as 2 or 3*ln(2).")
+    ] = None,
     alpha: Annotated[str | None, typer.Option(help="Instead of epsilon: e^-ε, a fraction.")] = None,
     lift: Annotated[bool, typer.Option("--lift", help="No limit from now on.")] = False,
     dataset: Annotated[str | None, typer.Option(help="For this dataset, all columns together.")] = None,
@@ -65,11 +68,15 @@ def limit(
     as_json: AsJson = False,
 ) -> None:
     """Set, change or lift a limit; a ledger that is not there is created."""
+    from sfumato.cli.designs import _promise
     from sfumato.release.ledger import Ledger
 
     if (epsilon is not None) + (alpha is not None) + lift != 1:
         raise InvalidInput("give one of --epsilon, --alpha and --lift")
-    made = Ledger(file).set_limit(epsilon, alpha=alpha, dataset=dataset, column=column or None, unit=unit)
+    most = _promise(epsilon, alpha)
+    made = Ledger(file).set_limit(
+        most.get("epsilon"), alpha=most.get("alpha"), dataset=dataset, column=column or None, unit=unit
+    )
     typer.echo(json.dumps(_limit_record(made), ensure_ascii=False) if as_json else in_shell_words(str(made)))
 
 
@@ -80,7 +87,7 @@ def _limit_record(limit: Limit) -> dict[str, Any]:
 
 def _column_record(ledger: Ledger, dataset: str, column: str) -> dict[str, Any]:
     spent, left = ledger.spent(dataset, column), ledger.left(dataset, column)
-    parts = [{"scope": part.scope, "space": part.space, "unit": part.unit, "metric": part.metric,
+    parts = [{"column": part.column, "scope": part.scope, "space": part.space, "unit": part.unit, "metric": part.metric,
               "spent": str(part.amount), "epsilon": float(part.amount)} for part in spent.parts]  # fmt: skip
     return {"kind": "column", "dataset": dataset, "column": column, "spent": str(spent.total),
             "epsilon": float(spent.total), "left": None if left is None else str(left), "parts": parts}  # fmt: skip
@@ -96,7 +103,7 @@ def _column_lines(ledger: Ledger, columns: list[tuple[str, str]]) -> list[str]:
         spent, left = ledger.spent(dataset, column), ledger.left(dataset, column)
         lines.append(f"spent    {dataset} / {column}: {_amount(spent.total)}{_rest(left)}")
         if len(spent.parts) > 1 or spent.parts[0].scope:
-            lines += [f"         {_part(part)}" for part in spent.parts]
+            lines += [f"         {_part(part, column)}" for part in spent.parts]
     return lines
 
 
@@ -113,9 +120,10 @@ def _amount(value: Any) -> str:
     return number if text == number else f"{text} = {number}"
 
 
-def _part(part: Part) -> str:
+def _part(part: Part, column: str) -> str:
     rows = f", rows {part.scope!r}" if part.scope else ""
-    return f"{_amount(part.amount)}{f' per {part.unit}' if part.unit else ''} on {part.space}{rows}"
+    where = f", released as {part.column}" if part.column != column else ""
+    return f"{_amount(part.amount)}{f' per {part.unit}' if part.unit else ''} on {part.space}{rows}{where}"
 
 
 def _entry_line(entry: Entry) -> str:

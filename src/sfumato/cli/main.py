@@ -15,6 +15,7 @@ import typer
 from sfumato.cli import designs, ledgers, releases
 from sfumato.cli.audits import audit
 from sfumato.cli.demo import demo
+from sfumato.cli.flags import Command, Group
 from sfumato.cli.reports import report
 from sfumato.cli.studio import studio
 from sfumato.cli.universal import universal
@@ -25,6 +26,7 @@ from sfumato.version import __version__
 __all__ = ["app", "run"]
 
 app = typer.Typer(
+    cls=Group,
     help="Design, prove and apply mechanisms for metric differential privacy.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -51,15 +53,15 @@ def options(
 for _command in (
     designs.design, designs.calibrate, designs.curve, designs.init, universal, releases.release, releases.release_key,
 ):  # fmt: skip
-    app.command()(_command)
-app.command()(studio)
-app.command()(audit)
-app.command()(report)
-app.command()(demo)
+    app.command(cls=Command)(_command)
+app.command(cls=Command)(studio)
+app.command(cls=Command)(audit)
+app.command(cls=Command)(report)
+app.command(cls=Command)(demo)
 app.add_typer(ledgers.app, name="ledger")
 
 
-@app.command()
+@app.command(cls=Command)
 def verify(
     files: Annotated[list[Path], typer.Argument(help="Mechanism files (.sfm).")],
     checker: Annotated[str, typer.Option(help="auto, kernel or twin.")] = "auto",
@@ -113,7 +115,9 @@ def _verified(file: Path, checker: str) -> dict[str, Any]:
 
 Space = Annotated[str, typer.Argument(help="A space, such as line:6, grid:3,3 or hamming:3.")]
 Alpha = Annotated[str | None, typer.Option(help="e^-ε for one unit of distance, a fraction (default: 1/2).")]
-Epsilon = Annotated[str | None, typer.Option(help="Instead of alpha: ε for one unit of distance.")]
+Epsilon = Annotated[
+    str | None, typer.Option(help="Instead of alpha: ε for one unit of distance, such as 0.7 or ln(2)/30.")
+]
 
 
 def _type(space: str, alpha: str | None, epsilon: str | None) -> Any:
@@ -123,14 +127,14 @@ def _type(space: str, alpha: str | None, epsilon: str | None) -> Any:
 
     if epsilon is None:
         alpha = alpha or "1/2"
-    return PrivacyType(space_from_text(space), alpha=alpha, epsilon=epsilon)
+    return PrivacyType(space_from_text(space), **designs._promise(epsilon, alpha))
 
 
 def _promise(privacy: Any) -> dict[str, str]:
     return {"epsilon": str(privacy.epsilon)} if privacy.alpha is None else {"alpha": str(privacy.alpha)}
 
 
-@app.command()
+@app.command(cls=Command)
 def kernels(
     space: Space,
     alpha: Alpha = None,
@@ -164,7 +168,7 @@ def kernels(
     typer.echo(json.dumps(record) if as_json else "\n".join(lines))
 
 
-@app.command()
+@app.command(cls=Command)
 def capacity(space: Space, alpha: Alpha = None, epsilon: Epsilon = None, as_json: AsJson = False) -> None:
     """The most that any mechanism of a privacy type leaks, as a ratio and as a difference."""
     from sfumato.privacy import capacities
@@ -183,7 +187,7 @@ def capacity(space: Space, alpha: Alpha = None, epsilon: Epsilon = None, as_json
     typer.echo(json.dumps(record) if as_json else text)
 
 
-@app.command()
+@app.command(cls=Command)
 def compare(
     first: Annotated[Path, typer.Argument(help="A mechanism file.")],
     second: Annotated[Path, typer.Argument(help="Another on the same secrets.")],
@@ -206,7 +210,7 @@ def compare(
     typer.echo(json.dumps(record) if as_json else "\n".join(lines))
 
 
-@app.command("compare-known")
+@app.command("compare-known", cls=Command)
 def compare_known(
     space: Space,
     alpha: Alpha = None,
@@ -216,24 +220,33 @@ def compare_known(
     figure: Annotated[
         Path | None, typer.Option("--figure", "-o", help="Draw it: a page (.html), .json, .svg, .png or .pdf.")
     ] = None,
+    optimum: Annotated[
+        bool | None,
+        typer.Option("--optimum/--no-optimum", help="The best mechanism too (default: on at most 100 secrets)."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Every known mechanism for a promise: its loss with and without remap, the ε it needs, its leakage."""
+    """Every known mechanism for a promise: its loss with and without remap, the ε it needs, its leakage.
+
+    The best one for the loss and the prior is beside them, with the bound that no mechanism goes below.
+    """
     from sfumato.cli.known import compared, drawn, said
 
-    found = compared(_type(space, alpha, epsilon), loss, prior)
+    found = compared(_type(space, alpha, epsilon), loss, prior, optimum)
     if figure is not None:
         drawn(found, figure)
     if as_json:
         for record in found.records():
             typer.echo(json.dumps({"space": space, **_promise(found.privacy), **record}))
+        if "optimal" in found.left_out:
+            typer.echo(f"sfumato: no row optimal: {in_shell_words(found.left_out['optimal'])}", err=True)
         return
     typer.echo("\n".join(said(found)))
     if figure is not None:
         typer.echo(f"Drawn: {figure}")
 
 
-@app.command()
+@app.command(cls=Command)
 def paper(
     key: Annotated[str | None, typer.Argument(help="Such as A.table4a or A.fig2; 'list' shows all.")] = None,
     figure: Annotated[

@@ -56,7 +56,7 @@ def answers(folder: Path, *, quiet: bool = False) -> Spec:
 
     def promise(text: str) -> dict[str, Any]:
         privacy_of(spec_from_values({**tables, "privacy": {"epsilon": text}}, folder), space)
-        return {"epsilon": text if text.startswith("ln") else quantity(text)}
+        return {"epsilon": text.strip() if "l" in text else quantity(text)}  # a logarithm is kept as it was written
 
     typer.echo(f"At distance 1 ({unit}), no output may be more than e^ε times as likely for one secret.", err=quiet)
     tables["privacy"] = ask(f"ε for each {unit}", promise, "1")

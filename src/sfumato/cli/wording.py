@@ -18,6 +18,7 @@ _PHRASES = (
     (re.compile(r"\bsay at which to prove it"), "say with --epsilon at which to prove it"),
     (re.compile(r"names of outputs unasked"), "names of outputs without --header"),
     (re.compile(r"names of secrets unasked"), "names of secrets without --names"),
+    (re.compile(r"; design\(\) finds it"), "; --optimum looks for it all the same"),
     (re.compile(r",:"), ":"),
     (re.compile(r"(?<![\w.,/])1 (secret|pair|output|row|column|cell|event)s\b"), r"1 \1"),
 )

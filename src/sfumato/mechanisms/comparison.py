@@ -1,9 +1,15 @@
-"""Known mechanisms side by side: what each costs with and without a remap, what it needs and what it tells."""
+"""Known mechanisms side by side: what each costs with and without a remap, what it needs and what it tells.
+
+The best mechanism for the loss and the prior is put beside them where it is found in a second or two.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import ROUND_FLOOR, Decimal, localcontext
+from fractions import Fraction
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -11,7 +17,7 @@ import numpy as np
 from sfumato.certify.mechanism import Mechanism
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
-from sfumato.errors import Infeasible, InvalidInput, NotSupported, UndecidedError, expect
+from sfumato.errors import Infeasible, InvalidInput, NotSupported, SolverError, UndecidedError, expect
 from sfumato.losses.loss import Loss
 from sfumato.measures.leakage import leakage
 from sfumato.measures.uncertainty import expected_loss, posterior_loss, prior_loss
@@ -21,7 +27,13 @@ from sfumato.privacy.satisfaction import satisfies, smallest_epsilon
 from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.verdict import Verdict, holds
 
-__all__ = ["Compared", "Comparison", "compare_known"]
+__all__ = ["OPTIMAL", "Compared", "Comparison", "compare_known"]
+
+OPTIMAL = "optimal"
+"""What the best mechanism for the loss and the prior is called."""
+
+_LARGEST_DESIGN = 100  # secrets up to which the best is looked for unasked: two seconds without symmetries
+_MOST_SECONDS = 10  # for it; what has been found by then is proved, with its bound
 
 _LARGEST_EXACT = 2**12  # entries up to which losses are computed in fractions
 
@@ -42,6 +54,8 @@ class Compared:
         How much it raises the chance to guess the secret, as a ratio and as a difference.
     proved
         Whether the promise of the comparison is proved for it.
+    bound
+        For the row ``optimal``: no mechanism with this promise loses less, which is proved. None for the others.
     """
 
     name: str
@@ -53,13 +67,15 @@ class Compared:
     additive: Any
     proved: Verdict
     mechanism: Mechanism | None = None
+    bound: Fraction | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """Mechanisms sorted by their loss after the best remap; ``print`` it for a table.
 
-    ``blind`` is the loss without any disclosure, ``left_out`` says why other known mechanisms are not there.
+    ``blind`` is the loss without any disclosure, ``left_out`` says why other known mechanisms are not there. The row
+    ``optimal`` is no known mechanism but the best one for this loss and this prior; it comes with a ``bound``.
     """
 
     prior: Prior
@@ -93,17 +109,25 @@ class Comparison:
                 "multiplicative": float(row.multiplicative),
                 "additive": float(row.additive),
                 "proved": str(row.proved.outcome),
+                "bound": None if row.bound is None else float(row.bound),
             }
             for row in self.rows
         ]
 
     def __str__(self) -> str:
         heads = ("mechanism", "loss", "remapped", "needs ε", "leaks ×", "leaks +", "proved")
-        lines = [heads, *(tuple(map(_shown, record.values())) for record in self.records())]
+        lines = [heads, *(tuple(map(_shown, record.values()))[: len(heads)] for record in self.records())]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         table = ["  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])]) for line in lines]
         title = f"{self.loss.name or 'loss'}, {self.privacy!r}, {_shown(float(self.blind))} without disclosure"
-        return "\n".join([title, *(line.rstrip() for line in table)])
+        return "\n".join([title, *(line.rstrip() for line in table), *self._about_the_best()])
+
+    def _about_the_best(self) -> list[str]:
+        best = next((row for row in self.rows if row.bound is not None), None)
+        if best is not None and best.bound is not None:
+            least = "" if best.bound == best.remapped else f" than {_below(best.bound)}"
+            return [f"{OPTIMAL} is a design for this loss and prior: no mechanism with this promise loses less{least}"]
+        return [f"no row {OPTIMAL}: {self.left_out[OPTIMAL]}"] if OPTIMAL in self.left_out else []
 
 
 def _shown(value: Any) -> str:
@@ -112,21 +136,33 @@ def _shown(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
+def _below(value: Fraction) -> str:
+    """Six digits, rounded down: nothing is below what is shown."""
+    with localcontext() as context:
+        context.prec, context.rounding = 6, ROUND_FLOOR
+        return f"{float(Decimal(value.numerator) / Decimal(value.denominator)):.6g}"
+
+
 def compare_known(
     prior: Prior,
     loss: Loss,
     privacy: PrivacyType,
     *,
     mechanisms: Iterable[str] | Mapping[str, Any] | None = None,
+    optimal: bool | None = None,
     progress: Callable[[str], Any] | None = None,
 ) -> Comparison:
-    """Every known mechanism that exists for a promise, beside the others.
+    """Every known mechanism that exists for a promise, beside the others and the best one.
 
     Parameters
     ----------
     mechanisms
         Names of :data:`MECHANISMS`, or a mapping from names to mechanisms, channels or constructors of one's own;
         all known ones by default.
+    optimal
+        Whether to design the best mechanism for this loss and prior and put it beside them, with the bound that
+        proves it. By default if all known ones are compared, on at most 100 secrets; ``left_out["optimal"]`` says why
+        it is not there. It gets ten seconds.
     progress
         Called with the name of each mechanism before it is built.
 
@@ -163,7 +199,20 @@ def compare_known(
             left_out[name] = str(refusal)
             continue
         rows.append(_row(name, made, prior, loss, privacy))
-    rows.sort(key=lambda row: (round(float(row.remapped), 12), row.name))  # equal up to rounding: by name
+    if optimal is None and mechanisms is None and len(privacy.space) > _LARGEST_DESIGN:
+        left_out[OPTIMAL] = (
+            f"the best of all mechanisms is looked for unasked on at most {_LARGEST_DESIGN} secrets, here are "
+            f"{len(privacy.space)}; design() finds it"
+        )
+    elif optimal or (optimal is None and mechanisms is None):
+        if progress is not None:
+            progress(OPTIMAL)
+        try:
+            rows.append(_best(prior, loss, privacy))
+        except (NotSupported, Infeasible, UndecidedError, SolverError) as refusal:
+            left_out[OPTIMAL] = str(refusal)
+    # equal up to rounding: the design first, then by name
+    rows.sort(key=lambda row: (round(float(row.remapped), 12), row.bound is None, row.name))
     return Comparison(prior, loss, privacy, tuple(rows), prior_loss(prior, loss), left_out)
 
 
@@ -198,6 +247,13 @@ def _row(name: str, made: Any, prior: Prior, loss: Loss, privacy: PrivacyType) -
         _proved(made, privacy),
         mechanism,
     )
+
+
+def _best(prior: Prior, loss: Loss, privacy: PrivacyType) -> Compared:
+    """The row of a design."""
+    # by name: this room does not know the rooms below it, and the room of designs builds on this one
+    made = import_module("sfumato.design.optimal").design(prior, loss, privacy, time_limit=_MOST_SECONDS)
+    return replace(_row(OPTIMAL, made.mechanism, prior, loss, privacy), bound=made.bound)
 
 
 def _channel(made: Any, exactly: bool) -> Channel:

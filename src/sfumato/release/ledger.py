@@ -5,6 +5,12 @@ what ε₁d₁ + ε₂d₂ allows: the ratios of independent outputs multiply. S
 Σ ε_i for one metric, a trace of k points costs k times as much as a point, and different metrics add as functions. The
 ledger keeps a sum for every metric. A limit L is one for the sum of them all: then Σ_m E_m d_m ≤ L · max_m d_m.
 
+Columns that are one secret, such as the coordinates of a place, are one entry under their names, ``"x, y"``. It tells
+something about each of them: who can tell (x, y) from (x′, y) can tell x from x′. So the entry spends on x as well as
+on y, and a release of x spends on the pair. What is spent on some columns is the sum of all entries that share one with
+them, and a limit on x holds whatever x was released with. A column whose own name has a comma and a blank in it is
+taken for several, which counts too much, never too little.
+
 Sums and comparisons are exact (:mod:`sfumato.release.ledger_amounts`); the file is append-only and survives crashes and
 concurrent writers (:mod:`sfumato.release.ledger_store`).
 
@@ -32,6 +38,7 @@ from sfumato.release.ledger_promises import Promise, metric_digest, promise_of, 
 
 __all__ = ["Entry", "Ledger", "Limit", "Part", "Spent"]
 
+_BETWEEN = ", "  # between the names of columns that are one secret
 _MOST_TIMES = 2**53  # of one charge; SQLite adds up to 2^63
 
 
@@ -216,7 +223,8 @@ class Ledger:
         Parameters
         ----------
         dataset, column
-            What is released. A dataset is one fixed table; give a changed table a name of its own.
+            What is released. A dataset is one fixed table; give a changed table a name of its own. Columns that are one
+            secret are named together, ``"x, y"``: it is charged once, and counts against the limits of both.
         mechanism
             A proved mechanism (or its :class:`~sfumato.release.ledger_promises.Promise`).
         times
@@ -260,7 +268,10 @@ class Ledger:
         return Entry(id=number, **asked)
 
     def spent(self, dataset: str, column: str | Iterable[str] | None = None) -> Spent:
-        """What was spent of a column, of several together, or of all columns of a dataset together."""
+        """What was spent of a column, of several together, or of all columns of a dataset together.
+
+        A release of several columns as one secret counts for each of them, and once for all.
+        """
         columns = _columns(column)
         with store.reading(self.path) as connection:
             return _spent(connection, dataset, columns)
@@ -446,7 +457,7 @@ def _spent(connection: sqlite3.Connection, dataset: str, columns: tuple[str, ...
     )
     sums: dict[tuple[str, ...], tuple[str, Amount]] = {}
     for row in grouped:
-        if columns is None or row["column"] in columns:
+        if columns is None or _shares(row["column"], columns):
             where = (row["column"], row["scope"], row["unit"], row["metric"])
             space, before = sums.get(where, (row["space"], Amount()))
             sums[where] = space, before + rate_of(row["promise"]) * row["total"]
@@ -463,16 +474,32 @@ def _limits(connection: sqlite3.Connection) -> list[Limit]:
 
 
 def _covering(connection: sqlite3.Connection, dataset: str, column: str) -> list[tuple[Limit, tuple[str, ...] | None]]:
-    """The limits that a column comes under, each with the columns whose sum it bounds."""
+    """The limits that a column comes under, each with the columns whose sum it bounds.
+
+    Where several columns are one secret, a limit on each column is one on each of them; a limit of its own has a column
+    that is named in it alone, or together with those it is released with.
+    """
     limits = _limits(connection)
-    own = any(limit.dataset == dataset and limit.columns == (column,) for limit in limits)
+    alone = [
+        limit.columns for limit in limits if limit.dataset == dataset and limit.columns and len(limit.columns) == 1
+    ]
     found: list[tuple[Limit, tuple[str, ...] | None]] = []
     for limit in limits:
-        if limit.dataset is None and not own:
-            found.append((limit, (column,)))
-        elif limit.dataset == dataset and (limit.columns is None or column in limit.columns):
+        if limit.dataset is None:
+            found += [(limit, (name,)) for name in _names(column) if not any(_shares(name, own) for own in alone)]
+        elif limit.dataset == dataset and (limit.columns is None or _shares(column, limit.columns)):
             found.append((limit, limit.columns))
     return [(limit, columns) for limit, columns in found if limit.promise is not None]
+
+
+def _names(column: str) -> list[str]:
+    """The columns that an entry is about: ``"x, y"`` is about x and y."""
+    return list(dict.fromkeys(column.split(_BETWEEN)))
+
+
+def _shares(column: str, columns: Iterable[str]) -> bool:
+    """Whether an entry is about one of some columns."""
+    return not set(_names(column)).isdisjoint(name for other in columns for name in _names(other))
 
 
 def _refuse_beyond_limits(connection: sqlite3.Connection, asked: dict[str, Any]) -> None:

@@ -132,8 +132,10 @@ def _draw_axes(figure: go.Figure, comparison: Comparison, places: list[int]) -> 
 
 
 def _text(row: Compared) -> str:
+    best = "" if row.bound is None else "<br>the best for this loss and prior"
     loss = "outputs are no actions" if row.loss is None else f"loss {float(row.loss):.6g}"
     return (
         f"<b>{row.name}</b><br>{loss}<br>after remap {float(row.remapped):.6g}<br>needs ε = {row.epsilon:.6g}"
-        f"<br>leaks × {float(row.multiplicative):.6g}, + {float(row.additive):.6g}<br>promise {row.proved.outcome}"
+        f"<br>leaks × {float(row.multiplicative):.6g}, + {float(row.additive):.6g}"
+        f"<br>promise {row.proved.outcome}{best}"
     )

@@ -288,19 +288,24 @@ code{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,DejaVu Sans Mono,mon
 p code,td code{overflow-wrap:anywhere;font-size:.92em}
 footer{margin-top:3rem;padding-bottom:3rem;font-size:.9rem}
 @media (max-width:30rem){th,td{padding-right:.7rem}th[scope=row]{min-width:5.5rem}}
-@page{size:A4;margin:17mm 16mm}
+@page{size:A4;margin:14mm 16mm}
 @media print{
-html{font-size:10.5pt}
+html{font-size:10pt}
 main,header,footer{max-width:none;padding:0}
 header{padding-top:0}
 nav{display:none}
-section{margin-top:1.6rem}
-h2{break-after:avoid}
-figure,tr,pre,.scroll,dl.numbers{break-inside:avoid}
+section{margin-top:1.2rem;padding-top:.8rem}
+h2{margin-bottom:.4rem}
+th,td{padding-top:.2rem;padding-bottom:.2rem}
+.scroll,.figures{margin:.7rem 0}
+h2,caption,thead,p:has(+.scroll),p:has(+.figures),p:has(+pre){break-after:avoid}
+p,figure,tr,pre,dl.numbers{break-inside:avoid}
+tbody tr:nth-child(-n+2),tbody tr:nth-last-child(2),tbody tr:nth-last-child(3){break-after:avoid}
 dl.numbers{grid-auto-flow:column;grid-auto-columns:1fr;grid-template-columns:none}
 dl.numbers dd:nth-of-type(1){font-size:1.25rem}
 .figures{grid-template-columns:1fr 1fr;gap:1rem 1.4rem}
-figure svg{max-height:11cm}
+figure svg{max-height:5.6cm;width:auto;max-width:100%}
+figcaption{margin-top:.2rem}
 .scroll{overflow:visible}
 pre{white-space:pre-wrap;border:1px solid var(--rule)}
 dl.numbers>div{border:1px solid var(--rule)}

@@ -46,7 +46,8 @@ _PEERS = ("geometric", "random_response", "hamming_kernel", "exponential", "expo
           "planar_laplace", "planar_geometric", "tight_constraints")  # fmt: skip
 _LARGEST_EXACT = 2**18  # entries up to which the loss for another prior is computed in fractions, a second
 _CHUNK = 4096  # pairs of rows looked at together
-_SAME_TABLE = 1e-12  # relative: a loss that was saved without its name is called by the name of one that equals it
+_BY_SPACE = ("distance", "bin", "absolute", "squared", "nib")  # losses that a space alone determines
+_SAME_TABLE = 1e-12  # relative: a loss in a file is called by the name of a standard one that equals it
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,8 @@ class Facts:
         Capacities of the mechanism and, where they are quick, of its type.
     released
         How often each output was released, if somebody did.
+    said_name
+        What a file calls its loss, if that is the name of a standard one and the numbers do not bear it out.
     notes
         What was left out and why, by part of the report.
     """
@@ -117,6 +120,7 @@ class Facts:
     excesses: tuple[EventExcess, ...]
     secret: int
     released: NDArray[np.int64] | None = None
+    said_name: str = ""
     notes: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -154,7 +158,10 @@ def facts_of(
     space, notes = mechanism.privacy.space, {}
     matrix = _float_matrix(mechanism)
     channel = Channel(mechanism.secrets, matrix, mechanism.outputs)
-    believed, stake, claim = _stakes(mechanism, prior, loss)
+    # a name that comes from the caller is taken at its word, one that may come from a file is looked at
+    believed, stake, claim = _stakes(mechanism, prior, loss, isinstance(subject, Design))
+    unnamed = loss is None and stake is not None and not stake.name
+    said_name = mechanism.claim.loss.name if unnamed and mechanism.claim is not None else ""
     weights = (believed or Prior.uniform(mechanism.secrets)).to_floats()
     say("where the promise is tightest")
     if mechanism.weights.shape[1] * len(space.pairs.first) > _MOST_COMPARISONS:
@@ -174,7 +181,8 @@ def facts_of(
         None if stake is None else float(prior_loss(weights, stake)),
         float(weights.weights.max()), float(bayes_vulnerability(weights, channel)), capacity(channel), type_leaks,
         peers, tightest, tuple(_excess(mechanism, matrix, event) for event in mechanism.events),
-        _pointed_out(mechanism, weights, secret), _counts(mechanism, released), {k: v for k, v in notes.items() if v},
+        _pointed_out(mechanism, weights, secret), _counts(mechanism, released), said_name,
+        {k: v for k, v in notes.items() if v},
     )  # fmt: skip
 
 
@@ -189,7 +197,7 @@ def _float_matrix(mechanism: Mechanism) -> Floats:
 
 
 def _stakes(
-    mechanism: Mechanism, prior: Prior | None, loss: Loss | None
+    mechanism: Mechanism, prior: Prior | None, loss: Loss | None, designed: bool
 ) -> tuple[Prior | None, Loss | None, Claim | None]:
     """Prior, loss and what is claimed for them: the claim of the mechanism, or its loss without a bound."""
     known = mechanism.claim
@@ -198,7 +206,8 @@ def _stakes(
     check_secrets("mechanism, prior and loss", mechanism, *(part for part in (believed, stake) if part is not None))
     if stake is None:
         return believed, None, None
-    stake = named_loss(stake, mechanism.privacy.space)
+    if not stake.name or (loss is None and not designed):
+        stake = named_loss(stake, mechanism.privacy.space)
     if known is not None and _same(known, believed, stake):
         return believed, stake, known
     if believed is None:
@@ -226,18 +235,41 @@ def _same(claim: Claim, prior: Prior | None, loss: Loss) -> bool:
 
 
 def named_loss(loss: Loss, space: FiniteSpace) -> Loss:
-    """The loss under the name of a standard one that equals it: a file of a mechanism has numbers only."""
-    if loss.name or loss.actions != space.labels:
+    """The loss under a name that its numbers bear out: its own, else that of a standard one that equals it.
+
+    Whoever writes a file names the loss in it. ``distance`` and the other standard names stay only where the table is
+    the one of that name on this space; names that are not among them are words for people and stay as they are.
+
+    Examples
+    --------
+    >>> from sfumato.losses import absolute
+    >>> from sfumato.spaces import line
+    >>> table = absolute(line(3)).matrix
+    >>> [named_loss(Loss(range(3), line(3), k * table, "distance"), line(3)).name for k in (1, 2)]
+    ['distance', '']
+    """
+    if loss.name and not _is_standard(loss.name):
         return loss
-    table = floats(loss.matrix)
-    for name in ("distance", "bin", "absolute", "squared", "nib"):
-        try:
-            known = LOSSES[name](space)
-        except InvalidInput:
-            continue
-        if np.allclose(floats(known.matrix), table, rtol=_SAME_TABLE, atol=0):
-            return Loss(loss.actions, loss.secrets, loss.matrix, name)
-    return loss
+    names = [name for name in dict.fromkeys([loss.name, *_BY_SPACE]) if name]
+    found = next((name for name in names if _is_called(name, loss, space)), "")
+    return loss if found == loss.name else Loss(loss.actions, loss.secrets, loss.matrix, found)
+
+
+def _is_standard(name: str) -> bool:
+    return name in _BY_SPACE or name.startswith("threshold(")
+
+
+def _is_called(name: str, loss: Loss, space: FiniteSpace) -> bool:
+    """Whether a table is that of a standard loss, or some rows of it."""
+    try:
+        known = LOSSES["threshold"](space, name[10:-1]) if name.startswith("threshold(") else LOSSES[name](space)
+    except InvalidInput:
+        return False
+    row_of = {action: row for row, action in enumerate(known.actions)}
+    if not set(loss.actions) <= set(row_of):
+        return False
+    table, asked = floats(known.matrix)[[row_of[action] for action in loss.actions]], floats(loss.matrix)
+    return bool(np.isfinite(table).all()) and np.allclose(table, asked, rtol=_SAME_TABLE, atol=0)
 
 
 def _pointed_out(mechanism: Mechanism, prior: Prior, secret: Any) -> int:

@@ -31,6 +31,7 @@ _MEANINGS = {
     "squared": "the squared error",
     "bin": "the probability of a wrong guess",
     "nib": "the probability of naming the secret",
+    "matrix": "the loss that was given",
     "member": "the probability of a wrong answer",
 }
 
@@ -120,6 +121,8 @@ def meaning(facts: Facts) -> str:
     name = facts.loss.name
     if name.startswith("threshold("):
         return f"the probability of a conclusion farther away than {name[10:-1]}"
+    if facts.said_name:
+        return f"one that its author calls “{facts.said_name}”"
     return _MEANINGS.get(name, f"the loss “{name}”" if name else "the loss that was given")
 
 

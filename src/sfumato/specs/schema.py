@@ -5,13 +5,15 @@ Numbers are taken for what is written: ``0.7`` is 7/10, and ``"1/3"`` is a third
 
 from __future__ import annotations
 
-import re
+from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
 from math import inf
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+
+from sfumato.specs.quantities import promise_from_text, quantity, rate_from_text
 
 __all__ = [
     "LOSS_TABLES",
@@ -32,36 +34,17 @@ __all__ = [
     "quantity",
 ]
 
-_MOST_DIGITS = 400  # of a number, and of its exponent to ten
-
-_NUMBER = re.compile(r"[+-]?\d+(/\d+)?|[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
-_LOGARITHM = re.compile(r"ln\s*\(?\s*([\d./]+)\s*\)?")
-
-
-def quantity(value: Any) -> Fraction:
-    """The rational that a number or a text such as ``"1/3"`` stands for."""
-    if isinstance(value, Fraction):
-        return value
-    if isinstance(value, int) and not isinstance(value, bool):
-        return Fraction(value)
-    if isinstance(value, float):
-        value = Decimal(repr(value))
-    if isinstance(value, Decimal) and value.is_finite() and abs(value.adjusted()) <= _MOST_DIGITS:
-        return Fraction(value)
-    text = value.strip() if isinstance(value, str) else ""
-    if len(text) <= _MOST_DIGITS and _NUMBER.fullmatch(text):
-        try:
-            return Fraction(text)
-        except ZeroDivisionError:
-            pass
-    raise ValueError("a number such as 2, 0.7 or '1/3' is needed")
-
 
 def _distance(value: Any) -> Fraction | float:
     """A quantity, or infinity where nothing is promised."""
     if isinstance(value, Decimal | float) and value == inf:
         return inf
     return quantity(value)
+
+
+def _rate(value: Any) -> Fraction:
+    """ε: a quantity, or a logarithm as text."""
+    return rate_from_text(value) if isinstance(value, str) else quantity(value)
 
 
 def _label(value: Any) -> Any:
@@ -87,6 +70,7 @@ def _column_or_list(value: Any) -> Any:
 
 
 Quantity = Annotated[Fraction, BeforeValidator(quantity)]
+Rate = Annotated[Fraction, BeforeValidator(_rate)]
 Distance = Annotated[Any, BeforeValidator(_distance)]
 Label = Annotated[Any, BeforeValidator(_label)]
 Amounts = Annotated[Any, BeforeValidator(_column_or_list)]
@@ -292,7 +276,7 @@ class Privacy(Table):
     With ``delta`` it is (ε, δ)-privacy of neighbours instead: secrets at distance 1, or all.
     """
 
-    epsilon: Quantity | None = None
+    epsilon: Rate | None = None
     alpha: Quantity | None = None
     per: str | None = None
     delta: Quantity | None = None
@@ -302,13 +286,10 @@ class Privacy(Table):
     @classmethod
     def _logarithms(cls, given: Any) -> Any:
         """``epsilon = "ln 2"`` is ``alpha = "1/2"``, exactly."""
-        if isinstance(given, dict) and isinstance(given.get("epsilon"), str) and "alpha" not in given:
-            found = _LOGARITHM.fullmatch(given["epsilon"].strip())
-            if found:
-                factor = quantity(found[1])
-                if factor <= 1:
-                    raise ValueError(f"epsilon = {given['epsilon']!r} is not positive")
-                return {**{k: v for k, v in given.items() if k != "epsilon"}, "alpha": 1 / factor}
+        if isinstance(given, dict) and isinstance(given.get("epsilon"), str) and given.get("alpha") is None:
+            rest = {key: value for key, value in given.items() if key not in ("epsilon", "alpha")}
+            with suppress(ValueError):  # the key itself complains, under its name
+                return rest | promise_from_text(given["epsilon"])
         return given
 
     @model_validator(mode="after")
