@@ -99,10 +99,10 @@ def test_few_peaks_on_a_line() -> None:
     assert found.peaks < 600  # of 3600
 
 
-def test_prices_of_a_similar_program_save_a_run() -> None:
+def test_reaches_of_a_similar_program_save_a_run() -> None:
     far = np.abs(np.arange(40)[:, None] - np.arange(40.0))
     alone = solve_peaks(far / 40, far / 2)
-    again = solve_peaks(far / 40, far / 2, prices=alone.prices)
+    again = solve_peaks(far / 40, far / 2, reach=alone.reach)
     assert again.iterations < alone.iterations
     assert again.bound == pytest.approx(alone.bound, rel=1e-3)
 
@@ -111,9 +111,9 @@ def test_a_start_strictly_inside() -> None:
     cost, logs = some_program(12)
     logs = np.maximum(logs, 1e-6)
     method = PeakNewton(cost, logs, np.ones(cost.shape, dtype=bool))
-    assert np.allclose(method.r.sum(axis=0), 1.0)
+    assert np.allclose(method.layout.sums(method.r, len(cost)), 1.0)
     for w in range(method.m):
-        column = method.r[w]
+        column = method.layout.dense(method.r, len(cost))[w]
         slack = column - np.exp(-logs) * column[:, None]
         assert (slack[~np.eye(len(cost), dtype=bool)] > 0).all()
 

@@ -19,8 +19,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from sfumato.errors import InvalidInput
-from sfumato.lp.highs import solve_floats
-from sfumato.lp.program import LinearProgram
+from sfumato.lp.transport import missing, prune, thin, transported
 from sfumato.threads import on_threads
 
 __all__ = ["Cover", "covered"]
@@ -28,10 +27,9 @@ __all__ = ["Cover", "covered"]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-_NEAREST = (40, 400)  # rows with something to spare that a row looks at: first, and if these are not enough
-_OTHERS = 3  # rows that are short, nearest to one that has something to spare
-_WORTHLESS = 0.1  # tolerances of what a row is short of: if others have less than that in all, they are not asked
-_RATHER = 1e-2  # tolerances of the price of all rows: if no more is missing, no further rows are asked
+_RATHER = 1e-2  # tolerances of all prices: what may stay missing in a column
+_WORTHLESS = 0.1  # of that: if what a row could get of others is less in all, they are not asked
+_SMALLEST_LOG = 1e-9  # bounds below are taken as this one: a little less arrives than could
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,12 +78,12 @@ def covered(cost: Any, prices: Any, logs: Any, tolerance: float = 1e-5) -> Cover
     n, m = table.shape
     if wanted.shape != (n,) or far.shape != (n, n):
         raise InvalidInput(f"{n} rows need as many prices and a square table, found {wanted.shape} and {far.shape}")
-    enough, worthless = _RATHER * tolerance * float(np.abs(wanted).sum()), _WORTHLESS * tolerance / max(n, 1)
-
+    enough = _RATHER * tolerance * float(np.abs(wanted).sum())
+    columns = np.ascontiguousarray(table.T)
     order = np.argsort(far, axis=1, kind="stable").astype(np.int32)  # the nearest first
 
     def several(low: int, high: int) -> list[tuple[Integers, Integers, Floats, Floats]]:
-        return [_column(table[:, w], wanted, far, order, enough, worthless) for w in range(low, high)]
+        return [_column(columns[w], wanted, far, order, enough) for w in range(low, high)]
 
     found = [one for part in on_threads(several, m) for one in part]
     missing, worst = np.zeros(n), np.zeros(n, dtype=np.int64)
@@ -100,34 +98,6 @@ def covered(cost: Any, prices: Any, logs: Any, tolerance: float = 1e-5) -> Cover
         missing,
         worst,
     )
-
-
-def _column(
-    cost: Floats, prices: Floats, logs: Floats, order: NDArray[np.int32], enough: float, worthless: float
-) -> tuple[Integers, Integers, Floats, Floats]:
-    """First and second rows, multipliers, and what every row is still short of, in one column."""
-    over = cost - prices
-    needy, giving = np.flatnonzero(over < 0), np.flatnonzero(over > 0)
-    lack = np.maximum(-over, 0.0)
-    if not needy.size or not giving.size:
-        return needy[:0], needy[:0], np.zeros(0), lack
-    first, second, values = np.empty(len(cost), np.int64), np.empty(len(cost), np.int64), np.empty(len(cost))
-    left, rest = lack.copy(), np.maximum(over, 0.0)
-    sequence = needy[np.argsort(-lack[needy], kind="stable")]
-    count = _taken(sequence, left, rest, logs, order, worthless, first, second, values)
-    if left.sum() <= enough:
-        return first[:count], second[:count], values[:count], left
-    far = logs[np.ix_(needy, giving)]
-    need, spare = lack[needy], over[giving]
-    for nearest in _NEAREST:
-        i, j = _ways(far, need, spare, nearest, worthless)
-        amount, left = _transported(i, j, far[i, j], need, spare)
-        if left.sum() <= enough or nearest >= len(giving):
-            break
-    lack[needy] = left
-    used = amount > 0
-    i, j = i[used], j[used]
-    return needy[i], giving[j], amount[used] * np.exp(-far[i, j]), lack
 
 
 @njit(cache=True, nogil=True)
@@ -162,39 +132,46 @@ def _taken(needy, left, rest, logs, order, worthless, first, second, values):  #
     return count
 
 
-def _ways(far: Floats, need: Floats, spare: Floats, nearest: int, worthless: float) -> tuple[Integers, Integers]:
-    """Pairs of a row that is short and one that is not: neighbours of either, between which something arrives."""
-    few, others = min(nearest, far.shape[1]), min(_OTHERS, far.shape[0])
-    one = np.argpartition(far, few - 1, axis=1)[:, :few]
-    other = np.argpartition(far, others - 1, axis=0)[:others]
-    key = np.concatenate([
-        (np.arange(len(far))[:, None] * far.shape[1] + one).ravel(),
-        (other * far.shape[1] + np.arange(far.shape[1])).ravel(),
-    ])  # fmt: skip
-    i, j = np.divmod(np.unique(key), far.shape[1])
-    arrives = spare[j] * np.exp(-far[i, j]) > worthless * need[i]
-    return i[arrives], j[arrives]
+@njit(cache=True, nogil=True, error_model="numpy")
+def _column(cost, prices, logs, order, enough):  # type: ignore[no-untyped-def]
+    """First and second rows, multipliers, and what every row is still short of, in one column."""
+    over = cost - prices
+    needy = np.flatnonzero(over < 0)
+    lack = np.maximum(-over, 0.0)
+    first, second, values = np.empty(len(cost), np.int64), np.empty(len(cost), np.int64), np.empty(len(cost))
+    if not needy.size:
+        return first[:0], second[:0], values[:0], lack
+    worthless = _WORTHLESS * enough / (len(cost) * lack.sum())
+    left, rest = lack.copy(), np.maximum(over, 0.0)
+    sequence = needy[np.argsort(-lack[needy])]
+    count = _taken(sequence, left, rest, logs, order, worthless, first, second, values)
+    if left.sum() <= enough:
+        return first[:count], second[:count], values[:count], left
+    giving = _giving(over, needy, lack, logs, worthless)
+    if not giving.size:
+        return first[:0], second[:0], values[:0], lack
+    share, scale = np.empty((len(needy), len(giving))), lack.sum()
+    for i in range(len(needy)):
+        for e in range(len(giving)):
+            share[i, e] = np.exp(-max(logs[needy[i], giving[e]], _SMALLEST_LOG))
+    need, spare = lack[needy] / scale, over[giving] / scale
+    sent = transported(share, need, spare, 0.5 * enough / scale)
+    thin(share, need, spare, sent, 0.25 * enough / scale)
+    prune(share, sent)
+    lack[needy] = scale * missing(share, need, sent)
+    at, of = np.nonzero(sent)
+    arrives = np.empty(len(at))
+    for j in range(len(at)):
+        arrives[j] = scale * share[at[j], of[j]] * sent[at[j], of[j]]
+    return needy[at], giving[of], arrives, lack
 
 
-def _transported(i: Integers, j: Integers, far: Floats, need: Floats, spare: Floats) -> tuple[Floats, Floats]:
-    """How much goes each way from the second row, and what the first rows are then still short of, least in all."""
-    ways, (rows, others) = len(i), (len(need), len(spare))
-    # in units of the most that is of use: of what the one has, or of what makes up for all the other is short of
-    unit = np.minimum(spare[j], need[i] * np.exp(far))
-    every = np.arange(ways)
-    program = LinearProgram(
-        np.concatenate([np.zeros(ways), need / need.sum()]),
-        np.concatenate([i, np.arange(rows), rows + j]),
-        np.concatenate([every, ways + np.arange(rows), every]),
-        np.concatenate([unit * np.exp(-far) / need[i], np.ones(rows), unit / spare[j]]),
-        ">" * rows + "<" * others,
-        np.ones(rows + others),
-    )
-    found = solve_floats(program).primal
-    if found is None:
-        return np.zeros(ways), need
-    amount = unit * np.maximum(found[:ways], 0.0)
-    # what the solver lets rows give beyond what they have, within its tolerance, is taken back
-    given = np.bincount(j, amount, others)
-    amount *= np.minimum(1.0, spare / np.maximum(given, 1e-300))[j]
-    return amount, np.maximum(need - np.bincount(i, amount * np.exp(-far), rows), 0.0)
+@njit(cache=True, nogil=True)
+def _giving(over, needy, lack, logs, worthless):  # type: ignore[no-untyped-def]
+    """Rows from which something arrives at one that is short."""
+    counts = np.zeros(len(over), np.bool_)
+    for x in needy:
+        for e in range(len(over)):
+            if over[e] > 0.0 and logs[x, e] < np.inf and over[e] * np.exp(-logs[x, e]) > worthless * lack[x]:
+                counts[e] = True
+    return np.flatnonzero(counts)

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from time import perf_counter
 from typing import Any
 
@@ -42,13 +43,14 @@ Floats = NDArray[np.float64]
 
 _SMALLEST_LOG = 1e-6  # smaller bounds are solved as this one: below, slacks are hardly more than rounding errors
 _FURTHEST = 1e3  # logarithms: further away nothing is left in floats
+_TELLING = 1e-5  # tolerances: of an entry, what another row must have at least, so that their bound is looked at
 _MOST_ITERATIONS = 500
 _PATIENCE = 12  # iterations in which the gap must fall by a tenth, or rounding has the upper hand
 _FIRST = (4, 40)  # columns that a row reaches to begin with, at least and at most
 _SPARSE = 20  # a row reaches no more than one in so many columns to begin with, but for the nearest
 _FURTHER = 1.2  # the first reach, in terms of what a row loses under an exponential mechanism
 _ROUGH = 3e-2  # gap of the prices by which reaches are chosen: by then they hardly rise by more than the margin
-_MARGIN = 1.6  # reach in terms of the price, both above the least cost of the row
+_MARGIN = 1.3  # reach in terms of the price, both above the least cost of the row
 _NEAR = 1.0  # of the way from the cost of these few columns down to the least, and as far below: prices that may rise
 _UP = 0.95  # of the reach: a price above that is held back by it
 _HELD = 1e-2  # of all prices: if so much is held back midway, a run is not worth going on with
@@ -65,18 +67,21 @@ class PeakSolution:
 
     Parameters
     ----------
-    matrix
-        R; rows sum to 1, and pairs keep their bounds up to an error of the order of the gap.
+    settled
+        R, moved to where all bounds are kept: call it through :attr:`matrix`.
     prices
         For each row what the multipliers allow: the sum is a lower bound of the program, up to rounding.
+    reach
+        For each row the cost up to which columns have it for a peak, so that its price is not held back.
     value, bound, gap
         What R costs once all bounds are kept, the sum of prices, and the difference relative to the value.
     peaks, iterations, seconds, ended
         Number of peaks of all columns, iterations of all runs, how long it took and why it stopped.
     """
 
-    matrix: Floats
+    settled: Callable[[], Floats]
     prices: Floats
+    reach: Floats
     value: float
     bound: float
     gap: float
@@ -84,6 +89,14 @@ class PeakSolution:
     iterations: int
     seconds: float
     ended: Ending
+
+    @cached_property
+    def matrix(self) -> Floats:
+        """R: rows sum to 1, and pairs keep their bounds up to an error of the order of the gap.
+
+        A rough run that was made for its prices is moved to there when it is asked for first: that takes a while.
+        """
+        return self.settled()
 
 
 def solve_peaks(
@@ -93,7 +106,7 @@ def solve_peaks(
     tolerance: float = 1e-4,
     time_limit: float | None = None,
     progress: Callable[[ColumnProgress], object] | None = None,
-    prices: Floats | None = None,
+    reach: Floats | None = None,
     settle: bool = True,
 ) -> PeakSolution:
     """Minimise Σ C∘R over R ≥ 0 with row sums 1 and R_xy ≤ e^{l(x, z)} R_zy, where l is a metric.
@@ -110,8 +123,8 @@ def solve_peaks(
         Seconds after which to stop, checked after each iteration.
     progress
         Called after each iteration. Raising ``KeyboardInterrupt`` in it, or pressing Ctrl-C, ends the run.
-    prices
-        Those of a similar program: they save the rough runs.
+    reach
+        That of a similar program: it saves the rough runs.
     settle
         Whether to go on until little is lost by keeping all bounds, or only until prices are good.
 
@@ -130,7 +143,7 @@ def solve_peaks(
     run = _Search(table, np.maximum(far, _SMALLEST_LOG), tolerance, time_limit, progress, settle)
     if not (table > table.min(axis=1, keepdims=True)).any():
         return run.free()
-    return run.result(prices)
+    return run.result(reach)
 
 
 def first_losses(cost: Floats, logs: Floats) -> Floats:
@@ -174,37 +187,38 @@ class _Search:
         """Every column costs the same: any will do."""
         n, m = self.cost.shape
         value = float(self.floor.sum())
-        return PeakSolution(np.full((n, m), 1.0 / m), self.floor.copy(), value, value, 0.0, 0, 0,
+        return PeakSolution(lambda: np.full((n, m), 1.0 / m), self.floor.copy(), self.few, value, value, 0.0, 0, 0,
                             perf_counter() - self.begun, Ending.REACHED)  # fmt: skip
 
-    def result(self, prices: Floats | None) -> PeakSolution:
+    def result(self, reach: Floats | None) -> PeakSolution:
         """Search, and say what was found."""
         method, ended = None, Ending.STALLED
+        self.reach = self._first_reach() if reach is None else np.maximum(reach, self.few)
         try:
             with plain_interrupts():
-                if prices is None:
-                    self.reach = self._first_reach()
-                    if self.settle and self.tolerance < _ROUGH:
-                        prices = self._rough_prices()
-                if prices is not None:
-                    self.reach = self._reach(prices)
+                if reach is None and self.settle and self.tolerance < _ROUGH:
+                    self.reach = self._reach(self._rough_prices())
                 for _ in range(_MOST_RUNS):
-                    method = PeakNewton(self.cost, self.logs, self._peaks())
+                    method = self._method()
                     ended, again = self._run(method, self.tolerance, self.settle)
                     if not again:
                         break
         except KeyboardInterrupt:
             ended = Ending.INTERRUPTED
-        method = method or PeakNewton(self.cost, self.logs, self._peaks())
+        method = method or self._method()
         method.recall()
-        value, bound = method.standing()
-        found = method.settled()
+        prices, (value, bound) = method.prices(), method.standing()
+        found = None
         if self.settle or ended is not Ending.REACHED:  # a rough run says how far it has come by its own measure
+            found = method.settled()
             value = found.value
         return PeakSolution(
-            found.matrix, method.prices(), value, bound, method.relative(value, bound), len(method.rows),
-            self.iterations, perf_counter() - self.begun, ended,
+            lambda: (found or method.settled()).matrix, prices, self._next_reach(prices), value, bound,
+            method.relative(value, bound), len(method.layout.rows), self.iterations, perf_counter() - self.begun, ended,
         )  # fmt: skip
+
+    def _method(self) -> PeakNewton:
+        return PeakNewton(self.cost, self.logs, self._peaks(), -float(np.log(_TELLING * self.tolerance)))
 
     def _peaks(self) -> NDArray[np.bool_]:
         return (self.cost < self.reach[:, None]) | self.more
@@ -212,7 +226,7 @@ class _Search:
     def _rough_prices(self) -> Floats:
         """Prices good enough to tell by which reaches they are not held back."""
         for _ in range(2):
-            method = PeakNewton(self.cost, self.logs, self._peaks())
+            method = self._method()
             ended, _ = self._run(method, _ROUGH, False)
             method.recall()
             prices = method.prices()
@@ -267,11 +281,20 @@ class _Search:
 
     def _lengthen(self, prices: Floats) -> None:
         """Give longer reaches to rows whose price has come up to theirs."""
+        self.reach = np.where(self._short(prices), self._longer(prices), self.reach)
+
+    def _short(self, prices: Floats) -> NDArray[np.bool_]:
+        """Rows whose price has come up to their reach."""
         gone = _UP * (self.reach - self.floor)
         limit = self.floor + np.where(gone > 0, gone, -_NEAR * (self.few - self.floor))
-        short = (prices > limit) & (self.reach <= self.ranked[:, -1])
-        longer = np.maximum(self._reach(prices), self.floor + _FURTHER_STILL * (self.reach - self.floor))
-        self.reach = np.where(short, longer, self.reach)
+        return np.asarray((prices > limit) & (self.reach <= self.ranked[:, -1]))
+
+    def _longer(self, prices: Floats) -> Floats:
+        return np.maximum(self._reach(prices), self.floor + _FURTHER_STILL * (self.reach - self.floor))
+
+    def _next_reach(self, prices: Floats) -> Floats:
+        """For a similar program: beyond prices, and further where they have been held back."""
+        return np.where(self._short(prices), self._longer(prices), self._reach(prices))
 
     def _settles(self, method: PeakNewton, bound: float) -> bool:
         """Whether little is lost when all bounds are kept; if not, rows that have to be moved far get more peaks."""

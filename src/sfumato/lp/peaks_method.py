@@ -9,7 +9,7 @@ the square of all V (:mod:`sfumato.lp.peaks_newton`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,11 @@ from scipy.linalg import lapack
 
 from sfumato.errors import NotSupported
 from sfumato.lp import peaks_newton as newton
+from sfumato.lp.peaks_layout import laid_out, sum_of_squares
+from sfumato.lp.peaks_settled import Settled, settled
 from sfumato.threads import on_threads
 
-__all__ = ["PeakNewton", "Settled"]
+__all__ = ["PeakNewton"]
 
 Floats = NDArray[np.float64]
 
@@ -34,29 +36,14 @@ _SMALLEST_SIZE = 1e-2  # of a column to begin with, in terms of the largest
 _SLOPE = 0.4  # of the log bounds, at which columns fall off to begin with: less than a half
 _STEEPEST = 30.0  # logarithms down to which they fall
 _BLIND = 0.03  # share of constant columns in the start
-_CENTRING = 0.1  # the most of the average product that is aimed at
+_CENTRING = 0.3  # the most of the average product that is aimed at
 _SECOND_ORDER = (-1.0, 10.0)  # bounds of the second-order term, in average products
 _STEP = 0.98  # of the way to the boundary
-_LONGER = 0.3  # by how much a corrector tries to make a step longer
+_CORRECTORS, _LONGER = 8, 0.15  # how many there are at most, and by how much each tries to make a step longer
 _LONG = 0.95  # a step that needs no corrector
 _BOX = (0.1, 10.0)  # products at the longer step, in terms of the one aimed at
 _REFINEMENTS, _BALANCED = 3, 1e-11  # of what rows lack, and when that is a rounding error
-_CLOSINGS, _CLOSED = 12, 1e-8  # rounds in which bounds come to be kept, and when they are
-_BALANCINGS, _PARTS = 6, 16  # rounds before these, and parts in which a row gets what it lacks
-_PER_ERROR = 10.0  # what an error that is left costs in the end, roughly, in terms of the loss
-_REST = 1e-4  # of a row that is moved far: entries that sum to no more are left as they are
 _SHIFT = 2.0**-50  # of the diagonal, when the linking matrix has lost its definiteness
-
-
-@dataclass(frozen=True, eq=False)
-class Settled:
-    """A matrix that keeps all bounds up to a small error, one row a row; about what it costs without that error; and
-    the entries of rows that had to be moved far.
-    """
-
-    matrix: Floats
-    value: float
-    moved: NDArray[np.bool_]
 
 
 class PeakNewton:
@@ -70,18 +57,24 @@ class PeakNewton:
         The table of log bounds, infinite where there is none; the diagonal is not read.
     peaks
         Which rows are peaks of which columns, in the shape of the costs.
+    furthest
+        Logarithm beyond which a row is far from a peak, and their bound left to the end.
     """
 
-    def __init__(self, cost: Floats, logs: Floats, peaks: NDArray[np.bool_]) -> None:
+    def __init__(self, cost: Floats, logs: Floats, peaks: NDArray[np.bool_], furthest: float = np.inf) -> None:
         self.n, self.m = cost.shape
         floor = cost.min(axis=1)
         spread = (cost - floor[:, None]).T
         self.floor, self.scale = floor, float(spread.sum()) / self.m or 1.0
         self.cost = np.ascontiguousarray(spread / self.scale)
         self.magnitude = _SMALLEST_SCALE * float(np.abs(cost).max(axis=1).sum())
-        self._list(peaks)
+        self.peaks, self.layout = peaks, laid_out(peaks, logs, cost, furthest)
+        if 48 * self.layout.pairs > _LARGEST_MEMORY:
+            raise NotSupported(f"{self.layout.pairs} pairs of rows ({48 * self.layout.pairs >> 30} GiB)",
+                               [f"programs that fit into {_LARGEST_MEMORY >> 30} GiB"])  # fmt: skip
         far = logs + np.diag(np.full(self.n, np.inf))
-        self.decay = np.exp(-far)
+        self.all_decay = np.exp(-far)
+        self.decay = self.layout.of_pairs(self.all_decay)
         self._choose_weights(far)
         np.fill_diagonal(far, 0.0)
         self._start(far)
@@ -89,21 +82,14 @@ class PeakNewton:
     def _choose_weights(self, far: Floats) -> None:
         """How large a product may be, relative to others: see :mod:`sfumato.lp.columns_method`."""
         stakes = self.cost.mean(axis=0)
-        self.share = np.cbrt(np.maximum(stakes / (stakes.max() or 1.0), _SMALLEST_STAKE))
+        share = np.cbrt(np.maximum(stakes / (stakes.max() or 1.0), _SMALLEST_STAKE))
         nearest = far.min(axis=1)
         typical = float(np.median(nearest[np.isfinite(nearest)])) if np.isfinite(nearest).any() else 1.0
-        weight = np.minimum(self.share[:, None], self.share) * np.minimum(typical / far, 1.0)
-        self.weight = np.maximum(weight, _SMALLEST_WEIGHT * weight.max())
-        np.fill_diagonal(self.weight, self.share)
-        self.total = self.m * float(self.share.sum()) + float(self.weight.sum(axis=1)[self.rows].sum())
-
-    def _list(self, peaks: NDArray[np.bool_]) -> None:
-        self.peaks = peaks
-        self.columns, self.rows = np.nonzero(peaks.T)
-        self.starts = np.searchsorted(self.columns, np.arange(self.m + 1))
-        if 32 * len(self.rows) * self.n > _LARGEST_MEMORY:
-            raise NotSupported(f"{len(self.rows)} peaks over {self.n} rows ({len(self.rows) * self.n >> 25} GiB)",
-                               [f"programs that fit into {_LARGEST_MEMORY >> 30} GiB"])  # fmt: skip
+        weight = np.minimum(share[:, None], share) * np.minimum(typical / far, 1.0)
+        weight = np.maximum(weight, _SMALLEST_WEIGHT * weight.max())
+        np.fill_diagonal(weight, share)
+        self.weight, self.share = self.layout.of_pairs(weight), share[self.layout.near]
+        self.total = float(self.share.sum()) + float(self.weight.sum())
 
     def _start(self, far: Floats) -> None:
         """Columns that fall off from the row they are best for, and multipliers that make them central.
@@ -117,17 +103,21 @@ class PeakNewton:
         sizes /= sizes.sum()
         way = np.minimum(_SLOPE * far[:, _centres(self.cost)].T, _STEEPEST)
         r = np.exp(way.min(axis=0) - way) * sizes[:, None]
-        self.r: Floats = (1.0 - _BLIND) * r / r.sum(axis=0) + _BLIND * sizes[:, None]
-        mu = float((self.cost * self.r).sum()) / self.total
+        r = (1.0 - _BLIND) * r / r.sum(axis=0) + _BLIND * sizes[:, None]
+        layout = self.layout
+        own = layout.columns, layout.near
+        self.r, self.own_cost = r[own], self.cost[own]
+        left = self.cost.copy()
+        left[own] = np.inf
+        self.elsewhere = left.min(axis=0)  # what far columns allow for a price
+        mu = float((self.own_cost * self.r).sum()) / self.total
         heft = self._hefts()
-        own = self.r[self.columns, self.rows]
-        self.z: Floats = self.r[self.columns] - self.decay[self.rows] * own[:, None]
-        np.divide(mu * heft[self.columns, None] * self.weight[self.rows], self.z, out=self.z)
-        self.lam: Floats = mu * heft[:, None] * self.share / self.r
-        self.v, self.t, self.t_new = (np.empty_like(self.z) for _ in range(3))
+        self.lam: Floats = mu * heft[layout.columns] * self.share / self.r
+        self.z, self.v, self.t, self.t_new = (np.empty(layout.pairs) for _ in range(4))
+        self._each(lambda low, high: newton.centred(low, high, *self._pairs, self.weight, mu * heft, self.r, self.z))
         self.pull, self.g, self.q, self.dr, self.tr, self.tr_new = (np.zeros_like(self.r) for _ in range(6))
         self._pull()
-        self.price = (self.cost - self.pull).min(axis=0)
+        self.price = self._allowed()
         self.remember()
 
     def remember(self) -> None:
@@ -140,26 +130,36 @@ class PeakNewton:
 
     def _hefts(self) -> Floats:
         """Weights of columns, 1 on average: those of their sums, but for columns that vanish."""
-        heft = np.maximum(self.m * self.r.mean(axis=1), _SMALLEST_COLUMN)
+        sums = np.bincount(self.layout.columns, self.r, self.m)
+        heft = np.maximum(self.m / self.n * sums, _SMALLEST_COLUMN)
         return np.asarray(heft * (self.m / float(heft.sum())))
 
     @property
     def _pairs(self) -> tuple[Any, ...]:
-        return self.starts, self.rows, self.decay
+        layout = self.layout
+        return layout.starts, layout.at, layout.places, layout.blocks, self.decay
 
     def _each(self, work: Callable[[int, int], Any]) -> list[Any]:
         """Run ``work`` on all columns, shared among threads where it is worth it."""
-        if (len(self.rows) + self.m) * self.n < _WORTH_A_THREAD:
+        if self.layout.pairs + len(self.r) < _WORTH_A_THREAD:
             return [work(0, self.m)]
         return on_threads(work, self.m)
 
     def _pull(self) -> None:
         self._each(lambda low, high: newton.pulls(low, high, *self._pairs, self.z, self.pull))
 
+    def _allowed(self) -> Floats:
+        """What the present multipliers allow for the price of every row."""
+        return self.layout.least(self.own_cost - self.pull, self.elsewhere)
+
+    def _sums(self) -> Floats:
+        """The sums of rows."""
+        return self.layout.sums(self.r, self.n)
+
     def standing(self) -> tuple[float, float]:
         """Value and bound of the present iterate."""
         base = float(self.floor.sum())
-        value, bound = float((self.cost * self.r).sum()), float((self.cost - self.pull).min(axis=0).sum())
+        value, bound = float((self.own_cost * self.r).sum()), float(self._allowed().sum())
         return base + self.scale * value, base + self.scale * bound
 
     def relative(self, value: float, bound: float) -> float:
@@ -169,78 +169,39 @@ class PeakNewton:
     @property
     def lacking(self) -> float:
         """How far the sum of a row is from 1, at worst."""
-        return float(np.abs(1.0 - self.r.sum(axis=0)).max())
+        return float(np.abs(1.0 - self._sums()).max())
 
     def prices(self) -> Floats:
         """What the present multipliers allow for every row, in the units of the costs: their sum is the bound."""
-        return np.asarray(self.floor + self.scale * (self.cost - self.pull).min(axis=0))
+        return np.asarray(self.floor + self.scale * self._allowed())
 
     def settled(self) -> Settled:
-        """R with the bounds of all pairs kept, up to a small error.
-
-        Pairs without peaks are no constraint here. But the least entries that peaks ask for keep all bounds, and what
-        rows have beyond is next to nothing if they have peaks enough. It is put where others leave room for it. Where
-        there is none, others are made to follow, and move in their turn. In the end a few rounds of "least columns
-        above that keep all bounds, rows divided by their sums" come near.
-        """
-        columns, cost, lacking = np.empty_like(self.r), np.ascontiguousarray(self.cost.T), np.zeros(self.n)
-        self._each(lambda low, high: newton.least(low, high, *self._pairs, self.r, columns))
-        order = np.argsort(-cost.mean(axis=1), kind="stable")
-        over = cost - (self.cost - self.pull).min(axis=0)[:, None]
-        matrix, moved = np.ascontiguousarray(columns.T), np.zeros(cost.shape, dtype=bool)
-        for k in range(_BALANCINGS):
-            newton.balance(matrix, cost, self.decay, order, lacking)
-            short = order[lacking[order] > _CLOSED]
-            if k == 0:
-                far = np.flatnonzero(lacking > _REST)
-                moved[far] = self._mainstays(far)
-            if not short.size:
-                break
-            newton.place(matrix, over, self.decay, short, lacking, _PARTS)
-        columns, off = np.ascontiguousarray(matrix.T), np.inf
-        for _ in range(_CLOSINGS):
-            sums = columns.sum(axis=0)
-            columns, off = columns / sums, float(sums.max() / sums.min()) - 1.0
-            if off <= _CLOSED:
-                break
-            columns = self._closed(columns)
-        whole = float((self.cost * columns).sum()) * (1.0 + _PER_ERROR * off)
-        value = float(self.floor.sum()) + self.scale * whole
-        return Settled(np.ascontiguousarray(columns.T), value, moved)
-
-    def _mainstays(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """The columns that make up all but a little of some rows."""
-        given = self.r.T[rows]
-        ranked = np.sort(given, axis=1)
-        left = np.minimum((np.cumsum(ranked, axis=1) < _REST).sum(axis=1), self.m - 1)
-        return np.asarray(given >= ranked[np.arange(len(rows)), left][:, None])
-
-    def _closed(self, columns: Floats) -> Floats:
-        """The least columns above that keep all bounds."""
-        closed = np.empty_like(columns)
-        self._each(lambda low, high: newton.close(low, high, self.decay, columns, closed))
-        return closed
+        """R with the bounds of all pairs kept, up to a small error, and what it costs in the units of the costs."""
+        dense = self.layout.dense(self.r, self.n)
+        found = settled(dense, self.cost, self._allowed(), self.peaks, self.all_decay)
+        return replace(found, value=float(self.floor.sum()) + self.scale * found.value)
 
     def iterate(self) -> bool:
         """One step; False, and nothing changed, when rounding errors have made the direction useless."""
         self.heft = self._hefts()
         link = self._factor()
-        missing = 1.0 - self.r.sum(axis=0)
-        self.dr[:], self.q[:] = 0.0, self.price - self.cost
+        missing = 1.0 - self._sums()
+        lift = self.price[self.layout.near] - self.own_cost
+        self.dr[:], self.q[:] = 0.0, lift
         dp = self._direction(link, missing, np.zeros(self.n))
         if dp is None:
             return False
         barrier, mu = self._centring()
         least, most = (mu * limit for limit in _SECOND_ORDER)
         self._each(lambda low, high: newton.aim(
-            low, high, *self._pairs, self.weight, self.share, self.heft, self.r, self.dr, self.lam, self.z, self.cost,
-            self.price, barrier, least, most, self.t, self.tr, self.q))  # fmt: skip
+            low, high, *self._pairs, self.weight, self.share, self.heft, self.r, self.dr, self.lam, self.z, lift,
+            barrier, least, most, self.t, self.tr, self.q))  # fmt: skip
         dp = self._direction(link, missing, dp)
         if dp is None:
             return False
         steps = self._steps(self.t, self.tr)
-        for _ in range(min(1 + self.n // 100, 4)):
-            tried = self._recentred(link, missing, dp, steps, barrier)
+        for _ in range(min(1 + self.n // 100, _CORRECTORS)):
+            tried = self._recentred(link, missing, lift, dp, steps, barrier)
             if tried is None:
                 break
             dp, steps = tried
@@ -255,9 +216,9 @@ class PeakNewton:
         """Factor every H_y, and the sum of their inverses."""
         self._each(lambda low, high: newton.factor(
             low, high, *self._pairs, self.r, self.lam, self.z, self.v, self.g))  # fmt: skip
-        link = self.v.T @ self.v
+        link = sum_of_squares(self.layout, self.v, self.n).T  # by columns, as LAPACK has it
         every = np.arange(self.n)
-        diagonal = link[every, every] + self.g.sum(axis=0)
+        diagonal = link[every, every] + self.layout.sums(self.g, self.n)
         link[every, every] = diagonal
         root, lost = lapack.dpotrf(link, lower=1)
         shift = _SHIFT
@@ -269,11 +230,13 @@ class PeakNewton:
 
     def _direction(self, link: Floats, missing: Floats, dp: Floats) -> Floats | None:
         """Correct dr by the residual in q, and the change dp of prices so that rows sum to 1; None if not finite."""
+        layout = self.layout
 
         def moved(shift: Floats) -> Floats:
             def work(low: int, high: int) -> Floats:
                 part = np.zeros(self.n)
-                newton.apply(low, high, self.starts, self.v, self.g, self.q, shift, self.dr, part)
+                newton.apply(low, high, layout.starts, layout.places, layout.blocks, layout.near, self.v, self.g,
+                             self.q, shift, self.dr, part)  # fmt: skip
                 return part
 
             return np.asarray(sum(self._each(work)))
@@ -313,7 +276,7 @@ class PeakNewton:
             low, high, *self._pairs, self.r, self.dr, self.lam, self.z, t, tr, into)))  # fmt: skip
 
     def _recentred(
-        self, link: Floats, missing: Floats, dp: Floats, steps: tuple[float, float], barrier: float
+        self, link: Floats, missing: Floats, lift: Floats, dp: Floats, steps: tuple[float, float], barrier: float
     ) -> tuple[Floats, tuple[float, float]] | None:
         """A corrected direction with longer steps; None, and the old direction restored, if there is none."""
         full = [min(1.0, step) for step in steps]
@@ -324,7 +287,7 @@ class PeakNewton:
         before = self.dr.copy()
         self._each(lambda low, high: newton.recentre(
             low, high, *self._pairs, self.weight, self.share, self.heft, self.r, self.dr, self.lam, self.z, self.t,
-            self.tr, self.cost, self.price, primal, dual, least, most, self.t_new, self.tr_new, self.q))  # fmt: skip
+            self.tr, lift, primal, dual, least, most, self.t_new, self.tr_new, self.q))  # fmt: skip
         found = self._direction(link, missing, dp)
         longer = self._steps(self.t_new, self.tr_new) if found is not None else steps
         if found is None or sum(min(1.0, step) for step in longer) <= sum(full):

@@ -34,10 +34,10 @@ _MOST_ROUNDS = 12
 _GROWTH = 0.5  # share of outputs that may be added in a round
 _MOST = 0.98  # of what is missing, for which outputs are added
 _NOTHING = 1e-7  # of the loss: prices that are proved but for so little need no further output
-_ROUGH, _LOOSEST = 30.0, (1e-2, 3e-2)  # gap of the prices by which outputs are chosen: in tolerances, and its bounds
-_RISE = 2.0  # gaps by which prices are taken to rise after a rough run
+_ROUGH, _LOOSEST = 30.0, (3e-3, 1e-2)  # gap of the prices by which outputs are chosen: in tolerances, and its bounds
+_RISE = 1.5  # gaps by which prices are taken to rise after a rough run
 _LOOSE = 2e-2  # of the loss: if less than that is missing, the next round is to be the last
-_ACCEPTED = 2.5  # tolerances: gap and what is missing, with which the last round is good enough
+_ACCEPTED = 2.8  # tolerances: gap and what is missing, with which the last round is good enough
 
 
 def solve_by_peaks(
@@ -74,18 +74,18 @@ class _Search:
         cost, logs = self.problem.float_cost, self.problem.privacy.log_bounds
         m = cost.shape[1]
         chosen = np.arange(m) if m <= _FEW else first_outputs(cost, logs)
-        last, prices, iterations = len(chosen) == m, None, 0
+        last, reach, iterations = len(chosen) == m, None, 0
         rough = _LOOSEST[1]
         for left in reversed(range(_MOST_ROUNDS)):
             found = solve_peaks(
                 cost[:, chosen], logs, tolerance=self.tolerance if last else rough, time_limit=self.watch.left,
-                progress=self.progress, prices=prices, settle=last,
+                progress=self.progress, reach=reach, settle=last,
             )  # fmt: skip
-            solved, prices, iterations = chosen, found.prices, iterations + found.iterations
+            solved, reach, iterations = chosen, found.reach, iterations + found.iterations
             # a rough run leaves prices lower than they will be
-            likely = prices if last else prices + _RISE * max(found.gap, 0.0) * np.abs(prices)
+            likely = found.prices if last else found.prices + _RISE * max(found.gap, 0.0) * np.abs(found.prices)
             others = np.arange(m) if last else np.setdiff1d(np.arange(m), chosen)
-            cover = covered(cost[:, others], likely, logs, self.tolerance / 10)
+            cover = covered(cost[:, others], likely, logs, (self.tolerance if last else rough / 3) / 10)
             lost = float(cover.missing.sum()) / max(abs(found.value), 1e-300)
             if self.progress is not None:
                 bound = found.bound - float(cover.missing.sum())
@@ -100,7 +100,7 @@ class _Search:
             last = lost <= max(_LOOSE, _RISE * found.gap) or left <= 2
             rough = float(np.clip(_ROUGH * self.tolerance, *_LOOSEST))
         if not last:  # time is up
-            cover = covered(cost, prices, logs, self.tolerance / 10)
+            cover = covered(cost, found.prices, logs, self.tolerance / 10)
         matrix = np.zeros(cost.shape)
         matrix[:, solved] = found.matrix
         name = "interior point at peaks" + (f", {len(solved)} of {m} outputs" if len(solved) < m else "")
