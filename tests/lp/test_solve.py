@@ -101,3 +101,16 @@ def test_bad_programs_are_refused() -> None:
         solve(floats, exact=True)
     with pytest.raises(InvalidInput, match="no optimum"):
         check_optimality(floats, solve(LinearProgram.dense(np.array([-1.0]), np.array([[1.0]]), ">", np.array([1.0]))))
+
+
+@pytest.mark.parametrize("unit", [2.0**-60, 2.0**-20, 1.0, 2.0**10])
+def test_small_numbers_are_not_taken_for_zeros(unit: float) -> None:
+    """The same program in other units, of which HiGHS only knows an absolute tolerance."""
+    matrix, senses = np.array([[1.0, 2.0, 1.0], [3.0, 1.0, 0.0]]), ">>"
+    cost, rhs = np.array([2.0, 3.0, 7.0]), np.array([4.0, 6.0])
+    plain = solve(LinearProgram.dense(cost, matrix, senses, rhs))
+    small = solve(LinearProgram.dense(cost * unit, matrix, senses, rhs * unit))
+    assert plain.primal is not None and small.primal is not None
+    assert small.value == pytest.approx(plain.value * unit**2, rel=1e-9)
+    assert np.allclose(small.primal, plain.primal * unit, rtol=1e-9, atol=0)
+    assert np.allclose(small.dual, plain.dual * unit, rtol=1e-9, atol=0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import floor, log2
+
 import highspy
 import numpy as np
 
@@ -30,7 +32,8 @@ def solve_floats(program: LinearProgram) -> Solution:
         "dual_feasibility_tolerance": _FEASIBILITY,
     }.items():
         solver.setOptionValue(option, setting)
-    solver.passModel(_model(program))
+    costs, sides = _unit(program.cost), _unit(program.rhs)
+    solver.passModel(_model(program, costs, sides))
     solver.run()
     status = solver.getModelStatus()
     if status != highspy.HighsModelStatus.kOptimal:
@@ -44,9 +47,9 @@ def solve_floats(program: LinearProgram) -> Solution:
         return Solution(
             Status.OPTIMAL,
             exact=False,
-            value=float(solver.getInfo().objective_function_value),
-            primal=np.array(solution.col_value),
-            dual=np.array(solution.row_dual),
+            value=float(solver.getInfo().objective_function_value) * costs * sides,
+            primal=np.array(solution.col_value) * sides,
+            dual=np.array(solution.row_dual) * costs,
             basis=_basis(solver.getBasis(), program.shape[1]),
         )
     if status == highspy.HighsModelStatus.kInfeasible:
@@ -56,13 +59,20 @@ def solve_floats(program: LinearProgram) -> Solution:
     raise SolverError(f"HiGHS ended with status {solver.modelStatusToString(status)}")
 
 
-def _model(program: LinearProgram) -> highspy.HighsLp:
+def _unit(numbers: Array) -> float:
+    """The power of 2 in which the largest is 1 to 2, if all are smaller: what HiGHS tolerates does not shrink along."""
+    largest = float(np.abs(floats(numbers)).max(initial=0.0))
+    return 2.0 ** floor(log2(largest)) if 0.0 < largest < 1.0 else 1.0
+
+
+def _model(program: LinearProgram, costs: float, sides: float) -> highspy.HighsLp:
+    """The program for HiGHS, costs and right sides in given units."""
     rows, columns = program.shape
     matrix = program.sparse().tocsc()
-    rhs = floats(program.rhs)
+    rhs = floats(program.rhs) / sides
     model = highspy.HighsLp()
     model.num_col_, model.num_row_ = columns, rows
-    model.col_cost_ = floats(program.cost)
+    model.col_cost_ = floats(program.cost) / costs
     lower = np.zeros(columns)
     lower[list(program.free)] = -highspy.kHighsInf
     model.col_lower_, model.col_upper_ = lower, np.full(columns, highspy.kHighsInf)
