@@ -5,8 +5,8 @@ multipliers Z ≥ 0 with C_xy + Σ_z Z_xz − Σ_z e^{l(z, x)} Z_zx ≥ p_x for 
 it is enough to look at Z_xz from rows x with p_x > C_xy, which are short of p_x − C_xy, to rows z with p_z < C_zy, that
 have C_zy − p_z to spare (:mod:`sfumato.lp.peaks` says why): a transport from those to these, and of what leaves z a
 share of e^{−l(x, z)} arrives at x. Where there is plenty, each row takes from the nearest that still have something.
-Else the column is a small linear program of its own (:mod:`sfumato.lp.transport`), and its ways are thinned to a forest,
-so that there are fewer multipliers than rows. What cannot be covered is taken off the prices.
+Else the column is a small linear program of its own (:mod:`sfumato.lp.transport`), whose ways are thinned to a forest:
+then there are fewer multipliers than rows. What cannot be covered is taken off the prices.
 """
 
 from __future__ import annotations
