@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -9,9 +11,11 @@ import sfumato as sf
 from sfumato.design import optimal
 from sfumato.design.objectives import as_objective
 from sfumato.design.problem import problem
-from sfumato.design.solvers import SOLVERS
+from sfumato.design.solvers import SOLVERS, peaks
 from sfumato.design.solvers.peaks import first_outputs, solve_by_peaks
 from sfumato.errors import NotSupported
+from sfumato.lp.column_program import Ending
+from sfumato.lp.peaks import PeakSolution
 
 
 def towns(n: int, seed: int = 0, epsilon: float = 6.0) -> tuple[sf.Prior, sf.Loss, sf.PrivacyType]:
@@ -64,6 +68,35 @@ def test_time_that_is_up_leaves_a_proved_mechanism() -> None:
     made = sf.design(*towns(90), solver="peaks", time_limit=0.0)
     assert made.mechanism.proof.loss == made.loss
     assert made.bound <= made.loss
+
+
+def test_a_round_that_is_cut_short_leaves_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new round begins further from the optimum than the last one ended."""
+    question = towns(150, epsilon=20.0)
+    best = sf.design(*question, solver="peaks", tolerance=1e-3)
+    original, rounds = peaks.solve_peaks, []
+
+    def three_steps(*given: Any, **options: Any) -> PeakSolution:
+        if not options["settle"]:
+            found = original(*given, **options)
+            rounds.append(found)
+            return found
+        steps = iter(range(3))
+
+        def stop(_: object) -> None:
+            if next(steps, None) is None:
+                raise KeyboardInterrupt
+
+        cut = original(*given, **{**options, "progress": stop})
+        assert cut.ended is Ending.INTERRUPTED and cut.cost > 1.2 * float(best.loss)
+        return cut
+
+    monkeypatch.setattr(peaks, "solve_peaks", three_steps)
+    made = sf.design(*question, solver="peaks", tolerance=1e-3)
+    assert rounds
+    assert sf.verify(made.mechanism, checker="kernel")
+    assert float(made.loss) <= 1.05 * float(best.loss)
+    assert float(made.bound) >= 0.9 * float(best.bound)
 
 
 def test_a_graph_has_its_multipliers_along_edges() -> None:

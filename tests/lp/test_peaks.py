@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 from scipy.sparse import coo_array
 
 from sfumato.errors import InvalidInput
-from sfumato.lp.column_program import Ending
+from sfumato.lp.column_program import ColumnProgress, Ending
 from sfumato.lp.peaks import first_losses, solve_peaks
 from sfumato.lp.peaks_method import PeakNewton
 
@@ -135,6 +135,25 @@ def test_time_and_interrupts_leave_an_answer() -> None:
     stopped = solve_peaks(far, far, progress=stop)
     assert stopped.ended is Ending.INTERRUPTED
     assert np.allclose(stopped.matrix.sum(axis=1), 1.0)
+
+
+def test_a_run_that_is_cut_short_leaves_the_one_before() -> None:
+    """Rough prices come first; a few steps into the next run, they and their matrix are still the better ones."""
+    rng = np.random.default_rng(2)
+    where = rng.random((60, 2))
+    far = np.linalg.norm(where[:, None] - where, axis=2)
+    cost, logs = rng.random(60)[:, None] * far, 15.0 * far
+    best, gaps = solve_peaks(cost, logs, tolerance=1e-4), []
+
+    def stop_early_in_the_second_run(step: ColumnProgress) -> None:
+        gaps.append(step.gap)
+        if len(gaps) > 3 and min(gaps) < 3e-2 < gaps[-1]:
+            raise KeyboardInterrupt
+
+    stopped = solve_peaks(cost, logs, tolerance=1e-4, progress=stop_early_in_the_second_run)
+    assert stopped.ended is Ending.INTERRUPTED and gaps[-1] > 1.0
+    assert stopped.value <= 1.2 * best.value
+    assert stopped.bound >= 0.9 * best.bound
 
 
 def test_first_losses_are_what_a_mechanism_loses() -> None:

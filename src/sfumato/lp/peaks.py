@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 from sfumato.errors import InvalidInput
 from sfumato.lp.column_program import ColumnProgress, Ending
 from sfumato.lp.peaks_method import PeakNewton
+from sfumato.lp.peaks_settled import Settled
 from sfumato.numbers import array, floats
 from sfumato.threads import plain_interrupts
 
@@ -68,18 +69,19 @@ class PeakSolution:
     Parameters
     ----------
     settled
-        R, moved to where all bounds are kept: call it through :attr:`matrix`.
+        R, moved to where all bounds are kept, and what it costs then: call it through :attr:`matrix` and :attr:`cost`.
     prices
         For each row what the multipliers allow: the sum is a lower bound of the program, up to rounding.
     reach
         For each row the cost up to which columns have it for a peak, so that its price is not held back.
     value, bound, gap
-        What R costs once all bounds are kept, the sum of prices, and the difference relative to the value.
+        What R costs once all bounds are kept, or, after a rough run, before they are; the sum of prices; and the
+        difference relative to the value.
     peaks, iterations, seconds, ended
         Number of peaks of all columns, iterations of all runs, how long it took and why it stopped.
     """
 
-    settled: Callable[[], Floats]
+    settled: Callable[[], Settled]
     prices: Floats
     reach: Floats
     value: float
@@ -90,12 +92,21 @@ class PeakSolution:
     seconds: float
     ended: Ending
 
-    @cached_property
+    @property
     def matrix(self) -> Floats:
         """R: rows sum to 1, and pairs keep their bounds up to an error of the order of the gap.
 
         A rough run that was made for its prices is moved to there when it is asked for first: that takes a while.
         """
+        return self._settled.matrix
+
+    @property
+    def cost(self) -> float:
+        """What that costs."""
+        return self._settled.value
+
+    @cached_property
+    def _settled(self) -> Settled:
         return self.settled()
 
 
@@ -182,43 +193,50 @@ class _Search:
         # of few columns no row has many, or every row would be a peak
         self.few = np.maximum(second, self.ranked[:, min(_FIRST[0], cost.shape[1] // _SPARSE)])
         self.more = np.zeros(cost.shape, dtype=bool)  # peaks beyond the reach of their rows
+        self.runs: list[PeakNewton] = []  # the last two
 
     def free(self) -> PeakSolution:
         """Every column costs the same: any will do."""
         n, m = self.cost.shape
         value = float(self.floor.sum())
-        return PeakSolution(lambda: np.full((n, m), 1.0 / m), self.floor.copy(), self.few, value, value, 0.0, 0, 0,
+        anything = Settled(np.full((n, m), 1.0 / m), value, np.zeros((n, m), dtype=bool))
+        return PeakSolution(lambda: anything, self.floor.copy(), self.few, value, value, 0.0, 0, 0,
                             perf_counter() - self.begun, Ending.REACHED)  # fmt: skip
 
     def result(self, reach: Floats | None) -> PeakSolution:
         """Search, and say what was found."""
-        method, ended = None, Ending.STALLED
+        ended = Ending.STALLED
         self.reach = self._first_reach() if reach is None else np.maximum(reach, self.few)
         try:
             with plain_interrupts():
                 if reach is None and self.settle and self.tolerance < _ROUGH:
                     self.reach = self._reach(self._rough_prices())
                 for _ in range(_MOST_RUNS):
-                    method = self._method()
-                    ended, again = self._run(method, self.tolerance, self.settle)
+                    ended, again = self._run(self._next_run(), self.tolerance, self.settle)
                     if not again:
                         break
         except KeyboardInterrupt:
             ended = Ending.INTERRUPTED
-        method = method or self._method()
-        method.recall()
+        runs = self.runs[-2 if ended in (Ending.TIME, Ending.INTERRUPTED) else -1 :] or [self._next_run()]
+        runs[-1].finish()
+        method = max(runs, key=lambda run: run.standing()[1])
         prices, (value, bound) = method.prices(), method.standing()
         found = None
         if self.settle or ended is not Ending.REACHED:  # a rough run says how far it has come by its own measure
-            found = method.settled()
+            found = min((run.settled() for run in runs), key=lambda one: one.value)
             value = found.value
         return PeakSolution(
-            lambda: (found or method.settled()).matrix, prices, self._next_reach(prices), value, bound,
+            lambda: found or method.settled(), prices, self._next_reach(prices), value, bound,
             method.relative(value, bound), len(method.layout.rows), self.iterations, perf_counter() - self.begun, ended,
         )  # fmt: skip
 
-    def _method(self) -> PeakNewton:
-        return PeakNewton(self.cost, self.logs, self._peaks(), -float(np.log(_TELLING * self.tolerance)))
+    def _next_run(self) -> PeakNewton:
+        """A new run; the one before it is kept, since it is the better one for a while."""
+        if self.runs:
+            self.runs[-1].finish()
+        method = PeakNewton(self.cost, self.logs, self._peaks(), -float(np.log(_TELLING * self.tolerance)))
+        self.runs = [*self.runs[-1:], method]
+        return method
 
     def _peaks(self) -> NDArray[np.bool_]:
         return (self.cost < self.reach[:, None]) | self.more
@@ -226,7 +244,7 @@ class _Search:
     def _rough_prices(self) -> Floats:
         """Prices good enough to tell by which reaches they are not held back."""
         for _ in range(2):
-            method = self._method()
+            method = self._next_run()
             ended, _ = self._run(method, _ROUGH, False)
             method.recall()
             prices = method.prices()

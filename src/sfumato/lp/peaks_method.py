@@ -39,7 +39,7 @@ _BLIND = 0.03  # share of constant columns in the start
 _CENTRING = 0.3  # the most of the average product that is aimed at
 _SECOND_ORDER = (-1.0, 10.0)  # bounds of the second-order term, in average products
 _STEP = 0.98  # of the way to the boundary
-_CORRECTORS, _LONGER = 8, 0.15  # how many there are at most, and by how much each tries to make a step longer
+_CORRECTORS, _LONGER = 3, 0.3  # how many there are at most, and by how much each tries to make a step longer
 _LONG = 0.95  # a step that needs no corrector
 _BOX = (0.1, 10.0)  # products at the longer step, in terms of the one aimed at
 _REFINEMENTS, _BALANCED = 3, 1e-11  # of what rows lack, and when that is a rounding error
@@ -127,6 +127,11 @@ class PeakNewton:
     def recall(self) -> None:
         """Go back to the best, for good: multipliers are not kept."""
         self.r, self.pull = self.best
+
+    def finish(self) -> None:
+        """Go back to the best and let go of all arrays over pairs: what is left can be settled, but not go on."""
+        self.recall()
+        del self.z, self.v, self.t, self.t_new, self.decay, self.weight
 
     def _hefts(self) -> Floats:
         """Weights of columns, 1 on average: those of their sums, but for columns that vanish."""

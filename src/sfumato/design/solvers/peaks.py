@@ -22,7 +22,7 @@ from sfumato.design.watch import Watch
 from sfumato.errors import NotSupported
 from sfumato.lp.column_program import ColumnProgress, Ending
 from sfumato.lp.covering import Cover, covered
-from sfumato.lp.peaks import first_losses, solve_peaks
+from sfumato.lp.peaks import PeakSolution, first_losses, solve_peaks
 
 __all__ = ["solve_by_peaks"]
 
@@ -74,14 +74,17 @@ class _Search:
         cost, logs = self.problem.float_cost, self.problem.privacy.log_bounds
         m = cost.shape[1]
         chosen = np.arange(m) if m <= _FEW else first_outputs(cost, logs)
-        last, reach, iterations = len(chosen) == m, None, 0
-        rough = _LOOSEST[1]
+        last, rough, iterations = len(chosen) == m, _LOOSEST[1], 0
+        rounds: list[tuple[PeakSolution, NDArray[np.int64]]] = []  # the last two, with the outputs solved for
         for left in reversed(range(_MOST_ROUNDS)):
             found = solve_peaks(
                 cost[:, chosen], logs, tolerance=self.tolerance if last else rough, time_limit=self.watch.left,
-                progress=self.progress, reach=reach, settle=last,
+                progress=self.progress, reach=rounds[-1][0].reach if rounds else None, settle=last,
             )  # fmt: skip
-            solved, reach, iterations = chosen, found.reach, iterations + found.iterations
+            rounds, iterations = [*rounds[-1:], (found, chosen)], iterations + found.iterations
+            finished = found.ended in (Ending.REACHED, Ending.STALLED) and not self.watch.over
+            if not finished:
+                break
             # a rough run leaves prices lower than they will be
             likely = found.prices if last else found.prices + _RISE * max(found.gap, 0.0) * np.abs(found.prices)
             others = np.arange(m) if last else np.setdiff1d(np.arange(m), chosen)
@@ -90,17 +93,20 @@ class _Search:
             if self.progress is not None:
                 bound = found.bound - float(cover.missing.sum())
                 self.progress(ColumnProgress(iterations, found.value, bound, found.gap + lost, self.watch.spent))
-            finished = found.ended in (Ending.REACHED, Ending.STALLED) and not self.watch.over
-            if not finished or (last and found.gap + lost <= _ACCEPTED * self.tolerance) or len(solved) == m:
+            if last and (found.gap + lost <= _ACCEPTED * self.tolerance or len(chosen) == m):
                 break
             if lost > _NOTHING:
                 chosen = np.union1d(chosen, others[_missing(cover, len(chosen))])
-            if last and len(chosen) == len(solved):
+            if last and len(chosen) == len(rounds[-1][1]):
                 break
-            last = lost <= max(_LOOSE, _RISE * found.gap) or left <= 2
+            last = lost <= max(_LOOSE, _RISE * found.gap) or left <= 2 or len(chosen) == m
             rough = float(np.clip(_ROUGH * self.tolerance, *_LOOSEST))
-        if not last:  # time is up
-            cover = covered(cost, found.prices, logs, self.tolerance / 10)
+        if finished:
+            (found, solved) = rounds[-1]
+        else:  # the round before has often come further than one that is cut short
+            found, solved = min(rounds, key=lambda one: one[0].cost)
+            prices = max((one for one, _ in rounds), key=lambda one: one.bound).prices
+            cover = covered(cost, prices, logs, self.tolerance / 10)
         matrix = np.zeros(cost.shape)
         matrix[:, solved] = found.matrix
         name = "interior point at peaks" + (f", {len(solved)} of {m} outputs" if len(solved) < m else "")
