@@ -54,7 +54,7 @@ _ROUGH = 3e-2  # gap of the prices by which reaches are chosen: by then they har
 _MARGIN = 1.3  # reach in terms of the price, both above the least cost of the row
 _NEAR = 1.0  # of the way from the cost of these few columns down to the least, and as far below: prices that may rise
 _UP = 0.95  # of the reach: a price above that is held back by it
-_HELD = 1e-2  # of all prices: if so much is held back midway, a run is not worth going on with
+_HELD = 5e-2  # of all prices: if so much is held back midway, a run is not worth going on with
 _FURTHER_STILL = 2.5  # the margin for prices that have been held back, which may be anything
 _MOST_RUNS = 8  # for want of peaks
 _ACCEPTED = 1.5  # tolerances: the gap once all pairs are kept, with which the last run is good enough
@@ -194,6 +194,7 @@ class _Search:
         self.few = np.maximum(second, self.ranked[:, min(_FIRST[0], cost.shape[1] // _SPARSE)])
         self.more = np.zeros(cost.shape, dtype=bool)  # peaks beyond the reach of their rows
         self.runs: list[PeakNewton] = []  # the last two
+        self.accepted: Settled | None = None  # with which the search has come to an end
 
     def free(self) -> PeakSolution:
         """Every column costs the same: any will do."""
@@ -223,7 +224,7 @@ class _Search:
         prices, (value, bound) = method.prices(), method.standing()
         found = None
         if self.settle or ended is not Ending.REACHED:  # a rough run says how far it has come by its own measure
-            found = min((run.settled() for run in runs), key=lambda one: one.value)
+            found = self.accepted or min((run.settled() for run in runs), key=lambda one: one.value)
             value = found.value
         return PeakSolution(
             lambda: found or method.settled(), prices, self._next_reach(prices), value, bound,
@@ -318,7 +319,9 @@ class _Search:
         """Whether little is lost when all bounds are kept; if not, rows that have to be moved far get more peaks."""
         found = method.settled()
         self.more |= found.moved
-        return method.relative(found.value, bound) <= _ACCEPTED * self.tolerance
+        good = method.relative(found.value, bound) <= _ACCEPTED * self.tolerance
+        self.accepted = found if good else None
+        return good
 
     def _first_reach(self) -> Floats:
         """About what rows lose under an exponential mechanism, but a few columns in any case and not too many."""
