@@ -122,6 +122,24 @@ def test_auto_looks_at_peaks_where_there_are_few() -> None:
     assert made.gap <= 1e-3
 
 
+def test_auto_leaves_symmetries_to_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    space = sf.points([[k % 13, k // 13] for k in range(169)])
+    privacy, loss = sf.PrivacyType(space, epsilon=1), sf.losses.distance(space)
+    uneven = sf.Prior.from_counts(range(1, 170), space)
+    monkeypatch.setattr(optimal, "_FEW_PEAKS", 0.0)
+    assert optimal._choice(problem(uneven, loss, privacy)) == "peaks"
+    assert optimal._choice(problem(sf.Prior.uniform(space), loss, privacy)) == "blocks"
+
+
+@pytest.mark.parametrize(("outputs", "solver"), [(20, "batched"), (2025, "first-order")])
+def test_a_gpu_streams_where_there_are_many_outputs(monkeypatch: pytest.MonkeyPatch, outputs: int, solver: str) -> None:
+    space = sf.grid(45, 45, metric="manhattan")
+    rows = np.abs(np.arange(outputs)[:, None] - np.arange(2025.0))
+    asked = problem(sf.Prior.uniform(space), sf.Loss(range(outputs), space, rows), sf.PrivacyType(space, epsilon=1))
+    monkeypatch.setattr(optimal, "gpu_is_there", lambda: True)
+    assert optimal._choice(asked) == solver
+
+
 def test_blocks_take_over_where_peaks_miss_their_aim(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = towns(30, epsilon=20.0)
     solver = SOLVERS["peaks"]

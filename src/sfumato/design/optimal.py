@@ -22,6 +22,7 @@ from sfumato.design.objectives import Objective, as_objective
 from sfumato.design.problem import Problem, Under, feasibility, problem
 from sfumato.design.solvers import SOLVERS, Answer, Trail, gpu_is_there
 from sfumato.design.solvers.blocks import solve_in_blocks
+from sfumato.design.symmetry import symmetry
 from sfumato.design.ties import conditional_entropy, least_worst_secret, most_entropy, tied
 from sfumato.design.watch import Watch
 from sfumato.errors import Infeasible, InvalidInput, NotSupported, SolverError
@@ -35,11 +36,9 @@ __all__ = ["Design", "Effort", "best_of", "design"]
 _EXACT_VARIABLES = 100  # up to which rationals take a second at most
 _COLUMN_VARIABLES = 3000  # up to which column generation takes a minute at most
 _WORTH_A_GPU = 40_000  # variables: below, the processor is as fast
-_STREAMED_SECRETS, _STREAMED_PAIRS = (
-    2_000,
-    4,
-)  # from so many secrets on, with so few pairs each, a GPU had rather stream
-_MANY_PLACES, _FEW_PEAKS = 150, 0.06  # secrets from which on, and share of peaks up to which, it pays to look at peaks
+_STREAMED_SIZE, _STREAMED_PAIRS = 2_000, 4  # from so many secrets and outputs on, with so few pairs, a GPU streams
+_MANY_PLACES = 150  # secrets from which on it pays to look at peaks,
+_FEW_PEAKS, _SOME_PEAKS = 0.06, 0.15  # and share of peaks up to which: in any case, and where there is no symmetry
 _BLOCK_WORK = 2 * 10**8  # pairs times columns that the block method gets through in minutes
 _SOLVED = 0.3  # of the tolerance is for the solver, twice that for leaving out multipliers, the rest for rounding
 _ROUNDS = 3  # tries with a tighter tolerance when repair eats the gap up
@@ -254,7 +253,8 @@ def _few_rays(asked: Problem) -> bool:
 def _choice(asked: Problem) -> str:
     """Rationals where they are quick, a GPU where there is one and the work is worth it, else blocks.
 
-    Measured on an H200 on Manhattan grids: 900 secrets in 7 s by factors and 46 s by streams, 2,500 in 91 s and 22 s.
+    Measured on an H200 on Manhattan grids: 900 secrets in 7 s by factors and 46 s by streams, 2,500 in 91 s and 22 s;
+    10,000 with 20 outputs in 14 s by factors, where streams are still off by 6 % after 10,000 iterations.
     """
     n, m = asked.shape
     if asked.events:
@@ -268,19 +268,21 @@ def _choice(asked: Problem) -> str:
         return "peaks"
     if n * m < _WORTH_A_GPU or not gpu_is_there():
         return "blocks"
-    streams = n >= _STREAMED_SECRETS and len(asked.privacy.space.pairs.first) <= _STREAMED_PAIRS * n
+    streams = n * m >= _STREAMED_SIZE**2 and len(asked.privacy.space.pairs.first) <= _STREAMED_PAIRS * n
     return "first-order" if streams and not asked.limits else "batched"
 
 
 def _few_peaks(asked: Problem) -> bool:
     """Whether secrets have a price for few actions: those that cost less than the secret loses by exponential noise.
 
-    On two cores the method at peaks took a fifth of the time of blocks up to a share of 0.05, and more from 0.1 on.
+    On two cores the method at peaks took a fifth of the time of blocks for 1,000 cities with a share of 0.05, as long
+    for a share of 0.15 to 0.2, and longer beyond, or where blocks could make use of symmetries.
     """
     if len(asked.privacy.space) < _MANY_PLACES or asked.limits or asked.privacy.space.edges is not None:
         return False
     cost = asked.float_cost
-    return bool((cost < first_losses(cost, asked.privacy.log_bounds)[:, None]).mean() <= _FEW_PEAKS)
+    share = float((cost < first_losses(cost, asked.privacy.log_bounds)[:, None]).mean())
+    return share <= _FEW_PEAKS or (share <= _SOME_PEAKS and symmetry(asked) is None)
 
 
 def _design(asked: Problem, answer: Answer, name: str, watch: Watch) -> Design:
