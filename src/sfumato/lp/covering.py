@@ -12,6 +12,7 @@ then there are fewer multipliers than rows. What cannot be covered is taken off 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,7 @@ class Cover:
     worst: Integers
 
 
-def covered(cost: Any, prices: Any, logs: Any, tolerance: float = 1e-5) -> Cover:
+def covered(cost: Any, prices: Any, logs: Any, tolerance: float = 1e-5, time_limit: float | None = None) -> Cover:
     """Multipliers that bring the reduced costs of all columns up to the prices, as far as there are any.
 
     Parameters
@@ -61,6 +62,8 @@ def covered(cost: Any, prices: Any, logs: Any, tolerance: float = 1e-5) -> Cover
         The table of log bounds, infinite where there is none.
     tolerance
         About what part of the prices may stay uncovered although it could be covered, to be sooner through.
+    time_limit
+        Seconds after which rows of the columns that are left take from the nearest, and no program is solved.
 
     Examples
     --------
@@ -82,8 +85,10 @@ def covered(cost: Any, prices: Any, logs: Any, tolerance: float = 1e-5) -> Cover
     columns = np.ascontiguousarray(table.T)
     order = np.argsort(far, axis=1, kind="stable").astype(np.int32)  # the nearest first
 
+    deadline = np.inf if time_limit is None else perf_counter() + time_limit
+
     def several(low: int, high: int) -> list[tuple[Integers, Integers, Floats, Floats]]:
-        return [_column(columns[w], wanted, far, order, enough) for w in range(low, high)]
+        return [_column(columns[w], wanted, far, order, enough, perf_counter() > deadline) for w in range(low, high)]
 
     found = [one for part in on_threads(several, m) for one in part]
     missing, worst = np.zeros(n), np.zeros(n, dtype=np.int64)
@@ -133,7 +138,7 @@ def _taken(needy, left, rest, logs, order, worthless, first, second, values):  #
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _column(cost, prices, logs, order, enough):  # type: ignore[no-untyped-def]
+def _column(cost, prices, logs, order, enough, hurried):  # type: ignore[no-untyped-def]
     """First and second rows, multipliers, and what every row is still short of, in one column."""
     over = cost - prices
     needy = np.flatnonzero(over < 0)
@@ -145,7 +150,7 @@ def _column(cost, prices, logs, order, enough):  # type: ignore[no-untyped-def]
     left, rest = lack.copy(), np.maximum(over, 0.0)
     sequence = needy[np.argsort(-lack[needy])]
     count = _taken(sequence, left, rest, logs, order, worthless, first, second, values)
-    if left.sum() <= enough:
+    if hurried or left.sum() <= enough:
         return first[:count], second[:count], values[:count], left
     giving = _giving(over, needy, lack, logs, worthless)
     if not giving.size:

@@ -37,6 +37,7 @@ _NOTHING = 1e-7  # of the loss: prices that are proved but for so little need no
 _ROUGH, _LOOSEST = 30.0, (3e-3, 1e-2)  # gap of the prices by which outputs are chosen: in tolerances, and its bounds
 _RISE = 1.5  # gaps by which prices are taken to rise after a rough run
 _LOOSE = 2e-2  # of the loss: if less than that is missing, the next round is to be the last
+_GRACE = 0.2  # of the time that was spent: what a proof may take beyond it when a search is cut short
 _ACCEPTED = 2.8  # tolerances: gap and what is missing, with which the last round is good enough
 
 
@@ -88,12 +89,16 @@ class _Search:
             # a rough run leaves prices lower than they will be
             likely = found.prices if last else found.prices + _RISE * max(found.gap, 0.0) * np.abs(found.prices)
             others = np.arange(m) if last else np.setdiff1d(np.arange(m), chosen)
-            cover = covered(cost[:, others], likely, logs, (self.tolerance if last else rough / 3) / 10)
+            allowed = (self.tolerance if last else rough / 3) / 10
+            cover = covered(cost[:, others], likely, logs, allowed, self._time_to_prove(last))
             lost = float(cover.missing.sum()) / max(abs(found.value), 1e-300)
             if self.progress is not None:
                 bound = found.bound - float(cover.missing.sum())
                 self.progress(ColumnProgress(iterations, found.value, bound, found.gap + lost, self.watch.spent))
-            if last and (found.gap + lost <= _ACCEPTED * self.tolerance or len(chosen) == m):
+            if last and (found.gap + lost <= _ACCEPTED * self.tolerance or len(chosen) == m or self.watch.over):
+                break
+            if self.watch.over:
+                finished = False
                 break
             if lost > _NOTHING:
                 chosen = np.union1d(chosen, others[_missing(cover, len(chosen))])
@@ -102,15 +107,19 @@ class _Search:
             last = lost <= max(_LOOSE, _RISE * found.gap) or left <= 2 or len(chosen) == m
             rough = float(np.clip(_ROUGH * self.tolerance, *_LOOSEST))
         if finished:
-            (found, solved) = rounds[-1]
+            found, solved = rounds[-1]
         else:  # the round before has often come further than one that is cut short
             found, solved = min(rounds, key=lambda one: one[0].cost)
             prices = max((one for one, _ in rounds), key=lambda one: one.bound).prices
-            cover = covered(cost, prices, logs, self.tolerance / 10)
+            cover = covered(cost, prices, logs, self.tolerance / 10, _GRACE * self.watch.spent)  # Ctrl-C has no limit
         matrix = np.zeros(cost.shape)
         matrix[:, solved] = found.matrix
         name = "interior point at peaks" + (f", {len(solved)} of {m} outputs" if len(solved) < m else "")
         return Answer(matrix, _multipliers(self.problem, cover), name, iterations, self.watch.spent, finished)
+
+    def _time_to_prove(self, last: bool) -> float | None:
+        left = self.watch.left
+        return left if left is None or not last else max(left, _GRACE * self.watch.spent)
 
 
 def first_outputs(cost: Floats, logs: Floats) -> NDArray[np.int64]:
