@@ -37,7 +37,7 @@ _NOTHING = 1e-7  # of the loss: prices that are proved but for so little need no
 _ROUGH, _LOOSEST = 30.0, (3e-3, 1e-2)  # gap of the prices by which outputs are chosen: in tolerances, and its bounds
 _RISE = 1.5  # gaps by which prices are taken to rise after a rough run
 _LOOSE = 2e-2  # of the loss: if less than that is missing, the next round is to be the last
-_GRACE = 0.2  # of the time that was spent: what a proof may take beyond it when a search is cut short
+_GRACE = 0.3  # of the time that was spent: what a proof may take beyond it when a search is cut short
 _ACCEPTED = 2.8  # tolerances: gap and what is missing, with which the last round is good enough
 
 
@@ -110,8 +110,11 @@ class _Search:
             found, solved = rounds[-1]
         else:  # the round before has often come further than one that is cut short
             found, solved = min(rounds, key=lambda one: one[0].cost)
-            prices = max((one for one, _ in rounds), key=lambda one: one.bound).prices
-            cover = covered(cost, prices, logs, self.tolerance / 10, _GRACE * self.watch.spent)  # Ctrl-C has no limit
+            priced = max((one for one, _ in rounds), key=lambda one: one.bound)
+            gap = (found.cost - priced.bound) / max(
+                abs(found.cost), 1e-300
+            )  # a proof need not be much closer than that
+            cover = covered(cost, priced.prices, logs, max(self.tolerance, gap) / 10, _GRACE * self.watch.spent)
         matrix = np.zeros(cost.shape)
         matrix[:, solved] = found.matrix
         name = "interior point at peaks" + (f", {len(solved)} of {m} outputs" if len(solved) < m else "")
