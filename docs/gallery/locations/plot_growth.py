@@ -15,7 +15,7 @@ from sfumato.report.figure import SERIES, canvas
 
 # %%
 # Secrets, seconds and GiB, one run each of ``benchmarks/bench_gpu.py`` (after 8 s of compilation) and of
-# ``benchmarks/bench_first_order.py``. These are the only numbers of the gallery that are not computed when it is
+# ``benchmarks/bench_first_order.py``. Numbers of a device that few have, and not computed when the gallery is
 # built.
 
 runs = {
