@@ -165,7 +165,7 @@ def medians(distances: np.ndarray, weights: np.ndarray, number: int) -> list[int
     nearest, chosen = np.full(len(weights), np.inf), []
     for _ in range(number):
         best = int((weights @ np.minimum(distances, nearest[:, None])).argmin())
-        nearest = np.minimum(nearest, distances[best])
+        nearest = np.minimum(nearest, distances[:, best])
         chosen.append(best)
     return chosen
 

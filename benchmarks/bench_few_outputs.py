@@ -1,7 +1,7 @@
 """Thousands of secrets and twenty outputs, from question to proof.
 
     python benchmarks/bench_few_outputs.py 30 50    # sides of square grids
-    python benchmarks/bench_few_outputs.py 100      # 10,000 secrets: a minute with a GPU, a quarter of an hour without
+    python benchmarks/bench_few_outputs.py 100      # 10,000 secrets: for a GPU
 
 Manhattan grids with a prior of six bumps and a little everywhere, loss = distance, e^ε = 2 for three steps. Outputs are
 chosen one after the other, each where it shortens the mean way to the nearest output most, seen from 1,500 secrets that
@@ -19,6 +19,7 @@ from time import perf_counter
 import numpy as np
 
 import sfumato as sf
+from bench_cities import medians
 from timing import Table
 
 SEEN = 1_500  # secrets by which outputs are chosen
@@ -62,10 +63,7 @@ def setting(side: int, number: int) -> tuple[sf.FiniteSpace, sf.Prior, list[tupl
     weights /= weights.sum()
     seen = draws.choice(len(cells), min(SEEN, len(cells)), replace=False, p=weights)
     ways = apart(cells[seen], cells)
-    nearest, chosen = np.full(len(seen), np.inf), []
-    for _ in range(number):
-        chosen.append(int(np.minimum(ways, nearest[:, None]).sum(axis=0).argmin()))
-        nearest = np.minimum(nearest, ways[:, chosen[-1]])
+    chosen = medians(ways, np.ones(len(seen)), number)
     labels = list(space.labels)
     way = float(weights @ apart(cells, cells[chosen]).min(axis=1))
     return space, sf.Prior(space, weights), [labels[k] for k in chosen], way

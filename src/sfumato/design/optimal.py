@@ -275,8 +275,8 @@ def _choice(asked: Problem) -> str:
 def _few_peaks(asked: Problem) -> bool:
     """Whether secrets have a price for few actions: those that cost less than the secret loses by exponential noise.
 
-    On two cores the method at peaks took a fifth of the time of blocks for 1,000 cities with a share of 0.05, as long
-    for a share of 0.15 to 0.2, and longer beyond, or where blocks could make use of symmetries.
+    On two cores the method at peaks took a third to two thirds of the time of blocks for cities with shares of 0.07 to
+    0.12, from 0.18 on up to twice as long, and several times as long where blocks could make use of symmetries.
     """
     if len(asked.privacy.space) < _MANY_PLACES or asked.limits or asked.privacy.space.edges is not None:
         return False

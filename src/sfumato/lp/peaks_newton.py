@@ -16,6 +16,7 @@ import numpy as np
 from numba import njit
 
 __all__ = [
+    "FAST",
     "advance",
     "aim",
     "apply",
@@ -31,7 +32,7 @@ __all__ = [
 ]
 
 # infinities and NaN are looked for in what comes out, so inside the loops none need be kept apart
-_FAST = {"reassoc", "contract", "nnan", "nsz", "arcp"}
+FAST = {"reassoc", "contract", "nnan", "nsz", "arcp"}
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -40,7 +41,7 @@ def _block(w, starts, places, blocks, values):  # type: ignore[no-untyped-def]
     return values[blocks[w] : blocks[w + 1]].reshape(starts[w + 1] - starts[w], places[w + 1] - places[w])
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def _couplings(at, decay, entries, z, v, h, among):  # type: ignore[no-untyped-def]
     """v = z r_e²/s for the pairs with rows that are no peaks, zero at peaks.
 
@@ -66,7 +67,7 @@ def _couplings(at, decay, entries, z, v, h, among):  # type: ignore[no-untyped-d
             v[i, y] = 0.0
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def eliminated(own_entries, decay, entries, v, h, among):  # type: ignore[no-untyped-def]
     """Eliminate all rows but the peaks: v becomes the couplings w = v · d r_x/r_e, and 1/h is returned."""
     n, k = len(entries), len(own_entries)
@@ -98,7 +99,7 @@ def eliminated(own_entries, decay, entries, v, h, among):  # type: ignore[no-unt
     return inverse
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def cholesky(matrix, least):  # type: ignore[no-untyped-def]
     """The lower factor in place, with reciprocals on the diagonal; no pivot is below ``least``."""
     for j in range(len(matrix)):
@@ -114,7 +115,7 @@ def cholesky(matrix, least):  # type: ignore[no-untyped-def]
         matrix[j, j] = pivot
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def inverted(at, decay, entries, mates, z, v, g):  # type: ignore[no-untyped-def]
     """V and g with H⁻¹ = diag(g) + VᵀV, for one column; ``mates`` are the multipliers λ of its entries."""
     n, k = len(entries), len(at)
@@ -156,7 +157,7 @@ def factor(low, high, starts, at, places, blocks, decay, r, lam, z, v, g):  # ty
         )  # fmt: skip
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def apply(low, high, starts, places, blocks, near, v, g, q, shift, dr, sums):  # type: ignore[no-untyped-def]
     """Add H_y⁻¹ (q_y + shift) to dr_y, and Σ dr_y to ``sums``."""
     for w in range(low, high):
@@ -177,7 +178,7 @@ def apply(low, high, starts, places, blocks, near, v, g, q, shift, dr, sums):  #
             sums[rows[e]] += change[e]
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def measure_predictor(low, high, starts, at, places, blocks, decay, r, dr, lam, z, stats):  # type: ignore[no-untyped-def]
     """With ρ = ds/s and dr/r: the largest −ρ and 1 + ρ = −dz/z, and Σ sz, Σ sz ρ, Σ sz ρ²."""
     down, up, s0, s1, s2 = 0.0, 0.0, 0.0, 0.0, 0.0
@@ -204,7 +205,7 @@ def measure_predictor(low, high, starts, at, places, blocks, decay, r, dr, lam, 
     stats[:] = down, up, s0, s1, s2
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def aim(  # type: ignore[no-untyped-def]
     low, high, starts, at, places, blocks, decay, weight, share, heft, r, dr, lam, z, lift, barrier, least, most,
     t, tr, q,
@@ -243,7 +244,7 @@ def aim(  # type: ignore[no-untyped-def]
             force[x] -= back
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def measure(low, high, starts, at, places, blocks, decay, r, dr, lam, z, t, tr, stats):  # type: ignore[no-untyped-def]
     """The largest −ds/s and −dr/r, and the largest −dz/z and −dλ/λ."""
     down, up = 0.0, 0.0
@@ -266,7 +267,7 @@ def measure(low, high, starts, at, places, blocks, decay, r, dr, lam, z, t, tr, 
     stats[0], stats[1] = down, up
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def recentre(  # type: ignore[no-untyped-def]
     low, high, starts, at, places, blocks, decay, weight, share, heft, r, dr, lam, z, t, tr, lift, primal, dual,
     least, most, t_new, tr_new, q,
@@ -308,7 +309,7 @@ def recentre(  # type: ignore[no-untyped-def]
             force[x] -= back
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def advance(low, high, starts, at, places, blocks, decay, r, dr, lam, z, t, tr, primal, dual):  # type: ignore[no-untyped-def]
     """Take the step, in place."""
     for w in range(low, high):
@@ -328,7 +329,7 @@ def advance(low, high, starts, at, places, blocks, decay, r, dr, lam, z, t, tr, 
             entries[e] += primal * change[e]
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def centred(low, high, starts, at, places, blocks, decay, weight, aims, r, z):  # type: ignore[no-untyped-def]
     """Multipliers z for which the products s z of column w are its aim times their weights."""
     for w in range(low, high):
@@ -341,7 +342,7 @@ def centred(low, high, starts, at, places, blocks, decay, weight, aims, r, z):  
                 mates[e] = aims[w] * shares[e] / (entries[e] - line[e] * own)
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def pulls(low, high, starts, at, places, blocks, decay, z, pull):  # type: ignore[no-untyped-def]
     """Gᵀz of the columns low … high."""
     for w in range(low, high):

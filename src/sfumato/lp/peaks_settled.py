@@ -14,6 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from sfumato.lp.peaks_newton import FAST
 from sfumato.threads import on_threads
 
 __all__ = ["Settled", "settled"]
@@ -25,9 +26,6 @@ _BALANCINGS, _PARTS = 6, 16  # rounds before these, and parts in which a row get
 _PER_ERROR = 10.0  # what an error that is left costs in the end, roughly, in terms of the loss
 _REST = 1e-4  # of a row that is moved far: entries that sum to no more are left as they are
 _NOTHING = 1e-13  # decay of a bound that is left to the last rounds, since it asks for next to nothing
-
-# infinities and NaN are looked for in what comes out, so inside the loops none need be kept apart
-_FAST = {"reassoc", "contract", "nnan", "nsz", "arcp"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +97,7 @@ def _closed(columns: Floats, decay: Floats) -> Floats:
     return closed
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def _close(low, high, decay, columns, closed):  # type: ignore[no-untyped-def]
     """The least columns above given ones that keep all bounds: one sweep is enough where bounds are a metric."""
     n = columns.shape[1]
@@ -112,7 +110,7 @@ def _close(low, high, decay, columns, closed):  # type: ignore[no-untyped-def]
                 into[e] = max(into[e], line[e] * own)
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def _least(low, high, starts, rows, decay, r, into):  # type: ignore[no-untyped-def]
     """The least columns with the entries of their peaks: all other rows get what peaks ask of them.
 
@@ -129,7 +127,7 @@ def _least(low, high, starts, rows, decay, r, into):  # type: ignore[no-untyped-
                 found[e] = max(found[e], line[e] * own)
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def _balance(matrix, cost, decay, order, lacking):  # type: ignore[no-untyped-def]
     """Rows moved in place, one after the other, towards a sum of 1, with no bound broken.
 
@@ -164,7 +162,7 @@ def _balance(matrix, cost, decay, order, lacking):  # type: ignore[no-untyped-de
         lacking[x] = lacks
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def _place(matrix, over, decay, rows, lacking, parts):  # type: ignore[no-untyped-def]
     """Give rows what they lack, in a few parts, each to the column where that costs least in terms of prices.
 

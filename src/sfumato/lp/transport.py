@@ -16,19 +16,17 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from sfumato.lp.peaks_newton import cholesky, eliminated
+from sfumato.lp.peaks_newton import FAST, cholesky, eliminated
 
 __all__ = ["missing", "prune", "thin", "transported"]
 
 _MOST_ITERATIONS = 60
 _STEP = 0.95  # of the way to the boundary
-# infinities and NaN are looked for in what comes out, so inside the loops none need be kept apart
-_FAST = {"reassoc", "contract", "nnan", "nsz", "arcp"}
 _CENTRING = 0.3  # the most of the average product that is aimed at
 _SECOND_ORDER = 10.0  # average products: the most of the second-order term
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def transported(share, need, spare, accepted):  # type: ignore[no-untyped-def]
     """How much goes each way, one line for each row in need.
 
@@ -79,7 +77,7 @@ def transported(share, need, spare, accepted):  # type: ignore[no-untyped-def]
     return z
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def _slacks(share, x, r, inverse):  # type: ignore[no-untyped-def]
     """1/(r_e − d r_x)."""
     for i in range(len(x)):
@@ -88,7 +86,7 @@ def _slacks(share, x, r, inverse):  # type: ignore[no-untyped-def]
             into[e] = 1.0 / (r[e] - line[e] * own)
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def _lacking(share, need, spare, z):  # type: ignore[no-untyped-def]
     """What would be missing if nobody sent more than it has."""
     given, lacking = np.zeros(len(spare)), 0.0
@@ -105,7 +103,7 @@ def _lacking(share, need, spare, z):  # type: ignore[no-untyped-def]
     return lacking
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def _couple(r, z, inverse, v):  # type: ignore[no-untyped-def]
     """v = z r_e²/s."""
     square = r * r
@@ -115,7 +113,7 @@ def _couple(r, z, inverse, v):  # type: ignore[no-untyped-def]
             into[e] = mates[e] * over[e] * square[e]
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def _solved(w, pivots, root, x_force, r_force):  # type: ignore[no-untyped-def]
     """H⁻¹ times a force, both in terms of the entries: what r wants is handed on to the rows in need, and back."""
     k, n = w.shape
@@ -140,7 +138,7 @@ def _solved(w, pivots, root, x_force, r_force):  # type: ignore[no-untyped-def]
     return dx, dr + pivots * more
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def _predicted(share, x, r, z, inverse, x_low, x_high, r_low, dx, dr):  # type: ignore[no-untyped-def]
     """The sum of products, and which to aim at after the predictor's step, by Mehrotra's rule."""
     k, n = z.shape
@@ -166,7 +164,7 @@ def _predicted(share, x, r, z, inverse, x_low, x_high, r_low, dx, dr):  # type: 
     return s0, min(_CENTRING, max(after / s0, 0.0) ** 3) * s0 / (k * n + n + 2 * k)
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def _aimed(  # type: ignore[no-untyped-def]
     share, need, spare, x, r, z, inverse, x_low, x_high, r_low, dx, dr, aim, average, t
 ):
@@ -194,7 +192,7 @@ def _aimed(  # type: ignore[no-untyped-def]
     return tx_low, tx_high, tr, x_force, tr + r * (pushed - spare)
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def _longest(  # type: ignore[no-untyped-def]
     share, x, r, z, inverse, x_low, x_high, r_low, tx_low, tx_high, tr, t, dx, dr
 ):
@@ -215,7 +213,7 @@ def _longest(  # type: ignore[no-untyped-def]
     return _STEP / down, _STEP / up
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def _advance(share, z, inverse, t, x_change, r_change, dual):  # type: ignore[no-untyped-def]
     """Take the step of z, in place."""
     for i in range(len(x_change)):

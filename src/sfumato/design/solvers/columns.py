@@ -42,10 +42,11 @@ def solve_by_columns(
     watch = Watch(perf_counter(), time_limit)
     rough = solve_in_blocks(problem, max(tolerance, _START), None, time_limit)
     pool = _Pool(problem, exact=False)
-    columns = floats(rough.matrix).T
-    used = np.flatnonzero(columns.any(axis=1)).tolist()
-    pool.rays += [pool.raised(columns[w]) for w in used]  # no rays, but columns that make up a good mechanism
-    pool.actions += used
+    # no rays, but columns that make up a good mechanism; with sum 1, since HiGHS takes tiny coefficients for zero
+    columns, sums = floats(rough.matrix).T, floats(rough.matrix).sum(axis=0)
+    used = np.flatnonzero(sums)
+    pool.rays += list(columns[used] / sums[used, None])
+    pool.actions += used.tolist()
     try:
         found = _generate(pool, _prices(problem, rough.multipliers), watch, progress)
     except SolverError:  # HiGHS gives up on some programs whose coefficients differ by many orders
@@ -109,17 +110,6 @@ class _Pool:
             )
         return solution.primal, solution.dual
 
-    def raised(self, ray: Array) -> Array:
-        """The least private column above a given one, in floats, with sum 1: HiGHS takes tiny coefficients for zero."""
-        first, second = self.problem.ordered_pairs
-        for _ in range(len(ray)):
-            before = ray
-            ray = before.copy()
-            np.maximum.at(ray, second, self.decay * before[first])
-            if (ray == before).all():
-                break
-        return np.asarray(ray / ray.sum())
-
     def missing(self, action: int, prices: Array) -> tuple[Any, Array, Array]:
         """The least ⟨C_w − p, r⟩ over rays that sum to 1, the ray, and the multipliers that prove it.
 
@@ -153,7 +143,7 @@ def _generate(pool: _Pool, prices: Array | None, watch: Watch, progress: Callabl
             value, ray, multipliers[:, action] = pool.missing(action, prices)
             lowest = min(lowest, value)
             if value < -scale or given:  # good prices leave no ray missing, and tell which ones are needed
-                pool.rays.append(ray if pool.exact else pool.raised(ray))
+                pool.rays.append(ray)
                 pool.actions.append(action)
                 better += 1
         finished = better == 0

@@ -111,9 +111,7 @@ class _Search:
         else:  # the round before has often come further than one that is cut short
             found, solved = min(rounds, key=lambda one: one[0].cost)
             priced = max((one for one, _ in rounds), key=lambda one: one.bound)
-            gap = (found.cost - priced.bound) / max(
-                abs(found.cost), 1e-300
-            )  # a proof need not be much closer than that
+            gap = (found.cost - priced.bound) / max(abs(found.cost), 1e-300)  # a proof need not be much closer
             cover = covered(cost, priced.prices, logs, max(self.tolerance, gap) / 10, _GRACE * self.watch.spent)
         matrix = np.zeros(cost.shape)
         matrix[:, solved] = found.matrix
@@ -121,6 +119,7 @@ class _Search:
         return Answer(matrix, _multipliers(self.problem, cover), name, iterations, self.watch.spent, finished)
 
     def _time_to_prove(self, last: bool) -> float | None:
+        """What is left, and for the last proof a little in any case."""
         left = self.watch.left
         return left if left is None or not last else max(left, _GRACE * self.watch.spent)
 
