@@ -51,7 +51,7 @@ def test_verify_accepts_and_reports(file: Path) -> None:
     assert "by the kernel" in shown.stdout
     record = json.loads(sfumato("verify", str(file), "--json", "--checker", "twin").stdout)
     assert record["outcome"] == "holds"
-    assert record["promise"] == {"alpha": "1/2"}
+    assert record["promise"] == {"kind": "rows", "alpha": "1/2"}
     assert record["checker"] == "compiled twin"
     assert len(record["sha256"]) == 64
 

@@ -103,13 +103,13 @@ def _verified(file: Path, checker: str) -> dict[str, Any]:
         return record | {"reason": verdict.reason, "text": f"REFUTED: {verdict.reason}"}
     proof = verdict.witness
     proved = {"secrets": record["secrets"], "outputs": record["outputs"], "total": header["total"],
-              "pairs": proof.pairs, "implied": proof.implied}  # fmt: skip
+              "pairs": proof.pairs, "implied": proof.implied, "open": proof.open}  # fmt: skip
     for claim in ("loss", "bound"):
         value = getattr(proof, claim)
         if value is not None:
             proved[claim] = value
             record[claim] = float(value)
-    record |= {"checker": proof.checker, "pairs": proof.pairs, "implied": proof.implied}
+    record |= {"checker": proof.checker, "pairs": proof.pairs, "implied": proof.implied, "open": proof.open}
     return record | {"text": "\n".join([*kernel.report(header, proved, digest), f"  by the {proof.checker}"])}
 
 
