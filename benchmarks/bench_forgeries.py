@@ -20,10 +20,9 @@ from time import process_time
 from timing import Table
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
+import sfumato as sf
 from forgeries import random_case, to_bytes
 from judge import truth
-
-import sfumato as sf
 from sfumato.errors import InvalidFile
 
 CHUNK = 500
@@ -70,9 +69,11 @@ def main() -> int:
             counts += some
             seconds += spent
             wrong += failed
-    table = Table("what is true", "the kernel says", "the twin says", "files")
+    headings = ("what is true", "the kernel says", "the twin says", "files")
+    table = Table("forgeries", "Files written at random, honest and forged", headings)
     for key, number in sorted(counts.items()):
-        table.row(*key, number)
+        table.add(*key, number)
+    table.finish()
     print(f"{sum(counts.values())} files, {len(wrong)} went wrong {sorted(wrong)[:SHOWN]}")
     print(", ".join(f"{name} {1000 * value / sum(counts.values()):.2f} ms a file" for name, value in seconds.items()))
     return 1 if wrong else 0
