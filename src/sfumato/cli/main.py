@@ -5,6 +5,7 @@ Heavy rooms are imported inside the commands, so that ``--help`` answers at once
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from pathlib import Path
@@ -345,6 +346,9 @@ def _shown(value: Any) -> str:
 
 def run() -> None:
     """Entry point: one line on stderr and exit 2 for bad input, 3 for a privacy violation."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that cannot show a letter shows its number
     try:
         app()
     except PrivacyViolation as error:
