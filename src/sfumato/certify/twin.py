@@ -14,11 +14,9 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from sfumato.certify import kernel
-from sfumato.spaces.axioms import INFINITE, chain_fits
+from sfumato.spaces.axioms import INFINITE, chain_fits, open_pairs
 from sfumato.spaces.distances import Form
 from sfumato.threads import on_threads
 
@@ -108,14 +106,7 @@ def check_arrays(header: dict[str, Any], sections: dict[str, bytes]) -> dict[str
     if len(first) and header["promise"]["kind"] == "events":
         raise kernel.Unreadable("the promise is about events alone, and two secrets have a distance all the same")
     return {"secrets": n, "outputs": m, "total": total, "pairs": len(first), "implied": implied,
-            "comparisons": 2 * m * len(first), "open": _open_pairs(n, first, second)}  # fmt: skip
-
-
-def _open_pairs(n: int, first: NDArray[np.int64], second: NDArray[np.int64]) -> int:
-    """How many pairs no chain of the given ones joins."""
-    graph = coo_array((np.ones(len(first), dtype=np.int8), (first, second)), shape=(n, n))
-    sizes = np.bincount(connected_components(graph, directed=False)[1])
-    return int(n * n - sum(size * size for size in sizes.tolist())) // 2
+            "comparisons": 2 * m * len(first), "open": open_pairs(n, first, second)}  # fmt: skip
 
 
 def factors_below(

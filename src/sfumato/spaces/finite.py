@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import InvalidInput, InvalidMetric, NotSupported
-from sfumato.spaces.axioms import midpoints, triangle_violation
+from sfumato.spaces.axioms import midpoints, open_pairs, triangle_violation
 from sfumato.spaces.distances import Distances, Form
 
 __all__ = ["Edges", "FiniteSpace", "Pairs", "Structure", "label_tuple"]
@@ -176,6 +176,11 @@ class FiniteSpace:
             return _unimplied_edges(self, self.edges)
         keep = (self.midpoints < 0) & ~self.distances.infinite
         return Pairs(*np.nonzero(np.triu(keep, 1)))
+
+    @cached_property
+    def open_pairs(self) -> int:
+        """The number of pairs that no chain of finite distances joins, so that nothing is promised about them."""
+        return open_pairs(len(self), *self.pairs)
 
     @cached_property
     def pair_distances(self) -> Distances:
