@@ -21,7 +21,7 @@ KM = sf.geometric(sf.PrivacyType(sf.line(3, unit="km"), alpha="1/2"))
 def file(tmp_path: Path) -> Path:
     ledger = Ledger(tmp_path / "spent.ledger", limit=3)
     ledger.charge(dataset="trips", column="home", mechanism=KM, times=2, rows=1000, note="first wave")
-    ledger.charge(dataset="trips", column="home", mechanism=KM, scope="May", key=b"0123456789abcdef")
+    ledger.charge(dataset="trips", column="home", mechanism=KM, scope="May", key=b"0123456789abcdef", data="v1")
     ledger.charge(dataset="other", column="work", mechanism=KM)
     return ledger.path
 

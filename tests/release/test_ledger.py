@@ -9,6 +9,7 @@ import shutil
 import signal
 import sqlite3
 import tempfile
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from math import log
@@ -117,7 +118,7 @@ def test_releases_add_exactly(ledger: Ledger) -> None:
 
 def test_metrics_add_as_functions(ledger: Ledger) -> None:
     ledger.charge(dataset="d", column="c", mechanism=TENTHS, times=2)
-    ledger.charge(dataset="d", column="c", mechanism=FLAT)
+    ledger.charge(dataset="d", column="c, e", mechanism=FLAT)
     spent = ledger.spent("d", "c")
     assert [part.amount for part in spent.parts] == [amount(epsilon="7/5"), amount(epsilon="1/4")]
     # line distance 2 at 7/5 a unit, discrete distance 1 at 1/4
@@ -145,8 +146,9 @@ def test_the_limit_is_exact(ledger: Ledger) -> None:
 def test_limits_in_alpha_meet_promises_in_alpha(ledger: Ledger) -> None:
     ledger.set_limit(alpha="1/8")
     ledger.charge(dataset="d", column="c", mechanism=HALF, times=2)
+    larger = replace(promise_of(HALF), text="alpha 49999999999999999999/100000000000000000000")
     with pytest.raises(BudgetExceeded):
-        ledger.charge(dataset="d", column="c", mechanism=promise("alpha 49999999999999999999/100000000000000000000"))
+        ledger.charge(dataset="d", column="c", mechanism=larger)
     ledger.charge(dataset="d", column="c", mechanism=HALF)
     assert ledger.left("d", "c") == Amount()
 
@@ -191,8 +193,8 @@ def test_scopes_are_counted_by_themselves(ledger: Ledger) -> None:
 
 def test_units_do_not_add(ledger: Ledger) -> None:
     ledger.charge(dataset="d", column="c", mechanism=promise("epsilon 1", unit="km"))
-    ledger.charge(dataset="d", column="c", mechanism=promise("epsilon 1", "other", unit="m"))  # nothing to compare with
-    ledger.set_limit(100)
+    ledger.charge(dataset="d", column="e", mechanism=promise("epsilon 1", "other", unit="m"))  # nothing to compare with
+    ledger.set_limit(100, dataset="d")
     with pytest.raises(Mismatch, match="different units"):
         ledger.charge(dataset="d", column="c", mechanism=promise("epsilon 1", unit="km"))
     ledger.set_limit(5, dataset="e", unit="km")
@@ -221,7 +223,7 @@ def test_a_keyed_release_is_paid_once(ledger: Ledger) -> None:
 def test_noise_is_not_shared_between_secrets(ledger: Ledger) -> None:
     keyed = {"dataset": "d", "column": "c", "mechanism": HALF, "key": b"a key of sixteen", "data": "v1"}
     ledger.charge(**keyed)
-    for other in ({"data": "v2"}, {"data": None}, {"dataset": "e"}):
+    for other in ({"data": "v2"}, {"dataset": "e"}):
         with pytest.raises(InvalidInput, match=r"this key was used for column 'c' of .* \(entry 1\)"):
             ledger.charge(**keyed | other)
     claimed = sf.claim(sf.Prior.uniform(range(3)), HALF, sf.losses.bin(range(3)))
@@ -267,7 +269,7 @@ def test_an_old_file_keeps_its_limit(tmp_path: Path) -> None:
     Ledger(path, limit="3/2")
     assert Ledger(path).limits()[0].amount == amount(epsilon="3/2")
     Ledger(path, limit=Fraction(3, 2))
-    with pytest.raises(InvalidInput, match=r"has another limit \(each column: at most 3/2\) than the 2"):
+    with pytest.raises(InvalidInput, match=r"has another limit \(each column: at most 3/2\) than .* at most 2\)"):
         Ledger(path, limit=2)
     Ledger(path).set_limit(2)
     Ledger(path, limit=2)
@@ -360,9 +362,9 @@ def test_damage_is_found_wherever_it_is(tmp_path: Path) -> None:
 
 def test_other_versions_and_other_databases_are_refused(tmp_path: Path, ledger: Ledger) -> None:
     connection = sqlite3.connect(ledger.path)
-    connection.execute("PRAGMA user_version = 2")
+    connection.execute("PRAGMA user_version = 3")
     connection.close()
-    with pytest.raises(InvalidFile, match="version 2 of the ledger's layout, this program knows 1"):
+    with pytest.raises(InvalidFile, match="version 3 of the ledger's layout, this program knows versions up to 2"):
         ledger.spent("d", "c")
     connection = sqlite3.connect(tmp_path / "other.db")
     connection.execute("CREATE TABLE entries (id)")
@@ -426,10 +428,10 @@ def test_processes_that_are_killed_lose_nothing_and_count_nothing_twice(processe
         ]
         for process in crowd:
             process.start()
-        while len(list(tmp_path.glob(f"{turn}.*.txt"))) < len(crowd):
-            sleep(0.01)
-        for process in rng.sample(crowd, len(crowd)):
-            sleep(0.1 + rng.random() * 0.2)
+        for k, process in enumerate(rng.sample(crowd, len(crowd)), 1):
+            while sum(file.read_text().count("did") for file in tmp_path.glob(f"{turn}.*.txt")) < 3 * k:
+                assert process.exitcode is None  # one that dies must not leave us waiting
+                sleep(rng.random() * 0.02)
             os.kill(process.pid, signal.SIGKILL)
         for process in crowd:
             process.join()
@@ -511,7 +513,7 @@ class LedgerBesideADict(RuleBasedStateMachine):
         asked = (dataset, column, scope, text, times, key)
         name = None if token is None else str(token)
         call = {"dataset": dataset, "column": column, "scope": scope, "mechanism": promise(text), "times": times,
-                "key": key, "token": name}  # fmt: skip
+                "key": key, "data": key and "the same", "token": name}  # fmt: skip
         before = len(self.ledger.entries())
         if name in self.tokens:
             if self.tokens[name] == asked:
