@@ -85,7 +85,8 @@ def test_keys_from_the_command_line(folder: Path) -> None:
     outputs = []
     for name in ("one.csv", "two.csv"):
         status, shown, _ = inside("release", folder / "m.sfm", folder / "in.csv", folder / name, "--column", "home",
-                                  "--key-file", folder / "rows.key", "--row-id", "id")  # fmt: skip
+                                  "--key-file", folder / "rows.key", "--row-id", "id",
+                                  "--secret-never-changes")  # fmt: skip
         assert status == 0 and f"noise    fixed by {folder}/rows.key" in shown
         outputs.append((folder / name).read_text())
     assert outputs[0] == outputs[1] != (folder / "in.csv").read_text()
@@ -97,16 +98,19 @@ def test_keys_from_the_command_line(folder: Path) -> None:
 def test_a_ledger_from_the_command_line(folder: Path) -> None:
     Ledger(folder / "spent.ledger", limit="3/2")
     arguments = ("release", folder / "m.sfm", folder / "in.csv")
-    status, shown, _ = inside(*arguments, folder / "one.csv", "--column", "home", "--ledger", folder / "spent.ledger")
+    status, shown, _ = inside(*arguments, folder / "one.csv", "--column", "home", "--ledger", folder / "spent.ledger",
+                              "--dataset", "people")  # fmt: skip
     assert status == 0 and f"charged  to {folder}/spent.ledger" in shown
     (entry,) = Ledger(folder / "spent.ledger").entries()
-    assert (entry.dataset, entry.column, entry.rows) == ("in.csv", "home", 1000)
-    status, shown, _ = inside(*arguments, folder / "two.csv", "--column", "home", "--ledger", folder / "spent.ledger")
+    assert (entry.dataset, entry.column, entry.rows) == ("people", "home", 1000)
+    status, shown, _ = inside(*arguments, folder / "two.csv", "--column", "home", "--ledger", folder / "spent.ledger",
+                              "--dataset", "people")  # fmt: skip
     assert status == 3 and shown.startswith("sfumato: ") and not (folder / "two.csv").exists()
     status, shown, _ = inside(*arguments, folder / "two.csv", "--column", "home", "--ledger", folder / "spent.ledger",
                               "--dataset", "other", "--json")  # fmt: skip
     assert status == 0 and json.loads(shown)["dataset"] == "other"
-    _, _, error = inside(*arguments, folder / "no.csv", "--column", "home", "--ledger", folder / "none.ledger")
+    _, _, error = inside(*arguments, folder / "no.csv", "--column", "home", "--ledger", folder / "none.ledger",
+                         "--dataset", "people")  # fmt: skip
     assert "there is no ledger" in str(error) and not (folder / "none.ledger").exists()
     assert f"`sfumato ledger limit {folder}/none.ledger --epsilon …` creates it" in str(error)
 

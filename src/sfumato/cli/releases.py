@@ -48,11 +48,14 @@ def release(
     row_id: Annotated[
         list[str] | None, typer.Option(help="The column that names a row; several name it together.")
     ] = None,
+    secret_never_changes: Annotated[
+        bool, typer.Option("--secret-never-changes", help="With --key-file and no --ledger: states that it is so.")
+    ] = False,
     ledger: Annotated[
         Path | None, typer.Option(help="Charge the release here; refused past the limit (exit 3).")
     ] = None,
     dataset: Annotated[
-        str | None, typer.Option(help="The name of the data in the ledger (default: that of SOURCE).")
+        str | None, typer.Option(help="With --ledger: the name of the data there, the same for every copy of them.")
     ] = None,
     times: Annotated[int, typer.Option(min=1, help="How many values of the column one person has.")] = 1,
     format: Annotated[  # noqa: A002 - the name of the option
@@ -78,14 +81,13 @@ def release(
         if not ledger.exists():
             raise InvalidInput(f"there is no ledger {ledger}: `sfumato ledger limit {ledger} --epsilon …` creates it")
         account = Ledger(ledger, create=False)
-        dataset = dataset or source.name
     proved = _proved(mechanism)
     try:
         with plain_interrupts(), line() as say:
             done = release_file(
                 proved, source, target, wanted, format=format, into=into, keep=keep, on_unknown=on_unknown,
-                within=within, key=key_file, row_id=row_id or None, ledger=account, dataset=dataset, times=times,
-                overwrite=overwrite, delimiter=delimiter, progress=say,
+                within=within, key=key_file, row_id=row_id or None, secret_never_changes=secret_never_changes,
+                ledger=account, dataset=dataset, times=times, overwrite=overwrite, delimiter=delimiter, progress=say,
             )  # fmt: skip
     except BudgetExceeded as error:
         typer.echo(f"sfumato: {in_shell_words(str(error))}", err=True)
