@@ -136,6 +136,11 @@ class Mechanism:
         """The labels of the secrets."""
         return self.privacy.space.labels
 
+    @property
+    def bounds_ratios(self) -> bool:
+        """Whether anything is promised about ratios of probabilities, beside events: some distance is finite."""
+        return bool(self.privacy.space.pairs.first.size)
+
     def __repr__(self) -> str:
         return f"Mechanism({len(self.secrets)} secrets → {len(self.outputs)} outputs, {self.privacy!r}, proved)"
 

@@ -140,23 +140,34 @@ def _names(wanted: Any) -> list[str]:
 def _record(done: Released, proved: Any) -> dict[str, Any]:
     privacy = proved.privacy
     promise = {"epsilon": str(privacy.epsilon)} if privacy.alpha is None else {"alpha": str(privacy.alpha)}
+    about_events = [{"epsilon": event.factor.epsilon, "delta": str(event.delta), "pairs": len(event)}
+                    for event in proved.events]  # fmt: skip
     return {
         "file": str(done.file), "rows": done.rows - done.dropped, "dropped": done.dropped,
-        "seconds": round(done.seconds, 4), "rows_per_second": round(done.rate), "promise": promise,
+        "seconds": round(done.seconds, 4), "rows_per_second": round(done.rate),
+        "promise": promise if proved.bounds_ratios else None, "events": about_events,
         "unit": privacy.space.unit, "mechanism": proved.proof.digest,
     }  # fmt: skip
 
 
 def _summary(done: Released, proved: Any, wanted: Any, key_file: Path | None, ledger: Path | None) -> list[str]:
-    from sfumato.specs.words import promised
-
     left_out = f", {done.dropped:,} left out" if done.dropped else ""
     noise = "fresh: another release would cost as much again" if key_file is None else f"fixed by {key_file}"
     return [
-        f"promise  {promised(proved.privacy)}",
+        f"promise  {_promise_words(proved)}",
         f"column   {', '.join(_names(wanted))}",
         f"rows     {done.rows - done.dropped:,} released{left_out}, {done.rate:,.0f} rows/s",
         f"noise    {noise}",
         *([] if ledger is None else [f"charged  to {ledger}"]),
         f"file     {done.file}",
     ]
+
+
+def _promise_words(proved: Any) -> str:
+    """What is promised about ratios, and about events."""
+    from sfumato.specs.words import promised
+
+    said = [promised(proved.privacy)] if proved.bounds_ratios else []
+    said += [f"epsilon = {event.factor.epsilon}, delta = {event.delta}: every event, for {len(event)} ordered pairs"
+             for event in proved.events]  # fmt: skip
+    return "; ".join(said) or "nothing about any pair of secrets"

@@ -98,8 +98,8 @@ def promise_of(mechanism: Any) -> Promise:
     >>> promise = promise_of(sf.geometric(sf.PrivacyType(sf.line(3, unit="km"), alpha="1/2")))
     >>> promise.space, promise.unit, promise.text, promise.delta
     ('line(3)', 'km', 'alpha 1/2', None)
-    >>> loss = sf.losses.bin(sf.discrete(3))
-    >>> best = sf.design(sf.Prior.uniform(3), loss, under=sf.predicates.epsilon_delta(epsilon=1, delta="1/10"))
+    >>> space, under = sf.discrete(3), sf.predicates.epsilon_delta(epsilon=1, delta="1/10")
+    >>> best = sf.design(sf.Prior.uniform(space), sf.losses.bin(space), None, under=under)
     >>> promise = promise_of(best.mechanism)
     >>> promise.space, promise.text, promise.delta
     ('3 secrets, 6 ordered pairs of neighbours', 'epsilon 1', Fraction(1, 10))
@@ -148,8 +148,7 @@ def _checked(promise: Promise) -> Promise:
 def _of_table(mechanism: Mechanism) -> Promise:
     """About distances where any are bounded, which holds whatever is promised beside; else about events."""
     space, noise = mechanism.privacy.space, _noise_digest(mechanism)
-    bounded = len(space) == 1 or len(space.pairs.first) > 0
-    if not bounded:
+    if not mechanism.bounds_ratios and len(space) > 1:
         return _about_events(mechanism, noise)
     for event in mechanism.events:
         if space.distances.infinite[event.upper, event.lower].any():
