@@ -10,7 +10,6 @@ import hashlib
 import json
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from fractions import Fraction
 from operator import index
 from os import PathLike
 from pathlib import Path
@@ -42,28 +41,28 @@ _MOST_BITS = 8192  # of a numerator or denominator, as for the ε of a privacy t
 def place(path: Any) -> Path:
     """Where a ledger lies."""
     if not isinstance(path, str | PathLike) or isinstance(path, bytes) or not str(path) or "\0" in str(path):
-        raise InvalidInput(f"a ledger is a file, named by a text or a path, found {path!r}")
+        raise InvalidInput(f"a ledger is a file, named by a text or a path, found {_shown(path)}")
     return Path(path)
 
 
 def text(given: Any, what: str) -> str:
     """A text, as a plain one: enumerations and the texts of numpy are subclasses."""
     if not isinstance(given, str):
-        raise InvalidInput(f"{what} must be a text, found {given!r}")
+        raise InvalidInput(f"{what} must be a text, found {_shown(given)}")
     if len(given) > _LONGEST_TEXT:
         raise InvalidInput(f"{what} has {len(given):,} letters: a ledger keeps at most {_LONGEST_TEXT:,}")
     plain = str.__str__(given)
     try:
         plain.encode()
     except UnicodeEncodeError:
-        raise InvalidInput(f"{what} is {plain[:60]!r}, which is no Unicode text") from None
+        raise InvalidInput(f"{what} is {_shown(plain)}, which is no Unicode text") from None
     return plain
 
 
 def name(given: Any, what: str) -> str:
     """A text that is not empty."""
     if not isinstance(given, str) or not given:
-        raise InvalidInput(f"{what} must be a name, found {given!r}")
+        raise InvalidInput(f"{what} must be a name, found {_shown(given)}")
     return text(given, what)
 
 
@@ -74,7 +73,7 @@ def column_names(given: Any) -> tuple[str, ...] | None:
     if isinstance(given, str):
         return (name(given, "a column"),)
     if not isinstance(given, Iterable) or isinstance(given, bytes):
-        raise InvalidInput(f"columns are named by texts, found {given!r}")
+        raise InvalidInput(f"columns are named by texts, found {_shown(given)}")
     columns = tuple(sorted({name(column, "a column") for column in given}))
     if not columns:
         raise InvalidInput("columns are named by texts, found none")
@@ -88,7 +87,7 @@ def _count(given: Any, what: str, least: int) -> int:
         count = None
     if count is None or not least <= count <= _MOST_TIMES:
         kind = "a positive integer" if least else "a number of rows"
-        raise InvalidInput(f"{what} must be {kind} up to 2^53, found {given!r}")
+        raise InvalidInput(f"{what} must be {kind} up to 2^53, found {_shown(given)}")
     return int(count)
 
 
@@ -152,9 +151,11 @@ def limit_text(limit: Number | Amount | None, alpha: Number | None = None) -> st
         raise InvalidInput("give a limit as epsilon or as alpha, not both")
     if limit is None and alpha is None:
         return None
+    for value in (limit, alpha):
+        _refuse_strange(value, "a limit")
     most = limit if isinstance(limit, Amount) else amount(epsilon=limit, alpha=alpha)
     said = [most.rational, *(base for base, _ in most.logarithms)]
-    if any(part.bit_length() > _MOST_BITS for number in said for part in (number.numerator, number.denominator)):
+    if any(part.bit_length() > _MOST_BITS for number in said for part in number.as_integer_ratio()):
         raise InvalidEpsilon(f"a limit of more than {_MOST_BITS} bits cannot be written down")
     if not most.logarithms:
         return f"epsilon {most.rational}"
@@ -167,15 +168,30 @@ def delta_text(delta: Number | None) -> str | None:
     """δ as it is kept: a rational between 0 and 1."""
     if delta is None:
         return None
-    if isinstance(delta, bool):
-        raise InvalidEpsilon(f"delta is a number between 0 and 1, found {delta}")
+    _refuse_strange(delta, "delta")
     try:
         value = exact(delta)
     except InvalidInput as error:
         raise InvalidEpsilon(f"delta is a number between 0 and 1: {error}") from error
     if not 0 <= value <= 1 or value.denominator.bit_length() > _MOST_BITS:
-        raise InvalidEpsilon(f"delta is a number between 0 and 1, found {str(delta)[:60]}")
-    return str(Fraction(value))
+        raise InvalidEpsilon(f"delta is a number between 0 and 1, found {_shown(delta)}")
+    return str(value)
+
+
+def _refuse_strange(number: Any, what: str) -> None:
+    """Truth values, and texts and integers that are too long to be read, or to be shown in an error."""
+    long = isinstance(number, str) and len(number) > _LONGEST_TEXT
+    if isinstance(number, bool) or long or (isinstance(number, int) and number.bit_length() > _MOST_BITS):
+        raise InvalidEpsilon(f"{what} is a number of at most {_MOST_BITS} bits, found {_shown(number)}")
+
+
+def _shown(value: Any) -> str:
+    """A value in an error, as much of it as somebody reads."""
+    try:
+        spelled = repr(value)
+    except ValueError:  # Python spells no integer of more than 4,300 digits
+        return f"a value of type {type(value).__name__}"
+    return spelled if len(spelled) <= 80 else f"{spelled[:80]}…"
 
 
 def now() -> str:

@@ -80,7 +80,7 @@ def rate_of(text: str) -> Amount:
     """
     name, _, value = text.partition(" ")
     if name not in ("epsilon", "alpha"):
-        raise InvalidInput(f"{text!r} is no promise: 'epsilon 7/10' and 'alpha 1/2' are")
+        raise InvalidInput(f"{text[:60]!r} is no promise: 'epsilon 7/10' and 'alpha 1/2' are")
     return amount(**{name: value})
 
 
@@ -136,9 +136,13 @@ def promise_of(mechanism: Any) -> Promise:
 
 def _checked(promise: Promise) -> Promise:
     """A promise that somebody wrote down."""
+    if not isinstance(promise.text, str):
+        raise InvalidInput(
+            f"a promise is 'epsilon 7/10' or 'alpha 1/2', found a value of {type(promise.text).__name__}"
+        )
     rate_of(promise.text)
     if promise.delta is not None and not (isinstance(promise.delta, Fraction) and 0 <= promise.delta <= 1):
-        raise InvalidInput(f"the delta of a promise is a Fraction between 0 and 1, found {promise.delta!r}")
+        raise InvalidInput("the delta of a promise is a Fraction between 0 and 1, or None")
     return promise
 
 
