@@ -164,6 +164,14 @@ def test_an_id_with_two_secrets_is_refused_even_in_different_parts(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_key_needs_a_ledger_or_a_statement(
+    engine: Engine, mechanism: sf.Mechanism, survey: pa.Table, tmp_path: Path
+) -> None:
+    for target in (None, tmp_path / "out"):
+        with pytest.raises(errors.InvalidInput, match="an answer that changes cannot be private"):
+            engine.release(mechanism, engine.frame(survey), "answer", target, key=KEY, row_id="id")
+
+
 def test_the_ledger_is_charged_once_and_refuses_before_anything_appears(
     engine: Engine, mechanism: sf.Mechanism, survey: pa.Table, tmp_path: Path
 ) -> None:

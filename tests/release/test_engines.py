@@ -67,6 +67,8 @@ def test_what_is_asked_is_checked_before_any_worker_hears_of_it(mechanism: sf.Me
         asked(mechanism, target=None)
     with pytest.raises(errors.InvalidInput, match="both key= and row_id="):
         asked(mechanism, key=KEY)
+    with pytest.raises(errors.InvalidInput, match="an answer that changes cannot be private"):
+        asked(mechanism, key=KEY, row_id="id")
     with pytest.raises(errors.InvalidInput, match="a mechanism that is a table"):
         asked(sf.InfiniteGeometric(alpha="1/2"))
     with pytest.raises(errors.InvalidInput, match="2 row ids come with"):

@@ -107,6 +107,15 @@ def test_every_format_keeps_the_other_columns(ending: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("ending", FORMATS)
+def test_a_key_needs_a_ledger_or_a_statement(ending: str, tmp_path: Path) -> None:
+    source = tmp_path / f"in{ending}"
+    FORMATS[ending][0](example(3), source)
+    with pytest.raises(InvalidInput, match="an answer that changes cannot be private"):
+        release_file(RESPONSE, source, tmp_path / f"out{ending}", "home", key=KEY, row_id="id")
+    assert os.listdir(tmp_path) == [source.name]
+
+
+@pytest.mark.parametrize("ending", FORMATS)
 def test_a_key_gives_every_format_the_same_answers(ending: str, tmp_path: Path) -> None:
     write, read = FORMATS[ending]
     table = example(500)

@@ -404,6 +404,14 @@ def test_one_id_with_two_secrets_is_refused() -> None:
     assert len(release(RESPONSE, unknown, "home", **KEYED, on_unknown="drop")) == 3
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_key_needs_a_ledger_or_a_statement(engine: str) -> None:
+    for released in (lambda table: release(RESPONSE, table, "home", key=KEY, row_id="id"),
+                     lambda table: RESPONSE.release(table, "home", key=KEY, row_id="id")):  # fmt: skip
+        with pytest.raises(InvalidInput, match="an answer that changes cannot be private"):
+            released(ENGINES[engine][0](example(3)))
+
+
 def test_columns_of_one_person_get_independent_noise() -> None:
     rows = 3000
     table = pa.table({"id": np.arange(rows), "home": ["a"] * rows, "work": ["a"] * rows})
