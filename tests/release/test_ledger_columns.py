@@ -153,6 +153,7 @@ def test_a_mechanism_file_has_the_metric_it_was_saved_with(ledger: Ledger, tmp_p
         sf.save(mechanism, tmp_path / "m.sfm")
         for made in (mechanism, sf.load(tmp_path / "m.sfm")):
             ledger.charge(dataset="d", column=f"column {k}", mechanism=made)
+        assert len({entry.metric for entry in ledger.entries()}) == k + 1
 
 
 # ----------------------------------------------------------------- a dataset has one name
