@@ -468,8 +468,8 @@ def test_one_of_many_creates_the_file(processes: Any, tmp_path: Path) -> None:
 # ----------------------------------------------------------------- against a plain model
 
 LN2 = Fraction(69314718055994530941723212145817656807550013436, 10**47)  # more digits than any sum here has
-RATES = {"epsilon 1/10": (Fraction(1, 10), 0), "epsilon 1/3": (Fraction(1, 3), 0), "alpha 1/2": (Fraction(0), 1),
-         "alpha 1/8": (Fraction(0), 3)}  # fmt: skip
+RATES = {"epsilon 1/10": (Fraction(1, 10), 0, "1/100"), "epsilon 1/3": (Fraction(1, 3), 0, "0"),
+         "alpha 1/2": (Fraction(0), 1, "1/7"), "alpha 1/8": (Fraction(0), 3, "0")}  # fmt: skip
 names = st.sampled_from(["a", "b"])
 released = st.sampled_from(["a", "b", "a, b"])  # the last: both as one secret
 
@@ -481,24 +481,26 @@ class LedgerBesideADict(RuleBasedStateMachine):
     def start(self) -> None:
         self.folder = tempfile.mkdtemp(dir=FAST)
         self.ledger = Ledger(f"{self.folder}/x.ledger")
-        self.sums: dict[tuple[str, str, str], Fraction] = {}
-        self.limits: dict[tuple[str | None, str | None], Fraction | None] = {}
+        self.sums: dict[tuple[str, str, str], tuple[Fraction, Fraction]] = {}  # of ε and of δ
+        self.limits: dict[tuple[str | None, str | None], tuple[Fraction, Fraction] | None] = {}
         self.keyed: dict[tuple[Any, ...], int] = {}
         self.tokens: dict[str, tuple[Any, ...]] = {}
 
-    def total(self, dataset: str, column: str | None, scope: str) -> Fraction:
+    def total(self, dataset: str, column: str | None, scope: str) -> tuple[Fraction, Fraction]:
         meant = lambda d, c, s: d == dataset and (column is None or column in c) and s in ("", scope)  # noqa: E731
-        return sum((value for where, value in self.sums.items() if meant(*where)), Fraction(0))
+        found = [both for where, both in self.sums.items() if meant(*where)]
+        return sum((e for e, _ in found), Fraction(0)), sum((d for _, d in found), Fraction(0))
 
-    def allowed(self, dataset: str, column: str, scope: str, cost: Fraction) -> bool:
+    def allowed(self, dataset: str, column: str, scope: str, cost: tuple[Fraction, Fraction]) -> bool:
         scopes = [scope] if scope else ["", "x", "y"]
         own = {name: self.limits.get((dataset, name), self.limits.get((None, None))) for name in column.split(", ")}
-        most: dict[str | None, Fraction | None] = {**own, None: self.limits.get((dataset, None))}
-        return all(
-            limit is None or self.total(dataset, name, s) + cost <= limit
-            for name, limit in most.items()
-            for s in scopes
-        )
+        most: dict[str | None, tuple[Fraction, Fraction] | None] = {**own, None: self.limits.get((dataset, None))}
+        for name, limit in most.items():
+            for spent in (self.total(dataset, name, s) for s in scopes if limit is not None):
+                assert limit is not None
+                if spent[0] + cost[0] > limit[0] or (cost[1] and spent[1] + cost[1] > limit[1]):
+                    return False
+        return True
 
     @rule(
         dataset=names,
@@ -512,7 +514,8 @@ class LedgerBesideADict(RuleBasedStateMachine):
     def charge(self, dataset: str, column: str, scope: str, text: str, times: int, key: Any, token: Any) -> None:
         asked = (dataset, column, scope, text, times, key)
         name = None if token is None else str(token)
-        call = {"dataset": dataset, "column": column, "scope": scope, "mechanism": promise(text), "times": times,
+        about_events = replace(promise(text), delta=Fraction(RATES[text][2]))
+        call = {"dataset": dataset, "column": column, "scope": scope, "mechanism": about_events, "times": times,
                 "key": key, "data": key and "the same", "token": name}  # fmt: skip
         before = len(self.ledger.entries())
         if name in self.tokens:
@@ -531,8 +534,8 @@ class LedgerBesideADict(RuleBasedStateMachine):
             return
         given_before = self.keyed.get(again, 0) if key else 0
         charged = max(0, times - given_before)
-        rational, logs = RATES[text]
-        cost = charged * (rational + logs * LN2)
+        rational, logs, delta = RATES[text]
+        cost = charged * (rational + logs * LN2), charged * Fraction(delta)
         if charged and not self.allowed(dataset, column, scope, cost):
             with pytest.raises(BudgetExceeded):
                 self.ledger.charge(**call)
@@ -540,18 +543,26 @@ class LedgerBesideADict(RuleBasedStateMachine):
             return
         assert self.ledger.charge(**call).charged == charged
         where = (dataset, column, scope)
-        self.sums[where] = self.sums.get(where, Fraction(0)) + cost
+        before_it = self.sums.get(where, (Fraction(0), Fraction(0)))
+        self.sums[where] = before_it[0] + cost[0], before_it[1] + cost[1]
         if key:
             self.keyed[again] = max(given_before, times)
         if name is not None:
             self.tokens[name] = asked
 
-    @rule(dataset=st.none() | names, column=st.none() | names, most=st.none() | st.integers(0, 6))
-    def limit(self, dataset: str | None, column: str | None, most: int | None) -> None:
+    @rule(
+        dataset=st.none() | names,
+        column=st.none() | names,
+        most=st.none() | st.integers(0, 6),
+        delta=st.sampled_from([None, "0", "1/50", "1/2"]),
+    )
+    def limit(self, dataset: str | None, column: str | None, most: int | None, delta: str | None) -> None:
         if dataset is None:
             column = None
-        self.ledger.set_limit(most, dataset=dataset, column=column)
-        self.limits[dataset, column] = None if most is None else Fraction(most)
+        if most is None:
+            delta = None
+        self.ledger.set_limit(most, dataset=dataset, column=column, delta=delta)
+        self.limits[dataset, column] = None if most is None else (Fraction(most), Fraction(delta or 0))
 
     @rule()
     def open_again(self) -> None:
@@ -563,8 +574,10 @@ class LedgerBesideADict(RuleBasedStateMachine):
             return
         for dataset in ("a", "b"):
             for column in (None, "a", "b"):
-                low, high = self.ledger.spent(dataset, column).total.bounds(100)
-                expected = max(self.total(dataset, column, scope) for scope in ("", "x", "y"))
+                spent = self.ledger.spent(dataset, column)
+                low, high = spent.total.bounds(100)
+                expected = max(self.total(dataset, column, scope)[0] for scope in ("", "x", "y"))
+                assert spent.delta == max(self.total(dataset, column, scope)[1] for scope in ("", "x", "y"))
                 assert abs(low - expected) < Fraction(1, 10**20) and high - low < Fraction(1, 10**20)
 
     def teardown(self) -> None:

@@ -115,6 +115,7 @@ def test_a_file_opens_whatever_was_said_to_it(call: str) -> None:
         lambda ledger: Ledger(""),
         lambda ledger: Ledger("x\0.ledger"),
         lambda ledger: Ledger(ledger.path, delta="1/10"),
+        lambda ledger: Ledger(ledger.path, create=5),
     ],
 )
 def test_what_makes_no_sense_is_refused(tmp_path: Path, said: Callable[[Ledger], Any]) -> None:

@@ -92,6 +92,8 @@ class Ledger:
         create: bool = True,
     ) -> None:
         self.path = arguments.place(path)
+        if not isinstance(create, bool):
+            raise InvalidInput(f"create is True or False, found a value of type {type(create).__name__}")
         wanted = _limit(None, None, arguments.limit_text(limit), arguments.delta_text(delta), None)
         if not self.path.exists():
             if not create:
@@ -213,7 +215,7 @@ class Ledger:
         Without ``dataset`` it is for each column that has no limit of its own; with ``dataset`` for all its columns
         together; with ``column`` as well for that one, or for several together. ``delta`` is the most δ that promises
         about events may spend beside ε; without it there is none to spend. A limit below what is spent already refuses
-        whatever comes.
+        whatever would add to it.
         """
         promise, columns = arguments.limit_text(limit, alpha), arguments.column_names(column)
         if columns is not None and dataset is None:
@@ -274,7 +276,7 @@ def _by_token(connection: sqlite3.Connection, token: str | None) -> Entry | None
 
 
 def _same(known: Entry, request: dict[str, Any]) -> Entry:
-    """The entry that a token stands for, if it is for what is request."""
+    """The entry that a token stands for, if it is the one that is wanted."""
     differing = [name for name, value in request.items() if getattr(known, name) != value and name != "note"]
     if differing:
         raise InvalidInput(
@@ -290,14 +292,7 @@ def _refuse_shared_noise(connection: sqlite3.Connection, request: dict[str, Any]
     other = connection.execute(
         'SELECT id, dataset, data FROM entries WHERE "key" = ? AND "column" = ? AND noise IN (?, ?) '
         "AND (dataset <> ? OR data IS NOT ?) LIMIT 1",
-        [
-            request["key"],
-            request["column"],
-            request["noise"],
-            former or request["noise"],
-            request["dataset"],
-            request["data"],
-        ],
+        [*(request[name] for name in ("key", "column", "noise")), former, request["dataset"], request["data"]],
     ).fetchone()
     if other is not None:
         what = f"dataset {other['dataset']!r}" if other["dataset"] != request["dataset"] else "other data"
@@ -410,7 +405,7 @@ def _shares(column: str, columns: Iterable[str]) -> bool:
 
 
 def _refuse_beyond_limits(connection: sqlite3.Connection, request: dict[str, Any]) -> None:
-    """Raise if a limit would be passed by what is request, in the scope it is request for or any other."""
+    """Raise if a limit would be passed, in the scope of the request or in any other."""
     dataset, column = request["dataset"], request["column"]
     cost = rate_of(request["promise"]) * request["charged"]
     delta = None if request["delta"] is None else Fraction(request["delta"]) * request["charged"]

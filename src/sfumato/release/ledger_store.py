@@ -147,7 +147,7 @@ def _connection(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=WAIT, isolation_level=None)
     try:
         connection.row_factory = sqlite3.Row
-        for setting in ("synchronous = EXTRA", "fullfsync = ON", "trusted_schema = OFF"):
+        for setting in ("synchronous = EXTRA", "fullfsync = ON", "trusted_schema = OFF", "temp_store = MEMORY"):
             connection.execute(f"PRAGMA {setting}")
     except BaseException:
         connection.close()
