@@ -172,6 +172,8 @@ def test_a_ledger_asks_for_the_name_of_the_data(ledger: Ledger, tmp_path: Path) 
             with pytest.raises(InvalidInput, match="stays the same wherever they are copied to"):
                 made()
     assert not ledger.entries() and not (tmp_path / "out.csv").exists()
+    with pytest.raises(InvalidInput, match=r"Ledger\(path\) opens one"):
+        mechanism.release(table, "x", ledger=str(ledger.path), dataset="d")
     for alone in ({"dataset": "d"}, {"times": 2}):
         with pytest.raises(InvalidInput, match="are for a ledger"):
             mechanism.release(table, "x", **alone)

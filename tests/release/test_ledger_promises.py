@@ -78,6 +78,11 @@ def test_what_is_no_single_promise_is_refused() -> None:
 
 
 def test_bounds_on_ratios_are_charged_where_there_are_any() -> None:
+    partly = sf.FiniteSpace(range(3), [[0, 1, np.inf], [1, 0, np.inf], [np.inf, np.inf, 0]])
+    assert sf.random_response(sf.PrivacyType(DISCRETE, epsilon=1)).bounds_ratios
+    for space, bounds in ((partly, True), (sf.FiniteSpace(["alone"], [[0]]), False)):
+        uniform = sf.prove([[1, 1]] * len(space), sf.PrivacyType(space, epsilon=1))
+        assert uniform.bounds_ratios == bounds and promise_of(uniform).delta is None
     both = promise_of(best(near(1, "1/9"), sf.PrivacyType(DISCRETE, epsilon=2)))
     assert (both.text, both.delta, both.metric) == ("epsilon 2", None, metric_digest(DISCRETE))
 

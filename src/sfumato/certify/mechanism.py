@@ -139,7 +139,10 @@ class Mechanism:
     @property
     def bounds_ratios(self) -> bool:
         """Whether anything is promised about ratios of probabilities, beside events: some distance is finite."""
-        return bool(self.privacy.space.pairs.first.size)
+        space = self.privacy.space
+        if space.edges is not None:
+            return bool(space.edges.pairs.first.size)
+        return np.count_nonzero(~space.distances.infinite) > len(space)  # beside the diagonal; finding pairs takes long
 
     def __repr__(self) -> str:
         return f"Mechanism({len(self.secrets)} secrets → {len(self.outputs)} outputs, {self.privacy!r}, proved)"

@@ -228,6 +228,10 @@ def _check_account(mechanism: Any, ledger: Ledger | None, dataset: Any, times: A
         if dataset is not None or times != 1:
             raise InvalidInput("dataset= and times= are for a ledger: give ledger= too")
         return
+    if not callable(getattr(ledger, "charge", None)):
+        raise InvalidInput(
+            f"ledger= is a Ledger, found a value of type {type(ledger).__name__}: Ledger(path) opens one"
+        )
     if not isinstance(dataset, str) or not dataset:
         raise InvalidInput(
             "a ledger adds up what is released of one dataset: say dataset='…', a name of the data that stays the same "

@@ -38,6 +38,11 @@ APPLICATION = 0x53464C47  # "SFLG" in the header of the file
 VERSION = 2
 WAIT = 60.0  # seconds for another writer to finish
 
+_NOT_WRITTEN = (
+    sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_DIR_FSYNC,
+    sqlite3.SQLITE_IOERR_TRUNCATE,
+)  # fmt: skip
+
 ENTRY_FIELDS = (
     "time", "dataset", "column", "scope", "space", "unit", "metric", "promise", "mechanism", "noise", "rows",
     "times", "charged", "key", "data", "token", "note", "delta",
@@ -174,10 +179,10 @@ def _complaints(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.OperationalError as error:
-        code = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF  # without what is special about it
         if "decode" in str(error):
             raise damaged(path, str(error)) from error
-        if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+        code = getattr(error, "sqlite_errorcode", None)
+        if code in _NOT_WRITTEN:
             reason = "the disk is full" if code == sqlite3.SQLITE_FULL else f"the disk does not take it ({error})"
             raise InvalidFile(
                 f"the ledger {path} cannot be written, {reason}: nothing was charged or changed, and what the file "
