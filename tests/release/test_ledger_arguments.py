@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
@@ -123,6 +124,19 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path, said: Callable[[Ledger],
     with pytest.raises(InvalidInput):
         said(ledger)
     assert Ledger(ledger.path).entries() == () == Ledger(ledger.path).limits()
+
+
+def test_paths_that_are_none_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    strange = ["x" * 300, "/proc/x.ledger", "/", "..", "nowhere/x", "/dev/null", Path("a\ud800"), "\ud800"]
+    for odd in strange:
+        for create in (True, False):
+            with pytest.raises(InvalidInput):
+                Ledger(odd, create=create)
+    for odd in ODD:
+        with suppress(SfumatoError):
+            assert Ledger(odd).path.exists()
+    assert not list(tmp_path.glob(".*"))
 
 
 def test_texts_and_integers_of_other_kinds_are_what_they_say(tmp_path: Path) -> None:

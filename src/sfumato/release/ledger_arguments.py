@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from operator import index
@@ -42,6 +43,12 @@ def place(path: Any) -> Path:
     """Where a ledger lies."""
     if not isinstance(path, str | PathLike) or isinstance(path, bytes) or not str(path) or "\0" in str(path):
         raise InvalidInput(f"a ledger is a file, named by a text or a path, found {_shown(path)}")
+    try:
+        Path(path).exists()
+        os.fsencode(path)
+    except (OSError, UnicodeEncodeError) as error:
+        reason = getattr(error, "strerror", None) or "this is no name of a file"
+        raise InvalidInput(f"a ledger cannot be {_shown(path)}: {reason}") from None
     return Path(path)
 
 

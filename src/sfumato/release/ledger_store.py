@@ -90,7 +90,10 @@ def written(path: Path, first: dict[str, Any] | None) -> None:
     """Create an empty ledger, whole or not at all, with a first limit if there is one; one that is there stays."""
     if not path.parent.is_dir():
         raise InvalidInput(f"{path} cannot be written: there is no folder {path.parent}")
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be written: {error.strerror or error}") from error
     os.close(handle)
     made = Path(name)
     try:
