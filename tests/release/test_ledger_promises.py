@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import sfumato as sf
@@ -22,6 +23,7 @@ from sfumato.release.ledger_amounts import amount
 from sfumato.release.ledger_promises import Promise, metric_digest, promise_of
 from sfumato.release.sampler import Sampler, integer_noise, sampler
 from sfumato.release.streams import release_file
+from sfumato.release.tables import release
 
 KEY = bytes(range(32))
 DISCRETE = sf.discrete(3)
@@ -182,6 +184,26 @@ def test_a_sampler_is_released_and_charged(tmp_path: Path) -> None:
         )
         assert ledger.entries()[-1].charged == charged
     assert (tmp_path / "out0.csv").read_text() == (tmp_path / "out2.csv").read_text()
+
+
+@pytest.mark.parametrize(
+    ("kind", "secrets"),
+    [
+        ("a table", [0, 2]),
+        ("a grid", [[0, 0], [19, 3]]),
+        ("integers", [-5, 10**12]),
+        ("integers at an ε", [-5, 10**12]),
+        ("a product", [[0, 2], [1, 1]]),
+    ],
+)
+def test_every_kind_is_released_under_a_key_once(tmp_path: Path, kind: str, secrets: list[Any]) -> None:
+    mechanism, ledger = DRAWS[kind](), Ledger(tmp_path / "x.ledger")
+    terms: dict[str, Any] = {"key": KEY, "row_id": "id", "ledger": ledger, "dataset": "d"}
+    table = pa.table({"id": [1, 2], "s": secrets})
+    assert release(mechanism, table, "s", **terms) == release(sampler(mechanism), table.slice(0), "s", **terms)
+    assert [entry.charged for entry in ledger.entries()] == [1, 0]
+    with pytest.raises(InvalidInput, match="of other data"):
+        release(mechanism, pa.table({"id": [1, 2], "s": secrets[::-1]}), "s", **terms)
 
 
 def test_products_are_charged_where_they_have_one_epsilon() -> None:
