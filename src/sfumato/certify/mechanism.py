@@ -142,7 +142,7 @@ class Mechanism:
         space = self.privacy.space
         if space.edges is not None:
             return bool(space.edges.pairs.first.size)
-        return np.count_nonzero(~space.distances.infinite) > len(space)  # beside the diagonal; finding pairs takes long
+        return bool(np.count_nonzero(~space.distances.infinite) > len(space))  # beside the diagonal; pairs take longer
 
     def __repr__(self) -> str:
         return f"Mechanism({len(self.secrets)} secrets → {len(self.outputs)} outputs, {self.privacy!r}, proved)"
