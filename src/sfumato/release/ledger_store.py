@@ -38,10 +38,8 @@ APPLICATION = 0x53464C47  # "SFLG" in the header of the file
 VERSION = 2
 WAIT = 60.0  # seconds for another writer to finish
 
-_NOT_WRITTEN = (
-    sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_DIR_FSYNC,
-    sqlite3.SQLITE_IOERR_TRUNCATE,
-)  # fmt: skip
+# what SQLite says before a transaction is complete, and then undoes it; of what comes later that is not known
+_NOT_WRITTEN = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC)
 
 ENTRY_FIELDS = (
     "time", "dataset", "column", "scope", "space", "unit", "metric", "promise", "mechanism", "noise", "rows",
