@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import ceil, log, nextafter
+from math import ceil, isqrt, log, nextafter
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba import njit
 
-from sfumato.certify import kernel
+from sfumato.certify import exponentials, kernel
 from sfumato.certify.exponentials import factors_above, factors_below
+from sfumato.certify.wide import WORDS, integers_of, shortened, store
+from sfumato.spaces.distances import Form
 
 GRAIN = 60
 MANY = 1200  # more than are left to the interpreter
@@ -42,6 +45,43 @@ def above_or_refuted(promise: dict[str, Any], metric: dict[str, Any], value: Any
         return None
 
 
+PARTS = {name: getattr(exponentials, f"_{name}") for name in ("distance", "number", "product")}
+DISTANCE, NUMBER, PRODUCT = PARTS.values()
+
+
+@njit
+def compiled_exponent(code: Any, word: Any, rate: Any, places: Any, root_places: Any, up: Any, out: Any) -> Any:
+    distance, power, steps = DISTANCE(code, word, root_places, up)
+    numbers = NUMBER(rate.leading), NUMBER(rate.numerator), NUMBER(rate.denominator)
+    down, more, state = PRODUCT(distance, power, *numbers, rate, places)
+    store(out, 0, shortened(down))
+    return more, state, steps
+
+
+def assert_exponents(promise: dict[str, Any], metric: dict[str, Any], values: list[Any], *, decided: bool) -> None:
+    """The exponents of the kernel, to the last of their units: a wrong one may hide behind what is rounded later."""
+    for up in (False, True):
+        rate = exponentials._Rate.of(promise, metric, PLACES[up], up)
+        for value, word in zip(values, array_of(metric, values).view(np.uint64), strict=True):
+            a, b = kernel.exponent_bound(promise, metric, value, up)
+            down, rest = divmod(a << PLACES[up], b)
+            out = np.zeros(WORDS, dtype=np.uint64)
+            more, state, steps = compiled_exponent(
+                Form(metric["form"]).code, word, rate, np.uint64(PLACES[up]), np.uint64(160 if up else 128), up, out
+            )
+            assert steps == whole_steps(metric, value)
+            if down >> (PLACES[up] + 16):
+                assert state == exponentials._HUGE
+            elif decided or state == exponentials._DECIDED:
+                assert (state, integers_of(out), more) == (exponentials._DECIDED, [down], rest > 0)
+
+
+def whole_steps(metric: dict[str, Any], value: Any) -> int:
+    if metric["form"] == "root":
+        return isqrt(value) if isqrt(value) ** 2 == value else -1
+    return int(value) if value == int(value) and (metric["form"] == "rational" or value < 2**53) else -1
+
+
 def assert_the_kernels(promise: dict[str, Any], metric: dict[str, Any], values: list[Any], cap: int) -> None:
     """Both functions give the kernel's integers; a few values are repeated until the compiled code takes them."""
     many = np.resize(array_of(metric, values), max(MANY, len(values)))
@@ -57,7 +97,29 @@ def assert_the_kernels(promise: dict[str, Any], metric: dict[str, Any], values: 
 TINY = [5e-324, 2.2250738585072014e-308, 1e-300, 2.0**-200, 2.0**-79, 2.0**-78, nextafter(2.0**-78, 1), 1e-9]
 HUGE = [1e17, 2.0**63, 2.0**64, 2.0**65, 1e30, 1e300, 1.7976931348623157e308]
 FLOATS = [*TINY, 0.0, -0.0, 0.1, 0.5, 1.0, nextafter(1.0, 2), 2.0, 3.0, 5.0, 7.5, 10.0, 41.0, 42.5, 61.9, 63.0, *HUGE]
-INTEGERS = [0, 1, 2, 3, 4, 5, 7, 10, 25, 99, 100, 101, 144, 2**16, 2**20 + 1, 10**6, 2**29, 2**30 - 2, 2**30 - 1]
+INTEGERS = [
+    0,
+    1,
+    2,
+    3,
+    4,
+    5,
+    7,
+    10,
+    25,
+    99,
+    100,
+    101,
+    144,
+    6553,
+    6554,
+    2**16,
+    2**20 + 1,
+    10**6,
+    2**29,
+    2**30 - 2,
+    2**30 - 1,
+]
 LONG_INTEGERS = [2**32, 3**20, 10**12, 2**53 + 1, 2**60, 2**61 - 1]
 PROMISES = [
     promise_of(epsilon="1/10"),
@@ -84,6 +146,10 @@ def test_distances_at_every_border(promise: dict[str, Any]) -> None:
         assert_the_kernels(promise, metric_of("float"), FLOATS, cap)
         assert_the_kernels(promise, metric_of("rational"), INTEGERS + LONG_INTEGERS, cap)
         assert_the_kernels(promise, metric_of("root"), INTEGERS, cap)
+    # -0 is none of the doubles that compiled code looks at
+    assert_exponents(promise, metric_of("float"), [v for v in FLOATS if str(v) != "-0.0"], decided=True)
+    assert_exponents(promise, metric_of("rational"), INTEGERS + LONG_INTEGERS, decided=True)
+    assert_exponents(promise, metric_of("root"), INTEGERS, decided=True)
 
 
 @pytest.mark.parametrize("unit", ["1/10", "1/3", "22/7", Fraction(1, 10**30), Fraction(10**30), Fraction(7, 2**90)])
@@ -113,16 +179,26 @@ def test_factors_next_to_a_power_of_two(epsilon: str) -> None:
 
 
 @pytest.mark.parametrize("up", [False, True])
-@pytest.mark.parametrize("length", [3**30, 3**100, 3**150, 3**300], ids=lambda k: f"{k.bit_length()} digits")
+@pytest.mark.parametrize("length", [3**30, 3**100, 3**150, 3**400], ids=lambda k: f"{k.bit_length()} digits")
 def test_exponents_next_to_a_whole_number_of_units(up: bool, length: int) -> None:
     """epsilon·d = y + δ / length for an integer y, in the last unit that the kernel keeps: no enclosure decides it."""
     for value, y in ((12345, 987654321 * 2**60 + 1), (7, 2 ** PLACES[up] * 3), (1, 5), (2**29 + 1, 2**70 + 3)):
-        for off in (-1, 0, 1):
+        for off in (-(length >> 120), -1, 0, 1, length >> 120):
             epsilon = Fraction(y * length + off, value * length * 2 ** PLACES[up])
             around = [max(value - 1, 1), value, value + 1]
-            assert_the_kernels(promise_of(epsilon=epsilon), metric_of("rational"), around, 2**52)
-            assert_the_kernels(promise_of(epsilon=epsilon), metric_of("float"), list(map(float, around)), 2**52)
-            assert_the_kernels(promise_of(epsilon=epsilon / value), metric_of("root"), [value**2 % 2**30, value], 2**52)
+            for promise, metric, values in (
+                (promise_of(epsilon=epsilon), metric_of("rational"), around),
+                (promise_of(epsilon=epsilon), metric_of("float"), list(map(float, around))),
+                (promise_of(epsilon=epsilon * value / isqrt(value)), metric_of("root"), [isqrt(value) ** 2, value]),
+            ):
+                assert_the_kernels(promise, metric, values, 2**52)
+                assert_exponents(promise, metric, values, decided=length < 3**150)
+
+
+@given(st.lists(st.integers(1, kernel.LARGEST["root"]), min_size=1, max_size=50))
+def test_square_roots_of_integers(values: list[int]) -> None:
+    near = [v + off for v in values for off in (0, isqrt(v) ** 2 - v, isqrt(v) ** 2 - v - 1)]
+    assert_exponents(promise_of(epsilon=1), metric_of("root"), [v for v in near if v > 0], decided=True)
 
 
 rationals = st.builds(
@@ -155,7 +231,9 @@ def test_any_distance(
         unit = data.draw(st.integers(1, 100)) / (rate * farthest)
     for form in {form for form, _ in listed}:
         values = [value for of, value in listed if of == form]
-        assert_the_kernels(promise, metric_of(form, 1 if form == "float" else unit), values, cap)
+        metric = metric_of(form, 1 if form == "float" else unit)
+        assert_the_kernels(promise, metric, values, cap)
+        assert_exponents(promise, metric, values, decided=False)
 
 
 CASES = {
