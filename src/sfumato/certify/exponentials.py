@@ -1,11 +1,12 @@
 """The kernel's bounds of e^(epsilon·d) for millions of distances at once, in compiled integers.
 
-:func:`kernel.factor_below` and :func:`kernel.factor_above` take ten microseconds and more for one distance. Here are
-the same integers, bit for bit, twenty to fifty times as fast. The series and the squarings of
-:func:`kernel.exp_bound` are repeated digit by digit in 256 bits from below (its numbers stay below 2^93) and in 384
-from above (below 2^160). What has to be found in other ways is the exponent, for the kernel divides integers of any
-length: it wants t = epsilon·d·2^places, rounded down or up. With r = epsilon·unit·2^places, and the distance as an
-integer w times a power of two:
+:func:`kernel.factor_below` and :func:`kernel.factor_above` take ten microseconds and more for one distance, half a
+minute for the pairs of 2,000 places. Here are the same integers, bit for bit, in a tenth of that or less
+(``benchmarks/bench_verification.py`` measures it). The series and the squarings of :func:`kernel.exp_bound` are
+repeated step by step in 256 bits from below (its numbers stay below 2^93) and in 384 from above (below 2^160). What
+has to be found in other ways is the exponent, for the kernel divides integers of any length: it wants
+t = epsilon·d·2^places, rounded down or up. With r = epsilon·unit·2^places, and the distance as an integer w times a
+power of two:
 
 1. once for all distances, r is enclosed by two neighbours of 200 binary digits, leading ≤ r·2^-s < leading + 1;
 2. w · leading and w · (leading + 1) enclose t. Where no integer lies between them, t is rounded;
