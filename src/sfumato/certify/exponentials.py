@@ -91,8 +91,9 @@ class _Rate(NamedTuple):
         if leading.bit_length() > _LEADING:
             scale -= 1
             leading, rest = divmod(numerator << max(scale, 0), denominator << max(-scale, 0))
-        words = (_words(part) for part in (leading, numerator, denominator))
-        return cls(*words, power, scale, rest == 0, denominator.bit_length())
+        return cls(
+            _words(leading), _words(numerator), _words(denominator), power, scale, rest == 0, denominator.bit_length()
+        )
 
 
 def _twos(value: int) -> int:
@@ -276,7 +277,7 @@ def _distance(form, word, places, up):  # type: ignore[no-untyped-def]
         mantissa = word & np.uint64((1 << 52) - 1)
         if exponent:
             mantissa |= np.uint64(1 << 52)
-        power = max(exponent, 1) - 1075
+        power = max(exponent, np.int64(1)) - 1075
         steps = np.int64(-1)
         if mantissa == 0:
             steps = np.int64(0)
