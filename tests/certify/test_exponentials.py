@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from math import ceil, isqrt, log, nextafter
 from typing import Any
@@ -12,15 +13,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 
+import sfumato as sf
 from sfumato.certify import exponentials, kernel
 from sfumato.certify.exponentials import factors_above, factors_below
+from sfumato.certify.mechanism import Dual
+from sfumato.certify.repair import private_weights
+from sfumato.certify.verify import claim_of
 from sfumato.certify.wide import WORDS, integers_of, shortened, store
 from sfumato.spaces.distances import Form
 
 GRAIN = 60
-MANY = 1200  # more than are left to the interpreter
 CAPS = [1, 2, 5, 2**16, 2**52, 2**61, 2**62 - 1]
 PLACES = {False: 78, True: 144}  # binary digits after the point of an exponent, from below and from above
+
+
+@pytest.fixture(autouse=True)
+def compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let compiled code take even few distances."""
+    monkeypatch.setattr(exponentials, "_INTERPRETED", 0)
 
 
 def promise_of(*, epsilon: Any = None, alpha: Any = None, step: Any = None) -> dict[str, Any]:
@@ -83,15 +93,13 @@ def whole_steps(metric: dict[str, Any], value: Any) -> int:
 
 
 def assert_the_kernels(promise: dict[str, Any], metric: dict[str, Any], values: list[Any], cap: int) -> None:
-    """Both functions give the kernel's integers; a few values are repeated until the compiled code takes them."""
-    many = np.resize(array_of(metric, values), max(MANY, len(values)))
-    p, q = factors_below(promise, metric, many, cap)
+    """Both functions give the kernel's integers."""
+    p, q = factors_below(promise, metric, array_of(metric, values), cap)
     expected = [kernel.factor_below(promise, metric, value, cap) for value in values]
-    assert list(zip(p.tolist(), q.tolist(), strict=True))[: len(values)] == expected
+    assert list(zip(p.tolist(), q.tolist(), strict=True)) == expected
     near = [value for value in values if above_or_refuted(promise, metric, value) is not None]
-    if near:
-        above = factors_above(promise, metric, np.resize(array_of(metric, near), max(MANY, len(near))), GRAIN)
-        assert above[: len(near)] == [above_or_refuted(promise, metric, value) for value in near]
+    above = factors_above(promise, metric, array_of(metric, near), GRAIN)
+    assert above == [above_or_refuted(promise, metric, value) for value in near]
 
 
 TINY = [5e-324, 2.2250738585072014e-308, 1e-300, 2.0**-200, 2.0**-79, 2.0**-78, nextafter(2.0**-78, 1), 1e-9]
@@ -274,11 +282,13 @@ def promise_exponents(promise: dict[str, Any], metric: dict[str, Any], values: n
 
 def test_weights_beyond_a_word_are_the_kernels() -> None:
     promise, metric = promise_of(epsilon="7/10"), metric_of("rational")
-    p, q = factors_below(promise, metric, np.arange(1, MANY, dtype=np.uint64) % np.uint64(40), 2**63)
+    p, q = factors_below(promise, metric, np.arange(1, 40, dtype=np.uint64), 2**63)
     assert (p[0], q[0]) == kernel.factor_below(promise, metric, 1, 2**63)
 
 
-def test_few_distances_and_none() -> None:
+@pytest.mark.parametrize("few", [0, 100])
+def test_few_distances_and_none(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exponentials, "_INTERPRETED", few)
     promise, metric = promise_of(epsilon="7/10"), metric_of("float")
     p, q = factors_below(promise, metric, np.array([1.5, 0.5, 1.5]), 2**52)
     assert (int(p[1]), int(q[1])) == kernel.factor_below(promise, metric, 0.5, 2**52)
@@ -290,9 +300,30 @@ def test_few_distances_and_none() -> None:
 def test_a_pair_that_helps_nobody_is_refused_as_by_the_kernel() -> None:
     promise, metric = promise_of(epsilon=1), metric_of("float")
     with pytest.raises(kernel.Refuted, match="far apart"):
-        factors_above(promise, metric, np.linspace(1, 1e9, MANY), GRAIN)
+        factors_above(promise, metric, np.array([1.0, 1e9]), GRAIN)
 
 
 def test_forms_are_not_mixed_up() -> None:
     with pytest.raises(TypeError, match="rational"):
-        factors_below(promise_of(epsilon=1), metric_of("rational"), np.ones(MANY), 2**52)
+        factors_below(promise_of(epsilon=1), metric_of("rational"), np.ones(3), 2**52)
+
+
+def test_repair_and_proof_ask_the_kernel_for_no_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weights, pairs and dual numbers of a space with a distance for every pair; one at a time took minutes."""
+    rng = np.random.default_rng(8)
+    space = sf.points(rng.random((60, 2)))
+    privacy, prior, loss = sf.PrivacyType(space, epsilon=2), sf.Prior.uniform(space), sf.losses.distance(space)
+    scores = np.exp(-space.distances.floats)
+    first = rng.integers(0, 60, 500)
+    dual = Dual(first, (first + rng.integers(1, 60, 500)) % 60, rng.integers(0, 60, 500), np.ones(500, dtype=np.int64),
+                Fraction(1, 2**40))  # fmt: skip
+
+    def refuse(*_: Any) -> None:
+        raise AssertionError("left to the kernel")
+
+    monkeypatch.setattr(kernel, "factor_below", refuse)
+    monkeypatch.setattr(kernel, "factor_above", refuse)
+    weights = private_weights(scores / scores.sum(axis=1, keepdims=True), privacy)
+    claimed = replace(claim_of(prior, weights, 2**52, loss), bound=Fraction(-1), dual=dual)
+    proof = sf.prove(weights, privacy, outputs=space.labels, claim=claimed, checker="twin").proof
+    assert (proof.pairs, proof.bound, proof.checker) == (60 * 59 // 2, -1, "compiled twin")
