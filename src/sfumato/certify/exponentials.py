@@ -1,14 +1,14 @@
 """The kernel's bounds of e^(epsilon·d) for millions of distances at once, in compiled integers.
 
-:func:`kernel.factor_below` and :func:`kernel.factor_above` take ten microseconds and more for one distance, half a
-minute for the pairs of 2,000 places. Here are the same integers, bit for bit, in a tenth of that or less
+:func:`kernel.factor_below` and :func:`kernel.factor_above` take ten microseconds and more for one distance, twenty
+seconds for the pairs of 2,000 places. Here are the same integers, bit for bit, in about a tenth of that or less
 (``benchmarks/bench_verification.py`` measures it). The series and the squarings of :func:`kernel.exp_bound` are
 repeated step by step in 256 bits from below (its numbers stay below 2^93) and in 384 from above (below 2^160). What
 has to be found in other ways is the exponent, for the kernel divides integers of any length: it wants
 t = epsilon·d·2^places, rounded down or up. With r = epsilon·unit·2^places, and the distance as an integer w times a
 power of two:
 
-1. once for all distances, r is enclosed by two neighbours of 200 binary digits, leading ≤ r·2^-s < leading + 1;
+1. once for all distances, r is enclosed by two integers of 200 binary digits, leading ≤ r·2^s < leading + 1;
 2. w · leading and w · (leading + 1) enclose t. Where no integer lies between them, t is rounded;
 3. where one does, call it y, r = A/B decides: t ≥ y means w·A − y·B ≥ 0 (each times a power of two). That number is
    less than B in size, so its sign is known from its lowest 384 bits if B has fewer;
@@ -56,7 +56,7 @@ _MODULUS = 64 * LONGER_WORDS
 _LARGEST_RADICAND = kernel.LARGEST["root"]
 _INFINITY = 0x7FF << 52  # the bits of the infinite double; those of negative ones are larger
 _LARGEST_POWER = 1 << 16  # bits of a rational factor in kernel.exact_factor
-_FARTHEST = 1 << 6  # exponents from below which e^x takes 93 bits before the point, room for 60 after it
+_FARTHEST = 1 << 6  # an exponent below has e^x < 2^93, which leaves room for 60 binary digits after the point
 _SLOTS = 1 << 12  # distances that are remembered, so that a table of few distinct ones costs nothing
 
 _DECIDED, _HUGE, _UNDECIDED = 0, 1, 2
