@@ -308,6 +308,15 @@ def test_forms_are_not_mixed_up() -> None:
         factors_below(promise_of(epsilon=1), metric_of("rational"), np.ones(3), 2**52)
 
 
+def test_many_pairs_go_to_the_twin_however_few_the_outputs() -> None:
+    """With two outputs, two thousand places are only 8 million comparisons, but 2 million bounds of e^x."""
+    space = sf.points(np.random.default_rng(9).random((450, 2)))
+    privacy = sf.PrivacyType(space, epsilon=2)
+    assert sf.prove(np.ones((450, 2), dtype=np.int64), privacy).proof.checker == "compiled twin"
+    small = sf.PrivacyType(sf.points(space.coordinates[:40]), epsilon=2)
+    assert sf.prove(np.ones((40, 2), dtype=np.int64), small).proof.checker == "kernel"
+
+
 def test_repair_and_proof_ask_the_kernel_for_no_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """Weights, pairs and dual numbers of a space with a distance for every pair; one at a time took minutes."""
     rng = np.random.default_rng(8)

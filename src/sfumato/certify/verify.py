@@ -27,8 +27,10 @@ __all__ = ["claim", "claim_of", "load", "prove", "verify", "verify_file"]
 
 Checker = Literal["auto", "kernel", "twin"]
 
-# The kernel does some 3·10^7 comparisons and sums some 10^6 dual numbers a second: up to this it is asked for all.
+# The kernel does some 3·10^7 comparisons, bounds e^x for 10^5 distances and sums 10^6 dual numbers a second: up to this
+# it is asked for all.
 _KERNEL_COMPARISONS = 3 * 10**7
+_KERNEL_PAIRS = 10**5
 _KERNEL_DUALS = 10**5
 
 
@@ -164,8 +166,11 @@ def claim_of(prior: Prior, weights: Array, total: int, loss: Loss) -> Claim:
 def _decide(header: dict[str, Any], sections: dict[str, bytes], digest: str, checker: Checker) -> Verdict:
     if checker not in ("auto", "kernel", "twin"):
         raise NotSupported(f"checker {checker!r}", ["auto", "kernel", "twin"])
+    pairs = len(sections["distances"]) // 8
     large = (
-        _comparisons(header, sections) > _KERNEL_COMPARISONS or len(sections.get("dual_to", b"")) > 4 * _KERNEL_DUALS
+        pairs > _KERNEL_PAIRS
+        or 2 * len(header["outputs"]) * pairs > _KERNEL_COMPARISONS
+        or len(sections.get("dual_to", b"")) > 4 * _KERNEL_DUALS
     )
     use_twin = (checker == "twin" or (checker == "auto" and large)) and twin.fits(header)
     try:
@@ -203,10 +208,6 @@ def _check_claims(header: dict[str, Any], sections: dict[str, bytes]) -> dict[st
         except (twin_claims.TooLong, kernel.Refuted):
             result["bound"] = kernel.check_bound(header, sections)
     return result
-
-
-def _comparisons(header: dict[str, Any], sections: dict[str, bytes]) -> int:
-    return 2 * len(header["outputs"]) * (len(sections["distances"]) // 8)
 
 
 def _weights(channel: Any, privacy: PrivacyType, outputs: Any) -> tuple[Array, tuple[Any, ...]]:
