@@ -24,6 +24,7 @@ from sfumato.numbers import (
     number,
     product,
     together,
+    told_apart,
 )
 
 third = Fraction(1, 3)
@@ -131,3 +132,19 @@ def test_directed_rounding_beyond_the_range_of_floats() -> None:
 def test_is_exact_knows_its_fields() -> None:
     assert is_exact(fractions(np.array([0.5])), np.array([1]))
     assert not is_exact(np.array([0.5]))
+
+
+@given(st.fractions(), st.fractions(max_denominator=10**6), st.integers(0, 400))
+def test_numbers_that_differ_are_written_differently(value: Fraction, part: Fraction, power: int) -> None:
+    other = value + part / 10**power
+    texts = told_apart(value, other)
+    assert (texts[0] == texts[1]) == (value == other)
+
+
+def test_as_few_digits_as_it_takes() -> None:
+    assert told_apart(third, 2.0) == ("0.333333", "2")
+    assert told_apart(0.29681405, 0.29681401) == ("0.29681405", "0.29681401")
+    assert told_apart(2 + Fraction(1, 10**17), 2) == ("2.00000000000000001", "2")
+    assert told_apart(2, 2 + Fraction(1, 10**90)) == ("2 − 1e-90", "2")
+    assert told_apart(10**400, 1.5e-7) == ("1e+400", "1.5e-07")
+    assert told_apart(1.5, inf, 2) == ("1.5", "infinity")

@@ -11,6 +11,7 @@ The one tolerance that several rooms share, :data:`ROUNDING`, is defined here wi
 from __future__ import annotations
 
 from collections.abc import Iterable
+from decimal import Context, Decimal
 from fractions import Fraction
 from math import gcd, inf, isfinite, isnan, lcm, nextafter
 from numbers import Integral, Rational, Real
@@ -44,6 +45,7 @@ __all__ = [
     "object_array",
     "product",
     "together",
+    "told_apart",
 ]
 
 Array: TypeAlias = NDArray[Any]
@@ -326,3 +328,47 @@ def dyadic(ball: flint.arb) -> Fraction:
     """The rational that a ball without radius is."""
     mantissa, exponent = (int(part) for part in ball.man_exp())
     return Fraction(mantissa) * Fraction(2) ** exponent
+
+
+_DIGITS = (9, 12, 15, 17, 20, 30, 50)  # tried one after the other until two numbers read differently
+
+
+def told_apart(first: Number | Real, second: Number | Real, digits: int = 6) -> tuple[str, str]:
+    """Two numbers as texts, with at least ``digits`` significant digits and as many more as it takes to see which is
+    larger: the texts are equal only if the numbers are.
+
+    Every message that says how two numbers differ prints them with this.
+
+    Examples
+    --------
+    >>> told_apart(Fraction(1, 3), 2)
+    ('0.333333', '2')
+    >>> told_apart(2 + Fraction(1, 10**7), 2)
+    ('2.0000001', '2')
+    >>> told_apart(2 + Fraction(1, 10**80), 2)
+    ('2 + 1e-80', '2')
+    """
+    if (isinstance(first, float) and not isfinite(first)) or (isinstance(second, float) and not isfinite(second)):
+        return _written(first, digits), _written(second, digits)
+    one, other = exact(first), exact(second)
+    for count in (digits, *(more for more in _DIGITS if more > digits)):
+        texts = _written(one, count), _written(other, count)
+        if one == other or texts[0] != texts[1]:
+            return texts
+    shared = _written(other, digits)
+    return f"{shared} {'+' if one > other else '−'} {_written(abs(one - other), 3)}", shared
+
+
+def _written(value: Any, digits: int) -> str:
+    """A number with so many significant digits, as ``%g`` writes it; exact ones may lie beyond the range of floats."""
+    if isinstance(value, float) and not isfinite(value):
+        return str(value).replace("inf", "infinity")
+    number = exact(value)
+    quotient = Context(prec=digits).divide(Decimal(number.numerator), Decimal(number.denominator))
+    sign, figures, _ = quotient.normalize().as_tuple()
+    power = quotient.adjusted() if quotient else 0
+    if -5 < power < digits:
+        return f"{quotient.normalize():f}"
+    mantissa = "".join(map(str, figures))
+    point = f".{mantissa[1:]}" if len(mantissa) > 1 else ""
+    return f"{'-' * sign}{mantissa[0]}{point}e{power:+03d}"

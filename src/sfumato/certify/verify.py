@@ -186,7 +186,7 @@ def _decide(header: dict[str, Any], sections: dict[str, bytes], digest: str, che
             return fails(str(error))
         pair = (label_from_json(error.pair[0]), label_from_json(error.pair[1]))
         output, bound = label_from_json(error.output), float_above(error.bound)
-        return fails(str(error), Violation(pair, output, error.ratio, bound))
+        return fails(str(error), Violation(pair, output, error.ratio, bound, (error.ratio, error.bound)))
     proof = Proof(
         "compiled twin" if use_twin else "kernel", proved["pairs"], proved["implied"], proved["comparisons"], digest,
         proved.get("loss"), proved.get("bound"), proved.get("events", 0), proved["open"],

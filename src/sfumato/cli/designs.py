@@ -56,6 +56,7 @@ def design(
     from sfumato import design as best_of
     from sfumato import save
     from sfumato.cli.progress import line, until_asked
+    from sfumato.numbers import told_apart
 
     target = _place(output or Path(f"{spec.stem}.sfm"))
     if target.exists() and spec.exists() and target.samefile(spec):
@@ -74,7 +75,8 @@ def design(
     digest = save(made.mechanism, target)
     ended = _ended(made, asked, ending.interrupted)
     if ended != "reached":
-        typer.echo(f"sfumato: {_WHY[ended]}; the gap is {made.gap:.1e} instead of {asked.tolerance:.0e}", err=True)
+        gap, wanted = told_apart(made.gap, asked.tolerance, 2)
+        typer.echo(f"sfumato: {_WHY[ended]}; the gap is {gap} instead of {wanted}", err=True)
     if as_json:
         typer.echo(json.dumps(_record(made, asked) | {"ended": ended, "file": str(target), "sha256": digest}))
         return

@@ -20,7 +20,7 @@ from sfumato.design.solvers import Trail
 from sfumato.errors import InvalidInput, NotConverged, NotSupported, expect
 from sfumato.losses.loss import Loss
 from sfumato.measures.uncertainty import prior_loss
-from sfumato.numbers import Number, exact, fractions
+from sfumato.numbers import Number, exact, fractions, told_apart
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.finite import FiniteSpace
 
@@ -45,9 +45,8 @@ class Calibration:
     design: Design
 
     def __repr__(self) -> str:
-        return (
-            f"Calibration(epsilon={float(self.epsilon):.6g}, between {float(self.low):.6g} and {float(self.high):.6g})"
-        )
+        low, high = told_apart(self.low, self.high)
+        return f"Calibration(epsilon={low if self.epsilon == self.low else high}, between {low} and {high})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,9 +141,12 @@ def _check_target(aim: Fraction, prior: Prior, loss: Loss) -> None:
     least = sum((fractions(prior.weights) * fractions(loss.matrix).min(axis=0)).tolist(), Fraction(0))
     most = Fraction(prior_loss(prior, loss))
     if not least < aim < most:
+        target, end = told_apart(aim, least if aim <= least else most)
+        other = told_apart(most if aim <= least else least, aim)[0]
+        low, high = (end, other) if aim <= least else (other, end)
         raise InvalidInput(
-            f"the target {float(aim):g} must lie between {float(least):g}, the loss when the secret is told, and "
-            f"{float(most):g}, the loss when nothing is"
+            f"the target {target} must lie between {low}, the loss when the secret is told, and "
+            f"{high}, the loss when nothing is"
         )
 
 

@@ -24,7 +24,7 @@ from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.prior import Prior
 from sfumato.losses.loss import Gain
 from sfumato.lp import LinearProgram, solve
-from sfumato.numbers import ROUNDING, Array, exact, floats, fractions, from_flint, product, to_flint
+from sfumato.numbers import ROUNDING, Array, exact, floats, fractions, from_flint, product, to_flint, told_apart
 from sfumato.verdict import Verdict, fails, holds, undecided
 
 __all__ = ["Factor", "Separation", "refines"]
@@ -179,9 +179,9 @@ def _separated(b: Channel, a: Channel, direction: Array, output: int) -> Verdict
 
 def _separation_verdict(b: Channel, a: Channel, weights: Array) -> Verdict:
     witness = _separation(b, a, weights)
+    more, less = told_apart(witness.from_b, witness.from_a)
     return fails(
-        f"a consumer gains {float(witness.from_b):.6g} from b and {float(witness.from_a):.6g} from a, "
-        f"that is {float(witness.margin):.3g} more",
+        f"a consumer gains {more} from b and {less} from a, that is {float(witness.margin):.3g} more",
         witness,
     )
 

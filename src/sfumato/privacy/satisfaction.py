@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.errors import InvalidInput, expect
-from sfumato.numbers import ROUNDING, Array, exact, float_above, is_exact, log_bounds
+from sfumato.numbers import ROUNDING, Array, exact, float_above, is_exact, log_bounds, told_apart
 from sfumato.privacy.predicates import Predicate
 from sfumato.privacy.predicates_satisfaction import satisfies_predicate
 from sfumato.privacy.type import PrivacyType, as_type
@@ -35,12 +35,22 @@ _LOG_BAND = 1e-12
 
 @dataclass(frozen=True)
 class Violation:
-    """An output whose probabilities for two secrets differ by more than promised."""
+    """An output whose probabilities for two secrets differ by more than promised.
+
+    ``bound`` is e^{εd} rounded up to a float; ``compared`` are the exact ratio and a rational between it and e^{εd}.
+    """
 
     pair: tuple[Any, Any]
     output: Any
     ratio: Fraction | float
     bound: float
+    compared: tuple[Fraction | float, Fraction]
+
+    @property
+    def excess(self) -> Fraction | float:
+        """By which share of the bound the ratio exceeds it."""
+        ratio, bound = self.compared
+        return inf if ratio == inf else exact(ratio) / bound - 1
 
 
 @dataclass(frozen=True)
@@ -107,7 +117,8 @@ def satisfies(channel: Channel, privacy: PrivacyType | Predicate, neighbours: An
 
 def _judge(channel: Channel, violation: Violation) -> Verdict:
     x, z = violation.pair
-    times, allowed = _told_apart(violation.ratio, violation.bound)
+    ratio, bound = violation.compared
+    times, allowed = ("infinitely many", told_apart(bound, bound)[0]) if ratio == inf else told_apart(ratio, bound)
     reason = (
         f"output {violation.output!r} is {times} times as likely for {x!r} as for {z!r}, "
         f"more than the {allowed} allowed"
@@ -121,17 +132,6 @@ def _judge(channel: Channel, violation: Violation) -> Verdict:
     )
 
 
-def _told_apart(ratio: Fraction | float, bound: float) -> tuple[str, str]:
-    """Both numbers with as many digits as it takes to see which is larger."""
-    if ratio == inf:
-        return "infinitely many", f"{bound:.6g}"
-    for digits in (6, 9, 12, 15):
-        pair = f"{float(ratio):.{digits}g}", f"{bound:.{digits}g}"
-        if pair[0] != pair[1]:
-            return pair
-    return f"{float(ratio):.17g}", f"{bound:.17g}"
-
-
 def _violation(
     channel: Channel, privacy: PrivacyType, pairs: Pairs, k: int, decided: dict[Any, Any]
 ) -> Violation | None:
@@ -143,20 +143,22 @@ def _violation(
         a, b = channel.matrix[upper], channel.matrix[lower]
         for y in _near_bound(a, b, privacy.rate * privacy.space.ruler.bounds(value)[1]):
             if b[y] == 0:
+                bound = privacy.factor_bounds(value)[1]
                 return Violation((channel.secrets[upper], channel.secrets[lower]), channel.outputs[y], inf,
-                                 _float_bound(privacy, value))  # fmt: skip
+                                 float_above(bound), (inf, bound))  # fmt: skip
             ratio = exact(a[y]) / exact(b[y])
             key = (ratio, value)
             if key not in decided:
-                decided[key] = _exceeds(ratio, privacy, value)
-            if decided[key] and (worst is None or ratio > worst[0]):
+                decided[key] = _bound_below(ratio, privacy, value)
+            if decided[key] is not None and (worst is None or ratio > worst[0]):
                 worst = ratio, upper, lower, int(y)
     if worst is None:
         return None
     ratio, upper, lower, y = worst
     shown = ratio if channel.exact else float_above(ratio)
     pair = (channel.secrets[upper], channel.secrets[lower])
-    return Violation(pair, channel.outputs[y], shown, _float_bound(privacy, value))
+    allowed = float_above(privacy.factor_bounds(value)[1])
+    return Violation(pair, channel.outputs[y], shown, allowed, (ratio, decided[ratio, value]))
 
 
 def _near_bound(a: Array, b: Array, log_bound: Any) -> NDArray[np.int64]:
@@ -173,19 +175,16 @@ def _log_gaps(a: Array, b: Array) -> NDArray[np.float64]:
     return result
 
 
-def _exceeds(ratio: Fraction, privacy: PrivacyType, value: Any) -> bool:
+def _bound_below(ratio: Fraction, privacy: PrivacyType, value: Any) -> Fraction | None:
+    """A rational that e^{εd} is no larger than and the ratio is larger than, if the ratio exceeds e^{εd}; else None."""
     bits = 64
     while True:
         low, high = privacy.factor_bounds(value, bits)
         if ratio <= low:
-            return False
-        if ratio > high or low == high:
-            return True
+            return None
+        if ratio > high:
+            return high
         bits *= 2
-
-
-def _float_bound(privacy: PrivacyType, value: Any) -> float:
-    return float_above(privacy.factor_bounds(value)[1])
 
 
 def smallest_epsilon(channel: Channel, space: FiniteSpace) -> float:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from sfumato.errors import InvalidInput, Mismatch
-from sfumato.numbers import exact
+from sfumato.numbers import exact, told_apart
 from sfumato.release.rows import BadRow, Rows, Values
 from sfumato.spaces.constructors import EARTH_RADIUS_KM
 from sfumato.spaces.finite import FiniteSpace
@@ -124,9 +124,8 @@ class Coordinates:
         if self.within is None:
             where = f"outside the cells of {self.ground.name}"
         else:
-            where = (
-                f"{distance:.6g}{unit} from the nearest secret of {self.ground.name}, more than {self.within:g}{unit}"
-            )
+            away, most = told_apart(distance, self.within)
+            where = f"{away}{unit} from the nearest secret of {self.ground.name}, more than {most}{unit}"
         names = ", ".join(map(repr, self.columns))
         return BadRow(
             f"{names} are {tuple(point.tolist())}, {where}; on_unknown='drop' leaves such rows out, 'nearest' takes it",

@@ -29,7 +29,7 @@ from sfumato.design.compatibility.question import (
 from sfumato.design.optimal import Design, design
 from sfumato.errors import InvalidInput, NotConverged, SolverError, expect
 from sfumato.lp import LinearProgram, solve
-from sfumato.numbers import Array, Number, common_denominator, exact, fractions, object_array
+from sfumato.numbers import Array, Number, common_denominator, exact, fractions, object_array, told_apart
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.finite import FiniteSpace
 from sfumato.verdict import Verdict, fails, holds, undecided
@@ -93,15 +93,14 @@ class EpsilonStar:
             return holds("a mechanism for a smaller ε has it", self.mechanism)
         if self.high is None or asked <= self.low:
             return fails(self.reason if self.high is None else "the bound at a larger ε is above δ", self.refuted)
-        return undecided(f"ε* lies between {float(self.low):.6g} and {float(self.high):.6g}", (self.low, self.high))
+        low, high = told_apart(self.low, self.high)
+        return undecided(f"ε* lies between {low} and {high}", (self.low, self.high))
 
     def __repr__(self) -> str:
         if self.high is None:
             return f"EpsilonStar(infinite: {self.reason})"
-        return (
-            f"EpsilonStar({float(self.low):.6g} … {float(self.high):.6g}, "
-            f"gamma={float(self.gamma):g}, delta={float(self.delta):g})"
-        )
+        low, high = told_apart(self.low, self.high)
+        return f"EpsilonStar({low} … {high}, gamma={float(self.gamma):g}, delta={float(self.delta):g})"
 
 
 def epsilon_star(
