@@ -364,11 +364,12 @@ def _written(value: Any, digits: int) -> str:
     if isinstance(value, float) and not isfinite(value):
         return str(value).replace("inf", "infinity")
     number = exact(value)
-    quotient = Context(prec=digits).divide(Decimal(number.numerator), Decimal(number.denominator))
-    sign, figures, _ = quotient.normalize().as_tuple()
+    context = Context(prec=digits)
+    quotient = context.normalize(context.divide(Decimal(number.numerator), Decimal(number.denominator)))
+    sign, figures, _ = quotient.as_tuple()
     power = quotient.adjusted() if quotient else 0
     if -5 < power < digits:
-        return f"{quotient.normalize():f}"
+        return f"{quotient:f}"
     mantissa = "".join(map(str, figures))
     point = f".{mantissa[1:]}" if len(mantissa) > 1 else ""
     return f"{'-' * sign}{mantissa[0]}{point}e{power:+03d}"
