@@ -5,13 +5,14 @@ exact array has dtype ``object`` and holds :class:`fractions.Fraction`, or dtype
 ``int64`` where only small integers occur. Mixing the two gives floats, as it does
 for Python numbers. Linear algebra over rationals is done by FLINT.
 
-The one tolerance that several rooms share, :data:`ROUNDING`, is defined here with its reason.
+The tolerances that several rooms share, :data:`ROUNDING` and :data:`TABLE_ROUNDING`, are defined here with their
+reasons.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from decimal import Context, Decimal
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from math import gcd, inf, isfinite, isnan, lcm, nextafter
 from numbers import Integral, Rational, Real
@@ -25,10 +26,12 @@ from sfumato.errors import InvalidInput
 
 __all__ = [
     "ROUNDING",
+    "TABLE_ROUNDING",
     "Array",
     "Number",
     "array",
     "as_ball",
+    "at_most",
     "common_denominator",
     "divide",
     "dyadic",
@@ -57,6 +60,13 @@ ROUNDING = 2.0**-50
 A double is within half a unit of what it stands for when it is computed once; entries
 that come out of a short computation (an exponential, a division by a sum) are within
 a few. Differences below this say nothing about the intended numbers."""
+
+TABLE_ROUNDING = Fraction(1, 2**30)
+"""Probability by which a table may differ from the irrational mechanism it stands for: a billionth.
+
+Rounding to 2^52 and keeping the promise leaves a few units for each output, times coth(εd/2) for the shortest distance:
+some 10^-11 for two hundred outputs and ε = 0.05. A table that is farther away is a mechanism of its own. A smaller
+difference refutes nothing about what the table stands for."""
 
 _SMALL_INTEGER = 2**31  # products of two such integers still fit into int64
 
@@ -359,12 +369,23 @@ def told_apart(first: Number | Real, second: Number | Real, digits: int = 6) -> 
     return f"{shared} {'+' if one > other else '−'} {_written(abs(one - other), 3)}", shared
 
 
-def _written(value: Any, digits: int) -> str:
+def at_most(value: Fraction | float, digits: int = 2) -> str:
+    """A bound from above as a text of few digits, rounded up.
+
+    Examples
+    --------
+    >>> at_most(Fraction(1, 3)), at_most(2.0**-52), at_most(0.5)
+    ('0.34', '2.3e-16', '0.5')
+    """
+    return _written(value, digits, ROUND_CEILING)
+
+
+def _written(value: Any, digits: int, rounding: str | None = None) -> str:
     """A number with so many significant digits, as ``%g`` writes it; exact ones may lie beyond the range of floats."""
     if isinstance(value, float) and not isfinite(value):
         return str(value).replace("inf", "infinity")
     number = exact(value)
-    context = Context(prec=digits)
+    context = Context(prec=digits, rounding=rounding)
     quotient = context.normalize(context.divide(Decimal(number.numerator), Decimal(number.denominator)))
     sign, figures, _ = quotient.as_tuple()
     power = quotient.adjusted() if quotient else 0

@@ -13,7 +13,7 @@ from sfumato.design import Curve, is_universally_optimal
 from sfumato.design.optimal import Design
 from sfumato.errors import InvalidInput, NotSupported
 from sfumato.mechanisms import MECHANISMS, compare_known
-from sfumato.numbers import floats
+from sfumato.numbers import floats, told_apart
 from sfumato.privacy import (
     PrivacyType,
     has_tight_constraints,
@@ -152,9 +152,10 @@ def _counterexample(verdict: Verdict, space: Any) -> dict[str, Any]:
     if verdict.outcome != "fails" or getattr(witness, "prior", None) is None:
         return {}
     prior = witness.prior
+    loss, better = _numbers(witness.loss, witness.better_loss)
     return {"witness": {
         "prior": packed(floats(prior.weights)), "weights": [_number(w) for w in prior.weights[:40]],
-        "loss": _number(witness.loss), "better": _number(witness.better_loss), "gap": _number(witness.gap),
+        "loss": loss, "better": better, "gap": _number(witness.gap),
         **table_of(witness.channel, space),
     }}  # fmt: skip
 
@@ -209,5 +210,11 @@ def report(desk: Desk, values: dict[str, Any], known: Design | None) -> Answer:
 
 def _number(value: Any) -> str:
     """A fraction where it is short, six digits otherwise."""
-    text = str(value) if isinstance(value, Fraction) else ""
-    return text if text and len(text) <= _LONGEST_FRACTION else f"{float(value):.6g}"
+    return _numbers(value, value)[0]
+
+
+def _numbers(first: Any, second: Any) -> tuple[str, str]:
+    """Two numbers that are said to differ: fractions where both are short, else as many digits as it takes."""
+    texts = [str(value) if isinstance(value, Fraction) else "" for value in (first, second)]
+    short = all(text and len(text) <= _LONGEST_FRACTION for text in texts)
+    return (texts[0], texts[1]) if short else told_apart(first, second)

@@ -9,6 +9,7 @@ from math import inf
 from sfumato.certify.mechanism import Mechanism
 from sfumato.channels.channel import Channel
 from sfumato.channels.prior import Prior
+from sfumato.design.universal.theorems import Ground
 from sfumato.numbers import told_apart
 from sfumato.verdict import Verdict, fails, holds, undecided
 
@@ -82,7 +83,8 @@ class UniversalDesign:
     """A mechanism whose worst-case regret is at most ``upper``, where no mechanism of the type has less than ``lower``.
 
     ``certificate`` proves the lower bound: priors and weights such that every mechanism has at least that regret on
-    average. ``worst`` is the prior at which this mechanism has its regret, where one is known.
+    average. ``worst`` is the prior at which this mechanism has its regret, where one is known. ``ground`` is the
+    theorem by which the type has a mechanism without regret, where one was used; ``mechanism`` is rounded from that.
     """
 
     mechanism: Mechanism
@@ -94,6 +96,7 @@ class UniversalDesign:
     method: str
     rounds: int
     seconds: float
+    ground: Ground | None = None
 
     @property
     def exact(self) -> bool:
@@ -103,6 +106,8 @@ class UniversalDesign:
     @property
     def exists(self) -> Verdict:
         """Whether the type has a universally optimal mechanism for the loss (over the set of priors asked for)."""
+        if self.ground is not None:
+            return holds(str(self.ground), self.ground)
         if self.upper == 0:
             return holds("this mechanism is one: its regret is 0 for every prior", self.mechanism)
         if self.lower > 0:

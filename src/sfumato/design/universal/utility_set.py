@@ -48,9 +48,7 @@ class UtilitySet:
         """Whether ℓ₁ + ℓ₂ (both games at once) is a member: it is if both are."""
         parts = [self.contains(loss, **options) for loss in (first, second)]
         if all(part.outcome is Outcome.HOLDS for part in parts):
-            return holds(
-                "sum of losses: both are members", Ground("sum of losses", "both are members", _grounds(parts))
-            )
+            return _held("sum of losses", "both are members", parts)
         return self.contains(add(first, second), **options)
 
     def scaled(self, loss: Loss, factor: Number | Iterable[Number], **options: Any) -> Verdict:
@@ -59,9 +57,8 @@ class UtilitySet:
         own = self.contains(loss, **options)
         made = scale(loss, weights)  # raises for negative weights
         if own.outcome is Outcome.HOLDS:
-            return holds(
-                "scaled loss: the loss is a member", Ground("scaled loss", "the loss is a member", _grounds([own]))
-            )
+            largest = max(map(exact, weights)) if isinstance(weights, list) else exact(weights)
+            return _held("scaled loss", "the loss is a member", [own], largest)
         return self.contains(made, **options)
 
     def restricted(self, secrets: Iterable[Any]) -> UtilitySet:
@@ -81,8 +78,7 @@ class UtilitySet:
         """
         below = self.restricted(secrets_of(loss)).contains(loss, **options)
         if below.outcome is Outcome.HOLDS:
-            ground = Ground("lifted from a subset", "the restriction is universally optimal", _grounds([below]))
-            return holds("lifted from a subset: the restriction is universally optimal", ground)
+            return _held("lifted from a subset", "the restriction is universally optimal", [below])
         return self.contains(lift(loss, self.privacy.space), **options)
 
     def __and__(self, other: UtilitySet) -> UtilitySet:
@@ -100,8 +96,11 @@ class UtilitySet:
         return UtilitySet(choice(p, self.channel, other.channel), self.privacy)
 
 
-def _grounds(verdicts: list[Verdict]) -> tuple[Ground, ...]:
-    return tuple(v.witness for v in verdicts if isinstance(v.witness, Ground))
+def _held(name: str, checked: str, verdicts: list[Verdict], factor: Fraction = Fraction(1)) -> Verdict:
+    """A verdict that rests on others; what rounding costs there adds up, times the largest weight of a secret."""
+    parts = tuple(v.witness for v in verdicts if isinstance(v.witness, Ground))
+    ground = Ground(name, checked, parts, factor * sum((part.regret for part in parts), Fraction(0)))
+    return holds(str(ground), ground)
 
 
 def utility_set(mechanism: Any, privacy: PrivacyType | None = None) -> UtilitySet:
