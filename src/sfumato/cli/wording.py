@@ -22,6 +22,7 @@ _PHRASES = (
     (re.compile(r"\b(?:sfumato\.)?repair\(\)"), "`sfumato audit --repair`"),
     (re.compile(r"\bsay which one the repaired"), "say with --epsilon which one the repaired"),
     (re.compile(r"\bsay at which to prove it"), "say with --epsilon at which to prove it"),
+    (re.compile(r"\bsay at which epsilon that is asked"), "say with --epsilon at which one that is asked"),
     (re.compile(r"names of outputs unasked"), "names of outputs without --header"),
     (re.compile(r"names of secrets unasked"), "names of secrets without --names"),
     (re.compile(r"; design\(\) finds it"), "; --optimum looks for it all the same"),

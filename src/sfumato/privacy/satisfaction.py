@@ -52,6 +52,11 @@ class Violation:
         ratio, bound = self.compared
         return inf if ratio == inf else exact(ratio) / bound - 1
 
+    def __str__(self) -> str:
+        (x, z), (ratio, bound) = self.pair, self.compared
+        times, most = ("infinitely many", told_apart(bound, bound)[0]) if ratio == inf else told_apart(ratio, bound)
+        return f"output {self.output!r} is {times} times as likely for {x!r} as for {z!r}, more than the {most} allowed"
+
 
 @dataclass(frozen=True)
 class Tightest:
@@ -116,17 +121,10 @@ def satisfies(channel: Channel, privacy: PrivacyType | Predicate, neighbours: An
 
 
 def _judge(channel: Channel, violation: Violation) -> Verdict:
-    x, z = violation.pair
-    ratio, bound = violation.compared
-    times, allowed = ("infinitely many", told_apart(bound, bound)[0]) if ratio == inf else told_apart(ratio, bound)
-    reason = (
-        f"output {violation.output!r} is {times} times as likely for {x!r} as for {z!r}, "
-        f"more than the {allowed} allowed"
-    )
     if channel.exact or violation.ratio > violation.bound * (1 + 2 * ROUNDING):
-        return fails(reason, violation)
+        return fails(str(violation), violation)
     return undecided(
-        f"{reason}, but only by the rounding of float64: repair() gives a proved mechanism next to it, "
+        f"{violation}, but only by the rounding of float64: repair() gives a proved mechanism next to it, "
         "exact numbers a definite answer",
         violation,
     )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf
 from typing import Any
+
+import numpy as np
 
 from sfumato.certify.repair import Repair, repair
 from sfumato.channels.channel import Channel, check_secrets
@@ -17,12 +19,14 @@ from sfumato.losses import Loss
 from sfumato.losses.standard import distance
 from sfumato.measures.leakage import Capacity, capacity
 from sfumato.measures.uncertainty import expected_loss, posterior_loss
-from sfumato.numbers import array
-from sfumato.privacy.satisfaction import Tightest, satisfies, tightest_pair
+from sfumato.numbers import array, at_most, floats, told_apart
+from sfumato.privacy.satisfaction import Tightest, Violation, satisfies, tightest_pair
 from sfumato.privacy.type import PrivacyType, rational_power
+from sfumato.report.audit_digits import array_errors
+from sfumato.report.audit_rounding import Box, Nearest, private_within
 from sfumato.spaces.constructors import discrete
 from sfumato.spaces.finite import FiniteSpace
-from sfumato.verdict import Outcome, Verdict, fails, holds
+from sfumato.verdict import Outcome, Verdict, fails, holds, undecided
 
 __all__ = ["Audit", "audit"]
 
@@ -54,6 +58,10 @@ class Audit:
         The best mechanism for the promise, or for the least ε, certified; None where that was not looked for.
     leaks
         Capacities of the channel.
+    box
+        Between which numbers each entry lies; None where the channel is exact.
+    nearest
+        A matrix that keeps the promise and rounds to the numbers given, where they themselves do not keep it.
     """
 
     channel: Channel
@@ -69,10 +77,12 @@ class Audit:
     remapped: Any = None
     as_is: Any = None
     optimum: Design | None = None
+    box: Box | None = None
+    nearest: Nearest | None = None
 
     @property
     def private(self) -> bool | None:
-        """Whether the promise is kept; None where floats cannot tell."""
+        """Whether the promise is kept; None where rounded numbers cannot tell."""
         return bool(self.verdict) if self.verdict.decided else None
 
     @property
@@ -87,8 +97,20 @@ class Audit:
                   for best in (self.optimum.loss, self.optimum.bound)]  # fmt: skip
         return min(shares), max(shares)
 
+    @property
+    def rates(self) -> tuple[str, str]:
+        """The ε that was promised (of the least one, where nothing was) and the least it needs, as texts.
+
+        They differ where the promise is broken, however little the numbers do.
+        """
+        if self.promise is None or self.verdict.outcome is Outcome.HOLDS:
+            return f"{self.epsilon if self.promise is None else self.promise.rate:.6g}", f"{self.epsilon:.6g}"
+        return told_apart(self.promise.rate_bounds(256)[0], self.epsilon)
+
     def repaired(self) -> Repair:
         """A proved mechanism next to the channel that keeps the promise; without one, that with the least ε.
+
+        Where a matrix that rounds to the numbers given keeps the promise, this is it.
 
         Raises
         ------
@@ -100,7 +122,11 @@ class Audit:
             if self.epsilon == 0:
                 raise InvalidInput("all rows are the same, which is private at any epsilon: say at which to prove it")
             raise InvalidInput("no epsilon is enough for this matrix: say which one the repaired mechanism should keep")
-        return repair(self.channel, privacy, prior=self.prior, loss=self.loss)
+        if self.nearest is None:
+            return repair(self.channel, privacy, prior=self.prior, loss=self.loss)
+        fixed = repair(self.nearest.channel, privacy, prior=self.prior, loss=self.loss)
+        moved = np.abs(floats(fixed.mechanism.channel.matrix) - floats(self.channel.matrix)).sum(axis=1).max() / 2
+        return replace(fixed, moved=float(moved), loss_before=None if self.loss is None else float(self.remapped))
 
     def __str__(self) -> str:
         needed = "no ε is enough" if self.epsilon == inf else f"needs ε = {self.epsilon:.6g}"
@@ -118,6 +144,7 @@ def audit(
     prior: Prior | None = None,
     loss: Loss | None = None,
     *,
+    box: Box | None = None,
     optimum: bool | None = None,
     tolerance: float = 1e-3,
     time_limit: float | None = None,
@@ -134,6 +161,10 @@ def audit(
         which is local differential privacy.
     prior, loss
         What the losses are about. By default all secrets are equally likely, and the loss is the distance.
+    box
+        How well the numbers are known, as :func:`~sfumato.report.audit_matrix.channel_on` says of a file. By default
+        exact numbers are exact, and floats are known up to :data:`~sfumato.numbers.ROUNDING`. If they break the
+        promise and some matrix that rounds to them keeps it, the verdict is *undecided*, and ``nearest`` is that one.
     optimum
         Whether to look for the best mechanism of the same type; by default for up to 100 secrets.
     tolerance, time_limit, progress
@@ -155,7 +186,12 @@ def audit(
     tightest = tightest_pair(told, space)
     epsilon = 0.0 if tightest is None else tightest.epsilon
     own = _own_type(told, space, tightest)
-    verdict = _any_epsilon(epsilon, tightest) if promise is None else satisfies(told, promise)
+    if box is None and not told.exact:
+        box = Box.around(told.matrix, array_errors(told.matrix))
+    verdict = _any_epsilon(epsilon, tightest, told, box) if promise is None else satisfies(told, promise)
+    nearest = None
+    if promise is not None and box is not None and verdict.outcome is not Outcome.HOLDS:
+        verdict, nearest = _up_to_rounding(verdict, private_within(box, told, promise), box)
     believed, stake = _stakes(told, space, prior, loss)
     remapped, as_is = _losses(told, believed, stake)
     reference = promise or own
@@ -164,8 +200,9 @@ def audit(
     if wanted and reference is not None and believed is not None and stake is not None:
         best = design(believed, stake, reference, tolerance=tolerance, time_limit=time_limit, progress=progress)
     return Audit(
-        told, space, verdict, epsilon, tightest, promise, own, capacity(told), believed, stake, remapped, as_is, best
-    )
+        told, space, verdict, epsilon, tightest, promise, own, capacity(told), believed, stake, remapped, as_is, best,
+        box, nearest,
+    )  # fmt: skip
 
 
 def _parts(channel: Any, privacy: Any) -> tuple[Channel, FiniteSpace, PrivacyType | None]:
@@ -197,11 +234,36 @@ def _own_type(channel: Channel, space: FiniteSpace, tightest: Tightest | None) -
     return PrivacyType(space, epsilon=tightest.epsilon)
 
 
-def _any_epsilon(epsilon: float, tightest: Tightest | None) -> Verdict:
+def _up_to_rounding(broken: Verdict, within: Verdict, box: Box) -> tuple[Verdict, Nearest | None]:
+    """What is said of numbers that break a promise and are known up to an error only."""
+    violation: Violation = broken.witness
+    if within.outcome is Outcome.FAILS:
+        return fails(f"{violation}, and not by rounding: {within.reason}", violation), None
+    written = f"as written {violation}" + ("" if violation.excess == inf else f", by {at_most(violation.excess)} of it")
+    known = f"the numbers are known to {at_most(box.error)} only, and {within.reason}"
+    if within.outcome is Outcome.HOLDS:
+        return undecided(f"kept up to the rounding of the numbers: {written}, but {known}", violation), within.witness
+    return undecided(f"{written}; {known}", violation), None
+
+
+def _any_epsilon(epsilon: float, tightest: Tightest | None, channel: Channel, box: Box | None) -> Verdict:
     if epsilon == inf and tightest is not None:
         x, z = tightest.pair
-        return fails(f"output {tightest.output!r} is possible for {x!r} and not for {z!r}: no ε is enough", tightest)
-    return holds("all rows are the same" if epsilon == 0 else f"private for every ε from {epsilon:.6g} on")
+        reason = f"output {tightest.output!r} is possible for {x!r} and not for {z!r}"
+        if box is not None and _may_be_positive(channel, box):
+            return undecided(
+                f"as written {reason}, but the numbers are known to {at_most(box.error)} only, and every zero may be a "
+                "small number: say at which epsilon that is asked", tightest,
+            )  # fmt: skip
+        return fails(f"{reason}: no ε is enough", tightest)
+    return holds("all rows are the same" if epsilon == 0 else f"private for every ε from {at_most(epsilon, 6)} on")
+
+
+def _may_be_positive(channel: Channel, box: Box) -> bool:
+    """Whether zeros of outputs that do occur may be rounded positive numbers, in rows that sum to 1."""
+    used = channel.matrix.any(axis=0)
+    low, high = box.low[:, used], box.high[:, used]
+    return bool((high > 0).all() and (low.sum(axis=1) < 1).all() and (high.sum(axis=1) >= 1).all())
 
 
 def _stakes(

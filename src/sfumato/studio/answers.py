@@ -13,7 +13,7 @@ from sfumato.design import Curve, is_universally_optimal
 from sfumato.design.optimal import Design
 from sfumato.errors import InvalidInput, NotSupported
 from sfumato.mechanisms import MECHANISMS, compare_known
-from sfumato.numbers import floats, told_apart
+from sfumato.numbers import at_most, floats, told_apart
 from sfumato.privacy import (
     PrivacyType,
     has_tight_constraints,
@@ -40,6 +40,7 @@ _CURVE_GAP = 1e-3
 _MOST_ENTRIES = 2**18  # of a table that is sent to be drawn
 _MANY_SECRETS = 10  # beyond, a search for a better mechanism is short
 _LONGEST_FRACTION = 16  # letters
+_SAME = Fraction(1, 10**8)  # of a loss: a difference that is not worth a word
 _ANY_SUM = Fraction(1, 2)  # by which the sum of a row may miss 1 where somebody wants it divided
 
 Answer = tuple[dict[str, Any], Design | None]
@@ -172,18 +173,23 @@ def _about_regular(verdict: Verdict) -> str:
 def audit(desk: Desk, values: dict[str, Any], known: Design | None) -> Answer:
     """A matrix of any tool: private or not, at which ε, which pair breaks it, how far from the optimum, repaired."""
     privacy, space = desk.promise(), desk.setup.space
-    channel = uploaded(values["matrix"], values["name"], space, _ANY_SUM if values["normalise"] else TOLERANCE)
+    channel, box = uploaded(values["matrix"], values["name"], space, _ANY_SUM if values["normalise"] else TOLERANCE)
     desk.say({"doing": "asking whether it keeps the promise"})
-    found = audited(channel, privacy, desk.setup.prior, desk.setup.loss, optimum=False)
+    found = audited(channel, privacy, desk.setup.prior, desk.setup.loss, box=box, optimum=False)
     desk.say({"doing": "repairing it"})
     fixed = found.repaired()
     if values["repaired"]:
         return saved(fixed.mechanism, "repaired.sfm"), None
     made, tight = known or desk.design(), found.tightest
-    more = made.loss > 0 and found.remapped > made.loss
+    more = made.loss > 0 and found.remapped > made.loss * (1 + _SAME)
+    rate, needed = found.rates
     return {
-        "verdict": _said(f"Is it private at ε = {privacy.rate:.4g}{per(space)}?", found.verdict),
+        "verdict": _said(f"Is it private at ε = {rate}{per(space)}?", found.verdict),
         "epsilon": found.epsilon if isfinite(found.epsilon) else None,
+        "needed": needed,
+        "nearest": None if found.nearest is None else {
+            "distance": at_most(found.nearest.distance, 3), "epsilon": f"{found.nearest.epsilon:.6g}",
+        },
         "tightest": None if tight is None else {
             "pair": [label(secret) for secret in tight.pair], "output": label(tight.output),
             "ratio": f"{float(tight.ratio):.6g}" if isfinite(tight.ratio) else "infinitely many",
