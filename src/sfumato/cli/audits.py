@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["audit"]
 
 _SAME = 1e-6  # percent: a difference that is not worth a word
+_LONGEST_FRACTION = 16  # letters
 _STATUS = {"holds": 0, "kept up to rounding": 1, "undecided": 1, "fails": 3}
 
 
@@ -278,7 +279,8 @@ def _said(file: Path, found: Audit, origin: _Origin, asked: _Asked) -> list[str]
     elif not isfinite(found.epsilon):
         lines.append("epsilon  none is enough")
     else:
-        exactly = f" (alpha = {found.own.alpha})" if found.own is not None and found.own.alpha is not None else ""
+        alpha = None if found.own is None else found.own.alpha
+        exactly = f" (alpha = {alpha})" if alpha is not None and len(str(alpha)) <= _LONGEST_FRACTION else ""
         lines.append(f"epsilon  {found.rates[1]}{unit} is the least it needs{exactly}, on {found.space.name}")
     if found.tightest is not None:
         x, z = found.tightest.pair

@@ -37,9 +37,10 @@ def text_errors(cells: Sequence[str]) -> list[Fraction]:
     """
     numbers = [None if _is_exact(cell) else Decimal(cell) for cell in cells]
     doubles = _are_doubles(numbers)
-    units = {place: Fraction(10) ** place / 2 for place in set(_places(numbers)) - {None}}
+    places = _places(numbers)
+    units = {place: Fraction(10) ** place / 2 for place in set(places) if place is not None}
     errors = []
-    for number, place in zip(numbers, _places(numbers), strict=True):
+    for number, place in zip(numbers, places, strict=True):
         if number is None or place is None or (doubles and not number):
             errors.append(Fraction(0))
         else:
@@ -50,7 +51,7 @@ def text_errors(cells: Sequence[str]) -> list[Fraction]:
 def rough_errors(cells: Sequence[str]) -> NDArray[np.float64]:
     """The same in floats for very many numbers, which are read as doubles and granted what doubles are."""
     places = _places([None if _is_exact(cell) else Decimal(cell) for cell in cells])
-    units = {place: 0.5 * 10.0**place for place in set(places) - {None}}
+    units = {place: 0.5 * 10.0**place for place in set(places) if place is not None}
     return np.array([0.0 if place is None else units[place] for place in places])
 
 

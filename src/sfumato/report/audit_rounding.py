@@ -21,7 +21,7 @@ from sfumato.certify.repair import quantise
 from sfumato.channels.channel import Channel
 from sfumato.errors import SfumatoError
 from sfumato.lp import LinearProgram, Status, solve
-from sfumato.numbers import Array, at_most, exact, floats, fractions, is_exact, object_array
+from sfumato.numbers import Array, at_most, exact, float_above, floats, fractions, is_exact, object_array
 from sfumato.privacy.satisfaction import satisfies, smallest_epsilon
 from sfumato.privacy.type import PrivacyType
 from sfumato.verdict import Outcome, Verdict, fails, holds, undecided
@@ -50,7 +50,8 @@ class Box:
     def around(cls, written: Array, error: Array) -> Box:
         """Entries known up to an error, and to be probabilities."""
         if is_exact(written):
-            return cls(written, np.maximum(written - error, Fraction(0)), np.minimum(written + error, Fraction(1)))
+            ends = object_array([Fraction(0), Fraction(1)])
+            return cls(written, np.maximum(written - error, ends[:1]), np.minimum(written + error, ends[1:]))
         near = floats(error) * (1 + 2.0**-50)
         low, high = np.nextafter(written - near, -1.0), np.nextafter(written + near, 2.0)
         known = floats(error) == 0
@@ -226,9 +227,8 @@ def _program(box: Box, privacy: PrivacyType) -> _Program | None:
     """None where there are too many inequalities; an inequality or sum without unknowns that is false stays in."""
     shape = box.low.shape
     free = np.flatnonzero((box.low < box.high).ravel())
-    number = np.full(box.low.size, -1, dtype=np.int64)
-    number[free] = np.arange(len(free))
-    number = number.reshape(shape)
+    number = np.full(shape, -1, dtype=np.int64)
+    number.ravel()[free] = np.arange(len(free))
     # an entry that is known has its value for a middle, and one that is not may have been written outside of the box
     middle = np.where(number >= 0, box.written, box.low)
     error = np.maximum(box.high - middle, middle - box.low)
@@ -237,7 +237,7 @@ def _program(box: Box, privacy: PrivacyType) -> _Program | None:
     near, wide = floats(middle), floats(error)
     for k, (x, z) in enumerate(zip(*space.pairs, strict=True)):
         factor = privacy.factor_bounds(space.pair_distances.values[k], _BITS)[1]
-        rough = float(min(factor, 10**300))
+        rough = min(float_above(factor), 1e300)
         for upper, lower in ((int(x), int(z)), (int(z), int(x))):
             slack = rough * near[lower] - near[upper]
             reach = rough * wide[lower] + wide[upper] + _CLEAR * (rough * near[lower] + near[upper])
@@ -268,8 +268,8 @@ def _by_program(box: Box, channel: Channel, privacy: PrivacyType) -> Verdict:
     closest, prices = _closest(made)
     if closest < 1 - _BORDER:
         inner = _inner(made, closest + max((1 - closest) / 8, _BORDER))
-        for bits in _GRIDS if inner is not None else ():
-            found = _found(box, channel, privacy, _rounded(box, made, inner, bits))
+        for bits in _GRIDS:
+            found = None if inner is None else _found(box, channel, privacy, _rounded(box, made, inner, bits))
             if found is not None:
                 return found
     elif _refuted(made, prices):
@@ -303,7 +303,10 @@ def _lp(made: _Program, radius: float | None) -> LinearProgram:
     Unknowns are δ, free, and r or −s at the end; each row is divided by its largest coefficient.
     """
     count = len(made.low)
-    rows, columns, values, rhs = [], [], [], []
+    rows: list[int] = []
+    columns: list[int] = []
+    values: list[float] = []
+    rhs: list[float] = []
 
     def add(terms: list[tuple[int, float]], side: float) -> None:
         rows.extend([len(rhs)] * len(terms))

@@ -126,4 +126,4 @@ class UniversalDesign:
 
 def _ends(low: Fraction | int | None, high: Fraction | None) -> tuple[str, str]:
     """Two bounds, None being infinite."""
-    return told_apart(*(inf if end is None else end for end in (low, high)))
+    return told_apart(inf if low is None else low, inf if high is None else high)

@@ -16,6 +16,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.repair import quantise
 from sfumato.certify.verify import prove
 from sfumato.channels.channel import Channel
@@ -117,17 +118,23 @@ def _by_theorem(asked: Question) -> UniversalDesign | None:
     privacy = asked.privacy
     if asked.relative or not is_tree(privacy.space) or len(privacy.space) ** 2 > _LARGEST_TABLE:
         return None
-    try:
-        mechanism = geometric(privacy)
-    except NotSupported:
-        try:
-            mechanism = tight_constraints(privacy)
-        except (Infeasible, UndecidedError):
-            return None
-    ground = theorem(asked, mechanism.channel)
-    if ground is None or (ground.regret and not _about_all(ground)):
+    mechanism = _steepest(privacy)
+    ground = None if mechanism is None else theorem(asked, mechanism.channel)
+    if mechanism is None or ground is None or (ground.regret and not _about_all(ground)):
         return None
     return UniversalDesign(mechanism, Fraction(0), ground.regret, None, None, False, ground.name, 0, 0.0, ground)
+
+
+def _steepest(privacy: PrivacyType) -> Mechanism | None:
+    try:
+        return geometric(privacy)
+    except NotSupported:
+        pass
+    try:
+        found = tight_constraints(privacy)
+    except (Infeasible, UndecidedError):
+        return None
+    return found if isinstance(found, Mechanism) else None
 
 
 def _about_all(ground: Ground) -> bool:
