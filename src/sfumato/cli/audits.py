@@ -264,10 +264,11 @@ def _repair_record(fixed: Repair | None, why_not: str, place: Path | None, diges
 
 def _said(file: Path, found: Audit, origin: _Origin, asked: _Asked) -> list[str]:
     """An audit for people to read."""
+    from sfumato.numbers import at_most
     from sfumato.specs.words import per
 
     n, m = found.channel.shape
-    kind = "exact numbers" if found.channel.exact else "floats"
+    kind = "exact numbers" if found.box is None else f"numbers known to {at_most(found.box.error)}"
     lines = [f"matrix   {file}: {counted(n, 'secret')}, {counted(m, 'output')}, {kind}"]
     lines += [f"         {words}" for words in origin.named]
     if origin.divided:
@@ -303,9 +304,11 @@ def _verdict_said(found: Audit) -> list[str]:
     if found.nearest is None:
         word = {"holds": "KEPT", "fails": "NOT KEPT", "undecided": "UNDECIDED"}[outcome]
         return [f"promise  {promised(found.promise)}", f"         {word}: {reason}"]
+    written, _, known = reason.partition(": ")[2].partition(", but ")
     return [
         f"promise  {promised(found.promise)}",
-        f"         KEPT UP TO THE ROUNDING OF THE FILE: {reason.partition(': ')[2]}",
+        f"         KEPT UP TO THE ROUNDING OF THE FILE: {written},",
+        f"         but {known}",
         f"nearest  that matrix needs ε = {found.nearest.epsilon:.6g}{per(found.space)}; --repair writes it, proved",
     ]
 

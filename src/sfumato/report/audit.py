@@ -129,12 +129,13 @@ class Audit:
         return replace(fixed, moved=float(moved), loss_before=None if self.loss is None else float(self.remapped))
 
     def __str__(self) -> str:
-        needed = "no ε is enough" if self.epsilon == inf else f"needs ε = {self.epsilon:.6g}"
+        needed = "no ε is enough" if self.epsilon == inf else f"needs ε = {self.rates[1]}"
         said = f"{self.verdict}; {needed}"
         if self.remapped is not None:
             said += f"; loses {float(self.remapped):.6g}"
         if self.optimum is not None:
-            said += f", the best of the type between {float(self.optimum.bound):.6g} and {float(self.optimum.loss):.6g}"
+            low, high = told_apart(self.optimum.bound, self.optimum.loss)
+            said += f", the best of the type between {low} and {high}"
         return said
 
 
