@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,7 @@ _LARGEST_PROGRAM = 5_000  # entries up to which the program is solved, within so
 _MOST_ROWS = 30_000  # of it
 _LARGEST_EXACT = 50  # unknowns of a program that is solved in rationals, a second or two
 _NONE = "no matrix that rounds to it keeps the promise"
+_AT_A_TIME = 2**22  # comparisons, 32 MB
 _CLEAR = 1e-12  # relative: products of three doubles are off by less than 10^-15
 _BITS = 128  # of the bounds of e^{εd}: nothing beside errors of 10^-17
 _BORDER = 1e-6  # of an error: nearer to the border, what HiGHS says is not believed (it is right to 10^-10)
@@ -123,17 +125,20 @@ def private_within(box: Box, channel: Channel, privacy: PrivacyType) -> Verdict:
 def _apart(box: Box, channel: Channel, privacy: PrivacyType) -> str | None:
     """An output and a pair for which the smallest ratio in the box is too large, clearly enough for floats to see."""
     low, high = floats(box.low), floats(box.high)
-    space = privacy.space
-    factors = np.exp(np.minimum(privacy.rate * space.pair_distances.floats, 700.0))
-    for x, z, factor in zip(*space.pairs, factors, strict=True):
-        for upper, lower in ((x, z), (z, x)):
-            wrong = np.flatnonzero(low[upper] > factor * high[lower] * (1 + _CLEAR))
+    first, second = privacy.space.pairs
+    factors = np.exp(np.minimum(privacy.rate * privacy.space.pair_distances.floats, 700.0)) * (1 + _CLEAR)
+    step = max(1, _AT_A_TIME // low.shape[1])
+    for start in range(0, len(first), step):
+        part = slice(start, start + step)
+        for upper, lower in ((first[part], second[part]), (second[part], first[part])):
+            wrong = np.argwhere(low[upper] > factors[part, None] * high[lower])
             if wrong.size:
-                y = wrong[0]
-                times = "infinitely many" if high[lower, y] == 0 else f"{low[upper, y] / high[lower, y]:.6g}"
+                k, y = wrong[0]
+                x, z = int(upper[k]), int(lower[k])
+                times = "infinitely many" if high[z, y] == 0 else f"{low[x, y] / high[z, y]:.6g}"
                 return (
                     f"in every matrix that rounds to it, output {channel.outputs[y]!r} is at least {times} times as "
-                    f"likely for {channel.secrets[upper]!r} as for {channel.secrets[lower]!r}"
+                    f"likely for {channel.secrets[x]!r} as for {channel.secrets[z]!r}"
                 )
     return None
 
@@ -235,8 +240,11 @@ def _program(box: Box, privacy: PrivacyType) -> _Program | None:
     rows = []
     space = privacy.space
     near, wide = floats(middle), floats(error)
-    for k, (x, z) in enumerate(zip(*space.pairs, strict=True)):
-        factor = privacy.factor_bounds(space.pair_distances.values[k], _BITS)[1]
+    bounds: dict[Any, Fraction] = {}  # many pairs share a distance
+    for x, z, value in zip(*space.pairs, space.pair_distances.values, strict=True):
+        if value not in bounds:
+            bounds[value] = privacy.factor_bounds(value, _BITS)[1]
+        factor = bounds[value]
         rough = min(float_above(factor), 1e300)
         for upper, lower in ((int(x), int(z)), (int(z), int(x))):
             slack = rough * near[lower] - near[upper]
