@@ -91,14 +91,16 @@ def _answer(verdict: Verdict, asked: Setup, as_json: bool) -> None:
     found = verdict.witness
     gap = getattr(found, "gap", None)
     prior = getattr(found, "prior", None)
+    rounding = getattr(found, "regret", None)  # of a ground that holds up to the rounding of the table
     if as_json:
         typer.echo(json.dumps({
             "universally optimal": str(verdict.outcome), "reason": verdict.reason,
             "gap": None if gap is None else str(gap), "prior": None if prior is None else _weights(prior),
+            "regret_by_rounding": None if rounding is None else str(rounding),
         }))  # fmt: skip
     else:
         typer.echo(f"universally optimal for {asked.loss.name or 'the loss'}: {verdict.outcome}; {verdict.reason}")
-        if gap is not None and prior is not None:
+        if gap is not None and prior is not None and str(verdict.outcome) == "fails":
             typer.echo(f"  under ({', '.join(_weights(prior))}) another mechanism loses less by {gap}")
     if str(verdict.outcome) != "holds":
         raise typer.Exit(1)
