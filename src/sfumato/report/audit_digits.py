@@ -32,8 +32,8 @@ def text_errors(cells: Sequence[str]) -> list[Fraction]:
 
     Examples
     --------
-    >>> [str(error) for error in text_errors(["0.667", "0.08", "8.33e-2", "1/4", "1"])]
-    ['1/2000', '1/2000', '1/20000', '0', '0']
+    >>> [str(error) for error in text_errors(["0.667", "0.08", "2.50e-1", "1/4", "1"])]
+    ['1/2000', '1/2000', '1/2000', '0', '0']
     """
     numbers = [None if _is_exact(cell) else Decimal(cell) for cell in cells]
     doubles = _are_doubles(numbers)
