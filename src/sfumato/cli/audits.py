@@ -93,6 +93,8 @@ def audit(
     channel, asked, origin = _read(file, asked, header, names, tolerance)
     asked = _completed(asked, channel, epsilon, alpha, prior, loss)
     with until_asked(time_limit, "the best mechanism so far") as ending, line() as say:
+        if say is not None:
+            say("asking whether the promise is kept")
         found = look_at(
             channel.to_rationals() if exact else channel, asked.promise or asked.space, asked.prior, asked.loss,
             box=None if exact else origin.box, optimum=optimum, time_limit=time_limit,

@@ -187,8 +187,7 @@ def audit(
     tightest = tightest_pair(told, space)
     epsilon = 0.0 if tightest is None else tightest.epsilon
     own = _own_type(told, space, tightest)
-    if box is None and not told.exact:
-        box = Box.around(told.matrix, array_errors(told.matrix))
+    box = _box(box, told)
     verdict = _any_epsilon(epsilon, tightest, told, box) if promise is None else satisfies(told, promise)
     nearest = None
     if promise is not None and box is not None and verdict.outcome is not Outcome.HOLDS:
@@ -220,6 +219,16 @@ def _parts(channel: Any, privacy: Any) -> tuple[Channel, FiniteSpace, PrivacyTyp
         space = discrete(found.secrets)
     check_secrets("channel and space", space, found)
     return found, space, promise
+
+
+def _box(box: Box | None, channel: Channel) -> Box | None:
+    """How well the numbers are known: as was said, or as well as floats are."""
+    if box is None:
+        return None if channel.exact else Box.around(channel.matrix, array_errors(channel.matrix))
+    box = expect(box, Box, "a box", "Box.around(written, errors)")
+    if box.low.shape != channel.shape:
+        raise InvalidInput(f"a box for a matrix of shape {channel.shape} has that shape, found {box.low.shape}")
+    return None if box.exact else box
 
 
 def _own_type(channel: Channel, space: FiniteSpace, tightest: Tightest | None) -> PrivacyType | None:
