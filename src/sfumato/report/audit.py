@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.certify.repair import Repair, repair
+from sfumato.certify.verify import prove
 from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.design.optimal import Design, design
@@ -124,9 +125,15 @@ class Audit:
             raise InvalidInput("no epsilon is enough for this matrix: say which one the repaired mechanism should keep")
         if self.nearest is None:
             return repair(self.channel, privacy, prior=self.prior, loss=self.loss)
-        fixed = repair(self.nearest.channel, privacy, prior=self.prior, loss=self.loss)
-        moved = np.abs(floats(fixed.mechanism.channel.matrix) - floats(self.channel.matrix)).sum(axis=1).max() / 2
-        return replace(fixed, moved=float(moved), loss_before=None if self.loss is None else float(self.remapped))
+        if self.nearest.channel.exact:
+            mechanism = prove(self.nearest.channel, privacy, provenance={"made by": "audit"})
+        else:  # very large ones are floats of a mechanism that was proved, and are rounded to it again
+            mechanism = repair(self.nearest.channel, privacy).mechanism
+        moved = np.abs(floats(mechanism.channel.matrix) - floats(self.channel.matrix)).sum(axis=1).max() / 2
+        if self.prior is None or self.loss is None:
+            return Repair(mechanism, float(moved))
+        after = posterior_loss(self.prior, mechanism.channel, self.loss)
+        return Repair(mechanism, float(moved), float(self.remapped), float(after))
 
     def __str__(self) -> str:
         needed = "no ε is enough" if self.epsilon == inf else f"needs ε = {self.rates[1]}"

@@ -38,10 +38,12 @@ def text_errors(cells: Sequence[str]) -> list[Fraction]:
     numbers = [None if _is_exact(cell) else Decimal(cell) for cell in cells]
     doubles = _are_doubles(numbers)
     places = _places(numbers)
+    finest = min((place for place in places if place is not None), default=0)
     units = {place: Fraction(10) ** place / 2 for place in set(places) if place is not None}
     errors = []
     for number, place in zip(numbers, places, strict=True):
-        if number is None or place is None or (doubles and not number):
+        # a zero of doubles is exact, unless all numbers end at its place: then it may be a small one
+        if number is None or place is None or (doubles and not number and _place(number) > finest):
             errors.append(Fraction(0))
         else:
             errors.append(units[place] + (abs(Fraction(number)) * exact(ROUNDING) if doubles else 0))
@@ -51,7 +53,7 @@ def text_errors(cells: Sequence[str]) -> list[Fraction]:
 def rough_errors(cells: Sequence[str]) -> NDArray[np.float64]:
     """The same in floats for very many numbers, which are read as doubles and granted what doubles are."""
     places = _places([None if _is_exact(cell) else Decimal(cell) for cell in cells])
-    units = {place: 0.5 * 10.0**place for place in set(places) if place is not None}
+    units = {place: 0.5 * 10.0 ** min(place, 300) for place in set(places) if place is not None}
     return np.array([0.0 if place is None else units[place] for place in places])
 
 

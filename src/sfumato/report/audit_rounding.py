@@ -126,12 +126,14 @@ def _apart(box: Box, channel: Channel, privacy: PrivacyType) -> str | None:
     """An output and a pair for which the smallest ratio in the box is too large, clearly enough for floats to see."""
     low, high = floats(box.low), floats(box.high)
     first, second = privacy.space.pairs
-    factors = np.exp(np.minimum(privacy.rate * privacy.space.pair_distances.floats, 700.0)) * (1 + _CLEAR)
+    with np.errstate(over="ignore"):
+        factors = np.exp(privacy.rate * privacy.space.pair_distances.floats) * (1 + _CLEAR)
     step = max(1, _AT_A_TIME // low.shape[1])
     for start in range(0, len(first), step):
         part = slice(start, start + step)
         for upper, lower in ((first[part], second[part]), (second[part], first[part])):
-            wrong = np.argwhere(low[upper] > factors[part, None] * high[lower])
+            steep = low[upper] > factors[part, None] * np.maximum(high[lower], 1e-300)  # ∞ · 0 would be no number
+            wrong = np.argwhere(steep | ((high[lower] == 0) & (low[upper] > 0)))
             if wrong.size:
                 k, y = wrong[0]
                 x, z = int(upper[k]), int(lower[k])
@@ -187,8 +189,8 @@ def _by_fractions(box: Box, channel: Channel, privacy: PrivacyType) -> Verdict |
 def _simplest(low: Fraction, high: Fraction) -> Fraction:
     """The fraction of least denominator in an interval of numbers ≥ 0, by continued fractions."""
     whole = ceil(low)
-    if whole <= high:
-        return Fraction(whole)
+    if whole <= high or low == high:
+        return Fraction(whole) if whole <= high else low
     below = floor(low)
     return below + 1 / _simplest(1 / (high - below), 1 / (low - below))
 
