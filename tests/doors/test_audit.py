@@ -142,7 +142,7 @@ def test_digits_of_a_private_matrix_are_kept_up_to_rounding(tmp_path: Path, styl
     status, text = told(tmp_path / "m.csv", *options, "--repair", fixed)
     assert status in (0, 1)
     if status == 1:
-        assert "KEPT UP TO THE ROUNDING OF THE FILE: as written output" in text
+        assert "KEPT UP TO THE ROUNDING OF THE FILE: as written" in text
         assert "NOT KEPT" not in text and " is 2 times as likely for 1 as for 0, more" not in text
         assert (sf.load(fixed).channel.matrix == exact.matrix).all()
         _, found = record(tmp_path / "m.csv", *options)

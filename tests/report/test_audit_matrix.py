@@ -273,3 +273,17 @@ def test_very_many_numbers_are_known_too(tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_sum_that_is_nearly_one_is_not_called_one(tmp_path: Path) -> None:
     with pytest.raises(InvalidChannel, match=r"sums to 1\.0000000001, not to 1 within 0"):
         read_matrix(file(tmp_path, "0.5,0.5000000001\n"), tolerance=Fraction(0))
+
+
+def test_sums_that_rounding_explains_are_taken(tmp_path: Path) -> None:
+    twelve = ",".join(["0.083"] * 12)  # twelfths, in three digits
+    found = read_matrix(file(tmp_path, twelve + "\n"))
+    assert (
+        found.divided == Fraction(4, 1000) and found.box is not None and found.box.low.sum() < 1 < found.box.high.sum()
+    )
+    with pytest.raises(InvalidChannel, match=r"sums to 0\.996"):
+        read_matrix(file(tmp_path, ",".join(["0.08300"] * 12) + "\n"))
+    with pytest.raises(InvalidChannel, match="sums to"):
+        read_matrix(file(tmp_path, twelve + "\n"), tolerance=Fraction(1, 10_000))
+    with pytest.raises(InvalidChannel, match=r"sums to 0\.9,"):
+        read_matrix(file(tmp_path, "0.5,0.4\n"))

@@ -198,7 +198,7 @@ def audit(
     verdict = _any_epsilon(epsilon, tightest, told, box) if promise is None else satisfies(told, promise)
     nearest = None
     if promise is not None and box is not None and verdict.outcome is not Outcome.HOLDS:
-        verdict, nearest = _up_to_rounding(verdict, private_within(box, told, promise), box)
+        verdict, nearest = _up_to_rounding(verdict, private_within(box, told, promise), box, told)
     believed, stake = _stakes(told, space, prior, loss)
     remapped, as_is = _losses(told, believed, stake)
     reference = promise or own
@@ -251,12 +251,14 @@ def _own_type(channel: Channel, space: FiniteSpace, tightest: Tightest | None) -
     return PrivacyType(space, epsilon=tightest.epsilon)
 
 
-def _up_to_rounding(broken: Verdict, within: Verdict, box: Box) -> tuple[Verdict, Nearest | None]:
+def _up_to_rounding(broken: Verdict, within: Verdict, box: Box, channel: Channel) -> tuple[Verdict, Nearest | None]:
     """What is said of numbers that break a promise and are known up to an error only."""
     violation: Violation = broken.witness
     if within.outcome is Outcome.FAILS:
         return fails(f"{violation}, and not by rounding: {within.reason}", violation), None
-    written = f"as written {violation}" + ("" if violation.excess == inf else f", by {at_most(violation.excess)} of it")
+    divided = "" if (box.written == channel.matrix).all() else ", rows divided by their sums,"
+    excess = "" if violation.excess == inf else f", by {at_most(violation.excess)} of it"
+    written = f"as written{divided} {violation}{excess}"
     known = f"the numbers are known to {at_most(box.error)} only, and {within.reason}"
     if within.outcome is Outcome.HOLDS:
         return undecided(f"kept up to the rounding of the numbers: {written}, but {known}", violation), within.witness

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
+from math import inf
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 
 from sfumato.channels.channel import Channel
 from sfumato.errors import InvalidChannel, InvalidInput, Mismatch, NotSupported
-from sfumato.numbers import Array, floats, is_exact, object_array, told_apart
+from sfumato.numbers import Array, exact, floats, is_exact, object_array, told_apart
 from sfumato.report.audit_digits import array_errors, rough_errors, text_errors
 from sfumato.report.audit_rounding import Box
 from sfumato.spaces.finite import FiniteSpace
@@ -35,6 +36,7 @@ TOLERANCE = Fraction(1, 1000)
 """How far from 1 the sum of a row may be: what is lost by writing a few dozen numbers with four digits."""
 
 _LARGEST_FILE = 2**28  # bytes
+_MOST_EXPLAINED = 10  # times the tolerance: a row that is off by more was not rounded but is another thing
 _MOST_EXACT = 250_000  # entries read as fractions, a second or two; more are read as doubles
 _MOST_DIGITS = 400  # of a number, and of its exponent to ten
 _INFINITE = ("inf", "infinity", "∞")
@@ -68,6 +70,8 @@ def read_matrix(
     secrets: int | None = None,
 ) -> Matrix:
     """A stochastic matrix from a file; rows whose sums differ from 1 by at most ``tolerance`` are divided by them.
+
+    Ten times that is allowed where the digits of a row explain it.
 
     Parameters
     ----------
@@ -128,7 +132,7 @@ def channel_rows(found: Matrix, tolerance: Fraction = TOLERANCE, what: str = "th
         x, y = np.argwhere(table < 0)[0]
         raise InvalidChannel(f"{what}: {_where(found, int(x), int(y))} is {_shown(table[x, y])}, a negative number")
     sums, exactly = table.sum(axis=1), is_exact(table)
-    off, bad = np.abs(sums - 1), np.flatnonzero(~_sums_fit(table, tolerance))
+    off, bad = np.abs(sums - 1), np.flatnonzero(~_sums_fit(found, tolerance))
     if bad.size:
         x = int(bad[0])
         raise InvalidChannel(
@@ -366,13 +370,21 @@ def _chosen(
     sized = [m for m in readings if secrets in (None, len(m.values))]
     if not sized:
         raise InvalidInput(f"{file} has {len(readings[0].values)} rows for {secrets} secrets")
-    return next((m for m in sized if _sums_fit(m.values, tolerance).all()), sized[0])
+    return next((m for m in sized if _sums_fit(m, tolerance).all()), sized[0])
 
 
-def _sums_fit(table: Array, tolerance: Fraction) -> NDArray[np.bool_]:
-    """Which rows sum to 1 within the tolerance, exactly for exact numbers."""
-    limit = tolerance if is_exact(table) else float(tolerance)
-    return np.array([bool(abs(total - 1) <= limit) for total in table.sum(axis=1)])
+def _sums_fit(found: Matrix, tolerance: Fraction) -> NDArray[np.bool_]:
+    """Which rows sum to 1 within the tolerance, or within ten times that where their digits explain it.
+
+    Who asks for less than the usual tolerance gets what is asked for.
+    """
+    sums = found.values.sum(axis=1)
+    wide = _MOST_EXPLAINED * tolerance if tolerance >= TOLERANCE else tolerance
+    errors = [Fraction(0)] * len(sums) if found.errors is None else [exact(error) for error in found.errors.sum(axis=1)]
+    return np.array([
+        abs(total) != inf and abs(exact(total) - 1) <= max(tolerance, min(error, wide))
+        for total, error in zip(sums, errors, strict=True)
+    ])  # fmt: skip
 
 
 def _from_cells(rows: Sequence[Sequence[str]], beside: tuple[str, ...] | None, above: tuple[str, ...] | None) -> Matrix:
