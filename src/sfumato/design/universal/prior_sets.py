@@ -66,7 +66,9 @@ def prior_set(priors: Priors, privacy: PrivacyType) -> PriorSet:
         if priors == "regular":
             return regular_priors(privacy)
         raise NotSupported(f"priors {priors!r}", ["all", "regular", "a list of priors", "ball(prior, radius, space)"])
-    return hull([priors] if isinstance(priors, Prior) else priors)
+    given = hull([priors] if isinstance(priors, Prior) else priors)
+    check_secrets("priors and privacy type", privacy.space, given)
+    return given
 
 
 def all_priors(space: FiniteSpace) -> PriorSet:
