@@ -50,6 +50,7 @@ __all__ = [
     "SolverError",
     "UndecidedError",
     "expect",
+    "few",
 ]
 
 
@@ -111,7 +112,7 @@ class Mismatch(InvalidInput):
         """For labels that were asked for and are not among the known ones."""
         strangers = [label for label in asked if label not in set(known)]
         verb = "is" if len(strangers) == 1 else "are"
-        return cls(what, known, asked, f"{_few(strangers)} {verb} not among {_few(known)}")
+        return cls(what, known, asked, f"{few(strangers)} {verb} not among {few(known)}")
 
 
 class NotSupported(SfumatoError):
@@ -219,9 +220,9 @@ def _difference(expected: tuple[Any, ...], found: tuple[Any, ...]) -> str:
     extra = [label for label in found if label not in set(expected)]
     parts = []
     if missing:
-        parts.append(f"missing {_few(missing)}")
+        parts.append(f"missing {few(missing)}")
     if extra:
-        parts.append(f"unexpected {_few(extra)}")
+        parts.append(f"unexpected {few(extra)}")
     if not parts:
         where = next((i for i, (a, b) in enumerate(zip(expected, found, strict=False)) if a != b), None)
         if where is None:
@@ -234,6 +235,7 @@ def _difference(expected: tuple[Any, ...], found: tuple[Any, ...]) -> str:
     return "; ".join(parts)
 
 
-def _few(labels: Sequence[Any], most: int = 5) -> str:
+def few(labels: Sequence[Any], most: int = 5) -> str:
+    """The first labels of a list, few enough to read."""
     shown = ", ".join(repr(label) for label in labels[:most])
     return shown if len(labels) <= most else f"{shown} and {len(labels) - most} more"

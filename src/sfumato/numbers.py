@@ -11,7 +11,7 @@ reasons.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from math import gcd, inf, isfinite, isnan, lcm, nextafter
@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import InvalidInput
+from sfumato.labels import column_names, labelled
 
 __all__ = [
     "ROUNDING",
@@ -125,7 +126,8 @@ def array(
     """A read-only array in one number field.
 
     One float anywhere makes the whole array float64. Otherwise it is exact, with
-    ``int64`` kept only where the caller asks for it (``small_integers``).
+    ``int64`` kept only where the caller asks for it (``small_integers``). What carries labels is
+    refused: who knows them puts it in order first (:mod:`sfumato.labels`).
     """
     if isinstance(values, np.ndarray) and values.dtype.kind in "fiu":
         result = _from_numpy(values, what, error, small_integers)
@@ -172,6 +174,8 @@ def _nested(values: Any, ndim: int, what: str, error: type[InvalidInput]) -> Any
         values = values.tolist()
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise error(f"{what} must be a sequence of numbers, found {values!r}")
+    if isinstance(values, Mapping) or (labelled(values) if ndim == 1 else column_names(values)) is not None:
+        raise error(f"{what} must be numbers in order, found {type(values).__name__} with labels: pass its values")
     if ndim == 1:
         return list(values)
     return [_nested(row, ndim - 1, what, error) for row in values]

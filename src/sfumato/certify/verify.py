@@ -15,6 +15,7 @@ from sfumato.certify.mechanism import Claim, Mechanism, Proof
 from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.errors import InvalidChannel, InvalidFile, InvalidInput, Mismatch, NotSupported, PrivacyViolation, expect
+from sfumato.labels import column_names, table_in_order
 from sfumato.losses.loss import Loss
 from sfumato.numbers import Array, common_denominator, float_above, floats, object_array
 from sfumato.privacy.events import EventPromise
@@ -222,8 +223,11 @@ def _weights(channel: Any, privacy: PrivacyType, outputs: Any) -> tuple[Array, t
             raise Mismatch("outputs of the channel", channel.outputs, tuple(outputs))
         weights, _ = common_denominator(channel.matrix)
         return _compact(weights), channel.outputs
+    named = column_names(channel) if outputs is None else outputs
+    known = None if named is None else label_tuple(named, "the outputs")
+    table = table_in_order(channel, privacy.space.labels, known, "the weights")
     try:
-        weights = np.asarray(channel)
+        weights = np.asarray(table)
     except ValueError as error:
         raise InvalidChannel(f"weights must be a table of integers: {error}") from error
     if weights.dtype.kind not in "iuO":
@@ -235,7 +239,7 @@ def _weights(channel: Any, privacy: PrivacyType, outputs: Any) -> tuple[Array, t
     integers = weights.dtype != object or all(isinstance(w, int | np.integer) for w in weights.ravel())
     if not integers or (weights < 0).any():
         raise InvalidChannel("weights must be non-negative integers")
-    labels = tuple(range(weights.shape[1])) if outputs is None else label_tuple(outputs, "the outputs")
+    labels = tuple(range(weights.shape[1])) if known is None else known
     if len(labels) != weights.shape[1]:
         raise InvalidChannel(f"{weights.shape[1]} columns for {len(labels)} outputs")
     return _compact(weights), labels

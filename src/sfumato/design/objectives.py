@@ -112,7 +112,7 @@ def weighted(priors: Iterable[Prior], weights: Iterable[Number]) -> Prior:
     [Fraction(1, 2), Fraction(1, 2)]
     """
     given = tuple(as_prior(prior) for prior in priors)
-    shares = fractions(array(list(weights), "the weights of priors", 1))
+    shares = fractions(array(weights, "the weights of priors", 1))
     if not given or len(given) != len(shares) or (shares < 0).any() or not shares.sum():
         raise InvalidInput(f"{len(given)} priors need as many weights ≥ 0, not all zero, found {shares.tolist()}")
     check_secrets("priors", given[0], *given[1:])

@@ -10,6 +10,7 @@ import numpy as np
 
 from sfumato.channels.prior import secrets_of
 from sfumato.errors import InvalidInput, InvalidLoss, Mismatch
+from sfumato.labels import in_order, table_in_order
 from sfumato.numbers import Array, Number, array, is_exact, number, together
 from sfumato.spaces.finite import label_tuple
 
@@ -28,6 +29,7 @@ class _Stake:
     def __init__(self, actions: Any, secrets: Any, matrix: Any, name: str = "") -> None:
         actions = label_tuple(actions, "the actions")
         secrets = secrets_of(secrets)
+        matrix = table_in_order(matrix, actions, secrets, f"a {self.kind}")
         matrix = array(matrix, f"a {self.kind}", 2, error=InvalidLoss, small_integers=True)
         if matrix.shape != (len(actions), len(secrets)):
             raise InvalidLoss(
@@ -76,7 +78,7 @@ class Loss(_Stake):
     secrets
         A space, or the labels of the columns.
     matrix
-        ℓ(w, x) at row w and column x, any finite numbers.
+        ℓ(w, x) at row w and column x, any finite numbers; a table with labels is matched by label.
 
     Examples
     --------
@@ -108,7 +110,8 @@ def add(first: Loss, second: Loss) -> Loss:
 def scale(loss: Loss, factor: Number | Iterable[Number]) -> Loss:
     """Generalised scaling (v × ℓ)(w, x) = v(x) ℓ(w, x) with v ≥ 0, or by one number."""
     if isinstance(factor, Iterable) and not isinstance(factor, str):
-        factors = array(list(factor), "the scale of a loss", 1, error=InvalidLoss)
+        factors = in_order(factor, loss.secrets, "the scale of a loss")
+        factors = array(factors, "the scale of a loss", 1, error=InvalidLoss)
     else:
         factors = array([number(factor, "the scale of a loss")] * len(loss.secrets), "the scale of a loss", 1)
     if len(factors) != len(loss.secrets):

@@ -9,6 +9,7 @@ import numpy as np
 
 from sfumato.channels.prior import secrets_of
 from sfumato.errors import InvalidLoss, Mismatch
+from sfumato.labels import row_names
 from sfumato.losses.loss import Gain, Loss
 from sfumato.numbers import Array, Number, array, exact, number
 from sfumato.spaces.finite import FiniteSpace
@@ -78,12 +79,14 @@ def member(space: Any, subset: Iterable[Any]) -> Loss:
 
 
 def matrix(space: Any, table: Any, actions: Iterable[Any] | None = None) -> Loss:
-    """Any table, one row an action; actions default to the secrets, or to 0, 1, …."""
+    """Any table, one row an action; actions default to the labels of its rows, to the secrets, or to 0, 1, …."""
     secrets = secrets_of(space)
-    values = array(table, "a loss", 2, error=InvalidLoss, small_integers=True)
-    if actions is None:
-        actions = secrets if len(values) == len(secrets) else range(len(values))
-    return Loss(tuple(actions), secrets, values, "matrix")
+    named = row_names(table) if actions is None else actions
+    if named is None:
+        if isinstance(table, np.ndarray) or not hasattr(table, "__len__"):
+            table = array(table, "a loss", 2, error=InvalidLoss, small_integers=True)
+        named = secrets if len(table) == len(secrets) else range(len(table))
+    return Loss(tuple(named), secrets, table, "matrix")
 
 
 def function(space: Any, value: Callable[[Any, Any], Number], actions: Iterable[Any] | None = None) -> Loss:

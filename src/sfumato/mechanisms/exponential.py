@@ -30,6 +30,7 @@ from sfumato.certify.repair import quantise
 from sfumato.certify.verify import prove
 from sfumato.channels.channel import Channel, check_secrets, normalise
 from sfumato.errors import InvalidInput, NotSupported
+from sfumato.labels import column_names, in_order, table_in_order
 from sfumato.losses.loss import Loss
 from sfumato.numbers import (
     Array,
@@ -147,7 +148,10 @@ def as_score(privacy: PrivacyType, score: Any = None, outputs: Iterable[Any] | N
         if outputs is not None and tuple(outputs) != score.actions:
             raise InvalidInput("the outputs of a loss are its actions: leave outputs out")
         return Score(space, score.actions, score.matrix.T)
-    values = array(score, "a score", 2, small_integers=True)
+    named = column_names(score) if outputs is None else outputs
+    if named is not None:
+        outputs = label_tuple(named, "the outputs")
+    values = array(table_in_order(score, space.labels, outputs, "a score"), "a score", 2, small_integers=True)
     if not is_exact(values) and not np.isfinite(values).all():
         raise InvalidInput("a score must be finite")
     if len(values) != len(space):
@@ -180,6 +184,7 @@ def exponential(
     score
         A table with one row a secret and one column an output, small where the output is good, or a
         :class:`Loss`, whose actions are the outputs. By default outputs are secrets and the score is their distance.
+        A table with labels is matched by label (:mod:`sfumato.labels`), and so is ``base``.
     outputs
         Labels of the columns of a table.
     base
@@ -199,7 +204,7 @@ def exponential(
     """
     privacy = as_type(privacy)
     found = as_score(privacy, score, outputs)
-    measure = _base_measure(base, len(found.outputs))
+    measure = _base_measure(base, found.outputs)
 
     def rows(shares: Array) -> Array:
         weights = shares * (measure if is_exact(shares, measure) else floats(measure))[None, :]
@@ -210,12 +215,12 @@ def exponential(
     return score_mechanism("exponential", privacy, found, rows, calibration, most, _LARGEST_EXACT)
 
 
-def _base_measure(base: Any, size: int) -> Array:
+def _base_measure(base: Any, outputs: tuple[Any, ...]) -> Array:
     if base is None:
-        return fractions(np.ones(size, dtype=np.int64))
-    measure = array(base, "a base measure", 1)
-    if len(measure) != size:
-        raise InvalidInput(f"a base measure has one number an output: {size} are needed, found {len(measure)}")
+        return fractions(np.ones(len(outputs), dtype=np.int64))
+    measure = array(in_order(base, outputs, "a base measure"), "a base measure", 1)
+    if len(measure) != len(outputs):
+        raise InvalidInput(f"a base measure has one number an output: {len(outputs)} are needed, found {len(measure)}")
     bad = np.flatnonzero(~((measure > 0) & (floats(measure) < np.inf)))
     if bad.size:
         raise InvalidInput(f"a base measure is positive and finite, found {measure[bad[0]]} at position {bad[0]}")

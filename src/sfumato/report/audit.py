@@ -16,6 +16,7 @@ from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.design.optimal import Design, design
 from sfumato.errors import InvalidChannel, InvalidInput, expect
+from sfumato.labels import column_names, row_names
 from sfumato.losses import Loss
 from sfumato.losses.standard import distance
 from sfumato.measures.leakage import Capacity, capacity
@@ -219,9 +220,7 @@ def _parts(channel: Any, privacy: Any) -> tuple[Channel, FiniteSpace, PrivacyTyp
         raise InvalidInput(f"what is promised must be a PrivacyType or a space, found {type(privacy).__name__}")
     found = getattr(channel, "channel", channel)
     if not isinstance(found, Channel):
-        table = array(found, "the matrix of a channel", 2, error=InvalidChannel)
-        rows = tuple(range(len(table))) if space is None else space.labels
-        found = Channel(rows, table, rows if table.shape == (len(rows), len(rows)) else None)
+        found = _as_channel(found, space)
     if space is None:
         space = discrete(found.secrets)
     check_secrets("channel and space", space, found)
@@ -236,6 +235,16 @@ def _box(box: Box | None, channel: Channel) -> Box | None:
     if box.low.shape != channel.shape:
         raise InvalidInput(f"a box for a matrix of shape {channel.shape} has that shape, found {box.low.shape}")
     return None if box.exact else box
+
+
+def _as_channel(matrix: Any, space: FiniteSpace | None) -> Channel:
+    """A matrix whose rows are the secrets of the space, or have the labels that they carry."""
+    if column_names(matrix) is not None:
+        named = row_names(matrix)
+        return Channel(space.labels if space is not None else range(len(matrix)) if named is None else named, matrix)
+    table = array(matrix, "the matrix of a channel", 2, error=InvalidChannel)
+    rows = tuple(range(len(table))) if space is None else space.labels
+    return Channel(rows, table, rows if table.shape == (len(rows), len(rows)) else None)
 
 
 def _own_type(channel: Channel, space: FiniteSpace, tightest: Tightest | None) -> PrivacyType | None:

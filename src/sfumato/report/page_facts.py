@@ -30,6 +30,7 @@ from sfumato.numbers import float_above, floats, log_bounds
 from sfumato.privacy.capacities import TypeCapacities, capacities
 from sfumato.privacy.events import EventPromise
 from sfumato.privacy.satisfaction import Tightest
+from sfumato.release.estimation import output_counts
 from sfumato.report.maps import ground_of
 from sfumato.report.page_noise import laplace_table
 from sfumato.spaces.finite import FiniteSpace
@@ -283,18 +284,8 @@ def _pointed_out(mechanism: Mechanism, prior: Prior, secret: Any) -> int:
 def _counts(mechanism: Mechanism, released: Iterable[Any] | Mapping[Any, int] | None) -> NDArray[np.int64] | None:
     if released is None:
         return None
-    counted: dict[Any, int] = {}
-    if isinstance(released, Mapping):
-        counted = {y: int(number) for y, number in released.items()}
-    else:
-        for y in released:
-            counted[y] = counted.get(y, 0) + 1
-    strangers = [y for y in counted if y not in set(mechanism.outputs)]
-    if strangers:
-        raise Mismatch.unknown("released outputs", mechanism.outputs, strangers)
-    if not sum(counted.values()) or min(counted.values()) < 0:
-        raise InvalidInput("released= takes outputs, one for each row, or how often each came; found none")
-    return np.array([counted.get(y, 0) for y in mechanism.outputs], dtype=np.int64)
+    # an array lists rows here, whatever its length
+    return output_counts(mechanism, released.tolist() if isinstance(released, np.ndarray) else released)
 
 
 # ----------------------------------------------------------------- where it is tightest

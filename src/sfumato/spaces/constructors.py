@@ -331,9 +331,11 @@ def _equal_edges(pairs: Pairs, length: Fraction) -> Edges:
 def _edge_list(edges: Any) -> list[tuple[Any, Any, Fraction | float]]:
     if isinstance(edges, Mapping):
         edges = [(x, z, length) for (x, z), length in edges.items()]
+    if hasattr(edges, "columns"):
+        raise InvalidInput("edges are pairs or triples, found a table: pass its rows, such as .itertuples(index=False)")
     result = []
     for edge in edges:
-        if len(edge) not in (2, 3):
+        if isinstance(edge, str | bytes) or len(edge) not in (2, 3):
             raise InvalidInput(f"an edge is (x, z) or (x, z, length), found {edge!r}")
         x, z, length = edge if len(edge) == 3 else (*edge, 1)
         value = exact(length)
@@ -416,6 +418,8 @@ def _coordinates(coordinates: Any) -> NDArray[Any]:
     if isinstance(coordinates, np.ndarray) and coordinates.dtype.kind in "fiu":
         table: NDArray[Any] = coordinates
     else:
+        if hasattr(coordinates, "columns") or isinstance(coordinates, Mapping | set | frozenset):
+            raise InvalidInput("coordinates are rows of numbers in order: pass them and labels=… for their names")
         rows = [[row] if not isinstance(row, Iterable) or isinstance(row, str) else list(row) for row in coordinates]
         if len({len(row) for row in rows}) > 1:
             raise InvalidInput("points have different numbers of coordinates")

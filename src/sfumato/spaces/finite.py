@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import InvalidInput, InvalidMetric, NotSupported
+from sfumato.labels import listed, table_in_order
 from sfumato.spaces.axioms import midpoints, open_pairs, triangle_violation
 from sfumato.spaces.distances import Distances, Form
 
@@ -64,7 +65,8 @@ class FiniteSpace:
         Distinct hashable names of the secrets.
     source
         A square table of distances (ints, fractions, strings such as ``"1/3"``, floats;
-        ``inf`` where nothing is promised), or the :class:`Structure` of a constructor.
+        ``inf`` where nothing is promised; a table with labels is matched by label), or the :class:`Structure` of a
+        constructor.
     unit
         Name of the unit of distance, such as ``"km"``; ε is then "per km".
     name
@@ -100,7 +102,7 @@ class FiniteSpace:
     ) -> None:
         names = label_tuple(labels, "the labels of a space")
         if not isinstance(source, Structure):
-            distances = Distances.parse(source, "distances", 2)
+            distances = Distances.parse(table_in_order(source, names, names, "the distances"), "distances", 2)
             _check_metric(names, distances)
             source = Structure(lambda: distances)
         if coordinates is not None and len(coordinates) != len(names):
@@ -206,10 +208,14 @@ class FiniteSpace:
 
 
 def label_tuple(labels: Iterable[Hashable], what: str) -> tuple[Any, ...]:
-    """Distinct hashable labels as a tuple; arrays of numbers become Python numbers."""
+    """Distinct hashable labels as a tuple; columns of any library become Python's own values."""
     if isinstance(labels, str | bytes) or not isinstance(labels, Iterable):
         raise InvalidInput(f"{what} must be a list of labels, found {labels!r}")
-    result = tuple(labels.tolist() if isinstance(labels, np.ndarray) else labels)
+    if isinstance(labels, set | frozenset):
+        raise InvalidInput(f"{what} must have an order, which a set has not: give a list")
+    if hasattr(labels, "columns"):
+        raise InvalidInput(f"{what} must be a list of labels, found a table: name its column")
+    result = tuple(listed(labels))
     if not result:
         raise InvalidInput(f"{what} are empty: at least one is needed")
     seen: set[Any] = set()

@@ -25,6 +25,7 @@ from sfumato.certify.repair import quantise
 from sfumato.design.compatibility.question import Ball, FiniteFunction, Utility, as_function, misses, utility
 from sfumato.design.compatibility.star import level
 from sfumato.errors import InvalidInput, NotConverged, NotSupported, SolverError
+from sfumato.labels import in_order
 from sfumato.lp import LinearProgram, Status, solve
 from sfumato.mechanisms.exponential import true_epsilon
 from sfumato.numbers import Array, Number, array, float_above, floats, fractions, log_bounds, object_array
@@ -155,7 +156,7 @@ def _measure(asked: Utility, chance: Fraction, base: Base | Any) -> Array:
         if base == "best":
             return best_measure(asked.function, asked.gamma, chance, asked.ball)
         raise NotSupported(f"base measure {base!r}", ["nets", "uniform", "best", "a number for each answer"])
-    given = fractions(array(base, "a base measure", 1))
+    given = fractions(array(in_order(base, asked.function.answers.labels, "a base measure"), "a base measure", 1))
     if len(given) != size or (given < 0).any() or not given.any():
         raise InvalidInput(f"a base measure has {size} numbers ≥ 0, one an answer, not all 0; found {base!r}")
     return np.asarray(given / given.sum())

@@ -282,7 +282,7 @@ def samples(points: FiniteSpace | Iterable[Any], *, diameter: Number | None = 1)
     """A family of which only some answers are known: a finite space, or rows of coordinates (Euclidean)."""
     if isinstance(points, FiniteSpace):
         return Family(f"samples: {points.name}", None if diameter is None else exact(diameter), sampled=points)
-    table = floats(array(list(points), "samples", 2))
+    table = floats(array(points, "samples", 2))
     apart = _euclidean(table)
     space = FiniteSpace(range(len(table)), apart, name=f"{len(table)} samples in R^{table.shape[1]}")
     return Family(f"samples: {space.name}", None if diameter is None else exact(diameter), sampled=space)

@@ -129,7 +129,7 @@ class Density:
         >>> gather(Density.steps(["1/3", "2/3"]), 2).weights.tolist()
         [Fraction(1, 3), Fraction(2, 3), Fraction(0, 1)]
         """
-        table = array(list(weights), "the weights of a step density", 1, error=InvalidPrior)
+        table = array(weights, "the weights of a step density", 1, error=InvalidPrior)
         checked = Prior(range(len(table)), table).weights
         interval = as_interval(interval)
         edges = np.array([float(p) for p in lattice(len(checked), interval)])
