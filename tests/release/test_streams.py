@@ -217,6 +217,25 @@ def test_null_may_be_a_secret_but_not_a_missing_key(tmp_path: Path) -> None:
         release_file(one, source, target, "s", overwrite=True)
 
 
+def test_an_object_of_json_is_no_list(tmp_path: Path) -> None:
+    """Its keys may come in any order, and stood for (0, 1) and (1, 0)."""
+    mechanism = sf.random_response(sf.PrivacyType(sf.discrete([(0, 1), (1, 0)]), epsilon=1))
+    source = tmp_path / "data.jsonl"
+    source.write_text('{"cell":[0,1]}\n{"cell":{"y":1,"x":0}}\n')
+    with pytest.raises(BadRow, match=r"row 2: 'cell' is .*, a record, but a secret of .* is a tuple"):
+        release_file(mechanism, source, tmp_path / "out.jsonl", "cell")
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".arrow"])
+def test_an_extension_type_that_nobody_registered(ending: str, tmp_path: Path) -> None:
+    """Where pandas is not loaded, the column is one of integers, with the name of its type beside."""
+    mechanism = sf.geometric(sf.PrivacyType(sf.line(4), alpha="1/2"))
+    named = pa.field("n", pa.int64(), metadata={"ARROW:extension:name": "vendor.period"})
+    FORMATS[ending][0](pa.table([pa.array([1, 2])], schema=pa.schema([named])), tmp_path / f"in{ending}")
+    with pytest.raises(InvalidInput, match=r"'n' holds vendor.period, stored as int64: types are not guessed"):
+        release_file(mechanism, tmp_path / f"in{ending}", tmp_path / f"out{ending}", "n")
+
+
 def test_coordinates_in_text(tmp_path: Path) -> None:
     city = sf.grid(3, 3, step="1/2", unit="km")
     mechanism = sf.exponential(sf.PrivacyType(city, epsilon=1))

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from decimal import Decimal
+from enum import IntEnum, StrEnum
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -332,6 +334,67 @@ def test_mixed_columns_of_pandas_are_refused_with_the_row() -> None:
     geometric = sf.geometric(sf.PrivacyType(sf.line(3), alpha="1/2"))
     with pytest.raises(BadRow, match=r"row 1: 'n' is 0.0, a float, but"):
         release(geometric, pd.DataFrame({"n": [0, None, 1]}), "n")  # pandas makes floats of these
+
+
+class Level(IntEnum):
+    HIGH = 1
+
+
+class Name(StrEnum):
+    A = "a"
+
+
+def as_object(*values: Any) -> Any:
+    return pd.DataFrame({"n": pd.Series(values, dtype=object)})
+
+
+STANDS_FOR_SOMETHING_ELSE: dict[str, Any] = {
+    "period": pd.DataFrame({"n": pd.period_range("1971", "1972", freq="Y")}),  # stored as 1 and 2
+    "categorical of periods": pd.DataFrame({"n": pd.Categorical(pd.period_range("1971", "1972", freq="Y"))}),
+    "period objects": as_object(pd.Period("1971", freq="Y")),
+    "interval": pd.DataFrame({"n": pd.IntervalIndex.from_breaks([0, 1, 2])}),
+    "timestamp": pd.DataFrame({"n": pd.to_datetime([1, 2], unit="ns")}),
+    "timedelta": pd.DataFrame({"n": pd.to_timedelta([1, 2], unit="ns")}),
+    "datetime64": as_object(np.datetime64(1, "ns")),
+    "timedelta64": as_object(np.timedelta64(1, "s")),
+    "truth values": pd.DataFrame({"n": [True, False]}),
+    "masked truth values": pd.DataFrame({"n": pd.array([True, False], dtype="boolean")}),
+    "categorical truth values": pd.DataFrame({"n": pd.Categorical([True, False])}),
+    "codes of a categorical": pd.DataFrame({"n": pd.Categorical(["b", "a"])}),
+    "texts": pd.DataFrame({"n": ["1", "2"]}),
+    "floats": pd.DataFrame({"n": [1.0, -0.0]}),
+    "decimals": as_object(Decimal(1)),
+    "fractions": as_object(Fraction(1)),
+    "an enumeration of integers": as_object(Level.HIGH),
+    "its categorical": pd.DataFrame({"n": pd.Categorical(pd.Series([Level.HIGH], dtype=object))}),
+    "integers and truth values": as_object(1, True),
+    "integers and floats": as_object(1, 2.0),
+    "polars objects": pl.DataFrame({"n": pl.Series([Level.HIGH], dtype=pl.Object)}),
+    "polars durations": pl.DataFrame({"n": pl.Series([1], dtype=pl.Duration("us"))}),
+    "polars truth values": pl.DataFrame({"n": [True]}),
+    "polars enumerations": pl.DataFrame({"n": pl.Series(["1"], dtype=pl.Enum(["0", "1"]))}),
+}
+
+
+@pytest.mark.parametrize("case", STANDS_FOR_SOMETHING_ELSE)
+def test_values_that_are_stored_as_integers_are_no_integers(case: str) -> None:
+    table = STANDS_FOR_SOMETHING_ELSE[case]
+    geometric = sf.geometric(sf.PrivacyType(sf.line(4), alpha="1/2"))
+    for mechanism, policy in ((geometric, "error"), (geometric, "drop"), (InfiniteGeometric("1/2"), "error")):
+        with pytest.raises(InvalidInput, match=r"not guessed|of another type|cannot be read|integer of 64 bits"):
+            release(mechanism, table, "n", on_unknown=policy)
+
+
+def test_enumerations_of_texts_are_no_texts() -> None:
+    with pytest.raises(BadRow, match=r"row 1: 'n' is <Name.A: 'a'>, Name: types are not guessed"):
+        release(RESPONSE, as_object(Name.A), "n")
+    assert len(release(RESPONSE, as_object(np.str_("a"), "b"), "n")) == 2
+
+
+def test_intervals_are_no_cells_of_a_grid() -> None:
+    mechanism = sf.random_response(sf.PrivacyType(sf.discrete([(0, 1), (1, 2)]), epsilon=1))
+    with pytest.raises(BadRow, match=r"pandas.interval, but a secret of .* is a tuple"):
+        release(mechanism, pd.DataFrame({"n": pd.IntervalIndex.from_breaks([0, 1, 2])}), "n")
 
 
 def test_empty_tables_stay_empty() -> None:

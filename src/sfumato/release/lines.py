@@ -20,7 +20,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from sfumato.release.keys import Texts
-from sfumato.release.rows import BadRow
+from sfumato.release.rows import BadRow, Foreign
 
 __all__ = ["CellValues", "Edit", "Entries", "Scanned", "edited"]
 
@@ -133,7 +133,8 @@ class CellValues:
 def _tuples(value: Any) -> Any:
     if isinstance(value, list):
         return tuple(_tuples(part) for part in value)
-    return tuple(_tuples(part) for part in value.values()) if isinstance(value, dict) else value
+    # the keys of an object come in any order, and a label has none
+    return Foreign("a record", json.dumps(value)) if isinstance(value, dict) else value
 
 
 def _binary(content: Bytes, offsets: Places) -> Any:

@@ -1,9 +1,11 @@
 """From a column to secrets: labels by lookup, coordinates by the nearest secret or the cell that contains them.
 
-Nothing is guessed. A value stands for a label of its own type: 3 is no ``"3"``, no ``3.0`` and no ``True``. Only text
-without types (a CSV file) is compared with how labels are spelled: ``7`` for 7 but not ``07`` or ``7.0``, ``2,3`` for
-the cell (2, 3), ``1/3`` for a fraction, any decimal digits for a float. Missing values, NaN, unknown labels and
-coordinates outside the space stop a release, with the number of the row, unless a policy says otherwise:
+Nothing is guessed. A value stands for a label of its own type: 3 is no ``"3"``, no ``3.0`` and no ``True``, and what is
+stored for something else (the ordinal of a pandas ``Period``, the ends of an interval, the fields of a record) is no
+label at all. Only text without types (a CSV file) is compared with how labels are spelled: ``7`` for 7 but not ``07``
+or ``7.0``, ``2,3`` for the cell (2, 3), ``1/3`` for a fraction, any decimal digits for a float. Missing values, NaN,
+unknown labels and coordinates outside the space stop a release, with the number of the row, unless a policy says
+otherwise:
 
 ===========  ================================================================
 ``error``    the first such row is refused
@@ -35,11 +37,13 @@ from sfumato.release.keys import Texts
 __all__ = [
     "POLICIES",
     "BadRow",
+    "Foreign",
     "Labels",
     "OnUnknown",
     "Secrets",
     "TypedValues",
     "Values",
+    "foreign_kind",
     "kind_of",
     "label_spelling",
 ]
@@ -105,6 +109,17 @@ class Values(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Foreign:
+    """A value that a table stores as something else; ``kind`` says what it is."""
+
+    kind: str
+    value: Any
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
 @dataclass(frozen=True, eq=False)
 class TypedValues:
     """A batch of one column in Arrow."""
@@ -119,6 +134,9 @@ class TypedValues:
         """For each row the place of its value in a list, and the list."""
         array = self.array
         kind = array.type
+        if (strange := foreign_kind(kind)) is not None:
+            gone = pc.is_null(array).to_numpy(zero_copy_only=False)
+            return gone.astype(np.int64), [Foreign(strange, None), None]
         if pa.types.is_nested(kind) or pa.types.is_null(kind) or isinstance(kind, pa.BaseExtensionType):
             return _distinct_objects(_plain(value) for value in array.to_pylist())
         if pa.types.is_dictionary(kind) and len(array.dictionary) > len(array):
@@ -170,7 +188,41 @@ class TypedValues:
 
     def value(self, row: int) -> Any:
         """One value, for a message."""
-        return _plain(self.array[row].as_py())
+        value, strange = self.array[row].as_py(), foreign_kind(self.array.type)
+        return _plain(value) if strange is None or value is None else Foreign(strange, value)
+
+
+_SELF_EXPLAINING = ("arrow.bool8", "arrow.uuid", "arrow.json")
+"""Extension types whose values come out as what they are, not as what is stored for them."""
+
+
+def foreign_kind(kind: Any) -> str | None:
+    """The name of a type whose stored values are not what they stand for, or None.
+
+    The fields of a record have names and no order, those of a label the other way round: a record is a label only where
+    no two of its fields could change places.
+
+    Examples
+    --------
+    >>> foreign_kind(pa.struct([("x", pa.int64()), ("y", pa.int64())])), foreign_kind(pa.list_(pa.int64()))
+    ('a record', None)
+    """
+    if isinstance(kind, pa.BaseExtensionType):
+        return None if kind.extension_name in _SELF_EXPLAINING else str(kind.extension_name)
+    if pa.types.is_struct(kind):
+        kinds = [field.type for field in kind]
+        distinct = len({_family(field) for field in kinds}) == len(kinds)
+        return next(filter(None, map(foreign_kind, kinds)), None) if distinct else "a record"
+    if pa.types.is_map(kind) or pa.types.is_union(kind) or pa.types.is_interval(kind):
+        return str(kind)
+    inner = getattr(kind, "value_type", None)  # of lists, dictionaries and runs
+    return None if inner is None else foreign_kind(inner)
+
+
+def _family(kind: Any) -> str:
+    """Types whose values are of one kind."""
+    families = {"int": pa.types.is_integer, "float": pa.types.is_floating, "text": _is_text, "bytes": _is_bytes}
+    return next((name for name, belongs in families.items() if belongs(kind)), str(kind))
 
 
 def _is_text(kind: Any) -> bool:
@@ -213,7 +265,7 @@ def kind_of(value: Any) -> str:
         return "nan" if isnan(value) else "float"
     if isinstance(value, tuple):
         return f"tuple({', '.join(kind_of(part) for part in value)})"
-    return type(value).__name__
+    return value.kind if isinstance(value, Foreign) else type(value).__name__
 
 
 def _kind_in_words(kind: str) -> str:

@@ -237,6 +237,8 @@ def released_schema(schema: Any, work: BatchRelease) -> Any:
     """The schema after a release. What it told of the true columns beside their names and types is gone."""
     order = order_after(schema.names, work)
     _refuse_twins(schema.names)
+    for name in work.taken:
+        _refuse_extension(schema.field(name))
     fields = []
     for column in order:
         if isinstance(column, str):
@@ -246,6 +248,16 @@ def released_schema(schema: Any, work: BatchRelease) -> Any:
             nullable = before.nullable or None in (column.values or ())
             fields.append(pa.field(column.name, _type_after(column, before.type), nullable=nullable))
     return pa.schema(fields, metadata=_metadata_without(schema.metadata, () if work.keep else work.taken))
+
+
+def _refuse_extension(field: Any) -> None:
+    """Where nobody has registered an extension type, a file gives what is stored, and names the type beside."""
+    name = (field.metadata or {}).get(b"ARROW:extension:name")
+    if name is not None:
+        raise InvalidInput(
+            f"the column {field.name!r} holds {name.decode(errors='replace')}, stored as {field.type}: "
+            "types are not guessed, convert the column first"
+        )
 
 
 def _type_after(added: Added, like: Any) -> Any:
@@ -368,20 +380,45 @@ def _released_pandas(table: Any, work: BatchRelease, batch: int, finish: Callabl
 
 
 def _arrow_of_pandas(frame: Any, name: str) -> Any:
+    series = frame[name].to_native()
+    if str(series.dtype) == "object":
+        _refuse_mixture(name, series.tolist())
+    elif str(series.dtype) == "category" and str(series.cat.categories.dtype) == "object":
+        _refuse_mixture(name, [series.cat.categories[code] if code >= 0 else None for code in series.cat.codes])
     try:
         return frame[name].to_arrow()
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        values = frame[name].to_native().tolist()
-        kinds = [kind_of(value) for value in values]
-        known = [kind for kind in kinds if kind not in ("missing", "nan")]
-        row = next((i for i, kind in enumerate(kinds) if kind not in ("missing", "nan", known[0])), 0) if known else 0
-        value = values[row] if values else None
-        raise BadRow(
-            f"{name!r} is {value!r}, of another type than the values before: a column has values of one type "
-            f"({str(error)[:100]})",
-            row + 1,
-            value,
-        ) from error
+        raise InvalidInput(f"the column {name!r} cannot be read: {str(error)[:100]}") from error
+
+
+def _refuse_mixture(name: str, values: Sequence[Any]) -> None:
+    """Arrow would take an enumeration for its numbers, and an integer among floats for a float."""
+    first: type | None = None
+    for kind in dict.fromkeys(map(type, values)):  # few, in the order in which they appear
+        if kind.__name__ in _MISSING:
+            continue
+        row, value = next((i, value) for i, value in enumerate(values) if type(value) is kind)
+        plain = _plain_kind(kind)
+        if plain is float and all(value != value for value in values if type(value) is kind):
+            continue  # NaN, which stands for what is missing
+        if plain not in _BUILT_IN and issubclass(plain, _BUILT_IN):
+            what = f"{kind.__name__}: types are not guessed, convert the column first"
+            raise BadRow(f"{name!r} is {value!r}, {what}", row + 1, value)
+        if first is not None and plain is not first:
+            what = "of another type than the values before: a column has values of one type"
+            raise BadRow(f"{name!r} is {value!r}, {what}", row + 1, value)
+        first = plain
+
+
+_BUILT_IN = (bool, int, float, str, bytes)
+_MISSING = ("NoneType", "NAType", "NaTType")
+
+
+def _plain_kind(kind: type) -> type:
+    """Python's own type for a scalar of NumPy; any other type is what it is."""
+    families = ((bool, np.bool_), (int, np.integer), (float, np.floating), (str, np.str_), (bytes, np.bytes_))
+    found = (plain for plain, family in families if issubclass(kind, family) and not issubclass(kind, np.timedelta64))
+    return next(found, kind)
 
 
 def _pandas_series(added: Added, outputs: NDArray[np.int64], before: Any) -> Any:
@@ -423,10 +460,13 @@ def _object_array(values: Sequence[Any]) -> NDArray[Any]:
 def _released_polars(table: Any, work: BatchRelease, batch: int, finish: Callable[[], object]) -> Any:
     order = order_after(table.columns, work)
     frame = nw.from_native(table, eager_only=True)
+    native = nw.get_native_namespace(frame)
+    for name in (*work.taken, *work.ids):
+        if table[name].dtype == native.Object:
+            raise InvalidInput(f"the column {name!r} holds Python objects: types are not guessed, convert it first")
     outputs, kept = _drawn(lambda name: frame[name].to_arrow(), len(table), work, batch)
     if kept is not None:
         table = table.filter(kept)
-    native = nw.get_native_namespace(frame)
     columns = []
     for column in order:
         if isinstance(column, str):
