@@ -88,6 +88,8 @@ class BatchRelease:
         they are put at the end and nothing is taken out.
     ids
         The columns that name a row.
+    placed
+        Whether the secret is a place, which a geometry beside it would tell.
     """
 
     mechanism: Any
@@ -96,6 +98,7 @@ class BatchRelease:
     added: tuple[Added, ...]
     keep: bool = False
     ids: tuple[str, ...] = ()
+    placed: bool = False
     key: bytes | None = field(default=None, repr=False)
     progress: Callable[[Progress], None] | None = None
     total: int | None = None
@@ -217,6 +220,7 @@ def batch_release(
         added=_added(column, finder.columns, into, draws, ground),
         keep=keep,
         ids=ids,
+        placed=isinstance(column, Position | Place) or ground.dimension >= 2,
         key=None if key is None else key_bytes(key),
         progress=progress,
     )

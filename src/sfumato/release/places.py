@@ -70,6 +70,13 @@ class Ground:
     space: FiniteSpace | None = None
     lattice: tuple[tuple[int, ...], str, float] | None = None  # shape, metric and step
 
+    @property
+    def dimension(self) -> int:
+        """How many coordinates a secret has, 0 if none."""
+        if self.lattice is not None:
+            return len(self.lattice[0])
+        return 0 if self.coordinates is None else self.coordinates.shape[1]
+
 
 @dataclass(frozen=True, eq=False)
 class Coordinates:
@@ -165,9 +172,8 @@ def coordinates_of(asked: Position | Place, ground: Ground, *, on_unknown: str, 
     where = ground.coordinates
     if where is None and ground.lattice is None:
         raise InvalidInput(f"{ground.name} has no coordinates: release a column of labels")
-    dimension = len(ground.lattice[0]) if ground.lattice is not None else where.shape[1]  # type: ignore[union-attr]
-    if len(asked.columns) != dimension:
-        raise Mismatch("columns of coordinates", (f"{dimension} columns",), asked.columns)
+    if len(asked.columns) != ground.dimension:
+        raise Mismatch("columns of coordinates", (f"{ground.dimension} columns",), asked.columns)
     limit = None if within is None else distance_in(ground.unit, within)
     if limit is not None and on_unknown == "nearest":
         raise InvalidInput("on_unknown='nearest' takes every point: leave out within, or say on_unknown='error'")

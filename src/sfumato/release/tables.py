@@ -33,6 +33,15 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InvalidInput, NotSupported
 from sfumato.release.batches import BATCH, Added, BatchRelease, Column, Progress, RowId, batch_release
+from sfumato.release.geometry import (
+    refuse_geo,
+    refuse_geometry_columns,
+    refuse_geometry_schema,
+    refuse_geometry_types,
+    refuse_geometry_values,
+    watched,
+    without_geo,
+)
 from sfumato.release.rows import BadRow, TypedValues, kind_of, label_spelling
 
 if TYPE_CHECKING:
@@ -239,6 +248,7 @@ def released_schema(schema: Any, work: BatchRelease) -> Any:
     _refuse_twins(schema.names)
     for name in work.taken:
         _refuse_extension(schema.field(name))
+    refuse_geometry_schema(schema, work)
     fields = []
     for column in order:
         if isinstance(column, str):
@@ -247,7 +257,8 @@ def released_schema(schema: Any, work: BatchRelease) -> Any:
             before = schema.field(work.taken[work.added.index(column)])
             nullable = before.nullable or None in (column.values or ())
             fields.append(pa.field(column.name, _type_after(column, before.type), nullable=nullable))
-    return pa.schema(fields, metadata=_metadata_without(schema.metadata, () if work.keep else work.taken))
+    metadata = without_geo(schema.metadata or {}, work) or None
+    return pa.schema(fields, metadata=_metadata_without(metadata, () if work.keep else work.taken))
 
 
 def _refuse_extension(field: Any) -> None:
@@ -297,6 +308,7 @@ def _index_stays(name: str, where: str) -> InvalidInput:
 
 def release_batch(batch: Any, work: BatchRelease, schema: Any) -> Any:
     """The next batch of a table, released; ``schema`` comes from :func:`released_schema`."""
+    refuse_geometry_columns(dict(zip(batch.schema.names, batch.columns, strict=True)), work)
     drawn = work.draw(
         [TypedValues(batch.column(name)) for name in work.taken], [TypedValues(batch.column(name)) for name in work.ids]
     )
@@ -336,6 +348,7 @@ def _one_array(column: Any) -> Any:
 
 def _released_arrow(table: Any, work: BatchRelease, batch: int, finish: Callable[[], object]) -> Any:
     schema = released_schema(table.schema, work)
+    refuse_geometry_columns(dict(zip(table.column_names, table.columns, strict=True)), work)
     outputs, kept = _drawn(table.column, len(table), work, batch)
     if kept is not None:
         table = table.filter(pa.array(kept))
@@ -361,6 +374,10 @@ def _released_pandas(table: Any, work: BatchRelease, batch: int, finish: Callabl
     for name in () if work.keep else work.taken:
         if name in table.index.names:
             raise _index_stays(name, "its row names")
+    if watched(work):
+        refuse_geometry_types({name: str(kind) for name, kind in table.dtypes.items()}, work)
+        refuse_geo(table.attrs.get("geo"), table.columns, work)
+        refuse_geometry_values({name: _first_of_pandas(table[name]) for name in table.columns}, work)
     frame = nw.from_native(table, eager_only=True)
     outputs, kept = _drawn(lambda name: _arrow_of_pandas(frame, name), len(table), work, batch)
     if kept is not None:
@@ -374,9 +391,15 @@ def _released_pandas(table: Any, work: BatchRelease, batch: int, finish: Callabl
             data[column.name] = _pandas_series(column, outputs, before)
     finish()
     done = nw.get_native_namespace(frame).DataFrame(data, index=table.index)
-    done.attrs = dict(table.attrs)
+    done.attrs = without_geo(table.attrs, work)
     done.columns.name = table.columns.name
     return done
+
+
+def _first_of_pandas(series: Any) -> Any:
+    """The first value that is there, of a column that is not one of numbers."""
+    place = None if getattr(series.dtype, "kind", "O") in "biufcmM" else series.first_valid_index()
+    return None if place is None else series[series.notna()].iloc[0]
 
 
 def _arrow_of_pandas(frame: Any, name: str) -> Any:
@@ -464,6 +487,11 @@ def _released_polars(table: Any, work: BatchRelease, batch: int, finish: Callabl
     for name in (*work.taken, *work.ids):
         if table[name].dtype == native.Object:
             raise InvalidInput(f"the column {name!r} holds Python objects: types are not guessed, convert it first")
+    if watched(work):
+        known = [name for name in table.columns if table[name].dtype != native.Object]
+        refuse_geometry_schema(table.select(known).head(0).to_arrow().schema, work)
+        firsts = {name: table[name].drop_nulls().head(1).to_list() for name in table.columns}
+        refuse_geometry_values({name: listed[0] for name, listed in firsts.items() if listed}, work)
     outputs, kept = _drawn(lambda name: frame[name].to_arrow(), len(table), work, batch)
     if kept is not None:
         table = table.filter(kept)

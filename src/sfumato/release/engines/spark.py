@@ -11,6 +11,7 @@ import pyarrow as pa
 from sfumato.errors import InvalidInput, MissingExtra, NotSupported, SfumatoError, expect
 from sfumato.release.batches import Column, RowId
 from sfumato.release.engines.job import CHECK_SCHEMA, MARKS, Job, fingerprint_of, job, refuse_changed, written_once
+from sfumato.release.geometry import refuse_geometry_types
 from sfumato.release.tables import released_schema
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ def release_spark(
         mechanism, column, into=into, keep=keep, on_unknown=on_unknown, within=within, key=key, row_id=row_id,
         secret_never_changes=secret_never_changes, ledger=ledger, dataset=dataset, times=times, target=target,
     )  # fmt: skip
+    refuse_geometry_types({field.name: field.dataType.typeName() for field in frame.schema.fields}, asked.work())
     schema = from_arrow_schema(released_schema(to_arrow_schema(frame.schema), asked.work()))
     data = None if asked.key is None else _checked_rows(frame, asked, from_arrow_schema(CHECK_SCHEMA))
     lazy = frame.mapInArrow(_Part(asked, "released"), schema)
