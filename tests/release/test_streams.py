@@ -302,6 +302,34 @@ def test_parquet_keeps_groups_codecs_types_and_metadata(tmp_path: Path, monkeypa
     assert pq.read_table(target).schema == table.schema
 
 
+@pytest.mark.parametrize("ending", FORMATS)
+def test_nothing_that_was_not_released_is_in_the_file(ending: str, tmp_path: Path) -> None:
+    """Dropped rows, categories nobody has, statistics and metadata: none of it may tell the true column."""
+    coded = ending not in (".csv", ".jsonl")
+    listed = ["a", "b", "Atlantis", "Atlantis, unused"]
+    home = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 1] * 500, pa.int32()), pa.array(listed))
+    table = pa.table({"id": range(2000), "home": home if coded else home.cast(pa.string())})
+    if coded:
+        about = {
+            "columns": [{"name": "home", "field_name": "home", "metadata": {"top": "Atlantis"}}],
+            "index_columns": [],
+        }
+        field = table.schema.field("home").with_metadata({"top": "Atlantis"})
+        table = table.cast(table.schema.set(1, field)).replace_schema_metadata({"pandas": json.dumps(about)})
+    source, target = tmp_path / f"in{ending}", tmp_path / f"out{ending}"
+    if ending == ".parquet":
+        pq.write_table(table, source, compression="none", write_page_index=True, bloom_filter_options={"home": True})
+    else:
+        FORMATS[ending][0](table, source)
+    assert b"Atlantis" in source.read_bytes()
+    release_file(RESPONSE, source, target, "home", on_unknown="drop")
+    assert b"Atlantis" not in target.read_bytes() and b"top" not in target.read_bytes()
+    if ending == ".parquet":
+        before, after = (pq.ParquetFile(path).metadata.row_group(0).column(1) for path in (source, target))
+        assert before.statistics.max == "b" and after.statistics.max == "c"  # of what is written
+        assert not after.has_column_index
+
+
 @pytest.mark.parametrize("ending", [".csv.gz", ".csv.zst", ".csv.bz2", ".jsonl.gz"])
 def test_compressed_text(ending: str, tmp_path: Path) -> None:
     plain = tmp_path / ("in" + ending.rsplit(".", 1)[0])

@@ -225,7 +225,7 @@ def test_types_of_pandas_and_polars_stay() -> None:
         frame = pl.DataFrame({"s": ["a", "b"]}, schema={"s": coded})
         assert release(RESPONSE, frame, "s").schema["s"] == coded
     narrow = pl.DataFrame({"s": ["a", "b"]}, schema={"s": pl.Enum(["a", "b"])})
-    assert release(RESPONSE, narrow, "s").schema["s"] == pl.Categorical
+    assert release(RESPONSE, narrow, "s").schema["s"] == pl.Enum(["a", "b", "c"])
 
 
 def test_cells_of_a_grid_are_lists_and_tuples() -> None:
@@ -334,6 +334,20 @@ def test_mixed_columns_of_pandas_are_refused_with_the_row() -> None:
     geometric = sf.geometric(sf.PrivacyType(sf.line(3), alpha="1/2"))
     with pytest.raises(BadRow, match=r"row 1: 'n' is 0.0, a float, but"):
         release(geometric, pd.DataFrame({"n": [0, None, 1]}), "n")  # pandas makes floats of these
+
+
+def test_categories_are_those_of_the_outputs() -> None:
+    """Categories that nobody has, or that are missing, may tell what the true column holds."""
+    for categories in (["b", "a"], ["c", "b", "a"], ["a", "b", "Atlantis", "c"]):
+        noisy = release(RESPONSE, pd.DataFrame({"s": pd.Categorical(["a", "b"], categories)}), "s")["s"]
+        assert noisy.cat.categories.tolist() == ["a", "b", "c"]
+        coded = pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array(categories))
+        done = release(RESPONSE, pa.table({"s": coded}), "s")["s"]
+        assert done.combine_chunks().dictionary.to_pylist() == ["a", "b", "c"]
+        kind = release(RESPONSE, pl.DataFrame({"s": pl.Series(["a", "b"], dtype=pl.Enum(categories))}), "s")["s"].dtype
+        assert isinstance(kind, pl.Enum) and set(kind.categories) == {"a", "b", "c"}
+    flagged = release(RESPONSE, pl.DataFrame({"s": ["a"] * 9 + ["b"] * 9}).sort("s"), "s")["s"].flags
+    assert not flagged["SORTED_ASC"]
 
 
 class Level(IntEnum):

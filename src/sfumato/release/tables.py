@@ -509,12 +509,15 @@ def _released_polars(table: Any, work: BatchRelease, batch: int, finish: Callabl
 
 
 def _coded(added: Added, kind: Any, native: Any) -> Any:
-    """The type of a categorical column; that of an enumeration if all outputs are in it, drawn or not."""
-    try:
-        native.Series(label_array(added)).cast(kind)
-    except native.exceptions.PolarsError:
-        return native.Categorical
-    return kind
+    """The type of a categorical column; that of an enumeration if it lists the outputs, drawn or not, and no others.
+
+    Categories that are no outputs may be what was seen in the true column.
+    """
+    if kind == native.Categorical:
+        return kind
+    outputs = label_array(added).to_pylist()
+    same = set(kind.categories.to_list()) == set(outputs)
+    return kind if same else native.Enum(outputs) if all(isinstance(y, str) for y in outputs) else native.Categorical
 
 
 def _is_relation(table: Any) -> bool:
