@@ -226,6 +226,21 @@ def test_mistakes_name_themselves(folder: Path, options: list[str], words: str) 
     assert sorted(os.listdir(folder)) == ["in.csv", "m.sfm"]
 
 
+def test_points_that_lie_elsewhere_stop_a_release(tmp_path: Path) -> None:
+    sf.save(sf.exponential(sf.PrivacyType(sf.grid(5, 5, unit="km"), epsilon=1)), tmp_path / "m.sfm")
+    (tmp_path / "in.csv").write_text("x,y\n" + "1,1\n" * 90 + "52.5,13.4\n" * 10)
+    asked = ["release", f"{tmp_path}/m.sfm", f"{tmp_path}/in.csv", f"{tmp_path}/out.csv", "--x", "x", "--y", "y"]
+    refused = sfumato(*asked, "--on-unknown", "nearest")
+    assert refused.returncode == 2 and refused.stdout == "" and not (tmp_path / "out.csv").exists()
+    assert refused.stderr.startswith(
+        "sfumato: 10 of 100 rows lie outside the space and would be moved into it, by up to"
+    )
+    assert refused.stderr.rstrip().endswith("units right? --most-moved 1 takes them all")
+    status, shown, _ = inside(*asked, "--on-unknown", "nearest", "--most-moved", "0.1")
+    assert status == 0 and "moved    10 of 100 rows lay outside the space, by up to 49.4" in shown
+    assert "keep it to yourself" in shown
+
+
 def test_bad_rows_are_one_line(folder: Path) -> None:
     with (folder / "in.csv").open("a") as file:
         file.write("1000,Atlantis\n")

@@ -217,6 +217,19 @@ def test_null_may_be_a_secret_but_not_a_missing_key(tmp_path: Path) -> None:
         release_file(one, source, target, "s", overwrite=True)
 
 
+@pytest.mark.parametrize("ending", FORMATS)
+def test_rows_that_lie_elsewhere_are_counted_before_anything_is_written(ending: str, tmp_path: Path) -> None:
+    city = sf.exponential(sf.PrivacyType(sf.grid(5, 5, unit="km"), epsilon=1))
+    source, target = tmp_path / f"in{ending}", tmp_path / f"out{ending}"
+    FORMATS[ending][0](pa.table({"x": [0.0] * 900 + [52.5] * 100, "y": [0.0] * 1000}), source)
+    where, terms = Position("x", "y"), {"on_unknown": "nearest", "batch": 300}
+    with pytest.raises(InvalidInput, match=r"^100 of 1,000 rows lie outside the space .* by up to 48\.5 km;"):
+        release_file(city, source, target, where, **terms)  # type: ignore[arg-type]
+    assert not target.exists() and not leftovers(tmp_path)
+    done = release_file(city, source, target, where, most_moved=0.1, **terms)  # type: ignore[arg-type]
+    assert (done.rows, done.moved, done.farthest) == (1000, 100, 48.5)
+
+
 def test_an_object_of_json_is_no_list(tmp_path: Path) -> None:
     """Its keys may come in any order, and stood for (0, 1) and (1, 0)."""
     mechanism = sf.random_response(sf.PrivacyType(sf.discrete([(0, 1), (1, 0)]), epsilon=1))

@@ -336,6 +336,46 @@ def test_mixed_columns_of_pandas_are_refused_with_the_row() -> None:
         release(geometric, pd.DataFrame({"n": [0, None, 1]}), "n")  # pandas makes floats of these
 
 
+CITY = sf.exponential(sf.PrivacyType(sf.grid(5, 5), epsilon=1))
+
+
+@pytest.mark.parametrize("engine", ["pandas", "polars", "pyarrow"])
+def test_a_table_that_lies_elsewhere_is_not_moved_into_a_corner(engine: str) -> None:
+    given, _ = ENGINES[engine]
+    where = pa.table({"x": np.full(5000, 52.5), "y": np.full(5000, 13.4)})  # degrees, where cells are wanted
+    with pytest.raises(
+        InvalidInput, match=r"^5,000 of 5,000 rows lie outside the space .* share of 1/20 .*units right"
+    ):
+        release(CITY, given(where), Position("x", "y"), on_unknown="nearest", batch=5000)
+    with pytest.raises(InvalidInput, match=r"^1,000 of 5,000"):  # as soon as it is known
+        release(CITY, given(where), Position("x", "y"), on_unknown="nearest", batch=1000)
+    assert len(release(CITY, given(where), Position("x", "y"), on_unknown="nearest", most_moved=1)) == 5000
+
+
+def test_a_few_strays_are_moved() -> None:
+    for outside, most in ((5, None), (30, 0.3), (100, 1), (0, 0)):
+        x = [9.0] * outside + [1.0] * (100 - outside)
+        table = pa.table({"x": x, "y": [0.0] * 100})
+        release(CITY, table, Position("x", "y"), on_unknown="nearest", most_moved=most)
+        if outside and outside < 100:
+            more = pa.concat_tables([table, table.slice(0, 1)])
+            with pytest.raises(InvalidInput, match=f"^{outside + 1} of 101 rows"):
+                release(CITY, more, Position("x", "y"), on_unknown="nearest", most_moved=most)
+
+
+def test_numbers_beyond_a_line_are_moved() -> None:
+    ages = sf.geometric(sf.PrivacyType(sf.line(100), epsilon=1))
+    inside = [0.4, 99.5, -0.5, 50.2] * 20
+    assert len(release(ages, pa.table({"age": inside}), "age", on_unknown="nearest", most_moved=0)) == 80
+    with pytest.raises(InvalidInput, match=r"^80 of 80 rows .* by up to 1900;"):
+        release(ages, pa.table({"age": [1999.0] * 80}), "age", on_unknown="nearest")
+    for wrong, words in (({"most_moved": 2}, "between 0 and 1"), ({"most_moved": "x"}, "x")):
+        with pytest.raises(InvalidInput, match=words):
+            release(ages, pa.table({"age": inside}), "age", on_unknown="nearest", **wrong)
+    with pytest.raises(InvalidInput, match="goes with on_unknown='nearest'"):
+        release(ages, pa.table({"age": [1]}), "age", most_moved=1)
+
+
 def test_categories_are_those_of_the_outputs() -> None:
     """Categories that nobody has, or that are missing, may tell what the true column holds."""
     for categories in (["b", "a"], ["c", "b", "a"], ["a", "b", "Atlantis", "c"]):

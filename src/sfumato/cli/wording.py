@@ -9,7 +9,8 @@ __all__ = ["counted", "in_shell_words"]
 
 _PHRASES = (
     (re.compile(r"on_unknown='(\w+)'"), r"--on-unknown \1"),
-    (re.compile(r"leave out within, or say"), "leave out --within, or say"),
+    (re.compile(r"\bmost_moved=(\S*)"), r"--most-moved \1"),
+    (re.compile(r"\bmost_moved\b"), "--most-moved"),
     (re.compile(r"set_limit\(\)"), "`sfumato ledger limit`"),
     (re.compile(r"\bsecret_never_changes=True"), "--secret-never-changes"),
     (re.compile(r"\bkey= and row_id="), "--key-file and --row-id"),

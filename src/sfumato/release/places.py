@@ -16,7 +16,7 @@ from scipy.spatial import cKDTree
 
 from sfumato.errors import InvalidInput, Mismatch
 from sfumato.numbers import exact, told_apart
-from sfumato.release.rows import BadRow, Rows, Values
+from sfumato.release.rows import BadRow, Located, Rows, Values
 from sfumato.spaces.constructors import EARTH_RADIUS_KM
 from sfumato.spaces.finite import FiniteSpace
 
@@ -82,7 +82,9 @@ class Ground:
 class Coordinates:
     """Columns of coordinates; made by :func:`coordinates_of`.
 
-    ``within`` is a distance in the unit of the space; None stands for the cells of a grid.
+    ``within`` is a distance in the unit of the space; None stands for the cells of a grid. Where the nearest secret is
+    taken, it says beyond which distance a point lies outside; None then stands for the cells of a grid, or for the
+    largest distance of a secret from its nearest neighbour.
     """
 
     columns: tuple[str, ...]
@@ -95,6 +97,10 @@ class Coordinates:
 
     def find(self, batch: Sequence[Values], first: int) -> Rows:
         """The index of each row's secret, −1 for rows to be left out."""
+        return self.locate(batch, first).rows
+
+    def locate(self, batch: Sequence[Values], first: int) -> Located:
+        """The same, and which points were moved into the space because the nearest secret is taken."""
         points = np.column_stack([values.numbers() for values in batch])
         known: NDArray[np.bool_] = np.asarray(np.isfinite(points).all(axis=1))
         if self.spherical:
@@ -103,15 +109,20 @@ class Coordinates:
             row = int(np.argmin(known))
             raise self._no_point(batch, points[row], row, first)
         index, distance, inside = self.nearest(np.where(known[:, None], points, 0.0))
-        if self.on_unknown == "nearest":
-            return index
         near = inside if self.within is None else np.asarray(distance <= self.within)
+        if self.on_unknown == "nearest":
+            return Located(index, distance[~near])
         if self.on_unknown == "drop":
-            return np.where(known & near, index, -1)
+            return Located(np.where(known & near, index, -1))
         if not near.all():
             row = int(np.argmin(near))
             raise self._outside(points[row], distance[row], row, first)
-        return index
+        return Located(index)
+
+    @property
+    def unit(self) -> str:
+        """That of the space."""
+        return self.ground.unit
 
     def _no_point(self, batch: Sequence[Values], point: Floats, row: int, first: int) -> BadRow:
         values = tuple(values.value(row) for values in batch)
@@ -175,11 +186,11 @@ def coordinates_of(asked: Position | Place, ground: Ground, *, on_unknown: str, 
     if len(asked.columns) != ground.dimension:
         raise Mismatch("columns of coordinates", (f"{ground.dimension} columns",), asked.columns)
     limit = None if within is None else distance_in(ground.unit, within)
-    if limit is not None and on_unknown == "nearest":
-        raise InvalidInput("on_unknown='nearest' takes every point: leave out within, or say on_unknown='error'")
-    if isinstance(asked, Place):
+    spherical = isinstance(asked, Place)
+    if spherical:
         assert where is not None
-        nearest, boxes = _on_a_sphere(where, _radius(ground)), False
+        radius = _radius(ground)
+        nearest, boxes = _on_a_sphere(where, radius), False
     else:
         nearest, boxes = _in_a_plane(ground, measured=limit is not None)
     if limit is None and on_unknown != "nearest" and not boxes:
@@ -188,7 +199,15 @@ def coordinates_of(asked: Position | Place, ground: Ground, *, on_unknown: str, 
             f"{ground.name} is no grid of cells: say within=…{unit} beyond which a point is outside, "
             "or on_unknown='nearest' to take every point"
         )
-    return Coordinates(asked.columns, nearest, isinstance(asked, Place), on_unknown, limit, ground)
+    if limit is None and not boxes:
+        assert where is not None
+        limit = radius * float(_arcs(_widest(_vectors(where[:, ::-1])))) if spherical else float(_widest(where))
+    return Coordinates(asked.columns, nearest, spherical, on_unknown, limit, ground)
+
+
+def _widest(where: Floats) -> Floats:
+    """The largest distance of a point from the one nearest to it; infinite for a point alone."""
+    return np.asarray(cKDTree(where).query(where, k=2)[0][:, 1].max())
 
 
 def _in_a_plane(ground: Ground, *, measured: bool) -> tuple[Nearest, bool]:

@@ -10,7 +10,8 @@ otherwise:
 ===========  ================================================================
 ``error``    the first such row is refused
 ``drop``     such rows are left out; that a row is missing then tells it was one of them
-``nearest``  the nearest secret is taken, where the space has coordinates; missing values are still refused
+``nearest``  the nearest secret is taken, where the space has coordinates; missing values are still refused, and so
+             is a table of which more than a share lies outside the space
 ===========  ================================================================
 """
 
@@ -23,7 +24,7 @@ from difflib import get_close_matches
 from fractions import Fraction
 from functools import cached_property
 from math import inf, isfinite, isnan
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -39,6 +40,7 @@ __all__ = [
     "BadRow",
     "Foreign",
     "Labels",
+    "Located",
     "OnUnknown",
     "Secrets",
     "TypedValues",
@@ -55,6 +57,9 @@ UNKNOWN, MISSING, NOT_A_NUMBER, OTHER_KIND = -1, -2, -3, -4
 """What stands for a value that has no index."""
 
 Rows = NDArray[np.int64]
+
+# A value on the border of the space is inside, although quotients of doubles may put it a few roundings beyond.
+OUTSIDE = 1e-9
 
 _INTEGER = re.compile(r"0|-?[1-9]\d{0,18}", re.ASCII)
 _DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -277,6 +282,13 @@ def label_spelling(label: Any) -> str:
     return ",".join(map(label_spelling, label)) if isinstance(label, tuple) else str(label)
 
 
+class Located(NamedTuple):
+    """The secrets of rows, and how far from them those rows were that lie outside the space."""
+
+    rows: Rows
+    moved: NDArray[np.float64] = np.empty(0)
+
+
 class Secrets(Protocol):
     """Finds the secrets that a table holds."""
 
@@ -290,8 +302,17 @@ class Secrets(Protocol):
         """The columns that are looked at, in order."""
         ...
 
+    @property
+    def unit(self) -> str:
+        """In which unit distances are told."""
+        ...
+
     def find(self, batch: Sequence[Values], first: int) -> Rows:
         """The index of each row's secret, or ``left_out``; ``first`` rows came before these."""
+        ...
+
+    def locate(self, batch: Sequence[Values], first: int) -> Located:
+        """The same, and which rows were moved into the space because the nearest secret is taken."""
         ...
 
 
@@ -330,6 +351,11 @@ class Labels:
     def columns(self) -> tuple[str, ...]:
         """The one column that is looked at."""
         return (self.column,)
+
+    @property
+    def unit(self) -> str:
+        """Labels are numbers without one."""
+        return ""
 
     @cached_property
     def known(self) -> dict[str, dict[Any, int]]:
@@ -378,6 +404,18 @@ class Labels:
             index = self._spelled_index if values.spelled else self._typed_index
             found = np.array([index(value) for value in distinct], dtype=np.int64)[places]
         return self._judged(found, values, first)
+
+    def locate(self, batch: Sequence[Values], first: int) -> Located:
+        """Numbers are outside if they lie beyond the first or last label, by more than half the largest gap."""
+        rows = self.find(batch, first)
+        if self.on_unknown != "nearest":
+            return Located(rows)
+        assert self.position is not None
+        where, _ = self._sorted
+        reach = np.diff(where).max(initial=0.0) / 2
+        with np.errstate(over="ignore"):
+            gaps = np.abs(batch[0].numbers() - self.position[rows])
+        return Located(rows, np.asarray(gaps[gaps > reach * (1 + OUTSIDE)]))
 
     def _typed_index(self, value: Any) -> int:
         kind = kind_of(value)
@@ -515,6 +553,15 @@ class Integers:
     def columns(self) -> tuple[str, ...]:
         """The one column that is looked at."""
         return (self.column,)
+
+    @property
+    def unit(self) -> str:
+        """Integers have none."""
+        return ""
+
+    def locate(self, batch: Sequence[Values], first: int) -> Located:
+        """Nothing lies outside the integers."""
+        return Located(self.find(batch, first))
 
     def find(self, batch: Sequence[Values], first: int) -> Rows:
         """The secrets of the rows."""

@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 
 from sfumato.certify.verify import load
 from sfumato.errors import InvalidFile, InvalidInput, NotSupported, SfumatoError
+from sfumato.numbers import Number
 from sfumato.release.batches import BATCH, BatchRelease, Column, Progress, RowId, batch_release
 from sfumato.release.geometry import refuse_geometry_text, refuse_geometry_types
 from sfumato.release.lines import edited
@@ -63,6 +64,10 @@ class Released:
     rows: int
     dropped: int
     seconds: float
+    moved: int = 0
+    """Rows outside the space that were taken for the nearest secret. This is about the true data: it is not private."""
+    farthest: float = 0.0
+    """How far the farthest of them was from its secret."""
 
     @property
     def rate(self) -> float:
@@ -81,6 +86,7 @@ def release_file(
     keep: bool = False,
     on_unknown: str = "error",
     within: Any = None,
+    most_moved: Number | None = None,
     key: bytes | str | PathLike[str] | None = None,
     row_id: RowId | None = None,
     secret_never_changes: bool = False,
@@ -120,8 +126,9 @@ def release_file(
     if isinstance(mechanism, str | PathLike):
         mechanism = load(mechanism)
     work = batch_release(
-        mechanism, column, into=into, keep=keep, on_unknown=on_unknown, within=within, key=key, row_id=row_id,
-        secret_never_changes=secret_never_changes, ledger=ledger, dataset=dataset, times=times, progress=progress,
+        mechanism, column, into=into, keep=keep, on_unknown=on_unknown, within=within, most_moved=most_moved, key=key,
+        row_id=row_id, secret_never_changes=secret_never_changes, ledger=ledger, dataset=dataset, times=times,
+        progress=progress,
     )  # fmt: skip
     work.changes.folder = new.parent
     with _appearing(new, overwrite=overwrite) as part:
@@ -137,7 +144,7 @@ def release_file(
             part.settle()
         work.finish(ledger, dataset, times)
         part.place()
-    return Released(new, work.rows, work.dropped, work.seconds)
+    return Released(new, work.rows, work.dropped, work.seconds, work.moved, work.farthest)
 
 
 # ----------------------------------------------------------------- places

@@ -32,6 +32,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.errors import InvalidInput, NotSupported
+from sfumato.numbers import Number
 from sfumato.release.batches import BATCH, Added, BatchRelease, Column, Progress, RowId, batch_release
 from sfumato.release.geometry import (
     refuse_geo,
@@ -59,6 +60,7 @@ def release(
     keep: bool = False,
     on_unknown: str = "error",
     within: Any = None,
+    most_moved: Number | None = None,
     key: bytes | str | PathLike[str] | None = None,
     row_id: RowId | None = None,
     secret_never_changes: bool = False,
@@ -86,6 +88,10 @@ def release(
     within
         For coordinates: how far a point may be from the nearest secret, in the unit of the space (``0.5`` or
         ``"0.5 km"``). Grids need none: a point belongs to the cell it is in.
+    most_moved
+        With ``"nearest"``: the share of the rows that may lie outside the space, 1/20 by default; with more, nothing is
+        released. Outside is what lies in no cell of a grid, beyond the ends of a line by more than half a step, farther
+        than ``within`` from every secret, or farther than secrets are from their nearest neighbours.
     key, row_id
         A key (32 bytes or a key file, see :func:`release_key`) and the column or columns that name a row: its noise is
         then a function of (key, row id, column, mechanism), the same whenever it is released again.
@@ -111,8 +117,9 @@ def release(
     if not isinstance(batch, int) or batch < 1:
         raise InvalidInput(f"batch is a number of rows, found {batch!r}")
     work = batch_release(
-        mechanism, column, into=into, keep=keep, on_unknown=on_unknown, within=within, key=key, row_id=row_id,
-        secret_never_changes=secret_never_changes, ledger=ledger, dataset=dataset, times=times, progress=progress,
+        mechanism, column, into=into, keep=keep, on_unknown=on_unknown, within=within, most_moved=most_moved, key=key,
+        row_id=row_id, secret_never_changes=secret_never_changes, ledger=ledger, dataset=dataset, times=times,
+        progress=progress,
     )  # fmt: skip
 
     def finish() -> None:
