@@ -156,6 +156,18 @@ def test_which_epsilon(folder: Path) -> None:
     assert "keeps it" in sfumato("calibrate", "survey.toml", "--target", "0.5", "--keep").stdout
 
 
+def test_the_error_of_a_sum_is_not_counted_in_people(folder: Path) -> None:
+    Path("sum.toml").write_text('[space]\nkind = "sum_query"\nindividuals = 4\nlargest = 3\n[privacy]\nepsilon = 1\n')
+    shown = sfumato("calibrate", "sum.toml", "--target", "2").stdout
+    assert "loss     expected absolute error of the answer" in shown
+    at = float(shown.split()[1])
+    best = sf.design(sf.Prior.uniform(range(13)), sf.losses.absolute(sf.sum_query(4, 3)),
+                     sf.PrivacyType(sf.sum_query(4, 3), epsilon=at))  # fmt: skip
+    assert float(best.loss) == pytest.approx(2, rel=1e-2)
+    curve = sfumato("curve", "sum.toml", "--epsilons", "1").stdout
+    assert curve.splitlines()[-1] == "loss: expected absolute error of the answer"
+
+
 def test_a_curve_as_text_records_table_and_figure(folder: Path) -> None:
     shown = sfumato("curve", "survey.toml", "--epsilons", "2,0.5,1,0.5", "-o", "curve.csv").stdout
     assert [row.split()[0] for row in shown.splitlines()[1:4]] == ["0.5", "1", "2"]

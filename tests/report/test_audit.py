@@ -151,3 +151,9 @@ def test_the_own_type_has_the_channel_in_it_and_no_better_one_loses_more(rows: l
 def test_mistakes(call: Any, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         call()
+
+
+def test_the_default_loss_of_a_sum_is_the_error_of_the_sum() -> None:
+    privacy = sf.PrivacyType(sf.sum_query(3, 2), epsilon=1)
+    found = audit(sf.exponential(privacy), privacy, optimum=False)
+    assert found.loss is not None and found.loss.name == "absolute" and found.loss.at(0, 6) == 6

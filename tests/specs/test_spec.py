@@ -22,6 +22,7 @@ from sfumato.specs.complaints import _NEEDS_PYTHON
 from sfumato.specs.setup import BUILDERS, setup
 from sfumato.specs.spec import read_spec, spec_from_text, spec_from_values, to_toml, write_spec
 from sfumato.specs.toml import toml
+from sfumato.specs.words import amount, stake
 
 LINE = "[space]\nkind = 'line'\nn = 3\n"
 
@@ -59,7 +60,7 @@ def test_every_space_and_loss_is_in_the_schema_or_needs_python() -> None:
     assert set(SPACES) - kinds <= set(_NEEDS_PYTHON)
     losses = {kind for model in schema.LOSS_TABLES for kind in model.model_fields["kind"].annotation.__args__}
     assert set(LOSSES) - losses <= set(_NEEDS_PYTHON)
-    assert losses <= set(LOSSES)
+    assert losses <= {*LOSSES, "default"}
 
 
 def test_numbers_are_what_is_written() -> None:
@@ -315,3 +316,32 @@ def test_toml_reads_back_what_was_written(tables: dict[str, Any]) -> None:
 def test_fractions_are_written_exactly(value: Fraction) -> None:
     written = tomllib.loads(toml({"t": {"x": value}}), parse_float=Decimal)["t"]["x"]
     assert Fraction(written) == value
+
+
+QUERIES = {
+    "count_query": ({"individuals": 4}, 0, 4, 4, 4),
+    "sum_query": ({"individuals": 10, "largest": 3}, 0, 30, 30, 10),
+    "k_count_query": ({"individuals": 2, "k": 2}, (0, 0), (2, 2), 4, 2),
+}
+
+
+@pytest.mark.parametrize("kind", QUERIES)
+def test_the_default_loss_of_a_query_is_the_error_of_its_answer(kind: str) -> None:
+    keys, first, last, error, people = QUERIES[kind]
+    space = {"kind": kind, **keys, "unit": "people"}
+    for told in ({"space": space}, {"space": space, "loss": {"outputs": [first, last]}}):
+        made = setup(spec_from_values(told))
+        assert made.loss.name == "absolute" and made.loss.at(first, last) == error
+        assert stake(made) == "expected absolute error of the answer"
+        assert amount(Fraction(2), made) == "2"  # not people
+    other = setup(spec_from_values({"space": space, "loss": {"kind": "distance"}}))
+    assert other.loss.at(first, last) == people and amount(Fraction(2), other) == "2 people"
+    assert stake(other).endswith("in people who must change")
+
+
+def test_a_loss_that_was_not_said_is_not_written() -> None:
+    told = {"space": {"kind": "line", "n": 3}, "loss": {"outputs": [0, 2]}}
+    spec = spec_from_values(told)
+    assert "kind" not in to_toml(spec).split("[loss]")[1] and spec_from_text(to_toml(spec)) == spec
+    assert setup(spec).loss.name == "distance"
+    assert setup(spec_from_values({**told, "loss": {"kind": "default"}})).loss.name == "distance"

@@ -138,6 +138,7 @@ def curve(
 ) -> None:
     """Show the least loss for several ε, with a proved band. Ctrl-C ends with the points so far."""
     from sfumato.cli.points import check_ending, listed, points_of, write_points
+    from sfumato.specs.words import stake
 
     values = sorted({_rate(text, "--epsilons") for text in epsilons.split(",")})
     place = None if output is None else check_ending(_place(output))
@@ -151,7 +152,7 @@ def curve(
         for value, made in zip(found.epsilons, found.designs, strict=True):
             typer.echo(json.dumps({"epsilon": float(value), **_record(made, asked)}))
         return
-    typer.echo("\n".join(listed(found, asked.space.unit)))
+    typer.echo("\n".join([*listed(found, asked.space.unit), f"loss: {stake(asked)}"]))
     if place is not None:
         typer.echo(f"Wrote {place}")
 
@@ -292,7 +293,7 @@ def _summary(made: Design, asked: Setup) -> list[str]:
 
 
 def _calibrated(found: Any, aim: Any, keep: bool, asked: Setup) -> list[str]:
-    from sfumato.specs.words import amount, per
+    from sfumato.specs.words import amount, per, stake
 
     low, high = (f"{float(value):.6g}" for value in (found.low, found.high))
     unit = per(asked.space)
@@ -309,5 +310,6 @@ def _calibrated(found: Any, aim: Any, keep: bool, asked: Setup) -> list[str]:
     made = found.design
     return [
         *answer,
+        f"loss     {stake(asked)}",
         f"design   loss {amount(made.loss, asked)}, bound {amount(made.bound, asked)} at the first of the two",
     ]

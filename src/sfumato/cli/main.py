@@ -217,7 +217,10 @@ def compare_known(
     space: Space,
     alpha: Alpha = None,
     epsilon: Epsilon = None,
-    loss: Annotated[str, typer.Option(help="absolute, bin, distance, nib, squared or threshold:RADIUS.")] = "distance",
+    loss: Annotated[
+        str | None,
+        typer.Option(help="absolute (default for queries), bin, distance (default), nib, squared or threshold:RADIUS."),
+    ] = None,
     prior: Annotated[str, typer.Option(help="uniform, or counts such as 3,0,1, one for each secret.")] = "uniform",
     figure: Annotated[
         Path | None, typer.Option("--figure", "-o", help="Draw it: a page (.html), .json, .svg, .png or .pdf.")

@@ -18,7 +18,7 @@ from sfumato.design.optimal import Design, design
 from sfumato.errors import InvalidChannel, InvalidInput, expect
 from sfumato.labels import column_names, row_names
 from sfumato.losses import Loss
-from sfumato.losses.standard import distance
+from sfumato.losses.standard import default
 from sfumato.measures.leakage import Capacity, capacity
 from sfumato.measures.uncertainty import expected_loss, posterior_loss
 from sfumato.numbers import array, at_most, floats, told_apart
@@ -297,11 +297,11 @@ def _may_be_positive(channel: Channel, box: Box) -> bool:
 def _stakes(
     channel: Channel, space: FiniteSpace, prior: Prior | None, loss: Loss | None
 ) -> tuple[Prior | None, Loss | None]:
-    """Prior and loss; by default uniform and the distance, which is no loss where it is infinite."""
+    """Prior and loss; by default uniform and :func:`sfumato.losses.default`, which is none where it is infinite."""
     if loss is None:
-        if space.distances.infinite.any():
+        if not space.answers and space.distances.infinite.any():
             return (None if prior is None else as_prior(prior)), None
-        loss = distance(space)
+        loss = default(space)
     loss = expect(loss, Loss, "a loss", "losses.* make one")
     believed = Prior.uniform(space) if prior is None else as_prior(prior)
     check_secrets("channel, prior and loss", channel, believed, loss)

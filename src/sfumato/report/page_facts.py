@@ -36,7 +36,7 @@ from sfumato.report.page_noise import laplace_table
 from sfumato.spaces.finite import FiniteSpace
 from sfumato.threads import on_threads
 
-__all__ = ["EventExcess", "Facts", "Peer", "facts_of", "named_loss"]
+__all__ = ["EventExcess", "Facts", "Peer", "facts_of", "is_called", "named_loss"]
 
 Floats = NDArray[np.float64]
 
@@ -252,7 +252,7 @@ def named_loss(loss: Loss, space: FiniteSpace) -> Loss:
     if loss.name and not _is_standard(loss.name):
         return loss
     names = [name for name in dict.fromkeys([loss.name, *_BY_SPACE]) if name]
-    found = next((name for name in names if _is_called(name, loss, space)), "")
+    found = next((name for name in names if is_called(name, loss, space)), "")
     return loss if found == loss.name else Loss(loss.actions, loss.secrets, loss.matrix, found)
 
 
@@ -260,7 +260,7 @@ def _is_standard(name: str) -> bool:
     return name in _BY_SPACE or name.startswith("threshold(")
 
 
-def _is_called(name: str, loss: Loss, space: FiniteSpace) -> bool:
+def is_called(name: str, loss: Loss, space: FiniteSpace) -> bool:
     """Whether a table is that of a standard loss, or some rows of it."""
     try:
         known = LOSSES["threshold"](space, name[10:-1]) if name.startswith("threshold(") else LOSSES[name](space)

@@ -53,6 +53,7 @@ class Structure:
     edges: Callable[[], Edges] | None = None
     midpoints: Callable[[], NDArray[np.int32]] | None = None
     lattice: tuple[tuple[int, ...], str, Fraction] | None = None  # shape, metric and step of a grid
+    answers: bool = False  # labels are the values of a query, numbers or tuples of them; distances count people
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -135,6 +136,11 @@ class FiniteSpace:
     def edges(self) -> Edges | None:
         """The graph that defines the metric, if the space was built from one."""
         return None if self.source.edges is None else self.source.edges()
+
+    @property
+    def answers(self) -> bool:
+        """Whether labels are the values of a numeric query: distances then count people, not the size of an error."""
+        return self.source.answers
 
     @property
     def ruler(self) -> Distances:

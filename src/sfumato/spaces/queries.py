@@ -9,9 +9,10 @@ mechanisms: H is ε·d-private for it exactly when H ∘ f is ε-differentially 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ _MOST_DATABASES = 4_000_000  # enumerated; each is one call of the user's functi
 def count_query(individuals: int) -> FiniteSpace:
     """Answers 0, …, u of a count over u individuals: a line."""
     space = line(whole(individuals, "individuals") + 1)
-    return FiniteSpace(space.labels, space.source, "", f"count_query({individuals})", space.coordinates)
+    return _answers(space, f"count_query({individuals})")
 
 
 def sum_query(individuals: int, largest: int) -> FiniteSpace:
@@ -69,7 +70,7 @@ def sum_query(individuals: int, largest: int) -> FiniteSpace:
         return Edges(pairs, Distances(Form.RATIONAL, np.ones(len(pairs.first), dtype=np.int64)))
 
     labels = tuple(answers.tolist())
-    return FiniteSpace(labels, Structure(distances, edges), "", f"sum_query({individuals}, {largest})",
+    return FiniteSpace(labels, Structure(distances, edges, answers=True), "", f"sum_query({individuals}, {largest})",
                        answers[:, None].astype(float))  # fmt: skip
 
 
@@ -80,7 +81,12 @@ def k_count_query(individuals: int, k: int) -> FiniteSpace:
     """
     individuals, k = whole(individuals, "individuals"), whole(k, "counts")
     space = grid(*[individuals + 1] * k, metric="chebyshev")
-    return FiniteSpace(space.labels, space.source, "", f"k_count_query({individuals}, {k})", space.coordinates)
+    return _answers(space, f"k_count_query({individuals}, {k})")
+
+
+def _answers(space: FiniteSpace, name: str) -> FiniteSpace:
+    """The same space, whose labels are the values of a query."""
+    return FiniteSpace(space.labels, replace(space.source, answers=True), "", name, space.coordinates)
 
 
 def query(function: Callable[[tuple[Any, ...]], Hashable], *, values: Sequence[Any], individuals: int) -> FiniteSpace:
@@ -153,7 +159,15 @@ def _answer_space(answers: list[Any], adjacent: set[tuple[int, int]], name: str)
     except TypeError:  # answers of mixed types stay in order of appearance
         labels = answers
     edges = [(answers[a], answers[b]) for a, b in sorted(adjacent)]
-    return graph(edges, labels=labels, name=f"{name} with {len(labels)} answers")
+    space = graph(edges, labels=labels, name=f"{name} with {len(labels)} answers")
+    return _answers(space, space.name) if _are_numbers(labels) else space
+
+
+def _are_numbers(labels: list[Any]) -> bool:
+    """Whether answers are numbers, or tuples of as many numbers each."""
+    if all(isinstance(label, tuple) for label in labels):
+        return len({len(label) for label in labels}) == 1 and all(map(_are_numbers, map(list, labels)))
+    return all(isinstance(label, Real) and not isinstance(label, bool) for label in labels)
 
 
 @dataclass(frozen=True, eq=False)

@@ -353,9 +353,9 @@ class Stake(Table):
 
 
 class NamedLoss(Stake):
-    """A loss that needs nothing but the space."""
+    """A loss that needs nothing but the space; by default that of :func:`sfumato.losses.default`."""
 
-    kind: Literal["bin", "nib", "distance", "absolute", "squared"] = "distance"
+    kind: Literal["default", "bin", "nib", "distance", "absolute", "squared"] = "default"
 
 
 class Threshold(Stake):

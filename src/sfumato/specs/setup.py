@@ -15,6 +15,7 @@ from typing import Any
 from sfumato.channels import Prior
 from sfumato.errors import InvalidInput, SfumatoError
 from sfumato.losses import LOSSES, Loss
+from sfumato.losses import default as default_loss
 from sfumato.privacy import PrivacyType, predicates
 from sfumato.spaces import SPACES, FiniteSpace
 from sfumato.specs import schema
@@ -140,7 +141,7 @@ def loss_of(spec: Spec, space: FiniteSpace) -> Loss:
             return LOSSES["member"](space, _known(told.members, space.labels, "secret of the space"))
         if isinstance(told, schema.LossMatrix):
             return _loss_matrix(told, spec.folder, space)
-        return LOSSES[told.kind](space)
+        return default_loss(space) if told.kind == "default" else LOSSES[told.kind](space)
 
 
 def outputs_of(spec: Spec, loss: Loss) -> tuple[Any, ...] | None:

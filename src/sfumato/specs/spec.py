@@ -40,7 +40,7 @@ class Spec(Table):
     @field_validator("loss", mode="before")
     @classmethod
     def _default_loss(cls, value: Any) -> Any:
-        return {"kind": "distance", **value} if isinstance(value, dict) else value
+        return {"kind": "default", **value} if isinstance(value, dict) else value
 
     def __eq__(self, other: object) -> bool:
         """Whether both say the same, wherever they were read."""
@@ -126,4 +126,6 @@ def _told(value: Any) -> Any:
     if not isinstance(value, BaseModel):
         return [_told(part) for part in value] if isinstance(value, list) else value
     names = [name for name in type(value).model_fields if name in value.model_fields_set]
+    if isinstance(value, NamedLoss) and value.kind == "default":
+        names.remove("kind")
     return {name: _told(getattr(value, name)) for name in sorted(names, key=lambda n: (n != "kind", n == "unit"))}
