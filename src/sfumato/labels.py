@@ -84,7 +84,8 @@ def labelled(values: Any) -> Labelled | None:
     if _has_index(values) and not hasattr(values, "columns"):
         return Labelled(listed(values.index), listed(values), True, _is_default(values.index))
     if _is_struct(values):
-        return Labelled(*map(listed, values.flatten()))
+        labels, numbers = map(listed, values.flatten())
+        return Labelled(labels, numbers)
     frame = _frame(values)
     if frame is None:
         return None
@@ -95,7 +96,8 @@ def labelled(values: Any) -> Labelled | None:
         raise InvalidInput(
             f"a table of two columns is needed, labels and numbers, found {len(frame.columns)} columns{also}"
         )
-    return Labelled(*frame.columns)
+    labels, numbers = frame.columns
+    return Labelled(labels, numbers)
 
 
 def in_order(values: Any, labels: Sequence[Any], what: str, *, absent: Any = _NONE) -> Any:

@@ -149,16 +149,13 @@ def as_score(privacy: PrivacyType, score: Any = None, outputs: Iterable[Any] | N
             raise InvalidInput("the outputs of a loss are its actions: leave outputs out")
         return Score(space, score.actions, score.matrix.T)
     named = column_names(score) if outputs is None else outputs
-    if named is not None:
-        outputs = label_tuple(named, "the outputs")
-    values = array(table_in_order(score, space.labels, outputs, "a score"), "a score", 2, small_integers=True)
+    known = None if named is None else label_tuple(named, "the outputs")
+    values = array(table_in_order(score, space.labels, known, "a score"), "a score", 2, small_integers=True)
     if not is_exact(values) and not np.isfinite(values).all():
         raise InvalidInput("a score must be finite")
     if len(values) != len(space):
         raise InvalidInput(f"a score has one row a secret: {len(space)} are needed, found {len(values)}")
-    if outputs is None:
-        outputs = space.labels if values.shape[1] == len(space) else range(values.shape[1])
-    labels = label_tuple(outputs, "the outputs")
+    labels = known or (space.labels if values.shape[1] == len(space) else tuple(range(values.shape[1])))
     if len(labels) != values.shape[1]:
         raise InvalidInput(f"{values.shape[1]} columns for {len(labels)} outputs")
     return Score(space, labels, values)

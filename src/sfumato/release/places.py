@@ -207,7 +207,8 @@ def coordinates_of(asked: Position | Place, ground: Ground, *, on_unknown: str, 
 
 def _widest(where: Floats) -> Floats:
     """The largest distance of a point from the one nearest to it; infinite for a point alone."""
-    return np.asarray(cKDTree(where).query(where, k=2)[0][:, 1].max())
+    distances = np.asarray(cKDTree(where).query(where, k=2)[0])
+    return np.asarray(distances[:, 1].max())
 
 
 def _in_a_plane(ground: Ground, *, measured: bool) -> tuple[Nearest, bool]:

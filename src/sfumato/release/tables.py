@@ -446,9 +446,10 @@ _MISSING = ("NoneType", "NAType", "NaTType")
 
 def _plain_kind(kind: type) -> type:
     """Python's own type for a scalar of NumPy; any other type is what it is."""
+    if issubclass(kind, np.timedelta64):  # which NumPy takes for an integer
+        return kind
     families = ((bool, np.bool_), (int, np.integer), (float, np.floating), (str, np.str_), (bytes, np.bytes_))
-    found = (plain for plain, family in families if issubclass(kind, family) and not issubclass(kind, np.timedelta64))
-    return next(found, kind)
+    return next((plain for plain, family in families if issubclass(kind, family)), kind)
 
 
 def _pandas_series(added: Added, outputs: NDArray[np.int64], before: Any) -> Any:
