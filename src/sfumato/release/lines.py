@@ -19,8 +19,9 @@ import pyarrow.compute as pc
 from numba import njit
 from numpy.typing import NDArray
 
+from sfumato.release.foreign import Foreign
 from sfumato.release.keys import Texts
-from sfumato.release.rows import BadRow, Foreign
+from sfumato.release.rows import BadRow
 
 __all__ = ["CellValues", "Edit", "Entries", "Scanned", "edited"]
 

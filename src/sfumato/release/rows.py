@@ -32,20 +32,19 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.errors import InvalidInput, NotSupported
+from sfumato.release.foreign import Foreign, foreign_kind, is_bytes, is_text
 from sfumato.release.implicit import LARGEST_SECRET
 from sfumato.release.keys import Texts
 
 __all__ = [
     "POLICIES",
     "BadRow",
-    "Foreign",
     "Labels",
     "Located",
     "OnUnknown",
     "Secrets",
     "TypedValues",
     "Values",
-    "foreign_kind",
     "kind_of",
     "label_spelling",
 ]
@@ -114,17 +113,6 @@ class Values(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Foreign:
-    """A value that a table stores as something else; ``kind`` says what it is."""
-
-    kind: str
-    value: Any
-
-    def __repr__(self) -> str:
-        return repr(self.value)
-
-
 @dataclass(frozen=True, eq=False)
 class TypedValues:
     """A batch of one column in Arrow."""
@@ -177,66 +165,24 @@ class TypedValues:
         array, kind = self.array, self.array.type
         if pa.types.is_dictionary(kind):
             return TypedValues(array.dictionary_decode()).texts(what, first)
-        is_text = pa.types.is_integer(kind) or _is_text(kind)
+        written = pa.types.is_integer(kind) or is_text(kind)
         if array.null_count:
             row = int(np.argmax(pc.is_null(array).to_numpy(zero_copy_only=False)))
             raise BadRow(f"the row id {what!r} is missing", first + row + 1)
-        if not is_text and not _is_bytes(kind):
+        if not written and not is_bytes(kind):
             raise InvalidInput(
                 f"the row id {what!r} holds {kind}: use integers, texts or bytes, which have one spelling"
             )
-        array = array.cast(pa.large_string() if is_text else pa.large_binary())
+        array = array.cast(pa.large_string() if written else pa.large_binary())
         _, offsets, data = array.buffers()
         ends = np.frombuffer(offsets, dtype=np.int64)[array.offset : array.offset + len(array) + 1]
         content = np.frombuffer(data, dtype=np.uint8) if data is not None else np.empty(0, dtype=np.uint8)
-        return content, ends, _TEXT if is_text else _BYTES
+        return content, ends, _TEXT if written else _BYTES
 
     def value(self, row: int) -> Any:
         """One value, for a message."""
         value, strange = self.array[row].as_py(), foreign_kind(self.array.type)
         return _plain(value) if strange is None or value is None else Foreign(strange, value)
-
-
-_SELF_EXPLAINING = ("arrow.bool8", "arrow.uuid", "arrow.json")
-"""Extension types whose values come out as what they are, not as what is stored for them."""
-
-
-def foreign_kind(kind: Any) -> str | None:
-    """The name of a type whose stored values are not what they stand for, or None.
-
-    The fields of a record have names and no order, those of a label the other way round: a record is a label only where
-    no two of its fields could change places.
-
-    Examples
-    --------
-    >>> foreign_kind(pa.struct([("x", pa.int64()), ("y", pa.int64())])), foreign_kind(pa.list_(pa.int64()))
-    ('a record', None)
-    """
-    if isinstance(kind, pa.BaseExtensionType):
-        return None if kind.extension_name in _SELF_EXPLAINING else str(kind.extension_name)
-    if pa.types.is_struct(kind):
-        kinds = [field.type for field in kind]
-        distinct = len({_family(field) for field in kinds}) == len(kinds)
-        return next(filter(None, map(foreign_kind, kinds)), None) if distinct else "a record"
-    if pa.types.is_map(kind) or pa.types.is_union(kind) or pa.types.is_interval(kind):
-        return str(kind)
-    inner = getattr(kind, "value_type", None)  # of lists, dictionaries and runs
-    return None if inner is None else foreign_kind(inner)
-
-
-def _family(kind: Any) -> str:
-    """Types whose values are of one kind."""
-    families = {"int": pa.types.is_integer, "float": pa.types.is_floating, "text": _is_text, "bytes": _is_bytes}
-    return next((name for name, belongs in families.items() if belongs(kind)), str(kind))
-
-
-def _is_text(kind: Any) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view())
-
-
-def _is_bytes(kind: Any) -> bool:
-    simple = pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
-    return bool(simple or kind == pa.binary_view())
 
 
 def _distinct_objects(values: Iterable[Any]) -> tuple[NDArray[Any], list[Any]]:
