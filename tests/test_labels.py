@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from enum import IntEnum
 from fractions import Fraction
 from typing import Any
 
@@ -19,6 +20,11 @@ from sfumato.errors import InvalidInput, InvalidPrior, Mismatch
 from sfumato.labels import in_order, table_in_order
 from sfumato.privacy import ratio_bounds
 from sfumato.release.estimation import nearest_prior, output_counts, posteriors, remap_rows
+
+
+class Level(IntEnum):
+    LOW = 1
+
 
 ROWS = ["c", "c", "c", "b", "a"]
 ABC = sf.discrete(["a", "b", "c"])
@@ -71,7 +77,16 @@ def test_the_default_index_of_pandas_is_a_label() -> None:
 
 def test_truth_values_are_no_numbers_and_texts_neither() -> None:
     assert sf.Prior.from_counts({0.0: 1, np.int64(1): 3}, sf.line(2)).weights[1] == Fraction(3, 4)
-    for wrong in ({True: 1}, {"1": 1}, {None: 1}, {float("nan"): 1}, {pd.Period(ordinal=1, freq="Y"): 1}):
+    for wrong in (
+        {True: 1},
+        {"1": 1},
+        {Level.LOW: 1},
+        {np.datetime64(1, "ns"): 1},
+        {np.timedelta64(1, "s"): 1},
+        {None: 1},
+        {float("nan"): 1},
+        {pd.Period(ordinal=1, freq="Y"): 1},
+    ):
         with pytest.raises(Mismatch, match="is not among 0, 1"):
             sf.Prior.from_counts(wrong, sf.line(2))
 
@@ -153,6 +168,8 @@ def test_distances_scores_and_measures_are_matched_by_label() -> None:
     far = pd.DataFrame([[0, 1, 2], [1, 0, 3], [2, 3, 0]], index=list("cab"), columns=list("cab"))
     space = sf.FiniteSpace(["a", "b", "c"], far)
     assert (space.distance("a", "b"), space.distance("a", "c"), space.distance("b", "c")) == (3.0, 1.0, 2.0)
+    placed = sf.FiniteSpace(["a", "b", "c"], far, coordinates=pd.DataFrame({"x": [1, 2, 3]}, index=list("cab")))
+    assert placed.coordinates is not None and placed.coordinates[:, 0].tolist() == [2.0, 3.0, 1.0]
     promise = ratio_bounds(far)
     assert promise.space.labels == ("c", "a", "b") and promise.space.distance("a", "b") == 3.0
     assert ratio_bounds(far, labels=["a", "b", "c"]).space.distance("a", "b") == 3.0
@@ -216,6 +233,8 @@ def test_columns_become_labels() -> None:
     for column in (pa.array(["a", "b"]), pl.Series(["a", "b"]), pd.Series(["a", "b"]), np.array(["a", "b"])):
         assert sf.discrete(column).labels == ("a", "b")
     assert sf.Prior.from_counts(pa.array([1, 3]), ["a", "b"]).weights[1] == Fraction(3, 4)
+    days = np.array([1, 2], dtype="datetime64[ns]")
+    assert 1 not in sf.discrete(days).labels and sf.Prior.from_counts({days[1]: 3}, sf.discrete(days)).weights[1] == 1
     with pytest.raises(InvalidPrior, match="2 counts for 3 secrets"):
         sf.Prior.from_counts(pa.array([1, 3]), ABC)
 

@@ -1,6 +1,7 @@
 """Numbers that carry labels: a mapping, a series or a table is matched by label, never by position.
 
-What a label is matched with must be equal to it, and truth values are no numbers: ``True`` is not 1. A label that is
+What a label is matched with must be equal to it; truth values, members of enumerations and times are no numbers:
+``True`` is not 1. A label that is
 not known, that occurs twice or that is missing is an error that names it. Lists, arrays and series without an index
 carry no labels, and are taken in order.
 
@@ -25,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -34,6 +36,7 @@ from sfumato.errors import InvalidInput, Mismatch, few
 __all__ = ["Labelled", "column_names", "in_order", "label_key", "labelled", "listed", "row_names", "table_in_order"]
 
 _NONE = object()  # where a number is missing
+_TIMES = (np.datetime64, np.timedelta64)  # NumPy would make integers of them, counted in a unit that is lost
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,11 +50,11 @@ class Labelled:
 
 
 def label_key(label: Any) -> Any:
-    """What two labels share if they are the same: 1 and 1.0, but not 1 and True."""
-    if isinstance(label, np.generic):
+    """What two labels share if they are the same: 1 and 1.0, but not 1 and True, nor a member of an enumeration."""
+    if isinstance(label, np.generic) and not isinstance(label, _TIMES):
         label = label.item()
-    if isinstance(label, bool):
-        return ("truth value", label)
+    if isinstance(label, bool | Enum):
+        return (type(label), label)
     if isinstance(label, tuple | list):
         return tuple(map(label_key, label))
     return label
@@ -59,6 +62,8 @@ def label_key(label: Any) -> Any:
 
 def listed(values: Any) -> list[Any]:
     """A column of any library as a list of Python's own values."""
+    if isinstance(values, np.ndarray) and values.dtype.kind in "mM":
+        return list(values)
     for name in ("to_pylist", "tolist", "to_list"):  # of Arrow, of NumPy and pandas, of polars
         method = getattr(values, name, None)
         if callable(method):

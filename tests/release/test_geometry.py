@@ -18,7 +18,8 @@ from pandas.api.extensions import ExtensionArray, ExtensionDtype
 
 import sfumato as sf
 from sfumato.errors import InvalidInput
-from sfumato.release.geometry import geo_columns
+from sfumato.release.batches import batch_release
+from sfumato.release.geometry import geo_columns, refuse_geometry_types
 from sfumato.release.places import Place, Position
 from sfumato.release.streams import release_file
 from sfumato.release.tables import release
@@ -228,3 +229,12 @@ def test_rows_that_are_sorted_by_the_secret(tmp_path: Path) -> None:
     pq.write_table(table, tmp_path / "by id.parquet", sorting_columns=[pq.SortingColumn(0)])
     release_file(RESPONSE, tmp_path / "by id.parquet", tmp_path / "out.parquet", "home")
     assert pq.read_table(tmp_path / "out.parquet")["id"].to_pylist() == [1, 2, 3]
+
+
+def test_types_of_spark() -> None:
+    work = batch_release(MECHANISM, WHERE, on_unknown="nearest")
+    types = pytest.importorskip("pyspark.sql.types")
+    for kind in (types.GeometryType(4326), types.GeographyType(4326)):
+        with pytest.raises(InvalidInput, match="the column 'shape' holds geometries"):
+            refuse_geometry_types({"lat": "double", "shape": kind.typeName()}, work)
+    refuse_geometry_types({"lat": "double", "shape": types.StringType.typeName()}, work)

@@ -73,7 +73,7 @@ class FiniteSpace:
     name
         How to call the space in print.
     coordinates
-        Where to draw the secrets, n × k.
+        Where to draw the secrets, n × k; a table with labels for its rows is matched by label.
 
     Raises
     ------
@@ -106,6 +106,8 @@ class FiniteSpace:
             distances = Distances.parse(table_in_order(source, names, names, "the distances"), "distances", 2)
             _check_metric(names, distances)
             source = Structure(lambda: distances)
+        if coordinates is not None:
+            coordinates = np.asarray(table_in_order(coordinates, names, None, "the coordinates"), dtype=np.float64)
         if coordinates is not None and len(coordinates) != len(names):
             raise InvalidInput(f"{len(coordinates)} coordinates for {len(names)} points")
         for field, value in {
@@ -113,7 +115,7 @@ class FiniteSpace:
             "source": source,
             "unit": unit,
             "name": name or f"space of {len(names)} points",
-            "coordinates": None if coordinates is None else np.asarray(coordinates, dtype=np.float64),
+            "coordinates": coordinates,
         }.items():
             object.__setattr__(self, field, value)
 
