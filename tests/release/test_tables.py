@@ -356,7 +356,9 @@ def test_a_few_strays_are_moved() -> None:
     for outside, most in ((5, None), (30, 0.3), (100, 1), (0, 0)):
         x = [9.0] * outside + [1.0] * (100 - outside)
         table = pa.table({"x": x, "y": [0.0] * 100})
-        release(CITY, table, Position("x", "y"), on_unknown="nearest", most_moved=most)
+        seen: list[Progress] = []
+        release(CITY, table, Position("x", "y"), on_unknown="nearest", most_moved=most, progress=seen.append)
+        assert seen[-1].moved == outside and str(seen[-1]).endswith("moved into the space") is bool(outside)
         if outside and outside < 100:
             more = pa.concat_tables([table, table.slice(0, 1)])
             with pytest.raises(InvalidInput, match=f"^{outside + 1} of 101 rows"):

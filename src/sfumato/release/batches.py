@@ -48,11 +48,15 @@ RowId = str | Sequence[str]
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a release is: rows done, of how many (None: not known), in how many seconds."""
+    """How far a release is: rows done, of how many (None: not known), in how many seconds.
+
+    ``moved`` are those that lie outside the space and are taken for the nearest secret.
+    """
 
     rows: int
     total: int | None
     seconds: float
+    moved: int = 0
 
     @property
     def rate(self) -> float:
@@ -61,7 +65,8 @@ class Progress:
 
     def __str__(self) -> str:
         of = "" if self.total is None else f" of {self.total:,}"
-        return f"{self.rows:,}{of} rows, {self.rate:,.0f} rows/s"
+        moved = f", {self.moved:,} moved into the space" if self.moved else ""
+        return f"{self.rows:,}{of} rows, {self.rate:,.0f} rows/s{moved}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +169,7 @@ class BatchRelease:
         self.rows += count
         self.dropped += count - len(found)
         if self.progress is not None:
-            self.progress(Progress(self.rows, self.total, self.seconds))
+            self.progress(Progress(self.rows, self.total, self.seconds, self.moved))
         return Drawn(outputs, kept)
 
     def _check_moved(self, rows: int | None) -> None:

@@ -40,12 +40,7 @@ _TYPES = ("geoarrow.", "ogc.", "geometry", "geography", "udt")
 _SHAPES = "Point|LineString|Polygon|MultiPoint|MultiLineString|MultiPolygon|GeometryCollection"
 _WKT = re.compile(rf"(?:SRID=\d+;)?\s*\b(?:{_SHAPES})\s*(?:Z|M|ZM)?\s*\(+\s*[-+.\d]", re.IGNORECASE)
 _HEX = re.compile(r"\b(?:01(?:0[1-7]|1[01])0000[02468ACE]0|00[02468ACE]00000[1-7])[\dA-F]{32}", re.IGNORECASE)  # of WKB
-_Q = r'\\?"+'  # a quote, which texts inside texts escape or double
-_GEOJSON = re.compile(
-    rf"{_Q}type{_Q}\s*:\s*{_Q}(?:{_SHAPES}){_Q}\s*,\s*{_Q}(?:coordinates|geometries){_Q}"
-    rf"|{_Q}(?:coordinates|geometries){_Q}\s*:\s*\[[^\"{{}}]*\]\s*,\s*{_Q}type{_Q}\s*:\s*{_Q}(?:{_SHAPES}){_Q}"
-)
-_IN_TEXT = re.compile("|".join(f"(?:{one.pattern})" for one in (_WKT, _HEX, _GEOJSON)).encode(), re.IGNORECASE)
+_GEOJSON = re.compile(r'(?:coordinates|geometries)\\?"+\s*:\s*\[')  # quotes are escaped or doubled inside texts
 _SHORTEST_WKB = 9  # bytes: order, type, number of parts
 _LOOKED_AT = 1 << 12  # rows at a time, in which a first value is looked for
 
@@ -84,15 +79,31 @@ def refuse_geometry_values(values: Mapping[str, Any], work: BatchRelease) -> Non
             raise _refusal(name, what)
 
 
-def refuse_geometry_text(text: Any, work: BatchRelease) -> None:
-    """Refuse WKT or GeoJSON anywhere in lines of text whose released columns are places."""
+def refuse_geometry_text(text: bytes, work: BatchRelease) -> None:
+    """Refuse WKT, WKB in digits or GeoJSON anywhere in lines of text whose released columns are places."""
     if not watched(work) or any(_WKT.match(str(label)) for label in work.sampler.secrets or ()):
         return  # labels that are texts of this kind themselves are no sign of another column
-    if (found := _IN_TEXT.search(text)) is not None:
-        shown = bytes(found[0][:40]).decode(errors="replace")
-        raise InvalidInput(
-            f"a geometry beside the released columns ({shown}…) would tell the true places: drop it first"
-        )
+    small = text.lower()
+    for word, form in _IN_TEXT.items():
+        if word in small and (found := form.search(small)) is not None:
+            shown = text[found.start() : found.end()][:40].decode(errors="replace")
+            raise InvalidInput(
+                f"a geometry beside the released columns ({shown}…) would tell the true places: drop it first"
+            )
+
+
+_SHAPE = rb"\s*(?:zm?|m)?\s*\(+\s*[-+.\d]"
+_IN_TEXT = {
+    b"point": re.compile(rb"point" + _SHAPE),
+    b"string": re.compile(rb"string" + _SHAPE),
+    b"polygon": re.compile(rb"polygon" + _SHAPE),
+    b"coordinates": re.compile(rb'coordinates\\?"+\s*:\s*\['),
+    b"01010000": re.compile(rb"\b01010000[02468ace]0[\da-f]{32}"),
+    b"0000000001": re.compile(rb"\b0000000001[\da-f]{32}"),
+}
+"""What shapes look like in small letters, by a word that each has: looking for the word first is far quicker.
+
+In digits only points are looked for; a released place is one."""
 
 
 def watched(work: BatchRelease) -> bool:

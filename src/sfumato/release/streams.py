@@ -25,7 +25,7 @@ from sfumato.certify.verify import load
 from sfumato.errors import InvalidFile, InvalidInput, NotSupported, SfumatoError
 from sfumato.numbers import Number
 from sfumato.release.batches import BATCH, BatchRelease, Column, Progress, RowId, batch_release
-from sfumato.release.geometry import refuse_geometry_text, refuse_geometry_types
+from sfumato.release.geometry import refuse_geometry_text, refuse_geometry_types, watched
 from sfumato.release.lines import edited
 from sfumato.release.lines_csv import CsvRecords
 from sfumato.release.lines_json import JsonRecords
@@ -372,7 +372,8 @@ def _release_block(data: Any, sink: Any, records: Any, work: BatchRelease, batch
         if not scanned.used:
             break
         if len(scanned.first):
-            refuse_geometry_text(part[: scanned.used], work)
+            if watched(work):
+                refuse_geometry_text(part[: scanned.used].tobytes(), work)
             first = work.rows
             drawn = work.draw(
                 [records.values(part, scanned, name) for name in work.taken],
