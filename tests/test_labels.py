@@ -229,6 +229,13 @@ def test_tables_where_rows_are_wanted() -> None:
             wrong()
 
 
+def test_the_default_index_is_the_order_where_there_are_no_labels() -> None:
+    priors = [sf.Prior([0, 1], [1, 0]), sf.Prior([0, 1], [0, 1])]
+    assert weighted(priors, pd.Series([1, 3])).weights[1] == Fraction(3, 4)
+    with pytest.raises(InvalidInput, match="with labels: pass its values"):
+        weighted(priors, pd.Series([1, 3], index=[1, 0]))
+
+
 def test_columns_become_labels() -> None:
     for column in (pa.array(["a", "b"]), pl.Series(["a", "b"]), pd.Series(["a", "b"]), np.array(["a", "b"])):
         assert sf.discrete(column).labels == ("a", "b")

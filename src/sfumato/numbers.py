@@ -174,7 +174,8 @@ def _nested(values: Any, ndim: int, what: str, error: type[InvalidInput]) -> Any
         values = values.tolist()
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise error(f"{what} must be a sequence of numbers, found {values!r}")
-    if isinstance(values, Mapping) or (labelled(values) if ndim == 1 else column_names(values)) is not None:
+    given = labelled(values) if ndim == 1 else None
+    if isinstance(values, Mapping) or (column_names(values) if ndim > 1 else given and not given.counted):
         raise error(f"{what} must be numbers in order, found {type(values).__name__} with labels: pass its values")
     if ndim == 1:
         return list(values)
