@@ -5,12 +5,17 @@ exact array has dtype ``object`` and holds :class:`fractions.Fraction`, or dtype
 ``int64`` where only small integers occur. Mixing the two gives floats, as it does
 for Python numbers. Linear algebra over rationals is done by FLINT.
 
+A number that a person types, an ε, a radius or a step, is read by :func:`as_written`: a float means the shortest
+decimal that prints it, so 0.3 is 3/10. Numbers in arrays and columns are data and stay the doubles they are, which
+:func:`exact` takes.
+
 The tolerances that several rooms share, :data:`ROUNDING` and :data:`TABLE_ROUNDING`, are defined here with their
 reasons.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
@@ -32,6 +37,7 @@ __all__ = [
     "Number",
     "array",
     "as_ball",
+    "as_written",
     "at_most",
     "common_denominator",
     "divide",
@@ -45,16 +51,19 @@ __all__ = [
     "fractions",
     "is_exact",
     "log_bounds",
+    "nearest_float",
     "number",
     "object_array",
+    "printed_above",
     "product",
+    "shown",
     "together",
     "told_apart",
     "whole",
 ]
 
 Array: TypeAlias = NDArray[Any]
-Number: TypeAlias = int | float | Fraction | str
+Number: TypeAlias = int | float | Fraction | Decimal | str
 
 ROUNDING = 2.0**-50
 """Relative error granted to one float64 entry: eight units in the last place.
@@ -73,6 +82,14 @@ difference refutes nothing about what the table stands for."""
 _SMALL_INTEGER = 2**31  # products of two such integers still fit into int64
 
 
+_MOST_DIGITS = 4300  # of an integer that is typed, and the largest power of ten: what Python itself reads from a text
+_LONGEST_TEXT = 2 * _MOST_DIGITS + 8  # a quotient of two such integers, with signs and a few spaces
+_MOST_BITS = 14_284  # 10^4300 < 2^14285: within these an integer can also be printed
+_LARGEST_EXPONENT = 10**7  # of e: beyond, the digits of the bounds alone would fill megabytes
+
+_POWER_OF_TEN = re.compile(r"[eE]([+-]?[\d_]+)\s*$")
+
+
 def exact(value: Number | Real) -> Fraction:
     """The exact rational value of a number; a float is the dyadic rational it stores."""
     if isinstance(value, Fraction):
@@ -86,9 +103,78 @@ def exact(value: Number | Real) -> Fraction:
     if isinstance(value, flint.fmpz):
         return Fraction(int(value))
     try:
-        return Fraction(value) if isinstance(value, str) else Fraction(float(value))
+        if isinstance(value, str):
+            return _from_text(value)
+        return _from_decimal(value) if isinstance(value, Decimal) else Fraction(float(value))
     except (ValueError, OverflowError, ZeroDivisionError, TypeError) as error:
-        raise InvalidInput(f"{value!r} is not a finite number") from error
+        raise InvalidInput(f"{shown(value)} is not a finite number{_of_size(value)}") from error
+
+
+def as_written(value: Any, what: str = "a number", error: type[InvalidInput] = InvalidInput) -> Fraction:
+    """The rational that a person means who types a number in a call, a flag or a spec.
+
+    A float means the shortest decimal that prints it, in its own precision; text, ``Decimal`` and ``Fraction`` mean
+    what they say. Everything that takes such a number reads it here.
+
+    Examples
+    --------
+    >>> as_written(0.3), as_written(np.float32(0.3)), as_written("3/10"), as_written(Decimal("0.30"))
+    (Fraction(3, 10), Fraction(3, 10), Fraction(3, 10), Fraction(3, 10))
+    >>> exact(0.3) < as_written(0.3)                              # the double lies just below
+    True
+    """
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    try:
+        if isinstance(value, bool | np.bool_):
+            raise InvalidInput("a truth value is no number")
+        if isinstance(value, float | np.floating):
+            # the fewest digits that tell the value from all others of its type; "nan" and "inf" are refused below
+            found = exact(np.format_float_scientific(value, unique=True, trim="-"))
+        else:
+            found = exact(value) if _means_itself(value) else as_written(float(value))
+    except (InvalidInput, TypeError, ValueError, OverflowError) as failure:
+        reason = f"must be a number such as 2, 0.7 or '1/3', found {shown(value)}{_of_size(value)}"
+        raise error(f"{what} {reason}") from failure
+    if max(found.numerator.bit_length(), found.denominator.bit_length()) > _MOST_BITS:
+        raise error(f"{what} has more than {_MOST_DIGITS} digits: {shown(value)}")
+    return found
+
+
+def _means_itself(value: Any) -> bool:
+    """Whether a number says exactly what it means; anything else is asked for its float."""
+    return isinstance(value, Rational | str | Decimal | flint.fmpq | flint.fmpz)
+
+
+def _from_text(text: str) -> Fraction:
+    """A fraction from text of bounded size: 10^999999999 would be computed digit by digit."""
+    power = _POWER_OF_TEN.search(text)
+    if len(text) > _LONGEST_TEXT or (power is not None and abs(int(power[1])) > _MOST_DIGITS):
+        raise OverflowError
+    return Fraction(text)
+
+
+def _from_decimal(value: Decimal) -> Fraction:
+    if value.is_finite() and (abs(value.adjusted()) > _MOST_DIGITS or len(value.as_tuple().digits) > _MOST_DIGITS):
+        raise OverflowError
+    return Fraction(value)
+
+
+def _of_size(value: Any) -> str:
+    """What to do about a text that is too long to be read as a number."""
+    large = isinstance(value, str) and (len(value) > 2 * _MOST_DIGITS or _POWER_OF_TEN.search(value))
+    if not large and not (isinstance(value, Decimal) and value.is_finite()):
+        return ""
+    return f"; a number has at most {_MOST_DIGITS} digits, and ten to at most that power"
+
+
+def shown(value: Any) -> str:
+    """A value as an error quotes it: shortened if it is long, and without digits if Python would not print them."""
+    try:
+        text = repr(value)
+    except ValueError:  # an integer beyond the digits that Python prints
+        return f"a number of more than {_MOST_DIGITS} digits"
+    return text if len(text) <= 80 else f"{text[:40]}… ({len(text)} characters)"
 
 
 def number(value: Number | Real, what: str = "value") -> Fraction | float:
@@ -103,7 +189,7 @@ def number(value: Number | Real, what: str = "value") -> Fraction | float:
         return exact(value)
     except InvalidInput as error:
         raise InvalidInput(
-            f"{what} is {value!r}: give an int, a float, a Fraction or a string such as '1/3'"
+            f"{what} is {shown(value)}: give an int, a float, a Fraction or a string such as '1/3'"
         ) from error
 
 
@@ -284,8 +370,19 @@ def _dyadic_integers(values: NDArray[np.float64]) -> tuple[list[int], int]:
 
 def float_above(value: Fraction) -> float:
     """The smallest float64 not below an exact value."""
-    nearest = _nearest(value)
+    nearest = nearest_float(value)
     return nearest if not isfinite(nearest) or Fraction(nearest) >= value else nextafter(nearest, inf)
+
+
+def printed_above(value: Fraction) -> float:
+    """The smallest float64 such that neither it nor the decimal that prints it lies below an exact value.
+
+    For results that are given back as arguments, an ε that is enough: :func:`as_written` reads the decimal.
+    """
+    found = float_above(value)
+    while isfinite(found) and as_written(found) < value:  # the decimal lies within half a step: one more is enough
+        found = nextafter(found, inf)
+    return found
 
 
 def float_below(value: Fraction) -> float:
@@ -293,7 +390,8 @@ def float_below(value: Fraction) -> float:
     return -float_above(-value)
 
 
-def _nearest(value: Fraction) -> float:
+def nearest_float(value: Fraction) -> float:
+    """The float64 nearest to an exact value, an infinity beyond their range."""
     try:
         return float(value)
     except OverflowError:
@@ -313,6 +411,8 @@ def exp_bounds(exponent: Fraction, bits: int = 64) -> tuple[Fraction, Fraction]:
     """
     if exponent == 0:
         return Fraction(1), Fraction(1)
+    if abs(exponent) > _LARGEST_EXPONENT:
+        raise InvalidInput(f"e^{nearest_float(exponent):g} has too many digits: exponents go to {_LARGEST_EXPONENT}")
     return _ball_bounds(lambda x: x.exp(), exponent, bits)
 
 

@@ -212,35 +212,35 @@ def _place(path: Path) -> Path:
 
 
 def _number(text: str, option: str) -> Any:
-    from sfumato.specs.quantities import quantity
+    from sfumato.numbers import as_written
 
-    return _read(quantity, text, option)
+    return as_written(text, option)
 
 
 def _rate(text: str, option: str) -> Any:
     """ε as a rational, positive; a logarithm is rounded down."""
-    from sfumato.specs.quantities import rate_from_text
+    from sfumato.privacy.promise import rate
 
-    rate = _read(rate_from_text, text, option)
-    if rate <= 0:
+    value = _read(rate, text, option)
+    if value <= 0:
         raise InvalidInput(f"{option}: ε must be positive, found {text}")
-    return rate
+    return value
 
 
 def _promise(epsilon: str | None, alpha: str | None) -> dict[str, Any]:
     """What --epsilon and --alpha say, as a privacy type takes it; ``ln 2`` is alpha = 1/2, exactly."""
-    from sfumato.specs.quantities import promise_from_text
+    from sfumato.privacy.promise import promise
 
     if epsilon is None or alpha is not None:
         return {"epsilon": epsilon, "alpha": alpha}
-    return dict(_read(promise_from_text, epsilon, "--epsilon"))
+    return dict(_read(lambda text: promise(text, None), epsilon, "--epsilon")._asdict())
 
 
 def _read(parse: Callable[[str], Any], text: str, option: str) -> Any:
     try:
         return parse(text)
-    except ValueError as error:
-        raise InvalidInput(f"{option}: {error}, found {text[:60]!r}") from None
+    except InvalidInput as error:
+        raise InvalidInput(f"{option}: {error}") from None
 
 
 _WHY = {

@@ -20,7 +20,8 @@ from sfumato.design.solvers import Trail
 from sfumato.errors import InvalidInput, NotConverged, NotSupported, expect
 from sfumato.losses.loss import Loss
 from sfumato.measures.uncertainty import prior_loss
-from sfumato.numbers import Number, exact, fractions, told_apart
+from sfumato.numbers import Number, as_written, fractions, told_apart
+from sfumato.privacy.promise import rate, rate_bounds
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.finite import FiniteSpace
 
@@ -61,9 +62,9 @@ class Curve:
 
         None where no design on that side says anything.
         """
-        asked = exact(epsilon)
-        above = [made.bound for e, made in zip(self.epsilons, self.designs, strict=True) if e >= asked]
-        below = [made.loss for e, made in zip(self.epsilons, self.designs, strict=True) if e <= asked]
+        low, high = rate_bounds(epsilon)
+        above = [made.bound for e, made in zip(self.epsilons, self.designs, strict=True) if e >= high]
+        below = [made.loss for e, made in zip(self.epsilons, self.designs, strict=True) if e <= low]
         return (max(above) if above else None), (min(below) if below else None)
 
 
@@ -102,7 +103,7 @@ def calibrate(
     Calibration(epsilon=1.09..., between 1.09... and 1.09...)
     """
     space = expect(getattr(space, "space", space), FiniteSpace, "a space")
-    aim, wanted = exact(target), as_objective(objective)
+    aim, wanted = as_written(target, "the target"), as_objective(objective)
     if wanted.plain:
         _check_target(aim, as_prior(prior), loss)
     if not 0 < precision < 1:
@@ -191,6 +192,8 @@ def curve(
 
     Parameters
     ----------
+    epsilons
+        Where; a logarithm such as ``"ln 2"`` is rounded down to 15 digits, so that all of them are rationals.
     executor
         Where the designs are made side by side: ``concurrent.futures.ProcessPoolExecutor(...)``, or
         ``client.get_executor()`` of Dask for a cluster. Without one, each design starts from the one before.
@@ -205,7 +208,7 @@ def curve(
     >>> [round(float(end), 3) for end in found.band("1.5")]
     [0.196, 0.521]
     """
-    values = tuple(sorted(exact(e) for e in epsilons))
+    values = tuple(sorted(rate(epsilon) for epsilon in epsilons))
     if not values:
         raise InvalidInput("a curve needs at least one epsilon")
     wanted, effort = as_objective(objective), Effort(tolerance, progress=progress, trail=Trail())

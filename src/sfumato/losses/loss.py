@@ -11,7 +11,7 @@ import numpy as np
 from sfumato.channels.prior import secrets_of
 from sfumato.errors import InvalidInput, InvalidLoss, Mismatch
 from sfumato.labels import in_order, table_in_order
-from sfumato.numbers import Array, Number, array, is_exact, number, together
+from sfumato.numbers import Array, Number, array, as_written, is_exact, together
 from sfumato.spaces.finite import label_tuple
 
 __all__ = ["Gain", "Loss", "add", "lift", "restrict_loss", "scale"]
@@ -113,7 +113,9 @@ def scale(loss: Loss, factor: Number | Iterable[Number]) -> Loss:
         factors = in_order(factor, loss.secrets, "the scale of a loss")
         factors = array(factors, "the scale of a loss", 1, error=InvalidLoss)
     else:
-        factors = array([number(factor, "the scale of a loss")] * len(loss.secrets), "the scale of a loss", 1)
+        factors = array(
+            [as_written(factor, "the scale of a loss", InvalidLoss)] * len(loss.secrets), "the scale of a loss", 1
+        )
     if len(factors) != len(loss.secrets):
         raise InvalidLoss(f"{len(factors)} scales for {len(loss.secrets)} secrets")
     if (factors < 0).any():

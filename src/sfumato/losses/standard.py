@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from sfumato.channels.prior import secrets_of
-from sfumato.errors import InvalidLoss, Mismatch
+from sfumato.errors import InvalidLoss, Mismatch, expect
 from sfumato.labels import row_names
 from sfumato.losses.loss import Gain, Loss
-from sfumato.numbers import Array, Number, array, exact, floats, number
+from sfumato.numbers import Array, Number, array, floats, number
 from sfumato.spaces.finite import FiniteSpace
+from sfumato.spaces.lengths import in_unit
 
 __all__ = [
     "absolute",
@@ -102,14 +103,15 @@ def _places_are_labels(space: FiniteSpace) -> bool:
 
 
 def threshold(space: FiniteSpace, radius: Number) -> Loss:
-    """0 when the guess is within ``radius`` of the secret, 1 otherwise."""
-    limit = exact(radius)
+    """0 when the guess is within ``radius`` of the secret, 1 otherwise; ``"500 m"`` where distances are in km."""
+    space = expect(space, FiniteSpace, "the space of a threshold")
+    limit = in_unit(radius, space.unit, "the radius of a threshold", InvalidLoss)
     if limit < 0:
         raise InvalidLoss(f"the radius of a threshold must not be negative, found {radius!r}")
     table = space.distances
     values, where = np.unique(table.values, return_inverse=True)
     far = np.array([table.exceeds(v, limit) for v in values], dtype=np.int64)
-    return Loss(space.labels, space.labels, far[where].reshape(table.values.shape), f"threshold({radius})")
+    return Loss(space.labels, space.labels, far[where].reshape(table.values.shape), f"threshold({limit})")
 
 
 def member(space: Any, subset: Iterable[Any]) -> Loss:

@@ -37,15 +37,16 @@ from sfumato.numbers import (
     array,
     common_denominator,
     exact,
-    float_above,
     floats,
     fractions,
     is_exact,
     log_bounds,
     object_array,
+    printed_above,
 )
+from sfumato.privacy.promise import rational_power
 from sfumato.privacy.satisfaction import satisfies, smallest_epsilon
-from sfumato.privacy.type import PrivacyType, as_type, rational_power
+from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.spaces.finite import FiniteSpace, Pairs, label_tuple
 from sfumato.threads import on_threads
 
@@ -332,7 +333,7 @@ def true_epsilon(mechanism: Mechanism) -> float:
         near = np.flatnonzero(high >= np.exp(cut * distances.floats[k]) * (1 - 2.0**-50) * low)
         found.update((int(high[y]), int(low[y]), distances.values[k]) for y in near)
     ratios = {(Fraction(high, low), value) for high, low, value in found}
-    return max(float_above(log_bounds(ratio)[1] / distances.bounds(value)[0]) for ratio, value in ratios)
+    return max(printed_above(log_bounds(ratio)[1] / distances.bounds(value)[0]) for ratio, value in ratios)
 
 
 # ----------------------------------------------------------------- floats: search

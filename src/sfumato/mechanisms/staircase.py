@@ -19,7 +19,8 @@ from sfumato.certify.mechanism import Mechanism
 from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported
 from sfumato.mechanisms.proved import proved
 from sfumato.numbers import Array, is_exact, number, object_array
-from sfumato.privacy.type import PrivacyType, as_type, rational_power
+from sfumato.privacy.promise import rational_power
+from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.spaces.distances import Form
 from sfumato.spaces.finite import FiniteSpace
 

@@ -19,8 +19,8 @@ import flint
 import numpy as np
 
 from sfumato.numbers import as_ball, dyadic, fmpq
+from sfumato.privacy.promise import rational_power
 from sfumato.privacy.similarity import Quotient
-from sfumato.privacy.type import rational_power
 from sfumato.spaces.distances import Distances, Form
 
 __all__ = ["Endpoint", "Steps", "Stretch", "algebraic_stretches", "ball_endpoint", "commensurable", "fmpq"]

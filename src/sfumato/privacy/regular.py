@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from sfumato.channels.channel import Channel, check_secrets, normalise
 from sfumato.channels.prior import Prior, as_prior
-from sfumato.errors import InvalidEpsilon, InvalidInput, SolverError, expect
+from sfumato.errors import InvalidInput, SolverError, expect
 from sfumato.lp import LinearProgram, Status, solve
 from sfumato.numbers import (
     ROUNDING,
@@ -41,6 +41,7 @@ from sfumato.numbers import (
     object_array,
     to_flint,
 )  # fmt: skip
+from sfumato.privacy.promise import promise
 from sfumato.privacy.similarity import (
     UNIT,
     Quotient,
@@ -543,17 +544,11 @@ def database_leakage_bound(
     >>> round(database_leakage_bound(5, 4, epsilon="1/2"), 6)
     2.522568
     """
-    if (epsilon is None) == (alpha is None):
-        raise InvalidEpsilon("give either epsilon or alpha")
+    rate, step = promise(epsilon, alpha)
     if individuals < 1 or values < 1:
         raise InvalidInput(f"a database needs individuals and values, found {individuals} and {values}")
     with flint.ctx.workprec(128):
-        if epsilon is not None:
-            rate = exact(epsilon)
-            base = (-as_ball(rate)).exp()
-        else:
-            step = exact(alpha)  # type: ignore[arg-type]
-            base = as_ball(step)
+        base = as_ball(step) if step is not None else (-as_ball(rate or 0)).exp()
         bits = individuals * (values / (1 + (values - 1) * base)).log_base(2)
         return float_above(dyadic(bits.upper()))
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.errors import InvalidInput, expect
-from sfumato.numbers import ROUNDING, Array, exact, float_above, is_exact, log_bounds, told_apart
+from sfumato.numbers import ROUNDING, Array, exact, float_above, is_exact, log_bounds, printed_above, told_apart
 from sfumato.privacy.predicates import Predicate
 from sfumato.privacy.predicates_satisfaction import satisfies_predicate
 from sfumato.privacy.type import PrivacyType, as_type
@@ -245,7 +245,7 @@ def _ratio_at(channel: Channel, pairs: Pairs, k: int) -> tuple[Any, int, int, in
 def _tightest(channel: Channel, space: FiniteSpace, candidate: tuple[Any, int, int, int], value: Any) -> Tightest:
     ratio, upper, lower, y = candidate
     low, high = space.ruler.bounds(value)
-    epsilon = inf if ratio == inf else float_above(log_bounds(ratio)[1] / low)
+    epsilon = inf if ratio == inf else printed_above(log_bounds(ratio)[1] / low)
     pair = (channel.secrets[upper], channel.secrets[lower])
     shown = ratio if is_exact(channel.matrix) or ratio == inf else float_above(ratio)
     return Tightest(pair, channel.outputs[y], shown, float_above(high), epsilon)
@@ -260,7 +260,7 @@ def row_distance(channel: Channel, x: Any, z: Any) -> float:
         return 0.0
     where = Pairs(np.array([channel.secrets.index(x)]), np.array([channel.secrets.index(z)]))
     ratio = _ratio_at(channel, where, 0)[0]
-    return inf if ratio == inf else float_above(log_bounds(ratio)[1])
+    return inf if ratio == inf else printed_above(log_bounds(ratio)[1])
 
 
 def _logarithms(matrix: Array) -> NDArray[np.float64]:

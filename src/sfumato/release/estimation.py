@@ -32,6 +32,7 @@ from sfumato.numbers import (
     Array,
     Number,
     array,
+    as_written,
     divide,
     exact,
     floats,
@@ -375,7 +376,7 @@ def credible_sets(prior: Prior, channel: Channel | Any, level: Number = "0.95") 
     >>> credible_sets(Prior.uniform(range(3)), channel, "6/7").of(0)
     (0, 1)
     """
-    wanted = exact(level)
+    wanted = as_written(level, "the level of credible sets")
     if not 0 < wanted <= 1:
         raise InvalidInput(f"the level of credible sets lies in (0, 1], found {level}")
     found = posteriors(prior, channel)

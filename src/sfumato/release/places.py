@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from sfumato.errors import InvalidInput, Mismatch
-from sfumato.numbers import exact, told_apart
+from sfumato.numbers import nearest_float, told_apart
 from sfumato.release.rows import BadRow, Located, Rows, Values
 from sfumato.spaces.constructors import EARTH_RADIUS_KM
 from sfumato.spaces.finite import FiniteSpace
+from sfumato.spaces.lengths import in_unit
 
 __all__ = ["Coordinates", "Ground", "Place", "Position", "coordinates_of", "distance_in"]
 
@@ -153,14 +154,8 @@ class Coordinates:
 
 
 def distance_in(unit: str, given: Any) -> float:
-    """A positive distance as a number, or as a text with the unit: ``"0.5 km"``."""
-    value = given
-    if isinstance(given, str):
-        text, _, named = given.strip().partition(" ")
-        if named.strip() and named.strip() != unit:
-            raise InvalidInput(f"within={given!r}: distances are in {unit or 'no named unit'}, not in {named.strip()}")
-        value = text
-    found = float(exact(value))
+    """A positive distance as a number, or as a text with a unit of length: ``"500 m"``."""
+    found = nearest_float(in_unit(given, unit, "within"))
     if not 0 < found < inf:
         raise InvalidInput(f"within must be a positive distance, found {given!r}")
     return found

@@ -22,8 +22,9 @@ from sfumato.losses.standard import default
 from sfumato.measures.leakage import Capacity, capacity
 from sfumato.measures.uncertainty import expected_loss, posterior_loss
 from sfumato.numbers import array, at_most, floats, told_apart
+from sfumato.privacy.promise import rational_power
 from sfumato.privacy.satisfaction import Tightest, Violation, satisfies, tightest_pair
-from sfumato.privacy.type import PrivacyType, rational_power
+from sfumato.privacy.type import PrivacyType
 from sfumato.report.audit_digits import array_errors
 from sfumato.report.audit_rounding import Box, Nearest, private_within
 from sfumato.spaces.constructors import discrete

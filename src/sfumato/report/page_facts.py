@@ -26,7 +26,7 @@ from sfumato.measures.leakage import Capacity, capacity
 from sfumato.measures.uncertainty import bayes_vulnerability, expected_loss, posterior_loss, prior_loss
 from sfumato.mechanisms.comparison import compare_known
 from sfumato.mechanisms.registry import LARGEST_TABLE
-from sfumato.numbers import float_above, floats, log_bounds
+from sfumato.numbers import float_above, floats, log_bounds, printed_above
 from sfumato.privacy.capacities import TypeCapacities, capacities
 from sfumato.privacy.events import EventPromise
 from sfumato.privacy.satisfaction import Tightest
@@ -312,7 +312,7 @@ def _tightest(mechanism: Mechanism, matrix: Floats) -> Tightest | None:
         x, z = z, x
     ratio = Fraction(int(weights[x, y]), int(weights[z, y]))
     low, high = space.ruler.bounds(space.pair_distances.values[k])
-    epsilon = 0.0 if ratio == 1 else float_above(log_bounds(ratio)[1] / low)
+    epsilon = 0.0 if ratio == 1 else printed_above(log_bounds(ratio)[1] / low)
     return Tightest(
         (mechanism.secrets[x], mechanism.secrets[z]), mechanism.outputs[y], ratio, float_above(high), epsilon
     )

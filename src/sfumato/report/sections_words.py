@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from sfumato.numbers import exp_bounds, log_bounds
-from sfumato.privacy.type import PrivacyType, rational_power
+from sfumato.privacy.promise import rational_power
+from sfumato.privacy.type import PrivacyType
 from sfumato.report.html import above, below, near, percent, plain, power_of_ten
 from sfumato.report.maps import ground_of
 from sfumato.report.page_facts import Facts, is_called

@@ -18,10 +18,11 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 from sfumato.errors import InvalidInput, InvalidMetric, NotSupported
-from sfumato.numbers import Number, exact, whole
+from sfumato.numbers import Number, exact, nearest_float, whole
 from sfumato.spaces.axioms import INFINITE, LARGEST_RADICAND
 from sfumato.spaces.distances import Distances, Form
 from sfumato.spaces.finite import Edges, FiniteSpace, Pairs, Structure, label_tuple
+from sfumato.spaces.lengths import in_unit
 
 __all__ = [
     "EARTH_RADIUS_KM",
@@ -84,7 +85,7 @@ def grid(*shape: int, metric: MetricName = "euclidean", step: Number = 1, unit: 
         raise InvalidInput("a grid needs at least one side, such as grid(8, 8)")
     shape = tuple(whole(side, "points along a side") for side in shape)
     check_size(prod(shape))
-    unit_length = _positive(step, "step")
+    unit_length = _positive(step, "step", unit)
     if metric not in METRICS:
         raise NotSupported(f"metric {metric!r}", METRICS)
     cells = np.stack(np.meshgrid(*(np.arange(s) for s in shape), indexing="ij"), axis=-1).reshape(-1, len(shape))
@@ -246,7 +247,7 @@ def points(
     return FiniteSpace(names, structure, unit, f"{len(names)} points, {metric}", position)
 
 
-def geo(coordinates: Any, *, labels: Iterable[Any] | None = None, radius_km: float = EARTH_RADIUS_KM) -> FiniteSpace:
+def geo(coordinates: Any, *, labels: Iterable[Any] | None = None, radius_km: Number = EARTH_RADIUS_KM) -> FiniteSpace:
     """Places on the Earth, given as (latitude, longitude) in degrees; great-circle distance in km.
 
     ``space.coordinates`` has x before y for drawing, that is, (longitude, latitude).
@@ -276,7 +277,7 @@ def geo(coordinates: Any, *, labels: Iterable[Any] | None = None, radius_km: flo
     if same.any():
         x, z = np.argwhere(same)[0]
         raise InvalidMetric(f"{names[x]!r} and {names[z]!r} are the same place", (names[x], names[z]))
-    table = radius_km * angles
+    table = nearest_float(_positive(radius_km, "radius_km", "km")) * angles
     structure = Structure(lambda: Distances(Form.FLOAT, table))
     return FiniteSpace(names, structure, "km", f"{len(names)} places", degrees[:, ::-1].copy())
 
@@ -313,8 +314,8 @@ def _too_large(number: str, what: str) -> NotSupported:
     return NotSupported(f"a space of {number} {what}", [f"at most {_MOST_POINTS} {what}{table}"])
 
 
-def _positive(value: Number, what: str) -> Fraction:
-    result = exact(value)
+def _positive(value: Number, what: str, unit: str = "") -> Fraction:
+    result = in_unit(value, unit, what)
     if result <= 0:
         raise InvalidInput(f"{what} must be positive, found {value!r}")
     return result

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import InvalidMetric
-from sfumato.numbers import Array, array, is_exact, object_array
+from sfumato.numbers import Array, array, is_exact, nearest_float, object_array
 from sfumato.spaces.axioms import FLOAT, INFINITE, RATIONAL, ROOT
 
 __all__ = ["Distances", "Form"]
@@ -101,15 +101,23 @@ class Distances:
         low = self.unit * Fraction(root, 1 << bits)
         return low, low if root * root == scaled else self.unit * Fraction(root + 1, 1 << bits)
 
-    def exceeds(self, value: Any, limit: Fraction) -> bool:
-        """Whether the distance of one table entry is larger than a rational, decided exactly."""
+    def compare(self, value: Any, limit: Fraction) -> int:
+        """The sign of the distance of one table entry minus a limit, decided exactly.
+
+        Beside doubles a limit is the double nearest to it, as they are the nearest to what was measured: a distance
+        0.1 in an array lies on the border of the ball of radius 1/10, although the double is a little larger.
+        """
         if self.form is Form.FLOAT:
-            return bool(value == np.inf) or Fraction(float(value)) > limit
+            return _sign(float(value), nearest_float(limit))
         if int(value) == INFINITE:
-            return True
+            return 1
         if self.form is Form.RATIONAL:
-            return self.unit * int(value) > limit
-        return limit < 0 or self.unit**2 * int(value) > limit**2
+            return _sign(self.unit * int(value), limit)
+        return 1 if limit < 0 else _sign(self.unit**2 * int(value), limit**2)
+
+    def exceeds(self, value: Any, limit: Fraction) -> bool:
+        """Whether the distance of one table entry is larger than a limit."""
+        return self.compare(value, limit) > 0
 
     def exact(self) -> Array | None:
         """The table as exact numbers, or None where a square root is irrational."""
@@ -125,3 +133,7 @@ class Distances:
         unique, where = np.unique(values, return_inverse=True)
         multiples = object_array(self.unit * int(v) for v in unique)
         return np.asarray(multiples[where].reshape(values.shape))
+
+
+def _sign(value: Fraction | float, limit: Fraction | float) -> int:
+    return (value > limit) - (value < limit)

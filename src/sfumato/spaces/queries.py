@@ -21,7 +21,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 from sfumato.errors import InvalidInput, NotSupported
-from sfumato.numbers import Number, exact, whole
+from sfumato.numbers import Number, as_written, whole
 from sfumato.spaces.constructors import check_size, graph, grid, line
 from sfumato.spaces.distances import Distances, Form
 from sfumato.spaces.finite import Edges, FiniteSpace, Pairs, Structure
@@ -218,7 +218,7 @@ def is_uniformly_sensitive(
         too much, or the two answers that no such chain joins.
     """
     below, above = _rational_tables(function, databases, answers)
-    scale = exact(delta) * databases.distances.unit / answers.distances.unit
+    scale = as_written(delta, "delta") * databases.distances.unit / answers.distances.unit
     grown = above * scale.denominator
     allowed = below * scale.numerator
     if (grown > allowed).any():

@@ -18,6 +18,7 @@ from sfumato.losses import LOSSES, Loss
 from sfumato.losses import default as default_loss
 from sfumato.privacy import PrivacyType, predicates
 from sfumato.spaces import SPACES, FiniteSpace
+from sfumato.spaces.lengths import in_unit
 from sfumato.specs import schema
 from sfumato.specs.complaints import nearest
 from sfumato.specs.spec import Spec
@@ -193,7 +194,9 @@ def _by_parameters(told: Any, folder: Path) -> FiniteSpace:
 
 def _sized(told: Any, folder: Path) -> FiniteSpace:
     """A line, a cycle or equally distant secrets, with names of their own where labels are given."""
-    keys = {name: value for name, value in told if name not in ("kind", "unit", "labels", "n")}
+    keys = {
+        name: in_unit(value, told.unit, name) for name, value in told if name not in ("kind", "unit", "labels", "n")
+    }
     made = SPACES[told.kind](told.size, **keys)
     if told.labels is not None:
         made = FiniteSpace(told.labels, made.source, "", made.name, made.coordinates)

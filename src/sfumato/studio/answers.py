@@ -21,12 +21,12 @@ from sfumato.privacy import (
     satisfies,
 )  # fmt: skip
 from sfumato.privacy import kernels as kernels_of
+from sfumato.privacy.promise import rate
 from sfumato.report.audit import audit as audited
 from sfumato.report.audit_matrix import TOLERANCE
 from sfumato.report.curve import curve_figure
 from sfumato.report.html import label
 from sfumato.report.simplex import simplex
-from sfumato.specs.schema import quantity
 from sfumato.specs.words import per
 from sfumato.studio.limits import MOST_KERNELS
 from sfumato.studio.tasks import Desk, saved
@@ -65,8 +65,8 @@ def curve(desk: Desk, values: dict[str, Any], known: Design | None) -> Answer:
 
 def _epsilon(value: Any) -> Fraction:
     try:
-        found = quantity(value)
-    except ValueError as error:
+        found = rate(value)
+    except InvalidInput as error:
         raise InvalidInput(f"ε on a curve: {error}") from None
     if found <= 0:
         raise InvalidInput("ε on a curve must be positive")

@@ -28,7 +28,17 @@ from sfumato.errors import InvalidInput, NotConverged, NotSupported, SolverError
 from sfumato.labels import in_order
 from sfumato.lp import LinearProgram, Status, solve
 from sfumato.mechanisms.exponential import true_epsilon
-from sfumato.numbers import Array, Number, array, float_above, floats, fractions, log_bounds, object_array
+from sfumato.numbers import (
+    Array,
+    Number,
+    array,
+    float_above,
+    floats,
+    fractions,
+    log_bounds,
+    object_array,
+    printed_above,
+)
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.finite import FiniteSpace
 
@@ -297,7 +307,7 @@ def _proved(asked: Utility, chance: Fraction, measure: Array, beta: float) -> Ex
         mechanism = quantise(np.exp(logs), privacy, outputs=outputs, provenance=notes).mechanism
         missing = max(misses(asked, mechanism))
         if missing <= chance:
-            needs = min(true_epsilon(mechanism), float_above(promise))
+            needs = min(true_epsilon(mechanism), printed_above(promise))
             return Exponential(raised, needs, mechanism, missing, measure)
     raise NotConverged("rounding to integers leaves no exponential mechanism with this utility")
 

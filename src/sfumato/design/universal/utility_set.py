@@ -15,7 +15,7 @@ from sfumato.design.universal.question import member_of, type_of
 from sfumato.design.universal.theorems import Ground
 from sfumato.errors import InvalidInput, Mismatch
 from sfumato.losses.loss import Loss, add, lift, scale
-from sfumato.numbers import Number, exact
+from sfumato.numbers import Number, as_written, exact
 from sfumato.privacy.type import PrivacyType
 from sfumato.verdict import Outcome, Verdict, holds
 
@@ -90,7 +90,7 @@ class UtilitySet:
             raise InvalidInput(
                 "the intersection of utility sets needs two mechanisms of one type (the same PrivacyType)"
             )
-        p = exact(probability)
+        p = as_written(probability, "the probability of a choice")
         if not 0 < p < 1:
             raise InvalidInput(f"the probability of a choice lies strictly between 0 and 1 here, found {probability!r}")
         return UtilitySet(choice(p, self.channel, other.channel), self.privacy)

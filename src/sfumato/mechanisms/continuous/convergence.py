@@ -38,7 +38,7 @@ from sfumato.mechanisms.continuous.pixelation import on_lattice, pixelate
 from sfumato.mechanisms.continuous.quadrature import Estimate, posterior_loss
 from sfumato.numbers import exp_bounds, told_apart, whole
 from sfumato.orders.transport import loss_lipschitz
-from sfumato.privacy.type import rational_power
+from sfumato.privacy.promise import rational_power
 from sfumato.verdict import Verdict, fails, holds, undecided
 
 __all__ = ["Climb", "Gap", "Rung", "climb", "laplace_gap", "theorem_14_constant"]

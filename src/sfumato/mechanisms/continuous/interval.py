@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import InvalidInput
-from sfumato.numbers import Number, exact, whole
+from sfumato.numbers import Number, as_written, whole
 from sfumato.spaces.constructors import line
 from sfumato.spaces.finite import FiniteSpace
 
@@ -35,7 +35,7 @@ class Interval:
             raise InvalidInput(f"an interval needs low < high, found [{self.low}, {self.high}]")
 
     @property
-    def length(self) -> Fraction:
+    def in_unit(self) -> Fraction:
         """High minus low."""
         return self.high - self.low
 
@@ -58,7 +58,7 @@ def as_interval(value: Interval | tuple[Number, Number]) -> Interval:
         return value
     if not isinstance(value, tuple | list) or len(value) != 2:
         raise InvalidInput(f"an interval is a pair (low, high), found {value!r}")
-    return Interval(exact(value[0]), exact(value[1]))
+    return Interval(as_written(value[0], "an end"), as_written(value[1], "an end"))
 
 
 def lattice(steps: int, interval: Interval = UNIT) -> tuple[Fraction, ...]:

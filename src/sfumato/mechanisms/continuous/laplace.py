@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 
 from sfumato.mechanisms.continuous.interval import UNIT, Floats, Interval, as_interval, lattice_space
 from sfumato.numbers import Array, Number, object_array
-from sfumato.privacy.type import PrivacyType, rational_power
+from sfumato.privacy.promise import rational_power
+from sfumato.privacy.type import PrivacyType
 
 __all__ = ["Laplace", "TruncatedLaplace", "decay_powers", "laplace", "truncated_laplace"]
 

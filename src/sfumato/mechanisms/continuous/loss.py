@@ -19,7 +19,7 @@ from sfumato.mechanisms.continuous.interval import (
     cells_of,
     lattice,
 )
-from sfumato.numbers import Array, Number, exact, object_array, whole
+from sfumato.numbers import Array, Number, as_written, exact, object_array, whole
 
 __all__ = ["IntervalLoss", "absolute_error", "lattice_loss", "squared_error", "step_loss"]
 
@@ -76,7 +76,7 @@ class IntervalLoss:
         chosen = None if actions is None else np.array([float(exact(w)) for w in actions])
         if chosen is not None and not chosen.size:
             raise InvalidLoss("the list of actions is empty")
-        kappa = None if lipschitz is None else exact(lipschitz)
+        kappa = None if lipschitz is None else as_written(lipschitz, "a Lipschitz constant", InvalidLoss)
         if kappa is not None and kappa < 0:
             raise InvalidLoss(f"a Lipschitz constant must not be negative, found {lipschitz}")
         low, high = interval.ends
