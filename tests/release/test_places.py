@@ -78,8 +78,15 @@ def test_within_is_in_the_unit_of_the_space() -> None:
         found(cities, [versailles], asked, within=17)
     assert (bad.value.row, bad.value.value) == (1, versailles)
     assert found(cities, [versailles, (51.5, 0)], asked, "drop", within=17) == [-1, 1]
-    with pytest.raises(InvalidInput, match="distances are in km, not in m"):
-        found(cities, [versailles], asked, within="500 m")
+    with pytest.raises(BadRow, match=r"more than 17\.5 km"):
+        found(cities, [versailles], asked, within="17500 m")
+    assert (
+        found(cities, [versailles], asked, within="18000 m")
+        == found(cities, [versailles], asked, within="12 mi")
+        == [0]
+    )
+    with pytest.raises(InvalidInput, match="within is 5 minutes, but distances are in km: give it in km"):
+        found(cities, [versailles], asked, within="5 minutes")
     small = sf.geo([(48.8566, 2.3522), (51.5074, -0.1278)], radius_km=EARTH_RADIUS_KM / 2)
     assert found(small, [versailles], asked, within=9) == [0]
 

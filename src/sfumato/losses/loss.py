@@ -109,7 +109,7 @@ def add(first: Loss, second: Loss) -> Loss:
 
 def scale(loss: Loss, factor: Number | Iterable[Number]) -> Loss:
     """Generalised scaling (v × ℓ)(w, x) = v(x) ℓ(w, x) with v ≥ 0, or by one number."""
-    if isinstance(factor, Iterable) and not isinstance(factor, str):
+    if isinstance(factor, Iterable) and not isinstance(factor, str) and getattr(factor, "ndim", 1):
         factors = in_order(factor, loss.secrets, "the scale of a loss")
         factors = array(factors, "the scale of a loss", 1, error=InvalidLoss)
     else:

@@ -46,6 +46,7 @@ KERNEL_BITS = 60
 _KERNEL_ERROR = 0.51  # of a rounded similarity, in units of 2^-60: nearest integer of a ball of radius below 0.01
 _LARGEST_SIDE = 2**24  # transforms have at most 2^26 points along an axis
 _MOST_ITERATIONS = 2_000
+_SMALLEST_RATE = 2.0**-50  # ε·step: below, neighbours are alike in doubles, and Φ has nothing left to be solved with
 _PRIMES = (4611686017554972673, 4611686015004835841)  # below 2^62, 1 modulo 2^26
 
 Floats = NDArray[np.float64]
@@ -231,6 +232,8 @@ def lattice_solution(kernel: Kernel, *, accuracy: float = 1e-13) -> LatticeSolut
     1/(1 + α) at the two ends and (1 − α)/(1 + α) between.
     """
     lattice = kernel.lattice
+    if kernel.rate < _SMALLEST_RATE:
+        raise NotSupported(f"epsilon times the step of {kernel.rate:g}", [f"at least {_SMALLEST_RATE:.2g}"])
     if lattice.metric == "manhattan" or lattice.dimension <= 1:
         values, iterations = _separable(kernel), 0
     else:

@@ -41,7 +41,7 @@ from sfumato.numbers import (
     object_array,
     to_flint,
 )  # fmt: skip
-from sfumato.privacy.promise import promise
+from sfumato.privacy.predicates_curves import growth
 from sfumato.privacy.similarity import (
     UNIT,
     Quotient,
@@ -544,12 +544,11 @@ def database_leakage_bound(
     >>> round(database_leakage_bound(5, 4, epsilon="1/2"), 6)
     2.522568
     """
-    rate, step = promise(epsilon, alpha)
+    factor = growth(epsilon, alpha, "a bound on what leaks")
     if individuals < 1 or values < 1:
         raise InvalidInput(f"a database needs individuals and values, found {individuals} and {values}")
     with flint.ctx.workprec(128):
-        base = as_ball(step) if step is not None else (-as_ball(rate or 0)).exp()
-        bits = individuals * (values / (1 + (values - 1) * base)).log_base(2)
+        bits = individuals * (values / (1 + (values - 1) / factor.ball())).log_base(2)
         return float_above(dyadic(bits.upper()))
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sfumato.certify.mechanism import Mechanism
 from sfumato.errors import InvalidInput
 from sfumato.mechanisms.tight import LatticeMechanism
-from sfumato.numbers import Number, exact
+from sfumato.numbers import Number, as_written
 from sfumato.release.keys import Changes, Fingerprint, check_statement, id_digests, key_bytes, salt_of
 from sfumato.release.ledger_promises import promise_of
 from sfumato.release.places import Ground, Place, Position, coordinates_of
@@ -265,7 +265,7 @@ def _share(most_moved: Number | None, on_unknown: str) -> Fraction:
         return MOST_MOVED
     if on_unknown != "nearest":
         raise InvalidInput("most_moved= goes with on_unknown='nearest': otherwise nothing is moved")
-    share = exact(repr(most_moved) if isinstance(most_moved, float) else most_moved)
+    share = as_written(most_moved, "most_moved")
     if not 0 <= share <= 1:
         raise InvalidInput(f"most_moved is a share of the rows, between 0 and 1, found {most_moved!r}")
     return share

@@ -33,7 +33,7 @@ METRES = {
 }
 """Metres in a unit of length, by its names; feet and miles are the international ones of 1959, which are exact."""
 
-_WITH_UNIT = re.compile(r"\s*(?P<number>[+-]?[\d./_]+(?:[eE][+-]?\d+)?)\s*(?P<unit>[^\W\d_].*?)\s*")
+_WITH_UNIT = re.compile(r"\s*(?P<number>[+-]?[\d./_]+(?:[eE][+-]?\d+)?)\s*(?P<unit>[^\W\d_]\D*?)\s*")
 
 
 @dataclass(frozen=True)

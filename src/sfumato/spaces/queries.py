@@ -219,6 +219,9 @@ def is_uniformly_sensitive(
     """
     below, above = _rational_tables(function, databases, answers)
     scale = as_written(delta, "delta") * databases.distances.unit / answers.distances.unit
+    largest = max(int(table.max(initial=1)) for table in (below, above))
+    if max(abs(scale.numerator), scale.denominator) * largest >= 2**63:
+        below, above = below.astype(object), above.astype(object)  # products would wrap around in 64 bits
     grown = above * scale.denominator
     allowed = below * scale.numerator
     if (grown > allowed).any():

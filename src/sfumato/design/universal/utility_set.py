@@ -53,7 +53,8 @@ class UtilitySet:
 
     def scaled(self, loss: Loss, factor: Number | Iterable[Number], **options: Any) -> Verdict:
         """Whether v × ℓ is a member for weights v(x) ≥ 0: it is if ℓ is."""
-        weights = [exact(v) for v in factor] if isinstance(factor, Iterable) and not isinstance(factor, str) else factor
+        several = isinstance(factor, Iterable) and not isinstance(factor, str) and getattr(factor, "ndim", 1)
+        weights = [exact(v) for v in factor] if several else factor  # type: ignore[union-attr]
         own = self.contains(loss, **options)
         made = scale(loss, weights)  # raises for negative weights
         if own.outcome is Outcome.HOLDS:

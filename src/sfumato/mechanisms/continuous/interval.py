@@ -25,17 +25,19 @@ _SAME_POINT = 2.0**-48
 
 @dataclass(frozen=True)
 class Interval:
-    """A closed interval with rational ends; a float end is the rational it stores."""
+    """A closed interval with rational ends; a float end means the decimal that prints it."""
 
     low: Fraction
     high: Fraction
 
     def __post_init__(self) -> None:
+        for end in ("low", "high"):
+            object.__setattr__(self, end, as_written(getattr(self, end), "an end of an interval"))
         if not self.low < self.high:
             raise InvalidInput(f"an interval needs low < high, found [{self.low}, {self.high}]")
 
     @property
-    def in_unit(self) -> Fraction:
+    def length(self) -> Fraction:
         """High minus low."""
         return self.high - self.low
 
@@ -58,7 +60,7 @@ def as_interval(value: Interval | tuple[Number, Number]) -> Interval:
         return value
     if not isinstance(value, tuple | list) or len(value) != 2:
         raise InvalidInput(f"an interval is a pair (low, high), found {value!r}")
-    return Interval(as_written(value[0], "an end"), as_written(value[1], "an end"))
+    return Interval(*value)  # type: ignore[arg-type]  # it reads its ends
 
 
 def lattice(steps: int, interval: Interval = UNIT) -> tuple[Fraction, ...]:

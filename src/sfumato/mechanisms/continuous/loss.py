@@ -98,7 +98,8 @@ def _on_arrays(value: Callable[[Any, Any], Any], interval: Interval) -> Callable
     w, x = np.array(interval.ends)[:, None], np.linspace(*interval.ends, 3)[None, :]
     evaluate = value
     try:
-        table = np.asarray(value(w, x), dtype=np.float64)
+        with np.errstate(over="ignore"):  # infinite values are refused below, in words
+            table = np.asarray(value(w, x), dtype=np.float64)
         np.broadcast_to(table, (2, 3))
     except (TypeError, ValueError):
         evaluate = np.vectorize(value, otypes=[np.float64])
