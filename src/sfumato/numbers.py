@@ -59,6 +59,7 @@ __all__ = [
     "shown",
     "together",
     "told_apart",
+    "too_large",
     "whole",
 ]
 
@@ -85,6 +86,7 @@ _SMALL_INTEGER = 2**31  # products of two such integers still fit into int64
 _MOST_DIGITS = 4300  # of an integer that is typed, and the largest power of ten: what Python itself reads from a text
 _LONGEST_TEXT = 2 * _MOST_DIGITS + 8  # a quotient of two such integers, with signs and a few spaces
 _MOST_BITS = 14_284  # 10^4300 < 2^14285: within these an integer can also be printed
+_MOST_BINARY_DIGITS = 2**26  # of a rational that is worked out: 8 MB
 _LARGEST_EXPONENT = 10**7  # of e: beyond, the digits of the bounds alone would fill megabytes
 
 _POWER_OF_TEN = re.compile(r"[eE]([+-]?[\d_]+)\s*$")
@@ -107,7 +109,7 @@ def exact(value: Number | Real) -> Fraction:
             return _from_text(value)
         return _from_decimal(value) if isinstance(value, Decimal) else Fraction(float(value))
     except (ValueError, OverflowError, ZeroDivisionError, TypeError) as error:
-        raise InvalidInput(f"{shown(value)} is not a finite number{_of_size(value)}") from error
+        raise InvalidInput(f"{shown(value)} is not a finite number{too_large(value)}") from error
 
 
 def as_written(value: Any, what: str = "a number", error: type[InvalidInput] = InvalidInput) -> Fraction:
@@ -134,7 +136,7 @@ def as_written(value: Any, what: str = "a number", error: type[InvalidInput] = I
         else:
             found = exact(value) if _means_itself(value) else as_written(float(value))
     except (InvalidInput, TypeError, ValueError, OverflowError) as failure:
-        reason = f"must be a number such as 2, 0.7 or '1/3', found {shown(value)}{_of_size(value)}"
+        reason = f"must be a number such as 2, 0.7 or '1/3', found {shown(value)}{too_large(value)}"
         raise error(f"{what} {reason}") from failure
     if max(found.numerator.bit_length(), found.denominator.bit_length()) > _MOST_BITS:
         raise error(f"{what} has more than {_MOST_DIGITS} digits: {shown(value)}")
@@ -148,7 +150,7 @@ def _means_itself(value: Any) -> bool:
 
 def _from_text(text: str) -> Fraction:
     """A fraction from text of bounded size: 10^999999999 would be computed digit by digit."""
-    power = _POWER_OF_TEN.search(text)
+    power = _POWER_OF_TEN.search(text) if len(text) <= _LONGEST_TEXT else None
     if len(text) > _LONGEST_TEXT or (power is not None and abs(int(power[1])) > _MOST_DIGITS):
         raise OverflowError
     return Fraction(text)
@@ -160,8 +162,8 @@ def _from_decimal(value: Decimal) -> Fraction:
     return Fraction(value)
 
 
-def _of_size(value: Any) -> str:
-    """What to do about a text that is too long to be read as a number."""
+def too_large(value: Any) -> str:
+    """What an error adds about a number of more digits than are read; nothing for others."""
     large = isinstance(value, str) and (len(value) > 2 * _MOST_DIGITS or _POWER_OF_TEN.search(value))
     if not large and not (isinstance(value, Decimal) and value.is_finite()):
         return ""
@@ -451,6 +453,8 @@ def as_ball(value: Fraction | int) -> flint.arb:
 def dyadic(ball: flint.arb) -> Fraction:
     """The rational that a ball without radius is."""
     mantissa, exponent = (int(part) for part in ball.man_exp())
+    if abs(exponent) > _MOST_BINARY_DIGITS:
+        raise InvalidInput(f"a number near 2^{exponent} has too many digits to be written down")
     return Fraction(mantissa) * Fraction(2) ** exponent
 
 

@@ -24,7 +24,7 @@ from scipy.stats import norm
 
 import sfumato as sf
 from sfumato.design import compatibility, objectives
-from sfumato.errors import SfumatoError
+from sfumato.errors import InvalidEpsilon, SfumatoError
 from sfumato.mechanisms.continuous import IntervalLoss, absolute_error, squared_error
 from sfumato.privacy import predicates
 from sfumato.release.places import Ground, Position, coordinates_of
@@ -33,7 +33,7 @@ ROOMS = ("", ".spaces", ".channels", ".losses", ".measures", ".orders", ".privac
          ".mechanisms", ".mechanisms.continuous", ".design", ".design.objectives", ".design.compatibility",
          ".design.universal", ".report")  # fmt: skip
 
-TENTHS, FIVE = sf.line(11, step="1/10"), sf.line(5, step="1/10")
+TENTHS, FOUR = sf.line(11, step="1/10"), sf.line(4, step="1/10")
 TWO, THREE = sf.line(2), sf.line(3)
 HALF = sf.PrivacyType(THREE, alpha="1/2")
 GEOMETRIC = sf.geometric(sf.PrivacyType(TENTHS, alpha="1/16"))
@@ -90,8 +90,8 @@ TYPED: dict[str, Use] = {
     "privacy_compatible.scales": lambda v: [n.radius for n in sf.privacy_compatible(THREE, scales=[v]).witness],
     "tradeoff_grid.gammas": lambda v: sf.tradeoff_grid(TENTHS, [v], ["1/2"]).gammas,
     "tradeoff_grid.deltas": lambda v: sf.tradeoff_grid(TENTHS, ["1/2"], [v]).deltas,
-    "best_measure.gamma": lambda v: compatibility.best_measure(FIVE, v, "1/4").tolist(),
-    "best_measure.delta": lambda v: compatibility.best_measure(FIVE, "3/10", v).tolist(),
+    "best_measure.gamma": lambda v: compatibility.best_measure(FOUR, v, "1/4").tolist(),
+    "best_measure.delta": lambda v: compatibility.best_measure(FOUR, "3/10", v).tolist(),
     "least_exponential.gamma": lambda v: compatibility.least_exponential(TENTHS, v, "1/4").epsilon,
     "least_exponential.delta": lambda v: compatibility.least_exponential(TENTHS, "3/10", v).epsilon,
     "theorem_34.gamma": lambda v: compatibility.theorem_34(TENTHS, v, "1/4").epsilon,
@@ -298,3 +298,21 @@ def test_what_is_too_large_to_be_read_is_refused_at_once(argument: str) -> None:
 def test_what_is_large_is_answered_or_refused(argument: str, value: float) -> None:
     with suppress(SfumatoError):
         TYPED[argument](value)
+
+
+EPSILONS = [name for name in TYPED if re.search(r"epsilons?$|limit$", name)]
+WITH_ALPHA = [name for name in EPSILONS if name.replace("epsilon", "alpha") in TYPED and name.endswith("epsilon")]
+
+
+@pytest.mark.parametrize("argument", EPSILONS)
+def test_logarithms_are_understood_wherever_an_epsilon_is(argument: str) -> None:
+    for text in ("ln(2)/0.5", "2*ln(2)", "ln(2)/30"):
+        TYPED[argument](text)
+    with pytest.raises(InvalidEpsilon, match="in two ways: say with parentheses"):
+        TYPED[argument]("ln 3/2")
+
+
+@pytest.mark.parametrize("argument", WITH_ALPHA)
+def test_a_logarithm_is_the_alpha_that_it_stands_for(argument: str) -> None:
+    assert len(WITH_ALPHA) > 15
+    assert TYPED[argument]("ln(2)/0.5") == TYPED[argument.replace("epsilon", "alpha")](Fraction(1, 4))

@@ -163,3 +163,14 @@ def test_nor_does_a_broken_event() -> None:
     reason = sf.satisfies(channel, sf.predicates.pure(alpha="1/2")).reason
     much, most = re.search("and (.*) for 1, where at most (.*) is allowed", reason).groups()  # type: ignore[union-attr]
     assert Fraction(much) > Fraction(most)
+
+
+@given(st.integers(1, 10**6), st.integers(1, 10**6))
+def test_the_smallest_epsilon_is_enough_when_it_is_typed_again(a: int, b: int) -> None:
+    """An ε that is rounded up to a double must also be so as the decimal that prints it, which is what is read."""
+    total = a + b
+    channel = sf.Channel([0, 1], [[Fraction(a, total), Fraction(b, total)], [Fraction(b, total), Fraction(a, total)]])
+    found = sf.smallest_epsilon(channel, sf.line(2))
+    if found:
+        assert sf.satisfies(channel, sf.PrivacyType(sf.line(2), epsilon=found)).outcome is Outcome.HOLDS
+        assert sf.satisfies(channel, sf.PrivacyType(sf.line(2), epsilon=repr(found))).outcome is Outcome.HOLDS

@@ -109,11 +109,11 @@ def test_every_space_can_be_looked_at_and_designed(space: dict[str, Any]) -> Non
 
 
 def test_a_curve_streams_its_points(studio: Studio) -> None:
-    events = studio.events("curve", spec=LINE, epsilons=["0.5", 1, "2"])
+    events = studio.events("curve", spec=LINE, epsilons=["ln(2)/2", 1, "2"])
     assert events[0][0] == "started"
     drawn = [content for kind, content in events if kind == "progress" and "figure" in content]
     assert [len(content["points"]) for content in drawn] == [1, 2]
-    assert [point["epsilon"] for point in events[-1][1]["points"]] == [0.5, 1.0, 2.0]
+    assert [point["epsilon"] for point in events[-1][1]["points"]] == [0.346573590279972, 1.0, 2.0]
     assert "least expected loss" in events[-1][1]["figure"]["caption"]
 
 

@@ -10,7 +10,7 @@ import typer
 
 from sfumato.cli.wording import counted
 from sfumato.errors import SfumatoError
-from sfumato.numbers import as_written
+from sfumato.numbers import as_written, shown
 from sfumato.spaces.lengths import in_unit
 from sfumato.specs.complaints import nearest
 from sfumato.specs.setup import loss_of, prior_of, privacy_of, space_of
@@ -97,8 +97,8 @@ def _one_of(text: str, known: dict[str, str]) -> str:
 
 
 def _whole(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise ValueError(f"a whole number such as 8 is needed, found {text!r}")
+    if not text.isdecimal() or len(text) > 18 or int(text) < 1:
+        raise ValueError(f"a whole number such as 8 is needed, found {shown(text)}")
     return int(text)
 
 

@@ -33,7 +33,7 @@ def release(
     x: Annotated[str | None, typer.Option(help="Instead of --column: that of the first coordinate.")] = None,
     y: Annotated[str | None, typer.Option(help="The column of the second coordinate.")] = None,
     within: Annotated[
-        str | None, typer.Option(help="How far a point may be from the nearest secret, such as '0.5 km'.")
+        str | None, typer.Option(help="How far a point may be from the nearest secret, such as '500 m'.")
     ] = None,
     into: Annotated[str | None, typer.Option(help="A new name for the released column.")] = None,
     keep: Annotated[

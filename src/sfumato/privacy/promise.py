@@ -19,7 +19,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from sfumato.errors import InvalidEpsilon
-from sfumato.numbers import Number, as_written, log_bounds, shown
+from sfumato.numbers import Number, as_written, log_bounds, shown, too_large
 
 __all__ = ["Promise", "promise", "rate", "rate_bounds", "rational_power"]
 
@@ -145,9 +145,8 @@ def _number(epsilon: Any) -> Fraction:
     except InvalidEpsilon as error:
         if not isinstance(epsilon, str):
             raise
-        raise InvalidEpsilon(
-            f"epsilon must be a number such as 2, 0.7 or 1/3, or ln 2, ln(2)/30 or 2*ln(3), found {shown(epsilon)}"
-        ) from error
+        known = "a number such as 2, 0.7 or 1/3, or ln 2, ln(2)/30 or 2*ln(3)"
+        raise InvalidEpsilon(f"epsilon must be {known}, found {shown(epsilon)}{too_large(epsilon)}") from error
 
 
 def _logarithm(written: Any) -> tuple[Fraction, Fraction] | None:
