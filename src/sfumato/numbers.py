@@ -140,6 +140,8 @@ def as_written(value: Any, what: str = "a number", error: type[InvalidInput] = I
         raise error(f"{what} {reason}") from failure
     if max(found.numerator.bit_length(), found.denominator.bit_length()) > _MOST_BITS:
         raise error(f"{what} has more than {_MOST_DIGITS} digits: {shown(value)}")
+    if not isfinite(nearest_float(found)):  # what is typed is searched with, drawn and printed as a float somewhere
+        raise error(f"{what} lies beyond 1e308, the range of floats, found {shown(value)}")
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -107,9 +107,14 @@ def add(first: Loss, second: Loss) -> Loss:
     return Loss(actions, first.secrets, table.reshape(len(actions), -1), f"{first.name} + {second.name}")
 
 
+def are_several(factor: Number | Iterable[Number]) -> TypeGuard[Iterable[Number]]:
+    """Whether there is a factor for each secret, not one number: text and an array of no dimension are one."""
+    return isinstance(factor, Iterable) and not isinstance(factor, str) and bool(getattr(factor, "ndim", True))
+
+
 def scale(loss: Loss, factor: Number | Iterable[Number]) -> Loss:
     """Generalised scaling (v × ℓ)(w, x) = v(x) ℓ(w, x) with v ≥ 0, or by one number."""
-    if isinstance(factor, Iterable) and not isinstance(factor, str) and getattr(factor, "ndim", 1):
+    if are_several(factor):
         factors = in_order(factor, loss.secrets, "the scale of a loss")
         factors = array(factors, "the scale of a loss", 1, error=InvalidLoss)
     else:

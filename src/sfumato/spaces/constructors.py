@@ -46,6 +46,7 @@ METRICS: tuple[str, ...] = ("euclidean", "manhattan", "chebyshev")
 EARTH_RADIUS_KM = 6371.0088
 """Mean radius of the Earth in km (IUGG); great-circle distances use this sphere."""
 
+_SHORTEST = Fraction(1, 10**300)  # distance of neighbours; it and its inverse are floats
 _MOST_POINTS = 2_000_000  # labels of so many take seconds and most of a gigabyte; looked at before they are built
 
 # Angles below this (6 µm on the Earth) are the rounding of a sine: longitudes 180 and −180.
@@ -318,6 +319,8 @@ def _positive(value: Number, what: str, unit: str = "") -> Fraction:
     result = in_unit(value, unit, what)
     if result <= 0:
         raise InvalidInput(f"{what} must be positive, found {value!r}")
+    if not _SHORTEST <= result <= 1 / _SHORTEST:
+        raise InvalidInput(f"{what} must lie between 1e-300 and 1e300, within the range of floats, found {value!r}")
     return result
 
 

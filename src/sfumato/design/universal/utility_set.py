@@ -14,7 +14,7 @@ from sfumato.design.universal.optimality import is_universally_optimal
 from sfumato.design.universal.question import member_of, type_of
 from sfumato.design.universal.theorems import Ground
 from sfumato.errors import InvalidInput, Mismatch
-from sfumato.losses.loss import Loss, add, lift, scale
+from sfumato.losses.loss import Loss, add, are_several, lift, scale
 from sfumato.numbers import Number, as_written, exact
 from sfumato.privacy.type import PrivacyType
 from sfumato.verdict import Outcome, Verdict, holds
@@ -53,8 +53,7 @@ class UtilitySet:
 
     def scaled(self, loss: Loss, factor: Number | Iterable[Number], **options: Any) -> Verdict:
         """Whether v × ℓ is a member for weights v(x) ≥ 0: it is if ℓ is."""
-        several = isinstance(factor, Iterable) and not isinstance(factor, str) and getattr(factor, "ndim", 1)
-        weights = [exact(v) for v in factor] if several else factor  # type: ignore[union-attr]
+        weights = [exact(v) for v in factor] if are_several(factor) else factor
         own = self.contains(loss, **options)
         made = scale(loss, weights)  # raises for negative weights
         if own.outcome is Outcome.HOLDS:
