@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.errors import InvalidEpsilon, InvalidInput
+from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported
 from sfumato.numbers import (
     array,
     as_written,
     common_denominator,
     divide,
+    dyadic,
     exact,
     exp_bounds,
     float_above,
@@ -210,8 +211,10 @@ def test_decimals_in_data_stay_decimals() -> None:
 
 def test_powers_of_e_that_no_memory_holds_are_refused() -> None:
     for exponent in (Fraction(10**300), Fraction(-(10**300))):
-        with pytest.raises(InvalidInput, match="too many digits"):
+        with pytest.raises(NotSupported, match="in digits"):
             exp_bounds(exponent)
+    with flint.ctx.workprec(64), pytest.raises(NotSupported, match="in digits"):
+        dyadic(flint.arb(-(10**20)).exp().upper())
 
 
 @given(st.fractions(Fraction(1, 10**6), 10**6, max_denominator=10**9))

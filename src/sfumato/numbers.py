@@ -27,7 +27,7 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import InvalidInput
+from sfumato.errors import InvalidInput, NotSupported
 from sfumato.labels import column_names, labelled
 
 __all__ = [
@@ -416,7 +416,7 @@ def exp_bounds(exponent: Fraction, bits: int = 64) -> tuple[Fraction, Fraction]:
     if exponent == 0:
         return Fraction(1), Fraction(1)
     if abs(exponent) > _LARGEST_EXPONENT:
-        raise InvalidInput(f"e^{nearest_float(exponent):g} has too many digits: exponents go to {_LARGEST_EXPONENT}")
+        raise NotSupported(f"e^{nearest_float(exponent):g} in digits", [f"exponents of e up to {_LARGEST_EXPONENT}"])
     return _ball_bounds(lambda x: x.exp(), exponent, bits)
 
 
@@ -456,7 +456,7 @@ def dyadic(ball: flint.arb) -> Fraction:
     """The rational that a ball without radius is."""
     mantissa, exponent = (int(part) for part in ball.man_exp())
     if abs(exponent) > _MOST_BINARY_DIGITS:
-        raise InvalidInput(f"a number near 2^{exponent} has too many digits to be written down")
+        raise NotSupported(f"a number near 2^{exponent} in digits", [f"powers of 2 up to {_MOST_BINARY_DIGITS}"])
     return Fraction(mantissa) * Fraction(2) ** exponent
 
 

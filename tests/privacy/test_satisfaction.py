@@ -174,3 +174,14 @@ def test_the_smallest_epsilon_is_enough_when_it_is_typed_again(a: int, b: int) -
     if found:
         assert sf.satisfies(channel, sf.PrivacyType(sf.line(2), epsilon=found)).outcome is Outcome.HOLDS
         assert sf.satisfies(channel, sf.PrivacyType(sf.line(2), epsilon=repr(found))).outcome is Outcome.HOLDS
+
+
+@pytest.mark.parametrize("epsilon", [1000, 1e8, 1e300])
+def test_promises_that_allow_nearly_everything_take_no_time(epsilon: float) -> None:
+    """e^{10^300} is never written down, neither to decide nor to say what was allowed."""
+    privacy = sf.PrivacyType(sf.line(3), epsilon=epsilon)
+    told = sf.satisfies(sf.Channel.identity(sf.line(3)), privacy)
+    assert told.outcome is Outcome.FAILS and told.witness.bound == inf
+    tiny = Fraction(1, 10**400)
+    rows = [[1 - tiny, tiny], [tiny, 1 - tiny], [tiny, 1 - tiny]]
+    assert sf.satisfies(sf.Channel(sf.line(3), rows), privacy).outcome is Outcome.HOLDS

@@ -173,8 +173,14 @@ def _log_gaps(a: Array, b: Array) -> NDArray[np.float64]:
     return result
 
 
+<<<<<<< HEAD
 def _bound_below(ratio: Fraction, privacy: PrivacyType, value: Any) -> Fraction | None:
     """A rational that e^{εd} is no larger than and the ratio is larger than, if the ratio exceeds e^{εd}; else None."""
+=======
+def _exceeds(ratio: Fraction, privacy: PrivacyType, value: Any) -> bool:
+    if privacy.rate_bounds(64)[0] * privacy.space.ruler.bounds(value)[0] >= ratio.numerator.bit_length():
+        return False  # ratio < 2^bits < e^{εd}: a bound of millions of digits need not be worked out
+>>>>>>> 9eda604 (Bounds of millions of digits are never worked out, neither to decide nor to say what was allowed)
     bits = 64
     while True:
         low, high = privacy.factor_bounds(value, bits)
@@ -185,6 +191,15 @@ def _bound_below(ratio: Fraction, privacy: PrivacyType, value: Any) -> Fraction 
         bits *= 2
 
 
+<<<<<<< HEAD
+=======
+def _float_bound(privacy: PrivacyType, value: Any) -> float:
+    if privacy.rate_bounds(64)[0] * privacy.space.ruler.bounds(value)[0] > 710:
+        return inf  # e^710 lies beyond the floats
+    return float_above(privacy.factor_bounds(value)[1])
+
+
+>>>>>>> 9eda604 (Bounds of millions of digits are never worked out, neither to decide nor to say what was allowed)
 def smallest_epsilon(channel: Channel, space: FiniteSpace) -> float:
     """The least ε for which the channel is ε·d-private, rounded up to a float; may be 0 or inf.
 
