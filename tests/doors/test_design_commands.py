@@ -224,13 +224,13 @@ def test_help_names_the_commands() -> None:
 
 
 def test_questions_end_in_a_spec_that_can_be_designed(folder: Path, failing: Failing) -> None:
-    said = sfumato("init", answers="gird\ngrid\n3x3\nkm\n0\n0.5\n-1\n2\n1,2\nuniform\nsquared\nbin\n")
+    said = sfumato("init", answers="gird\ngrid\n3x3\nkm\n0\n500 m\n-1\n2\n1,2\nuniform\nsquared\nbin\n")
     assert "did you mean 'grid'?" in said.output
     for words in ("positive", "epsilon must be positive", "2 counts for 9 secrets", "labels that are numbers"):
         assert words in said.output
     assert "Next: `sfumato design spec.toml`" in said.output
     spec = read_spec("spec.toml")
-    assert (spec.space.kind, spec.loss.kind) == ("grid", "bin")
+    assert (spec.space.kind, str(spec.space.step), spec.loss.kind) == ("grid", "1/2", "bin")
     assert sfumato("design", "spec.toml").exit_code == 0
     assert "already there" in failing("init")[1]
     assert sfumato("init", "other.toml", answers="grid\n").exit_code == 1  # the answers end too soon

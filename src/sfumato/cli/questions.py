@@ -74,7 +74,7 @@ def answers(folder: Path, *, quiet: bool = False) -> Spec:
 
     tables["loss"] = {"kind": choose("What does a wrong answer cost?", _LOSSES, "distance", fitting)}
     if tables["loss"]["kind"] == "threshold":
-        tables["loss"]["radius"] = ask(f"Radius in {unit}", lambda text: _radius(text, space.unit), "1")
+        tables["loss"]["radius"] = ask(f"Radius in {unit}", lambda text: _length(text, space.unit), "1")
     return spec_from_values(tables, folder)
 
 
@@ -115,7 +115,7 @@ def _space(kind: str, ask: Callable[..., Any], folder: Path) -> tuple[dict[str, 
         shape = ask("Cells along each side, such as 8,8", _sides, "8,8")
         unit = _unit(ask)
         name = unit.get("unit", "units")
-        step = ask(f"Side of a cell in {name}, such as 0.5", _positive, "1")
+        step = ask(f"Side of a cell in {name}, such as 0.5", lambda text: _length(text, unit.get("unit", "")), "1")
         return {"kind": "grid", "shape": shape, "step": step, **unit}, None
     table = ask("CSV file", lambda text: read_columns(folder / text))
     file = str(table.file.relative_to(folder)) if table.file.is_relative_to(folder) else str(table.file)
@@ -143,14 +143,7 @@ def _unit(ask: Callable[..., Any]) -> dict[str, str]:
     return {} if unit == "none" else {"unit": unit}
 
 
-def _positive(text: str) -> Any:
-    value = as_written(text, "it")
-    if value <= 0:
-        raise ValueError(f"a positive number is needed, found {text!r}")
-    return value
-
-
-def _radius(text: str, unit: str) -> Any:
+def _length(text: str, unit: str) -> Any:
     value = in_unit(text, unit, "it")
     if value <= 0:
         raise ValueError(f"a positive length is needed, found {text!r}")
