@@ -175,7 +175,7 @@ def too_large(value: Any) -> str:
 def shown(value: Any) -> str:
     """A value as an error quotes it: shortened if it is long, and without digits if Python would not print them."""
     try:
-        text = repr(value)
+        text = str(value) if isinstance(value, Decimal | Fraction) else repr(value)
     except ValueError:  # an integer beyond the digits that Python prints
         return f"a number of more than {_MOST_DIGITS} digits"
     return text if len(text) <= 80 else f"{text[:40]}… ({len(text)} characters)"

@@ -32,3 +32,9 @@ def test_labels_that_no_float_holds_are_refused() -> None:
     named = spec_from_values({"space": {"kind": "line", "labels": ["1", "1e999999999"]}, "loss": {"kind": "absolute"}})
     with pytest.raises(InvalidInput, match="'1e999999999'"):
         setup(named)
+
+
+@pytest.mark.parametrize("number", ["1e99999999999999999999", "9" * 5000])
+def test_numbers_that_toml_cannot_hold_are_said_to_be_so(number: str) -> None:
+    with pytest.raises(InvalidInput, match=r"^spec: a number has too many digits, or ten to too large a power$"):
+        spec_from_text(f"[space]\nkind = 'line'\nn = 3\nstep = {number}\n")

@@ -141,7 +141,7 @@ def _violation(
         a, b = channel.matrix[upper], channel.matrix[lower]
         for y in _near_bound(a, b, privacy.rate * privacy.space.ruler.bounds(value)[1]):
             if b[y] == 0:
-                bound = privacy.factor_bounds(value)[1]
+                bound = _allowed(privacy, value)
                 return Violation((channel.secrets[upper], channel.secrets[lower]), channel.outputs[y], inf,
                                  float_above(bound), (inf, bound))  # fmt: skip
             ratio = exact(a[y]) / exact(b[y])
@@ -155,7 +155,7 @@ def _violation(
     ratio, upper, lower, y = worst
     shown = ratio if channel.exact else float_above(ratio)
     pair = (channel.secrets[upper], channel.secrets[lower])
-    allowed = float_above(privacy.factor_bounds(value)[1])
+    allowed = float_above(_allowed(privacy, value))
     return Violation(pair, channel.outputs[y], shown, allowed, (ratio, decided[ratio, value]))
 
 
@@ -173,14 +173,10 @@ def _log_gaps(a: Array, b: Array) -> NDArray[np.float64]:
     return result
 
 
-<<<<<<< HEAD
 def _bound_below(ratio: Fraction, privacy: PrivacyType, value: Any) -> Fraction | None:
     """A rational that e^{εd} is no larger than and the ratio is larger than, if the ratio exceeds e^{εd}; else None."""
-=======
-def _exceeds(ratio: Fraction, privacy: PrivacyType, value: Any) -> bool:
     if privacy.rate_bounds(64)[0] * privacy.space.ruler.bounds(value)[0] >= ratio.numerator.bit_length():
-        return False  # ratio < 2^bits < e^{εd}: a bound of millions of digits need not be worked out
->>>>>>> 9eda604 (Bounds of millions of digits are never worked out, neither to decide nor to say what was allowed)
+        return None  # ratio < 2^bits < e^{εd}: a bound of millions of digits need not be worked out
     bits = 64
     while True:
         low, high = privacy.factor_bounds(value, bits)
@@ -191,15 +187,12 @@ def _exceeds(ratio: Fraction, privacy: PrivacyType, value: Any) -> bool:
         bits *= 2
 
 
-<<<<<<< HEAD
-=======
-def _float_bound(privacy: PrivacyType, value: Any) -> float:
-    if privacy.rate_bounds(64)[0] * privacy.space.ruler.bounds(value)[0] > 710:
-        return inf  # e^710 lies beyond the floats
-    return float_above(privacy.factor_bounds(value)[1])
+def _allowed(privacy: PrivacyType, value: Any) -> Any:
+    """e^{εd} from above; infinity where it lies beyond the floats, as e^710 does."""
+    beyond = privacy.rate_bounds(64)[0] * privacy.space.ruler.bounds(value)[0] > 710
+    return inf if beyond else privacy.factor_bounds(value)[1]
 
 
->>>>>>> 9eda604 (Bounds of millions of digits are never worked out, neither to decide nor to say what was allowed)
 def smallest_epsilon(channel: Channel, space: FiniteSpace) -> float:
     """The least ε for which the channel is ε·d-private, rounded up to a float; may be 0 or inf.
 

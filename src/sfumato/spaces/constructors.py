@@ -18,7 +18,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 from sfumato.errors import InvalidInput, InvalidMetric, NotSupported
-from sfumato.numbers import Number, exact, nearest_float, whole
+from sfumato.numbers import Number, exact, nearest_float, shown, whole
 from sfumato.spaces.axioms import INFINITE, LARGEST_RADICAND
 from sfumato.spaces.distances import Distances, Form
 from sfumato.spaces.finite import Edges, FiniteSpace, Pairs, Structure, label_tuple
@@ -318,9 +318,9 @@ def _too_large(number: str, what: str) -> NotSupported:
 def _positive(value: Number, what: str, unit: str = "") -> Fraction:
     result = in_unit(value, unit, what)
     if result <= 0:
-        raise InvalidInput(f"{what} must be positive, found {value!r}")
+        raise InvalidInput(f"{what} must be positive, found {shown(value)}")
     if not _SHORTEST <= result <= 1 / _SHORTEST:
-        raise InvalidInput(f"{what} must lie between 1e-300 and 1e300, within the range of floats, found {value!r}")
+        raise InvalidInput(f"{what} must lie between 1e-300 and 1e300, found {shown(value)}")
     return result
 
 

@@ -77,8 +77,10 @@ def spec_from_text(text: str, folder: str | PathLike[str] = ".", source: str = "
     """The spec that a text says; floats are not rounded to binary."""
     try:
         values = tomllib.loads(text, parse_float=Decimal)
-    except (ValueError, ArithmeticError, RecursionError) as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InvalidInput(f"{source}: not TOML: {str(error).splitlines()[0]}") from error
+    except (ValueError, ArithmeticError) as error:  # of int and Decimal: more digits, or a larger power, than they read
+        raise InvalidInput(f"{source}: a number has too many digits, or ten to too large a power") from error
     return spec_from_values(values, folder, source)
 
 
