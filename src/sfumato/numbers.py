@@ -89,7 +89,7 @@ _MOST_BITS = 14_284  # 10^4300 < 2^14285: within these an integer can also be pr
 _MOST_BINARY_DIGITS = 2**26  # of a rational that is worked out: 8 MB
 _LARGEST_EXPONENT = 10**7  # of e: beyond, the digits of the bounds alone would fill megabytes
 
-_POWER_OF_TEN = re.compile(r"[eE]([+-]?[\d_]+)\s*$")
+_POWER_OF_TEN = re.compile(r"[eE]([+-]?\d+(?:_\d+)*)\s*$")
 
 
 def exact(value: Number | Real) -> Fraction:
@@ -109,10 +109,15 @@ def exact(value: Number | Real) -> Fraction:
             return _from_text(value)
         return _from_decimal(value) if isinstance(value, Decimal) else Fraction(float(value))
     except (ValueError, OverflowError, ZeroDivisionError, TypeError) as error:
-        raise InvalidInput(f"{shown(value)} is not a finite number{too_large(value)}") from error
+        raise InvalidInput(f"{shown(value)} is not a finite number{_size_note(value)}") from error
 
 
-def as_written(value: Any, what: str = "a number", error: type[InvalidInput] = InvalidInput) -> Fraction:
+def as_written(
+    value: Any,
+    what: str = "a number",
+    error: type[InvalidInput] = InvalidInput,
+    expected: str = "a number such as 2, 0.7 or '1/3'",
+) -> Fraction:
     """The rational that a person means who types a number in a call, a flag or a spec.
 
     A float means the shortest decimal that prints it, in its own precision; text, ``Decimal`` and ``Fraction`` mean
@@ -136,8 +141,7 @@ def as_written(value: Any, what: str = "a number", error: type[InvalidInput] = I
         else:
             found = exact(value) if _means_itself(value) else as_written(float(value))
     except (InvalidInput, TypeError, ValueError, OverflowError) as failure:
-        reason = f"must be a number such as 2, 0.7 or '1/3', found {shown(value)}{too_large(value)}"
-        raise error(f"{what} {reason}") from failure
+        raise error(f"{what} must be {expected}, found {shown(value)}{_size_note(value)}") from failure
     if max(found.numerator.bit_length(), found.denominator.bit_length()) > _MOST_BITS:
         raise error(f"{what} has more than {_MOST_DIGITS} digits: {shown(value)}")
     if not isfinite(nearest_float(found)):  # what is typed is searched with, drawn and printed as a float somewhere
@@ -152,24 +156,30 @@ def _means_itself(value: Any) -> bool:
 
 def _from_text(text: str) -> Fraction:
     """A fraction from text of bounded size: 10^999999999 would be computed digit by digit."""
-    power = _POWER_OF_TEN.search(text) if len(text) <= _LONGEST_TEXT else None
-    if len(text) > _LONGEST_TEXT or (power is not None and abs(int(power[1])) > _MOST_DIGITS):
+    if _is_long(text):
         raise OverflowError
     return Fraction(text)
 
 
 def _from_decimal(value: Decimal) -> Fraction:
-    if value.is_finite() and (abs(value.adjusted()) > _MOST_DIGITS or len(value.as_tuple().digits) > _MOST_DIGITS):
+    if _is_long(value):
         raise OverflowError
     return Fraction(value)
 
 
-def too_large(value: Any) -> str:
-    """What an error adds about a number of more digits than are read; nothing for others."""
-    large = isinstance(value, str) and (len(value) > 2 * _MOST_DIGITS or _POWER_OF_TEN.search(value))
-    if not large and not (isinstance(value, Decimal) and value.is_finite()):
-        return ""
-    return f"; a number has at most {_MOST_DIGITS} digits, and ten to at most that power"
+def _is_long(value: Any) -> bool:
+    """Whether a text or decimal has more digits, or ten to a larger power, than are read."""
+    if isinstance(value, Decimal):
+        digits = value.as_tuple().digits
+        return value.is_finite() and max(abs(value.adjusted()), len(digits)) > _MOST_DIGITS
+    if not isinstance(value, str) or len(value) > _LONGEST_TEXT:
+        return isinstance(value, str)
+    power = _POWER_OF_TEN.search(value)
+    return power is not None and (len(power[1]) > _MOST_DIGITS or abs(int(power[1])) > _MOST_DIGITS)
+
+
+def _size_note(value: Any) -> str:
+    return f"; a number has at most {_MOST_DIGITS} digits, and ten to at most that power" if _is_long(value) else ""
 
 
 def shown(value: Any) -> str:

@@ -190,7 +190,7 @@ REFUSED = {
     LINE + "[privacy]\nepsiln = 1": "unknown key 'epsiln' in [privacy], did you mean 'epsilon'?",
     LINE + "[privacy]\nepsilon = 1\nalpha = 0.5": "[privacy]: give either epsilon or alpha",
     LINE + "[privacy]\nepsilon = -1": "[privacy]: epsilon must be positive, found -1",
-    LINE + "[privacy]\nepsilon = 'much'": "key 'epsilon' in [privacy]: epsilon must be a number such as 2, 0.7 or 1/3",
+    LINE + "[privacy]\nepsilon = 'much'": "key 'epsilon' in [privacy]: epsilon must be a number such as 2, 0.7",
     LINE + "[privacy]\nepsilon = nan": "key 'epsilon' in [privacy]: epsilon must be a number",
     LINE + "[privacy]\nepsilon = true": "key 'epsilon' in [privacy]: epsilon must be a number",
     LINE + "[privacy]\nepsilon = 1e999999999": "key 'epsilon' in [privacy]: epsilon must be a number",

@@ -19,7 +19,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from sfumato.errors import InvalidEpsilon
-from sfumato.numbers import Number, as_written, log_bounds, shown, too_large
+from sfumato.numbers import Number, as_written, log_bounds
 
 __all__ = ["Promise", "promise", "rate", "rate_bounds", "rational_power"]
 
@@ -36,6 +36,7 @@ _LOGARITHM = re.compile(
     rf"(?:(?P<before>{_SHARE})\s*\*\s*)?(?:ln|log)(?:\s*\(\s*(?P<inside>{_SHARE})\s*\)|\s+(?P<bare>{_PLAIN}))"
     rf"(?P<after>(?:\s*[*/]\s*{_PLAIN})*)"
 )
+_EXPECTED = "a number such as 2, 0.7 or '1/3', or a logarithm such as ln 2, ln(2)/30 or 2*ln(3)"
 _FACTORS = re.compile(rf"([*/])\s*({_PLAIN})")
 
 
@@ -140,13 +141,7 @@ def _integer_root(value: int, degree: int) -> int | None:
 
 def _number(epsilon: Any) -> Fraction:
     """ε that is no logarithm."""
-    try:
-        return as_written(epsilon, "epsilon", InvalidEpsilon)
-    except InvalidEpsilon as error:
-        if not isinstance(epsilon, str):
-            raise
-        known = "a number such as 2, 0.7 or 1/3, or ln 2, ln(2)/30 or 2*ln(3)"
-        raise InvalidEpsilon(f"epsilon must be {known}, found {shown(epsilon)}{too_large(epsilon)}") from error
+    return as_written(epsilon, "epsilon", InvalidEpsilon, _EXPECTED)
 
 
 def _logarithm(written: Any) -> tuple[Fraction, Fraction] | None:
