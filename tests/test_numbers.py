@@ -172,7 +172,8 @@ def test_every_spelling_of_three_tenths(value: object) -> None:
     assert as_written(value) == Fraction(3, 10)
 
 
-@pytest.mark.parametrize("value", [True, np.True_, None, "", "x", "1e_5", "1e5_", "1__0", [1], [0.3], 1j, nan, inf, np.float32(inf), "1/0",
+@pytest.mark.parametrize("value", [True, np.True_, None, "", "x", "1e_5", "1e5_", "1__0",
+                                   [1], [0.3], 1j, nan, inf, np.float32(inf), "1/0",
                                    Decimal("nan"), Decimal("inf"), np.array([0.3])], ids=repr)  # fmt: skip
 def test_what_nobody_writes_for_a_number_is_refused(value: object) -> None:
     with pytest.raises(InvalidEpsilon, match=r"^epsilon must be a number such as 2, 0\.7 or '1/3', found "):
