@@ -59,7 +59,6 @@ __all__ = [
     "shown",
     "together",
     "told_apart",
-    "too_large",
     "whole",
 ]
 

@@ -17,7 +17,6 @@ from pathlib import Path
 from time import sleep
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -25,7 +24,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 import ledger_worker
 import sfumato as sf
-from sfumato.errors import BudgetExceeded, InvalidEpsilon, InvalidFile, InvalidInput, Mismatch
+from sfumato.errors import BudgetExceeded, InvalidFile, InvalidInput, Mismatch
 from sfumato.mechanisms.lattice import Lattice
 from sfumato.release.ledger import Entry, Ledger
 from sfumato.release.ledger_amounts import Amount, amount
@@ -588,14 +587,3 @@ class LedgerBesideADict(RuleBasedStateMachine):
 
 TestLedgerBesideADict = LedgerBesideADict.TestCase
 TestLedgerBesideADict.settings = settings(max_examples=30, stateful_step_count=20)
-
-
-def test_a_limit_may_be_a_logarithm_and_is_what_was_written(tmp_path: Path) -> None:
-    ledger = sf.Ledger(tmp_path / "spent.ledger", limit="ln(2)/0.5")
-    assert [limit.promise for limit in ledger.limits()] == ["alpha 1/4"]
-    assert ledger.set_limit(0.3).promise == "epsilon 3/10"
-    assert ledger.set_limit(np.float32(0.3)).promise == "epsilon 3/10"
-    for wrong in ("1e999999999", "9" * 10**6, "ln 3/2"):
-        with pytest.raises(InvalidEpsilon):
-            ledger.set_limit(wrong)
-    assert len(ledger.limits()) == 1
