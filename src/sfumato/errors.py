@@ -12,6 +12,7 @@
     │   ├── InvalidFile              a mechanism file that cannot be read or believed
     │   └── Mismatch                 .expected, .found: label lists that should agree
     ├── NotSupported                 .what, .supported
+    │   └── TooLarge                 .bytes, .available
     ├── MissingExtra (ImportError)   .extra: the pip extra to install
     ├── SolverError
     │   ├── Infeasible               .ray: a Farkas ray
@@ -48,6 +49,7 @@ __all__ = [
     "PrivacyViolation",
     "SfumatoError",
     "SolverError",
+    "TooLarge",
     "UndecidedError",
     "expect",
     "few",
@@ -125,6 +127,20 @@ class NotSupported(SfumatoError):
         super().__init__(f"{what}{hint}")
 
 
+class TooLarge(NotSupported):
+    """A request that does not fit into memory: ``bytes`` that it needs and those that are ``available``, where known.
+
+    Estimated beforehand, so that nothing large has been built; ``supported`` says what to do instead.
+    """
+
+    def __init__(self, what: str, size: float | None, available: float | None, supported: Iterable[Any] = ()) -> None:
+        self.bytes = None if size is None else int(size)
+        self.available = None if available is None else int(available)
+        needed = "more memory than there is" if size is None else f"about {_written_size(size)} of memory"
+        there = "" if available is None else f", and {_written_size(available)} can be used"
+        super().__init__(f"{what} needs {needed}{there}", supported)
+
+
 class MissingExtra(SfumatoError, ImportError):
     """An optional dependency that is not installed."""
 
@@ -198,6 +214,20 @@ class UndecidedError(SfumatoError):
     def __init__(self, message: str, verdict: Any = None) -> None:
         super().__init__(message)
         self.verdict = verdict
+
+
+def _written_size(size: float) -> str:
+    """Bytes as people write them.
+
+    Examples
+    --------
+    >>> _written_size(24e9), _written_size(3e5)
+    ('22.4 GiB', '0.286 MiB')
+    """
+    for unit, power in (("TiB", 40), ("GiB", 30)):
+        if size >= 2**power:
+            return f"{size / 2**power:.3g} {unit}"
+    return f"{size / 2**20:.3g} MiB" if size < 100 * 2**20 else f"{size / 2**20:.0f} MiB"
 
 
 def _restored(kind: type[SfumatoError], arguments: tuple[Any, ...], carried: dict[str, Any]) -> SfumatoError:

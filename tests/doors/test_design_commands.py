@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import signal
 import subprocess
 import sys
@@ -330,7 +331,7 @@ def test_before_the_first_iteration_and_the_second_time_ctrl_c_stops(hearing: No
     with until_asked() as ending:
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
-        assert not ending.asked
+        assert not ending.interrupted
         told = ending.progress(None)
         told("something")
         signal.raise_signal(signal.SIGINT)
@@ -370,20 +371,19 @@ def test_the_line_goes_on_while_nothing_new_is_said(monkeypatch: pytest.MonkeyPa
         assert say is None
 
 
-def test_the_line_says_when_the_solver_is_through(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("_PATIENCE", "_EVERY", "_QUIET"):
-        monkeypatch.setattr(progress, name, 0.02)
-    screen = Terminal()
-    monkeypatch.setattr(sys, "stderr", screen)
-    with line() as say:
-        told = Ending().progress(say, "solving  ", enough=1e-4)
-        for gap, words in ((0.5, "solving  iteration 7"), (1e-5, "repairing and proving")):
-            told(ColumnProgress(7, 0.5, 0.25, gap, 1.0))
-            started = perf_counter()
-            while screen.getvalue().count(words) < 3 and perf_counter() - started < 10:
-                sleep(0.01)
-            assert screen.getvalue().count(words) >= 3
-            assert gap < 0.1 or "proving" not in screen.getvalue()
+def test_a_state_says_what_is_known_of_it() -> None:
+    assert standing(ColumnProgress.beginning("looking for symmetries", 0.0)) == "looking for symmetries"
+    assert standing(ColumnProgress(3, 0.5, 0.25, 0.5, 1.0)) == "iteration 3  loss 0.5  bound 0.25  gap 5.0e-01"
+    among = ColumnProgress(3, math.inf, 0.25, math.inf, 1.0, "8 of 9 outputs")
+    assert standing(among) == "iteration 3  bound 0.25  8 of 9 outputs"
+
+
+def test_stages_are_nothing_to_keep_yet(hearing: None) -> None:
+    with until_asked() as ending:
+        told = ending.progress(None)
+        told(ColumnProgress.beginning("laying out the problem", 0.0))
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
 
 
 def test_a_space_of_far_too_many_points_is_refused_at_once(folder: Path) -> None:

@@ -92,7 +92,7 @@ def audit(
     asked = _from_options(space, spec, distances, epsilon, alpha, prior, loss, file)
     channel, asked, origin = _read(file, asked, header, names, tolerance)
     asked = _completed(asked, channel, epsilon, alpha, prior, loss)
-    with until_asked(time_limit, "the best mechanism so far") as ending, line() as say:
+    with until_asked("the best mechanism so far") as ending, line() as say:
         if say is not None:
             say("asking whether the promise is kept")
         found = look_at(
