@@ -127,11 +127,11 @@ def calibrate(
         """Whether L(ε) ≤ target, and the design that shows it."""
         tolerance = precision / 4
         while True:
+            watch.check()
             asked = problem(prior, loss, PrivacyType(space, epsilon=epsilon), None, wanted)
             made = best_of(asked, Effort(tolerance, watch, progress=progress, trail=trail))
             if made.loss <= aim or made.bound > aim:
                 return made.loss <= aim, made
-            watch.check()
             tolerance = min(tolerance, made.gap) / 30
             if tolerance < _TIGHTEST:
                 raise NotConverged(

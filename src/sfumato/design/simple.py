@@ -134,5 +134,6 @@ def joined(problem: Problem, one: Answer, other: Answer | None) -> Answer:
         return cheaper
     given = tighter.multipliers
     return replace(
-        cheaper, matrix=floats(cheaper.matrix), multipliers=replace(given, values=floats(np.asarray(given.values)))
-    )
+        cheaper, matrix=floats(cheaper.matrix), multipliers=replace(given, values=floats(np.asarray(given.values))),
+        iterations=max(one.iterations, other.iterations), seconds=max(one.seconds, other.seconds),
+    )  # fmt: skip

@@ -95,6 +95,8 @@ def solve_first_order(
         raise NotSupported("a program with limits in the first-order method", ["solve_batched"])
     begun, watch = perf_counter(), watch_of(time_limit)
     checked = _start(start, program)
+    if watch.over:  # before torch is loaded, which takes seconds
+        return untouched(program, perf_counter() - begun)
     if find_spec("torch") is None:
         raise MissingExtra("gpu", "torch")
     import torch

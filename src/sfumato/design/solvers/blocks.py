@@ -14,7 +14,7 @@ from typing import Any
 
 from sfumato.design.problem import Problem
 from sfumato.design.solvers.answer import Answer
-from sfumato.design.solvers.reduced import check_begun, reduced_program, whole_answer, worth_keeping
+from sfumato.design.solvers.reduced import check_begun, reduced_program, shown_thinned, whole_answer, worth_keeping
 from sfumato.design.symmetry import symmetry
 from sfumato.lp.batched import solve_batched
 from sfumato.lp.column_program import ColumnProgram, ColumnSolution, Start
@@ -104,6 +104,7 @@ def _reduced(
     watch = watch_of(time_limit)
     group = symmetry(problem, watch)
     program = reduced_program(problem, group)
-    found = solver(program, tolerance=tolerance, time_limit=watch, progress=progress)
+    shown = shown_thinned(progress, tolerance)
+    found = solver(program, tolerance=tolerance, time_limit=watch, progress=shown)
     check_begun(found)
     return whole_answer(problem, group, found, worth_keeping(program, found, tolerance), name)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from sfumato.design.problem import Problem
 from sfumato.design.solvers.answer import Answer
-from sfumato.design.solvers.reduced import check_begun, reduced_program, whole_answer, worth_keeping
+from sfumato.design.solvers.reduced import check_begun, reduced_program, shown_thinned, whole_answer, worth_keeping
 from sfumato.design.symmetry import symmetry
 from sfumato.errors import NotSupported
 from sfumato.lp.first_order import solve_first_order
@@ -61,6 +61,7 @@ def solve_by_first_order(
     watch = watch_of(time_limit)
     group = symmetry(problem, watch) if problem.shape[0] <= _MOST_ROWS else None
     program = reduced_program(problem, group)
-    found = solve_first_order(program, tolerance=tolerance, time_limit=watch, progress=progress, device=device)
+    shown = shown_thinned(progress, tolerance)
+    found = solve_first_order(program, tolerance=tolerance, time_limit=watch, progress=shown, device=device)
     check_begun(found)
     return whole_answer(problem, group, found, worth_keeping(program, found, tolerance), "first order")
