@@ -57,7 +57,7 @@ def small_grid() -> tuple[sf.Prior, sf.Loss, sf.PrivacyType]:
     return prior, sf.losses.distance(space), sf.PrivacyType(space, alpha="1/2")
 
 
-def check_proved(made: Design, shown: list[ColumnProgress]) -> None:
+def assert_proved(made: Design, shown: list[ColumnProgress]) -> None:
     """Proved again, and on either side at least as good as anything that was shown."""
     assert sf.verify(made.mechanism)
     assert made.bound <= made.loss
@@ -71,7 +71,7 @@ def test_no_time_at_all_leaves_a_mechanism_that_needs_no_solver(solver: str) -> 
     made = sf.design(*small_grid(), solver=solver, time_limit=0)
     assert made.method in SIMPLE
     assert made.stopped
-    check_proved(made, [])
+    assert_proved(made, [])
     assert float(made.bound) > 0
 
 
@@ -89,7 +89,7 @@ def test_nothing_goes_on_when_the_time_is_up(solver: str) -> None:
     late = [k for k, state in enumerate(numbered) if state.iteration >= 3]
     assert len(numbered) - late[0] <= 2  # no iteration more, but for the one that sums up
     assert made.stopped and made.gap > 1e-9
-    check_proved(made, shown)
+    assert_proved(made, shown)
 
 
 @pytest.mark.parametrize("system", [columns_dense.DenseSystems, columns_sparse.SparseSystems])
@@ -112,7 +112,7 @@ def test_an_iteration_is_left_where_it_is(system: Any, monkeypatch: pytest.Monke
     made = best_of(asked, Effort(1e-9, Watch(10.0, clock), "blocks", shown.append))
     assert parts == [(0, 2), (2, 4), (4, 6), (6, 8), (0, 2), (2, 4)]
     assert made.iterations == 1 and made.stopped
-    check_proved(made, shown)
+    assert_proved(made, shown)
 
 
 def test_an_iteration_that_would_not_be_through_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,7 +126,7 @@ def test_an_iteration_that_would_not_be_through_is_not_begun(monkeypatch: pytest
     monkeypatch.setattr(method, "iterate", slow)
     made = best_of(problem(*places(20)), Effort(1e-9, Watch(10.0, clock), "blocks", shown.append))
     assert made.iterations == 2 and clock.now == 8.0
-    check_proved(made, shown)
+    assert_proved(made, shown)
 
 
 def test_a_first_iteration_that_takes_too_long_gives_way_to_what_needs_no_solver(monkeypatch: Any) -> None:
@@ -140,7 +140,7 @@ def test_a_first_iteration_that_takes_too_long_gives_way_to_what_needs_no_solver
     monkeypatch.setattr(columns_dense.DenseSystems, "factor", slow)
     made = best_of(problem(*places(30)), Effort(1e-4, Watch(4.0, clock), "blocks"))
     assert made.method in SIMPLE and made.stopped
-    check_proved(made, [])
+    assert_proved(made, [])
 
 
 def worse_from(number: int, iterate: Callable[[Any], bool]) -> Callable[[Any], bool]:
@@ -174,7 +174,7 @@ def test_blocks_return_the_best_of_both_sides(monkeypatch: pytest.MonkeyPatch) -
     seen = [state for state in shown if state.iteration]
     assert len(seen) == 11
     assert all(later.value <= sooner.value and later.bound >= sooner.bound for sooner, later in pairwise(seen))
-    check_proved(made, shown)
+    assert_proved(made, shown)
 
 
 @pytest.mark.parametrize("objective", ["expected", "worst secret"])
@@ -198,7 +198,7 @@ def test_batches_return_the_best_of_both_sides(objective: str, monkeypatch: pyte
 
     asked = problem(*places(12), objective=optimal.as_objective(objective))
     made = best_of(asked, Effort(1e-9, Watch(1.0, clock), "batched", stop))
-    check_proved(made, shown)
+    assert_proved(made, shown)
 
 
 def test_columns_that_are_cut_short_return_what_they_began_with(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,7 +218,7 @@ def test_columns_that_are_cut_short_return_what_they_began_with(monkeypatch: pyt
         made = best_of(asked, Effort(1e-4, Watch(limit, clock), "columns", shown.append))
         assert clock.now <= limit + 1
         assert made.gap <= 1e-4
-        check_proved(made, shown)
+        assert_proved(made, shown)
 
 
 def test_peaks_show_nothing_that_is_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,7 +229,7 @@ def test_peaks_show_nothing_that_is_not_proved(monkeypatch: pytest.MonkeyPatch) 
     among = [state for state in shown if "outputs" in state.stage]
     assert among and all(state.value == np.inf and state.bound == -np.inf for state in among[:3])
     assert any(np.isfinite(state.gap) for state in shown)
-    check_proved(made, shown)
+    assert_proved(made, shown)
 
 
 def test_a_round_after_the_first_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -248,7 +248,7 @@ def test_a_round_after_the_first_loses_nothing(monkeypatch: pytest.MonkeyPatch) 
     made = best_of(asked, Effort(1e-6, Watch(1.0, clock), "blocks", shown.append))
     assert len(rounds) == 2 and made.stopped
     assert made.gap <= 3e-3
-    check_proved(made, shown)
+    assert_proved(made, shown)
 
 
 def test_two_answers_are_joined_side_by_side() -> None:
@@ -268,12 +268,12 @@ def test_without_a_solver_limits_are_kept_or_refused() -> None:
     easy = sf.objectives.expected(limits=sf.objectives.loss_at_most(4))
     made = sf.design(prior, loss, privacy, objective=easy, time_limit=0)
     assert made.method in SIMPLE
-    check_proved(made, [])
+    assert_proved(made, [])
     hard = sf.objectives.expected(limits=sf.objectives.loss_at_most("1.4"))
     with pytest.raises(NotConverged, match=r"keeps the limits was found (within|in time)"):
         sf.design(prior, loss, privacy, objective=hard, time_limit=0)
     worst = sf.design(prior, loss, privacy, objective="worst secret", time_limit=0)
-    check_proved(worst, [])
+    assert_proved(worst, [])
 
 
 def test_events_are_kept_without_a_solver() -> None:
@@ -281,13 +281,13 @@ def test_events_are_kept_without_a_solver() -> None:
     weaker = sf.predicates.epsilon_delta(alpha="1/2", delta="1/10")
     made = sf.design(prior, loss, None, under=(weaker, privacy.space), time_limit=0)
     assert made.method == "one output for all"
-    check_proved(made, [])
+    assert_proved(made, [])
 
 
 def test_proofs_are_foreseen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where repair and proof of a table would take too long, solvers leave time for it, or one output has to do."""
     asked, clock, given = problem(*places(20)), Clock(), []
-    monkeypatch.setattr(optimal, "_PROOF_SECONDS", (0.1, 0.0))  # 19 s for 190 pairs
+    monkeypatch.setattr(optimal, "_PROOF_SECONDS", (0.1, 0.0, 0.0, 0.0))  # 19 s for 190 pairs
     solver = optimal.solve_in_blocks
 
     def watched(asked: Problem, target: float, progress: Any, watch: Watch, trail: Any) -> Any:
@@ -342,7 +342,7 @@ def test_who_answers_a_stage_with_an_interrupt_gets_what_there_is() -> None:
 
         made = sf.design(*places(20), progress=stop)
         assert made.method in SIMPLE and made.stopped
-        check_proved(made, [])
+        assert_proved(made, [])
 
 
 def test_what_floats_complain_of_reaches_nobody(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import json
 import math
@@ -9,7 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from fractions import Fraction
 from pathlib import Path
 from time import perf_counter, sleep
@@ -422,3 +423,26 @@ def test_delta_is_refused_where_it_has_no_meaning(
     arguments = {"curve": ["--epsilons", "1,2"]}.get(command, [])
     status, error = failing(command, "wrong.toml", *arguments)
     assert status == 2 and said in error
+
+
+@pytest.mark.parametrize(
+    "command", [("design",), ("curve", "--epsilons", "1"), ("calibrate", "--target", "0.3", "--precision", "0.5")]
+)
+def test_the_line_stands_before_the_spec_is_read(
+    command: tuple[str, ...], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Laying out a large space takes longer than anybody waits without a word."""
+    said: list[str] = []
+
+    @contextmanager
+    def listening() -> Iterator[Callable[[Any], None]]:
+        yield said.append
+
+    setup = importlib.import_module("sfumato.specs.setup")
+    original = setup.setup
+    monkeypatch.setattr(setup, "setup", lambda spec: said.append("laid out") or original(spec))
+    monkeypatch.setattr(progress, "line", listening)
+    monkeypatch.setattr("sfumato.cli.points.line", listening)
+    assert sfumato(command[0], "town.toml", *command[1:]).exit_code == 0
+    assert said[:2] == ["reading town.toml", "laid out"]
+    assert any("repairing and proving" in words for words in said)

@@ -28,6 +28,11 @@ from sfumato.watch import TimeIsUp, Watch, watch_of
 
 __all__ = ["Calibration", "Curve", "calibrate", "curve"]
 
+_Reached = Callable[[Fraction], tuple[bool, Design]]  # whether an ε is enough, and the design that shows it
+_Ends = tuple[
+    Fraction, Fraction, Design, Design
+]  # ε too small and large enough, the design at the second and the first
+
 _FIRST_EXPONENT = 3.0  # of e in units of the smallest distance: where the search for an upper ε begins
 _MOST_DOUBLINGS = 40
 _TIGHTEST = 1e-9  # relative gap of a design; closer to the target than that stays open
@@ -139,19 +144,11 @@ def calibrate(
                 )
 
     try:
-        low, high, yes, no = _bracket(reached, Fraction(_FIRST_EXPONENT) / Fraction(float(distances.min())))
+        ends = _bracket(reached, Fraction(_FIRST_EXPONENT) / Fraction(float(distances.min())))
     except TimeIsUp:
         raise NotConverged(f"no epsilon was found within {watch.limit or watch.spent:g} s: give it more time") from None
-    while high - low > precision * high and not watch.over:
-        middle = _short((low + high) / 2)
-        try:
-            enough, made = reached(middle)
-        except TimeIsUp:
-            break
-        low, high, yes, no = (low, middle, made, no) if enough else (middle, high, yes, made)
-    if goal == "reach":
-        return Calibration(low, high, high, yes)
-    return Calibration(low, high, low, no)
+    low, high, yes, no = _bisected(reached, ends, precision)
+    return Calibration(low, high, high, yes) if goal == "reach" else Calibration(low, high, low, no)
 
 
 def _check_target(aim: Fraction, prior: Prior, loss: Loss) -> None:
@@ -167,9 +164,20 @@ def _check_target(aim: Fraction, prior: Prior, loss: Loss) -> None:
         )
 
 
-def _bracket(
-    reached: Callable[[Fraction], tuple[bool, Design]], start: Fraction
-) -> tuple[Fraction, Fraction, Design, Design]:
+def _bisected(reached: _Reached, ends: _Ends, precision: float) -> _Ends:
+    """Ends that are as near to each other as was asked for, or as there was time for."""
+    low, high, yes, no = ends
+    while high - low > precision * high:
+        middle = _short((low + high) / 2)
+        try:
+            enough, made = reached(middle)
+        except TimeIsUp:
+            break
+        low, high, yes, no = (low, middle, made, no) if enough else (middle, high, yes, made)
+    return low, high, yes, no
+
+
+def _bracket(reached: _Reached, start: Fraction) -> _Ends:
     """ε at which the target is missed and met."""
     low = high = _short(start)
     enough, made = reached(high)

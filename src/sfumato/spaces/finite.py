@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InvalidInput, InvalidMetric, NotSupported
 from sfumato.labels import listed, table_in_order
+from sfumato.memory import check_room
 from sfumato.spaces.axioms import midpoints, open_pairs, triangle_violation
 from sfumato.spaces.distances import Distances, Form
 
@@ -24,6 +25,7 @@ __all__ = ["Edges", "FiniteSpace", "Pairs", "Structure", "label_tuple"]
 # inequality, so nothing unsafe can follow from accepting such a table.
 _TRIANGLE_ROUNDING = 2.0**-44
 
+_BYTES_A_DISTANCE = 32  # as it is stored and as a float, and two tables on the way there
 _LARGEST_DENSE = 30_000  # a float64 table of this size takes 7 GB
 
 
@@ -132,6 +134,8 @@ class FiniteSpace:
             raise NotSupported(
                 f"a full table of distances for {len(self)} points", [f"at most {_LARGEST_DENSE} points"]
             )
+        size = _BYTES_A_DISTANCE * len(self) ** 2
+        check_room(size, f"a full table of distances for {len(self)} points", ["fewer points", "a coarser grid"])
         return self.source.distances()
 
     @cached_property
