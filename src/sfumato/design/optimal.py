@@ -166,7 +166,7 @@ def design(
     """
     effort = Effort(tolerance, watch_of(time_limit), solver, progress)
     effort.say("laying out the problem")
-    with _without_warnings(), refusing("laying out the problem", _INSTEAD):
+    with _without_warnings():
         asked = problem(prior, loss, privacy, outputs, as_objective(objective), under)
     return best_of(asked, effort)
 

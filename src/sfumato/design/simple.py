@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from sfumato.design.problem import Problem
 from sfumato.design.solvers.answer import Answer, Multipliers
+from sfumato.lp.peaks import exponential_shares
 from sfumato.numbers import floats
 
 __all__ = ["bound_of", "joined", "simple_answer", "value_of"]
 
 Floats = NDArray[np.float64]
 
-_FURTHEST = 1e3  # logarithms: further away nothing is left in floats
 _MOST_PRODUCTS = 2 * 10**10  # for which the best action of every output is looked for, some seconds
 _SPARE = 1e-9  # of a level: by how much a limit must be kept in floats, so that rounding does not break it
 
@@ -77,12 +77,7 @@ def _same_for_all(problem: Problem) -> Floats:
 def _exponential(problem: Problem) -> Floats:
     """Exponential noise around the secret for which each action is best, with the best action for each output."""
     stakes = problem.float_cost if problem.objective.criterion == "expected" else floats(problem.loss.matrix).T
-    above = stakes - stakes.min(axis=1, keepdims=True)
-    centre = (above / np.maximum(above.mean(axis=1), 1e-300)[:, None]).argmin(axis=0)
-    far = np.minimum(problem.privacy.log_bounds[:, centre], _FURTHEST)
-    far[centre, np.arange(len(centre))] = 0.0
-    share = np.exp((far.min(axis=1, keepdims=True) - far) / 2)
-    share /= share.sum(axis=1, keepdims=True)
+    share = exponential_shares(stakes, problem.privacy.log_bounds)
     n, m = problem.shape
     if n * m * m > _MOST_PRODUCTS:
         return share

@@ -94,7 +94,7 @@ def _run(solver: highspy.Highs, watch: Watch) -> highspy.HighsModelStatus:
             raise TimeIsUp
         solver.setOptionValue("time_limit", solver.getRunTime() + left)
     solver.run()
-    status = solver.getModelStatus()
+    status: highspy.HighsModelStatus = solver.getModelStatus()
     if status == highspy.HighsModelStatus.kTimeLimit:
         raise TimeIsUp
     return status

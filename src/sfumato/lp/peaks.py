@@ -39,7 +39,7 @@ from sfumato.numbers import array, floats
 from sfumato.threads import plain_interrupts
 from sfumato.watch import TimeIsUp, Watch, watch_of
 
-__all__ = ["PeakSolution", "first_losses", "solve_peaks"]
+__all__ = ["PeakSolution", "exponential_shares", "first_losses", "solve_peaks"]
 
 Floats = NDArray[np.float64]
 
@@ -167,14 +167,19 @@ def first_losses(cost: Floats, logs: Floats) -> Floats:
     >>> first_losses(np.array([[0.0, 1.0], [1.0, 0.0]]), np.log(9) * (1 - np.eye(2))).tolist()
     [0.25, 0.25]
     """
+    share = exponential_shares(cost, logs)
+    return np.asarray((share * cost[:, (share.T @ cost).argmin(axis=1)]).sum(axis=1))
+
+
+def exponential_shares(cost: Floats, logs: Floats) -> Floats:
+    """An exponential mechanism: rows sum to 1, and columns fall off at half the rate from the row they are best for."""
     above = cost - cost.min(axis=1, keepdims=True)
     stakes = np.maximum(above.mean(axis=1), 1e-300)
     centre = (above / stakes[:, None]).argmin(axis=0)  # the row for which a column is best
     far = np.minimum(logs[:, centre], _FURTHEST)
     far[centre, np.arange(len(centre))] = 0.0
     share = np.exp((far.min(axis=1, keepdims=True) - far) / 2)
-    share /= share.sum(axis=1, keepdims=True)
-    return np.asarray((share * cost[:, (share.T @ cost).argmin(axis=1)]).sum(axis=1))
+    return np.asarray(share / share.sum(axis=1, keepdims=True))
 
 
 class _Search:

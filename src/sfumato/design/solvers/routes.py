@@ -64,7 +64,7 @@ def along_tree(privacy: PrivacyType, root: int, amount: NDArray[np.float64]) -> 
     space = privacy.space
     n, lengths = len(space), space.pair_distances.floats
     graph = csr_array((lengths, (space.pairs.first, space.pairs.second)), shape=(n, n))
-    far, before = dijkstra(graph, directed=False, indices=root, return_predecessors=True)
+    (far,), (before,) = dijkstra(graph, directed=False, indices=[root], return_predecessors=True)
     behind = amount.copy()
     for node in np.argsort(-far, kind="stable").tolist():
         if before[node] >= 0:
