@@ -232,6 +232,7 @@ class _Search:
     effort: Effort
     watch: Watch
     best: Answer | None = None
+    proved: tuple[Answer, Design] | None = None  # the last answer that was proved, and what came of it
 
     def design(self) -> Design:
         """Ask one solver, or several, and prove the best of what they say."""
@@ -259,7 +260,7 @@ class _Search:
             self._take(self._answer("blocks", target))
             made = self._proved("blocks")
         if goes_on and _few_rays(asked):
-            made = self._finished_by_columns(made)
+            made = self._finished_by_columns(made, name)
         made = replace(made, stopped=watch.over or not finished)
         return made if asked.objective.then is None or watch.over else _tie_broken(asked, made, name, tolerance, watch)
 
@@ -271,7 +272,7 @@ class _Search:
     def _known(self, target: float) -> Answer | None:
         """What a theorem says."""
         self.effort.say("looking for a closed form", self.watch)
-        return None if self.watch.over else closed_form(self.asked, target)
+        return closed_form(self.asked, target) if self._affords_proof() and not self.watch.over else None
 
     def _answer(self, name: str, target: float) -> Answer | None:
         """What a solver answers in the time it has; None if it has nothing by then."""
@@ -306,11 +307,11 @@ class _Search:
         if answer is not None and finished and (self.best is None or is_exact(answer.matrix) or not plain):
             self.best = answer
             return True
-        if not finished:  # what needs no solver may be better than what one has in a hurry
-            simple = simple_answer(self.asked, small=answer is None and not self._affords_proof())
-            answer = simple if answer is None else joined(self.asked, answer, simple)
-        if answer is not None:
-            self.best = answer if self.best is None else joined(self.asked, answer, self.best)
+        if answer is None and self.best is None:
+            self.best = simple_answer(self.asked, small=not self._affords_proof())
+        elif answer is not None:  # what needs no solver may be better than what one has in a hurry
+            before = self.best or simple_answer(self.asked)
+            self.best = joined(self.asked, answer, before)
         if self.best is None:
             raise NotConverged(
                 f"no mechanism that keeps the limits was found within {self.watch.limit or self.watch.spent:g} s: give "
@@ -321,8 +322,10 @@ class _Search:
     def _proved(self, name: str) -> Design:
         """The best answer so far, repaired and proved."""
         assert self.best is not None
-        self.effort.say(PROVING, self.watch)
-        return _design(self.asked, self.best, name, self.watch)
+        if self.proved is None or self.proved[0] is not self.best:
+            self.effort.say(PROVING, self.watch)
+            self.proved = self.best, _design(self.asked, self.best, name, self.watch)
+        return self.proved[1]
 
     def _proof_seconds(self) -> float:
         """What repair and proof will take, roughly."""
@@ -331,14 +334,14 @@ class _Search:
         return sum(seconds * count for seconds, count in zip(_PROOF_SECONDS, counts, strict=True))
 
     def _kept_for_proof(self) -> float:
-        """Seconds that solvers leave."""
-        limit = self.watch.limit
-        return 0.0 if limit is None else min(self._proof_seconds(), _MOST_PROVING * limit)
+        """Seconds that solvers leave: what a proof takes, but not most of the limit unless the call would end late."""
+        limit, needed = self.watch.limit, self._proof_seconds()
+        return 0.0 if limit is None else min(needed, max(_MOST_PROVING * limit, needed - _beyond(limit)))
 
     def _affords_proof(self) -> bool:
         """Whether a whole table of probabilities can still be proved in time."""
         limit = self.watch.limit
-        return limit is None or self.watch.spent + self._proof_seconds() <= _GRACE[0] * limit + _GRACE[1]
+        return limit is None or self.watch.spent + self._proof_seconds() <= limit + _beyond(limit)
 
     def _quickly(self) -> Design | None:
         """What HiGHS says of a tiny problem, before anything has to be compiled; None if it is not good enough."""
@@ -352,16 +355,21 @@ class _Search:
             return None
         return made if made.gap <= tolerance else None
 
-    def _finished_by_columns(self, made: Design) -> Design:
+    def _finished_by_columns(self, made: Design, name: str) -> Design:
         """What column generation adds where rounding errors have stopped the block method."""
         asked, effort = self.asked, self.effort
         effort.say("solving by columns", self.watch)
         try:
-            answer = SOLVERS["columns"](asked, effort.tolerance, effort.progress, self.watch)
-            finished = _design(asked, answer, "columns", self.watch)
+            self._take(SOLVERS["columns"](asked, effort.tolerance, effort.progress, self.watch))
+            finished = self._proved(name)
         except (SolverError, OverflowError, TimeIsUp):  # bounds beyond the range of floats
             return made
         return min(made, finished, key=lambda made: made.gap)
+
+
+def _beyond(limit: float) -> float:
+    """How many seconds a call may take beyond its limit."""
+    return (_GRACE[0] - 1) * limit + _GRACE[1]
 
 
 def _few_rays(asked: Problem) -> bool:
@@ -425,7 +433,7 @@ def _with_room(asked: Problem, answer: Answer, provenance: dict[str, Any], name:
     """The mechanism of an answer that rounding has put beyond a limit, mixed with one that keeps them all easily."""
     limit, left = watch.limit, watch.left
     # nothing can be returned without it, so it gets some of the time that is left for repair and proof
-    grace = None if limit is None or left is None else max(left, (_GRACE[0] - 1) * limit + _GRACE[1] / 2)
+    grace = None if limit is None or left is None else max(left, _beyond(limit) / 2)
     try:
         return certified(asked, answer, provenance, safe=_safe_matrix(asked, name, Watch(grace, watch.clock)))
     except (NoRoom, TimeIsUp, NotConverged) as error:
