@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pickle
+from fractions import Fraction
 from typing import Any
 
 import numba
+import numpy as np
 import pytest
 
 from sfumato import watch as module
@@ -36,7 +38,8 @@ def test_what_is_left_and_when_it_is_over() -> None:
     clock.now += 1e9
     assert endless.left is None and not endless.over and endless.allows(1e9)
     endless.check()
-    assert Watch(float("inf")).limit is None
+    assert Watch(float("inf")).limit is None and Watch(10**400).limit is None
+    assert Watch(np.int64(3)).limit == 3.0 and Watch(Fraction(1, 2)).limit == 0.5
 
 
 def test_stages_have_their_parts_of_it() -> None:

@@ -10,13 +10,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from math import inf
+from numbers import Real
 from time import perf_counter
 from typing import Any
 
 from sfumato.errors import InvalidInput
 
 __all__ = ["TimeIsUp", "Watch", "announcing", "watch_of", "working_time"]
+
+
+_ENDLESS = 1e12  # seconds: thirty thousand years are no limit, and larger numbers may be no floats
 
 
 class TimeIsUp(Exception):
@@ -46,10 +49,10 @@ class Watch:
     def __init__(
         self, limit: float | None = None, clock: Callable[[], float] | None = None, within: Watch | None = None
     ) -> None:
-        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int | float) or not limit >= 0):
+        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, Real) or not limit >= 0):
             raise InvalidInput(f"the time limit is a number of seconds, 0 or more, found {limit!r}")
         self.clock = clock or working_time
-        self.limit = None if limit is None or limit == inf else float(limit)
+        self.limit = None if limit is None or limit > _ENDLESS else float(limit)
         self.within, self.stopped = within, False
         self.started = self.clock()
 

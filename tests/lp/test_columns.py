@@ -287,7 +287,7 @@ def test_bad_calls_are_refused() -> None:
         solve_columns(ColumnProgram(program.cost, program.first, program.second, program.logs, limits=(limit,)))
     with pytest.raises(InvalidInput, match="positive relative gap"):
         solve_columns(program, tolerance=0)
-    with pytest.raises(InvalidInput, match="positive number of seconds"):
+    with pytest.raises(InvalidInput, match="a number of seconds, 0 or more"):
         solve_columns(program, time_limit=-1)
     with pytest.raises(InvalidInput, match="a program over columns"):
         solve_columns([[1.0]])  # type: ignore[arg-type]

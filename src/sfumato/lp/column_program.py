@@ -19,7 +19,7 @@ from scipy.sparse import csr_array
 
 from sfumato.errors import InvalidInput, expect
 from sfumato.numbers import Array, array, floats, told_apart
-from sfumato.watch import Watch
+from sfumato.watch import Watch, watch_of
 
 __all__ = [
     "ColumnProgram",
@@ -266,8 +266,7 @@ def checked_program(program: Any, tolerance: float, time_limit: float | Watch | 
     given = expect(program, ColumnProgram, "a program over columns", "ColumnProgram(cost, first, second, logs)")
     if not tolerance > 0:
         raise InvalidInput(f"the tolerance is a positive relative gap, found {tolerance}")
-    if time_limit is not None and not isinstance(time_limit, Watch) and not time_limit > 0:
-        raise InvalidInput(f"the time limit is a positive number of seconds, found {time_limit}")
+    watch_of(time_limit)
     return given
 
 
