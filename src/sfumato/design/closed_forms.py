@@ -29,6 +29,8 @@ Floats = NDArray[np.float64]
 _Form = tuple[Floats, Multipliers, str]  # matrix, multipliers and the name of the method
 
 _TABLES = 24  # of n × n doubles: what a form takes with its multipliers, and the proof after it
+_LARGEST_SYSTEM = 4000  # equations: beyond, to solve them takes longer than they save
+_ROWS = 64  # strides in which the rows of a table are looked at
 _STRAIGHT = 1e-9  # relative: distances that add up to this are on a line
 _GIVEN_AWAY = 0.05  # of the tolerance: what the bound may lose by leaving out flows from far away
 _ROUNDING = 1e-13  # relative to the largest: what is below zero by less is a rounding error
@@ -49,13 +51,20 @@ def closed_form(problem: Problem, tolerance: float) -> Answer | None:
 
 
 def _places_on_a_line(distances: Floats) -> Floats | None:
-    """Coordinates whose differences are the distances, or None if the points are not on a line."""
+    """Coordinates whose differences are the distances, or None if the points are not on a line.
+
+    Rows are looked at a few at a time, those far apart first: no other space gets far, and no second table is made.
+    """
     end = int(np.argmax(distances[0]))
     places = distances[end]
     if not np.isfinite(places).all():
         return None
-    straight = np.abs(np.abs(places[:, None] - places[None, :]) - distances).max() <= _STRAIGHT * places.max()
-    return places if straight else None
+    n, allowed = len(places), _STRAIGHT * float(places.max())
+    for start in range(_ROWS):
+        rows = np.arange(start, n, _ROWS)
+        if len(rows) and np.abs(np.abs(places[rows, None] - places) - distances[rows]).max() > allowed:
+            return None
+    return places
 
 
 def _on_a_line(problem: Problem, spare: float) -> Iterator[_Form]:
@@ -64,6 +73,8 @@ def _on_a_line(problem: Problem, spare: float) -> Iterator[_Form]:
     With the multipliers near each peak alone, which lose a share of ``spare``; and, should these not do, with all.
     """
     space = problem.privacy.space
+    if space.edges is not None and len(space.edges.pairs.first) > len(space) - 1 + len(space) // 2:
+        return  # a line may have a few edges more than it needs, but a grid has twice as many
     places = _places_on_a_line(space.distances.floats)
     if places is None:
         return
@@ -163,12 +174,13 @@ def _told_apart(problem: Problem) -> tuple[NDArray[np.int64], Floats] | None:
     right = cost.argmin(axis=1)
     if n != m or len(np.unique(right)) != n:
         return None
-    above = cost - cost[np.arange(n), right][:, None]
-    stake = above.max(axis=1)
-    others = np.arange(m)[None, :] != right[:, None]
-    off = np.abs(above - stake[:, None])[others].max()
-    # differences of costs have the rounding errors of the costs
-    return (right, stake * problem.prior.float_weights) if off <= _ROUNDING * float(np.abs(cost).max()) else None
+    stake, allowed = np.empty(n), _ROUNDING * float(np.abs(cost).max())  # differences have the errors of the costs
+    for x in range(n):
+        above = np.delete(cost[x], right[x]) - cost[x, right[x]]
+        stake[x] = above.max()
+        if stake[x] - above.min() > allowed:
+            return None
+    return right, stake * problem.prior.float_weights
 
 
 def _bin_under_a_regular_prior(problem: Problem, spare: float) -> Iterator[_Form]:
@@ -176,7 +188,8 @@ def _bin_under_a_regular_prior(problem: Problem, spare: float) -> Iterator[_Form
 
     What another action costs takes the place of the prior, so that it may depend on the secret.
     """
-    space, found = problem.privacy.space, _told_apart(problem)
+    space = problem.privacy.space
+    found = _told_apart(problem) if len(space) <= _LARGEST_SYSTEM else None
     if found is None:
         return
     right, stake = found

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from os import cpu_count
 from time import perf_counter
 from typing import Any
 
@@ -54,7 +55,8 @@ _ROUNDS = 3  # tries with a tighter tolerance when repair eats the gap up
 _EQUAL_ROWS = ("exact", "highs")  # need no room between rows that have to be equal
 _FOR_EVENTS = ("exact", "highs")  # promises about events join columns, which the others take apart
 # What repair and proof take, in seconds: for each pair of secrets, pair and output, entry, and product of a table of
-# losses with the mechanism. Measured on two cores for 200 to 1,000 places and for counts of 3,000 and 5,000.
+# losses with the mechanism; all but the first on all cores. Measured on two of them, for 200 to 1,000 places and for
+# counts of 3,000 and 5,000.
 _PROOF_SECONDS = 2e-5, 6e-9, 6e-7, 1e-10
 _MOST_PROVING = 0.5  # of a time limit: no more of it is kept for repair and proof
 _GRACE = 1.2, 5.0  # of a time limit, and seconds beyond: when a call has to have ended
@@ -330,8 +332,8 @@ class _Search:
     def _proof_seconds(self) -> float:
         """What repair and proof will take, roughly."""
         (n, m), pairs = self.asked.shape, len(self.asked.privacy.space.pairs.first)
-        counts = pairs, pairs * m, n * m, n * m * m
-        return sum(seconds * count for seconds, count in zip(_PROOF_SECONDS, counts, strict=True))
+        of_pairs, *shared = (s * k for s, k in zip(_PROOF_SECONDS, (pairs, pairs * m, n * m, n * m * m), strict=True))
+        return float(of_pairs + sum(shared) * 2 / (cpu_count() or 2))
 
     def _kept_for_proof(self) -> float:
         """Seconds that solvers leave: what a proof takes, but not most of the limit unless the call would end late."""
