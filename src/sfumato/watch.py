@@ -49,10 +49,7 @@ class Watch:
     def __init__(
         self, limit: float | None = None, clock: Callable[[], float] | None = None, within: Watch | None = None
     ) -> None:
-        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, Real) or not limit >= 0):
-            raise InvalidInput(f"the time limit is a number of seconds, 0 or more, found {limit!r}")
-        self.clock = clock or working_time
-        self.limit = None if limit is None or limit > _ENDLESS else float(limit)
+        self.clock, self.limit = clock or working_time, _seconds(limit)
         self.within, self.stopped = within, False
         self.started = self.clock()
 
@@ -97,6 +94,16 @@ class Watch:
         """A watch for what has to leave so many seconds for stages that follow; without a limit there is none."""
         left = self.left
         return Watch(None if left is None else max(left - seconds, 0.0), self.clock, self)
+
+
+def _seconds(limit: Any) -> float | None:
+    """What a caller takes for a number of seconds."""
+    if limit is None:
+        return None
+    is_number = isinstance(limit, Real) and not isinstance(limit, bool)
+    if not is_number or not limit >= 0:
+        raise InvalidInput(f"the time limit is a number of seconds, 0 or more, found {limit!r}")
+    return None if limit > _ENDLESS else float(limit)
 
 
 def watch_of(time_limit: float | Watch | None) -> Watch:

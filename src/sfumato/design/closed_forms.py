@@ -64,7 +64,7 @@ def _places_on_a_line(distances: Floats) -> Floats | None:
         rows = np.arange(start, n, _ROWS)
         if len(rows) and np.abs(np.abs(places[rows, None] - places) - distances[rows]).max() > allowed:
             return None
-    return places
+    return np.asarray(places)
 
 
 def _on_a_line(problem: Problem, spare: float) -> Iterator[_Form]:
