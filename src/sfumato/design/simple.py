@@ -44,7 +44,7 @@ def simple_answer(problem: Problem, *, small: bool = False) -> Answer | None:
     >>> asked = problem(Prior.uniform(line(3)), absolute(line(3)), PrivacyType(line(3), alpha="1/9"))
     >>> found = simple_answer(asked)
     >>> found.method, round(value_of(asked, found.matrix), 3)
-    ('exponential noise', 0.37)
+    ('exponential noise', 0.39)
     """
     started = perf_counter()
     candidates = [(_same_for_all(problem), "one output for all")]
