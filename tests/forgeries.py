@@ -250,7 +250,22 @@ def _promised(rng: random.Random, case: Case) -> Case:
     exact = _exact_alpha(case) if rng.random() < 0.4 else None
     if exact is not None:
         return replace(case, promise=exact)
-    return replace(case, promise={"epsilon": epsilon}, owed=case.owed and more)
+    case = replace(case, promise={"epsilon": epsilon})
+    return replace(case, owed=case.owed and more and _by_a_margin(case))
+
+
+def _by_a_margin(case: Case) -> bool:
+    """Whether every ratio is below e^(epsilon·d) by a part in 2^60: checkers round it down to 62 digits."""
+    with flint.ctx.workprec(300):
+        return all(
+            not a or not b or _exponent_gap(case, Fraction(a, b), distance) > flint.arb(2) ** -60
+            for (x, z), distance in case.distances.items() if distance is not None
+            for a, b in zip(case.weights[x], case.weights[z]) if a != b
+        )  # fmt: skip
+
+
+def _exponent_gap(case: Case, ratio: Fraction, distance: Any) -> flint.arb:
+    return exponent(case, distance) - abs(ball(ratio).log())
 
 
 def _exact_alpha(case: Case) -> dict[str, Fraction] | None:
