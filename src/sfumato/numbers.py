@@ -44,6 +44,7 @@ __all__ = [
     "object_array",
     "product",
     "together",
+    "whole",
 ]
 
 Array: TypeAlias = NDArray[Any]
@@ -91,6 +92,14 @@ def number(value: Number | Real, what: str = "value") -> Fraction | float:
         raise InvalidInput(
             f"{what} is {value!r}: give an int, a float, a Fraction or a string such as '1/3'"
         ) from error
+
+
+def whole(value: Any, what: str, least: int = 1) -> int:
+    """A number of things as an int; 2.5, 2.0, "2" and True are none."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        needed = "a positive integer" if least == 1 else f"an integer of at least {least}"
+        raise InvalidInput(f"the number of {what} must be {needed}, found {value!r}")
+    return int(value)
 
 
 def array(

@@ -135,7 +135,7 @@ def test_lattices_of_spaces() -> None:
 
 
 def test_wrong_lattices() -> None:
-    with pytest.raises(InvalidInput, match="sides"):
+    with pytest.raises(InvalidInput, match="along a side"):
         Lattice((0, 3))
     with pytest.raises(InvalidInput, match="step"):
         Lattice((3, 3), step=Fraction(0))

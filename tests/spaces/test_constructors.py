@@ -121,6 +121,13 @@ def test_points_that_coincide_are_no_metric(make: Any) -> None:
         make()
 
 
+@pytest.mark.parametrize("wrong", [2.5, 3.0, True, np.float64(3), Fraction(7, 2)])
+def test_sizes_are_whole_numbers(wrong: Any) -> None:
+    for make in (sf.line, sf.grid, sf.discrete, sf.hamming, sf.cycle, sf.star, lambda n: sf.complete_bipartite(2, n)):
+        with pytest.raises(InvalidInput, match=r"^the number of .* must be .*integer"):
+            make(wrong)
+
+
 def test_unknown_metrics_list_the_known_ones() -> None:
     with pytest.raises(NotSupported, match="manhattan"):
         sf.grid(2, 2, metric="taxi")  # type: ignore[arg-type]

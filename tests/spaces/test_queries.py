@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -69,3 +70,22 @@ def test_limits_are_stated() -> None:
     for bad in (lambda: sf.query(sum, values=[], individuals=2), lambda: sf.sum_query(0, 2)):
         with pytest.raises(InvalidInput):
             bad()
+
+
+@pytest.mark.parametrize("wrong", [2.5, 2.0, True, "2", 0, -1, None])
+def test_people_and_values_are_counted_in_whole_numbers(wrong: Any) -> None:
+    for make in (
+        lambda: sf.count_query(wrong),
+        lambda: sf.sum_query(wrong, 2),
+        lambda: sf.sum_query(2, wrong),
+        lambda: sf.k_count_query(wrong, 2),
+        lambda: sf.k_count_query(2, wrong),
+        lambda: sf.query(sum, values=[0, 1], individuals=wrong),
+    ):
+        with pytest.raises(InvalidInput, match=r"^the number of .* must be a positive integer, found"):
+            make()
+
+
+def test_a_sum_too_large_to_list_is_refused() -> None:
+    with pytest.raises(NotSupported, match="a space of"):
+        sf.sum_query(10**9, 10**9)

@@ -33,7 +33,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from sfumato.errors import InvalidInput, NotSupported
-from sfumato.numbers import Number, as_ball, dyadic, exact, float_below
+from sfumato.numbers import Number, as_ball, dyadic, exact, float_below, whole
 from sfumato.privacy.type import PrivacyType, ball_rate
 from sfumato.spaces.constructors import METRICS, grid, line
 from sfumato.spaces.finite import FiniteSpace
@@ -77,9 +77,9 @@ class Lattice:
     step: Fraction = Fraction(1)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shape", tuple(self.shape))
+        object.__setattr__(self, "shape", tuple(whole(side, "points along a side") for side in self.shape))
         object.__setattr__(self, "step", exact(self.step))
-        if not self.shape or not all(isinstance(s, int | np.integer) and 0 < s <= _LARGEST_SIDE for s in self.shape):
+        if not self.shape or max(self.shape) > _LARGEST_SIDE:
             raise InvalidInput(f"the sides of a lattice are integers up to {_LARGEST_SIDE}, found {self.shape}")
         if self.metric not in METRICS:
             raise NotSupported(f"metric {self.metric!r}", METRICS)

@@ -28,12 +28,12 @@ from numpy.typing import NDArray
 from sfumato.certify.certificate import label_to_json
 from sfumato.certify.mechanism import Mechanism
 from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported
-from sfumato.mechanisms.continuous.interval import lattice, positive_count
+from sfumato.mechanisms.continuous.interval import lattice
 from sfumato.mechanisms.continuous.laplace import TruncatedLaplace
 from sfumato.mechanisms.continuous.pixelation import Pixelated, pixelate
 from sfumato.mechanisms.line import InfiniteGeometric
 from sfumato.mechanisms.tight import LatticeMechanism, ProductMechanism
-from sfumato.numbers import Number, exact
+from sfumato.numbers import Number, exact, whole
 from sfumato.release.alias import AliasTables, alias_tables
 from sfumato.release.implicit import IntegerNoise, Product, Tuples, join, pixels_of, split
 from sfumato.release.implicit_lattice import cells_of
@@ -260,7 +260,7 @@ def sampler(mechanism: Any, *, steps: int | None = None, pixels: int | None = No
     if isinstance(mechanism, Pixelated):
         if steps is None:
             raise InvalidInput("secrets are points of a lattice: say how many steps, sampler(mechanism, steps=…)")
-        steps = positive_count(steps, "steps")
+        steps = whole(steps, "steps")
         name = f"{steps + 1} points of {mechanism.interval} → {mechanism.pixels} pixels"
         return Sampler(lattice(steps, mechanism.interval), mechanism.outputs, pixels_of(mechanism, steps), name)
     raise NotSupported(

@@ -18,13 +18,14 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 from sfumato.errors import InvalidInput, InvalidMetric, NotSupported
-from sfumato.numbers import Number, exact
+from sfumato.numbers import Number, exact, whole
 from sfumato.spaces.axioms import INFINITE, LARGEST_RADICAND
 from sfumato.spaces.distances import Distances, Form
 from sfumato.spaces.finite import Edges, FiniteSpace, Pairs, Structure, label_tuple
 
 __all__ = [
     "EARTH_RADIUS_KM",
+    "check_size",
     "complete_bipartite",
     "cycle",
     "discrete",
@@ -81,9 +82,8 @@ def grid(*shape: int, metric: MetricName = "euclidean", step: Number = 1, unit: 
     """
     if not shape:
         raise InvalidInput("a grid needs at least one side, such as grid(8, 8)")
-    for side in shape:
-        _count(side, "points along a side")
-    _check_size(prod(map(int, shape)))
+    shape = tuple(whole(side, "points along a side") for side in shape)
+    check_size(prod(shape))
     unit_length = _positive(step, "step")
     if metric not in METRICS:
         raise NotSupported(f"metric {metric!r}", METRICS)
@@ -125,14 +125,13 @@ def hamming(length: int, *, symbols: int = 2) -> FiniteSpace:
 
     Labels are strings such as ``"010"``.
     """
-    _count(length, "letters")
-    _count(symbols, "symbols")
+    length, symbols = whole(length, "letters"), whole(symbols, "symbols")
     if symbols > 36:
         raise NotSupported(f"{symbols} symbols", ["at most 36: digits and letters"])
-    _check_size(length, "letters")
+    check_size(length, "letters")
     if symbols > 1 and length > _MOST_POINTS.bit_length():  # 2^length is already too much, and might not be held
         raise _too_large(f"{symbols}^{length}", "points")
-    _check_size(symbols**length)
+    check_size(symbols**length)
     alphabet = "0123456789abcdefghijklmnopqrstuvwxyz"[:symbols]
     words = np.array(list(product(range(symbols), repeat=length)), dtype=np.int64)
 
@@ -151,24 +150,23 @@ def hamming(length: int, *, symbols: int = 2) -> FiniteSpace:
 
 def cycle(n: int) -> FiniteSpace:
     """n points around a circle, neighbours at distance 1."""
-    _count(n, "points", least=3)
-    _check_size(n)
+    n = whole(n, "points", least=3)
+    check_size(n)
     return _unit_graph(range(n), [(i, (i + 1) % n) for i in range(n)], f"cycle({n})")
 
 
 def star(leaves: int) -> FiniteSpace:
     """A centre 0 and leaves 1, …, each at distance 1 from it."""
-    _count(leaves, "leaves")
-    _check_size(leaves + 1)
+    leaves = whole(leaves, "leaves")
+    check_size(leaves + 1)
     return _unit_graph(range(leaves + 1), [(0, i) for i in range(1, leaves + 1)], f"star({leaves})")
 
 
 def complete_bipartite(a: int, b: int) -> FiniteSpace:
     """Two groups; distance 1 across, 2 within. Labels are ``("left", i)`` and ``("right", j)``."""
-    _count(a, "points on the left")
-    _count(b, "points on the right")
-    _check_size(a + b)
-    _check_size(a * b, "edges")
+    a, b = whole(a, "points on the left"), whole(b, "points on the right")
+    check_size(a + b)
+    check_size(a * b, "edges")
     left, right = [("left", i) for i in range(a)], [("right", j) for j in range(b)]
     edges = [(x, y) for x in left for y in right]
     return _unit_graph([*left, *right], edges, f"complete_bipartite({a}, {b})")
@@ -297,19 +295,15 @@ def _central_angles(latitude: NDArray[np.float64], longitude: NDArray[np.float64
 
 
 def _labels(n: int | Sequence[Any]) -> tuple[Any, ...]:
-    if isinstance(n, int | np.integer):
-        _count(int(n), "points")
-        _check_size(int(n))
-        return tuple(range(int(n)))
+    if isinstance(n, int | float | np.integer | np.floating | Fraction):
+        size = whole(n, "points")
+        check_size(size)
+        return tuple(range(size))
     return label_tuple(n, "labels")
 
 
-def _count(n: Any, what: str, least: int = 1) -> None:
-    if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < least:
-        raise InvalidInput(f"the number of {what} must be an integer of at least {least}, found {n!r}")
-
-
-def _check_size(n: int, what: str = "points") -> None:
+def check_size(n: int, what: str = "points") -> None:
+    """Refuse a space that could not be held, before anything of it is built."""
     if n > _MOST_POINTS:
         raise _too_large(str(n) if n.bit_length() < 64 else "more than 2^63", what)
 
@@ -444,8 +438,8 @@ def _on_lattice(table: NDArray[Any]) -> tuple[NDArray[np.int64], Fraction] | Non
         small = max(abs(int(table.min())), abs(int(table.max()))) < 2**53
         return (table.astype(np.int64), Fraction(1)) if small else None
     if table.dtype.kind == "f":
-        whole = (table == np.round(table)).all() and np.abs(table).max() < 2**53
-        return (table.astype(np.int64), Fraction(1)) if whole else None
+        integral = (table == np.round(table)).all() and np.abs(table).max() < 2**53
+        return (table.astype(np.int64), Fraction(1)) if integral else None
     denominator = lcm(*(v.denominator for v in table.ravel()))
     integers = [int(v * denominator) for v in table.ravel()]
     if max(map(abs, integers)) >= 2**53:

@@ -20,8 +20,8 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 from sfumato.errors import InvalidInput, NotSupported
-from sfumato.numbers import Number, exact
-from sfumato.spaces.constructors import graph, grid, line
+from sfumato.numbers import Number, exact, whole
+from sfumato.spaces.constructors import check_size, graph, grid, line
 from sfumato.spaces.distances import Distances, Form
 from sfumato.spaces.finite import Edges, FiniteSpace, Pairs, Structure
 from sfumato.verdict import Verdict, fails, holds
@@ -42,7 +42,7 @@ _MOST_DATABASES = 4_000_000  # enumerated; each is one call of the user's functi
 
 def count_query(individuals: int) -> FiniteSpace:
     """Answers 0, …, u of a count over u individuals: a line."""
-    space = line(individuals + 1)
+    space = line(whole(individuals, "individuals") + 1)
     return FiniteSpace(space.labels, space.source, "", f"count_query({individuals})", space.coordinates)
 
 
@@ -56,8 +56,8 @@ def sum_query(individuals: int, largest: int) -> FiniteSpace:
     >>> sum_query(2, 3).distance(0, 4)
     2.0
     """
-    if individuals < 1 or largest < 1:
-        raise InvalidInput(f"a sum needs individuals and values, found {individuals} and {largest}")
+    individuals, largest = whole(individuals, "individuals"), whole(largest, "values above 0")
+    check_size(individuals * largest + 1)
     answers = np.arange(individuals * largest + 1)
 
     def distances() -> Distances:
@@ -78,6 +78,7 @@ def k_count_query(individuals: int, k: int) -> FiniteSpace:
 
     One individual changes each count by at most one, so d is the Chebyshev distance.
     """
+    individuals, k = whole(individuals, "individuals"), whole(k, "counts")
     space = grid(*[individuals + 1] * k, metric="chebyshev")
     return FiniteSpace(space.labels, space.source, "", f"k_count_query({individuals}, {k})", space.coordinates)
 
@@ -100,8 +101,9 @@ def query(function: Callable[[tuple[Any, ...]], Hashable], *, values: Sequence[A
     >>> parity.labels, parity.distance(0, 1)
     ((0, 1), 1.0)
     """
-    if individuals < 1 or not values:
-        raise InvalidInput("a query needs at least one individual and one value")
+    individuals = whole(individuals, "individuals")
+    if not values:
+        raise InvalidInput("a query needs at least one value that an individual can have")
     if len(values) ** individuals > _MOST_DATABASES:
         raise NotSupported(
             f"enumerating {len(values)}^{individuals} databases",

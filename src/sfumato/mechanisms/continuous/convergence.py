@@ -31,12 +31,12 @@ from sfumato.mechanisms.continuous.chain import line_hyper_distance
 from sfumato.mechanisms.continuous.density import as_density, gather
 from sfumato.mechanisms.continuous.enclosure import enclosed_loss
 from sfumato.mechanisms.continuous.geometric import lattice_geometric
-from sfumato.mechanisms.continuous.interval import lattice_space, positive_count
+from sfumato.mechanisms.continuous.interval import lattice_space
 from sfumato.mechanisms.continuous.laplace import TruncatedLaplace
 from sfumato.mechanisms.continuous.loss import IntervalLoss
 from sfumato.mechanisms.continuous.pixelation import on_lattice, pixelate
 from sfumato.mechanisms.continuous.quadrature import Estimate, posterior_loss
-from sfumato.numbers import exp_bounds
+from sfumato.numbers import exp_bounds, whole
 from sfumato.orders.transport import loss_lipschitz
 from sfumato.privacy.type import rational_power
 from sfumato.verdict import Verdict, fails, holds, undecided
@@ -116,7 +116,7 @@ def laplace_gap(
     """
     prior = as_prior(prior)
     mechanism = expect(mechanism, TruncatedLaplace, "the mechanism", "truncated_laplace(epsilon) makes one")
-    steps = positive_count(len(prior.secrets) - 1, "steps")
+    steps = whole(len(prior.secrets) - 1, "steps")
     space = lattice_space(steps, mechanism.interval)
     geometric = lattice_geometric(mechanism, steps)
     coarse = on_lattice(pixelate(mechanism, pixels or 4 * steps), steps)

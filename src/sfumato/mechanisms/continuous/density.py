@@ -11,8 +11,8 @@ import numpy as np
 
 from sfumato.channels.prior import Prior
 from sfumato.errors import InvalidPrior, expect
-from sfumato.mechanisms.continuous.interval import UNIT, Floats, Interval, as_interval, lattice, positive_count
-from sfumato.numbers import Array, Number, array, is_exact
+from sfumato.mechanisms.continuous.interval import UNIT, Floats, Interval, as_interval, lattice
+from sfumato.numbers import Array, Number, array, is_exact, whole
 
 __all__ = ["MASS_TOLERANCE", "Density", "as_density", "cell_masses", "gather", "gauss"]
 
@@ -185,7 +185,7 @@ def gather(density: Any, steps: int) -> Prior:
     [Fraction(1, 2), Fraction(1, 2), Fraction(0, 1)]
     """
     density = expect(as_density(density), Density, "a prior on an interval")
-    points = lattice(positive_count(steps, "steps"), density.interval)
+    points = lattice(whole(steps, "steps"), density.interval)
     masses = cell_masses(density, steps)
     return Prior(points, [*masses, Fraction(0) if is_exact(masses) else 0.0])
 

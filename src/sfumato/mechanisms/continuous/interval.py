@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import InvalidInput
-from sfumato.numbers import Number, exact
+from sfumato.numbers import Number, exact, whole
 from sfumato.spaces.constructors import line
 from sfumato.spaces.finite import FiniteSpace
 
-__all__ = ["UNIT", "Floats", "Interval", "as_interval", "cells_of", "lattice", "lattice_space", "positive_count"]
+__all__ = ["UNIT", "Floats", "Interval", "as_interval", "cells_of", "lattice", "lattice_space"]
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -69,7 +69,7 @@ def lattice(steps: int, interval: Interval = UNIT) -> tuple[Fraction, ...]:
     >>> lattice(2)
     (Fraction(0, 1), Fraction(1, 2), Fraction(1, 1))
     """
-    steps = positive_count(steps, "steps")
+    steps = whole(steps, "steps")
     return tuple(interval.low + interval.length * n / steps for n in range(steps + 1))
 
 
@@ -100,10 +100,3 @@ def cells_of(x: Any, steps: int, interval: Interval = UNIT) -> NDArray[np.int64]
     nearest = np.rint(scaled)
     cell = np.where(np.abs(scaled - nearest) <= _SAME_POINT * steps, nearest, np.floor(scaled))
     return np.clip(cell, 0, steps - 1).astype(np.int64)
-
-
-def positive_count(value: Any, what: str) -> int:
-    """A positive integer, or an error that says what was to be counted."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise InvalidInput(f"the number of {what} must be a positive integer, found {value!r}")
-    return int(value)

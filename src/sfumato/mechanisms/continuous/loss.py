@@ -18,9 +18,8 @@ from sfumato.mechanisms.continuous.interval import (
     as_interval,
     cells_of,
     lattice,
-    positive_count,
 )
-from sfumato.numbers import Array, Number, exact, object_array
+from sfumato.numbers import Array, Number, exact, object_array, whole
 
 __all__ = ["IntervalLoss", "absolute_error", "lattice_loss", "squared_error", "step_loss"]
 
@@ -133,7 +132,7 @@ def step_loss(loss: IntervalLoss, steps: int) -> IntervalLoss:
     [0.0, 0.25, 0.75]
     """
     loss = expect(loss, IntervalLoss, "a loss on an interval", "absolute_error() is one")
-    steps = positive_count(steps, "steps")
+    steps = whole(steps, "steps")
     low, high = loss.interval.ends
 
     def value(w: Any, x: Any) -> Any:
@@ -160,7 +159,7 @@ def lattice_loss(loss: IntervalLoss, steps: int, actions: Iterable[Number] | Non
     [Fraction(0, 1), Fraction(1, 2), Fraction(1, 1)]
     """
     loss = expect(loss, IntervalLoss, "a loss on an interval", "absolute_error() is one")
-    points = lattice(positive_count(steps, "steps"), loss.interval)
+    points = lattice(whole(steps, "steps"), loss.interval)
     chosen = points if actions is None else tuple(exact(w) for w in actions)
     table: Array = _exactly(loss, object_array(chosen), object_array(points))
     return Loss(chosen, points, table, loss.name)

@@ -21,9 +21,9 @@ import numpy as np
 from sfumato.certify import Mechanism, prove, repair
 from sfumato.channels.channel import Channel, as_channel, normalise
 from sfumato.errors import InvalidInput, Mismatch, NotSupported, expect
-from sfumato.mechanisms.continuous.interval import UNIT, Floats, Interval, cells_of, lattice, positive_count
+from sfumato.mechanisms.continuous.interval import UNIT, Floats, Interval, cells_of, lattice
 from sfumato.mechanisms.continuous.laplace import Laplace, TruncatedLaplace, decay_powers
-from sfumato.numbers import floats, is_exact
+from sfumato.numbers import floats, is_exact, whole
 
 __all__ = [
     "IntervalMechanism",
@@ -179,7 +179,7 @@ def pixelate(mechanism: TruncatedLaplace, pixels: int) -> Pixelated:
     ((Fraction(0, 1), Fraction(1, 2)), [0.5, 0.5])
     """
     source = expect(mechanism, TruncatedLaplace, "what is pixelated", "truncated_laplace(epsilon) makes one")
-    return Pixelated(source, positive_count(pixels, "pixels"))
+    return Pixelated(source, whole(pixels, "pixels"))
 
 
 def stepped(
@@ -209,7 +209,7 @@ def stepped(
     if steps is None:
         raise InvalidInput("steps is missing: how many cells should the secrets be cut into?")
     kind = _SteppedDensity if hasattr(source, "density") else Stepped
-    return kind(source, positive_count(steps, "steps"))
+    return kind(source, whole(steps, "steps"))
 
 
 def on_lattice(mechanism: Pixelated, steps: int) -> Channel:
@@ -225,7 +225,7 @@ def on_lattice(mechanism: Pixelated, steps: int) -> Channel:
     [Fraction(1, 4), Fraction(1, 4), Fraction(1, 4), Fraction(1, 4)]
     """
     pixelated = expect(mechanism, Pixelated, "a mechanism to restrict", "pixelate(mechanism, pixels) makes one")
-    steps = positive_count(steps, "steps")
+    steps = whole(steps, "steps")
     secrets = lattice(steps, pixelated.interval)
     if is_exact(decay_powers(pixelated.source, lcm(steps, pixelated.pixels))):
         matrix = np.diff(pixelated.source.edge_sums(steps, pixelated.pixels), axis=1)
