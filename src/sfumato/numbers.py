@@ -20,7 +20,8 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import InvalidInput
+from sfumato.arguments import items
+from sfumato.errors import InvalidInput, shown
 
 __all__ = [
     "ROUNDING",
@@ -73,9 +74,11 @@ def exact(value: Number | Real) -> Fraction:
     if isinstance(value, flint.fmpz):
         return Fraction(int(value))
     try:
+        if isinstance(value, np.ndarray) and value.ndim:
+            raise TypeError  # NumPy takes an array with one member for a number
         return Fraction(value) if isinstance(value, str) else Fraction(float(value))
     except (ValueError, OverflowError, ZeroDivisionError, TypeError) as error:
-        raise InvalidInput(f"{value!r} is not a finite number") from error
+        raise InvalidInput(f"{shown(value)} is not a finite number") from error
 
 
 def number(value: Number | Real, what: str = "value") -> Fraction | float:
@@ -85,12 +88,12 @@ def number(value: Number | Real, what: str = "value") -> Fraction | float:
             raise InvalidInput(f"{what} is NaN")
         return float(value)
     if isinstance(value, bool | np.bool_):
-        raise InvalidInput(f"{what} is {value!r}, a truth value: give a number")
+        raise InvalidInput(f"{what} is {shown(value)}, a truth value: give a number")
     try:
         return exact(value)
     except InvalidInput as error:
         raise InvalidInput(
-            f"{what} is {value!r}: give an int, a float, a Fraction or a string such as '1/3'"
+            f"{what} is {shown(value)}: give an int, a float, a Fraction or a string such as '1/3'"
         ) from error
 
 
@@ -98,7 +101,7 @@ def whole(value: Any, what: str, least: int = 1) -> int:
     """A number of things as an int; 2.5, 2.0, "2" and True are none."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         needed = "a positive integer" if least == 1 else f"an integer of at least {least}"
-        raise InvalidInput(f"the number of {what} must be {needed}, found {value!r}")
+        raise InvalidInput(f"the number of {what} must be {needed}, found {shown(value)}")
     return int(value)
 
 
@@ -149,20 +152,18 @@ def _from_objects(values: Any, what: str, ndim: int, error: type[InvalidInput], 
             index = tuple(int(i) for i in np.unravel_index(position, shape))
             raise error(f"{what} at index {index if ndim > 1 else position}: {failure}") from failure
     if any(isinstance(v, float) for v in flat):
-        return np.array([float(v) for v in flat], dtype=np.float64).reshape(shape)
+        try:
+            return np.array([float(v) for v in flat], dtype=np.float64).reshape(shape)
+        except OverflowError:
+            raise error(f"{what} has floats among numbers that are larger than floats can be") from None
     if small_integers and all(v.denominator == 1 and abs(v) < _SMALL_INTEGER for v in flat):
         return np.array([int(v) for v in flat], dtype=np.int64).reshape(shape)
     return object_array(flat, shape)
 
 
 def _nested(values: Any, ndim: int, what: str, error: type[InvalidInput]) -> Any:
-    if isinstance(values, np.ndarray):
-        values = values.tolist()
-    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise error(f"{what} must be a sequence of numbers, found {values!r}")
-    if ndim == 1:
-        return list(values)
-    return [_nested(row, ndim - 1, what, error) for row in values]
+    rows = items(values, what, error)
+    return rows if ndim == 1 else [_nested(row, ndim - 1, what, error) for row in rows]
 
 
 def _shape(rows: Any, ndim: int, what: str, error: type[InvalidInput]) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sfumato.certify import kernel
 from sfumato.certify.mechanism import Ceiling, Claim, Mechanism
-from sfumato.errors import InvalidInput
+from sfumato.errors import InvalidInput, shown
 from sfumato.numbers import Array, common_denominator, is_exact
 from sfumato.privacy.events import EventPromise
 from sfumato.privacy.type import PrivacyType, rational_power
@@ -251,12 +251,12 @@ def label_to_json(label: Any) -> Any:
         try:
             label.encode()
         except UnicodeEncodeError as error:
-            raise InvalidInput(f"the label {label!r} is not valid text") from error
+            raise InvalidInput(f"the label {shown(label)} is not valid text") from error
     if label is None or isinstance(label, str | int | bool):
         return label
     if isinstance(label, float) and np.isfinite(label):
         return label
-    raise InvalidInput(f"the label {label!r} cannot be saved: use strings, numbers or tuples of them")
+    raise InvalidInput(f"the label {shown(label)} cannot be saved: use strings, numbers or tuples of them")
 
 
 def label_from_json(label: Any) -> Any:

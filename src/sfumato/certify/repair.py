@@ -26,7 +26,7 @@ from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.verify import prove
 from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior
-from sfumato.errors import InvalidChannel, InvalidInput, NotSupported
+from sfumato.errors import InvalidChannel, InvalidInput, NotSupported, shown
 from sfumato.losses.loss import Loss
 from sfumato.numbers import array, common_denominator, floats
 from sfumato.privacy.satisfaction import satisfies
@@ -172,7 +172,7 @@ def _approximate(channel: Any, privacy: PrivacyType, outputs: Any) -> tuple[NDAr
     if (given < -_MOST_NEGATIVE).any():
         x, y = np.argwhere(given < -_MOST_NEGATIVE)[0]
         raise InvalidChannel(
-            f"the entry of {privacy.space.labels[x]!r} at output {labels[y]!r} is {given[x, y]}, "
+            f"the entry of {shown(privacy.space.labels[x])} at output {shown(labels[y])} is {given[x, y]}, "
             "too negative for a probability with an error",
             privacy.space.labels[x],
         )
@@ -183,7 +183,7 @@ def _approximate(channel: Any, privacy: PrivacyType, outputs: Any) -> tuple[NDAr
     if off.size:
         x = int(off[0])
         raise InvalidChannel(
-            f"the row of {privacy.space.labels[x]!r} sums to {sums[x]}, which approximates no distribution; "
+            f"the row of {shown(privacy.space.labels[x])} sums to {sums[x]}, which approximates no distribution; "
             "sfumato.channels.normalise() divides rows by their sums",
             privacy.space.labels[x],
             sums[x],

@@ -14,7 +14,16 @@ from sfumato.certify.file import digest_of, parts_of, read
 from sfumato.certify.mechanism import Claim, Mechanism, Proof
 from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
-from sfumato.errors import InvalidChannel, InvalidFile, InvalidInput, Mismatch, NotSupported, PrivacyViolation, expect
+from sfumato.errors import (
+    InvalidChannel,
+    InvalidFile,
+    InvalidInput,
+    Mismatch,
+    NotSupported,
+    PrivacyViolation,
+    expect,
+    shown,
+)
 from sfumato.losses.loss import Loss
 from sfumato.numbers import Array, common_denominator, float_above, floats, object_array
 from sfumato.privacy.events import EventPromise
@@ -74,7 +83,7 @@ def prove(
     weights, labels = _weights(channel, privacy, outputs)
     total = int(sum(int(w) for w in weights[0]))
     if not total:
-        raise InvalidChannel(f"the weights of {privacy.space.labels[0]!r} sum to 0", privacy.space.labels[0], 0)
+        raise InvalidChannel(f"the weights of {shown(privacy.space.labels[0])} sum to 0", privacy.space.labels[0], 0)
     written = certificate(privacy, labels, weights, total, claim, provenance, events)
     verdict = _decide(*written.interpreted(), digest_of(written), checker)
     if not verdict:
@@ -163,7 +172,7 @@ def claim_of(prior: Prior, weights: Array, total: int, loss: Loss) -> Claim:
 
 def _decide(header: dict[str, Any], sections: dict[str, bytes], digest: str, checker: Checker) -> Verdict:
     if checker not in ("auto", "kernel", "twin"):
-        raise NotSupported(f"checker {checker!r}", ["auto", "kernel", "twin"])
+        raise NotSupported(f"checker {shown(checker)}", ["auto", "kernel", "twin"])
     large = (
         _comparisons(header, sections) > _KERNEL_COMPARISONS or len(sections.get("dual_to", b"")) > 4 * _KERNEL_DUALS
     )

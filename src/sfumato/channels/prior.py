@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import InvalidPrior, Mismatch, expect
+from sfumato.arguments import items
+from sfumato.errors import InvalidPrior, Mismatch, expect, shown
 from sfumato.numbers import Array, array, divide, floats, is_exact, number
-from sfumato.spaces.finite import FiniteSpace, label_tuple
+from sfumato.spaces.finite import FiniteSpace, label_tuple, place_of
 
 __all__ = ["Prior", "as_prior", "secrets_of"]
 
@@ -62,7 +63,7 @@ class Prior:
             raise InvalidPrior(f"{len(weights)} weights for {len(secrets)} secrets")
         if (weights < 0).any():
             x = int(np.flatnonzero(weights < 0)[0])
-            raise InvalidPrior(f"the weight of {secrets[x]!r} is negative: {weights[x]}")
+            raise InvalidPrior(f"the weight of {shown(secrets[x])} is negative: {weights[x]}")
         total = weights.sum()
         # n doubles, each rounded once, sum to 1 within n units in the last place
         slack = 0 if is_exact(weights) else (len(weights) + 8) * 2.0**-52
@@ -83,9 +84,8 @@ class Prior:
     def point(cls, space: Any, secret: Any) -> Prior:
         """All weight on one secret."""
         secrets = secrets_of(space)
-        if secret not in secrets:
-            raise Mismatch.unknown("the secret of a point prior", secrets, [secret])
-        return cls(secrets, [int(s == secret) for s in secrets])
+        place = place_of(secret, secrets, "the secret of a point prior")
+        return cls(secrets, [int(i == place) for i in range(len(secrets))])
 
     @classmethod
     def from_counts(cls, counts: Mapping[Any, Any] | Iterable[Any], space: Any = None) -> Prior:
@@ -101,7 +101,7 @@ class Prior:
         if isinstance(counts, FiniteSpace):
             raise InvalidPrior("from_counts takes the counts first and the space second")
         if not isinstance(counts, Mapping):
-            values = list(counts)
+            values = items(counts, "counts", InvalidPrior)
             labels: tuple[Any, ...] = tuple(range(len(values))) if space is None else secrets_of(space)
             if len(labels) != len(values):
                 raise InvalidPrior(f"{len(values)} counts for {len(labels)} secrets")
@@ -114,7 +114,7 @@ class Prior:
         table = array(values, "counts", 1, error=InvalidPrior)
         if (table < 0).any():
             x = int(np.flatnonzero(table < 0)[0])
-            raise InvalidPrior(f"the count of {secrets[x]!r} is negative: {table[x]}")
+            raise InvalidPrior(f"the count of {shown(secrets[x])} is negative: {table[x]}")
         total = table.sum()
         if not 0 < total < np.inf:
             raise InvalidPrior(f"counts must have a positive finite total, found {total}")

@@ -17,7 +17,7 @@ import numpy as np
 from sfumato.certify.mechanism import Ceiling, Criterion
 from sfumato.channels.channel import check_secrets
 from sfumato.channels.prior import Prior, as_prior
-from sfumato.errors import InvalidInput, Mismatch, NotSupported, expect
+from sfumato.errors import InvalidInput, Mismatch, NotSupported, expect, shown
 from sfumato.losses.loss import Loss
 from sfumato.numbers import Number, array, exact, fractions
 from sfumato.spaces.finite import FiniteSpace
@@ -84,7 +84,7 @@ def expected(*, limits: Bound | Iterable[Bound] = (), then: Second | None = None
         Troncoso and Pérez-González 2017 show how little the expected loss alone may say).
     """
     if then not in (None, "worst secret", "entropy"):
-        raise NotSupported(f"then={then!r}", ["worst secret", "entropy"])
+        raise NotSupported(f"then={shown(then)}", ["worst secret", "entropy"])
     return Objective("expected", _limits(limits), then=then)
 
 
@@ -143,7 +143,7 @@ def as_objective(value: Objective | str) -> Objective:
     named = {"expected": expected(), "worst secret": worst_secret()}
     if isinstance(value, str):
         if value not in named:
-            raise NotSupported(f"objective {value!r}", [*named, "objectives.worst_prior(…) and others as values"])
+            raise NotSupported(f"objective {shown(value)}", [*named, "objectives.worst_prior(…) and others as values"])
         return named[value]
     return expect(value, Objective, "an objective", "objectives.expected(…), objectives.worst_secret(…)")
 

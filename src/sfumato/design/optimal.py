@@ -25,7 +25,7 @@ from sfumato.design.solvers.blocks import solve_in_blocks
 from sfumato.design.symmetry import symmetry
 from sfumato.design.ties import conditional_entropy, least_worst_secret, most_entropy, tied
 from sfumato.design.watch import Watch
-from sfumato.errors import Infeasible, InvalidInput, NotSupported, SolverError
+from sfumato.errors import Infeasible, InvalidInput, NotSupported, SolverError, shown
 from sfumato.losses.loss import Loss
 from sfumato.lp.peaks import first_losses
 from sfumato.numbers import floats
@@ -163,7 +163,7 @@ class Effort:
         if not self.tolerance > 0:
             raise InvalidInput(f"the tolerance is a positive relative gap, found {self.tolerance}")
         if self.solver != "auto" and self.solver not in SOLVERS:
-            raise NotSupported(f"solver {self.solver!r}", ["auto", *SOLVERS])
+            raise NotSupported(f"solver {shown(self.solver)}", ["auto", *SOLVERS])
 
     def solve(self, name: str, asked: Problem, target: float, left: float | None) -> Answer:
         """Ask a solver; the block method starts where the last program was midway."""
@@ -181,7 +181,7 @@ def best_of(asked: Problem, effort: Effort) -> Design:
     free = effort.solver == "auto"
     name = _choice(asked) if free else effort.solver
     if asked.events and name not in _FOR_EVENTS:
-        raise NotSupported(f"solver {name!r} for promises about events", ["auto", *_FOR_EVENTS])
+        raise NotSupported(f"solver {shown(name)} for promises about events", ["auto", *_FOR_EVENTS])
     if name == "blocks" and free and asked.shape[0] * asked.shape[1] <= _EXACT_VARIABLES:
         quick = _quickly(asked, tolerance, watch)
         if quick is not None and asked.objective.then is None:

@@ -19,7 +19,7 @@ from sfumato.certify.mechanism import Ceiling
 from sfumato.channels.channel import check_secrets
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.design.objectives import EXPECTED, Objective, ceiling
-from sfumato.errors import InvalidInput, Mismatch, expect
+from sfumato.errors import InvalidInput, Mismatch, expect, shown
 from sfumato.losses.loss import Loss
 from sfumato.lp import ColumnProgram, Limit
 from sfumato.numbers import Array, floats, is_exact, object_array, together
@@ -177,7 +177,9 @@ def _promises(loss: Loss, privacy: PrivacyType | None, under: Under) -> tuple[Pr
     """Bounds on ratios, none if there is no privacy type, and promises about events."""
     several: Any = [under] if isinstance(under, Predicate) or _is_pair(under) else under
     if not isinstance(several, Iterable):
-        raise InvalidInput(f"under= takes a predicate, a predicate with its neighbours, or several; found {under!r}")
+        raise InvalidInput(
+            f"under= takes a predicate, a predicate with its neighbours, or several; found {shown(under)}"
+        )
     listed = list(several)
     if privacy is None and not listed:
         raise InvalidInput("a design needs a privacy type, or a predicate given as under=")

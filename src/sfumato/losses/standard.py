@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.arguments import answer_of, items
 from sfumato.channels.prior import secrets_of
-from sfumato.errors import InvalidLoss, Mismatch
+from sfumato.errors import InvalidLoss, shown
 from sfumato.losses.loss import Gain, Loss
 from sfumato.numbers import Array, Number, array, exact, number
-from sfumato.spaces.finite import FiniteSpace
+from sfumato.spaces.finite import FiniteSpace, as_space, label_tuple, place_of
 
 __all__ = ["absolute", "bin", "distance", "function", "guess", "matrix", "member", "nib", "squared", "threshold"]
 
@@ -36,6 +37,7 @@ def guess(space: Any) -> Gain:
 
 def distance(space: FiniteSpace) -> Loss:
     """The metric itself, ℓ(w, x) = d(w, x); exact where the distances are rational."""
+    space = as_space(space)
     table = space.distances
     if table.infinite.any():
         raise InvalidLoss(f"{space.name} has infinite distances, which make no loss: use threshold or matrix")
@@ -58,9 +60,9 @@ def squared(space: Any) -> Loss:
 
 def threshold(space: FiniteSpace, radius: Number) -> Loss:
     """0 when the guess is within ``radius`` of the secret, 1 otherwise."""
-    limit = exact(radius)
+    space, limit = as_space(space), exact(radius)
     if limit < 0:
-        raise InvalidLoss(f"the radius of a threshold must not be negative, found {radius!r}")
+        raise InvalidLoss(f"the radius of a threshold must not be negative, found {shown(radius)}")
     table = space.distances
     values, where = np.unique(table.values, return_inverse=True)
     far = np.array([table.exceeds(v, limit) for v in values], dtype=np.int64)
@@ -70,10 +72,8 @@ def threshold(space: FiniteSpace, radius: Number) -> Loss:
 def member(space: Any, subset: Iterable[Any]) -> Loss:
     """Is x in S? 0 for the right answer, 1 for the wrong one; actions are True and False."""
     secrets = secrets_of(space)
-    inside = set(subset)
-    if not inside <= set(secrets):
-        raise Mismatch.unknown("the members asked for", secrets, sorted(inside, key=repr))
-    outside = np.array([int(s not in inside) for s in secrets])
+    inside = {place_of(member, secrets, "the members asked for") for member in items(subset, "the members asked for")}
+    outside = np.array([int(x not in inside) for x in range(len(secrets))])
     return Loss((True, False), secrets, np.stack([outside, 1 - outside]), "member")
 
 
@@ -83,14 +83,15 @@ def matrix(space: Any, table: Any, actions: Iterable[Any] | None = None) -> Loss
     values = array(table, "a loss", 2, error=InvalidLoss, small_integers=True)
     if actions is None:
         actions = secrets if len(values) == len(secrets) else range(len(values))
-    return Loss(tuple(actions), secrets, values, "matrix")
+    return Loss(actions, secrets, values, "matrix")
 
 
 def function(space: Any, value: Callable[[Any, Any], Number], actions: Iterable[Any] | None = None) -> Loss:
     """Any function ℓ(w, x) of action and secret; actions default to the secrets."""
     secrets = secrets_of(space)
-    chosen = secrets if actions is None else tuple(actions)
-    return Loss(chosen, secrets, [[value(w, x) for x in secrets] for w in chosen], "function")
+    chosen = secrets if actions is None else label_tuple(actions, "the actions")
+    table = [[answer_of(value, "the function of a loss", w, x) for x in secrets] for w in chosen]
+    return Loss(chosen, secrets, table, "function")
 
 
 def _numeric(space: Any) -> tuple[tuple[Any, ...], Array]:

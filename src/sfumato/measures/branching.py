@@ -25,7 +25,7 @@ import numpy as np
 
 from sfumato.channels.channel import Channel, as_channel
 from sfumato.channels.prior import Prior, as_prior, secrets_of
-from sfumato.errors import InvalidInput, Mismatch, NotSupported, expect
+from sfumato.errors import InvalidInput, Mismatch, NotSupported, expect, shown
 from sfumato.losses.loss import Gain, Loss
 from sfumato.numbers import Array, Number, exact, floats, is_exact, object_array
 from sfumato.verdict import Verdict, fails, holds, undecided
@@ -175,7 +175,7 @@ def divergence(generator: Generator | str, prior: Prior | None = None) -> Branch
     """
     if isinstance(generator, str):
         if generator not in GENERATORS:
-            raise NotSupported(f"generator {generator!r}", [*GENERATORS, "polygon(corners)"])
+            raise NotSupported(f"generator {shown(generator)}", [*GENERATORS, "polygon(corners)"])
         generator = GENERATORS[generator]
     phi = expect(generator, Generator, "the generator of a divergence", "a name in GENERATORS, or polygon(corners)")
     given = None if prior is None else as_prior(prior)
@@ -248,7 +248,7 @@ def is_convex_homogeneous(
     if isinstance(function, Branch):
         return holds(function.reason)
     if not callable(function):
-        raise InvalidInput(f"F must be a function of a column, found {function!r}")
+        raise InvalidInput(f"F must be a function of a column, found {shown(function)}")
     labels = tuple(range(secrets)) if isinstance(secrets, int) else secrets_of(secrets)
     if not labels:
         raise InvalidInput("a column has at least one entry: secrets must be positive")
@@ -309,7 +309,7 @@ def _number(function: Callable[[Array], Any], column: Array) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     if not isinstance(value, int | float | Fraction) or value != value:
-        raise InvalidInput(f"F must give a number for every column, found {value!r} for {_shown(column)}")
+        raise InvalidInput(f"F must give a number for every column, found {shown(value)} for {_shown(column)}")
     return value
 
 

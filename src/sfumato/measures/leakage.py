@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from sfumato.channels.channel import Channel, as_channel
 from sfumato.channels.prior import Prior
-from sfumato.errors import InvalidInput, NotSupported
+from sfumato.errors import InvalidInput, NotSupported, shown
 from sfumato.losses.loss import Gain, Loss
 from sfumato.losses.standard import guess
 from sfumato.measures.uncertainty import (
@@ -42,7 +42,7 @@ def leakage(
     (Fraction(4, 3), Fraction(1, 6))
     """
     if kind not in ("multiplicative", "additive"):
-        raise NotSupported(f"leakage of kind {kind!r}", ["multiplicative", "additive"])
+        raise NotSupported(f"leakage of kind {shown(kind)}", ["multiplicative", "additive"])
     if stake is None:
         stake = guess(prior)
     if isinstance(stake, Gain):

@@ -18,7 +18,7 @@ import numpy as np
 
 from sfumato.channels.channel import Channel, as_channel
 from sfumato.channels.composition import cascade
-from sfumato.errors import InvalidInput
+from sfumato.errors import InvalidInput, shown
 from sfumato.measures.branching import exceeds
 from sfumato.verdict import Verdict, fails, holds, undecided
 
@@ -106,7 +106,7 @@ def respects_sufficiency(
     """
     if not isinstance(measure, UtilityMeasure):
         if not callable(measure):
-            raise InvalidInput(f"a measure is a function of channels, found {measure!r}")
+            raise InvalidInput(f"a measure is a function of channels, found {shown(measure)}")
         name = getattr(measure, "__name__", "<")
         measure = UtilityMeasure("the measure" if name.startswith("<") else name, measure)
     if measure.ground is not None:
@@ -140,7 +140,9 @@ def _value(measure: UtilityMeasure, channel: Channel) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, int | float | Fraction) or value != value:
-        raise InvalidInput(f"{measure.name} must give a number for every channel, found {value!r} for {channel!r}")
+        raise InvalidInput(
+            f"{measure.name} must give a number for every channel, found {shown(value)} for {shown(channel)}"
+        )
     return value
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from sfumato.certify.mechanism import Mechanism
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
-from sfumato.errors import Infeasible, InvalidInput, NotSupported, SolverError, UndecidedError, expect
+from sfumato.errors import Infeasible, InvalidInput, NotSupported, SolverError, UndecidedError, expect, shown
 from sfumato.losses.loss import Loss
 from sfumato.measures.leakage import leakage
 from sfumato.measures.uncertainty import expected_loss, posterior_loss, prior_loss
@@ -96,7 +96,7 @@ class Comparison:
         for row in self.rows:
             if row.name == name:
                 return row
-        raise InvalidInput(f"{name!r} is not compared: {', '.join(row.name for row in self.rows)}")
+        raise InvalidInput(f"{shown(name)} is not compared: {', '.join(row.name for row in self.rows)}")
 
     def records(self) -> list[dict[str, Any]]:
         """The rows as plain numbers and texts."""
@@ -222,12 +222,12 @@ def _candidates(mechanisms: Iterable[str] | Mapping[str, Any] | None) -> Mapping
     if isinstance(mechanisms, Mapping):
         for name, value in mechanisms.items():
             if not isinstance(value, Mechanism | Channel) and not callable(value):
-                raise InvalidInput(f"{name!r} is no mechanism, channel or constructor: {type(value).__name__}")
+                raise InvalidInput(f"{shown(name)} is no mechanism, channel or constructor: {type(value).__name__}")
         return mechanisms
     names = [mechanisms] if isinstance(mechanisms, str) else list(mechanisms)
     for name in names:
         if name not in MECHANISMS:
-            raise NotSupported(f"known mechanism {name!r}", MECHANISMS)
+            raise NotSupported(f"known mechanism {shown(name)}", MECHANISMS)
     return {name: MECHANISMS[name] for name in names}
 
 

@@ -32,7 +32,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from sfumato.errors import InvalidInput, NotSupported
+from sfumato.errors import InvalidInput, NotSupported, shown
 from sfumato.numbers import Number, as_ball, dyadic, exact, float_below, whole
 from sfumato.privacy.type import PrivacyType, ball_rate
 from sfumato.spaces.constructors import METRICS, grid, line
@@ -82,7 +82,7 @@ class Lattice:
         if not self.shape or max(self.shape) > _LARGEST_SIDE:
             raise InvalidInput(f"the sides of a lattice are integers up to {_LARGEST_SIDE}, found {self.shape}")
         if self.metric not in METRICS:
-            raise NotSupported(f"metric {self.metric!r}", METRICS)
+            raise NotSupported(f"metric {shown(self.metric)}", METRICS)
         if self.step <= 0:
             raise InvalidInput(f"the step of a lattice must be positive, found {self.step}")
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.verify import prove
-from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported
+from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported, shown
 from sfumato.mechanisms.proved import proved
 from sfumato.numbers import Array, Number, exact, fractions, is_exact
 from sfumato.privacy.similarity import similarity
@@ -85,7 +85,7 @@ def geometric(privacy: PrivacyType, *, alpha: Number | None = None) -> Mechanism
     if alpha is not None:
         stricter = PrivacyType(privacy.space, alpha=alpha)
         if stricter.rate_bounds(64)[1] > privacy.rate_bounds(64)[1]:
-            raise InvalidEpsilon(f"alpha = {alpha} tells more than {privacy!r} allows")
+            raise InvalidEpsilon(f"alpha = {alpha} tells more than {shown(privacy)} allows")
         made = geometric(stricter)
         return prove(made.channel, privacy, provenance={"made by": "geometric", "alpha": str(stricter.alpha)})
     order = line_order(privacy.space)
@@ -122,7 +122,7 @@ def hamming_kernel(privacy: PrivacyType) -> Mechanism:
 
 def _bits(label: Any) -> list[int]:
     if not isinstance(label, str | tuple) or not label or any(str(bit) not in "01" for bit in label):
-        raise NotSupported(f"the Hamming kernel for the secret {label!r}", ["strings or tuples of bits"])
+        raise NotSupported(f"the Hamming kernel for the secret {shown(label)}", ["strings or tuples of bits"])
     return [int(bit) for bit in label]
 
 

@@ -32,7 +32,7 @@ from scipy.special import gammainc
 from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.repair import quantise
 from sfumato.certify.verify import prove
-from sfumato.errors import NotSupported, PrivacyViolation
+from sfumato.errors import NotSupported, PrivacyViolation, shown
 from sfumato.mechanisms.exponential import largest_scale, needed_epsilon, true_epsilon
 from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.spaces.finite import FiniteSpace
@@ -140,7 +140,7 @@ def planar_laplace(
         return _on_grid(
             "planar_laplace, centres", privacy, lambda rate: _divided(np.exp(-rate * distances)), within, 2.0, 2.0
         )
-    raise NotSupported(f"cells {cells!r}", ["remapped", "centres"])
+    raise NotSupported(f"cells {shown(cells)}", ["remapped", "centres"])
 
 
 def planar_geometric(privacy: PrivacyType, *, within: bool = False) -> Mechanism:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.certify.mechanism import Mechanism
-from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported
+from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported, shown
 from sfumato.mechanisms.proved import proved
 from sfumato.numbers import Array, is_exact, number, object_array
 from sfumato.privacy.type import PrivacyType, as_type, rational_power
@@ -61,9 +61,9 @@ class Staircase:
         if not 0 < self.decay < 1:
             raise InvalidEpsilon(f"the decay e^-ε lies strictly between 0 and 1, found {self.decay}")
         if not isinstance(self.width, int) or self.width < 1:
-            raise InvalidInput(f"the width of a period is a positive integer, found {self.width!r}")
+            raise InvalidInput(f"the width of a period is a positive integer, found {shown(self.width)}")
         if not isinstance(self.high, int) or not 1 <= self.high <= self.width:
-            raise InvalidInput(f"the number of high steps lies between 1 and {self.width}, found {self.high!r}")
+            raise InvalidInput(f"the number of high steps lies between 1 and {self.width}, found {shown(self.high)}")
 
     @cached_property
     def peak(self) -> Any:
@@ -128,7 +128,7 @@ def staircase(privacy: PrivacyType, *, high: int | None = None) -> Mechanism:
     privacy = as_type(privacy)
     width, unit = stretch_of(privacy.space)
     if high is not None and (not isinstance(high, int) or not 1 <= high <= width):
-        raise InvalidInput(f"the number of high steps lies between 1 and {width}, found {high!r}")
+        raise InvalidInput(f"the number of high steps lies between 1 and {width}, found {shown(high)}")
     decay = None if privacy.alpha is None else rational_power(privacy.alpha, unit)
     exactly = decay is not None and len(privacy.space) ** 2 <= _LARGEST_EXACT
     floats = min(max(exp(-privacy.rate * float(unit)), _SMALLEST_DECAY), 1 - _SMALLEST_DECAY)

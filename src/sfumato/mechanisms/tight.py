@@ -29,7 +29,7 @@ from sfumato.certify.repair import DEFAULT_BITS
 from sfumato.certify.twin import factors_below, product_exceeds
 from sfumato.certify.verify import prove
 from sfumato.channels.channel import Channel
-from sfumato.errors import Infeasible, InvalidInput, NotSupported, PrivacyViolation, UndecidedError, expect
+from sfumato.errors import Infeasible, InvalidInput, NotSupported, PrivacyViolation, UndecidedError, expect, shown
 from sfumato.mechanisms.lattice import (
     KERNEL_BITS,
     Kernel,
@@ -193,7 +193,7 @@ class ProductMechanism:
 
     def _labels(self, secret: Any) -> tuple[Any, ...]:
         if not isinstance(secret, tuple) or len(secret) != len(self.factors):
-            raise InvalidInput(f"a secret is a tuple of {len(self.factors)} labels, found {secret!r}")
+            raise InvalidInput(f"a secret is a tuple of {len(self.factors)} labels, found {shown(secret)}")
         return secret
 
 
@@ -345,7 +345,7 @@ class LatticeMechanism:
         if len(place) != len(shape) or not all(
             isinstance(i, int | np.integer) and 0 <= i < side for i, side in zip(place, shape, strict=False)
         ):
-            raise InvalidInput(f"a secret of this lattice is a tuple of indices below {shape}, found {secret!r}")
+            raise InvalidInput(f"a secret of this lattice is a tuple of indices below {shape}, found {shown(secret)}")
         return tuple(int(i) for i in place)
 
 

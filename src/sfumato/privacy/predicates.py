@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sfumato.errors import InvalidInput, NotSupported, UndecidedError, expect
+from sfumato.errors import InvalidInput, NotSupported, UndecidedError, expect, shown
 from sfumato.numbers import Number, exact
 from sfumato.privacy.predicates_curves import (
     DENSITIES,
@@ -263,7 +263,7 @@ def from_distribution(distribution: Any, shift: Number, *, tail: str = "right") 
     """
     family = getattr(distribution, "dist", None)
     if family is None or not hasattr(distribution, "isf"):
-        raise InvalidInput(f"a frozen scipy distribution such as norm(scale=2) is needed, found {distribution!r}")
+        raise InvalidInput(f"a frozen scipy distribution such as norm(scale=2) is needed, found {shown(distribution)}")
     moved = exact(shift)
     if moved < 0:
         raise InvalidInput(f"a tail moves by a shift ≥ 0, found {shift}")
@@ -375,7 +375,7 @@ def from_profile(profile: Iterable[tuple[Number, Number]], *, symmetric: bool = 
 def from_function(q: Callable[[Fraction, Fraction], bool], name: str = "") -> Predicate:
     """Any relation q(a, b), called with fractions: a black box, of which nothing can be proved."""
     if not callable(q):
-        raise InvalidInput(f"q must be a function of two probabilities, found {q!r}")
+        raise InvalidInput(f"q must be a function of two probabilities, found {shown(q)}")
     return Predicate(name or getattr(q, "__name__", "q"), relation=q)
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported
+from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported, shown
 from sfumato.numbers import Number, as_ball, dyadic, exact, exp_bounds
 
 __all__ = ["DENSITIES", "Growth", "Line", "NumericTail", "Part", "Tail", "growth"]
@@ -344,7 +344,7 @@ def closed_form(name: str, shift: Number, tail: str) -> tuple[Part, ...]:
     if name == "uniform":
         return (Line(Growth(one), zero, moved),)
     if name not in DENSITIES:
-        raise NotSupported(f"the density {name!r} in closed form", [*DENSITIES, "exponential", "uniform"])
+        raise NotSupported(f"the density {shown(name)} in closed form", [*DENSITIES, "exponential", "uniform"])
     return tuple(Tail(DENSITIES[name], s, side) for side in sides)
 
 
@@ -352,5 +352,5 @@ def tails(tail: str) -> tuple[str, ...]:
     """The sides that a word stands for."""
     sides = {"right": ("right",), "left": ("left",), "both": ("right", "left")}
     if tail not in sides:
-        raise NotSupported(f"the tail {tail!r}", sides)
+        raise NotSupported(f"the tail {shown(tail)}", sides)
     return sides[tail]

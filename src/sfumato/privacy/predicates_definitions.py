@@ -16,7 +16,7 @@ import numpy as np
 
 from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.composition import cascade
-from sfumato.errors import InvalidInput, Mismatch
+from sfumato.errors import InvalidInput, Mismatch, shown
 from sfumato.numbers import Number, exact
 from sfumato.privacy.predicates import Predicate, as_predicate
 from sfumato.privacy.predicates_curves import growth
@@ -266,5 +266,5 @@ def k_of_n_pairs(k: int, n: int, predicate: Predicate) -> Definition:
 
 def _share(k: int, n: int) -> Fraction:
     if not (isinstance(k, int) and isinstance(n, int) and 0 <= k <= n and n > 0):
-        raise InvalidInput(f"k of n needs whole numbers 0 ≤ k ≤ n, n > 0, found {k!r} of {n!r}")
+        raise InvalidInput(f"k of n needs whole numbers 0 ≤ k ≤ n, n > 0, found {shown(k)} of {shown(n)}")
     return Fraction(k, n)

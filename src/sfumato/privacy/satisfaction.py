@@ -17,7 +17,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from sfumato.channels.channel import Channel, as_channel, check_secrets
-from sfumato.errors import InvalidInput, expect
+from sfumato.errors import InvalidInput, expect, shown
 from sfumato.numbers import ROUNDING, Array, exact, float_above, is_exact, log_bounds
 from sfumato.privacy.predicates import Predicate
 from sfumato.privacy.predicates_satisfaction import satisfies_predicate
@@ -252,7 +252,7 @@ def row_distance(channel: Channel, x: Any, z: Any) -> float:
     """The multiplicative distance d_P of two rows, ``max_y |ln(C_xy / C_zy)|``, with 0/0 = 1 and 1/0 = ∞."""
     channel = as_channel(channel)
     if x not in channel.secrets or z not in channel.secrets:
-        raise InvalidInput(f"{x!r} and {z!r} must both be secrets of the channel")
+        raise InvalidInput(f"{shown(x)} and {shown(z)} must both be secrets of the channel")
     if x == z:
         return 0.0
     where = Pairs(np.array([channel.secrets.index(x)]), np.array([channel.secrets.index(z)]))

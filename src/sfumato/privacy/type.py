@@ -12,7 +12,7 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import InvalidEpsilon, InvalidInput, expect
+from sfumato.errors import InvalidEpsilon, InvalidInput, expect, shown
 from sfumato.numbers import Number, as_ball, exact, exp_bounds, log_bounds
 from sfumato.spaces.axioms import INFINITE
 from sfumato.spaces.distances import Form
@@ -57,7 +57,7 @@ class PrivacyType:
 
     def __init__(self, space: FiniteSpace, epsilon: Number | None = None, alpha: Number | None = None) -> None:
         if not isinstance(space, FiniteSpace):
-            raise InvalidInput(f"a privacy type needs a FiniteSpace, found {space!r}")
+            raise InvalidInput(f"a privacy type needs a FiniteSpace, found {shown(space)}")
         if (epsilon is None) == (alpha is None):
             raise InvalidEpsilon("give either epsilon or alpha")
         rate = None if epsilon is None else _parameter(epsilon, "epsilon")
@@ -122,7 +122,7 @@ class PrivacyType:
         space = self.space
         where = space.index(x), space.index(z)
         if space.distances.infinite[where]:
-            raise InvalidInput(f"{x!r} and {z!r} are infinitely far apart: nothing bounds their ratio")
+            raise InvalidInput(f"{shown(x)} and {shown(z)} are infinitely far apart: nothing bounds their ratio")
         return self.factor_bounds(space.distances.values[where], bits)
 
     def exact_factor(self, value: Any) -> Fraction | None:
@@ -200,4 +200,4 @@ def _parameter(value: Number, what: str) -> Fraction:
             raise InvalidInput(f"{value} is not finite")
         return exact(value)
     except InvalidInput as error:
-        raise InvalidEpsilon(f"{what} must be a finite positive number, found {value!r}") from error
+        raise InvalidEpsilon(f"{what} must be a finite positive number, found {shown(value)}") from error

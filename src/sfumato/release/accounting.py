@@ -22,7 +22,7 @@ from math import ceil, isfinite
 from typing import Any
 
 from sfumato.channels.channel import Channel, as_channel
-from sfumato.errors import InvalidInput, MissingExtra
+from sfumato.errors import InvalidInput, MissingExtra, shown
 from sfumato.numbers import float_above, log_bounds
 from sfumato.privacy.tradeoff import TradeOff, tradeoff, worst_tradeoff
 
@@ -82,9 +82,9 @@ def _distribution(curve: TradeOff, interval: float, slack: float) -> Any:
     except ImportError as error:
         raise MissingExtra("opendp", "dp-accounting") from error
     if not (isinstance(interval, float | int) and isfinite(interval) and interval > 0):
-        raise InvalidInput(f"the interval of losses is a positive number, found {interval!r}")
+        raise InvalidInput(f"the interval of losses is a positive number, found {shown(interval)}")
     if not (isinstance(slack, float | int) and 0 <= slack < 1):
-        raise InvalidInput(f"slack is a probability, found {slack!r}")
+        raise InvalidInput(f"slack is a probability, found {shown(slack)}")
     steps = [(a1 - a0, b1 - b0) for (a0, b0), (a1, b1) in pairwise(curve.points)]
     there, beyond_there = rounded_losses(((b, a) for a, b in steps), interval, slack)
     back, beyond_back = rounded_losses(steps, interval, slack)

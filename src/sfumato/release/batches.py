@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.certify.mechanism import Mechanism
-from sfumato.errors import InvalidInput
+from sfumato.errors import InvalidInput, shown
 from sfumato.mechanisms.tight import LatticeMechanism
 from sfumato.release.keys import Changes, Fingerprint, id_digests, key_bytes, salt_of
 from sfumato.release.ledger_promises import promise_of
@@ -204,11 +204,11 @@ def batch_release(
     ground = _ground(mechanism, draws)
     ids = (row_id,) if isinstance(row_id, str) else tuple(row_id or ())
     if row_id is not None and not (ids and all(isinstance(name, str) for name in ids)):
-        raise InvalidInput(f"row_id is the name of a column or a list of names, found {row_id!r}")
+        raise InvalidInput(f"row_id is the name of a column or a list of names, found {shown(row_id)}")
     finder = _finder(column, draws, ground, on_unknown, within)
     for name in finder.columns:
         if name in ids:
-            raise InvalidInput(f"{name!r} is released and cannot be the row id, which stays as it is")
+            raise InvalidInput(f"{shown(name)} is released and cannot be the row id, which stays as it is")
     return BatchRelease(
         mechanism=mechanism,
         sampler=draws,
@@ -237,7 +237,8 @@ def _finder(column: Column, draws: Sampler, ground: Ground, on_unknown: str, wit
         return coordinates_of(column, ground, on_unknown=on_unknown, within=within)
     if not isinstance(column, str):
         raise InvalidInput(
-            f"a column is named by a text; coordinates are Position('x', 'y') or Place('lat', 'lon'), found {column!r}"
+            "a column is named by a text; coordinates are Position('x', 'y') or Place('lat', 'lon'), "
+            f"found {shown(column)}"
         )
     if within is not None:
         raise InvalidInput("within= is for coordinates: name them with Position('x', 'y') or Place('lat', 'lon')")
@@ -254,7 +255,7 @@ def _added(
     column: Column, taken: tuple[str, ...], into: str | None, draws: Sampler, ground: Ground
 ) -> tuple[Added, ...]:
     if into is not None and (not isinstance(into, str) or not into):
-        raise InvalidInput(f"into is the name of a column, found {into!r}")
+        raise InvalidInput(f"into is the name of a column, found {shown(into)}")
     if isinstance(column, str) or into is not None:
         return (Added(into or taken[0], draws.outputs),)
     where = _output_coordinates(draws, ground)

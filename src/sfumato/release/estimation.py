@@ -24,7 +24,7 @@ from scipy.linalg import lapack, qr, solve_triangular
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.hyper import joint
 from sfumato.channels.prior import Prior, as_prior
-from sfumato.errors import InvalidInput, Mismatch
+from sfumato.errors import InvalidInput, Mismatch, shown
 from sfumato.losses.loss import Loss
 from sfumato.measures.uncertainty import optimal_remap
 from sfumato.numbers import (
@@ -151,7 +151,7 @@ def output_counts(channel: Channel | Any, released: Mapping[Any, int] | Iterable
         counts = np.zeros(len(place), dtype=np.int64)
         for label, count in released.items():
             if exact(count).denominator != 1:
-                raise InvalidInput(f"the count of {label!r} is {count}, no integer")
+                raise InvalidInput(f"the count of {shown(label)} is {count}, no integer")
             counts[place[label]] = int(count)
     else:
         rows = list(released)
@@ -296,7 +296,7 @@ class Posteriors:
         columns = [self._place[label] for label in released]
         for y in set(columns):
             if not self.table[:, y].any():
-                raise InvalidInput(f"output {self.outputs[y]!r} has probability 0 under this prior")
+                raise InvalidInput(f"output {shown(self.outputs[y])} has probability 0 under this prior")
         return columns
 
 

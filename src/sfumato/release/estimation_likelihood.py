@@ -29,7 +29,7 @@ from scipy.linalg import LinAlgError, blas, cho_factor, cho_solve
 
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
-from sfumato.errors import InvalidInput, NotConverged, NotSupported
+from sfumato.errors import InvalidInput, NotConverged, NotSupported, shown
 from sfumato.numbers import floats
 from sfumato.release.estimation import output_counts
 
@@ -122,7 +122,7 @@ def iterative_bayesian_update(
     """
     task = _task(channel, released)
     if steps is not None and (isinstance(steps, bool) or not isinstance(steps, int) or steps < 0):
-        raise InvalidInput(f"steps is a number of updates, found {steps!r}")
+        raise InvalidInput(f"steps is a number of updates, found {shown(steps)}")
     weights = _first(task, start)
     best = float(task.shares @ np.log(task.shares))
     enough = max(len(task.shares) - 1, 1) / (2 * task.rows)
@@ -176,7 +176,7 @@ def maximum_likelihood(
     if not tolerance > 0:
         raise InvalidInput(f"the tolerance must be positive, found {tolerance}")
     if method not in ("auto", "newton", "squared"):
-        raise NotSupported(f"method {method!r}", ["auto", "newton", "squared"])
+        raise NotSupported(f"method {shown(method)}", ["auto", "newton", "squared"])
     weights = _first(task, start)
     newton = method == "newton" or (method == "auto" and len(task.secrets) <= _LARGEST_NEWTON)
     climb = _newton if newton else _squared
@@ -194,7 +194,7 @@ def _task(channel: Channel | Any, released: Any) -> _Task:
     impossible = ~(matrix > 0).any(axis=0)
     if impossible.any():
         y = int(np.flatnonzero(seen)[np.argmax(impossible)])
-        raise InvalidInput(f"output {channel.outputs[y]!r} was released, but no secret ever gives it")
+        raise InvalidInput(f"output {shown(channel.outputs[y])} was released, but no secret ever gives it")
     return _Task(channel.secrets, matrix, counts[seen] / counts.sum(), int(counts.sum()))
 
 

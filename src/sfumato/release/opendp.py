@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.certify.mechanism import Mechanism
-from sfumato.errors import InvalidInput, MissingExtra, NotSupported, expect
+from sfumato.errors import InvalidInput, MissingExtra, NotSupported, expect, shown
 from sfumato.mechanisms.line import InfiniteGeometric
 from sfumato.numbers import exact, float_above, log_bounds
 from sfumato.release.ledger_amounts import Amount
@@ -54,7 +54,7 @@ def opendp_measurement(mechanism: Any, *, metric: Literal["auto", "user"] = "aut
     """
     dp = _opendp()
     if metric not in ("auto", "user"):
-        raise NotSupported(f"metric {metric!r}", ["auto", "user"])
+        raise NotSupported(f"metric {shown(metric)}", ["auto", "user"])
     if isinstance(mechanism, InfiniteGeometric):
         domain, measured = dp.atom_domain(T=int), dp.absolute_distance(T=int)
     else:
@@ -84,7 +84,7 @@ def opendp_rows(mechanism: Mechanism, size: int) -> Any:
     dp = _opendp()
     mechanism = expect(mechanism, Mechanism, "what becomes a measurement", "a Design has one as .mechanism")
     if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-        raise InvalidInput(f"the number of rows is a positive integer, found {size!r}")
+        raise InvalidInput(f"the number of rows is a positive integer, found {shown(size)}")
     draw = _drawing(mechanism)
     factor = local_factor(mechanism)
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from sfumato.errors import InvalidInput, Mismatch
+from sfumato.errors import InvalidInput, Mismatch, shown
 from sfumato.numbers import exact
 from sfumato.release.rows import BadRow, Rows, Values
 from sfumato.spaces.constructors import EARTH_RADIUS_KM
@@ -41,7 +41,9 @@ class Position:
 
     def __init__(self, *columns: str) -> None:
         if not columns or not all(isinstance(name, str) for name in columns):
-            raise InvalidInput(f"a position is named by its columns, such as Position('x', 'y'), found {columns!r}")
+            raise InvalidInput(
+                f"a position is named by its columns, such as Position('x', 'y'), found {shown(columns)}"
+            )
         self.columns = columns
 
     def __repr__(self) -> str:
@@ -141,11 +143,13 @@ def distance_in(unit: str, given: Any) -> float:
     if isinstance(given, str):
         text, _, named = given.strip().partition(" ")
         if named.strip() and named.strip() != unit:
-            raise InvalidInput(f"within={given!r}: distances are in {unit or 'no named unit'}, not in {named.strip()}")
+            raise InvalidInput(
+                f"within={shown(given)}: distances are in {unit or 'no named unit'}, not in {named.strip()}"
+            )
         value = text
     found = float(exact(value))
     if not 0 < found < inf:
-        raise InvalidInput(f"within must be a positive distance, found {given!r}")
+        raise InvalidInput(f"within must be a positive distance, found {shown(given)}")
     return found
 
 

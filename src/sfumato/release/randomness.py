@@ -26,7 +26,7 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
 from numpy.typing import NDArray
 
-from sfumato.errors import InvalidInput
+from sfumato.errors import InvalidInput, shown
 
 __all__ = [
     "DEEP",
@@ -178,7 +178,7 @@ class SeededBits(SystemBits):
 
     def __init__(self, seed: int) -> None:
         if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
-            raise InvalidInput(f"a seed is an integer, found {seed!r}")
+            raise InvalidInput(f"a seed is an integer, found {shown(seed)}")
         warnings.warn(
             f"SeededBits({seed}) is for tests only: noise from a seed protects nobody. "
             "Leave the source out to draw with the system's random bits.",

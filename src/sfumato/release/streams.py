@@ -22,7 +22,7 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 
 from sfumato.certify.verify import load
-from sfumato.errors import InvalidFile, InvalidInput, NotSupported, SfumatoError
+from sfumato.errors import InvalidFile, InvalidInput, NotSupported, SfumatoError, shown
 from sfumato.release.batches import BATCH, BatchRelease, Column, Progress, RowId, batch_release
 from sfumato.release.lines import edited
 from sfumato.release.lines_csv import CsvRecords
@@ -114,7 +114,7 @@ def release_file(
     kind = _format_of(old, new, format)
     _check_places(old, new, overwrite)
     if not isinstance(batch, int) or batch < 1:
-        raise InvalidInput(f"batch is a number of rows, found {batch!r}")
+        raise InvalidInput(f"batch is a number of rows, found {shown(batch)}")
     if isinstance(mechanism, str | PathLike):
         mechanism = load(mechanism)
     work = batch_release(
@@ -144,7 +144,7 @@ def release_file(
 def _format_of(source: Path, target: Path, given: str | None) -> str:
     if given is not None:
         if given not in FORMATS:
-            raise NotSupported(f"format {given!r}", FORMATS)
+            raise NotSupported(f"format {shown(given)}", FORMATS)
         for path in (source, target):
             if given not in ("csv", "jsonl") and _compression(path):
                 raise NotSupported(f"a {given} file that is compressed as a whole, {path.name}", ["without the ending"])
@@ -164,7 +164,9 @@ def _ending_format(path: Path) -> str:
         if ending in endings and (not compressed or name in ("csv", "jsonl")):
             return name
     known = [ending for endings in FORMATS.values() for ending in endings]
-    raise NotSupported(f"the format of {path.name!r}", [*known, "with .gz, .bz2, .zst or .lz4 after text", "format="])
+    raise NotSupported(
+        f"the format of {shown(path.name)}", [*known, "with .gz, .bz2, .zst or .lz4 after text", "format="]
+    )
 
 
 def _compression(path: Path) -> Any:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.channels.channel import Channel
-from sfumato.errors import InvalidChannel, InvalidInput, Mismatch, NotSupported
+from sfumato.errors import InvalidChannel, InvalidInput, Mismatch, NotSupported, shown
 from sfumato.numbers import Array, floats, is_exact, object_array
 from sfumato.spaces.finite import FiniteSpace
 
@@ -379,7 +379,7 @@ def _exact(cell: str) -> Fraction | float:
     try:
         return Fraction(cell)
     except ZeroDivisionError:
-        raise InvalidInput(f"{cell!r} is no number") from None
+        raise InvalidInput(f"{shown(cell)} is no number") from None
 
 
 def _double(cell: str) -> float:
@@ -440,7 +440,7 @@ def _json_number(value: Any, file: Path, i: int, j: int) -> Fraction | float:
             return value
     elif isinstance(value, str) and _is_number(value.strip(), infinite=True):
         return _exact(value.replace(" ", ""))
-    raise InvalidInput(f"{file}, row {i + 1}, column {j + 1}: {value!r} is no number")
+    raise InvalidInput(f"{file}, row {i + 1}, column {j + 1}: {shown(value)} is no number")
 
 
 def _texts(labels: Any) -> tuple[str, ...] | None:

@@ -17,7 +17,7 @@ import plotly.io
 from sfumato.certify.mechanism import Mechanism
 from sfumato.channels.prior import Prior
 from sfumato.design.optimal import Design
-from sfumato.errors import InvalidInput, NotSupported
+from sfumato.errors import InvalidInput, NotSupported, shown
 from sfumato.files import write_whole
 from sfumato.losses.loss import Loss
 from sfumato.report.html import Figure, page, plain
@@ -101,7 +101,7 @@ def report(
     """
     target = Path(path)
     if target.suffix.lower() not in (".html", ".htm"):
-        raise NotSupported(f"a report in the file {target.name!r}", [".html"])
+        raise NotSupported(f"a report in the file {shown(target.name)}", [".html"])
     if not target.parent.is_dir():
         raise InvalidInput(f"{target} cannot be written: there is no folder {target.parent}")
     facts = facts_of(

@@ -21,8 +21,9 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from sfumato.arguments import items, one_of
 from sfumato.channels import Hyper, Prior, as_channel, as_prior, check_secrets, hyper
-from sfumato.errors import InvalidInput, NotSupported
+from sfumato.errors import InvalidInput, NotSupported, shown
 from sfumato.numbers import Array, divide, floats, together
 from sfumato.privacy import PrivacyType, Vertices, vertices
 from sfumato.privacy.type import as_type
@@ -210,10 +211,10 @@ def _planned(privacy: Any, channel: Any, prior: Prior | None, show: Any, labels:
     check_secrets("privacy and prior", space, prior)
     if (prior.weights <= 0).any():
         zero = space.labels[int(np.flatnonzero(prior.weights <= 0)[0])]
-        raise InvalidInput(f"the prior gives {zero!r} weight 0, so no posterior shows it: restrict the space")
-    shown = frozenset([show] if isinstance(show, str) else show)
-    if not shown <= set(SHOWN):
-        raise NotSupported(f"showing {', '.join(sorted(map(str, shown - set(SHOWN))))}", SHOWN)
+        raise InvalidInput(f"the prior gives {shown(zero)} weight 0, so no posterior shows it: restrict the space")
+    drawn = frozenset(
+        one_of(part, SHOWN, "showing") for part in ([show] if isinstance(show, str) else items(show, "show"))
+    )
     rays = np.stack([vertex.ray for vertex in found.vertices])
     weights, rays = together(prior.weights, rays)
     posteriors = divide(rays * weights, (rays * weights).sum(axis=1)[:, None])
@@ -224,8 +225,8 @@ def _planned(privacy: Any, channel: Any, prior: Prior | None, show: Any, labels:
         posteriors=posteriors,
         names=_vertex_names(found, posteriors, labels),
         constraints=_constraints(privacy, prior),
-        hypers=tuple(_hypers(privacy, prior, channel)) if "inners" in shown else (),
-        show=shown,
+        hypers=tuple(_hypers(privacy, prior, channel)) if "inners" in drawn else (),
+        show=drawn,
     )
 
 

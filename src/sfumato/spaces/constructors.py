@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
-from sfumato.errors import InvalidInput, InvalidMetric, NotSupported
+from sfumato.arguments import float_array, items, one_of, positive
+from sfumato.errors import InvalidInput, InvalidMetric, NotSupported, shown
 from sfumato.numbers import Number, exact, whole
 from sfumato.spaces.axioms import INFINITE, LARGEST_RADICAND
 from sfumato.spaces.distances import Distances, Form
@@ -85,8 +86,7 @@ def grid(*shape: int, metric: MetricName = "euclidean", step: Number = 1, unit: 
     shape = tuple(whole(side, "points along a side") for side in shape)
     check_size(prod(shape))
     unit_length = _positive(step, "step")
-    if metric not in METRICS:
-        raise NotSupported(f"metric {metric!r}", METRICS)
+    one_of(metric, METRICS, "metric")
     cells = np.stack(np.meshgrid(*(np.arange(s) for s in shape), indexing="ij"), axis=-1).reshape(-1, len(shape))
 
     def distances() -> Distances:
@@ -198,16 +198,19 @@ def graph(
     """
     listed = _edge_list(edges)
     if labels is None:
-        labels = dict.fromkeys(node for x, z, _ in listed for node in (x, z))
+        try:
+            labels = dict.fromkeys(node for x, z, _ in listed for node in (x, z))
+        except TypeError as error:
+            raise InvalidInput(f"the nodes of a graph must be hashable: {error}") from error
     nodes = label_tuple(labels, "the nodes of a graph")
     position = {label: i for i, label in enumerate(nodes)}
     shortest: dict[tuple[int, int], Any] = {}
     for x, z, length in listed:
         for node in (x, z):
             if node not in position:
-                raise InvalidInput(f"the edge ({x!r}, {z!r}) names {node!r}, which is no node")
+                raise InvalidInput(f"the edge ({shown(x)}, {shown(z)}) names {shown(node)}, which is no node")
         if x == z:
-            raise InvalidMetric(f"the edge from {x!r} to itself has no meaning", (x,))
+            raise InvalidMetric(f"the edge from {shown(x)} to itself has no meaning", (x,))
         key = (min(position[x], position[z]), max(position[x], position[z]))
         shortest[key] = min(length, shortest.get(key, length))
     return _graph_space(nodes, shortest, unit, name or f"graph of {len(nodes)} nodes")
@@ -225,8 +228,7 @@ def points(
     Integer or rational coordinates keep the distances exact (as square roots of integers
     for the Euclidean metric); float coordinates give float distances.
     """
-    if metric not in METRICS:
-        raise NotSupported(f"metric {metric!r}", METRICS)
+    one_of(metric, METRICS, "metric")
     table = _coordinates(coordinates)
     names = tuple(range(len(table))) if labels is None else label_tuple(labels, "labels of points")
     if len(names) != len(table):
@@ -275,8 +277,8 @@ def geo(coordinates: Any, *, labels: Iterable[Any] | None = None, radius_km: flo
     same = (angles < _SAME_PLACE) & ~np.eye(len(names), dtype=bool)
     if same.any():
         x, z = np.argwhere(same)[0]
-        raise InvalidMetric(f"{names[x]!r} and {names[z]!r} are the same place", (names[x], names[z]))
-    table = radius_km * angles
+        raise InvalidMetric(f"{shown(names[x])} and {shown(names[z])} are the same place", (names[x], names[z]))
+    table = positive(radius_km, "the radius in km") * angles
     structure = Structure(lambda: Distances(Form.FLOAT, table))
     return FiniteSpace(names, structure, "km", f"{len(names)} places", degrees[:, ::-1].copy())
 
@@ -316,7 +318,7 @@ def _too_large(number: str, what: str) -> NotSupported:
 def _positive(value: Number, what: str) -> Fraction:
     result = exact(value)
     if result <= 0:
-        raise InvalidInput(f"{what} must be positive, found {value!r}")
+        raise InvalidInput(f"{what} must be positive, found {shown(value)}")
     return result
 
 
@@ -330,15 +332,17 @@ def _equal_edges(pairs: Pairs, length: Fraction) -> Edges:
 
 def _edge_list(edges: Any) -> list[tuple[Any, Any, Fraction | float]]:
     if isinstance(edges, Mapping):
-        edges = [(x, z, length) for (x, z), length in edges.items()]
+        edges = [(*pair, length) if isinstance(pair, tuple) else pair for pair, length in edges.items()]
     result = []
-    for edge in edges:
-        if len(edge) not in (2, 3):
-            raise InvalidInput(f"an edge is (x, z) or (x, z, length), found {edge!r}")
+    for edge in items(edges, "the edges of a graph"):
+        if not isinstance(edge, list | tuple) or len(edge) not in (2, 3):
+            raise InvalidInput(f"an edge is (x, z) or (x, z, length), found {shown(edge)}")
         x, z, length = edge if len(edge) == 3 else (*edge, 1)
         value = exact(length)
         if value <= 0:
-            raise InvalidMetric(f"the edge from {x!r} to {z!r} has length {length!r}: give a positive one", (x, z))
+            raise InvalidMetric(
+                f"the edge from {shown(x)} to {shown(z)} has length {shown(length)}: give a positive one", (x, z)
+            )
         result.append((x, z, float(value) if isinstance(length, float | np.floating) else value))
     return result
 
@@ -416,12 +420,17 @@ def _coordinates(coordinates: Any) -> NDArray[Any]:
     if isinstance(coordinates, np.ndarray) and coordinates.dtype.kind in "fiu":
         table: NDArray[Any] = coordinates
     else:
-        rows = [[row] if not isinstance(row, Iterable) or isinstance(row, str) else list(row) for row in coordinates]
+        rows = [
+            [row] if not isinstance(row, Iterable) or isinstance(row, str) else items(row, "the coordinates of a point")
+            for row in items(coordinates, "coordinates")
+        ]
         if len({len(row) for row in rows}) > 1:
             raise InvalidInput("points have different numbers of coordinates")
         is_float = any(isinstance(v, float | np.floating) for row in rows for v in row)
-        table = np.array([[float(v) if is_float else exact(v) for v in row] for row in rows],
-                         dtype=np.float64 if is_float else object)  # fmt: skip
+        if is_float:
+            table = float_array(rows, "coordinates")
+        else:
+            table = np.array([[exact(v) for v in row] for row in rows], dtype=object)
     if table.ndim == 1:
         table = table[:, None]
     if table.ndim != 2 or table.size == 0:
@@ -472,5 +481,7 @@ def _refuse_repeats(rows: NDArray[Any], names: tuple[Any, ...]) -> None:
     for i, row in enumerate(map(tuple, rows.tolist())):
         if row in seen:
             x, z = names[seen[row]], names[i]
-            raise InvalidMetric(f"{x!r} and {z!r} are the same point {row}: merge them into one secret", (x, z))
+            raise InvalidMetric(
+                f"{shown(x)} and {shown(z)} are the same point {row}: merge them into one secret", (x, z)
+            )
         seen[row] = i

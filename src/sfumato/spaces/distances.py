@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import InvalidMetric
+from sfumato.errors import InvalidMetric, expect
 from sfumato.numbers import Array, array, is_exact, object_array
 from sfumato.spaces.axioms import FLOAT, INFINITE, RATIONAL, ROOT
 
@@ -53,6 +53,9 @@ class Distances:
     unit: Fraction = Fraction(1)
 
     def __post_init__(self) -> None:
+        expect(self.form, Form, "the form of distances")
+        expect(self.values, np.ndarray, "a table of distances", "Distances.parse(table, what, ndim) takes others")
+        expect(self.unit, Fraction, "the unit of distances")
         self.values.flags.writeable = False
 
     @classmethod
@@ -68,7 +71,10 @@ class Distances:
         unit = Fraction(1, lcm(*(v.denominator for v in table.ravel())))
         integers = [int(v / unit) for v in table.ravel()]
         if max(map(abs, integers)) >= INFINITE:
-            return cls(Form.FLOAT, table.astype(np.float64))
+            try:
+                return cls(Form.FLOAT, table.astype(np.float64))
+            except OverflowError:
+                raise InvalidMetric(f"{what}: the largest is beyond the range of floats; give a larger unit") from None
         return cls(Form.RATIONAL, np.array(integers, dtype=np.int64).reshape(table.shape), unit)
 
     @cached_property

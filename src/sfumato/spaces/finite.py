@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import InvalidInput, InvalidMetric, NotSupported
+from sfumato.arguments import float_array, items, text
+from sfumato.errors import InvalidInput, InvalidMetric, Mismatch, NotSupported, expect, shown
 from sfumato.spaces.axioms import midpoints, triangle_violation
 from sfumato.spaces.distances import Distances, Form
 
-__all__ = ["Edges", "FiniteSpace", "Pairs", "Structure", "label_tuple"]
+__all__ = ["Edges", "FiniteSpace", "Pairs", "Structure", "as_space", "label_tuple", "place_of"]
 
 # A float table is accepted as a metric when a triangle is broken by no more than this
 # fraction of the largest distance: square roots and haversines round each entry by a few
@@ -103,14 +104,16 @@ class FiniteSpace:
             distances = Distances.parse(source, "distances", 2)
             _check_metric(names, distances)
             source = Structure(lambda: distances)
-        if coordinates is not None and len(coordinates) != len(names):
-            raise InvalidInput(f"{len(coordinates)} coordinates for {len(names)} points")
+        if coordinates is not None:
+            coordinates = float_array(coordinates, "coordinates")
+            if coordinates.ndim != 2 or len(coordinates) != len(names):
+                raise InvalidInput(f"{len(coordinates)} coordinates for {len(names)} points")
         for field, value in {
             "labels": names,
             "source": source,
-            "unit": unit,
-            "name": name or f"space of {len(names)} points",
-            "coordinates": None if coordinates is None else np.asarray(coordinates, dtype=np.float64),
+            "unit": text(unit, "the unit of a space"),
+            "name": text(name, "the name of a space") or f"space of {len(names)} points",
+            "coordinates": coordinates,
         }.items():
             object.__setattr__(self, field, value)
 
@@ -152,7 +155,7 @@ class FiniteSpace:
         try:
             return self.position[label]
         except (KeyError, TypeError):
-            raise InvalidInput(f"{label!r} is not in {self.name}") from None
+            raise InvalidInput(f"{shown(label)} is not in {self.name}") from None
 
     def distance(self, x: Any, z: Any) -> float:
         """The distance between two labels."""
@@ -187,7 +190,7 @@ class FiniteSpace:
 
     def restrict(self, labels: Iterable[Any]) -> FiniteSpace:
         """The subspace on some of the labels, distances kept."""
-        chosen = list(labels)
+        chosen = items(labels, "labels")
         indices = [self.index(label) for label in chosen]
         table = self.distances
         part = Distances(table.form, table.values[np.ix_(indices, indices)].copy(), table.unit)
@@ -200,22 +203,36 @@ class FiniteSpace:
         )
 
 
+def as_space(value: Any, what: str = "a space") -> FiniteSpace:
+    """The space; an error for anything else."""
+    return expect(value, FiniteSpace, what, "line(n), grid(n, m), FiniteSpace(labels, distances) make one")
+
+
 def label_tuple(labels: Iterable[Hashable], what: str) -> tuple[Any, ...]:
     """Distinct hashable labels as a tuple; arrays of numbers become Python numbers."""
     if isinstance(labels, str | bytes) or not isinstance(labels, Iterable):
-        raise InvalidInput(f"{what} must be a list of labels, found {labels!r}")
-    result = tuple(labels.tolist() if isinstance(labels, np.ndarray) else labels)
+        raise InvalidInput(f"{what} must be a list of labels, found {shown(labels)}")
+    result = tuple(items(labels, what))
     if not result:
         raise InvalidInput(f"{what} are empty: at least one is needed")
     seen: set[Any] = set()
     for label in result:
         try:
             if label in seen:
-                raise InvalidInput(f"{what} must be distinct: {label!r} occurs twice")
+                raise InvalidInput(f"{what} must be distinct: {shown(label)} occurs twice")
             seen.add(label)
-        except TypeError:
-            raise InvalidInput(f"{what} must be hashable, found {label!r}") from None
+        except (TypeError, ValueError):  # arrays hash to the one and compare to the other
+            raise InvalidInput(f"{what} must be hashable, found {shown(label)}") from None
     return result
+
+
+def place_of(label: Any, labels: tuple[Any, ...], what: str) -> int:
+    """Where a label stands among others; an unknown one is an error that names it."""
+    try:
+        hash(label)  # what has no hash is no label, and may not compare to a truth value either
+        return labels.index(label)
+    except (TypeError, ValueError):
+        raise Mismatch.unknown(what, labels, [label]) from None
 
 
 def _check_metric(labels: Sequence[Any], distances: Distances) -> None:
@@ -224,22 +241,24 @@ def _check_metric(labels: Sequence[Any], distances: Distances) -> None:
         raise InvalidMetric(f"{n} labels need a {n} × {n} table of distances, found {table.shape}")
     if (table < 0).any():
         x, z = np.argwhere(table < 0)[0]
-        raise InvalidMetric(f"the distance from {labels[x]!r} to {labels[z]!r} is negative", (labels[x], labels[z]))
+        raise InvalidMetric(
+            f"the distance from {shown(labels[x])} to {shown(labels[z])} is negative", (labels[x], labels[z])
+        )
     if (table != table.T).any():
         x, z = np.argwhere(table != table.T)[0]
         raise InvalidMetric(
-            f"distances are not symmetric: from {labels[x]!r} to {labels[z]!r} it is "
+            f"distances are not symmetric: from {shown(labels[x])} to {shown(labels[z])} it is "
             f"{distances.floats[x, z]:g}, back it is {distances.floats[z, x]:g}",
             (labels[x], labels[z]),
         )
     off_diagonal = ~np.eye(n, dtype=bool)
     if np.diagonal(table).any():
         x = int(np.flatnonzero(np.diagonal(table))[0])
-        raise InvalidMetric(f"the distance of {labels[x]!r} to itself is not 0", (labels[x],))
+        raise InvalidMetric(f"the distance of {shown(labels[x])} to itself is not 0", (labels[x],))
     if ((table == 0) & off_diagonal).any():
         x, z = np.argwhere((table == 0) & off_diagonal)[0]
         raise InvalidMetric(
-            f"{labels[x]!r} and {labels[z]!r} are at distance 0: merge them into one secret",
+            f"{shown(labels[x])} and {shown(labels[z])} are at distance 0: merge them into one secret",
             (labels[x], labels[z]),
         )
     slack: float | int = 0
@@ -250,9 +269,10 @@ def _check_metric(labels: Sequence[Any], distances: Distances) -> None:
     if found is not None:
         x, y, z = found
         d = distances.floats
+        a, b, c = (shown(labels[i]) for i in found)
         raise InvalidMetric(
-            f"the triangle inequality fails: d({labels[x]!r}, {labels[z]!r}) = {d[x, z]:g} > "
-            f"d({labels[x]!r}, {labels[y]!r}) + d({labels[y]!r}, {labels[z]!r}) = {d[x, y]:g} + {d[y, z]:g}; "
+            f"the triangle inequality fails: d({a}, {c}) = {d[x, z]:g} > "
+            f"d({a}, {b}) + d({b}, {c}) = {d[x, y]:g} + {d[y, z]:g}; "
             "sfumato.graph() makes a metric of such numbers by taking shortest paths",
             (labels[x], labels[y], labels[z]),
         )

@@ -14,7 +14,7 @@ from math import isfinite, log
 from typing import Any
 
 from sfumato.design.compatibility.families import Family, Net, Packing, finite
-from sfumato.errors import InvalidInput, expect
+from sfumato.errors import InvalidInput, expect, shown
 from sfumato.numbers import Number, exact
 from sfumato.spaces.finite import FiniteSpace
 from sfumato.verdict import Verdict, fails, holds, undecided
@@ -118,7 +118,7 @@ def _covered(family: Family, radii: list[Fraction]) -> Verdict:
     numbers: list[tuple[Fraction, Any]] = [(radius, family.covering_number(radius)) for radius in radii]
     for radius, number in numbers:
         if not number >= 1:
-            raise InvalidInput(f"a covering number is at least 1, found {number!r} at radius {radius}")
+            raise InvalidInput(f"a covering number is at least 1, found {shown(number)} at radius {radius}")
         if not isfinite(number):
             if family.diameter is None:
                 return undecided("databases are unbounded: Theorem 3.4 does not apply", (radius, number))

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sfumato.errors import InvalidInput, NotSupported, expect
+from sfumato.errors import InvalidInput, NotSupported, expect, shown
 from sfumato.numbers import Array, Number, array, exact, floats
 from sfumato.spaces.finite import FiniteSpace
 
@@ -124,7 +124,7 @@ def cube(dimension: int, metric: Literal["sup", "euclidean"] = "sup") -> Family:
     """
     _check_dimension(dimension)
     if metric not in ("sup", "euclidean"):
-        raise NotSupported(f"a cube with the metric {metric!r}", ["sup", "euclidean"])
+        raise NotSupported(f"a cube with the metric {shown(metric)}", ["sup", "euclidean"])
     across = Fraction(1) if metric == "sup" else _root_above(Fraction(dimension))
     return Family(f"cube [0, 1]^{dimension}, {metric}", across, net=lambda radius: _cube_net(dimension, radius, across))
 
@@ -273,7 +273,7 @@ def covering(
         Whether you vouch that the number is finite at every r > 0. Values at a few scales cannot tell.
     """
     if not callable(number):
-        raise InvalidInput(f"covering numbers are a function of the radius, found {number!r}")
+        raise InvalidInput(f"covering numbers are a function of the radius, found {shown(number)}")
     return Family(name or "family with given covering numbers", None if diameter is None else exact(diameter),
                   covering_number=number, vouched=everywhere)  # fmt: skip
 
@@ -294,7 +294,7 @@ def _euclidean(table: Array) -> Array:
 
 def _check_dimension(dimension: int) -> None:
     if not isinstance(dimension, int) or dimension < 1:
-        raise InvalidInput(f"a dimension is a whole number from 1 on, found {dimension!r}")
+        raise InvalidInput(f"a dimension is a whole number from 1 on, found {shown(dimension)}")
 
 
 def _root_above(value: Fraction, bits: int = 64) -> Fraction:

@@ -16,7 +16,7 @@ import numpy as np
 
 from sfumato.channels.channel import check_secrets
 from sfumato.channels.prior import Prior, as_prior
-from sfumato.errors import InvalidInput, NotSupported
+from sfumato.errors import InvalidInput, NotSupported, shown
 from sfumato.numbers import Array, Number, common_denominator, exact, fractions, object_array
 from sfumato.privacy.regular import corner_priors
 from sfumato.privacy.type import PrivacyType
@@ -65,7 +65,9 @@ def prior_set(priors: Priors, privacy: PrivacyType) -> PriorSet:
             return all_priors(privacy.space)
         if priors == "regular":
             return regular_priors(privacy)
-        raise NotSupported(f"priors {priors!r}", ["all", "regular", "a list of priors", "ball(prior, radius, space)"])
+        raise NotSupported(
+            f"priors {shown(priors)}", ["all", "regular", "a list of priors", "ball(prior, radius, space)"]
+        )
     return hull([priors] if isinstance(priors, Prior) else priors)
 
 
@@ -111,7 +113,7 @@ def ball(prior: Prior, radius: Number, space: FiniteSpace | None = None) -> Prio
     """
     prior, reach = as_prior(prior), exact(radius)
     if reach < 0:
-        raise InvalidInput(f"the radius of a ball must not be negative, found {radius!r}")
+        raise InvalidInput(f"the radius of a ball must not be negative, found {shown(radius)}")
     n = len(prior)
     metric = discrete(n) if space is None else space
     if space is not None:

@@ -13,7 +13,7 @@ from sfumato.channels.prior import secrets_of
 from sfumato.design.universal.optimality import is_universally_optimal
 from sfumato.design.universal.question import member_of, type_of
 from sfumato.design.universal.theorems import Ground
-from sfumato.errors import InvalidInput, Mismatch
+from sfumato.errors import InvalidInput, Mismatch, shown
 from sfumato.losses.loss import Loss, add, lift, scale
 from sfumato.numbers import Number, exact
 from sfumato.privacy.type import PrivacyType
@@ -96,7 +96,9 @@ class UtilitySet:
             )
         p = exact(probability)
         if not 0 < p < 1:
-            raise InvalidInput(f"the probability of a choice lies strictly between 0 and 1 here, found {probability!r}")
+            raise InvalidInput(
+                f"the probability of a choice lies strictly between 0 and 1 here, found {shown(probability)}"
+            )
         return UtilitySet(choice(p, self.channel, other.channel), self.privacy)
 
 

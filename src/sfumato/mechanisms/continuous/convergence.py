@@ -24,7 +24,7 @@ import numpy as np
 
 from sfumato.channels.hyper import hyper
 from sfumato.channels.prior import Prior, as_prior
-from sfumato.errors import InvalidInput, expect
+from sfumato.errors import InvalidInput, expect, shown
 from sfumato.losses.loss import Loss
 from sfumato.measures.uncertainty import posterior_loss as finite_loss
 from sfumato.mechanisms.continuous.chain import line_hyper_distance
@@ -157,7 +157,7 @@ def _within(low: Fraction, high: Fraction, bound: Fraction, *, exact: bool) -> V
 
 def _kappa(loss: IntervalLoss) -> Fraction:
     if loss.lipschitz is None:
-        raise InvalidInput(f"{loss!r} has no Lipschitz constant: give lipschitz=…, without it nothing is bounded")
+        raise InvalidInput(f"{shown(loss)} has no Lipschitz constant: give lipschitz=…, without it nothing is bounded")
     return loss.lipschitz
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import InvalidInput
+from sfumato.errors import InvalidInput, shown
 from sfumato.numbers import Number, exact, whole
 from sfumato.spaces.constructors import line
 from sfumato.spaces.finite import FiniteSpace
@@ -57,7 +57,7 @@ def as_interval(value: Interval | tuple[Number, Number]) -> Interval:
     if isinstance(value, Interval):
         return value
     if not isinstance(value, tuple | list) or len(value) != 2:
-        raise InvalidInput(f"an interval is a pair (low, high), found {value!r}")
+        raise InvalidInput(f"an interval is a pair (low, high), found {shown(value)}")
     return Interval(exact(value[0]), exact(value[1]))
 
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior
-from sfumato.errors import InvalidInput, Mismatch, expect
+from sfumato.errors import InvalidInput, Mismatch, expect, shown
 from sfumato.mechanisms.continuous.density import Density, as_density, gauss
 from sfumato.mechanisms.continuous.interval import Floats, Interval
 from sfumato.mechanisms.continuous.loss import IntervalLoss
@@ -97,7 +97,7 @@ def posterior_loss(prior: Any, mechanism: Any, loss: IntervalLoss, *, tolerance:
     """
     loss = expect(loss, IntervalLoss, "a loss on an interval", "absolute_error() is one")
     if not 1e-14 <= tolerance < 1:
-        raise InvalidInput(f"the tolerance is a number between 1e-14 and 1, found {tolerance!r}")
+        raise InvalidInput(f"the tolerance is a number between 1e-14 and 1, found {shown(tolerance)}")
     if isinstance(mechanism, Channel):
         return _finite_loss(prior, mechanism, loss)
     mechanism = as_interval_mechanism(mechanism)
