@@ -42,7 +42,7 @@ LONGEST_MESSAGE = 1000  # characters; more is not a sentence but a dump
 MOST_ITEMS = 1000  # that are taken from a result which is a generator
 
 
-class Thrown(Exception):  # noqa: N818 - what a caller's function raises is not ours to name
+class Thrown(Exception):
     """What the functions below raise: a caller's own error."""
 
 

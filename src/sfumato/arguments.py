@@ -15,7 +15,18 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InvalidInput, NotSupported, shown
 
-__all__ = ["answer_of", "file_path", "flag", "float_array", "function", "items", "one_of", "positive", "text"]
+__all__ = [
+    "answer_of",
+    "file_path",
+    "flag",
+    "float_array",
+    "function",
+    "integer",
+    "items",
+    "one_of",
+    "positive",
+    "text",
+]
 
 MOST_ITEMS = 10_000_000
 """Labels, rows or numbers in one argument: a space of a million cells has as many labels, and memory holds ten times
@@ -42,6 +53,16 @@ def items(values: Any, what: str, error: type[InvalidInput] = InvalidInput) -> l
     if len(listed) > MOST_ITEMS:
         raise NotSupported(f"more than {MOST_ITEMS} {what}", [f"at most {MOST_ITEMS}"])
     return listed
+
+
+def integer(value: Any, what: str, least: int | None = None, most: int | None = None) -> int:
+    """An integer within bounds: a seed, an index, how often something is tried."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or (least is not None and value < least) or (most is not None and value > most):
+        low = "" if least is None else f" of at least {least}"
+        high = "" if most is None else f" up to {most}" if least is None else f" and at most {most}"
+        raise InvalidInput(f"{what} must be an integer{low}{high}, found {shown(value)}")
+    return int(value)
 
 
 def flag(value: Any, what: str) -> bool:

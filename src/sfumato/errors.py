@@ -53,6 +53,7 @@ __all__ = [
     "SolverError",
     "UndecidedError",
     "expect",
+    "short",
     "shown",
 ]
 
@@ -261,6 +262,12 @@ def shown(value: Any) -> str:
     ("'a'", 'an integer of 400 digits', 'the function print', 'a value of type object')
     """
     return _SHOWN.repr(value)
+
+
+def short(number: Any) -> str:
+    """A number as ``str`` writes it, or in words where that would be long."""
+    words = shown(number)
+    return str(number) if len(words) <= 40 and "digits" not in words else words
 
 
 def _among(label: Any, labels: Sequence[Any]) -> bool:

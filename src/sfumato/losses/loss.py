@@ -121,7 +121,9 @@ def scale(loss: Loss, factor: Number | Iterable[Number]) -> Loss:
     if (factors < 0).any():
         raise InvalidLoss("a scale of a loss must not be negative")
     table, factors = together(loss.matrix, factors)
-    return Loss(loss.actions, loss.secrets, table * factors[None, :], f"scaled {loss.name}".strip())
+    with np.errstate(over="ignore", invalid="ignore"):  # what becomes infinite is refused by the loss
+        scaled = table * factors[None, :]
+    return Loss(loss.actions, loss.secrets, scaled, f"scaled {loss.name}".strip())
 
 
 def restrict_loss(loss: Loss, secrets: Iterable[Any]) -> Loss:

@@ -9,12 +9,15 @@ import numpy as np
 
 from sfumato.arguments import answer_of, items
 from sfumato.channels.prior import secrets_of
-from sfumato.errors import InvalidLoss, shown
+from sfumato.errors import InvalidLoss, short, shown
 from sfumato.losses.loss import Gain, Loss
 from sfumato.numbers import Array, Number, array, exact, number
 from sfumato.spaces.finite import FiniteSpace, as_space, label_tuple, place_of
 
 __all__ = ["absolute", "bin", "distance", "function", "guess", "matrix", "member", "nib", "squared", "threshold"]
+
+
+_LARGEST_LABEL = 2.0**500  # of numbers: their differences, and the squares of those, are still floats
 
 
 def bin(space: Any) -> Loss:
@@ -66,7 +69,7 @@ def threshold(space: FiniteSpace, radius: Number) -> Loss:
     table = space.distances
     values, where = np.unique(table.values, return_inverse=True)
     far = np.array([table.exceeds(v, limit) for v in values], dtype=np.int64)
-    return Loss(space.labels, space.labels, far[where].reshape(table.values.shape), f"threshold({radius})")
+    return Loss(space.labels, space.labels, far[where].reshape(table.values.shape), f"threshold({short(radius)})")
 
 
 def member(space: Any, subset: Iterable[Any]) -> Loss:
@@ -100,4 +103,6 @@ def _numeric(space: Any) -> tuple[tuple[Any, ...], Array]:
         values = array([number(s, "a label") for s in secrets], "labels", 1, small_integers=True)
     except ValueError as error:
         raise InvalidLoss(f"this loss needs labels that are numbers ({error}); distance() takes any space") from error
+    if values.dtype == np.float64 and np.abs(values).max() > _LARGEST_LABEL:
+        raise InvalidLoss("this loss needs labels whose differences have finite squares; distance() takes any space")
     return secrets, values

@@ -23,11 +23,12 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.arguments import answer_of, integer, items
 from sfumato.channels.channel import Channel, as_channel
 from sfumato.channels.prior import Prior, as_prior, secrets_of
 from sfumato.errors import InvalidInput, Mismatch, NotSupported, expect, shown
 from sfumato.losses.loss import Gain, Loss
-from sfumato.numbers import Array, Number, exact, floats, is_exact, object_array
+from sfumato.numbers import Array, Number, array, exact, floats, is_exact, object_array
 from sfumato.verdict import Verdict, fails, holds, undecided
 
 __all__ = [
@@ -43,6 +44,9 @@ __all__ = [
     "polygon",
 ]
 
+MOST_TRIES = 1_000_000  # of a search by random examples: minutes for the quickest functions
+_MOST_ENTRIES = 1000  # of a column that is searched
+
 ROUNDING_OF_MEASURES = 1e-9
 """Floats of a measure that differ by less, absolutely or relatively, may differ by the rounding of long sums only."""
 
@@ -55,7 +59,7 @@ def branching(channel: Channel, function: Callable[[Array], Any]) -> Any:
     >>> branching(Channel([0, 1], [["2/3", "1/3"], ["1/3", "2/3"]]), max)
     Fraction(4, 3)
     """
-    values = [function(column) for column in as_channel(channel).matrix.T]
+    values = [_number(function, column) for column in as_channel(channel).matrix.T]
     return sum(values[1:], values[0])
 
 
@@ -73,7 +77,10 @@ class Branch:
 
     def __call__(self, column: Array) -> Any:
         """F of one column."""
-        return self.value(column)
+        entries = array(column, "a column", 1)
+        if not np.isfinite(float_array(entries, "a column")).all():
+            raise InvalidInput("a column has finite entries, found an infinity")
+        return self.value(entries)
 
 
 def largest_gain(prior: Prior, stake: Gain | Loss) -> Branch:
@@ -137,7 +144,7 @@ def polygon(corners: Iterable[tuple[Number, Number]]) -> Generator:
     >>> branching(Channel.identity([0, 1, 2, 3]), divergence(hockey_stick))
     Fraction(2, 1)
     """
-    points = [(exact(t), exact(value)) for t, value in corners]
+    points = [_corner(corner) for corner in items(corners, "the corners of a polygon")]
     if len(points) < 2 or points[0][0] or any(a[0] >= b[0] for a, b in pairwise(points)):
         raise InvalidInput("a polygon has corners (0, φ(0)), (t₁, φ(t₁)), … with growing t, two at least")
     slopes = [(b[1] - a[1]) / (b[0] - a[0]) for a, b in pairwise(points)]
@@ -155,6 +162,12 @@ def polygon(corners: Iterable[tuple[Number, Number]]) -> Generator:
         return np.asarray(np.maximum.reduce(lines))
 
     return Generator(f"a polygon with {len(slopes)} sides", value, "its slopes do not fall, which was checked exactly")
+
+
+def _corner(corner: Any) -> tuple[Fraction, Fraction]:
+    if not isinstance(corner, tuple | list) or len(corner) != 2:
+        raise InvalidInput(f"a corner of a polygon is a pair (t, φ(t)), found {shown(corner)}")
+    return exact(corner[0]), exact(corner[1])
 
 
 def divergence(generator: Generator | str, prior: Prior | None = None) -> Branch:
@@ -249,9 +262,9 @@ def is_convex_homogeneous(
         return holds(function.reason)
     if not callable(function):
         raise InvalidInput(f"F must be a function of a column, found {shown(function)}")
-    labels = tuple(range(secrets)) if isinstance(secrets, int) else secrets_of(secrets)
-    if not labels:
-        raise InvalidInput("a column has at least one entry: secrets must be positive")
+    counted = isinstance(secrets, int | np.integer)
+    labels = tuple(range(integer(secrets, "secrets", 1, _MOST_ENTRIES))) if counted else secrets_of(secrets)
+    tries, seed = integer(tries, "tries", 0, MOST_TRIES), integer(seed, "the seed")
     looked = 0
     for v, w, merged in _columns(len(labels), tries, Random(seed)):
         looked += 1
@@ -305,7 +318,7 @@ def _broken(
 
 
 def _number(function: Callable[[Array], Any], column: Array) -> Any:
-    value = function(column)
+    value = answer_of(function, "F", column)
     if isinstance(value, np.generic):
         value = value.item()
     if not isinstance(value, int | float | Fraction) or value != value:

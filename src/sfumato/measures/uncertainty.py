@@ -35,7 +35,7 @@ def prior_loss(prior: Prior, loss: Loss) -> Any:
 
 def optimal_action(prior: Prior, loss: Loss) -> Any:
     """An action that attains :func:`prior_loss`, the first one listed if several do."""
-    return loss.actions[int(np.argmin(_prior_costs(prior, loss)))]
+    return as_loss(loss).actions[int(np.argmin(_prior_costs(prior, loss)))]
 
 
 def posterior_loss(prior: Prior, channel: Channel, loss: Loss) -> Any:
@@ -75,7 +75,7 @@ def expected_loss(prior: Prior, channel: Channel, loss: Loss) -> Any:
 
 def prior_vulnerability(prior: Prior, gain: Gain) -> Any:
     """V_g(π) = max_w Σ_x π_x g(w, x)."""
-    return -prior_loss(prior, gain.as_loss())
+    return -prior_loss(prior, expect(gain, Gain, "a gain").as_loss())
 
 
 def posterior_vulnerability(prior: Prior, channel: Channel, gain: Gain) -> Any:

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import lsmr
 
+from sfumato.arguments import flag
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.prior import Prior
 from sfumato.losses.loss import Gain
@@ -84,7 +85,7 @@ def refines(b: Channel, a: Channel, *, proof: bool = False) -> Verdict:
     """
     a, b = as_channel(a), as_channel(b)
     check_secrets("two channels in a refinement", a, b)
-    if proof:
+    if flag(proof, "proof"):
         a, b = a.to_rationals(), b.to_rationals()
     if a.exact and b.exact:
         return _refines_exactly(b, a)

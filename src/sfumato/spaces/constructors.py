@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
-from math import lcm, prod
+from math import inf, lcm, prod
 from typing import Any, Literal
 
 import numpy as np
@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
-from sfumato.arguments import float_array, items, one_of, positive
+from sfumato.arguments import float_array, items, one_of, positive, text
 from sfumato.errors import InvalidInput, InvalidMetric, NotSupported, shown
-from sfumato.numbers import Number, exact, whole
+from sfumato.numbers import Number, exact, float_above, float_below, whole
 from sfumato.spaces.axioms import INFINITE, LARGEST_RADICAND
 from sfumato.spaces.distances import Distances, Form
 from sfumato.spaces.finite import Edges, FiniteSpace, Pairs, Structure, label_tuple
@@ -86,6 +86,8 @@ def grid(*shape: int, metric: MetricName = "euclidean", step: Number = 1, unit: 
     shape = tuple(whole(side, "points along a side") for side in shape)
     check_size(prod(shape))
     unit_length = _positive(step, "step")
+    if float_above(unit_length * max(shape)) == inf:
+        raise InvalidInput("the sides of the grid are longer than floats can say: take a larger unit")
     one_of(metric, METRICS, "metric")
     cells = np.stack(np.meshgrid(*(np.arange(s) for s in shape), indexing="ij"), axis=-1).reshape(-1, len(shape))
 
@@ -127,7 +129,7 @@ def hamming(length: int, *, symbols: int = 2) -> FiniteSpace:
     """
     length, symbols = whole(length, "letters"), whole(symbols, "symbols")
     if symbols > 36:
-        raise NotSupported(f"{symbols} symbols", ["at most 36: digits and letters"])
+        raise NotSupported(f"{shown(symbols)} symbols", ["at most 36: digits and letters"])
     check_size(length, "letters")
     if symbols > 1 and length > _MOST_POINTS.bit_length():  # 2^length is already too much, and might not be held
         raise _too_large(f"{symbols}^{length}", "points")
@@ -213,7 +215,7 @@ def graph(
             raise InvalidMetric(f"the edge from {shown(x)} to itself has no meaning", (x,))
         key = (min(position[x], position[z]), max(position[x], position[z]))
         shortest[key] = min(length, shortest.get(key, length))
-    return _graph_space(nodes, shortest, unit, name or f"graph of {len(nodes)} nodes")
+    return _graph_space(nodes, shortest, unit, text(name, "the name of a graph") or f"graph of {len(nodes)} nodes")
 
 
 def points(
@@ -242,7 +244,7 @@ def points(
         if biggest < limit:
             structure = Structure(lambda: _lattice_distances(cells, metric, step))
             return FiniteSpace(names, structure, unit, f"{len(names)} points, {metric}", table.astype(float))
-    position = table.astype(np.float64)
+    position = float_array(table, "coordinates")
     _refuse_repeats(position, names)
     structure = Structure(lambda: Distances(Form.FLOAT, _float_distances(position, metric)))
     return FiniteSpace(names, structure, unit, f"{len(names)} points, {metric}", position)
@@ -259,7 +261,7 @@ def geo(coordinates: Any, *, labels: Iterable[Any] | None = None, radius_km: flo
     >>> round(cities.distance("Paris", "London"))
     344
     """
-    degrees = np.asarray(_coordinates(coordinates), dtype=np.float64)
+    degrees = float_array(_coordinates(coordinates), "coordinates")
     if degrees.shape[1] != 2:
         raise InvalidInput(f"give (latitude, longitude) pairs, found {degrees.shape[1]} columns")
     latitude, longitude = degrees.T
@@ -319,6 +321,8 @@ def _positive(value: Number, what: str) -> Fraction:
     result = exact(value)
     if result <= 0:
         raise InvalidInput(f"{what} must be positive, found {shown(value)}")
+    if not 0 < float_below(result) < inf:
+        raise InvalidInput(f"{what} must lie within the range of floats, found {shown(value)}")
     return result
 
 

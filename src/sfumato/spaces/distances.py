@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import InvalidMetric, expect
-from sfumato.numbers import Array, array, is_exact, object_array
+from sfumato.errors import InvalidMetric, expect, shown
+from sfumato.numbers import Array, array, exact, is_exact, object_array, whole
 from sfumato.spaces.axioms import FLOAT, INFINITE, RATIONAL, ROOT
 
 __all__ = ["Distances", "Form"]
@@ -63,7 +63,7 @@ class Distances:
         """From what a user gives: exact numbers become integers with one unit."""
         if isinstance(given, Distances):
             return given
-        table = array(given, what, ndim, error=InvalidMetric, small_integers=True)
+        table = array(given, what, whole(ndim, "dimensions"), error=InvalidMetric, small_integers=True)
         if not is_exact(table):
             return cls(Form.FLOAT, table)
         if table.dtype == np.int64:
@@ -98,8 +98,9 @@ class Distances:
 
     def bounds(self, value: Any, bits: int = 64) -> tuple[Fraction, Fraction]:
         """Rationals around the distance that one table entry stands for (equal when rational)."""
+        self._check(value)
         if self.form is Form.FLOAT:
-            return Fraction(float(value)), Fraction(float(value))
+            return exact(value), exact(value)
         if self.form is Form.RATIONAL:
             return self.unit * int(value), self.unit * int(value)
         scaled = int(value) << (2 * bits)
@@ -109,6 +110,8 @@ class Distances:
 
     def exceeds(self, value: Any, limit: Fraction) -> bool:
         """Whether the distance of one table entry is larger than a rational, decided exactly."""
+        self._check(value)
+        limit = exact(limit)
         if self.form is Form.FLOAT:
             return bool(value == np.inf) or Fraction(float(value)) > limit
         if int(value) == INFINITE:
@@ -131,3 +134,9 @@ class Distances:
         unique, where = np.unique(values, return_inverse=True)
         multiples = object_array(self.unit * int(v) for v in unique)
         return np.asarray(multiples[where].reshape(values.shape))
+
+    def _check(self, value: Any) -> None:
+        """An entry is an integer, or a float where the table has floats; infinity among those alone."""
+        number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+        if not number or value != value or (self.form is not Form.FLOAT and value in (np.inf, -np.inf)):
+            raise InvalidMetric(f"an entry of these distances is a number, found {shown(value)}")

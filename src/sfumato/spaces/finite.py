@@ -107,7 +107,8 @@ class FiniteSpace:
         if coordinates is not None:
             coordinates = float_array(coordinates, "coordinates")
             if coordinates.ndim != 2 or len(coordinates) != len(names):
-                raise InvalidInput(f"{len(coordinates)} coordinates for {len(names)} points")
+                found = len(coordinates) if coordinates.ndim == 2 else f"a table of shape {coordinates.shape} as"
+                raise InvalidInput(f"{found} coordinates for {len(names)} points")
         for field, value in {
             "labels": names,
             "source": source,

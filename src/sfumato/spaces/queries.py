@@ -206,7 +206,9 @@ def is_uniformly_sensitive(
         too much, or the two answers that no such chain joins.
     """
     below, above = _rational_tables(function, databases, answers)
-    scale = exact(delta) * databases.distances.unit / answers.distances.unit
+    scale = _not_negative(delta) * databases.distances.unit / answers.distances.unit
+    if max(scale.numerator, scale.denominator) * (1 + max(int(above.max()), int(below.max()))) >= 1 << 62:
+        raise NotSupported(f"sensitivity for delta = {shown(delta)}", ["fractions of smaller numbers"])
     grown = above * scale.denominator
     allowed = below * scale.numerator
     if (grown > allowed).any():
@@ -226,6 +228,13 @@ def is_uniformly_sensitive(
         y, w = (answers.labels[i] for i in broken[0])
         return fails(f"no tight and {delta}-expansive chain leads from {y!r} to {w!r}", (y, w))
     return holds(f"all answers are joined by tight, {delta}-expansive chains", Chains(answers, previous))
+
+
+def _not_negative(delta: Number) -> Fraction:
+    found = exact(delta)
+    if found < 0:
+        raise InvalidInput(f"delta, by how much distances may grow, is not negative: found {shown(delta)}")
+    return found
 
 
 def _rational_tables(
