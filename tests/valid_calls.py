@@ -279,7 +279,7 @@ PRIVACY = {
     "PrivacyType.exact_factor": _with("privacy", 1),
     "PrivacyType.factor": _with("privacy", 0, 1),
     "PrivacyType.factor_bounds": _with("privacy", 1),
-    "PrivacyType.rate_bounds": _with("irrational", 32),
+    "PrivacyType.rate_bounds": _with("privacy", 32),
     "Predicate.allows": _with("predicate", Fraction(1, 2), Fraction(1, 2)),
     "Predicate.bounds": _with("predicate", "1/2"),
     "Predicate.lower": _with("predicate", [0.25, 0.5]),

@@ -24,13 +24,19 @@ __all__ = [
     "integer",
     "items",
     "one_of",
+    "optional_function",
     "positive",
+    "precision",
     "text",
 ]
 
 MOST_ITEMS = 10_000_000
 """Labels, rows or numbers in one argument: a space of a million cells has as many labels, and memory holds ten times
 that. A list that does not end would otherwise be read until nothing is left."""
+
+
+MOST_BITS = 1 << 20
+"""Of an enclosure: three hundred thousand digits."""
 
 
 def items(values: Any, what: str, error: type[InvalidInput] = InvalidInput) -> list[Any]:
@@ -109,6 +115,16 @@ def function(value: Any, what: str) -> Callable[..., Any]:
     if not callable(value):
         raise InvalidInput(f"{what} must be a function, found {shown(value)}")
     return value  # type: ignore[no-any-return]
+
+
+def optional_function(value: Any, what: str) -> Callable[..., Any] | None:
+    """Something that can be called, or None: a function that is told of progress."""
+    return None if value is None else function(value, what)
+
+
+def precision(bits: Any) -> int:
+    """How many bits an enclosure is asked for."""
+    return integer(bits, "the number of bits", 1, MOST_BITS)
 
 
 def answer_of(asked: Callable[..., Any], what: str, *arguments: Any, place: str = "") -> Any:

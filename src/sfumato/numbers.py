@@ -42,6 +42,7 @@ __all__ = [
     "is_exact",
     "log_bounds",
     "number",
+    "number_pairs",
     "object_array",
     "product",
     "together",
@@ -264,6 +265,16 @@ def _dyadic_integers(values: NDArray[np.float64]) -> tuple[list[int], int]:
     integers = [m << k for m, k in zip(whole, shift, strict=True)]
     excess = lowest - 53  # of two, the power that multiplies them
     return ([m << excess for m in integers], 1) if excess > 0 else (integers, 1 << -excess)
+
+
+def number_pairs(pairs: Any, what: str) -> list[tuple[Fraction, Fraction]]:
+    """Pairs of numbers, exactly."""
+    found = []
+    for pair in items(pairs, what):
+        if not isinstance(pair, tuple | list | np.ndarray) or len(pair) != 2:
+            raise InvalidInput(f"{what} are pairs of numbers, found {shown(pair)}")
+        found.append((exact(pair[0]), exact(pair[1])))
+    return found
 
 
 def float_above(value: Fraction) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arguments import items
-from sfumato.errors import InvalidPrior, Mismatch, expect, shown
+from sfumato.errors import InvalidPrior, Mismatch, expect, short, shown
 from sfumato.numbers import Array, array, divide, floats, is_exact, number
 from sfumato.spaces.finite import FiniteSpace, label_tuple, place_of
 
@@ -117,7 +117,7 @@ class Prior:
             raise InvalidPrior(f"the count of {shown(secrets[x])} is negative: {table[x]}")
         total = table.sum()
         if not 0 < total < np.inf:
-            raise InvalidPrior(f"counts must have a positive finite total, found {total}")
+            raise InvalidPrior(f"counts must have a positive finite total, found {short(total)}")
         return cls(secrets, divide(table, total))
 
     def __len__(self) -> int:

@@ -17,7 +17,7 @@ from sfumato.design.objectives import Objective, as_objective
 from sfumato.design.optimal import Design, Effort, best_of
 from sfumato.design.problem import problem
 from sfumato.design.solvers import Trail
-from sfumato.errors import InvalidInput, NotConverged, NotSupported, expect, shown
+from sfumato.errors import InvalidInput, NotConverged, NotSupported, expect, short, shown
 from sfumato.losses.loss import Loss
 from sfumato.measures.uncertainty import prior_loss
 from sfumato.numbers import Number, exact, fractions
@@ -107,7 +107,7 @@ def calibrate(
     if wanted.plain:
         _check_target(aim, as_prior(prior), loss)
     if not 0 < precision < 1:
-        raise InvalidInput(f"the precision is a relative width between 0 and 1, found {precision}")
+        raise InvalidInput(f"the precision is a relative width between 0 and 1, found {short(precision)}")
     distances = space.pair_distances.floats
     if goal not in ("reach", "keep") or not distances.size:
         raise InvalidInput(f"the goal is 'reach' or 'keep', on a space with more than one secret; found {shown(goal)}")

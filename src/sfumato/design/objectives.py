@@ -17,7 +17,7 @@ import numpy as np
 from sfumato.certify.mechanism import Ceiling, Criterion
 from sfumato.channels.channel import check_secrets
 from sfumato.channels.prior import Prior, as_prior
-from sfumato.errors import InvalidInput, Mismatch, NotSupported, expect, shown
+from sfumato.errors import InvalidInput, Mismatch, NotSupported, expect, short, shown
 from sfumato.losses.loss import Loss
 from sfumato.numbers import Number, array, exact, fractions
 from sfumato.spaces.finite import FiniteSpace
@@ -129,7 +129,9 @@ def displacement_at_most(radius: Number, probability: Number) -> Bound:
     """Whatever the secret: farther than ``radius`` from it only with this probability. Actions must be secrets."""
     chance, far = exact(probability), exact(radius)
     if not 0 <= chance < 1 or far < 0:
-        raise InvalidInput(f"a radius ≥ 0 and a probability from 0 to 1 are needed, found {radius} and {probability}")
+        raise InvalidInput(
+            f"a radius ≥ 0 and a probability from 0 to 1 are needed, found {short(radius)} and {short(probability)}"
+        )
     return Bound(chance, radius=far)
 
 

@@ -23,12 +23,12 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.arguments import answer_of, integer, items
+from sfumato.arguments import answer_of, float_array, integer
 from sfumato.channels.channel import Channel, as_channel
 from sfumato.channels.prior import Prior, as_prior, secrets_of
 from sfumato.errors import InvalidInput, Mismatch, NotSupported, expect, shown
 from sfumato.losses.loss import Gain, Loss
-from sfumato.numbers import Array, Number, array, exact, floats, is_exact, object_array
+from sfumato.numbers import Array, Number, array, floats, is_exact, number_pairs, object_array
 from sfumato.verdict import Verdict, fails, holds, undecided
 
 __all__ = [
@@ -144,7 +144,7 @@ def polygon(corners: Iterable[tuple[Number, Number]]) -> Generator:
     >>> branching(Channel.identity([0, 1, 2, 3]), divergence(hockey_stick))
     Fraction(2, 1)
     """
-    points = [_corner(corner) for corner in items(corners, "the corners of a polygon")]
+    points = number_pairs(corners, "the corners of a polygon")
     if len(points) < 2 or points[0][0] or any(a[0] >= b[0] for a, b in pairwise(points)):
         raise InvalidInput("a polygon has corners (0, φ(0)), (t₁, φ(t₁)), … with growing t, two at least")
     slopes = [(b[1] - a[1]) / (b[0] - a[0]) for a, b in pairwise(points)]
@@ -162,12 +162,6 @@ def polygon(corners: Iterable[tuple[Number, Number]]) -> Generator:
         return np.asarray(np.maximum.reduce(lines))
 
     return Generator(f"a polygon with {len(slopes)} sides", value, "its slopes do not fall, which was checked exactly")
-
-
-def _corner(corner: Any) -> tuple[Fraction, Fraction]:
-    if not isinstance(corner, tuple | list) or len(corner) != 2:
-        raise InvalidInput(f"a corner of a polygon is a pair (t, φ(t)), found {shown(corner)}")
-    return exact(corner[0]), exact(corner[1])
 
 
 def divergence(generator: Generator | str, prior: Prior | None = None) -> Branch:

@@ -11,7 +11,7 @@ import numpy as np
 
 from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.verify import prove
-from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported, shown
+from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported, short, shown
 from sfumato.mechanisms.proved import proved
 from sfumato.numbers import Array, Number, exact, fractions, is_exact
 from sfumato.privacy.similarity import similarity
@@ -56,7 +56,7 @@ class InfiniteGeometric:
     def truncated(self, low: int, high: int) -> Mechanism:
         """Answers beyond an end count for the end: the mechanism on the secrets low, …, high."""
         if low >= high:
-            raise InvalidInput(f"needs low < high, found {low} and {high}")
+            raise InvalidInput(f"needs low < high, found {short(low)} and {short(high)}")
         labels = range(low, high + 1)
         space = FiniteSpace(labels, line(len(labels)).distances)
         return geometric(PrivacyType(space, alpha=self.alpha))

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.certify.mechanism import Mechanism
-from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported, shown
+from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported, short, shown
 from sfumato.mechanisms.proved import proved
 from sfumato.numbers import Array, is_exact, number, object_array
 from sfumato.privacy.type import PrivacyType, as_type, rational_power
@@ -84,7 +84,7 @@ class Staircase:
     def beyond(self, noise: int) -> Any:
         """The probability of this value or a larger one, for a value ≥ 0."""
         if noise < 0:
-            raise InvalidInput(f"tails are asked for values from 0 on, found {noise}")
+            raise InvalidInput(f"tails are asked for values from 0 on, found {short(noise)}")
         k, s = divmod(noise, self.width)
         b, r = self.decay, self.high
         rest = max(r - s, 0) + b * (self.width - max(r, s))

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 
 from sfumato.channels.channel import Channel, check_secrets, normalise
 from sfumato.channels.prior import Prior, as_prior
-from sfumato.errors import InvalidEpsilon, InvalidInput, SolverError, expect
+from sfumato.errors import InvalidEpsilon, SolverError, expect
 from sfumato.lp import LinearProgram, Status, solve
-from sfumato.numbers import (
+from sfumato.numbers import (  # fmt: skip
     ROUNDING,
     Array,
     Number,
@@ -40,7 +40,9 @@ from sfumato.numbers import (
     is_exact,
     object_array,
     to_flint,
-)  # fmt: skip
+    whole,
+)
+from sfumato.privacy.predicates_curves import growth
 from sfumato.privacy.similarity import (
     UNIT,
     Quotient,
@@ -545,8 +547,8 @@ def database_leakage_bound(
     """
     if (epsilon is None) == (alpha is None):
         raise InvalidEpsilon("give either epsilon or alpha")
-    if individuals < 1 or values < 1:
-        raise InvalidInput(f"a database needs individuals and values, found {individuals} and {values}")
+    individuals, values = whole(individuals, "individuals"), whole(values, "values")
+    growth(epsilon, alpha, "a bound")  # refuses what is no ε or α
     with flint.ctx.workprec(128):
         if epsilon is not None:
             rate = exact(epsilon)

@@ -12,7 +12,8 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import InvalidEpsilon, InvalidInput, expect, shown
+from sfumato.arguments import precision
+from sfumato.errors import InvalidEpsilon, InvalidInput, expect, short, shown
 from sfumato.numbers import Number, as_ball, exact, exp_bounds, log_bounds
 from sfumato.spaces.axioms import INFINITE
 from sfumato.spaces.distances import Form
@@ -63,14 +64,14 @@ class PrivacyType:
         rate = None if epsilon is None else _parameter(epsilon, "epsilon")
         base = None if alpha is None else _parameter(alpha, "alpha")
         if rate is not None and rate <= 0:
-            raise InvalidEpsilon(f"epsilon must be positive, found {epsilon}")
+            raise InvalidEpsilon(f"epsilon must be positive, found {short(epsilon)}")
         if rate is not None and not _SMALLEST_EPSILON <= rate <= 1 / _SMALLEST_EPSILON:
             raise InvalidEpsilon("epsilon must lie between 1e-300 and 1e300")
         for value in (rate, base):
             if value is not None and value.denominator.bit_length() > _LARGEST_PARAMETER:
                 raise InvalidEpsilon(f"a promise of more than {_LARGEST_PARAMETER} bits cannot be written down")
         if base is not None and not 0 < base < 1:
-            raise InvalidEpsilon(f"alpha lies strictly between 0 and 1, found {alpha}")
+            raise InvalidEpsilon(f"alpha lies strictly between 0 and 1, found {short(alpha)}")
         object.__setattr__(self, "space", space)
         object.__setattr__(self, "epsilon", rate)
         object.__setattr__(self, "alpha", base)
@@ -96,6 +97,7 @@ class PrivacyType:
 
     def rate_bounds(self, bits: int) -> tuple[Fraction, Fraction]:
         """Rationals around ε."""
+        bits = precision(bits)
         if self.epsilon is not None:
             return self.epsilon, self.epsilon
         assert self.alpha is not None
@@ -136,7 +138,7 @@ class PrivacyType:
 
     def factor_bounds(self, value: Any, bits: int = 64) -> tuple[Fraction, Fraction]:
         """Rationals p ≤ e^{ε d} ≤ P for one entry of the table of distances, P/p − 1 ≤ 2^(2 − bits)."""
-        rational = self.exact_factor(value)
+        bits, rational = precision(bits), self.exact_factor(value)
         if rational is not None:
             return rational, rational
         working = bits + 8
@@ -171,9 +173,12 @@ def rational_power(base: Fraction, exponent: Fraction) -> Fraction | None:
     >>> rational_power(Fraction(4), Fraction(3, 2)), rational_power(Fraction(2), Fraction(1, 2))
     (Fraction(8, 1), None)
     """
+    base, exponent = exact(base), exact(exponent)
+    if base <= 0:
+        raise InvalidInput(f"the base of a power is positive, found {short(base)}")
     root_of = exponent.denominator
     size = max(base.numerator.bit_length(), base.denominator.bit_length())
-    if size * exponent > _LARGEST_EXACT_POWER or root_of > size:
+    if size * abs(exponent) > _LARGEST_EXACT_POWER or root_of > size:
         return None
     numerator, denominator = (_integer_root(part, root_of) for part in (base.numerator, base.denominator))
     if numerator is None or denominator is None:

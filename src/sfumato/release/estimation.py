@@ -24,7 +24,7 @@ from scipy.linalg import lapack, qr, solve_triangular
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.hyper import joint
 from sfumato.channels.prior import Prior, as_prior
-from sfumato.errors import InvalidInput, Mismatch, shown
+from sfumato.errors import InvalidInput, Mismatch, short, shown
 from sfumato.losses.loss import Loss
 from sfumato.measures.uncertainty import optimal_remap
 from sfumato.numbers import (
@@ -360,7 +360,7 @@ def credible_sets(prior: Prior, channel: Channel | Any, level: Number = "0.95") 
     """
     wanted = exact(level)
     if not 0 < wanted <= 1:
-        raise InvalidInput(f"the level of credible sets lies in (0, 1], found {level}")
+        raise InvalidInput(f"the level of credible sets lies in (0, 1], found {short(level)}")
     found = posteriors(prior, channel)
     exactly = is_exact(found.table)
     order = np.argsort(-found.table, axis=0, kind="stable")

@@ -29,7 +29,7 @@ from scipy.linalg import LinAlgError, blas, cho_factor, cho_solve
 
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
-from sfumato.errors import InvalidInput, NotConverged, NotSupported, shown
+from sfumato.errors import InvalidInput, NotConverged, NotSupported, short, shown
 from sfumato.numbers import floats
 from sfumato.release.estimation import output_counts
 
@@ -174,7 +174,7 @@ def maximum_likelihood(
     """
     task = _task(channel, released)
     if not tolerance > 0:
-        raise InvalidInput(f"the tolerance must be positive, found {tolerance}")
+        raise InvalidInput(f"the tolerance must be positive, found {short(tolerance)}")
     if method not in ("auto", "newton", "squared"):
         raise NotSupported(f"method {shown(method)}", ["auto", "newton", "squared"])
     weights = _first(task, start)

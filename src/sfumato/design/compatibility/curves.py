@@ -94,7 +94,7 @@ def tradeoff_grid(
     if not asked or not levels:
         raise InvalidInput("a grid needs at least one gamma and one delta")
     if not 0 < precision < 1:
-        raise InvalidInput(f"the precision is a relative width between 0 and 1, found {precision}")
+        raise InvalidInput(f"the precision is a relative width between 0 and 1, found {short(precision)}")
     found: dict[bytes, _Row] = {}
     promises = Promises(asked[0].function.databases)
     guesses: dict[Fraction, float] = {}  # the ε* found for each δ at the last radius: where to look first at the next

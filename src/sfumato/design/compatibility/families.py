@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sfumato.errors import InvalidInput, NotSupported, expect, shown
+from sfumato.errors import InvalidInput, NotSupported, expect, short, shown
 from sfumato.numbers import Array, Number, array, exact, floats
 from sfumato.spaces.finite import FiniteSpace
 
@@ -99,7 +99,7 @@ def interval(low: Number = 0, high: Number = 1) -> Family:
     """
     start, end = exact(low), exact(high)
     if not start < end:
-        raise InvalidInput(f"an interval goes from a number to a larger one, found {low} and {high}")
+        raise InvalidInput(f"an interval goes from a number to a larger one, found {short(low)} and {short(high)}")
     return Family(f"interval [{start}, {end}]", end - start, net=lambda radius: _interval_net(start, end, radius))
 
 
@@ -150,7 +150,7 @@ def ball(dimension: int, radius: Number = 1) -> Family:
     _check_dimension(dimension)
     size = exact(radius)
     if size <= 0:
-        raise InvalidInput(f"the radius of a ball is positive, found {radius}")
+        raise InvalidInput(f"the radius of a ball is positive, found {short(radius)}")
     return Family(f"ball of radius {size} in R^{dimension}", 2 * size, net=lambda r: _ball_net(dimension, size, r))
 
 
@@ -211,7 +211,7 @@ def real_line(cap: Number | None = 1) -> Family:
         return Family("real line", None, unbounded_rate=text)
     most = exact(cap)
     if most <= 0:
-        raise InvalidInput(f"a cap on distances is positive, found {cap}")
+        raise InvalidInput(f"a cap on distances is positive, found {short(cap)}")
     packing = Packing(most, lambda i: most * i, lambda a, b: min(most, abs(a - b)), f"the multiples of {most}")
     return Family(f"real line, distances capped at {most}", most, packing=packing)
 

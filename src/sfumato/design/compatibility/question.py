@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from sfumato.certify.mechanism import Mechanism
 from sfumato.channels.channel import check_secrets
-from sfumato.errors import InvalidInput, Mismatch, NotSupported, expect, shown
+from sfumato.errors import InvalidInput, Mismatch, NotSupported, expect, short, shown
 from sfumato.losses.loss import Loss
 from sfumato.numbers import Number, exact, float_above, float_below
 from sfumato.spaces.distances import Distances
@@ -142,7 +142,7 @@ def utility(target: FiniteFunction | FiniteSpace, gamma: Number, ball: Ball = "c
     """The question of (γ, ·)-utility; a radius below 0 and unknown balls are errors."""
     radius = exact(gamma)
     if radius < 0:
-        raise InvalidInput(f"the radius gamma must not be negative, found {gamma}")
+        raise InvalidInput(f"the radius gamma must not be negative, found {short(gamma)}")
     if ball not in ("closed", "open"):
         raise NotSupported(f"a ball that is {shown(ball)}", ["closed", "open"])
     return Utility(as_function(target), radius, ball)

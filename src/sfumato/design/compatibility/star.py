@@ -138,7 +138,7 @@ def epsilon_star(
     """
     asked, chance = utility(target, gamma, ball), level(delta)
     if not 0 < precision < 1:
-        raise InvalidInput(f"the precision is a relative width between 0 and 1, found {precision}")
+        raise InvalidInput(f"the precision is a relative width between 0 and 1, found {short(precision)}")
     rows, least = blind(asked)
     if least <= chance:
         mechanism = _proved_blind(asked, rows)
@@ -161,7 +161,7 @@ def level(delta: Number) -> Fraction:
     """δ as a rational in [0, 1)."""
     chance = exact(delta)
     if not 0 <= chance < 1:
-        raise InvalidInput(f"delta is a probability below 1, found {delta}")
+        raise InvalidInput(f"delta is a probability below 1, found {short(delta)}")
     return chance
 
 
@@ -326,7 +326,7 @@ def database_size(star: EpsilonStar, epsilon: Number) -> DatabaseSize:
     """
     asked = exact(epsilon)
     if asked <= 0:
-        raise InvalidInput(f"epsilon must be positive, found {epsilon}")
+        raise InvalidInput(f"epsilon must be positive, found {short(epsilon)}")
     expect(star, EpsilonStar, "the tradeoff", "epsilon_star(…)")
     if star.high is None:
         raise InvalidInput(f"no number of records is enough: {star.reason}")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.errors import InvalidLoss, expect
+from sfumato.errors import InvalidLoss, expect, short
 from sfumato.losses.loss import Loss
 from sfumato.mechanisms.continuous.interval import (
     UNIT,
@@ -78,7 +78,7 @@ class IntervalLoss:
             raise InvalidLoss("the list of actions is empty")
         kappa = None if lipschitz is None else exact(lipschitz)
         if kappa is not None and kappa < 0:
-            raise InvalidLoss(f"a Lipschitz constant must not be negative, found {lipschitz}")
+            raise InvalidLoss(f"a Lipschitz constant must not be negative, found {short(lipschitz)}")
         low, high = interval.ends
         inside = np.unique([float(b) for b in breaks if low < float(b) < high])
         values = (value, interval, chosen, kappa, inside, tuple(float(o) for o in offsets), name)
