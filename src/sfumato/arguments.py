@@ -21,6 +21,7 @@ __all__ = [
     "flag",
     "float_array",
     "function",
+    "index_array",
     "integer",
     "items",
     "one_of",
@@ -141,6 +142,8 @@ def answer_of(asked: Callable[..., Any], what: str, *arguments: Any, place: str 
 def float_array(values: Any, what: str) -> NDArray[np.float64]:
     """Finite or infinite doubles in any shape; texts, dates, complex numbers and NaN are none."""
     try:
+        if isinstance(values, range) and len(values) > MOST_ITEMS:
+            raise MemoryError
         table = np.asarray(values)
         if table.dtype.kind == "O":
             table = table.astype(np.float64)
@@ -149,6 +152,17 @@ def float_array(values: Any, what: str) -> NDArray[np.float64]:
     if table.dtype.kind not in "fiu" or np.isnan(table).any():
         raise InvalidInput(f"{what} must be numbers, found {shown(values)}")
     return table.astype(np.float64)
+
+
+def index_array(values: Any, count: int, what: str) -> NDArray[np.int64]:
+    """Indices below a count, in any shape."""
+    try:
+        found = np.asarray(values)
+    except (TypeError, ValueError, RecursionError, MemoryError) as error:
+        raise InvalidInput(f"{what} must be integers from 0 to {count - 1}, found {shown(values)}") from error
+    if found.dtype.kind not in "iu" or (found.size and not 0 <= int(found.min()) <= int(found.max()) < count):
+        raise InvalidInput(f"{what} must be integers from 0 to {count - 1}, found {shown(values)}")
+    return found.astype(np.int64)
 
 
 def file_path(value: str | PathLike[str], what: str = "a file") -> Path:

@@ -25,11 +25,12 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
+from sfumato.arguments import one_of
 from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.repair import quantise
 from sfumato.certify.verify import prove
 from sfumato.channels.channel import Channel, check_secrets, normalise
-from sfumato.errors import InvalidInput, NotSupported, shown
+from sfumato.errors import InvalidInput
 from sfumato.losses.loss import Loss
 from sfumato.numbers import (
     Array,
@@ -235,8 +236,7 @@ def score_mechanism(
 
     ``most`` · ε bounds the values of β worth looking at; None where every β is as private as any other.
     """
-    if calibration not in ("bound", "exact"):
-        raise NotSupported(f"calibration {shown(calibration)}", ["bound", "exact"])
+    one_of(calibration, ("bound", "exact"), "calibration")
     constant = score.lipschitz or Fraction(1)  # a score that ignores the secret is private with any β
     ratio: Fraction | float = 1 / (2 * constant)
     exactly = score.values.size <= largest_exact

@@ -32,7 +32,8 @@ from numba import njit, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from sfumato.errors import InvalidInput, NotSupported, shown
+from sfumato.arguments import integer, items
+from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported, shown
 from sfumato.numbers import Number, as_ball, dyadic, exact, float_below, whole
 from sfumato.privacy.type import PrivacyType, ball_rate
 from sfumato.spaces.constructors import METRICS, grid, line
@@ -50,6 +51,9 @@ _PRIMES = (4611686017554972673, 4611686015004835841)  # below 2^62, 1 modulo 2^2
 
 Floats = NDArray[np.float64]
 Words = NDArray[np.uint64]
+
+
+_LARGEST_RATE = 10_000  # e^-rate is then far below what 60 bits can tell from 0
 
 
 @dataclass(frozen=True)
@@ -96,6 +100,7 @@ class Lattice:
 
     def lengths(self, reach: tuple[int, ...]) -> NDArray[np.int64]:
         """Squared lengths (Euclidean) or lengths of the offsets 0, …, reach along each axis, in steps."""
+        reach = tuple(integer(r, "how far along an axis", 0, _LARGEST_SIDE) for r in items(reach, "reach"))
         total = np.zeros(tuple(r + 1 for r in reach), dtype=np.int64)
         for axis in np.meshgrid(*(np.arange(r + 1) for r in reach), indexing="ij", sparse=True):
             if self.metric == "chebyshev":
@@ -107,7 +112,12 @@ class Lattice:
     def promise(self, epsilon: Number | None = None, alpha: Number | None = None) -> PrivacyType:
         """The promise on a few points of the lattice, which carries ε, the step and the form of its distances."""
         few = grid(2, 2, step=self.step) if self.metric == "euclidean" else line(2, step=self.step)
-        return PrivacyType(few, epsilon, alpha)
+        promise = PrivacyType(few, epsilon, alpha)
+        if promise.rate * float(self.step) > _LARGEST_RATE:
+            raise InvalidEpsilon(
+                f"epsilon times the step goes up to {_LARGEST_RATE} here: beyond, neighbours differ freely"
+            )
+        return promise
 
 
 def lattice_of(space: FiniteSpace) -> Lattice | None:

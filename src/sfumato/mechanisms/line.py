@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.arguments import integer
 from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.verify import prove
 from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported, short, shown
@@ -16,7 +17,7 @@ from sfumato.mechanisms.proved import proved
 from sfumato.numbers import Array, Number, exact, fractions, is_exact
 from sfumato.privacy.similarity import similarity
 from sfumato.privacy.type import PrivacyType, as_type
-from sfumato.spaces.constructors import line
+from sfumato.spaces.constructors import check_size, line
 from sfumato.spaces.finite import FiniteSpace
 
 __all__ = ["InfiniteGeometric", "geometric", "hamming_kernel", "line_order"]
@@ -41,25 +42,38 @@ class InfiniteGeometric:
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", exact(self.alpha))
         if not 0 < self.alpha < 1:
-            raise InvalidEpsilon(f"alpha lies strictly between 0 and 1, found {self.alpha}")
+            raise InvalidEpsilon(f"alpha lies strictly between 0 and 1, found {short(self.alpha)}")
 
     def probability(self, x: int, y: int) -> Fraction:
         """G(x)(y)."""
-        return (1 - self.alpha) / (1 + self.alpha) * self.alpha ** abs(x - y)
+        return (1 - self.alpha) / (1 + self.alpha) * power_of(self.alpha, abs(integer(x, "x") - integer(y, "y")))
 
     def cumulative(self, x: int, y: int) -> Fraction:
         """The probability of an answer of at most y."""
-        if y < x:
-            return self.alpha ** (x - y) / (1 + self.alpha)
-        return 1 - self.alpha ** (y - x + 1) / (1 + self.alpha)
+        if integer(y, "y") < integer(x, "x"):
+            return power_of(self.alpha, x - y) / (1 + self.alpha)
+        return 1 - power_of(self.alpha, y - x + 1) / (1 + self.alpha)
 
     def truncated(self, low: int, high: int) -> Mechanism:
         """Answers beyond an end count for the end: the mechanism on the secrets low, …, high."""
-        if low >= high:
+        if integer(low, "low") >= integer(high, "high"):
             raise InvalidInput(f"needs low < high, found {short(low)} and {short(high)}")
+        check_size(high - low + 1)
         labels = range(low, high + 1)
         space = FiniteSpace(labels, line(len(labels)).distances)
         return geometric(PrivacyType(space, alpha=self.alpha))
+
+
+_MOST_DIGITS = 1_000_000  # of a probability that is asked for exactly
+
+
+def power_of(base: Fraction | float, exponent: int) -> Any:
+    """The base to a power, exact for an exact base; an error where its digits could not be held."""
+    if isinstance(base, Fraction):
+        if exponent * max(base.denominator.bit_length(), 2) > 3 * _MOST_DIGITS:
+            raise NotSupported(f"a probability this far out, {short(exponent)} steps", ["nearer values"])
+        return base**exponent
+    return base**exponent if exponent < 2**53 else 0.0  # which it is long before
 
 
 def geometric(privacy: PrivacyType, *, alpha: Number | None = None) -> Mechanism:

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh_tridiagonal
 from scipy.special import gammainc
 
+from sfumato.arguments import flag, one_of
 from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.repair import quantise
 from sfumato.certify.verify import prove
@@ -133,7 +134,7 @@ def planar_laplace(
     """
     privacy = as_type(privacy)
     plane = plane_of(privacy.space)
-    if cells == "remapped":
+    if one_of(cells, ("remapped", "centres"), "cells") == "remapped":
         return _on_grid("planar_laplace", privacy, lambda rate: planar_laplace_masses(plane, rate), within, 1.0, 4.0)
     if cells == "centres":
         distances = privacy.space.distances.floats
@@ -177,7 +178,7 @@ def _on_grid(
     """
     space = privacy.space
     nominal = privacy.rate
-    if within:
+    if flag(within, "within"):
         nominal = largest_scale(
             lambda rate: needed_epsilon(masses(rate), space), nominal, nominal / worst, nominal * most / worst
         )

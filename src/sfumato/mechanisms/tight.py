@@ -23,6 +23,7 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
+from sfumato.arguments import integer, positive
 from sfumato.certify.certificate import kernel_terms
 from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.repair import DEFAULT_BITS
@@ -421,13 +422,12 @@ def lattice_threshold(lattice: Lattice, *, digits: int = 7, near: float | None =
     lattice = expect(lattice, Lattice, "a lattice")
     if lattice.metric == "manhattan" or lattice.dimension <= 1:
         raise NotSupported(f"a threshold on {lattice}: the mechanism exists for every ε", ["other metrics"])
-    if not 1 <= digits <= 9:
-        raise NotSupported(f"{digits} digits", ["1 to 9"])
+    digits = integer(digits, "digits", 1, 9)
 
     def least(rate: float) -> float:
         return float(lattice_solution(Kernel(lattice, lattice.promise(rate))).values.min())
 
-    high = near * 1.1 if near else 2.0 / float(lattice.step)
+    high = 2.0 / float(lattice.step) if near is None else 1.1 * positive(near, "near")
     low = high * 0.8
     while least(low) >= 0:
         high, low = low, low * 0.8

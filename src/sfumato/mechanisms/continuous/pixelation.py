@@ -18,6 +18,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from sfumato.arguments import index_array
 from sfumato.certify import Mechanism, prove, repair
 from sfumato.channels.channel import Channel, as_channel, normalise
 from sfumato.errors import InvalidInput, Mismatch, NotSupported, expect
@@ -92,7 +93,7 @@ class Pixelated:
     def mass(self, x: Any, index: Any) -> Floats:
         """The probability of pixel number ``index``; the first and the last have the ends and the tails."""
         edges = np.concatenate([[-np.inf], self.jumps, [np.inf]])
-        index = np.asarray(index)
+        index = index_array(index, self.pixels, "the number of a pixel")
         return self.source.mass_between(x, edges[index], edges[index + 1])
 
 
@@ -165,7 +166,9 @@ class SteppedChannel:
 
     def mass(self, x: Any, index: Any) -> Floats:
         """The probability of an output in the row of the lattice point at or left of x."""
-        return np.asarray(self.matrix[cells_of(x, self.steps, self.interval), np.asarray(index)])
+        return np.asarray(
+            self.matrix[cells_of(x, self.steps, self.interval), index_array(index, len(self.outputs), "an output")]
+        )
 
 
 def pixelate(mechanism: TruncatedLaplace, pixels: int) -> Pixelated:
