@@ -406,4 +406,6 @@ class _bounded:  # noqa: N801 - used as a statement
 
 
 def _stop(number: int, _frame: FrameType | None) -> None:
-    raise _TooLong("more processor time" if number == signal.SIGPROF else "more waiting" + " than a call may need")
+    for timer in (signal.ITIMER_PROF, signal.ITIMER_REAL):
+        signal.setitimer(timer, 0)  # once is enough: what handles the error must not be interrupted as well
+    raise _TooLong(f"more {'processor time' if number == signal.SIGPROF else 'waiting'} than a call may need")

@@ -12,13 +12,15 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
+from sfumato.arguments import items, optional_function, positive
+from sfumato.channels.channel import check_secrets
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.design.objectives import Objective, as_objective
 from sfumato.design.optimal import Design, Effort, best_of
 from sfumato.design.problem import problem
 from sfumato.design.solvers import Trail
 from sfumato.errors import InvalidInput, NotConverged, NotSupported, expect, short, shown
-from sfumato.losses.loss import Loss
+from sfumato.losses.loss import Loss, as_loss
 from sfumato.measures.uncertainty import prior_loss
 from sfumato.numbers import Number, exact, fractions
 from sfumato.privacy.type import PrivacyType
@@ -106,10 +108,11 @@ def calibrate(
     aim, wanted = exact(target), as_objective(objective)
     if wanted.plain:
         _check_target(aim, as_prior(prior), loss)
-    if not 0 < precision < 1:
+    progress = optional_function(progress, "progress")
+    if not positive(precision, "the precision") < 1:
         raise InvalidInput(f"the precision is a relative width between 0 and 1, found {short(precision)}")
     distances = space.pair_distances.floats
-    if goal not in ("reach", "keep") or not distances.size:
+    if not isinstance(goal, str) or goal not in ("reach", "keep") or not distances.size:
         raise InvalidInput(f"the goal is 'reach' or 'keep', on a space with more than one secret; found {shown(goal)}")
 
     trail = Trail()
@@ -139,11 +142,13 @@ def calibrate(
 
 
 def _check_target(aim: Fraction, prior: Prior, loss: Loss) -> None:
+    loss = as_loss(loss)
+    check_secrets("prior and loss", prior, loss)
     least = sum((fractions(prior.weights) * fractions(loss.matrix).min(axis=0)).tolist(), Fraction(0))
     most = Fraction(prior_loss(prior, loss))
     if not least < aim < most:
         raise InvalidInput(
-            f"the target {float(aim):g} must lie between {float(least):g}, the loss when the secret is told, and "
+            f"the target {short(aim)} must lie between {float(least):g}, the loss when the secret is told, and "
             f"{float(most):g}, the loss when nothing is"
         )
 
@@ -203,7 +208,7 @@ def curve(
     >>> [round(float(end), 3) for end in found.band("1.5")]
     [0.196, 0.521]
     """
-    values = tuple(sorted(exact(e) for e in epsilons))
+    values = tuple(sorted(exact(e) for e in items(epsilons, "epsilons")))
     if not values:
         raise InvalidInput("a curve needs at least one epsilon")
     wanted, effort = as_objective(objective), Effort(tolerance, progress=progress, trail=Trail())
@@ -212,5 +217,7 @@ def curve(
         return Curve(values, tuple(best_of(one, effort) for one in asked))
     if progress is not None:
         raise NotSupported("progress of designs in other processes", ["progress without an executor"])
+    if not callable(getattr(executor, "map", None)):
+        raise InvalidInput(f"an executor maps functions over lists, as concurrent.futures do, found {shown(executor)}")
     alone = replace(effort, trail=None)
     return Curve(values, tuple(executor.map(best_of, asked, [alone] * len(asked))))

@@ -14,13 +14,14 @@ from typing import Literal
 
 import numpy as np
 
+from sfumato.arguments import float_array, items, one_of
 from sfumato.certify.mechanism import Ceiling, Criterion
 from sfumato.channels.channel import check_secrets
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.errors import InvalidInput, Mismatch, NotSupported, expect, short, shown
-from sfumato.losses.loss import Loss
+from sfumato.losses.loss import Loss, as_loss
 from sfumato.numbers import Number, array, exact, fractions
-from sfumato.spaces.finite import FiniteSpace
+from sfumato.spaces.finite import FiniteSpace, as_space
 
 __all__ = [
     "EXPECTED",
@@ -83,8 +84,8 @@ def expected(*, limits: Bound | Iterable[Bound] = (), then: Second | None = None
         loss of the worst secret; ``"entropy"``, the larger conditional entropy of the secret given the output (Oya,
         Troncoso and Pérez-González 2017 show how little the expected loss alone may say).
     """
-    if then not in (None, "worst secret", "entropy"):
-        raise NotSupported(f"then={shown(then)}", ["worst secret", "entropy"])
+    if then is not None:
+        one_of(then, ("worst secret", "entropy"), "then =")
     return Objective("expected", _limits(limits), then=then)
 
 
@@ -95,7 +96,7 @@ def worst_secret(*, limits: Bound | Iterable[Bound] = ()) -> Objective:
 
 def worst_prior(priors: Iterable[Prior], *, limits: Bound | Iterable[Bound] = ()) -> Objective:
     """The largest of the expected losses under several priors."""
-    given = tuple(as_prior(prior) for prior in priors)
+    given = tuple(as_prior(prior) for prior in items(priors, "priors"))
     if not given:
         raise InvalidInput("worst_prior needs at least one prior")
     check_secrets("priors", given[0], *given[1:])
@@ -111,10 +112,15 @@ def weighted(priors: Iterable[Prior], weights: Iterable[Number]) -> Prior:
     >>> weighted([day, night], [2, 1]).weights.tolist()
     [Fraction(1, 2), Fraction(1, 2)]
     """
-    given = tuple(as_prior(prior) for prior in priors)
-    shares = fractions(array(list(weights), "the weights of priors", 1))
+    given = tuple(as_prior(prior) for prior in items(priors, "priors"))
+    numbers = array(weights, "the weights of priors", 1)
+    if not np.isfinite(float_array(numbers, "the weights of priors")).all():
+        raise InvalidInput("the weights of priors are finite numbers")
+    shares = fractions(numbers)
     if not given or len(given) != len(shares) or (shares < 0).any() or not shares.sum():
-        raise InvalidInput(f"{len(given)} priors need as many weights ≥ 0, not all zero, found {shares.tolist()}")
+        raise InvalidInput(
+            f"{len(given)} priors need as many weights ≥ 0, not all zero, found {shown(shares.tolist())}"
+        )
     check_secrets("priors", given[0], *given[1:])
     mixed = sum(share * fractions(prior.weights) for share, prior in zip(shares, given, strict=True))
     return Prior.from_counts(np.asarray(mixed).tolist(), given[0].secrets)
@@ -151,7 +157,7 @@ def as_objective(value: Objective | str) -> Objective:
 
 
 def _limits(given: Bound | Iterable[Bound]) -> tuple[Bound, ...]:
-    every = (given,) if isinstance(given, Bound) else tuple(given)
+    every = (given,) if isinstance(given, Bound) else tuple(items(given, "limits"))
     for limit in every:
         expect(limit, Bound, "a limit", "objectives.loss_at_most(…), objectives.displacement_at_most(…)")
     return every
@@ -159,6 +165,8 @@ def _limits(given: Bound | Iterable[Bound]) -> tuple[Bound, ...]:
 
 def ceiling(limit: Bound, loss: Loss, space: FiniteSpace) -> Ceiling:
     """A limit as a table over the actions of the loss that is designed for."""
+    limit = expect(limit, Bound, "a limit", "objectives.loss_at_most(…), objectives.displacement_at_most(…)")
+    loss, space = as_loss(loss), as_space(space)
     if limit.radius is not None:
         return Ceiling(_far(limit.radius, loss, space), limit.level)
     table = loss if limit.loss is None else limit.loss

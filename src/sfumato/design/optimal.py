@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arguments import one_of, optional_function, positive
 from sfumato.certify.certificate import Certificate, certificate_of
 from sfumato.certify.mechanism import Mechanism
 from sfumato.channels.prior import Prior
@@ -25,7 +26,7 @@ from sfumato.design.solvers.blocks import solve_in_blocks
 from sfumato.design.symmetry import symmetry
 from sfumato.design.ties import conditional_entropy, least_worst_secret, most_entropy, tied
 from sfumato.design.watch import Watch
-from sfumato.errors import Infeasible, InvalidInput, NotSupported, SolverError, shown
+from sfumato.errors import Infeasible, NotSupported, SolverError, shown
 from sfumato.losses.loss import Loss
 from sfumato.lp.peaks import first_losses
 from sfumato.numbers import floats
@@ -160,10 +161,11 @@ class Effort:
     trail: Trail | None = None
 
     def __post_init__(self) -> None:
-        if not self.tolerance > 0:
-            raise InvalidInput(f"the tolerance is a positive relative gap, found {self.tolerance}")
-        if self.solver != "auto" and self.solver not in SOLVERS:
-            raise NotSupported(f"solver {shown(self.solver)}", ["auto", *SOLVERS])
+        positive(self.tolerance, "the tolerance, a relative gap,")
+        if self.time_limit is not None:
+            positive(self.time_limit, "the time limit in seconds", zero=True)
+        optional_function(self.progress, "progress")
+        one_of(self.solver, ("auto", *SOLVERS), "solver")
 
     def solve(self, name: str, asked: Problem, target: float, left: float | None) -> Answer:
         """Ask a solver; the block method starts where the last program was midway."""

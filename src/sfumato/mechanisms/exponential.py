@@ -30,7 +30,7 @@ from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.repair import quantise
 from sfumato.certify.verify import prove
 from sfumato.channels.channel import Channel, check_secrets, normalise
-from sfumato.errors import InvalidInput
+from sfumato.errors import InvalidInput, expect
 from sfumato.losses.loss import Loss
 from sfumato.numbers import (
     Array,
@@ -311,6 +311,7 @@ def true_epsilon(mechanism: Mechanism) -> float:
     >>> true_epsilon(exponential(PrivacyType(line(2), alpha="1/4")))
     0.6931471805599454
     """
+    mechanism = expect(mechanism, Mechanism, "a mechanism")
     space, weights = mechanism.privacy.space, mechanism.weights
     pairs = space.pairs
     if not pairs.first.size:

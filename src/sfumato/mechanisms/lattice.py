@@ -32,8 +32,8 @@ from numba import njit, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from sfumato.arguments import integer, items
-from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported, shown
+from sfumato.arguments import integer, items, one_of
+from sfumato.errors import InvalidEpsilon, InvalidInput, short, shown
 from sfumato.numbers import Number, as_ball, dyadic, exact, float_below, whole
 from sfumato.privacy.type import PrivacyType, ball_rate
 from sfumato.spaces.constructors import METRICS, grid, line
@@ -81,14 +81,14 @@ class Lattice:
     step: Fraction = Fraction(1)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shape", tuple(whole(side, "points along a side") for side in self.shape))
+        sides = items(self.shape, "the sides of a lattice")
+        object.__setattr__(self, "shape", tuple(whole(side, "points along a side") for side in sides))
         object.__setattr__(self, "step", exact(self.step))
         if not self.shape or max(self.shape) > _LARGEST_SIDE:
-            raise InvalidInput(f"the sides of a lattice are integers up to {_LARGEST_SIDE}, found {self.shape}")
-        if self.metric not in METRICS:
-            raise NotSupported(f"metric {shown(self.metric)}", METRICS)
+            raise InvalidInput(f"the sides of a lattice are integers up to {_LARGEST_SIDE}, found {shown(self.shape)}")
+        one_of(self.metric, METRICS, "metric")
         if self.step <= 0:
-            raise InvalidInput(f"the step of a lattice must be positive, found {self.step}")
+            raise InvalidInput(f"the step of a lattice must be positive, found {short(self.step)}")
 
     def __len__(self) -> int:
         return prod(self.shape)

@@ -15,7 +15,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sfumato.errors import InvalidInput, NotSupported, expect, short, shown
+from sfumato.arguments import flag, integer, one_of, text
+from sfumato.errors import InvalidInput, expect, short, shown
 from sfumato.numbers import Array, Number, array, exact, floats
 from sfumato.spaces.finite import FiniteSpace
 
@@ -52,6 +53,9 @@ class Net:
     nearest: Callable[[Any], Any] | None = None
 
 
+_MOST_MEMBERS = 10_000  # of a packing that are compared with each other
+
+
 @dataclass(frozen=True, eq=False)
 class Packing:
     """Infinitely many answers, any two at least ``separation`` apart; ``member(i)`` is the i-th."""
@@ -63,7 +67,7 @@ class Packing:
 
     def check(self, count: int) -> bool:
         """Whether the first members are as far apart as is said, exactly; for those who want to see some."""
-        first = [self.member(i) for i in range(count)]
+        first = [self.member(i) for i in range(integer(count, "how many members", 0, _MOST_MEMBERS))]
         return all(self.distance(a, b) >= self.separation for i, a in enumerate(first) for b in first[:i])
 
 
@@ -123,8 +127,7 @@ def cube(dimension: int, metric: Literal["sup", "euclidean"] = "sup") -> Family:
     (8, 9)
     """
     _check_dimension(dimension)
-    if metric not in ("sup", "euclidean"):
-        raise NotSupported(f"a cube with the metric {shown(metric)}", ["sup", "euclidean"])
+    one_of(metric, ("sup", "euclidean"), "a cube with the metric")
     across = Fraction(1) if metric == "sup" else _root_above(Fraction(dimension))
     return Family(f"cube [0, 1]^{dimension}, {metric}", across, net=lambda radius: _cube_net(dimension, radius, across))
 
@@ -274,15 +277,16 @@ def covering(
     """
     if not callable(number):
         raise InvalidInput(f"covering numbers are a function of the radius, found {shown(number)}")
-    return Family(name or "family with given covering numbers", None if diameter is None else exact(diameter),
-                  covering_number=number, vouched=everywhere)  # fmt: skip
+    name = text(name, "the name of a family") or "family with given covering numbers"
+    across = None if diameter is None else exact(diameter)
+    return Family(name, across, covering_number=number, vouched=flag(everywhere, "everywhere"))
 
 
 def samples(points: FiniteSpace | Iterable[Any], *, diameter: Number | None = 1) -> Family:
     """A family of which only some answers are known: a finite space, or rows of coordinates (Euclidean)."""
     if isinstance(points, FiniteSpace):
         return Family(f"samples: {points.name}", None if diameter is None else exact(diameter), sampled=points)
-    table = floats(array(list(points), "samples", 2))
+    table = floats(array(points, "samples", 2))
     apart = _euclidean(table)
     space = FiniteSpace(range(len(table)), apart, name=f"{len(table)} samples in R^{table.shape[1]}")
     return Family(f"samples: {space.name}", None if diameter is None else exact(diameter), sampled=space)

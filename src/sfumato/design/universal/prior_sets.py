@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from sfumato.arguments import items
 from sfumato.channels.channel import check_secrets
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.errors import InvalidInput, NotSupported, shown
@@ -68,7 +69,9 @@ def prior_set(priors: Priors, privacy: PrivacyType) -> PriorSet:
         raise NotSupported(
             f"priors {shown(priors)}", ["all", "regular", "a list of priors", "ball(prior, radius, space)"]
         )
-    return hull([priors] if isinstance(priors, Prior) else priors)
+    found = hull([priors] if isinstance(priors, Prior) else priors)
+    check_secrets("priors and privacy type", privacy.space, found)
+    return found
 
 
 def all_priors(space: FiniteSpace) -> PriorSet:
@@ -85,7 +88,7 @@ def hull(priors: Iterable[Prior]) -> PriorSet:
     >>> hull([Prior([0, 1], [1, 0]), Prior([0, 1], ["1/2", "1/2"])]).generators.tolist()
     [[1, 1], [0, 1]]
     """
-    given = [as_prior(prior) for prior in priors]
+    given = [as_prior(prior) for prior in items(priors, "priors")]
     if not given:
         raise InvalidInput("the hull of no priors is empty: give at least one prior")
     check_secrets("the priors of a hull", *given)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arguments import flag
 from sfumato.certify.mechanism import Mechanism
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.prior import Prior
@@ -137,7 +138,7 @@ def question(loss: Loss, privacy: PrivacyType, *, relative: bool = False) -> Que
     privacy = as_type(privacy)
     loss = expect(loss, Loss, "a loss", "losses.distance(space), Loss(actions, secrets, table)")
     check_secrets("loss and privacy type", privacy.space, loss)
-    return _question(loss, privacy, relative)
+    return _question(loss, privacy, flag(relative, "relative"))
 
 
 @lru_cache(maxsize=64)

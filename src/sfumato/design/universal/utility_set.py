@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from sfumato.arguments import items
 from sfumato.channels.channel import Channel
 from sfumato.channels.composition import choice, restrict
 from sfumato.channels.prior import secrets_of
 from sfumato.design.universal.optimality import is_universally_optimal
 from sfumato.design.universal.question import member_of, type_of
 from sfumato.design.universal.theorems import Ground
-from sfumato.errors import InvalidInput, Mismatch, shown
+from sfumato.errors import InvalidInput, expect, shown
 from sfumato.losses.loss import Loss, add, lift, scale
 from sfumato.numbers import Number, exact
 from sfumato.privacy.type import PrivacyType
@@ -55,7 +56,8 @@ class UtilitySet:
 
     def scaled(self, loss: Loss, factor: Number | Iterable[Number], **options: Any) -> Verdict:
         """Whether v × ℓ is a member for weights v(x) ≥ 0: it is if ℓ is."""
-        weights = [exact(v) for v in factor] if isinstance(factor, Iterable) and not isinstance(factor, str) else factor
+        many = isinstance(factor, Iterable) and not isinstance(factor, str)
+        weights = [exact(v) for v in items(factor, "the scale of a loss")] if many else factor
         own = self.contains(loss, **options)
         made = scale(loss, weights)  # raises for negative weights
         if own.outcome is Outcome.HOLDS:
@@ -66,9 +68,7 @@ class UtilitySet:
 
     def restricted(self, secrets: Iterable[Any]) -> UtilitySet:
         """The utility set of M↓X′ in the type on X′."""
-        labels = tuple(secrets)
-        if any(x not in self.channel.secrets for x in labels):
-            raise Mismatch.unknown("the secrets of a restriction", self.channel.secrets, labels)
+        labels = restrict(self.channel, secrets).secrets
         smaller = PrivacyType(
             self.privacy.space.restrict(labels), epsilon=self.privacy.epsilon, alpha=self.privacy.alpha
         )
@@ -90,6 +90,7 @@ class UtilitySet:
 
     def intersection(self, other: UtilitySet, probability: Number = Fraction(1, 2)) -> UtilitySet:
         """The utility set of M ⊕_p M′, 0 < p < 1: exactly what both sets contain (Theorem 6(4))."""
+        other = expect(other, UtilitySet, "the other utility set", "utility_set(mechanism) makes one")
         if self.privacy is not other.privacy:
             raise InvalidInput(
                 "the intersection of utility sets needs two mechanisms of one type (the same PrivacyType)"
