@@ -28,6 +28,7 @@ __all__ = [
     "optional_function",
     "positive",
     "precision",
+    "quoted",
     "text",
 ]
 
@@ -36,6 +37,7 @@ MOST_ITEMS = 10_000_000
 that. A list that does not end would otherwise be read until nothing is left."""
 
 
+_LONGEST_NAME = 200  # of a file in a message
 MOST_BITS = 1 << 20
 """Of an enclosure: three hundred thousand digits."""
 
@@ -163,6 +165,12 @@ def index_array(values: Any, count: int, what: str) -> NDArray[np.int64]:
     if found.dtype.kind not in "iu" or (found.size and not 0 <= int(found.min()) <= int(found.max()) < count):
         raise InvalidInput(f"{what} must be integers from 0 to {count - 1}, found {shown(values)}")
     return found.astype(np.int64)
+
+
+def quoted(path: Path) -> str:
+    """A path as a message has it: as it was given, cut in the middle where it is long."""
+    name = str(path)
+    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME // 2]}…{name[-_LONGEST_NAME // 2 :]}"
 
 
 def file_path(value: str | PathLike[str], what: str = "a file") -> Path:

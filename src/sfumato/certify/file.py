@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import zlib
 from fractions import Fraction
 from os import PathLike
@@ -17,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.arguments import file_path, quoted
 from sfumato.certify import kernel
 from sfumato.certify.certificate import Certificate, Section, certificate_of, is_short_text, label_from_json
 from sfumato.certify.mechanism import Ceiling, Claim, Dual, Mechanism
@@ -70,14 +70,15 @@ def digest_of(written: Certificate) -> str:
 
 def read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, bytes], str]:
     """Header, sections and digest of a file; one clear error for anything that is wrong with it."""
+    path = file_path(path, "a mechanism file")
     try:
         header, sections, digest = kernel.read(path)
         for name in ("secrets", "outputs"):
             labels = [label_from_json(label) for label in header[name]]
             if len(set(labels)) < len(labels):
-                raise InvalidFile(f"{os.fspath(path)}: two {name} have one name")
+                raise InvalidFile(f"{quoted(path)}: two {name} have one name")
     except (kernel.Unreadable, ValueError, ZeroDivisionError, RecursionError) as error:
-        raise InvalidFile(f"{os.fspath(path)}: {str(error)[:300]}") from error
+        raise InvalidFile(f"{quoted(path)}: {str(error)[:300]}") from error
     return header, sections, digest
 
 

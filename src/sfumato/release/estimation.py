@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack, qr, solve_triangular
 
+from sfumato.arguments import items
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.hyper import joint
 from sfumato.channels.prior import Prior, as_prior
@@ -40,6 +41,7 @@ from sfumato.numbers import (
     product,
     to_flint,
 )
+from sfumato.spaces.finite import place_of
 
 __all__ = [
     "CredibleSets",
@@ -154,7 +156,7 @@ def output_counts(channel: Channel | Any, released: Mapping[Any, int] | Iterable
                 raise InvalidInput(f"the count of {shown(label)} is {count}, no integer")
             counts[place[label]] = int(count)
     else:
-        rows = list(released)
+        rows = items(released, "released rows")
         _known(place, rows)
         counts = np.bincount([place[label] for label in rows], minlength=len(place)).astype(np.int64)
     if (counts < 0).any() or not counts.any():
@@ -163,9 +165,23 @@ def output_counts(channel: Channel | Any, released: Mapping[Any, int] | Iterable
 
 
 def _known(place: Mapping[Any, int], labels: Sequence[Any]) -> None:
-    strangers = [label for label in labels if label not in place]
+    strangers = [label for label in labels if not _among(label, place)]
     if strangers:
-        raise Mismatch.unknown("released outputs", tuple(place), list(dict.fromkeys(strangers)))
+        raise Mismatch.unknown("released outputs", tuple(place), _distinct(strangers))
+
+
+def _among(label: Any, place: Mapping[Any, int]) -> bool:
+    try:
+        return label in place
+    except TypeError:  # what has no hash is no output
+        return False
+
+
+def _distinct(labels: list[Any]) -> list[Any]:
+    try:
+        return list(dict.fromkeys(labels))
+    except TypeError:
+        return labels
 
 
 def frequencies(channel: Channel | Any, released: Any, *, reference: Prior | None = None) -> Frequencies:
@@ -289,7 +305,7 @@ class Posteriors:
 
     def rows(self, released: Iterable[Any]) -> Array:
         """The posteriors of released rows, rows × secrets."""
-        return np.asarray(self.table[:, self._columns(list(released))].T)
+        return np.asarray(self.table[:, self._columns(items(released, "released rows"))].T)
 
     def _columns(self, released: list[Any]) -> list[int]:
         _known(self._place, released)
@@ -321,7 +337,7 @@ def remap_rows(prior: Prior, channel: Channel | Any, loss: Loss, released: Itera
     """
     channel = as_channel(channel)
     best = optimal_remap(prior, channel, loss)
-    rows = list(released)
+    rows = items(released, "released rows")
     _known(dict.fromkeys(best, 0), rows)
     return [best[label] for label in rows]
 
@@ -341,9 +357,7 @@ class CredibleSets:
 
     def of(self, output: Any) -> tuple[Any, ...]:
         """The credible set of one output, likeliest secret first."""
-        if output not in self.outputs:
-            raise Mismatch.unknown("the output of a credible set", self.outputs, [output])
-        y = self.outputs.index(output)
+        y = place_of(output, self.outputs, "the output of a credible set")
         return tuple(self.secrets[x] for x in self.order[: self.sizes[y], y])
 
 

@@ -27,9 +27,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, blas, cho_factor, cho_solve
 
+from sfumato.arguments import integer, one_of, optional_function, positive
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
-from sfumato.errors import InvalidInput, NotConverged, NotSupported, short, shown
+from sfumato.errors import InvalidInput, NotConverged, shown
 from sfumato.numbers import floats
 from sfumato.release.estimation import output_counts
 
@@ -60,6 +61,9 @@ class Likeliest:
     method: str
     path: tuple[float, ...] = field(default=(), repr=False)
     """The log-likelihoods on the way, one for each step."""
+
+
+_MOST_STEPS = 10**8  # of a climb, each a pass over the channel
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,8 +125,8 @@ def iterative_bayesian_update(
     ([0.7, 0.3], True)
     """
     task = _task(channel, released)
-    if steps is not None and (isinstance(steps, bool) or not isinstance(steps, int) or steps < 0):
-        raise InvalidInput(f"steps is a number of updates, found {shown(steps)}")
+    if steps is not None:
+        steps = integer(steps, "steps, the number of updates,", 0, _MOST_STEPS)
     weights = _first(task, start)
     best = float(task.shares @ np.log(task.shares))
     enough = max(len(task.shares) - 1, 1) / (2 * task.rows)
@@ -173,10 +177,9 @@ def maximum_likelihood(
         If the gap is not reached; ``best`` is the best :class:`Likeliest` so far.
     """
     task = _task(channel, released)
-    if not tolerance > 0:
-        raise InvalidInput(f"the tolerance must be positive, found {short(tolerance)}")
-    if method not in ("auto", "newton", "squared"):
-        raise NotSupported(f"method {shown(method)}", ["auto", "newton", "squared"])
+    tolerance, progress = positive(tolerance, "the tolerance"), optional_function(progress, "progress")
+    most_steps = integer(most_steps, "most_steps", 1, _MOST_STEPS)
+    one_of(method, ("auto", "newton", "squared"), "method")
     weights = _first(task, start)
     newton = method == "newton" or (method == "auto" and len(task.secrets) <= _LARGEST_NEWTON)
     climb = _newton if newton else _squared

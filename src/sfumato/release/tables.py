@@ -131,7 +131,11 @@ def released_table(table: Any, work: BatchRelease, batch: int, finish: Callable[
     if _is_relation(table):
         return _relation_over(table, _released_arrow(table.to_arrow_table(), work, batch, finish))
     if hasattr(table, "__arrow_c_stream__"):
-        return _released_arrow(pa.RecordBatchReader.from_stream(table).read_all(), work, batch, finish)
+        try:
+            whole = pa.RecordBatchReader.from_stream(table).read_all()
+        except pa.ArrowInvalid as error:
+            raise InvalidInput(f"a table has columns with names; {type(table).__name__} has none: {error}") from error
+        return _released_arrow(whole, work, batch, finish)
     raise NotSupported(
         f"a table of type {type(table).__module__}.{type(table).__name__}",
         ["pandas", "polars", "pyarrow", "DuckDB relations", "anything with __arrow_c_stream__"],
