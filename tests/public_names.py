@@ -3,7 +3,8 @@
 A room is public when ``import sfumato`` offers it, or when it is a package whose ``__all__`` the reference documents.
 A class counts with its constructor where one is written or checked (``__init__``, ``__post_init__``), and with its
 public methods. What a record's generated constructor stores is not judged: functions return records, and people do
-not build them. What takes no argument cannot be given a wrong one.
+not build them. What takes no argument cannot be given a wrong one. The programs of ``sfumato.lp`` take arrays that the
+rooms above build; who writes one by hand is trusted to know its form.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import sfumato as sf
 
 __all__ = ["public_callables"]
 
-ROOMS = ("certify", "channels", "design", "design.compatibility", "losses", "lp", "measures", "mechanisms", "orders",
+ROOMS = ("certify", "channels", "design", "design.compatibility", "losses", "measures", "mechanisms", "orders",
          "privacy", "spaces")  # fmt: skip
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 import sfumato as sf
 from sfumato import continuous as co
-from sfumato import lp, measures
+from sfumato import measures
 from sfumato.design import compatibility
 from sfumato.mechanisms import Lattice
 from sfumato.privacy import Endpoint
@@ -126,13 +126,7 @@ NOUNS: dict[str, Callable[[], Any]] = {
     "product": lambda: sf.product_mechanism(noun("mechanism"), noun("mechanism")),
     "star": lambda: sf.epsilon_star(noun("space"), 1, "1/4"),
     "chains": lambda: sf.is_uniformly_sensitive(ones, noun("bits"), noun("space")).witness,
-    "program": lambda: lp.LinearProgram.dense([1, 1], [[1, 2], [3, 1]], ">>", [2, 3]),
-    "solution": lambda: lp.solve(noun("program")),
-    "columns": lambda: lp.ColumnProgram(
-        np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([0, 1]), np.array([1, 0]), np.array([1.0, 1.0])
-    ),
     "seeded": _seeded,
-    "limit": lambda: lp.Limit(np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([0, 0]), np.array([1.0])),
     "kernels": lambda: sf.kernels(noun("privacy")),
 }  # fmt: skip
 
@@ -530,23 +524,8 @@ REPORT = {
     "simplex": _n("privacy", "channel"),
 }
 
-PROGRAMS = {
-    "lp.ColumnProgram": lambda: given(
-        np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([0, 1]), np.array([1, 0]), np.array([1.0, 1.0])
-    ),
-    "lp.Limit.weighted": lambda: given(noun("limit"), np.array([1.0])),
-    "lp.LinearProgram": lambda: given(
-        np.array([1.0, 1.0]), np.array([0, 0]), np.array([0, 1]), np.array([1.0, 2.0]), ">", np.array([1.0])
-    ),
-    "lp.LinearProgram.dense": lambda: given([1, 1], [[1, 2], [3, 1]], ">>", [2, 3]),
-    "lp.check_optimality": _n("program", "solution"),
-    "lp.column_bound": lambda: given(noun("columns"), np.zeros((2, 2))),
-    "lp.solve": _n("program"),
-    "lp.solve_columns": _n("columns"),
-}
-
 CALLS: dict[str, Callable[[], Given]] = {
     **SPACES, **CHANNELS, **LOSSES, **MEASURES, **ORDERS, **PRIVACY, **MECHANISMS, **CONTINUOUS, **DESIGN,
     **{f"design.compatibility.{name}": call for name, call in COMPATIBILITY.items()},
-    **CERTIFY, **RELEASE, **REPORT, **PROGRAMS,
+    **CERTIFY, **RELEASE, **REPORT,
 }  # fmt: skip

@@ -87,7 +87,7 @@ def certificate(
         "metric": {"form": str(ruler.form), "unit": str(ruler.unit), "source": source},
         "promise": _promise(privacy),
         "claims": {},
-        "provenance": provenance or {},
+        "provenance": _said(provenance),
     }
     if events:
         header["events"] = [_event(event) for event in events]
@@ -100,6 +100,20 @@ def certificate(
             sections["event_dual_pair"] = _indices(claim.dual.event_pair)
             sections["event_dual_action"] = _indices(claim.dual.event_action)
     return Certificate(header, sections)
+
+
+def _said(provenance: dict[str, Any] | None) -> dict[str, Any]:
+    """Where a mechanism comes from, as far as JSON can write it."""
+    if provenance is None:
+        return {}
+    try:
+        if not isinstance(provenance, dict):
+            raise TypeError("it is no dictionary")
+        json.dumps(provenance, allow_nan=False, ensure_ascii=False).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        reason = shown(provenance) if isinstance(error, RecursionError) else error
+        raise InvalidInput(f"the provenance is a dictionary that JSON can write: {reason}") from error
+    return provenance
 
 
 def certificate_of(mechanism: Mechanism) -> Certificate:

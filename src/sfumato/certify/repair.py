@@ -26,11 +26,11 @@ from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.verify import prove
 from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior
-from sfumato.errors import InvalidChannel, InvalidInput, NotSupported, shown
+from sfumato.errors import InvalidChannel, InvalidInput, NotSupported, expect, shown
 from sfumato.losses.loss import Loss
 from sfumato.numbers import array, common_denominator, floats
 from sfumato.privacy.satisfaction import satisfies
-from sfumato.privacy.type import PrivacyType
+from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.spaces.finite import label_tuple
 
 __all__ = ["DEFAULT_BITS", "Repair", "private_weights", "quantise", "repair"]
@@ -100,6 +100,7 @@ def repair(
     >>> round(float(fixed.mechanism.channel.matrix[0, 0]), 6)
     0.668188
     """
+    privacy = as_type(privacy)
     if isinstance(channel, Channel) and channel.exact and bool(satisfies(channel, privacy)):
         _, denominator = common_denominator(channel.matrix)
         if denominator <= _LARGEST_TOTAL:
@@ -132,8 +133,11 @@ def quantise(
     provenance
         Said in the certificate about where the matrix comes from.
     """
-    if not isinstance(bits, int) or not 8 <= bits <= 60:
-        raise NotSupported(f"{bits} bits", ["a whole number from 8 to 60"])
+    if isinstance(bits, bool) or not isinstance(bits, int) or not 8 <= bits <= 60:
+        raise NotSupported(f"{shown(bits)} bits", ["a whole number from 8 to 60"])
+    privacy = as_type(privacy)
+    if provenance is not None:
+        expect(provenance, dict, "the provenance")
     matrix, labels = _approximate(channel, privacy, outputs)
     stakes = _Stakes.of(matrix, labels, prior, loss)
     weights = _rounded(matrix, privacy, stakes, 1 << bits)

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from sfumato.arguments import items, one_of
 from sfumato.certify import kernel, twin, twin_claims
 from sfumato.certify.certificate import Certificate, certificate, certificate_of, label_from_json
 from sfumato.certify.file import digest_of, parts_of, read
@@ -19,7 +20,6 @@ from sfumato.errors import (
     InvalidFile,
     InvalidInput,
     Mismatch,
-    NotSupported,
     PrivacyViolation,
     expect,
     shown,
@@ -80,6 +80,12 @@ def prove(
     Mechanism(2 secrets → 2 outputs, PrivacyType(line(2), alpha=1/2), proved)
     """
     privacy = as_type(privacy)
+    if claim is not None:
+        expect(claim, Claim, "a claim", "claim(prior, mechanism, loss) makes a mechanism with one")
+    events = tuple(
+        expect(event, EventPromise, "a promise about events", "event_promises(…) makes them")
+        for event in items(events, "promises about events")
+    )
     weights, labels = _weights(channel, privacy, outputs)
     total = int(sum(int(w) for w in weights[0]))
     if not total:
@@ -171,8 +177,7 @@ def claim_of(prior: Prior, weights: Array, total: int, loss: Loss) -> Claim:
 
 
 def _decide(header: dict[str, Any], sections: dict[str, bytes], digest: str, checker: Checker) -> Verdict:
-    if checker not in ("auto", "kernel", "twin"):
-        raise NotSupported(f"checker {shown(checker)}", ["auto", "kernel", "twin"])
+    one_of(checker, ("auto", "kernel", "twin"), "checker")
     large = (
         _comparisons(header, sections) > _KERNEL_COMPARISONS or len(sections.get("dual_to", b"")) > 4 * _KERNEL_DUALS
     )
@@ -229,12 +234,12 @@ def _weights(channel: Any, privacy: PrivacyType, outputs: Any) -> tuple[Array, t
             raise InvalidInput(
                 "a float channel cannot be proved as it stands: repair() or quantise() makes an integer mechanism of it"
             )
-        if outputs is not None and tuple(outputs) != channel.outputs:
-            raise Mismatch("outputs of the channel", channel.outputs, tuple(outputs))
+        if outputs is not None and label_tuple(outputs, "the outputs") != channel.outputs:
+            raise Mismatch("outputs of the channel", channel.outputs, label_tuple(outputs, "the outputs"))
         weights, _ = common_denominator(channel.matrix)
         return _compact(weights), channel.outputs
     try:
-        weights = np.asarray(channel)
+        weights = np.asarray(items(channel, "weights") if isinstance(channel, range) else channel)
     except ValueError as error:
         raise InvalidChannel(f"weights must be a table of integers: {error}") from error
     if weights.dtype.kind not in "iuO":

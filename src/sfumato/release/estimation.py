@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack, qr, solve_triangular
 
-from sfumato.arguments import items
+from sfumato.arguments import float_array, items
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.hyper import joint
 from sfumato.channels.prior import Prior, as_prior
@@ -31,6 +31,7 @@ from sfumato.measures.uncertainty import optimal_remap
 from sfumato.numbers import (
     Array,
     Number,
+    array,
     divide,
     exact,
     floats,
@@ -273,6 +274,9 @@ def nearest_prior(secrets: Any, weights: Array) -> Prior:
     >>> nearest_prior(["a", "b"], object_array([Fraction(5, 4), Fraction(-1, 4)])).weights.tolist()
     [Fraction(1, 1), Fraction(0, 1)]
     """
+    weights = array(weights, "the numbers that are no prior yet", 1)
+    if not np.isfinite(float_array(weights, "the numbers that are no prior yet")).all():
+        raise InvalidInput("a prior lies near finite numbers only")
     ordered = np.sort(weights)[::-1]
     excess = (np.cumsum(ordered) - 1) / np.arange(1, len(ordered) + 1)
     kept = np.flatnonzero(ordered > excess)

@@ -26,6 +26,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numba import njit
 from numpy.typing import NDArray
 
+from sfumato.arguments import file_path, quoted
 from sfumato.errors import InvalidInput
 
 __all__ = ["KEY_BYTES", "Changes", "Fingerprint", "Texts", "id_digests", "key_bytes", "release_key", "salt_of"]
@@ -58,15 +59,17 @@ def release_key(path: str | PathLike[str]) -> Path:
     ...     len(key_bytes(release_key(f"{folder}/rows.key")))
     32
     """
-    place = Path(path)
-    if not place.parent.is_dir():
-        raise InvalidInput(f"{place} cannot be written: there is no folder {place.parent}")
+    place = file_path(path, "a key file")
     try:
+        if not place.parent.is_dir():
+            raise InvalidInput(f"{quoted(place)} cannot be written: there is no folder {quoted(place.parent)}")
         handle = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         raise InvalidInput(
             f"{place} is already there: another key would release the same rows again with fresh noise"
         ) from None
+    except OSError as error:
+        raise InvalidInput(f"{quoted(place)} cannot be written: {error.strerror}") from error
     with os.fdopen(handle, "wb") as file:
         file.write(token_bytes(KEY_BYTES).hex().encode() + b"\n")
         file.flush()

@@ -28,7 +28,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sfumato.errors import InvalidInput, NotSupported
+from sfumato.arguments import one_of
+from sfumato.errors import InvalidInput
 from sfumato.release.implicit import LARGEST_SECRET
 from sfumato.release.keys import Texts
 
@@ -420,9 +421,7 @@ def _shown(value: Any) -> str:
 
 def check_policy(on_unknown: str) -> str:
     """One of the three policies."""
-    if on_unknown not in POLICIES:
-        raise NotSupported(f"on_unknown={on_unknown!r}", POLICIES)
-    return on_unknown
+    return str(one_of(on_unknown, POLICIES, "on_unknown ="))
 
 
 def line_position(labels: tuple[Any, ...], coordinates: NDArray[np.float64] | None, name: str) -> NDArray[np.float64]:

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
+from sfumato.arguments import file_path, flag, integer, one_of
 from sfumato.certify.verify import load
 from sfumato.errors import InvalidFile, InvalidInput, NotSupported, SfumatoError, shown
 from sfumato.release.batches import BATCH, BatchRelease, Column, Progress, RowId, batch_release
@@ -51,6 +52,7 @@ _COMPRESSIONS: dict[str, Any] = {
 }  # of text; the others compress inside
 _BLOCK = 1 << 22  # bytes of text read at once
 _LONGEST_RECORD = 1 << 26  # bytes
+_LARGEST_BATCH = 1 << 26  # rows that are drawn at once
 _LARGEST_GROUP = 1 << 20  # rows of a row group or an Arrow batch; larger ones are split, so that memory stays bounded
 
 
@@ -110,11 +112,11 @@ def release_file(
     delimiter
         Of a CSV file; the one that its header has most of, unless given.
     """
-    old, new = Path(source), Path(target)
+    old, new = file_path(source, "the source"), file_path(target, "the target")
+    overwrite = flag(overwrite, "overwrite")
     kind = _format_of(old, new, format)
     _check_places(old, new, overwrite)
-    if not isinstance(batch, int) or batch < 1:
-        raise InvalidInput(f"batch is a number of rows, found {shown(batch)}")
+    batch = integer(batch, "batch, a number of rows,", 1, _LARGEST_BATCH)
     if isinstance(mechanism, str | PathLike):
         mechanism = load(mechanism)
     work = batch_release(
@@ -143,8 +145,7 @@ def release_file(
 
 def _format_of(source: Path, target: Path, given: str | None) -> str:
     if given is not None:
-        if given not in FORMATS:
-            raise NotSupported(f"format {shown(given)}", FORMATS)
+        one_of(given, tuple(FORMATS), "format")
         for path in (source, target):
             if given not in ("csv", "jsonl") and _compression(path):
                 raise NotSupported(f"a {given} file that is compressed as a whole, {path.name}", ["without the ending"])

@@ -31,7 +31,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.errors import InvalidInput, NotSupported
+from sfumato.errors import InvalidInput, NotSupported, shown
 from sfumato.release.batches import BATCH, Added, BatchRelease, Column, Progress, RowId, batch_release
 from sfumato.release.rows import BadRow, TypedValues, kind_of, label_spelling
 
@@ -150,7 +150,7 @@ def order_after(names: Sequence[str], work: BatchRelease) -> list[str | Added]:
     for name in (*work.taken, *work.ids):
         if names.count(name) != 1:
             raise InvalidInput(
-                f"there {'are several columns' if name in names else 'is no column'} {name!r}{_hint(name, names)}"
+                f"there {'are several columns' if name in names else 'is no column'} {shown(name)}{_hint(name, names)}"
             )
     for added in work.added:
         if added.name in names and (work.keep or added.name not in work.taken):

@@ -15,12 +15,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from sfumato.arguments import flag, integer, items, optional_function
 from sfumato.certify.mechanism import Claim, Mechanism
 from sfumato.certify.verify import claim_of
 from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.design.optimal import Design
-from sfumato.errors import InvalidInput, Mismatch, expect
+from sfumato.errors import InvalidInput, Mismatch, expect, shown
 from sfumato.losses import LOSSES, Loss
 from sfumato.measures.leakage import Capacity, capacity
 from sfumato.measures.uncertainty import bayes_vulnerability, expected_loss, posterior_loss, prior_loss
@@ -32,7 +33,7 @@ from sfumato.privacy.events import EventPromise
 from sfumato.privacy.satisfaction import Tightest
 from sfumato.report.maps import ground_of
 from sfumato.report.page_noise import laplace_table
-from sfumato.spaces.finite import FiniteSpace
+from sfumato.spaces.finite import FiniteSpace, place_of
 from sfumato.threads import on_threads
 
 __all__ = ["EventExcess", "Facts", "Peer", "facts_of", "named_loss"]
@@ -152,7 +153,7 @@ def facts_of(
     progress: Callable[[str], Any] | None = None,
 ) -> Facts:
     """Measure a mechanism for a report; arguments as for :func:`sfumato.report.page.report`."""
-    say = progress or (lambda _: None)
+    compare, say = flag(compare, "compare"), optional_function(progress, "progress") or (lambda _: None)
     mechanism = subject.mechanism if isinstance(subject, Design) else subject
     mechanism = expect(mechanism, Mechanism, "what is reported", "design() and prove() make one, load() reads one")
     space, notes = mechanism.privacy.space, {}
@@ -275,9 +276,7 @@ def _is_called(name: str, loss: Loss, space: FiniteSpace) -> bool:
 def _pointed_out(mechanism: Mechanism, prior: Prior, secret: Any) -> int:
     if secret is None:
         return int(np.argmax(prior.float_weights))
-    if secret not in mechanism.secrets:
-        raise Mismatch.unknown("the secret whose outputs are drawn", mechanism.secrets, [secret])
-    return mechanism.secrets.index(secret)
+    return place_of(secret, mechanism.secrets, "the secret whose outputs are drawn")
 
 
 def _counts(mechanism: Mechanism, released: Iterable[Any] | Mapping[Any, int] | None) -> NDArray[np.int64] | None:
@@ -285,10 +284,11 @@ def _counts(mechanism: Mechanism, released: Iterable[Any] | Mapping[Any, int] | 
         return None
     counted: dict[Any, int] = {}
     if isinstance(released, Mapping):
-        counted = {y: int(number) for y, number in released.items()}
+        counted = {y: integer(number, f"how often {shown(y)} came", 0) for y, number in released.items()}
     else:
-        for y in released:
-            counted[y] = counted.get(y, 0) + 1
+        for y in items(released, "released rows"):
+            known = mechanism.outputs[place_of(y, mechanism.outputs, "released outputs")]
+            counted[known] = counted.get(known, 0) + 1
     strangers = [y for y in counted if y not in set(mechanism.outputs)]
     if strangers:
         raise Mismatch.unknown("released outputs", mechanism.outputs, strangers)

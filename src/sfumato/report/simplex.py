@@ -21,7 +21,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from sfumato.arguments import items, one_of
+from sfumato.arguments import items, one_of, text
 from sfumato.channels import Hyper, Prior, as_channel, as_prior, check_secrets, hyper
 from sfumato.errors import InvalidInput, NotSupported, shown
 from sfumato.numbers import Array, divide, floats, together
@@ -164,6 +164,7 @@ def simplex(
     >>> sorted(trace.name for trace in figure.data if trace.mode == "markers")
     ['geometric', 'uniform prior', 'vertices']
     """
+    caption = text(caption, "the caption")
     plan = _planned(privacy, channel, prior, show, labels)
     figure = _flat(plan) if len(privacy.space) == 3 else _solid(plan)
     return _captioned(figure, caption) if caption else figure
@@ -236,7 +237,7 @@ def _hypers(privacy: PrivacyType, prior: Prior, channel: Any) -> list[tuple[str,
     if isinstance(channel, Mapping):
         named = [(str(name), one) for name, one in channel.items()]
     elif isinstance(channel, Sequence):
-        named = [(f"mechanism {k}", one) for k, one in enumerate(channel, 1)]
+        named = [(f"mechanism {k}", one) for k, one in enumerate(items(channel, "channels"), 1)]
     else:
         named = [("mechanism", channel)]
     found = []
@@ -249,7 +250,7 @@ def _hypers(privacy: PrivacyType, prior: Prior, channel: Any) -> list[tuple[str,
 def _vertex_names(found: Region, posteriors: Array, labels: Any) -> tuple[str, ...]:
     count = len(found.vertices)
     if labels is not None:
-        names = tuple(_short(label) for label in labels)
+        names = tuple(_short(label) for label in items(labels, "labels"))
         if len(names) != count:
             raise InvalidInput(f"{len(names)} labels for {count} vertices: give one for each of vertices(privacy)")
         return names
