@@ -10,6 +10,7 @@ The one tolerance that several rooms share, :data:`ROUNDING`, is defined here wi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from fractions import Fraction
 from math import gcd, inf, isfinite, isnan, lcm, nextafter
@@ -62,6 +63,13 @@ a few. Differences below this say nothing about the intended numbers."""
 _SMALL_INTEGER = 2**31  # products of two such integers still fit into int64
 
 
+_MOST_DIGITS = 4300  # of an integer that is typed, and the largest power of ten: what Python itself reads from a text
+_LONGEST_TEXT = 2 * _MOST_DIGITS + 8  # a quotient of two such integers, with signs and a few spaces
+_LARGEST_EXPONENT = 10**7  # of e: beyond, the digits of the bounds alone would fill megabytes
+
+_POWER_OF_TEN = re.compile(r"[eE]([+-]?[\d_]+)\s*$")
+
+
 def exact(value: Number | Real) -> Fraction:
     """The exact rational value of a number; a float is the dyadic rational it stores."""
     if isinstance(value, Fraction):
@@ -77,9 +85,17 @@ def exact(value: Number | Real) -> Fraction:
     try:
         if isinstance(value, np.ndarray) and value.ndim:
             raise TypeError  # NumPy takes an array with one member for a number
-        return Fraction(value) if isinstance(value, str) else Fraction(float(value))
+        return _from_text(value) if isinstance(value, str) else Fraction(float(value))
     except (ValueError, OverflowError, ZeroDivisionError, TypeError) as error:
         raise InvalidInput(f"{shown(value)} is not a finite number") from error
+
+
+def _from_text(text: str) -> Fraction:
+    """A fraction from text of bounded size: 10^999999999 would be computed digit by digit."""
+    power = _POWER_OF_TEN.search(text)
+    if len(text) > _LONGEST_TEXT or (power is not None and abs(int(power[1])) > _MOST_DIGITS):
+        raise OverflowError
+    return Fraction(text)
 
 
 def number(value: Number | Real, what: str = "value") -> Fraction | float:
@@ -308,6 +324,8 @@ def exp_bounds(exponent: Fraction, bits: int = 64) -> tuple[Fraction, Fraction]:
     """
     if exponent == 0:
         return Fraction(1), Fraction(1)
+    if abs(exponent) > _LARGEST_EXPONENT:
+        raise InvalidInput(f"e^{_nearest(exponent):g} has too many digits: exponents go to {_LARGEST_EXPONENT}")
     return _ball_bounds(lambda x: x.exp(), exponent, bits)
 
 

@@ -1,7 +1,7 @@
 """Every public function, constructor and method, called with wrong arguments, answers or says what is wrong.
 
-What counts as an answer is said in ``tests/wrong_arguments.py``. Here runs one call in :data:`SHARE`, chosen by a hash of
-its name; ``benchmarks/wrong_inputs.py`` runs all of them.
+What counts as an answer is said in ``tests/wrong_arguments.py``. Here runs one call in :data:`SHARE`, chosen by a hash
+of its name; ``benchmarks/wrong_inputs.py`` runs all of them.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from public_names import public_callables
 from sfumato import errors
 from valid_calls import CALLS, noun
 from wrong_arguments import MEMBERS, Wrong, chosen, judged, wrong_calls
+
+pytestmark = pytest.mark.filterwarnings("ignore::sfumato.InsecureSeed")  # what a seed is for is told by a warning
 
 SHARE = 23  # of all calls, one in so many
 

@@ -217,7 +217,6 @@ def curve(
         return Curve(values, tuple(best_of(one, effort) for one in asked))
     if progress is not None:
         raise NotSupported("progress of designs in other processes", ["progress without an executor"])
-    if not callable(getattr(executor, "map", None)):
-        raise InvalidInput(f"an executor maps functions over lists, as concurrent.futures do, found {shown(executor)}")
+    expect(executor, Executor, "an executor", "concurrent.futures.ProcessPoolExecutor() makes one")
     alone = replace(effort, trail=None)
     return Curve(values, tuple(executor.map(best_of, asked, [alone] * len(asked))))

@@ -281,7 +281,7 @@ def checked_ids(ids: Any) -> NDArray[np.uint8]:
     """Row ids: an array of bytes with 16 columns."""
     try:
         found = np.asarray(ids)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, MemoryError) as error:
         raise InvalidInput(f"row ids are an array of uint8 with {_ID_BYTES} columns, found {shown(ids)}") from error
     if found.dtype != np.uint8 or found.ndim != 2 or found.shape[1] != _ID_BYTES:
         raise InvalidInput(

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from sfumato.arguments import items
 from sfumato.certify.certificate import label_to_json
 from sfumato.certify.mechanism import Mechanism
-from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported, shown
+from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported, short, shown
 from sfumato.mechanisms.continuous.interval import lattice
 from sfumato.mechanisms.continuous.laplace import TruncatedLaplace
 from sfumato.mechanisms.continuous.pixelation import Pixelated, pixelate
@@ -278,6 +278,9 @@ def sampler(mechanism: Any, *, steps: int | None = None, pixels: int | None = No
     )
 
 
+_LARGEST_EPSILON = 10**6  # of noise on the integers, whose bits would be as many as ε is large
+
+
 def integer_noise(epsilon: Number | None = None, *, alpha: Number | None = None) -> Sampler:
     """Two-sided geometric noise for any integers: P(x + k) = (1 − α)/(1 + α)·α^|k|, exactly.
 
@@ -297,9 +300,11 @@ def integer_noise(epsilon: Number | None = None, *, alpha: Number | None = None)
         raise InvalidEpsilon("give either epsilon or alpha")
     rate = Rate(None if epsilon is None else exact(epsilon), None if alpha is None else exact(alpha))
     if rate.alpha is not None and not 0 < rate.alpha < 1:
-        raise InvalidEpsilon(f"alpha lies strictly between 0 and 1, found {rate.alpha}")
+        raise InvalidEpsilon(f"alpha lies strictly between 0 and 1, found {short(rate.alpha)}")
     if rate.epsilon is not None and rate.epsilon <= 0:
-        raise InvalidEpsilon(f"epsilon must be positive, found {rate.epsilon}")
+        raise InvalidEpsilon(f"epsilon must be positive, found {short(rate.epsilon)}")
+    if rate.epsilon is not None and rate.epsilon > _LARGEST_EPSILON:
+        raise InvalidEpsilon(f"epsilon goes up to {_LARGEST_EPSILON} here: beyond, there is no noise to draw")
     said = f"epsilon={_short(rate.epsilon)}" if rate.epsilon is not None else f"alpha={_short(rate.alpha)}"
     return Sampler(None, None, IntegerNoise(noise(rate, fair=False)), f"integers, noise with {said}")
 

@@ -242,6 +242,7 @@ def _displacements(asked: Utility) -> Floats:
 
 
 def _log_matrix(asked: Utility, measure: Floats, beta: float) -> Floats:
+    beta = min(beta, 1e290)  # an infinite one times a distance of 0 would be nothing at all
     with np.errstate(divide="ignore"):
         logs = np.log(measure)[None, :] - beta * _displacements(asked)
     top = logs.max(axis=1, keepdims=True)
