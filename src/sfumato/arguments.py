@@ -52,10 +52,10 @@ def items(values: Any, what: str, error: type[InvalidInput] = InvalidInput) -> l
     """
     if isinstance(values, np.ndarray):
         if values.ndim == 0:
-            raise error(f"{what} must be a list, found the single value {shown(values.item())}")
+            raise error(f"{what} must be a sequence, found the single value {shown(values.item())}")
         return list(values.tolist())
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise error(f"{what} must be a list, found {shown(values)}")
+        raise error(f"{what} must be a sequence, found {shown(values)}")
     if isinstance(values, Sized) and len(values) > MOST_ITEMS:
         raise NotSupported(f"{len(values)} {what}", [f"at most {MOST_ITEMS}"])
     listed = list(islice(values, MOST_ITEMS + 1))
@@ -95,7 +95,7 @@ def text(value: Any, what: str) -> str:
 def one_of(value: Any, choices: Sequence[str], what: str) -> Any:
     """One of a few words."""
     if not isinstance(value, str) or value not in choices:
-        raise NotSupported(f"{what} {shown(value)}", choices)
+        raise NotSupported(f"{what}{'' if what.endswith('=') else ' '}{shown(value)}", choices)
     return value
 
 

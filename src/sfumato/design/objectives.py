@@ -85,7 +85,7 @@ def expected(*, limits: Bound | Iterable[Bound] = (), then: Second | None = None
         Troncoso and Pérez-González 2017 show how little the expected loss alone may say).
     """
     if then is not None:
-        one_of(then, ("worst secret", "entropy"), "then =")
+        one_of(then, ("worst secret", "entropy"), "then=")
     return Objective("expected", _limits(limits), then=then)
 
 

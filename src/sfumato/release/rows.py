@@ -421,7 +421,7 @@ def _shown(value: Any) -> str:
 
 def check_policy(on_unknown: str) -> str:
     """One of the three policies."""
-    return str(one_of(on_unknown, POLICIES, "on_unknown ="))
+    return str(one_of(on_unknown, POLICIES, "on_unknown="))
 
 
 def line_position(labels: tuple[Any, ...], coordinates: NDArray[np.float64] | None, name: str) -> NDArray[np.float64]:

@@ -219,11 +219,12 @@ def label_tuple(labels: Iterable[Hashable], what: str) -> tuple[Any, ...]:
     seen: set[Any] = set()
     for label in result:
         try:
-            if label in seen:
-                raise InvalidInput(f"{what} must be distinct: {shown(label)} occurs twice")
+            twice = label in seen
             seen.add(label)
-        except (TypeError, ValueError):  # arrays hash to the one and compare to the other
+        except TypeError:
             raise InvalidInput(f"{what} must be hashable, found {shown(label)}") from None
+        if twice:
+            raise InvalidInput(f"{what} must be distinct: {shown(label)} occurs twice")
     return result
 
 
