@@ -71,7 +71,7 @@ def opened(browser: Browser, served: Served) -> Iterator[Callable[..., Page]]:
     contexts, complaints, strangers = [], [], []
 
     def guard(route: Route) -> None:
-        if urlsplit(route.request.url).hostname in OWN or route.request.url.startswith(("data:", "blob:")):
+        if urlsplit(route.request.url).hostname in OWN or route.request.url.startswith(("data:", "blob:", "file:")):
             route.continue_()
         else:
             strangers.append(route.request.url)

@@ -18,6 +18,7 @@ from playwright.sync_api import Page, expect
 
 import sfumato as sf
 from sfumato.certify import kernel
+from sfumato.studio.server import _leading_to
 
 pytestmark = pytest.mark.browser
 expect.set_options(timeout=30_000)  # a machine may be busy with something else
@@ -60,6 +61,13 @@ def test_it_begins_with_a_town(opened: Open) -> None:
     assert colours(page, "#map canvas") > 30
     assert 0.65 < loss_of(page) < 0.66
     assert "key=" not in page.url  # it does not stay where people copy from
+
+
+def test_a_private_page_leads_to_it(opened: Open, served: Any) -> None:
+    """What `sfumato studio` starts a browser with: the key is in the file, not in the address of the file."""
+    with _leading_to(served.address) as address:
+        page = opened(address)
+    assert 0.65 < loss_of(page) < 0.66 and "key=" not in page.url
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -122,7 +122,7 @@ def test_indices_beyond_the_secrets_are_unreadable(made: sf.Design, name: str, v
 def test_sections_that_the_header_does_not_call_for_are_unreadable(made: sf.Design, tmp_path: Any) -> None:
     from sfumato.certify.file import to_bytes
 
-    silent = with_header(made.certificate, events=[])
+    silent = with_header(made.certificate, events=[], promise=made.certificate.header["promise"] | {"kind": "rows"})
     with pytest.raises(kernel.Unreadable, match="not those that the header calls for"):
         kernel.parse(to_bytes(silent))
 

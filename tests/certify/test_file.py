@@ -140,9 +140,9 @@ def test_missing_files_directories_and_versions(file: Path, tmp_path: Path) -> N
         with pytest.raises(errors.InvalidFile, match="cannot read"):
             sf.verify(path)
     data = bytearray(file.read_bytes())
-    data[8] = 2
+    data[8] = 3
     (tmp_path / "newer.sfm").write_bytes(data)
-    with pytest.raises(errors.InvalidFile, match="version 2"):
+    with pytest.raises(errors.InvalidFile, match="version 3"):
         sf.verify(tmp_path / "newer.sfm")
 
 

@@ -231,7 +231,7 @@ def test_the_kernel_runs_alone(tmp_path: Path) -> None:
     run = [sys.executable, "-I", "-S", kernel.__file__]
     good = subprocess.run([*run, str(file)], capture_output=True, text=True, check=False)
     assert good.returncode == 0
-    assert "PROVED private with epsilon = 7/10 per km" in good.stdout
+    assert "PROVED private with epsilon = 7/10 per 'km'" in good.stdout
     assert digest in good.stdout
     damaged = tmp_path / "damaged.sfm"
     damaged.write_bytes(file.read_bytes()[:-1] + b"\0")

@@ -51,7 +51,7 @@ def test_verify_accepts_and_reports(file: Path) -> None:
     assert "by the kernel" in shown.stdout
     record = json.loads(sfumato("verify", str(file), "--json", "--checker", "twin").stdout)
     assert record["outcome"] == "holds"
-    assert record["promise"] == {"alpha": "1/2"}
+    assert record["promise"] == {"kind": "rows", "alpha": "1/2"}
     assert record["checker"] == "compiled twin"
     assert len(record["sha256"]) == 64
 
@@ -139,3 +139,14 @@ def test_papers_and_comparison(file: Path, tmp_path: Path) -> None:
     record = json.loads(sfumato("compare", str(file), str(other), "--json").stdout)
     assert record["second refines first"] == "holds"
     assert record["first refines second"] == "fails"
+
+
+def test_a_terminal_without_letters_is_no_reason_to_fall_over(tmp_path: Path) -> None:
+    privacy = sf.PrivacyType(sf.line(2, unit="mètre"), alpha="1/2")
+    sf.save(sf.prove([[2, 1], [1, 2]], privacy), tmp_path / "m.sfm")
+    plain = os.environ | {"PYTHONIOENCODING": "ascii:strict", "PYTHONUTF8": "0"}
+    for arguments in (["--help"], ["verify", str(tmp_path / "m.sfm")], ["verify", str(tmp_path / "nöwhere.sfm")]):
+        command = [sys.executable, "-m", "sfumato", *arguments]
+        shown = subprocess.run(command, capture_output=True, env=plain, check=False)
+        assert shown.returncode == (2 if "nöwhere" in arguments[-1] else 0), shown.stderr
+        assert b"Traceback" not in shown.stderr

@@ -25,7 +25,7 @@ def test_the_demonstration_ends_in_a_proof_and_a_page(tmp_path: Path) -> None:
     out = tmp_path / "out"
     text = told("--country", "nl", "--cities", "12", "--epsilon", "1/20", "--people", "300", "--out", out)
     assert "The Netherlands: its 12 largest cities" in text or "Netherlands: its 12 largest cities" in text
-    assert "PROVED private with epsilon = 1/20 per km" in text
+    assert "PROVED private with epsilon = 1/20 per 'km'" in text
     for peer in ("planar laplace", "exponential", "permute and flip", "nothing told"):
         assert peer in text
     assert f"Open {out / 'report.html'} in a browser." in text

@@ -90,7 +90,7 @@ def test_from_a_spec_to_a_file_that_the_bare_kernel_accepts(folder: Path) -> Non
     assert "km if nothing is disclosed" in shown.stdout
     verified = sfumato("verify", "best.sfm")
     assert verified.exit_code == 0
-    assert "PROVED private with epsilon = 2 per km" in verified.stdout
+    assert "PROVED private with epsilon = 2 per 'km'" in verified.stdout
     bare = [sys.executable, "-I", "-S", kernel.__file__, "best.sfm"]
     proved = subprocess.run(bare, capture_output=True, text=True, check=True)
     assert "no mechanism with this promise has less than" in proved.stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import sfumato as sf
 from sfumato.cli.main import app
 from sfumato.errors import BudgetExceeded, InvalidInput
 from sfumato.release.ledger import Ledger
+from sfumato.release.ledger_promises import Promise
 
 runner = CliRunner()
 KM = sf.geometric(sf.PrivacyType(sf.line(3, unit="km"), alpha="1/2"))
@@ -21,7 +23,7 @@ KM = sf.geometric(sf.PrivacyType(sf.line(3, unit="km"), alpha="1/2"))
 def file(tmp_path: Path) -> Path:
     ledger = Ledger(tmp_path / "spent.ledger", limit=3)
     ledger.charge(dataset="trips", column="home", mechanism=KM, times=2, rows=1000, note="first wave")
-    ledger.charge(dataset="trips", column="home", mechanism=KM, scope="May", key=b"0123456789abcdef")
+    ledger.charge(dataset="trips", column="home", mechanism=KM, scope="May", key=b"0123456789abcdef", data="v1")
     ledger.charge(dataset="other", column="work", mechanism=KM)
     return ledger.path
 
@@ -90,7 +92,31 @@ def test_limits_are_set_changed_and_lifted(tmp_path: Path) -> None:
     ledger.charge(dataset="e", column="home", mechanism=KM, times=100)
 
 
-@pytest.mark.parametrize("words", [["show", "nowhere.ledger"], ["limit", "x.ledger"],
+def test_delta_is_limited_and_shown(tmp_path: Path) -> None:
+    path = str(tmp_path / "x.ledger")
+    assert (
+        said("limit", path, "--epsilon", "2", "--delta", "1e-3")
+        == "each column: at most 2, with delta at most 1/1000\n"
+    )
+    events = Promise("3 secrets, 6 ordered pairs of neighbours", "", "m", "epsilon 1/2", "m", "n", Fraction(1, 4000))
+    ledger = Ledger(path)
+    ledger.charge(dataset="d", column="c", mechanism=events, times=3)
+    ledger.charge(dataset="d", column="e", mechanism=KM)
+    text = said("show", path, "--entries")
+    assert "limit    each column: at most 2, with delta at most 1/1000" in text
+    assert "spent    d / c: 3/2 = 1.5, 0.5 left\n         delta 3/4000, 1/4000 left\n" in text
+    assert "d / c: epsilon 1/2 with delta 1/4000, 3 of 3 times charged" in text
+    assert "d / e: alpha 1/2, 1 of 1 times charged" in text and text.count("delta 3/4000") == 1
+    records = [json.loads(line) for line in said("show", path, "--json", "--entries").splitlines()]
+    assert records[0]["delta"] == "1/1000" and (records[1]["delta"], records[1]["left_delta"]) == ("3/4000", "1/4000")
+    assert records[1]["parts"][0]["delta"] == "3/4000" and records[2]["parts"][0]["delta"] is None
+    assert records[3]["delta"] == "1/4000" and records[3]["delta_cost"] == pytest.approx(3 / 4000, abs=1e-18)
+
+
+@pytest.mark.parametrize("words", [["show", "nowhere.ledger"],
+                                   ["limit", "x.ledger", "--delta", "1/10"],
+                                   ["limit", "x.ledger", "--epsilon", "1", "--delta", "2"],
+                                   ["limit", "x.ledger", "--lift", "--delta", "1/10"], ["limit", "x.ledger"],
                                    ["limit", "x.ledger", "--lift", "--epsilon", "1"],
                                    ["limit", "x.ledger", "--epsilon", "much"],
                                    ["limit", "x.ledger", "--epsilon", "1", "--column", "c"]])  # fmt: skip

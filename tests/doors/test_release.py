@@ -18,6 +18,7 @@ import sfumato as sf
 from sfumato.certify.certificate import certificate
 from sfumato.certify.file import to_bytes
 from sfumato.cli.main import app
+from sfumato.cli.wording import in_shell_words
 from sfumato.release.ledger import Ledger
 
 
@@ -85,7 +86,8 @@ def test_keys_from_the_command_line(folder: Path) -> None:
     outputs = []
     for name in ("one.csv", "two.csv"):
         status, shown, _ = inside("release", folder / "m.sfm", folder / "in.csv", folder / name, "--column", "home",
-                                  "--key-file", folder / "rows.key", "--row-id", "id")  # fmt: skip
+                                  "--key-file", folder / "rows.key", "--row-id", "id",
+                                  "--secret-never-changes")  # fmt: skip
         assert status == 0 and f"noise    fixed by {folder}/rows.key" in shown
         outputs.append((folder / name).read_text())
     assert outputs[0] == outputs[1] != (folder / "in.csv").read_text()
@@ -97,18 +99,71 @@ def test_keys_from_the_command_line(folder: Path) -> None:
 def test_a_ledger_from_the_command_line(folder: Path) -> None:
     Ledger(folder / "spent.ledger", limit="3/2")
     arguments = ("release", folder / "m.sfm", folder / "in.csv")
-    status, shown, _ = inside(*arguments, folder / "one.csv", "--column", "home", "--ledger", folder / "spent.ledger")
+    status, shown, _ = inside(*arguments, folder / "one.csv", "--column", "home", "--ledger", folder / "spent.ledger",
+                              "--dataset", "people")  # fmt: skip
     assert status == 0 and f"charged  to {folder}/spent.ledger" in shown
     (entry,) = Ledger(folder / "spent.ledger").entries()
-    assert (entry.dataset, entry.column, entry.rows) == ("in.csv", "home", 1000)
-    status, shown, _ = inside(*arguments, folder / "two.csv", "--column", "home", "--ledger", folder / "spent.ledger")
+    assert (entry.dataset, entry.column, entry.rows) == ("people", "home", 1000)
+    status, shown, _ = inside(*arguments, folder / "two.csv", "--column", "home", "--ledger", folder / "spent.ledger",
+                              "--dataset", "people")  # fmt: skip
     assert status == 3 and shown.startswith("sfumato: ") and not (folder / "two.csv").exists()
     status, shown, _ = inside(*arguments, folder / "two.csv", "--column", "home", "--ledger", folder / "spent.ledger",
                               "--dataset", "other", "--json")  # fmt: skip
     assert status == 0 and json.loads(shown)["dataset"] == "other"
-    _, _, error = inside(*arguments, folder / "no.csv", "--column", "home", "--ledger", folder / "none.ledger")
+    _, _, error = inside(*arguments, folder / "no.csv", "--column", "home", "--ledger", folder / "none.ledger",
+                         "--dataset", "people")  # fmt: skip
     assert "there is no ledger" in str(error) and not (folder / "none.ledger").exists()
     assert f"`sfumato ledger limit {folder}/none.ledger --epsilon …` creates it" in str(error)
+
+
+def test_a_copy_of_a_file_is_the_same_data(folder: Path) -> None:
+    """The name of a file was once the name of the data: a copy had a budget of its own."""
+    Ledger(folder / "spent.ledger", limit="3/2")
+    (folder / "copy.csv").write_bytes((folder / "in.csv").read_bytes())
+    terms = ("--column", "home", "--ledger", str(folder / "spent.ledger"))
+    _, _, error = inside("release", folder / "m.sfm", folder / "in.csv", folder / "out.csv", *terms)
+    words = in_shell_words(str(error))
+    assert "say --dataset …, a name of the data that stays the same wherever they are copied to" in words
+    for source, status in (("in.csv", 0), ("copy.csv", 3)):
+        done = inside("release", folder / "m.sfm", folder / source, folder / f"noisy {source}", *terms,
+                      "--dataset", "people")  # fmt: skip
+        assert done[0] == status
+    assert [entry.dataset for entry in Ledger(folder / "spent.ledger").entries()] == ["people"]
+
+
+def test_changed_data_under_one_key_are_refused(folder: Path) -> None:
+    keyed = ("--column", "home", "--key-file", folder / "rows.key", "--row-id", "id")
+    inside("release-key", folder / "rows.key")
+    _, _, error = inside("release", folder / "m.sfm", folder / "in.csv", folder / "out.csv", *keyed)
+    words = in_shell_words(str(error))
+    assert "give --ledger and --dataset, which notice a changed table" in words
+    assert "say --secret-never-changes if" in words and "=" not in words
+    Ledger(folder / "spent.ledger", limit=9)
+    keyed += ("--ledger", folder / "spent.ledger", "--dataset", "people")
+    assert inside("release", folder / "m.sfm", folder / "in.csv", folder / "one.csv", *keyed)[0] == 0
+    (folder / "in.csv").write_text((folder / "in.csv").read_text().replace("7,b", "7,c", 1))
+    _, _, error = inside("release", folder / "m.sfm", folder / "in.csv", folder / "two.csv", *keyed)
+    assert "this key was used for column 'home' of other data" in str(error) and not (folder / "two.csv").exists()
+
+
+def test_a_promise_about_events_is_said_and_charged_as_one(folder: Path) -> None:
+    space = sf.discrete(["a", "b", "c"])
+    under = sf.predicates.epsilon_delta(epsilon=5, delta="1/2")
+    best = sf.design(sf.Prior.uniform(space), sf.losses.bin(space), None, under=under)
+    sf.save(best.mechanism, folder / "m.sfm")
+    Ledger(folder / "spent.ledger", limit=9)
+    terms = ("--column", "home", "--ledger", folder / "spent.ledger", "--dataset", "people")
+    status, shown, _ = inside("release", folder / "m.sfm", folder / "in.csv", folder / "no.csv", *terms)
+    assert status == 3 and "limit of delta = 0" in shown
+    assert inside("ledger", "limit", folder / "spent.ledger", "--epsilon", "9", "--delta", "1/2")[0] == 0
+    status, shown, _ = inside("release", folder / "m.sfm", folder / "in.csv", folder / "out.csv", *terms)
+    assert status == 0 and "promise  epsilon = 5, delta = 1/2: every event, for 6 ordered pairs" in shown
+    assert "alpha" not in shown
+    (entry,) = Ledger(folder / "spent.ledger").entries()
+    assert (entry.promise, entry.delta) == ("epsilon 5", "1/2")
+    record = json.loads(inside("release", folder / "m.sfm", folder / "in.csv", folder / "o.csv", "--column", "home",
+                               "--json")[1])  # fmt: skip
+    assert record["promise"] is None and record["events"] == [{"epsilon": "5", "delta": "1/2", "pairs": 6}]
 
 
 def test_errors_name_options_not_arguments(folder: Path) -> None:
@@ -158,6 +213,9 @@ def test_coordinates_from_the_command_line(folder: Path) -> None:
         (["--column", "home", "--on-unknown", "skip"], "on_unknown='skip'"),
         (["--column", "home", "--keep"], "the noise needs another name"),
         (["--column", "home", "--row-id", "id"], "needs both key= and row_id="),
+        (["--column", "home", "--key-file", "k", "--row-id", "id"], "an answer that changes cannot be private"),
+        (["--column", "home", "--secret-never-changes"], "said of noise with a key"),
+        (["--column", "home", "--dataset", "people"], "dataset= and times= are for a ledger"),
         (["--column", "home", "--format", "xml"], "format 'xml'"),
         (["--column", "home", "--within", "3"], "within= is for coordinates"),
     ],

@@ -28,6 +28,7 @@ pytestmark = [
 ]
 
 KEY = bytes(range(32))
+KEYED: dict[str, Any] = {"key": KEY, "row_id": "id", "secret_never_changes": True}
 ROWS = 20_000
 FALSE_ALARM = 1e-9
 
@@ -131,9 +132,9 @@ def test_a_release_is_written_once(engine: Engine, mechanism: sf.Mechanism, surv
 def test_keyed_noise_is_that_of_one_machine_however_the_rows_are_dealt(
     engine: Engine, mechanism: sf.Mechanism, survey: pa.Table, tmp_path: Path
 ) -> None:
-    here = release(mechanism, survey, "answer", key=KEY, row_id="id")
-    lazy = engine.release(mechanism, engine.frame(survey), "answer", key=KEY, row_id="id")
-    written = engine.release(mechanism, engine.frame(survey, 5), "answer", tmp_path / "out", key=KEY, row_id="id")
+    here = release(mechanism, survey, "answer", **KEYED)
+    lazy = engine.release(mechanism, engine.frame(survey), "answer", **KEYED)
+    written = engine.release(mechanism, engine.frame(survey, 5), "answer", tmp_path / "out", **KEYED)
     for made in (lazy, lazy, written):
         assert by_id(engine.table(made))["answer"].to_pylist() == here["answer"].to_pylist()
 
@@ -159,8 +160,16 @@ def test_an_id_with_two_secrets_is_refused_even_in_different_parts(
     ids[-1], answers[-1], answers[0] = 0, 3, 2
     changed = survey.set_column(0, "id", pa.array(ids)).set_column(1, "answer", pa.array(answers))
     with pytest.raises(errors.InvalidInput, match="1 row id comes with more than one secret"):
-        engine.release(mechanism, engine.frame(changed), "answer", tmp_path / "out", key=KEY, row_id="id")
+        engine.release(mechanism, engine.frame(changed), "answer", tmp_path / "out", **KEYED)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_key_needs_a_ledger_or_a_statement(
+    engine: Engine, mechanism: sf.Mechanism, survey: pa.Table, tmp_path: Path
+) -> None:
+    for target in (None, tmp_path / "out"):
+        with pytest.raises(errors.InvalidInput, match="an answer that changes cannot be private"):
+            engine.release(mechanism, engine.frame(survey), "answer", target, key=KEY, row_id="id")
 
 
 def test_the_ledger_is_charged_once_and_refuses_before_anything_appears(

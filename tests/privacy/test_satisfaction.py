@@ -129,3 +129,17 @@ def test_labels_are_checked() -> None:
         sf.satisfies(sf.Channel.identity(["ab"]), sf.PrivacyType(sf.line(2), epsilon=1))
     with pytest.raises(ValueError, match="both be secrets"):
         sf.row_distance(sf.Channel.identity([0, 1]), 0, 9)
+
+
+def test_pairs_that_nothing_is_promised_about_are_named() -> None:
+    islands = sf.graph([], labels=[0, 1, 2])
+    identity = [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+    verdict = sf.satisfies(sf.Channel(islands, identity), sf.PrivacyType(islands, epsilon=1))
+    assert verdict
+    assert verdict.reason == "nothing is promised about any of 3 pairs: no two secrets have a finite distance"
+    bridge = sf.graph([(0, 1)], labels=[0, 1, 2])
+    rows = [["2/3", "1/3", 0], ["1/3", "2/3", 0], [0, 0, 1]]
+    verdict = sf.satisfies(sf.Channel(bridge, rows), sf.PrivacyType(bridge, alpha="1/2"))
+    assert verdict
+    assert verdict.reason.endswith("nothing is promised about 2 pairs")
+    assert "tell apart" in sf.satisfies(sf.Channel([0], [[1]]), sf.PrivacyType(sf.line(1), epsilon=1)).reason

@@ -33,6 +33,7 @@ from sfumato.release.tables import release
 
 RESPONSE = sf.random_response(sf.PrivacyType(sf.discrete(["a", "b", "c"]), epsilon=1))
 KEY = bytes(range(32))
+KEYED: dict[str, Any] = {"key": KEY, "row_id": "id", "secret_never_changes": True}
 
 
 @pytest.fixture
@@ -106,12 +107,12 @@ def test_nobody_else_reads_a_file_before_it_is_charged(tmp_path: Path) -> None:
 def test_the_id_of_a_row_depends_on_no_other_row(released: Callable[..., bytes]) -> None:
     # bytes that are no UTF-8 were once decoded, to one id for all, if any row of the batch had a doubled quote
     rows = b"".join(b"a,%d\xe9\n" % i + b"a,%d\xe8\n" % i for i in range(40))
-    plain = released(b"s,id\n" + rows + b"a,z\n", key=KEY, row_id="id")
-    quoted = released(b"s,id\n" + rows + b'a,"z"""\n', key=KEY, row_id="id")
+    plain = released(b"s,id\n" + rows + b"a,z\n", **KEYED)
+    quoted = released(b"s,id\n" + rows + b'a,"z"""\n', **KEYED)
     assert plain.split(b"\n")[:81] == quoted.split(b"\n")[:81]
     answers = [line[:1] for line in quoted.split(b"\n")[1:81]]
     assert answers[::2] != answers[1::2]  # 40 pairs of ids that differ in one byte
-    one, two = (released(b"s,id\n" + row, key=KEY, row_id="id") for row in (b'a,"x""y"\n', b'a,x"y\n'))
+    one, two = (released(b"s,id\n" + row, **KEYED) for row in (b'a,"x""y"\n', b'a,x"y\n'))
     assert one[5:6] == two[5:6]  # two spellings of one id
 
 
@@ -161,8 +162,8 @@ def test_a_ledger_knows_the_same_data_in_any_order_and_on_any_engine(tmp_path: P
     with pytest.raises(InvalidInput, match="of other data"):
         release(RESPONSE, other, "s", key=KEY, row_id="id", ledger=ledger, dataset="d")
     sent = job(
-        RESPONSE, "s", into=None, keep=False, on_unknown="error", within=None, key=KEY, row_id="id", ledger=None,
-        dataset=None, target="out",
+        RESPONSE, "s", into=None, keep=False, on_unknown="error", within=None, secret_never_changes=True, key=KEY,
+        row_id="id", ledger=None, dataset=None, times=1, target="out",
     )  # fmt: skip
     for rows in (table, other):
         parts = [rows.slice(200), rows.slice(0, 0), rows.slice(0, 200)]

@@ -17,6 +17,7 @@ from sfumato.release.engines.job import CHECK_SCHEMA, Job, job, refuse_changed, 
 from sfumato.release.rows import BadRow
 
 KEY = bytes(range(32))
+KEYED: dict[str, Any] = {"key": KEY, "row_id": "id", "secret_never_changes": True}
 TABLE = pa.table({"id": [1, 2, 3, 4], "answer": [0, 1, 2, 2]})
 
 
@@ -26,8 +27,9 @@ def mechanism() -> sf.Mechanism:
 
 
 def asked(mechanism: Any, **terms: Any) -> Job:
-    usual = dict.fromkeys(("into", "within", "key", "row_id", "ledger", "dataset"))
-    return job(mechanism, "answer", **{**usual, "keep": False, "on_unknown": "error", "target": "out", **terms})
+    usual: dict[str, Any] = dict.fromkeys(("into", "within", "key", "row_id", "ledger", "dataset"))
+    usual |= {"keep": False, "on_unknown": "error", "secret_never_changes": False, "times": 1, "target": "out"}
+    return job(mechanism, "answer", **usual | terms)
 
 
 @pytest.mark.parametrize(("engine", "package"), [("spark", "pyspark.sql"), ("dask", "dask.dataframe")])
@@ -43,9 +45,9 @@ def test_an_engine_that_is_not_installed_names_its_extra(
 def test_a_job_travels_and_gives_the_noise_of_a_release_here(mechanism: sf.Mechanism) -> None:
     from sfumato.release.tables import release
 
-    sent = pickle.loads(pickle.dumps(asked(mechanism, key=KEY, row_id="id")))
+    sent = pickle.loads(pickle.dumps(asked(mechanism, **KEYED)))
     parts = [batch for part in (TABLE[:1], TABLE[1:]) for batch in sent.released(part.to_batches())]
-    here = release(mechanism, TABLE, "answer", key=KEY, row_id="id")
+    here = release(mechanism, TABLE, "answer", **KEYED)
     assert pa.Table.from_batches(parts).equals(here)
     (known,) = sent.identities(TABLE.to_batches())
     assert known.schema == CHECK_SCHEMA and known["secret"].to_pylist() == [0, 1, 2, 2]
@@ -65,6 +67,8 @@ def test_what_is_asked_is_checked_before_any_worker_hears_of_it(mechanism: sf.Me
         asked(mechanism, target=None)
     with pytest.raises(errors.InvalidInput, match="both key= and row_id="):
         asked(mechanism, key=KEY)
+    with pytest.raises(errors.InvalidInput, match="an answer that changes cannot be private"):
+        asked(mechanism, key=KEY, row_id="id")
     with pytest.raises(errors.InvalidInput, match="a mechanism that is a table"):
         asked(sf.InfiniteGeometric(alpha="1/2"))
     with pytest.raises(errors.InvalidInput, match="2 row ids come with"):

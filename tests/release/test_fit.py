@@ -46,6 +46,7 @@ SMALL = 25
 
 DRAWS = 100_000
 KEY = bytes(range(32))
+STATED = {"secret_never_changes": True}
 
 PROMISES = {
     "exact": sf.PrivacyType(sf.line(4), alpha="1/16"),
@@ -158,11 +159,11 @@ def test_keyed_draws_fit_and_do_not_follow_ids_keys_or_mechanisms() -> None:
     numbers[:, 1] = np.arange(DRAWS)  # ids that differ in few bits
     ids = numbers.view(np.uint8).reshape(DRAWS, 16)
     made = sampler(mechanism)
-    drawn = made.draw_keyed(rows, ids, KEY)
+    drawn = made.draw_keyed(rows, ids, KEY, **STATED)
     assert fits(p_value(counted(rows, drawn, 4, 4), chances))
     again = [
-        (made.draw_keyed(rows, ids, KEY[::-1]), chances),
-        (sampler(other).draw_keyed(rows, ids, KEY), others),
+        (made.draw_keyed(rows, ids, KEY[::-1], **STATED), chances),
+        (sampler(other).draw_keyed(rows, ids, KEY, **STATED), others),
         (np.roll(drawn, 1), np.roll(chances, 0)),
     ]
     for found, second in again[:2]:

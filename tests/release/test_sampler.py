@@ -21,6 +21,7 @@ from sfumato.release.randomness import InsecureSeed, SeededBits, SystemBits
 from sfumato.release.sampler import CHUNK, Sampler, integer_noise, sampler
 
 KEY = bytes(range(32))
+STATED = {"secret_never_changes": True}
 LINE = sf.PrivacyType(sf.line(4), alpha="1/2")
 LETTER = sf.tight_constraints(sf.PrivacyType(sf.discrete(["a", "b", "c"]), alpha="1/4"))
 
@@ -92,8 +93,8 @@ def test_tuples_of_indices_go_in_and_come_out() -> None:
         made = SAMPLERS[name]
         flat = np.arange(200) % (sides[0] * sides[1])
         wide = np.stack(np.unravel_index(flat, sides), axis=1)
-        one = made.draw_keyed(flat, ids_of(200), KEY)
-        two = made.draw_keyed(wide, ids_of(200), KEY)
+        one = made.draw_keyed(flat, ids_of(200), KEY, **STATED)
+        two = made.draw_keyed(wide, ids_of(200), KEY, **STATED)
         assert two.shape == (200, 2)
         assert (np.ravel_multi_index(tuple(two.T), sides) == one).all()
 
@@ -123,23 +124,23 @@ def test_keyed_draws_are_a_function_of_key_id_and_mechanism(name: str) -> None:
     made, again = SAMPLERS[name], samplers()[name]
     count = 500
     rows, ids = secrets_of(made, count), ids_of(count)
-    drawn = made.draw_keyed(rows, ids, KEY)
-    assert (again.draw_keyed(rows, ids, bytearray(KEY)) == drawn).all()  # type: ignore[arg-type]
+    drawn = made.draw_keyed(rows, ids, KEY, **STATED)
+    assert (again.draw_keyed(rows, ids, bytearray(KEY), **STATED) == drawn).all()  # type: ignore[arg-type]
     order = np.random.default_rng(0).permutation(count)
-    assert (made.draw_keyed(rows[order], ids[order], KEY) == drawn[order]).all()
-    assert (made.draw_keyed(rows[100:103], ids[100:103], KEY) == drawn[100:103]).all()
-    assert (made.draw_keyed(rows, ids, KEY[::-1]) != drawn).any()
-    assert (made.draw_keyed(rows, ids_of(count, 10**6), KEY) != drawn).any()
+    assert (made.draw_keyed(rows[order], ids[order], KEY, **STATED) == drawn[order]).all()
+    assert (made.draw_keyed(rows[100:103], ids[100:103], KEY, **STATED) == drawn[100:103]).all()
+    assert (made.draw_keyed(rows, ids, KEY[::-1], **STATED) != drawn).any()
+    assert (made.draw_keyed(rows, ids_of(count, 10**6), KEY, **STATED) != drawn).any()
 
 
 def test_where_a_batch_is_cut_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("exact", "plane", "slow integers"):
         made = SAMPLERS[name]
         rows, ids = secrets_of(made, 1000), ids_of(1000)
-        drawn = made.draw_keyed(rows, ids, KEY)
+        drawn = made.draw_keyed(rows, ids, KEY, **STATED)
         with monkeypatch.context() as patch:
             patch.setattr(module, "CHUNK", 77)
-            assert (made.draw_keyed(rows, ids, KEY) == drawn).all()
+            assert (made.draw_keyed(rows, ids, KEY, **STATED) == drawn).all()
     assert CHUNK > 1000
 
 
@@ -164,16 +165,16 @@ def test_samplers_survive_pickling() -> None:
     for made in SAMPLERS.values():
         other = pickle.loads(pickle.dumps(made))
         rows, ids = secrets_of(made, 100), ids_of(100)
-        assert (other.draw_keyed(rows, ids, KEY) == made.draw_keyed(rows, ids, KEY)).all()
+        assert (other.draw_keyed(rows, ids, KEY, **STATED) == made.draw_keyed(rows, ids, KEY, **STATED)).all()
 
 
 def test_threads_may_share_a_sampler() -> None:
     for name in ("exact", "plane", "slow integers"):
         made = SAMPLERS[name]
         rows, ids = secrets_of(made, 3000), ids_of(3000)
-        expected = made.draw_keyed(rows, ids, KEY)
+        expected = made.draw_keyed(rows, ids, KEY, **STATED)
         with ThreadPoolExecutor(6) as pool:
-            keyed = [pool.submit(made.draw_keyed, rows, ids, KEY) for _ in range(12)]
+            keyed = [pool.submit(made.draw_keyed, rows, ids, KEY, **STATED) for _ in range(12)]
             fresh = [pool.submit(made.draw, rows) for _ in range(12)]
         assert all((drawn.result() == expected).all() for drawn in keyed)
         assert len({drawn.result().tobytes() for drawn in fresh}) == 12
@@ -210,11 +211,11 @@ def test_tuples_outside_of_the_space_are_refused() -> None:
 def test_keys_ids_and_sources_are_checked() -> None:
     made = SAMPLERS["exact"]
     with pytest.raises(InvalidInput, match="found 2 rows and 3 ids"):
-        made.draw_keyed([0, 1], ids_of(3), KEY)
+        made.draw_keyed([0, 1], ids_of(3), KEY, **STATED)
     with pytest.raises(InvalidInput, match="a key is 32 bytes"):
-        made.draw_keyed([0], ids_of(1), b"")
+        made.draw_keyed([0], ids_of(1), b"", **STATED)
     with pytest.raises(InvalidInput, match="row ids"):
-        made.draw_keyed([0], [1], KEY)
+        made.draw_keyed([0], [1], KEY, **STATED)
     with pytest.raises(InvalidInput, match="a source of bits"):
         made.draw([0], bits=7)  # type: ignore[arg-type]
     assert made.draw([0], bits=SystemBits()).shape == (1,)

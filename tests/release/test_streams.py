@@ -33,6 +33,7 @@ from sfumato.release.tables import release
 
 RESPONSE = sf.random_response(sf.PrivacyType(sf.discrete(["a", "b", "c"]), epsilon=1))
 KEY = bytes(range(32))
+KEYED: dict[str, Any] = {"key": KEY, "row_id": "id", "secret_never_changes": True}
 ROWS = 3000
 
 
@@ -106,23 +107,38 @@ def test_every_format_keeps_the_other_columns(ending: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("ending", FORMATS)
+def test_a_key_needs_a_ledger_or_a_statement(ending: str, tmp_path: Path) -> None:
+    source = tmp_path / f"in{ending}"
+    FORMATS[ending][0](example(3), source)
+    with pytest.raises(InvalidInput, match="an answer that changes cannot be private"):
+        release_file(RESPONSE, source, tmp_path / f"out{ending}", "home", key=KEY, row_id="id")
+    assert os.listdir(tmp_path) == [source.name]
+
+
+@pytest.mark.parametrize("ending", FORMATS)
 def test_a_key_gives_every_format_the_same_answers(ending: str, tmp_path: Path) -> None:
     write, read = FORMATS[ending]
     table = example(500)
-    expected = release(RESPONSE, table, "home", key=KEY, row_id="id")["home"].to_pylist()
+    expected = release(RESPONSE, table, "home", **KEYED)["home"].to_pylist()
     write(table, tmp_path / f"in{ending}")
     for name, batch in (("one", 7), ("two", 1000)):
         target = tmp_path / f"{name}{ending}"
-        release_file(RESPONSE, tmp_path / f"in{ending}", target, "home", key=KEY, row_id="id", batch=batch)
+        release_file(RESPONSE, tmp_path / f"in{ending}", target, "home", **KEYED, batch=batch)
         assert read(target)["home"].to_pylist() == expected
     key = release_key(tmp_path / "rows.key")
     release_file(
-        RESPONSE, tmp_path / f"in{ending}", tmp_path / f"k{ending}", "home", key=key, row_id=["id", "amount"][:1]
+        RESPONSE,
+        tmp_path / f"in{ending}",
+        tmp_path / f"k{ending}",
+        "home",
+        key=key,
+        row_id=["id", "amount"][:1],
+        secret_never_changes=True,
     )
     assert read(tmp_path / f"k{ending}")["home"].to_pylist() != expected
     write(table.set_column(0, "id", pa.array([0] * 500)), tmp_path / f"bad{ending}")
     with pytest.raises(InvalidInput, match="one row id and two secrets"):
-        release_file(RESPONSE, tmp_path / f"bad{ending}", tmp_path / f"no{ending}", "home", key=KEY, row_id="id")
+        release_file(RESPONSE, tmp_path / f"bad{ending}", tmp_path / f"no{ending}", "home", **KEYED)
     assert not (tmp_path / f"no{ending}").exists() and leftovers(tmp_path) == []
 
 
@@ -272,8 +288,8 @@ def test_compressed_text(ending: str, tmp_path: Path) -> None:
     plain = tmp_path / ("in" + ending.rsplit(".", 1)[0])
     FORMATS[plain.suffix][0](example(300), plain)
     packed, unpacked = tmp_path / f"packed{ending}", tmp_path / f"out{plain.suffix}"
-    release_file(RESPONSE, plain, packed, "home", key=KEY, row_id="id")
-    release_file(RESPONSE, plain, unpacked, "home", key=KEY, row_id="id")
+    release_file(RESPONSE, plain, packed, "home", **KEYED)
+    release_file(RESPONSE, plain, unpacked, "home", **KEYED)
     again = tmp_path / f"again{plain.suffix}"
     apart = sf.FiniteSpace(["a", "b", "c"], np.where(np.eye(3), 0.0, np.inf))
     one = sf.prove(np.eye(3, dtype=int), sf.PrivacyType(apart, epsilon=1), outputs=["a", "b", "c"])

@@ -28,6 +28,8 @@ from sfumato.release.tables import release
 
 RESPONSE = sf.random_response(sf.PrivacyType(sf.discrete(["a", "b", "c"]), epsilon=1))
 KEY = bytes(range(32))
+STATED: dict[str, Any] = {"secret_never_changes": True}
+KEYED: dict[str, Any] = {"key": KEY, "row_id": "id", **STATED}
 
 
 class Streamed:
@@ -120,12 +122,12 @@ def test_noise_is_drawn_once_and_for_each_row(engine: str) -> None:
 def test_with_a_key_a_row_is_answered_once(engine: str) -> None:
     given, _ = ENGINES[engine]
     table = example()
-    whole = release(RESPONSE, table, "home", key=KEY, row_id="id")
+    whole = release(RESPONSE, table, "home", **KEYED)
     answers = dict(zip(whole["id"].to_pylist(), whole["home"].to_pylist(), strict=True))
     some = table.take(pa.array(np.random.default_rng(3).permutation(len(table))[:999]))
-    done = as_arrow(release(RESPONSE, given(some.sort_by("id")), "home", key=KEY, row_id="id", batch=100))
+    done = as_arrow(release(RESPONSE, given(some.sort_by("id")), "home", **KEYED, batch=100))
     assert [answers[i] for i in done["id"].to_pylist()] == [str(v) for v in done["home"].to_pylist()]
-    other = as_arrow(release(RESPONSE, given(some), "home", key=bytes(32), row_id="id"))
+    other = as_arrow(release(RESPONSE, given(some), "home", key=bytes(32), row_id="id", **STATED))
     assert [answers[i] for i in other["id"].to_pylist()] != [str(v) for v in other["home"].to_pylist()]
 
 
@@ -168,7 +170,7 @@ def test_the_distribution_is_that_of_the_channel() -> None:
         expected = [float(p) * rows for p in mechanism.channel.matrix[secret]]
         assert chisquare(np.bincount(noisy, minlength=4), expected).pvalue > 1e-9
         keyed = release(
-            mechanism, pa.table({"n": np.full(rows, secret), "i": np.arange(rows)}), "n", key=KEY, row_id="i"
+            mechanism, pa.table({"n": np.full(rows, secret), "i": np.arange(rows)}), "n", key=KEY, row_id="i", **STATED
         )
         assert chisquare(np.bincount(keyed["n"].to_numpy(), minlength=4), expected).pvalue > 1e-9
 
@@ -183,9 +185,9 @@ def test_the_true_column_does_not_stay_by_itself() -> None:
     assert kept.column_names == ["id", "home", "amount", "note", "noisy"] and kept["home"] == table["home"]
     for engine in ("pandas", "polars", "duckdb"):
         given, _ = ENGINES[engine]
-        done = as_arrow(release(RESPONSE, given(table), "home", into="noisy", key=KEY, row_id="id"))
+        done = as_arrow(release(RESPONSE, given(table), "home", into="noisy", **KEYED))
         assert done.column_names == ["id", "noisy", "amount", "note"]
-        done = as_arrow(release(RESPONSE, given(table), "home", into="noisy", keep=True, key=KEY, row_id="id"))
+        done = as_arrow(release(RESPONSE, given(table), "home", into="noisy", keep=True, **KEYED))
         assert done.column_names == kept.column_names
 
 
@@ -282,8 +284,8 @@ def test_mechanisms_that_are_never_a_table(tmp_path: Path) -> None:
 
 
 def test_a_mechanism_has_the_method() -> None:
-    noisy = RESPONSE.release(example(50), "home", into="noisy", key=KEY, row_id="id")
-    assert noisy == release(RESPONSE, example(50), "home", into="noisy", key=KEY, row_id="id")
+    noisy = RESPONSE.release(example(50), "home", into="noisy", **KEYED)
+    assert noisy == release(RESPONSE, example(50), "home", into="noisy", **KEYED)
 
 
 def test_what_a_schema_tells_of_the_true_column_is_gone() -> None:
@@ -352,15 +354,15 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "keep under the same name": ({"keep": True, "into": "home"}, "there is a column 'home' already"),
     "a key without ids": ({"key": KEY}, "needs both key= and row_id="),
     "ids without a key": ({"row_id": "id"}, "needs both key= and row_id="),
-    "a missing id": ({"key": KEY, "row_id": "person"}, "there is no column 'person'"),
-    "a float id": ({"key": KEY, "row_id": "amount"}, "the row id 'amount' holds double"),
-    "the secret as id": ({"key": KEY, "row_id": "home"}, "is released and cannot be the row id"),
-    "no ids": ({"key": KEY, "row_id": []}, "row_id is the name of a column"),
-    "a short key": ({"key": b"x", "row_id": "id"}, "a key has 32 bytes"),
+    "a missing id": ({"key": KEY, "row_id": "person", **STATED}, "there is no column 'person'"),
+    "a float id": ({"key": KEY, "row_id": "amount", **STATED}, "the row id 'amount' holds double"),
+    "the secret as id": ({"key": KEY, "row_id": "home", **STATED}, "is released and cannot be the row id"),
+    "no ids": ({"key": KEY, "row_id": [], **STATED}, "row_id is the name of a column"),
+    "a short key": ({"key": b"x", "row_id": "id", **STATED}, "a key has 32 bytes"),
     "within a label": ({"within": 3}, "within= is for coordinates"),
     "nearest without a line": ({"on_unknown": "nearest"}, "needs a line: discrete.* has no coordinates"),
     "an empty batch": ({"batch": 0}, "batch is a number of rows"),
-    "a missing id in a row": ({"key": KEY, "row_id": "note"}, "row 1: the row id 'note' is missing"),
+    "a missing id in a row": ({"key": KEY, "row_id": "note", **STATED}, "row 1: the row id 'note' is missing"),
 }
 
 
@@ -390,22 +392,30 @@ def test_tables_that_are_none() -> None:
 
 def test_one_id_with_two_secrets_is_refused() -> None:
     table = pa.table({"id": [1, 2, 1, 2], "home": ["a", "b", "a", "b"]})
-    done = release(RESPONSE, table, "home", key=KEY, row_id="id")["home"].to_pylist()
+    done = release(RESPONSE, table, "home", **KEYED)["home"].to_pylist()
     assert done[:2] == done[2:]  # a repeated row gets the same answer
     moved = table.set_column(1, "home", pa.array(["a", "b", "a", "c"]))
     with pytest.raises(InvalidInput, match="rows 2 and 4 have one row id and two secrets"):
-        release(RESPONSE, moved, "home", key=KEY, row_id="id", batch=2)
+        release(RESPONSE, moved, "home", **KEYED, batch=2)
     dated = moved.append_column("day", pa.array([1, 1, 2, 2]))
-    assert len(release(RESPONSE, dated, "home", key=KEY, row_id=["id", "day"])) == 4
+    assert len(release(RESPONSE, dated, "home", key=KEY, row_id=["id", "day"], **STATED)) == 4
     # rows that are left out have no secret
     unknown = table.set_column(1, "home", pa.array(["a", "b", "a", "z"]))
-    assert len(release(RESPONSE, unknown, "home", key=KEY, row_id="id", on_unknown="drop")) == 3
+    assert len(release(RESPONSE, unknown, "home", **KEYED, on_unknown="drop")) == 3
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_key_needs_a_ledger_or_a_statement(engine: str) -> None:
+    for released in (lambda table: release(RESPONSE, table, "home", key=KEY, row_id="id"),
+                     lambda table: RESPONSE.release(table, "home", key=KEY, row_id="id")):  # fmt: skip
+        with pytest.raises(InvalidInput, match="an answer that changes cannot be private"):
+            released(ENGINES[engine][0](example(3)))
 
 
 def test_columns_of_one_person_get_independent_noise() -> None:
     rows = 3000
     table = pa.table({"id": np.arange(rows), "home": ["a"] * rows, "work": ["a"] * rows})
-    done = release(RESPONSE, release(RESPONSE, table, "home", key=KEY, row_id="id"), "work", key=KEY, row_id="id")
+    done = release(RESPONSE, release(RESPONSE, table, "home", **KEYED), "work", **KEYED)
     same = sum(h == w for h, w in zip(done["home"].to_pylist(), done["work"].to_pylist(), strict=True)) / rows
     stays = float(RESPONSE.channel.matrix[0, 0])
     # equal with probability p² + 2((1 − p)/2)², give or take seven standard deviations

@@ -7,7 +7,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.report.page_facts import facts_of
-from sfumato.report.sections import PARTS, certificate, numbers
+from sfumato.report.sections import PARTS, certificate, numbers, promise
 from sfumato.report.sections_words import odds, promise_words, scales
 
 
@@ -91,3 +91,11 @@ def test_extreme_promises_can_be_told(rate: str) -> None:
     text = said("promise", facts) + said("tightest", facts)
     assert ("10⁴³⁴²⁹⁴⁴⁹" in text) == (rate == "100000000")
     assert len(text) < 10_000
+
+
+def test_pairs_that_nothing_is_promised_about_are_counted() -> None:
+    islands = sf.graph([(0, 1)], labels=[0, 1, 2])
+    half = sf.prove([[2, 1, 0], [1, 2, 0], [0, 0, 3]], sf.PrivacyType(islands, alpha="1/2"))
+    assert "Nothing is promised about 2 pairs of 3 secrets" in promise(facts_of(half))
+    whole = sf.prove([[2, 1], [1, 2]], sf.PrivacyType(sf.line(2), alpha="1/2"))
+    assert "Nothing is promised" not in promise(facts_of(whole))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import time
@@ -19,6 +21,7 @@ from typer.testing import CliRunner
 
 from sfumato.cli.main import app
 from sfumato.errors import InvalidInput
+from sfumato.studio.guard import Guard
 from sfumato.studio.server import serve
 
 IDLE_END = 130  # the exit code after Ctrl-C
@@ -38,10 +41,10 @@ def started() -> Iterator[tuple[subprocess.Popen[str], str]]:
 
 def children(pid: int) -> set[int]:
     found = set()
-    for stat in Path("/proc").glob("[0-9]*/stat"):
+    for status in Path("/proc").glob("[0-9]*/stat"):
         try:
-            if int(stat.read_text().rpartition(")")[2].split()[1]) == pid:
-                found.add(int(stat.parent.name))
+            if int(status.read_text().rpartition(")")[2].split()[1]) == pid:
+                found.add(int(status.parent.name))
         except OSError:
             continue
     return found
@@ -115,6 +118,37 @@ def test_ctrl_c_during_work_is_quiet(started: tuple[subprocess.Popen[str], str])
     code = process.wait(20)
     assert process.stderr is not None and process.stderr.read() == ""
     assert code == IDLE_END and "the studio was ended" in rest and not alive(workers)
+
+
+def test_the_key_is_on_no_command_line(tmp_path: Path) -> None:
+    """All accounts of a machine can list what a browser was started with: it is a page that this one alone can read."""
+    script, shown = tmp_path / "browser", tmp_path / "shown"
+    script.write_text(f'#!/bin/sh\nprintf %s "$*" > "{shown}.part" && mv "{shown}.part" "{shown}"\n')
+    script.chmod(0o700)
+    command = [sys.executable, "-m", "sfumato", "studio", "--json"]
+    environment = os.environ | {"BROWSER": str(script)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        try:
+            assert process.stdout is not None
+            address = json.loads(process.stdout.readline())["address"]
+            while not shown.exists():
+                assert process.poll() is None  # one that dies must not leave us waiting
+                time.sleep(0.02)
+            words, key = shown.read_text(), parse_qs(urlsplit(address).query)["key"][0]
+            page = Path(urlsplit(words).path)
+            assert words.startswith("file://") and key not in words
+            assert [stat.S_IMODE(place.stat().st_mode) for place in (page, page.parent)] == [0o600, 0o700]
+            assert f'content="0; url={address}"' in page.read_text()
+            opened(address)
+            process.terminate()
+            process.wait(20)
+            assert not page.parent.exists()
+        finally:
+            process.kill()
+
+
+def test_the_key_is_not_in_a_repr() -> None:
+    assert "secret key" not in repr(Guard(None, frozenset(), "secret key"))
 
 
 def test_a_port_in_use_is_one_line() -> None:

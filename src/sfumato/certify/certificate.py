@@ -80,12 +80,13 @@ def certificate(
     sections = {"weights": _integers(weights)}
     source, ruler = _metric(space, sections)
     header: dict[str, Any] = {
+        "version": kernel.VERSION,
         "secrets": [label_to_json(label) for label in space.labels],
         "outputs": [label_to_json(label) for label in outputs],
         "total": str(total),
         "space": {"name": space.name, "unit": space.unit, "coordinates": _coordinates(space)},
         "metric": {"form": str(ruler.form), "unit": str(ruler.unit), "source": source},
-        "promise": _promise(privacy),
+        "promise": {"kind": "rows" if len(space.pairs.first) or not events else "events", **_promise(privacy)},
         "claims": {},
         "provenance": _said(provenance),
     }
@@ -206,7 +207,7 @@ def _claims(claim: Claim, sections: dict[str, Section]) -> dict[str, Any]:
     sections["remap"] = _indices(claim.remap)
     claims: dict[str, Any] = {
         "loss": str(claim.value), "loss_unit": str(unit), "actions": [label_to_json(a) for a in claim.loss.actions],
-        "criterion": claim.criterion,
+        "criterion": claim.criterion, "kind": "loss",
     }  # fmt: skip
     if is_short_text(claim.loss.name):
         claims["loss_name"] = claim.loss.name  # for people: no checker reads it
@@ -214,7 +215,11 @@ def _claims(claim: Claim, sections: dict[str, Section]) -> dict[str, Any]:
         tables, units = zip(*(_loss_table(ceiling.loss.matrix) for ceiling in claim.ceilings), strict=True)
         sections["ceilings"] = Section(8, np.concatenate(tables).astype("<f8").tobytes())
         claims["ceilings"] = [
-            {"name": ceiling.loss.name, "unit": str(unit), "level": str(ceiling.level)}
+            {
+                "name": ceiling.loss.name if is_short_text(ceiling.loss.name) else "",
+                "unit": str(unit),
+                "level": str(ceiling.level),
+            }
             for ceiling, unit in zip(claim.ceilings, units, strict=True)
         ]
     if claim.bound is not None and claim.dual is not None:

@@ -18,7 +18,7 @@ import numpy as np
 
 from sfumato.arguments import file_path, quoted
 from sfumato.certify import kernel
-from sfumato.certify.certificate import Certificate, Section, certificate_of, is_short_text, label_from_json
+from sfumato.certify.certificate import Certificate, Section, certificate_of, label_from_json
 from sfumato.certify.mechanism import Ceiling, Claim, Dual, Mechanism
 from sfumato.channels.prior import Prior
 from sfumato.errors import InvalidFile, expect
@@ -58,7 +58,8 @@ def to_bytes(written: Certificate) -> bytes:
         listed.append({"name": name, "width": section.width, "count": len(section.data) // section.width,
                        "size": len(body)})  # fmt: skip
     header = json.dumps({**written.header, "sections": listed}, ensure_ascii=False, allow_nan=False).encode()
-    start = kernel.MAGIC + kernel.VERSION.to_bytes(8, "little") + len(header).to_bytes(8, "little")
+    version = written.header.get("version", 1)  # the first one did not name itself
+    start = kernel.MAGIC + version.to_bytes(8, "little") + len(header).to_bytes(8, "little")
     data = b"".join([start, header, *bodies])
     return data + hashlib.sha256(data).digest()
 
@@ -72,14 +73,9 @@ def read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, bytes], s
     """Header, sections and digest of a file; one clear error for anything that is wrong with it."""
     path = file_path(path, "a mechanism file")
     try:
-        header, sections, digest = kernel.read(path)
-        for name in ("secrets", "outputs"):
-            labels = [label_from_json(label) for label in header[name]]
-            if len(set(labels)) < len(labels):
-                raise InvalidFile(f"{quoted(path)}: two {name} have one name")
-    except (kernel.Unreadable, ValueError, ZeroDivisionError, RecursionError) as error:
+        return kernel.read(path)
+    except kernel.Unreadable as error:
         raise InvalidFile(f"{quoted(path)}: {str(error)[:300]}") from error
-    return header, sections, digest
 
 
 def parts_of(header: dict[str, Any], sections: dict[str, bytes]) -> dict[str, Any]:
@@ -133,12 +129,9 @@ def _table_structure(n: int, upper: Distances, sections: dict[str, bytes]) -> St
 
 def _claim(header: dict[str, Any], sections: dict[str, bytes], space: FiniteSpace) -> Claim:
     claims, n = header["claims"], len(space)
-    given = tuple(Prior(space, row) for row in kernel.priors_of(header, sections))
+    given = tuple(Prior(space, _shares(counts)) for counts in kernel.priors_of(header, sections))
     actions = tuple(label_from_json(label) for label in claims["actions"])
-    name = claims.get("loss_name", "")
-    if name != "" and not is_short_text(name):
-        raise ValueError("the name of the loss is no short text")
-    loss = _loss(sections["loss"], claims["loss_unit"], actions, space, name)
+    loss = _loss(sections["loss"], claims["loss_unit"], actions, space, claims["loss_name"])
     remap = tuple(np.frombuffer(sections["remap"], dtype="<u4").tolist())
     bound, dual, prices = claims.get("bound"), None, None
     ceilings, mixture, several = claims["ceilings"], (), claims["criterion"] == "worst prior"
@@ -152,7 +145,7 @@ def _claim(header: dict[str, Any], sections: dict[str, bytes], space: FiniteSpac
             mixture = tuple(_table(sections["mixture"], header["widths"]["mixture"], (len(given),)).tolist())
         if ceilings:
             prices = _table(sections["ceiling_prices"], header["widths"]["ceiling_prices"], (len(ceilings), n))
-    prior = Prior(space, kernel.mixed_prior(header, sections)) if mixture else given[0]
+    prior = Prior(space, _shares(kernel.mixed_prior(header, sections)[0])) if mixture else given[0]
     each = len(sections["loss"])
     kept = tuple(
         Ceiling(
@@ -164,6 +157,11 @@ def _claim(header: dict[str, Any], sections: dict[str, bytes], space: FiniteSpac
     )
     priors = given if several else ()
     return Claim(prior, loss, remap, claims["loss"], bound, dual, claims["criterion"], priors, mixture, kept)
+
+
+def _shares(counts: list[int]) -> list[Fraction]:
+    total = sum(counts)
+    return [Fraction(count, total) for count in counts]
 
 
 def _events(header: dict[str, Any], sections: dict[str, bytes]) -> tuple[EventPromise, ...]:

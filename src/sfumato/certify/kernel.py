@@ -13,17 +13,24 @@ alpha = e^-epsilon), and an n × m table N of non-negative integers. The kernel 
 3. a pair is left out only where its promise follows from others: the file names a point y
    between x and z with d(x, y) + d(y, z) ≤ d(x, z), which the kernel checks exactly, or the
    metric is by definition the shortest-path metric of a graph, of which all edges are checked;
+   pairs that no chain of finite distances joins are counted, since nothing is promised about them;
 4. where promises about events are listed: P(E | x) ≤ f·P(E | z) + delta for every event E;
 5. if a loss is claimed: it is the loss of the mechanism with the remap in the file (expected under
    a prior, under the worst of several priors, or of the worst secret), and the limits are kept;
 6. if a bound is claimed: no mechanism of these promises, keeping the limits, has a smaller loss,
    because the numbers Z ≥ 0 in the file prove it (weak duality, see ``check_bound``).
 
-Exit status: 0 proved, 3 refuted, 2 the file cannot be read.
+What a file may hold is bounded by what its secrets, outputs and actions can need, and numbers are
+read where they lie: the kernel takes at most 64 MB, three times the unpacked sections, and what
+Python's JSON reader makes of the header (up to 30 times its bytes).
+
+Exit status: 0 all that the file says is proved, 3 refuted, 2 the file cannot be read.
 """
 
+import bisect
 import functools
 import hashlib
+import itertools
 import json
 import math
 import operator
@@ -33,16 +40,23 @@ import zlib
 from array import array
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any
 
 MAGIC = b"sfumato\n"
-VERSION = 1
+VERSION = 2
+VERSIONS = (1, 2)  # version 1 had no kinds: its promises are about rows, its claims about a loss
 LARGEST_HEADER = 1 << 27  # bytes of JSON: labels of a million secrets fit
 LARGEST_SECTION = 1 << 32  # bytes unpacked: ten thousand secrets and outputs fit
+PACKED = 1 << 25  # bytes of packed rows that are held at a time
+REMEMBERED = 1 << 14  # factors of distances that are held at a time
+MOST_LIMITS = 1000  # each of them is checked as the loss is
+LONGEST_NAME = 80  # characters of a label in a message
 NOWHERE = 0xFFFFFFFF  # in "via": no point lies between
 UNBOUNDED = 0xFFFFFFFFFFFFFFFF  # in integer distances: infinitely far, nothing is promised
 LARGEST = {"rational": (1 << 61) - 1, "root": (1 << 30) - 1}  # integer distances: sums and squares fit 64 bits
 FORMS = {("rational", "table"), ("rational", "edges"), ("root", "table"), ("float", "table"), ("float", "edges")}
+PROMISES = ("rows", "events")  # what a promise is about; others need a later kernel
+CLAIMS = ("loss",)
 CRITERIA = {
     "expected": "expected loss",
     "worst secret": "largest loss of a secret",
@@ -51,8 +65,8 @@ CRITERIA = {
 MANTISSA = 62  # bits kept of e^x: a product with a 62-bit weight fits into 128 bits
 
 Terms = dict[str, Any]
-Sections = dict[str, bytes]
-Numbers = TypeVar("Numbers", "array[int]", "array[float]")
+Sections = dict[str, Any]  # bytes
+Words = Any  # a memoryview, array or list of integers
 
 
 class Unreadable(ValueError):
@@ -213,31 +227,88 @@ def factor_above(promise: Terms, metric: Terms, value: Any) -> Fraction:
 
 def check(header: Terms, sections: Sections) -> Terms:
     """Check everything the file claims. Returns what was proved as a dictionary; raises Refuted."""
-    n, m, total = len(header["secrets"]), len(header["outputs"]), header["total"]
-    promise, metric = header["promise"], header["metric"]
-    rows = [integers(sections["weights"], header["widths"]["weights"], x * m, m) for x in range(n)]
-    for x, row in enumerate(rows):
-        if sum(row) != total:
-            raise Refuted(f"the weights of {header['secrets'][x]!r} sum to {shown(sum(row))}, not to {shown(total)}")
-    proved = {"secrets": n, "outputs": m, "total": total, "pairs": 0, "implied": 0, "comparisons": 0}
-    packed = Packed(rows, total)
-    known = {}
-    for x, z, value in pairs_to_check(header, sections, n, proved):
-        if value not in known:
-            known[value] = factor_below(promise, metric, value, total)
-        p, q = known[value]
-        proved["pairs"] += 1
-        proved["comparisons"] += 2 * m
-        for upper, lower in ((x, z), (z, x)):
-            if not packed.respects(upper, lower, p, q):
-                raise violation(header, rows, upper, lower, p, q)
+    proved = {"secrets": len(header["secrets"]), "outputs": len(header["outputs"]), "total": header["total"]}
+    check_sums(header, sections)
+    proved |= check_pairs(header, sections)
     if header["events"]:
-        proved["events"] = check_events(header, sections, rows)
+        proved["events"] = check_events(header, sections)
     if "loss" in header["claims"]:
-        proved["loss"] = check_loss(header, sections, rows)
+        proved["loss"] = check_loss(header, sections)
     if "bound" in header["claims"]:
-        proved["bound"] = check_bound(header, sections, proved)
+        proved["bound"] = check_bound(header, sections)
     return proved
+
+
+def row_reader(header: Terms, sections: Sections) -> Callable[..., list[int]]:
+    """A function from a secret to its weights, or to those of the outputs from one position to another."""
+    m, width = len(header["outputs"]), header["widths"]["weights"]
+
+    def row(x: int, start: int = 0, stop: int = m) -> list[int]:
+        return integers(sections["weights"], width, x * m + start, stop - start)
+
+    return row
+
+
+def check_sums(header: Terms, sections: Sections) -> None:
+    """Every row sums to the total."""
+    row, total = row_reader(header, sections), header["total"]
+    for x, secret in enumerate(header["secrets"]):
+        if sum(row(x)) != total:
+            raise Refuted("the weights of {} sum to {}, not to {}".format(named(secret), *apart(sum(row(x)), total)))
+
+
+def check_pairs(header: Terms, sections: Sections) -> Terms:
+    """Compare the rows of every pair that is not implied, output by output; count what was done and what is left."""
+    n, m, total = len(header["secrets"]), len(header["outputs"]), header["total"]
+    row, promise, metric = row_reader(header, sections), header["promise"], header["metric"]
+    factors = remembered(lambda value: factor_below(promise, metric, value, total))
+    field = (total.bit_length() + max(MANTISSA, total.bit_length()) + 2) // 8 + 1
+    at_once = max(1, PACKED // (n * field))
+    for start in range(0, m, at_once):
+        stop = min(start + at_once, m)
+        packed = Packed((row(x, start, stop) for x in range(n)), field, stop - start)
+        counted, pairs, joined = {"implied": 0}, 0, Joined(n)
+        for x, z, value in pairs_to_check(header, sections, n, counted):
+            p, q = factors(value)
+            pairs += 1
+            joined.join(x, z)
+            for upper, lower in ((x, z), (z, x)):
+                if not packed.respects(upper, lower, p, q):
+                    raise violation(header, row, upper, lower, p, q)
+    if pairs and promise["kind"] == "events":
+        raise Unreadable("the promise is about events alone, and two secrets have a distance all the same")
+    return {"pairs": pairs, **counted, "comparisons": 2 * m * pairs, "open": joined.apart()}
+
+
+def remembered(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The same function, which remembers its latest values."""
+    return functools.lru_cache(maxsize=REMEMBERED)(function)
+
+
+class Joined:
+    """Which secrets are joined by a chain of pairs: a forest in which every tree has one root."""
+
+    def __init__(self, n: int) -> None:
+        self.parents, self.trees = array("I", range(n)), n
+
+    def root(self, x: int) -> int:
+        """The root of the tree of a secret; the way there is halved for the next one who asks."""
+        while self.parents[x] != x:
+            self.parents[x] = x = self.parents[self.parents[x]]
+        return x
+
+    def join(self, x: int, z: int) -> None:
+        """Make one tree of two."""
+        if self.trees > 1 and self.root(x) != self.root(z):
+            self.parents[self.root(x)] = self.root(z)
+            self.trees -= 1
+
+    def apart(self) -> int:
+        """The number of pairs that no chain joins."""
+        sizes = array("Q", bytes(8 * len(self.parents)))
+        for x in range(len(self.parents)):
+            sizes[self.root(x)] += 1
+        return (len(sizes) ** 2 - sum(size * size for size in sizes)) // 2
 
 
 class Packed:
@@ -248,10 +319,10 @@ class Packed:
     each stays between 1 and 2^width − 1.
     """
 
-    def __init__(self, rows: list[list[int]], total: int) -> None:
-        self.bytes = (total.bit_length() + max(MANTISSA, total.bit_length()) + 2) // 8 + 1
+    def __init__(self, rows: Iterator[list[int]], field: int, outputs: int) -> None:
+        self.bytes = field
         self.rows = [self.pack(row) for row in rows]
-        self.guards = self.pack([1 << (8 * self.bytes - 1)] * len(rows[0]))
+        self.guards = self.pack([1 << (8 * field - 1)] * outputs)
 
     def pack(self, fields: list[int]) -> int:
         """Write the fields side by side."""
@@ -268,29 +339,53 @@ def shown(number: Fraction | int) -> str:
     if number.denominator == 1 and abs(number.numerator) < 1 << 80:
         return str(number)
     try:
-        return f"{float(number):.17g}"
+        if float(number):
+            return f"{float(number):.17g}"
     except OverflowError:
-        return f"about 2^{number.numerator.bit_length() - number.denominator.bit_length()}"
+        pass
+    size = abs(number.numerator).bit_length() - number.denominator.bit_length()
+    return f"{'about' if number > 0 else 'minus about'} 2^{size}"
 
 
-def violation(header: Terms, rows: Any, upper: int, lower: int, p: int, q: int) -> Refuted:
+def apart(a: Fraction | int, b: Fraction | int) -> tuple[str, str]:
+    """Two different numbers for a message that compares them: where their digits agree, one is told by the difference
+    from the other, if possible from one that its digits give exactly.
+    """
+    first, second = shown(a), shown(b)
+    if first != second:
+        return first, second
+    difference = shown(abs(Fraction(a) - b))
+    if re.fullmatch(r"[-+.e\d]+", first) and Fraction(first) == a:
+        return first, f"{second} {'plus' if b > a else 'minus'} {difference}"
+    return f"{first} {'plus' if a > b else 'minus'} {difference}", second
+
+
+def named(label: Any) -> str:
+    """A label for a message, in quotes if it is a text, and not too long."""
+    text = repr(label)
+    return text if len(text) <= LONGEST_NAME else f"{text[:LONGEST_NAME]}…"
+
+
+def violation(header: Terms, row: Callable[[int], list[int]], upper: int, lower: int, p: int, q: int) -> Refuted:
     """The worst output of a pair that breaks its promise."""
-    broken = [y for y, (a, b) in enumerate(zip(rows[upper], rows[lower], strict=True)) if a * q > p * b]
-    y = max(broken, key=lambda y: Fraction(rows[upper][y], rows[lower][y]) if rows[lower][y] else math.inf)
+    rows = row(upper), row(lower)
+    broken = [y for y, (a, b) in enumerate(zip(*rows, strict=True)) if a * q > p * b]
+    y = max(broken, key=lambda y: Fraction(rows[0][y], rows[1][y]) if rows[1][y] else math.inf)
     pair, output = (header["secrets"][upper], header["secrets"][lower]), header["outputs"][y]
-    a, b = rows[upper][y], rows[lower][y]
+    a, b, allowed = rows[0][y], rows[1][y], Fraction(p, q)
+    ratio, most = apart(Fraction(a, b), allowed) if b else ("infinitely many", shown(allowed))
     return Refuted(
-        f"output {output!r} has weight {shown(a)} for {pair[0]!r} and {shown(b)} for {pair[1]!r}: "
-        f"{shown(Fraction(a, b)) if b else 'infinitely many'} times as much, at most {shown(Fraction(p, q))} allowed",
-        pair, output, Fraction(a, b) if b else math.inf, Fraction(p, q),
+        f"output {named(output)} has weight {shown(a)} for {named(pair[0])} and {shown(b)} for {named(pair[1])}: "
+        f"{ratio} times as much, at most {most} allowed",
+        pair, output, Fraction(a, b) if b else math.inf, allowed,
     )  # fmt: skip
 
 
-def pairs_to_check(header: Terms, sections: Sections, n: int, proved: Terms) -> Iterator[tuple[int, int, Any]]:
+def pairs_to_check(header: Terms, sections: Sections, n: int, counted: Terms) -> Iterator[tuple[int, int, Any]]:
     """Yield (x, z, distance) for every pair that is not implied; check the chains of those that are."""
     form, metric_of = header["metric"]["form"], distance_reader(header, sections)
     if header["metric"]["source"] == "edges":
-        for k, (x, z) in enumerate(edges_of(sections, n)):
+        for k, (x, z) in enumerate(zip(*checked_edges(sections, n), strict=True)):
             value = metric_of(k)
             if value is not None:
                 yield x, z, value
@@ -314,17 +409,41 @@ def pairs_to_check(header: Terms, sections: Sections, n: int, proved: Terms) -> 
             # legs are positive, so they are shorter than the whole, and chains of chains end
             if a is None or b is None or not chain_fits(form, a, b, value):
                 raise Refuted(f"secret {between} does not lie between {x} and {z}")
-            proved["implied"] += 1
+            counted["implied"] += 1
 
 
-def edges_of(sections: Sections, n: int) -> list[tuple[int, int]]:
-    """The edges of a graph, each once."""
-    edges = list(zip(unsigned(sections["edge_first"], 4), unsigned(sections["edge_second"], 4), strict=True))
-    if any(x >= n or z >= n or x == z for x, z in edges):
+def checked_edges(sections: Sections, n: int) -> tuple[Words, Words]:
+    """The first and the second ends of the edges of a graph, which join two secrets, and no two the same ones."""
+    first, second = (unsigned(sections[f"edge_{end}"], 4) for end in ("first", "second"))
+    if any(x >= n or z >= n or x == z for x, z in zip(first, second, strict=True)):
         raise Unreadable("an edge does not join two secrets")
-    if len({(min(edge), max(edge)) for edge in edges}) < len(edges):
+    if repeats(array("I", map(min, first, second)), array("I", map(max, first, second)), n):
         raise Unreadable("an edge is listed twice")
-    return edges
+    return first, second
+
+
+def repeats(first: Words, second: Words, n: int) -> bool:
+    """Whether a pair of numbers occurs twice; the first ones are below n."""
+    starts, order = grouped(first, n)
+    for x in range(n):
+        others = [second[k] for k in order[starts[x] : starts[x + 1]]]
+        if len(set(others)) < len(others):
+            return True
+    return False
+
+
+def grouped(keys: Words, n: int) -> tuple[Words, Words]:
+    """Positions ordered by their key, which is below n, and where each key begins: a counting sort."""
+    starts = array("I", bytes(4 * (n + 1)))
+    for key in keys:
+        starts[key + 1] += 1
+    for key in range(n):
+        starts[key + 1] += starts[key]
+    order, free = array("I", bytes(4 * len(keys))), starts[:]
+    for k, key in enumerate(keys):
+        order[free[key]] = k
+        free[key] += 1
+    return starts, order
 
 
 def chain_fits(form: str, a: float, b: float, c: float) -> bool:
@@ -348,7 +467,7 @@ def distance_reader(header: Terms, sections: Sections) -> Callable[[int], Any]:
     """
     form, edges = header["metric"]["form"], header["metric"]["source"] == "edges"
     if form == "float":
-        measured = little_endian(array("d", sections["distances"]))
+        measured = words(sections["distances"], "d")
         if any(not (v > 0 or (edges and v == 0)) for v in measured):
             raise Unreadable("a distance is not a positive number")
         return lambda k: None if measured[k] == math.inf else measured[k]
@@ -358,15 +477,16 @@ def distance_reader(header: Terms, sections: Sections) -> Callable[[int], Any]:
     return lambda k: None if table[k] == UNBOUNDED else table[k]
 
 
-def events_of(header: Terms, sections: Sections, n: int) -> list[tuple[int, int, int]]:
-    """Triples (x, z, k): the k-th promise about events is given for secret x as against secret z."""
-    if not header["events"]:
-        return []
-    which = [k for k, event in enumerate(header["events"]) for _ in range(event["pairs"])]
-    pairs = list(zip(*(unsigned(sections[f"event_{end}"], 4) for end in ("upper", "lower")), which, strict=True))
-    if any(x >= n or z >= n or x == z for x, z, _ in pairs):
+def event_pairs(header: Terms, sections: Sections, n: int) -> tuple[Words, Words, list[int]]:
+    """Secrets x, secrets z, and where the pairs of each promise about events begin (and the last one ends)."""
+    upper, lower = (unsigned(sections[f"event_{end}"], 4) for end in ("upper", "lower"))
+    if any(x >= n or z >= n or x == z for x, z in zip(upper, lower, strict=True)):
         raise Unreadable("a promise about events does not join two secrets")
-    return pairs
+    starts = [0, *itertools.accumulate(event["pairs"] for event in header["events"])]
+    for start, stop in itertools.pairwise(starts):
+        if repeats(upper[start:stop], lower[start:stop], n):
+            raise Unreadable("a promise about events lists a pair of secrets twice")
+    return upper, lower, starts
 
 
 def event_factor(event: Terms, cap: int | None = None) -> Fraction:
@@ -380,54 +500,88 @@ def event_factor(event: Terms, cap: int | None = None) -> Fraction:
     return factor_above(promise, metric, 1) if cap is None else Fraction(*factor_below(promise, metric, 1, cap))
 
 
-def check_events(header: Terms, sections: Sections, rows: list[list[int]]) -> int:
+def check_events(header: Terms, sections: Sections) -> int:
     """P(E | x) − f·P(E | z) is largest for the event of all outputs where N[x][y] > f·N[z][y], and is the sum of
-    these differences: at most delta there is at most delta everywhere. Returns the number of pairs.
+    these differences: at most delta there is at most delta everywhere. Returns the number of pairs (x, z), each once.
     """
-    events, total = header["events"], header["total"]
-    factors = [event_factor(event, total) for event in events]
-    pairs = events_of(header, sections, len(rows))
-    for x, z, k in pairs:
-        p, q = factors[k].numerator, factors[k].denominator
-        excess = Fraction(sum(max(0, q * a - p * b) for a, b in zip(rows[x], rows[z], strict=True)), q * total)
-        if excess > events[k]["delta"]:
-            raise Refuted(
-                f"an event exceeds {shown(factors[k])} times its probability for {header['secrets'][z]!r} by "
-                f"{shown(excess)} for {header['secrets'][x]!r}, at most {shown(events[k]['delta'])} allowed"
-            )
-    return len(pairs)
+    row, total, secrets = row_reader(header, sections), header["total"], header["secrets"]
+    upper, lower, starts = event_pairs(header, sections, len(secrets))
+    for event, (start, stop) in zip(header["events"], itertools.pairwise(starts), strict=True):
+        factor, delta = event_factor(event, total), event["delta"]
+        p, q = factor.numerator, factor.denominator
+        for x, z in zip(upper[start:stop], lower[start:stop], strict=True):
+            excess = Fraction(sum(max(0, q * a - p * b) for a, b in zip(row(x), row(z), strict=True)), q * total)
+            if excess > delta:
+                raise Refuted(
+                    f"an event exceeds {shown(factor)} times its probability for {named(secrets[z])} by "
+                    f"{apart(excess, delta)[0]} for {named(secrets[x])}, at most {shown(delta)} allowed"
+                )
+    by_upper, order = grouped(upper, len(secrets))
+    return sum(len({lower[k] for k in order[start:stop]}) for start, stop in itertools.pairwise(by_upper))
 
 
-def check_loss(header: Terms, sections: Sections, rows: list[list[int]]) -> Fraction:
+class Table:
+    """A table of doubles times a unit, one row an action, as integers times another unit, a column at a time."""
+
+    def __init__(self, section: Any, unit: Fraction, n: int) -> None:
+        self.doubles, self.n = words(section, "d"), n
+        if not all(map(math.isfinite, self.doubles)):
+            raise Unreadable("a loss is not finite")
+        self.common = max(value.as_integer_ratio()[1] for value in self.doubles)  # all are powers of two
+        self.unit = unit / self.common
+
+    def column(self, x: int) -> list[int]:
+        """What a secret pays for every action, in units."""
+        ratios = (value.as_integer_ratio() for value in self.doubles[x :: self.n])
+        return [p * (self.common // q) for p, q in ratios]
+
+
+def ceiling_tables(header: Terms, sections: Sections, n: int) -> Iterator[Table]:
+    """The tables whose sums must not exceed a level."""
+    each, tables = len(sections["loss"]), memoryview(sections.get("ceilings", b""))
+    for j, ceiling in enumerate(header["claims"]["ceilings"]):
+        yield Table(tables[j * each : (j + 1) * each], ceiling["unit"], n)
+
+
+def check_loss(header: Terms, sections: Sections) -> Fraction:
     """What each secret loses is Σ_y N[x][y] / T · loss(remap[y], x). Compared with the claim is its expectation
     under the prior, or the largest expectation under several priors, or the loss of the worst secret.
     The same sums of other tables must not exceed their levels, for any secret.
     """
-    claims, total, n = header["claims"], header["total"], len(rows)
-    loss, unit = table_of(sections["loss"], claims["loss_unit"], n)
+    claims, n = header["claims"], len(header["secrets"])
     remap = unsigned(sections["remap"], 4)
-    if max(remap) >= len(loss):
+    if max(remap) >= len(claims["actions"]):
         raise Unreadable("the remap names an action that is not there")
-    spent = [unit * lost / total for lost in of_secrets(rows, [loss[w] for w in remap])]
-    value = max(spent)
+    lost, unit = sums_of_secrets(header, sections, Table(sections["loss"], claims["loss_unit"], n), remap)
+    value = unit * max(lost)
     if claims["criterion"] != "worst secret":
-        value = max(sum(p * v for p, v in zip(prior, spent, strict=True)) for prior in priors_of(header, sections))
+        value = max(unit * expectation(counts, lost) for counts in priors_of(header, sections))
     if value != claims["loss"]:
-        raise Refuted(f"the loss is {shown(value)}, not {shown(claims['loss'])} as claimed")
-    for (table, unit), ceiling in zip(ceilings_of(header, sections, n), claims["ceilings"], strict=True):
-        highest = max(of_secrets(rows, [table[w] for w in remap])) * unit / total
-        if highest > ceiling["level"]:
-            raise Refuted(f"a secret has {shown(highest)} where at most {shown(ceiling['level'])} is claimed")
+        raise Refuted("the loss is {}, not {} as claimed".format(*apart(value, claims["loss"])))
+    for table, ceiling in zip(ceiling_tables(header, sections, n), claims["ceilings"], strict=True):
+        lost, unit = sums_of_secrets(header, sections, table, remap)
+        if max(lost) * unit > ceiling["level"]:
+            raise Refuted(
+                "a secret has {} where at most {} is claimed".format(*apart(max(lost) * unit, ceiling["level"]))
+            )
     return Fraction(value)
 
 
-def of_secrets(rows: list[list[int]], lines: list[list[int]]) -> list[int]:
-    """Σ_y N[x][y] · lines[y][x] for every secret x."""
-    columns = zip(*lines, strict=True)
-    return [sum(map(operator.mul, row, column)) for row, column in zip(rows, columns, strict=True)]
+def sums_of_secrets(header: Terms, sections: Sections, table: Table, remap: Words) -> tuple[list[int], Fraction]:
+    """Σ_y N[x][y] / T · table(remap[y], x) for every secret x, as integers and their unit, which is positive."""
+    row, sums = row_reader(header, sections), []
+    for x in range(table.n):
+        column = table.column(x)
+        sums.append(sum(map(operator.mul, row(x), map(column.__getitem__, remap))))
+    return sums, table.unit / header["total"]
 
 
-def check_bound(header: Terms, sections: Sections, proved: Terms, summed: Any = None) -> Fraction:
+def expectation(counts: Words, values: Words) -> Fraction:
+    """The mean of the values, each as often as counted."""
+    return Fraction(sum(map(operator.mul, counts, values)), sum(counts))
+
+
+def check_bound(header: Terms, sections: Sections) -> Fraction:
     """Weak duality. For a mechanism M with actions as outputs, numbers Z ≥ 0 and U ≥ 0,
 
         loss(M) ≥ loss(M) + Σ Z[x,z,w]·(M[x][w] − f·M[z][w]) + Σ U[x]·(Σ_w M[x][w]·t(w, x) − level)
@@ -438,146 +592,151 @@ def check_bound(header: Terms, sections: Sections, proved: Terms, summed: Any = 
     expectations is at least any mixture of them, which is the expectation under the mixture of their priors; and the
     loss of the worst secret is at least the expectation under any prior. Promises about events add ``event_sums``.
     """
-    claims, n = header["claims"], proved["secrets"]
-    loss, loss_unit = table_of(sections["loss"], claims["loss_unit"], n)
-    prior, prior_unit = over_one_denominator(mixed_prior(header, sections))
-    sums, grain = (summed or dual_sums)(header, sections, n, len(loss))
-    events, event_grain, paid = event_sums(header, sections, n, len(loss))
-    parts = [(prior_unit * loss_unit, prior, loss)]
-    for j, (table, unit) in enumerate(ceilings_of(header, sections, n)):
+    claims, n = header["claims"], len(header["secrets"])
+    actions, dual_unit = len(claims["actions"]), claims["dual_unit"]
+    loss, (prior, prior_unit) = Table(sections["loss"], claims["loss_unit"], n), mixed_prior(header, sections)
+    parts: list[tuple[Table, Words, Fraction]] = [(loss, prior, prior_unit * loss.unit)]
+    paid = Fraction(0)
+    for j, table in enumerate(ceiling_tables(header, sections, n)):
         prices = integers(sections["ceiling_prices"], header["widths"]["ceiling_prices"], j * n, n)
-        parts.append((unit * claims["dual_unit"], prices, table))
-        paid += sum(prices) * claims["dual_unit"] * claims["ceilings"][j]["level"]
+        parts.append((table, prices, dual_unit * table.unit))
+        paid += sum(prices) * dual_unit * claims["ceilings"][j]["level"]
+    add_duals, grain = dual_sums(header, sections, n, actions)
+    add_events, event_grain, event_costs = event_sums(header, sections, n, actions)
     # S is summed in integers, in units of 1 / common
-    units = [unit for unit, _, _ in parts] + [claims["dual_unit"] / grain, claims["dual_unit"] / event_grain]
+    units = [*(unit for _, _, unit in parts), dual_unit / grain, dual_unit / event_grain]
     common = math.lcm(*(unit.denominator for unit in units))
     factors = [unit.numerator * (common // unit.denominator) for unit in units]
     total = 0
     for x in range(n):
-        reduced = [factors[-2] * s + factors[-1] * e for s, e in zip(sums[x], events[x], strict=True)]
-        for factor, (_, weights, table) in zip(factors, parts, strict=False):
+        reduced = [0] * actions
+        add_duals(x, factors[-2], reduced)
+        add_events(x, factors[-1], reduced)
+        for factor, (table, weights, _) in zip(factors, parts, strict=False):
             weight = factor * weights[x]
-            reduced = [r + weight * line[x] for r, line in zip(reduced, table, strict=True)]
+            reduced = [r + weight * value for r, value in zip(reduced, table.column(x), strict=True)]
         total += min(reduced)
-    bound, claimed = Fraction(total, common) - paid, claims["bound"]
+    bound, claimed = Fraction(total, common) - paid - event_costs * dual_unit, claims["bound"]
     if bound < claimed:
-        raise Refuted(f"the dual numbers prove {shown(bound)}, less than the claimed {shown(claimed)}")
+        raise Refuted("the dual numbers prove {}, less than the claimed {}".format(*apart(bound, claimed)))
     return Fraction(claimed)
 
 
-def dual_sums(header: Terms, sections: Sections, n: int, actions: int) -> tuple[list[list[int]], int]:
-    """Σ_z Z[x,z,w] − Σ_z f·Z[z,x,w] for every secret and action, in units of dual_unit / grain; and the grain."""
-    places = [unsigned(sections[f"dual_{part}"], 4) for part in ("from", "to", "action")]
-    values = integers(sections["dual"], header["widths"]["dual"], 0, len(places[0]))
-    pairs = set(zip(*places[:2], strict=True))
-    if any(max(x, z) >= n or x == z for x, z in pairs) or max(places[2], default=0) >= actions:
+Adder = Callable[[int, int, list[int]], None]
+"""Adds its part of S[x], times a factor, to a list with a number for every action."""
+
+
+def dual_sums(header: Terms, sections: Sections, n: int, actions: int) -> tuple[Adder, int]:
+    """Σ_z Z[x,z,w] − Σ_z f·Z[z,x,w] for a secret and every action, in units of dual_unit / grain; and the grain."""
+    first, second, action = (unsigned(sections[f"dual_{part}"], 4) for part in ("from", "to", "action"))
+    value = reader(sections["dual"], header["widths"]["dual"])
+    if any(x >= n or z >= n or x == z for x, z in zip(first, second, strict=True)) or max(action, default=0) >= actions:
         raise Unreadable("a dual number belongs to no constraint")
-    distance = pair_distances(header, sections, n)
-    used = {(x, z): distance(min(x, z), max(x, z)) for x, z in pairs}
-    if None in used.values():
-        raise Refuted("a dual number uses two secrets between which nothing is promised")
-    factors = {d: factor_above(header["promise"], header["metric"], d) for d in set(used.values())}
-    rounded, grain = over_one_grain(factors)
-    above = {pair: rounded[d] for pair, d in used.items()}
-    gained, spent = [[0] * actions for _ in range(n)], [[0] * actions for _ in range(n)]
-    for x, z, w, weight in zip(*places, values, strict=True):
-        gained[x][w] += weight
-        spent[z][w] += weight * above[x, z]
-    return [[g * grain - s for g, s in zip(*rows, strict=True)] for rows in zip(gained, spent, strict=True)], grain
+    above = remembered(lambda distance: factor_above(header["promise"], header["metric"], distance))
+    distances = pair_distances(header, sections, n)
+    (gained, gaining), (spent, spending) = grouped(first, n), grouped(second, n)
+
+    def spendings(x: int) -> Iterator[tuple[int, Fraction]]:
+        distance = distances(x)
+        for k in spending[spent[x] : spent[x + 1]]:
+            length = distance(first[k])
+            if length is None:
+                raise Refuted("a dual number uses two secrets between which nothing is promised")
+            yield k, above(length)
+
+    grain = functools.reduce(with_denominator, (f for x in range(n) for _, f in spendings(x)), 1)
+
+    def add(x: int, factor: int, reduced: list[int]) -> None:
+        for k in gaining[gained[x] : gained[x + 1]]:
+            reduced[action[k]] += factor * grain * value(k)
+        for k, f in spendings(x):
+            reduced[action[k]] -= factor * math.ceil(f * grain) * value(k)
+
+    return add, grain
 
 
-def event_sums(header: Terms, sections: Sections, n: int, actions: int) -> tuple[list[list[int]], int, Fraction]:
+def event_sums(header: Terms, sections: Sections, n: int, actions: int) -> tuple[Adder, int, Fraction]:
     """Numbers Z ≥ 0 on promises about events, summed as in ``dual_sums``, the grain, and what their use costs.
 
     With t = max_w Z[w], Σ_w Z[w]·(M[x][w] − f·M[z][w]) ≤ t·Σ_w max(0, M[x][w] − f·M[z][w]) ≤ t·delta.
     """
-    sums = [[0] * actions for _ in range(n)]
     if not header["events"]:
-        return sums, 1, Fraction(0)
-    pairs, deltas = events_of(header, sections, n), [event["delta"] for event in header["events"]]
-    rounded, grain = over_one_grain({k: event_factor(event) for k, event in enumerate(header["events"])})
-    places = [unsigned(sections[f"event_dual_{part}"], 4) for part in ("pair", "action")]
-    if max(places[0], default=0) >= len(pairs) or max(places[1], default=0) >= actions:
+        return lambda x, factor, reduced: None, 1, Fraction(0)
+    upper, lower, starts = event_pairs(header, sections, n)
+    pair, action = (unsigned(sections[f"event_dual_{part}"], 4) for part in ("pair", "action"))
+    value = reader(sections["event_dual"], header["widths"]["event_dual"])
+    if max(pair, default=0) >= len(upper) or max(action, default=0) >= actions:
         raise Unreadable("a dual number belongs to no promise about events")
-    numbers: dict[tuple[int, int], int] = {}
-    for j, w, value in zip(
-        *places, integers(sections["event_dual"], header["widths"]["event_dual"], 0, len(places[0])), strict=True
-    ):
-        numbers[j, w] = numbers.get((j, w), 0) + value
-    highest = [0] * len(pairs)
-    for (j, w), value in numbers.items():
-        x, z, k = pairs[j]
-        sums[x][w] += value * grain
-        sums[z][w] -= value * rounded[k]
-        highest[j] = max(highest[j], value)
-    paid = sum((t * deltas[k] for t, (_, _, k) in zip(highest, pairs, strict=True)), Fraction(0))
-    return sums, grain, paid * header["claims"]["dual_unit"]
+    rounded, grain = over_one_grain({k: event_factor(event) for k, event in enumerate(header["events"])})
+    owned, order = grouped(pair, len(upper))
+    (gained, gaining), (spent, spending) = grouped(upper, n), grouped(lower, n)
+    cost = Fraction(0)
+    for j in range(len(upper)):
+        summed: dict[int, int] = {}
+        for k in order[owned[j] : owned[j + 1]]:
+            summed[action[k]] = summed.get(action[k], 0) + value(k)
+        cost += max(summed.values(), default=0) * header["events"][bisect.bisect(starts, j) - 1]["delta"]
+
+    def add(x: int, factor: int, reduced: list[int]) -> None:
+        for j in gaining[gained[x] : gained[x + 1]]:
+            for k in order[owned[j] : owned[j + 1]]:
+                reduced[action[k]] += factor * grain * value(k)
+        for j in spending[spent[x] : spent[x + 1]]:
+            for k in order[owned[j] : owned[j + 1]]:
+                reduced[action[k]] -= factor * rounded[bisect.bisect(starts, j) - 1] * value(k)
+
+    return add, grain, cost
+
+
+def with_denominator(grain: int, factor: Fraction) -> int:
+    """A grain in which the factor is whole as well, up to 1024 bits: what is finer is rounded up."""
+    return min(math.lcm(grain, factor.denominator), 1 << 1024)
 
 
 def over_one_grain(factors: dict[Any, Fraction]) -> tuple[dict[Any, int], int]:
-    """Factors as integers over one denominator, rounded up where that would have more than 1024 bits."""
-    grain = min(math.lcm(*(f.denominator for f in factors.values())), 1 << 1024)
+    """Factors as integers over one grain, rounded up where that is too coarse; and the grain."""
+    grain = functools.reduce(with_denominator, factors.values(), 1)
     return {d: math.ceil(f * grain) for d, f in factors.items()}, grain
 
 
-def pair_distances(header: Terms, sections: Sections, n: int) -> Callable[[int, int], Any]:
-    """A function from pairs x < z to distances; of a graph only its edges have one."""
+def pair_distances(header: Terms, sections: Sections, n: int) -> Callable[[int], Callable[[int], Any]]:
+    """For a secret x, a function from other secrets to distances; of a graph only its edges have one."""
     read = distance_reader(header, sections)
     if header["metric"]["source"] == "table":
-        return lambda x, z: read(position(x, z, n))
-    where = {(min(x, z), max(x, z)): k for k, (x, z) in enumerate(edges_of(sections, n))}
-    return lambda x, z: read(where[x, z]) if (x, z) in where else None
+        return lambda x: lambda z: read(position(min(x, z), max(x, z), n))
+    ends = checked_edges(sections, n)
+    groups = [grouped(end, n) for end in ends]
+
+    def from_secret(x: int) -> Callable[[int], Any]:
+        near: dict[int, Any] = {}
+        for (starts, order), others in zip(groups, reversed(ends), strict=True):
+            near |= {others[k]: read(k) for k in order[starts[x] : starts[x + 1]]}
+        return near.get
+
+    return from_secret
 
 
-def priors_of(header: Terms, sections: Sections) -> list[list[Fraction]]:
-    """The priors of the file as rationals that sum to 1; one, unless the worst of several is claimed."""
+def priors_of(header: Terms, sections: Sections) -> list[Words]:
+    """The counts of each prior; there is one, unless the worst of several is claimed."""
     n, width = len(header["secrets"]), header["widths"]["prior"]
     counts = [integers(sections["prior"], width, k, n) for k in range(0, len(sections["prior"]) // width, n)]
     if not all(map(sum, counts)):
         raise Unreadable("a prior has no weight")
-    return [[Fraction(count, sum(row)) for count in row] for row in counts]
+    return counts
 
 
-def mixed_prior(header: Terms, sections: Sections) -> list[Fraction]:
-    """The prior under which the bound is proved: the only one, or the mixture that the file names."""
+def mixed_prior(header: Terms, sections: Sections) -> tuple[list[int], Fraction]:
+    """The prior under which the bound is proved, the only one or the mixture that is named: counts and their unit."""
     priors, shares = priors_of(header, sections), [1]
     if header["claims"]["criterion"] == "worst prior":
         shares = integers(sections["mixture"], header["widths"]["mixture"], 0, len(priors))
         if not sum(shares):
             raise Unreadable("the mixture of priors has no weight")
-    return [sum(map(operator.mul, shares, column), Fraction(0)) / sum(shares) for column in zip(*priors, strict=True)]
-
-
-@functools.lru_cache(maxsize=4)
-def table_of(section: bytes, unit: Fraction, n: int) -> tuple[list[list[int]], Fraction]:
-    """A table of doubles times a unit, one row an action, as integers times another unit."""
-    ratios = [value.as_integer_ratio() for value in doubles(section)]
-    common = max(q for _, q in ratios)  # all are powers of two
-    values = [p * (common // q) for p, q in ratios]
-    return [values[i : i + n] for i in range(0, len(values), n)], unit / common
-
-
-def ceilings_of(header: Terms, sections: Sections, n: int) -> list[tuple[list[list[int]], Fraction]]:
-    """The tables whose sums must not exceed a level."""
-    each = len(sections["loss"])
-    return [
-        table_of(sections["ceilings"][j * each : (j + 1) * each], ceiling["unit"], n)
-        for j, ceiling in enumerate(header["claims"]["ceilings"])
-    ]
-
-
-def doubles(section: bytes) -> "array[float]":
-    """Finite doubles."""
-    values = little_endian(array("d", section))
-    if not all(map(math.isfinite, values)):
-        raise Unreadable("a loss is not finite")
-    return values
-
-
-def over_one_denominator(values: list[Fraction]) -> tuple[list[int], Fraction]:
-    """Integers and a unit whose products are the values."""
-    common = math.lcm(*(value.denominator for value in values))
-    return [value.numerator * (common // value.denominator) for value in values], Fraction(1, common)
+    common = math.lcm(*map(sum, priors))
+    weights = [share * (common // sum(counts)) for share, counts in zip(shares, priors, strict=True)]
+    return [sum(map(operator.mul, weights, column)) for column in zip(*priors, strict=True)], Fraction(
+        1, common * sum(shares)
+    )
 
 
 # ----------------------------------------------------------------- the file
@@ -594,22 +753,26 @@ def read(path: Any) -> tuple[Terms, Sections, str]:
 
 
 def parse(data: bytes) -> tuple[Terms, Sections, str]:
-    """Unpack the bytes of a mechanism file: magic, header, sections, SHA-256 of all before it."""
+    """Unpack the bytes of a mechanism file: magic, version, header, sections, SHA-256 of all before it."""
     if data[:8] != MAGIC:
         raise Unreadable("this is no sfumato mechanism file")
     if len(data) < 56:
         raise Unreadable("the file is truncated")
-    version, length = int.from_bytes(data[8:16], "little"), int.from_bytes(data[16:24], "little")
-    if version != VERSION:
-        raise Unreadable(f"the file has version {version}, this kernel reads version {VERSION}")
-    digest = hashlib.sha256(data[:-32]).digest()
-    if digest != data[-32:]:
+    view = memoryview(data)
+    version, length = int.from_bytes(view[8:16], "little"), int.from_bytes(view[16:24], "little")
+    if version not in VERSIONS:
+        raise Unreadable(f"the file has version {version}, this kernel reads versions {VERSIONS[0]} to {VERSIONS[-1]}")
+    digest = hashlib.sha256(view[:-32]).digest()
+    if digest != view[-32:]:
         raise Unreadable("the file is damaged or truncated: its checksum does not match")
     if length > LARGEST_HEADER or 24 + length > len(data) - 32:
         raise Unreadable("the header is larger than the file or the limit")
     try:
-        header = interpret(json.loads(data[24 : 24 + length].decode(), parse_constant=refuse))
-        sections = unpack(header, data[24 + length : -32])
+        text = str(view[24 : 24 + length], "utf-8")
+        header = interpret(json.loads(text, parse_constant=refuse, object_pairs_hook=once))
+        if header["version"] != version:
+            raise Unreadable(f"the header has version {header['version']}, the file version {version}")
+        sections = unpack(header, view[24 + length : -32])
     except Unreadable:
         raise
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, ZeroDivisionError) as error:
@@ -622,37 +785,93 @@ def refuse(constant: str) -> None:
     raise Unreadable(f"the header contains {constant}")
 
 
+def once(items: list[tuple[str, Any]]) -> Terms:
+    """A JSON object in which no key occurs twice: readers differ in which one they believe."""
+    terms = dict(items)
+    if len(terms) < len(items):
+        raise Unreadable("a key of the header occurs twice")
+    return terms
+
+
+KEYS = {
+    "header": "version secrets outputs total space metric promise events claims provenance sections",
+    "space": "name unit coordinates",
+    "metric": "form unit source",
+    "promise": "kind epsilon alpha step",
+    "promise about events": "factor epsilon delta pairs",
+    "claim": "kind loss loss_unit loss_name actions criterion ceilings bound dual_unit",
+    "ceiling": "name unit level",
+    "section": "name width count size",
+}
+
+
+def known(terms: Terms, what: str) -> Terms:
+    """The terms, none of which this kernel would pass over."""
+    unknown = terms.keys() - KEYS[what].split()
+    if unknown:
+        raise Unreadable(f"the {what} has {named(min(unknown))}, which this kernel does not know")
+    return terms
+
+
 def interpret(header: Terms) -> Terms:
     """Turn the numbers of a parsed header into integers and rationals, and check its shape."""
+    known(header, "header")
+    version = header.setdefault("version", 1)
+    if type(version) is not int or version not in VERSIONS:
+        raise Unreadable(f"the header has version {named(version)}")
     for name in ("secrets", "outputs"):
-        if not isinstance(header[name], list) or not header[name]:
-            raise Unreadable(f"the header lists no {name}")
-    about = header.setdefault("space", {})
+        check_labels(header[name], name)
+    about = known(header.setdefault("space", {}), "space")
     for name in ("unit", "name"):
-        text = about.setdefault(name, "")
-        if not isinstance(text, str) or not text.isprintable() or len(text) > 200:
-            raise Unreadable(f"the {name} of the space is no short text")
+        check_text(about.setdefault(name, ""), f"the {name} of the space")
     header["total"] = rational(header["total"], r"\d{1,4000}").numerator
-    for event in header.setdefault("events", []):
-        interpret_event(event)
-    interpret_promise(header["promise"], header["metric"])
     if header["total"] < 1:
         raise Unreadable("the total must be positive")
-    claims = header.setdefault("claims", {})
-    for name in ("loss", "loss_unit", *(["bound", "dual_unit"] if "bound" in claims else [])) if claims else ():
-        claims[name] = rational(claims[name])
-    if claims and claims.setdefault("criterion", "expected") not in CRITERIA:
-        raise Unreadable("the claim is about an unknown criterion")
-    for ceiling in claims.setdefault("ceilings", []) if claims else ():
-        ceiling["unit"], ceiling["level"] = rational(ceiling["unit"]), rational(ceiling["level"])
-    if "bound" in claims and claims["dual_unit"] <= 0:
-        raise Unreadable("the unit of the dual numbers is not positive")
-    header["widths"] = {section["name"]: section["width"] for section in header["sections"]}
+    n = len(header["secrets"])
+    for event in header.setdefault("events", []):
+        interpret_event(known(event, "promise about events"), n)
+    terms = {(event["factor"], event["epsilon"], event["delta"]) for event in header["events"]}
+    if len(terms) < len(header["events"]):
+        raise Unreadable("two promises about events say the same")
+    interpret_promise(known(header["promise"], "promise"), known(header["metric"], "metric"), version)
+    if header["promise"]["kind"] == "events" and not header["events"]:
+        raise Unreadable("the promise is about events, and none is listed")
+    if header.setdefault("claims", {}):
+        interpret_claims(known(header["claims"], "claim"), version)
+    header["widths"] = {known(section, "section")["name"]: section["width"] for section in header["sections"]}
     return header
 
 
-def interpret_promise(promise: Terms, metric: Terms) -> None:
+def check_labels(labels: Any, what: str) -> None:
+    """Labels are texts, finite numbers, truth values, null, fractions or lists of these, and no two are one."""
+    if not isinstance(labels, list) or not labels:
+        raise Unreadable(f"the header lists no {what}")
+    if len(set(map(label_value, labels))) < len(labels):
+        raise Unreadable(f"two {what} have one name")
+
+
+def label_value(label: Any) -> Any:
+    """What a label stands for, to be compared with others."""
+    if isinstance(label, list):
+        return tuple(map(label_value, label))
+    if isinstance(label, dict):
+        if list(label) != ["fraction"]:
+            raise Unreadable(f"a label is {named(label)}")
+        return rational(label["fraction"])
+    if isinstance(label, float) and not math.isfinite(label):
+        raise Unreadable("a label is an infinite number")
+    return label
+
+
+def check_text(text: Any, what: str) -> None:
+    """A short text of printable characters, which a report may quote."""
+    if not isinstance(text, str) or not text.isprintable() or len(text) > 200:
+        raise Unreadable(f"{what} is no short text")
+
+
+def interpret_promise(promise: Terms, metric: Terms, version: int) -> None:
     """Check and convert what is promised, and in which form distances are given."""
+    check_kind(promise, "promise", "rows", PROMISES, version)
     if (metric["form"], metric["source"]) not in FORMS:
         raise Unreadable("the metric has an unknown form")
     unit = metric["unit"] = rational(metric["unit"])
@@ -671,7 +890,14 @@ def interpret_promise(promise: Terms, metric: Terms) -> None:
         raise Unreadable("the step is not alpha to the unit of distance")
 
 
-def interpret_event(event: Terms) -> None:
+def check_kind(terms: Terms, what: str, first: str, kinds: tuple[str, ...], version: int) -> None:
+    """The kind of a promise or claim is one that this kernel can check; in version 1 there was one of each."""
+    kind = terms.setdefault("kind", first) if version == 1 else terms["kind"]
+    if kind not in kinds:
+        raise Unreadable(f"this kernel does not check a {what} about {named(kind)}, only about {' and '.join(kinds)}")
+
+
+def interpret_event(event: Terms, n: int) -> None:
     """Check and convert a promise about events: a factor or an epsilon, a delta, and for how many pairs it is given."""
     for name in ("factor", "epsilon", "delta"):
         event[name] = None if event.get(name) is None else rational(event[name])
@@ -679,18 +905,36 @@ def interpret_event(event: Terms) -> None:
     given = epsilon if factor is None else factor
     if (factor is None) == (epsilon is None) or not given > 0 or delta is None or not 0 <= delta <= 1:
         raise Unreadable("a promise about events needs a factor or an epsilon, and a delta from 0 to 1")
-    if type(pairs) is not int or not 0 < pairs < 1 << 32:
-        raise Unreadable("a promise about events is given for no pair")
+    if type(pairs) is not int or not 0 < pairs <= n * (n - 1):
+        raise Unreadable(f"a promise about events is given for {named(pairs)} pairs, of which there are {n * (n - 1)}")
+
+
+def interpret_claims(claims: Terms, version: int) -> None:
+    """Check and convert what is claimed. Units are positive: a largest sum stays the largest when it is multiplied."""
+    check_kind(claims, "claim", "loss", CLAIMS, version)
+    check_text(claims.setdefault("loss_name", ""), "the name of the loss")
+    check_labels(claims["actions"], "actions")
+    if claims.setdefault("criterion", "expected") not in CRITERIA:
+        raise Unreadable("the claim is about an unknown criterion")
+    for name in ("loss", "loss_unit", *(["bound", "dual_unit"] if "bound" in claims else [])):
+        claims[name] = rational(claims[name])
+    at_most(len(claims.setdefault("ceilings", [])), MOST_LIMITS, "limits")
+    for ceiling in claims["ceilings"]:
+        check_text(known(ceiling, "ceiling").setdefault("name", ""), "the name of a limit")
+        ceiling["unit"], ceiling["level"] = rational(ceiling["unit"]), rational(ceiling["level"])
+    units = [claims["loss_unit"], claims.get("dual_unit", 1), *(ceiling["unit"] for ceiling in claims["ceilings"])]
+    if min(units) <= 0:
+        raise Unreadable("a unit of losses, limits or dual numbers is not positive")
 
 
 def rational(text: Any, pattern: str = r"-?\d{1,4000}(/\d{1,4000})?") -> Fraction:
     """A number in decimal digits, few enough that reading them takes no time."""
-    if not isinstance(text, str) or not re.fullmatch(pattern, text):
+    if not isinstance(text, str) or not text.isascii() or not re.fullmatch(pattern, text):
         raise Unreadable("a number is not written as a fraction in decimal digits")
     return Fraction(text)
 
 
-def unpack(header: Terms, data: bytes) -> Sections:
+def unpack(header: Terms, data: memoryview) -> Sections:
     """Check the shape of every section, then decompress it to no more than that."""
     shapes = {section["name"]: (section["count"], section["width"], section["size"]) for section in header["sections"]}
     if len(shapes) < len(header["sections"]):
@@ -700,13 +944,16 @@ def unpack(header: Terms, data: bytes) -> Sections:
     expected = expected_counts(header, {name: count for name, (count, _, _) in shapes.items()})
     if {name: count for name, (count, _, _) in shapes.items()} != expected:
         raise Unreadable("the sections are not those that the header calls for")
+    for name, (_, width, _) in shapes.items():
+        if width not in WIDTHS.get(name, ANY_WIDTH) or (
+            name == "weights" and width > max(8, width_for(header["total"]))
+        ):
+            raise Unreadable(f"section {name!r} has numbers of {width} bytes")
     if sum(count * width for count, width, _ in shapes.values()) > LARGEST_SECTION:
         raise Unreadable("the sections are too large")
     sections: Sections = {}
     start = 0
     for name, (count, width, size) in shapes.items():
-        if width not in WIDTHS.get(name, (1, 2, 4, 8, *range(16, 4097, 8))):
-            raise Unreadable(f"section {name!r} has numbers of {width} bytes")
         unpacker = zlib.decompressobj()
         try:
             raw = unpacker.decompress(data[start : start + size], count * width + 1)
@@ -714,6 +961,9 @@ def unpack(header: Terms, data: bytes) -> Sections:
             raise Unreadable(f"section {name!r} cannot be unpacked") from error
         if len(raw) != count * width or not unpacker.eof or unpacker.unused_data:
             raise Unreadable(f"section {name!r} has not the size it declares")
+        # the bytes of highest significance come last
+        if width > 8 and raw.count(0, -8 * count) == 8 * count:
+            raise Unreadable(f"section {name!r} has wider numbers than it needs")
         sections[name] = unshuffle(raw, width)
         start += size
     if start != len(data):
@@ -724,95 +974,139 @@ def unpack(header: Terms, data: bytes) -> Sections:
 WIDTHS = dict.fromkeys(("via", "edge_first", "edge_second", "remap", "dual_from", "dual_to", "dual_action"), (4,))
 WIDTHS |= dict.fromkeys(("event_upper", "event_lower", "event_dual_pair", "event_dual_action"), (4,))
 WIDTHS |= {"distances": (8,), "loss": (8,), "ceilings": (8,)}
+ANY_WIDTH: tuple[int, ...] = (1, 2, 4, 8, *range(16, 2049, 8))  # the longest holds 4000 digits
+
+
+def width_for(number: int) -> int:
+    """The least width that holds a number."""
+    return next(width for width in ANY_WIDTH if number < 1 << (8 * width))
 
 
 def expected_counts(header: Terms, declared: dict[str, int]) -> dict[str, int]:
-    """How many numbers each section must hold; the file chooses the number of edges, actions and duals."""
-    n, m = len(header["secrets"]), len(header["outputs"])
+    """How many numbers each section must hold; the file chooses the number of edges, priors and dual numbers, of which
+    there are at most as many as can be of use.
+    """
+    n, m, claims = len(header["secrets"]), len(header["outputs"]), header["claims"]
+    pairs = n * (n - 1) // 2
     expected = {"weights": n * m}
     if header["metric"]["source"] == "table":
-        expected |= dict.fromkeys(("distances", "via"), n * (n - 1) // 2)
+        expected |= dict.fromkeys(("distances", "via"), pairs)
         if "via" not in declared:
             del expected["via"]
     else:
-        expected |= dict.fromkeys(("distances", "edge_first", "edge_second"), declared.get("edge_first", 0))
-    if header["events"]:
-        expected |= dict.fromkeys(("event_upper", "event_lower"), sum(event["pairs"] for event in header["events"]))
-    if header["claims"]:
-        actions = max(1, declared.get("loss", 0) // n)
-        several = header["claims"]["criterion"] == "worst prior"
+        pairs = at_most(declared.get("edge_first", 0), pairs, "edges")
+        expected |= dict.fromkeys(("distances", "edge_first", "edge_second"), pairs)
+    event_pairs = sum(event["pairs"] for event in header["events"])
+    if event_pairs:
+        expected |= dict.fromkeys(("event_upper", "event_lower"), event_pairs)
+    if claims:
+        actions, limits = len(claims["actions"]), len(claims["ceilings"])
+        several = claims["criterion"] == "worst prior"
         number = max(1, declared.get("prior", 0) // n) if several else 1
         expected |= {"prior": number * n, "remap": m, "loss": actions * n}
-        if header["claims"]["ceilings"]:
-            expected["ceilings"] = len(header["claims"]["ceilings"]) * actions * n
-    if "bound" in header["claims"]:
+        expected |= {"ceilings": limits * actions * n} if limits else {}
+    if "bound" in claims:
         expected |= {"mixture": number} if several else {}
-        expected |= {"ceiling_prices": len(header["claims"]["ceilings"]) * n} if header["claims"]["ceilings"] else {}
-        parts: tuple[str, ...] = ("dual", "dual_from", "dual_to", "dual_action")
-        expected |= dict.fromkeys(parts, declared.get("dual", 0))
-        if header["events"]:
-            parts = ("event_dual", "event_dual_pair", "event_dual_action")
-            expected |= dict.fromkeys(parts, declared.get("event_dual", 0))
+        expected |= {"ceiling_prices": limits * n} if limits else {}
+        duals = at_most(declared.get("dual", 0), 2 * pairs * actions, "dual numbers")
+        expected |= dict.fromkeys(("dual", "dual_from", "dual_to", "dual_action"), duals)
+        if event_pairs:
+            duals = at_most(declared.get("event_dual", 0), event_pairs * actions, "dual numbers of events")
+            expected |= dict.fromkeys(("event_dual", "event_dual_pair", "event_dual_action"), duals)
     return expected
 
 
-def unshuffle(raw: bytes, width: int) -> bytes:
+def at_most(count: int, most: int, what: str) -> int:
+    """The count, if so many can be of use."""
+    if count > most:
+        raise Unreadable(f"the file declares {count} {what}, and {most} are the most there can be")
+    return count
+
+
+def unshuffle(raw: bytes, width: int) -> Any:
     """Undo the grouping of bytes by significance that makes sections compress well."""
     if width == 1:
         return raw
     count = len(raw) // width
-    result = bytearray(len(raw))
+    result, groups = bytearray(len(raw)), memoryview(raw)
     for k in range(width):
-        result[k::width] = raw[k * count : (k + 1) * count]
-    return bytes(result)
+        result[k::width] = groups[k * count : (k + 1) * count]
+    return result
 
 
-def integers(section: bytes, width: int, start: int, count: int) -> list[int]:
+def integers(section: Any, width: int, start: int, count: int) -> list[int]:
     """``count`` unsigned integers of ``width`` bytes, from position ``start`` on."""
     if width in (1, 2, 4, 8):
-        return unsigned(section[start * width : (start + count) * width], width).tolist()
-    return [int.from_bytes(section[i * width : (i + 1) * width], "little") for i in range(start, start + count)]
+        return list(unsigned(section, width)[start : start + count])
+    return list(map(reader(section, width), range(start, start + count)))
 
 
-def unsigned(section: bytes, width: int) -> "array[int]":
+def reader(section: Any, width: int) -> Any:
+    """A function from positions to unsigned integers of so many bytes."""
+    if width in (1, 2, 4, 8):
+        return unsigned(section, width).__getitem__
+    view = memoryview(section)
+    return lambda k: int.from_bytes(view[k * width : (k + 1) * width], "little")
+
+
+def unsigned(section: Any, width: int) -> Words:
     """Unsigned integers of 1, 2, 4 or 8 bytes."""
-    return little_endian(array({1: "B", 2: "H", 4: "I", 8: "Q"}[width], section))
+    return words(section, {1: "B", 2: "H", 4: "I", 8: "Q"}[width])
 
 
-def little_endian(values: Numbers) -> Numbers:
-    """Files are little-endian; most machines are too."""
-    if sys.byteorder == "big":
-        values.byteswap()
+def words(section: Any, kind: Any) -> Any:
+    """The numbers of a section where they lie, or a copy of them on a big-endian machine: files are little-endian."""
+    if sys.byteorder == "little":
+        return memoryview(section).cast("B").cast(kind)
+    values = array(kind, bytes(section))
+    values.byteswap()
     return values
 
 
 def report(header: Terms, proved: Terms, digest: str) -> list[str]:
     """What was proved, for people."""
-    promise = header["promise"]
-    said = f"epsilon = {promise['epsilon']}" if promise["alpha"] is None else f"alpha = {promise['alpha']}"
-    some = proved["pairs"] or not header["events"]  # else no ratio is bounded
+    claims, n, unpromised = header["claims"], proved["secrets"], proved["open"]
     lines = [
-        f"PROVED private with {said} per {header['space']['unit'] or 'unit of distance'}" if some else "PROVED private",
-        f"  {proved['secrets']} secrets, {proved['outputs']} outputs, every row sums to {shown(proved['total'])}",
+        headline(header, proved),
+        f"  {n} secrets, {proved['outputs']} outputs, every row sums to {shown(proved['total'])}",
         f"  {proved['pairs']} pairs checked in integers, {proved['implied']} implied by a checked chain",
     ]
+    if unpromised:
+        what = "no ratio is bounded between" if header["events"] else "nothing is promised about"
+        lines.append(f"  {what} the secrets of {unpromised} pairs, of {n * (n - 1) // 2}")
     for event in header["events"]:
-        f = f"e^{event['epsilon']}" if event["factor"] is None else shown(event["factor"])
+        factor = f"e^({event['epsilon']})" if event["factor"] is None else shown(event["factor"])
         lines.append(
-            f"  P(E | x) ≤ {f} · P(E | z) + {shown(event['delta'])} for all events, {event['pairs']} pairs (x, z)"
+            f"  every event is at most {factor} times as likely, plus {shown(event['delta'])}, "
+            f"for {event['pairs']} ordered pairs"
         )
     if "loss" in proved:
-        what = CRITERIA[header["claims"]["criterion"]]
-        lines.append(f"  {what} with the remap in the file = {shown(proved['loss'])}")
-        lines += [f"  for every secret the limit {shown(c['level'])} is kept" for c in header["claims"]["ceilings"]]
+        lines.append(f"  {CRITERIA[claims['criterion']]} with the remap in the file = {shown(proved['loss'])}")
+        lines += [f"  for every secret the limit {shown(limit['level'])} is kept" for limit in claims["ceilings"]]
     if "bound" in proved:
-        kept = ", keeping the limits," if header["claims"]["ceilings"] else ""
+        kept = ", keeping the limits," if claims["ceilings"] else ""
         lines.append(f"  no mechanism with this promise{kept} has less than {shown(proved['bound'])}")
     return [*lines, f"  sha256 {digest}"]
 
 
+def headline(header: Terms, proved: Terms) -> str:
+    """What is promised, or that nothing is."""
+    if proved["secrets"] == 1:
+        return "PROVED: there is one secret, and nothing to tell it from"
+    if not proved["pairs"]:
+        if header["events"]:
+            return "PROVED private in the promises about events below"
+        return "NOTHING IS PROMISED: no two secrets have a finite distance, so any table of rows is accepted"
+    promise, unit = header["promise"], header["space"]["unit"]
+    amount = f"epsilon = {promise['epsilon']}" if promise["alpha"] is None else f"alpha = {promise['alpha']}"
+    return f"PROVED private with {amount} per {named(unit) if unit else 'unit of distance'}"
+
+
 def main(arguments: list[str]) -> int:
     """Check the files named on the command line and say what was proved."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that cannot show a letter shows its number
     if not arguments or arguments[0] in ("-h", "--help"):
         print("usage: python -I -S kernel.py mechanism.sfm [...]", file=sys.stderr)
         return 2

@@ -91,7 +91,8 @@ class Claim:
 @dataclass(frozen=True)
 class Proof:
     """What a checker has verified: by whom, how many pairs and comparisons, which claims, and ``events`` of how many
-    ordered pairs.
+    ordered pairs. ``open`` is the number of pairs of secrets that no chain of finite distances joins, so that no ratio
+    is bounded between them.
     """
 
     checker: str
@@ -102,12 +103,14 @@ class Proof:
     loss: Fraction | None = None
     bound: Fraction | None = None
     events: int = 0
+    open: int = 0
 
     def __str__(self) -> str:
         about_events = f"all events of {self.events} ordered pairs, " if self.events else ""
+        about_open = f"no ratio is bounded for {self.open} pairs, " if self.open else ""
         return (
             f"{about_events}{self.pairs} pairs and {self.comparisons} comparisons in integers by the {self.checker}, "
-            f"{self.implied} pairs implied, sha256 {self.digest[:16]}…"
+            f"{self.implied} pairs implied, {about_open}sha256 {self.digest[:16]}…"
         )
 
 
@@ -132,6 +135,14 @@ class Mechanism:
     def secrets(self) -> tuple[Any, ...]:
         """The labels of the secrets."""
         return self.privacy.space.labels
+
+    @property
+    def bounds_ratios(self) -> bool:
+        """Whether anything is promised about ratios of probabilities, beside events: some distance is finite."""
+        space = self.privacy.space
+        if space.edges is not None:
+            return bool(space.edges.pairs.first.size)
+        return bool(np.count_nonzero(~space.distances.infinite) > len(space))  # beside the diagonal; pairs take longer
 
     def __repr__(self) -> str:
         return f"Mechanism({len(self.secrets)} secrets → {len(self.outputs)} outputs, {self.privacy!r}, proved)"

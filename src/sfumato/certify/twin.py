@@ -16,11 +16,11 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from sfumato.certify import kernel
-from sfumato.spaces.axioms import INFINITE, chain_fits
+from sfumato.spaces.axioms import INFINITE, chain_fits, open_pairs
 from sfumato.spaces.distances import Form
 from sfumato.threads import on_threads
 
-__all__ = ["LARGEST_WEIGHT", "check_arrays", "factors_below", "fits", "product_exceeds"]
+__all__ = ["LARGEST_WEIGHT", "check_arrays", "edges_of", "factors_below", "fits", "product_exceeds"]
 
 LARGEST_WEIGHT = 2**62 - 1
 """Totals up to this are for the twin; larger ones only for the kernel."""
@@ -65,8 +65,8 @@ def _first_violation(weights, first, second, p, q):  # type: ignore[no-untyped-d
 
 
 @njit(cache=True, nogil=True)
-def _broken_chain(form, table, via, first_row, last_row, n):  # type: ignore[no-untyped-def]
-    """Position of the first implied pair whose chain does not hold; −1 if all do."""
+def _broken_chain(form, table, via, infinite, first_row, last_row, n):  # type: ignore[no-untyped-def]
+    """Position of the first implied pair whose chain does not hold or has an infinite leg; −1 if all do."""
     for x in range(first_row, last_row):
         for z in range(x + 1, n):
             y = via[x, z]
@@ -75,7 +75,7 @@ def _broken_chain(form, table, via, first_row, last_row, n):  # type: ignore[no-
             if y in (x, z) or y >= n:
                 return x * n + z
             a, b, c = table[x, y], table[y, z], table[x, z]
-            if not chain_fits(form, a, b, c) or a >= INFINITE or b >= INFINITE:
+            if not chain_fits(form, a, b, c) or a >= infinite or b >= infinite:
                 return x * n + z
     return -1
 
@@ -91,9 +91,8 @@ def check_arrays(header: dict[str, Any], sections: dict[str, bytes]) -> dict[str
     width = header["widths"]["weights"]
     weights = np.frombuffer(sections["weights"], dtype=f"<u{width}").reshape(n, m).astype(np.uint64, copy=False)
     halves = np.concatenate(on_threads(lambda start, stop: _row_sums(weights[start:stop]), n)).tolist()
-    for x, (low, high) in enumerate(halves):
-        if low + (high << 32) != total:
-            raise kernel.Refuted(f"the weights of {header['secrets'][x]!r} sum to {low + (high << 32)}, not to {total}")
+    if any(low + (high << 32) != total for low, high in halves):
+        kernel.check_sums(header, sections)  # which names the row
     first, second, values, implied = _pairs(header, sections, n)
     p, q = factors_below(header["promise"], header["metric"], values, total)
 
@@ -104,8 +103,10 @@ def check_arrays(header: dict[str, Any], sections: dict[str, bytes]) -> dict[str
     for k in on_threads(scan, len(first)) if len(first) else []:
         if k >= 0:
             _raise_violation(header, weights, int(first[k]), int(second[k]), int(p[k]), int(q[k]))
+    if len(first) and header["promise"]["kind"] == "events":
+        raise kernel.Unreadable("the promise is about events alone, and two secrets have a distance all the same")
     return {"secrets": n, "outputs": m, "total": total, "pairs": len(first), "implied": implied,
-            "comparisons": 2 * m * len(first)}  # fmt: skip
+            "comparisons": 2 * m * len(first), "open": open_pairs(n, first, second)}  # fmt: skip
 
 
 def factors_below(
@@ -131,9 +132,9 @@ def _pairs(
     if form is not Form.FLOAT and (values[~unbounded] > kernel.LARGEST[form]).any():
         raise kernel.Unreadable("a distance is too large")
     if header["metric"]["source"] == "edges":
-        edges = np.array(kernel.edges_of(sections, n), dtype=np.int64).reshape(-1, 2)
+        ends = edges_of(sections, n)
         keep = ~unbounded
-        return edges[keep, 0], edges[keep, 1], values[keep], 0
+        return ends[0][keep], ends[1][keep], values[keep], 0
     first, second = np.triu_indices(n, 1)
     if "via" not in sections:
         keep = ~unbounded
@@ -145,17 +146,26 @@ def _pairs(
     return first[keep], second[keep], values[keep], int(implied.sum())
 
 
+def edges_of(sections: dict[str, bytes], n: int) -> NDArray[np.int64]:
+    """The two ends of every edge, as :func:`kernel.checked_edges` checks them."""
+    ends = np.stack([np.frombuffer(sections[f"edge_{end}"], dtype="<u4") for end in ("first", "second")])
+    codes = ends.min(axis=0).astype(np.uint64) * np.uint64(n) + ends.max(axis=0)
+    if ends.max(initial=0) >= n or (ends[0] == ends[1]).any() or len(np.unique(codes)) < len(codes):
+        kernel.checked_edges(sections, n)  # which says what is wrong
+    return ends.astype(np.int64)
+
+
 def _check_chains(form: Form, values: NDArray[Any], via: NDArray[Any], implied: NDArray[np.bool_], n: int) -> None:
     table: NDArray[Any] = np.zeros((n, n), dtype=np.float64 if form is Form.FLOAT else np.int64)
     chain = np.full((n, n), -1, dtype=np.int64)
     upper = np.triu_indices(n, 1)
     if form is not Form.FLOAT:
-        # infinite legs stand for a value that no sum of two fits under
-        values = np.where(values > 2**61, 2**61, values).astype(np.int64)
+        values = np.where(values == np.uint64(kernel.UNBOUNDED), INFINITE, values).astype(np.int64)
     table[upper] = values
     table = table + table.T
     chain[upper] = np.where(implied, via.astype(np.int64), -1)
-    found = on_threads(lambda start, stop: _broken_chain(form.code, table, chain, start, stop, n), n)
+    infinite = np.inf if form is Form.FLOAT else INFINITE
+    found = on_threads(lambda start, stop: _broken_chain(form.code, table, chain, infinite, start, stop, n), n)
     for place in found:
         if place >= 0:
             x, z = divmod(place, n)
@@ -168,4 +178,4 @@ def _raise_violation(header: dict[str, Any], weights: NDArray[np.uint64], x: int
     rows = {x: [int(v) for v in weights[x]], z: [int(v) for v in weights[z]]}
     for upper, lower in ((x, z), (z, x)):
         if any(a * q > p * b for a, b in zip(rows[upper], rows[lower], strict=True)):
-            raise kernel.violation(header, rows, upper, lower, p, q)
+            raise kernel.violation(header, rows.__getitem__, upper, lower, p, q)

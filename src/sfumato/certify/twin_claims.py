@@ -17,8 +17,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sfumato.certify import kernel
-from sfumato.certify.wide import WORDS, integers_of, load, lower, shifted, store, wide, words_of
+from sfumato.certify import kernel, twin
+from sfumato.certify.wide import LARGEST, WORDS, integers_of, load, lower, shifted, store, wide, words_of
 from sfumato.numbers import Array, common_denominator, floats
 from sfumato.spaces.distances import Form
 from sfumato.threads import on_threads
@@ -31,7 +31,7 @@ _NOT_FINITE = 2047  # the exponent of infinities and NaN
 _MOST_SPAN = 100  # powers of two in a table: 62 bits of a weight, 53 of a double and 2^32 terms fit beside into 255
 _GRAIN = 60  # binary digits after the point of a factor, rounded up
 _LARGEST_FACTOR = 1 << 60
-_LARGEST_SUM = 240  # bits that a reduced cost may have
+_LARGEST_DUALS = 240  # bits that the sum of all dual numbers may have, times their factors
 _FINER = 64  # binary digits beyond the grain in which reduced costs are summed, at most
 _LARGEST_EXACT_DOUBLE = 2**53  # up to which integers are doubles
 _INTERPRETED = 4096  # weights: below, Python is through before a compiled function is loaded
@@ -156,35 +156,22 @@ def check_loss(header: Terms, sections: Sections) -> Fraction:
     if claims["criterion"] == "worst secret":
         value = unit * max(lost)
     else:
-        value = max(unit * _mean(prior, lost) for prior in _priors(header, sections))
+        value = max(unit * kernel.expectation(prior, lost) for prior in kernel.priors_of(header, sections))
     if value != claims["loss"]:
-        raise kernel.Refuted(f"the loss is {kernel.shown(value)}, not {kernel.shown(claims['loss'])} as claimed")
+        raise kernel.Refuted("the loss is {}, not {} as claimed".format(*kernel.apart(value, claims["loss"])))
     each = len(sections["loss"])
     for j, ceiling in enumerate(claims["ceilings"]):
         lost, unit = sums_of_secrets(weights, _table(sections["ceilings"][j * each : (j + 1) * each], n), remap)
         highest = max(lost) * unit * ceiling["unit"] / total
         if highest > ceiling["level"]:
             raise kernel.Refuted(
-                f"a secret has {kernel.shown(highest)} where at most {kernel.shown(ceiling['level'])} is claimed"
+                "a secret has {} where at most {} is claimed".format(*kernel.apart(highest, ceiling["level"]))
             )
     return Fraction(value)
 
 
 def _table(section: bytes, n: int) -> NDArray[np.float64]:
     return np.frombuffer(section, dtype="<f8").reshape(-1, n)
-
-
-def _priors(header: Terms, sections: Sections) -> list[list[int]]:
-    """The counts of the priors."""
-    n, width = len(header["secrets"]), header["widths"]["prior"]
-    counts = [kernel.integers(sections["prior"], width, k, n) for k in range(0, len(sections["prior"]) // width, n)]
-    if not all(map(sum, counts)):
-        raise kernel.Unreadable("a prior has no weight")
-    return counts
-
-
-def _mean(counts: list[int], lost: list[int]) -> Fraction:
-    return Fraction(sum(c * v for c, v in zip(counts, lost, strict=True)), sum(counts))
 
 
 # ----------------------------------------------------------------- the bound
@@ -225,7 +212,7 @@ def check_bound(header: Terms, sections: Sections) -> Fraction:
     bound, claimed = proved_bound(header, sections), header["claims"]["bound"]
     if bound < claimed:
         raise kernel.Refuted(
-            f"the dual numbers prove {kernel.shown(bound)}, less than the claimed {kernel.shown(claimed)}"
+            "the dual numbers prove {}, less than the claimed {}".format(*kernel.apart(bound, claimed))
         )
     return Fraction(claimed)
 
@@ -237,7 +224,7 @@ def proved_bound(header: Terms, sections: Sections) -> Fraction:
         raise TooLong
     loss = _Doubles.of(_table(sections["loss"], n))
     gaining, spending, factors, longest = _duals(header, sections, n, len(loss.bits))
-    prior, prior_unit = kernel.over_one_denominator(kernel.mixed_prior(header, sections))
+    prior, prior_unit = kernel.mixed_prior(header, sections)
     parts = [(loss, prior, prior_unit * claims["loss_unit"] * loss.unit)]
     paid, each = Fraction(0), len(sections["loss"])
     for j, ceiling in enumerate(claims["ceilings"]):
@@ -245,10 +232,13 @@ def proved_bound(header: Terms, sections: Sections) -> Fraction:
         table = _Doubles.of(_table(sections["ceilings"][j * each : (j + 1) * each], n))
         parts.append((table, prices, ceiling["unit"] * claims["dual_unit"] * table.unit))
         paid += sum(prices) * claims["dual_unit"] * ceiling["level"]
-    finer = min(_FINER, _LARGEST_SUM - longest)
+    finer = min(_FINER, _LARGEST_DUALS - longest.bit_length())
+    if finer < 0:
+        raise TooLong
     unit = Fraction(claims["dual_unit"]) / (1 << (_GRAIN + finer))
     scaled = [(table, *_rounded(weights, of_part / unit)) for table, weights, of_part in parts]
-    if finer < 0 or any(_bits(table, above) > _LARGEST_SUM for table, _, above in scaled):
+    # a reduced cost is a sum of all of these
+    if (longest << finer) + sum(_largest_product(table, above) for table, _, above in scaled) > LARGEST:
         raise TooLong
     least = _least_reduced(gaining, spending, factors, scaled, n, finer)
     return sum(least) * unit - paid
@@ -260,13 +250,13 @@ def _rounded(weights: list[int], unit: Fraction) -> tuple[list[int], list[int]]:
     return [p // unit.denominator for p in products], [-(-p // unit.denominator) for p in products]
 
 
-def _bits(table: _Doubles, above: list[int]) -> int:
-    """Bits of the largest product of a coefficient and a number of the table."""
-    return max(above).bit_length() + _FRACTION + 1 + table.highest - table.lowest
+def _largest_product(table: _Doubles, above: list[int]) -> int:
+    """What no product of a coefficient, which is not negative, and a number of the table exceeds."""
+    return max(above) << (_FRACTION + 1 + table.highest - table.lowest)
 
 
 def _duals(header: Terms, sections: Sections, n: int, actions: int) -> tuple[_Duals, _Duals, NDArray[np.uint64], int]:
-    """The dual numbers by their first end and by their second, the factors, and the bits of the largest sum."""
+    """The dual numbers by their first end and by their second, the factors, and what no sum of them exceeds."""
     first, second, action = (np.frombuffer(sections[f"dual_{part}"], dtype="<u4") for part in ("from", "to", "action"))
     width = header["widths"]["dual"]
     if width > 8:
@@ -277,7 +267,7 @@ def _duals(header: Terms, sections: Sections, n: int, actions: int) -> tuple[_Du
     above, factor = _factors(header, sections, n, first, second)
     if above and (max(above) >> _GRAIN >= _LARGEST_FACTOR or int(values.max()) >> 63):
         raise TooLong
-    longest = (int(values.max(initial=0)) * max([1 << _GRAIN, *above]) * max(1, len(values))).bit_length()
+    longest = int(values.max(initial=0)) * max([1 << _GRAIN, *above]) * len(values)
     gaining, spending = (_Duals.by(end, n, action, values, factor) for end in (first, second))
     return gaining, spending, words_of(above or [0]), longest
 
@@ -292,7 +282,9 @@ def _factors(
     if header["metric"]["source"] == "table":
         place, there = low * (2 * n - low - 1) // 2 + high - low - 1, True
     else:
-        edges = np.sort(np.array(kernel.edges_of(sections, n), dtype=np.int64).reshape(-1, 2), axis=1) @ [n, 1]
+        edges = np.sort(twin.edges_of(sections, n), axis=0).T @ [n, 1]
+        if not edges.size and first.size:
+            raise kernel.Refuted("a dual number uses two secrets between which nothing is promised")
         order = np.argsort(edges)
         place = order[np.minimum(np.searchsorted(edges[order], low * n + high), len(edges) - 1)]
         there = bool((edges[place] == low * n + high).all())

@@ -185,9 +185,9 @@ def _decide(header: dict[str, Any], sections: dict[str, bytes], digest: str, che
     try:
         proved = twin.check_arrays(header, sections) if use_twin else kernel.check(header, sections)
         if use_twin and header["events"]:
-            proved["events"] = kernel.check_events(header, sections, _rows(header, sections))
+            proved["events"] = kernel.check_events(header, sections)
         if use_twin and header["claims"]:
-            proved |= _check_claims(header, sections, proved)
+            proved |= _check_claims(header, sections)
     except kernel.Unreadable as error:
         raise InvalidFile(f"the certificate cannot be read: {error}") from error
     except kernel.Refuted as error:
@@ -198,28 +198,25 @@ def _decide(header: dict[str, Any], sections: dict[str, bytes], digest: str, che
         return fails(str(error), Violation(pair, output, error.ratio, bound))
     proof = Proof(
         "compiled twin" if use_twin else "kernel", proved["pairs"], proved["implied"], proved["comparisons"], digest,
-        proved.get("loss"), proved.get("bound"), proved.get("events", 0),
+        proved.get("loss"), proved.get("bound"), proved.get("events", 0), proved["open"],
     )  # fmt: skip
+    if not proof.pairs and not proof.events and proof.open:
+        return holds(f"nothing is promised: no two secrets have a finite distance; {proof}", proof)
     return holds(f"proved: {proof}", proof)
 
 
-def _check_claims(header: dict[str, Any], sections: dict[str, bytes], proved: dict[str, Any]) -> dict[str, Any]:
+def _check_claims(header: dict[str, Any], sections: dict[str, bytes]) -> dict[str, Any]:
     """The twin's answer on claims; the kernel's where numbers are too long, or where rounding may have refuted."""
     try:
         result = {"loss": twin_claims.check_loss(header, sections)}
     except twin_claims.TooLong:
-        result = {"loss": kernel.check_loss(header, sections, _rows(header, sections))}
+        result = {"loss": kernel.check_loss(header, sections)}
     if "bound" in header["claims"]:
         try:
             result["bound"] = twin_claims.check_bound(header, sections)
         except (twin_claims.TooLong, kernel.Refuted):
-            result["bound"] = kernel.check_bound(header, sections, proved)
+            result["bound"] = kernel.check_bound(header, sections)
     return result
-
-
-def _rows(header: dict[str, Any], sections: dict[str, bytes]) -> list[list[int]]:
-    m, width = len(header["outputs"]), header["widths"]["weights"]
-    return [kernel.integers(sections["weights"], width, x * m, m) for x in range(len(header["secrets"]))]
 
 
 def _comparisons(header: dict[str, Any], sections: dict[str, bytes]) -> int:

@@ -16,10 +16,13 @@ from numba import types
 from numba.extending import intrinsic, models, overload, register_model
 from numpy.typing import NDArray
 
-__all__ = ["WORDS", "integers_of", "load", "lower", "shifted", "store", "wide", "words_of"]
+__all__ = ["LARGEST", "WORDS", "integers_of", "load", "lower", "shifted", "store", "wide", "words_of"]
 
 WORDS = 4
 """Unsigned 64-bit words of one integer, the lowest first."""
+
+LARGEST = (1 << (64 * WORDS - 1)) - 1
+"""The largest of them; the least is −LARGEST − 1."""
 
 _BITS = ir.IntType(64 * WORDS)
 _BYTES = 8 * WORDS

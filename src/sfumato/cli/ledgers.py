@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,6 +36,7 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """What was spent of each column, in which metric, and what is left; the file is checked on the way."""
+    from sfumato.numbers import float_above
     from sfumato.release.ledger import Ledger
 
     ledger = Ledger(file, create=False)
@@ -44,7 +46,8 @@ def show(
     if as_json:
         records = [_limit_record(limit) for limit in limits]
         records += [_column_record(ledger, *where) for where in columns]
-        records += [{"kind": "entry", **asdict(entry), "cost": float(entry.cost)} for entry in listed]
+        records += [{"kind": "entry", **asdict(entry), "cost": float(entry.cost),
+                     "delta_cost": float_above(entry.delta_cost)} for entry in listed]  # fmt: skip
         for record in records:
             typer.echo(json.dumps(record, ensure_ascii=False))
         return
@@ -59,6 +62,9 @@ def limit(
         str | None, typer.Option(help="The most that may be spent, per unit of distance, such as 2 or 3*ln(2).")
     ] = None,
     alpha: Annotated[str | None, typer.Option(help="Instead of epsilon: e^-ε, a fraction.")] = None,
+    delta: Annotated[
+        str | None, typer.Option(help="The most δ beside it, for promises about events, such as 1e-6 (default: none).")
+    ] = None,
     lift: Annotated[bool, typer.Option("--lift", help="No limit from now on.")] = False,
     dataset: Annotated[str | None, typer.Option(help="For this dataset, all columns together.")] = None,
     column: Annotated[
@@ -74,23 +80,26 @@ def limit(
     if (epsilon is not None) + (alpha is not None) + lift != 1:
         raise InvalidInput("give one of --epsilon, --alpha and --lift")
     most = _promise(epsilon, alpha)
-    made = Ledger(file).set_limit(
-        most.get("epsilon"), alpha=most.get("alpha"), dataset=dataset, column=column or None, unit=unit
+    limited = Ledger(file).set_limit(
+        most.get("epsilon"), alpha=most.get("alpha"), delta=delta, dataset=dataset, column=column or None, unit=unit
     )
-    typer.echo(json.dumps(_limit_record(made), ensure_ascii=False) if as_json else in_shell_words(str(made)))
+    typer.echo(json.dumps(_limit_record(limited), ensure_ascii=False) if as_json else in_shell_words(str(limited)))
 
 
 def _limit_record(limit: Limit) -> dict[str, Any]:
     return {"kind": "limit", "dataset": limit.dataset, "columns": limit.columns, "limit": limit.promise,
-            "unit": limit.unit, "time": limit.time}  # fmt: skip
+            "delta": str(limit.most_delta), "unit": limit.unit, "time": limit.time}  # fmt: skip
 
 
 def _column_record(ledger: Ledger, dataset: str, column: str) -> dict[str, Any]:
     spent, left = ledger.spent(dataset, column), ledger.left(dataset, column)
     parts = [{"column": part.column, "scope": part.scope, "space": part.space, "unit": part.unit, "metric": part.metric,
-              "spent": str(part.amount), "epsilon": float(part.amount)} for part in spent.parts]  # fmt: skip
+              "spent": str(part.amount), "epsilon": float(part.amount),
+              "delta": None if part.delta is None else str(part.delta)} for part in spent.parts]  # fmt: skip
+    rest = ledger.left_delta(dataset, column)
     return {"kind": "column", "dataset": dataset, "column": column, "spent": str(spent.total),
-            "epsilon": float(spent.total), "left": None if left is None else str(left), "parts": parts}  # fmt: skip
+            "epsilon": float(spent.total), "delta": str(spent.delta), "left": None if left is None else str(left),
+            "left_delta": None if rest is None else str(rest), "parts": parts}  # fmt: skip
 
 
 def _limit_lines(limits: list[Limit]) -> list[str]:
@@ -102,6 +111,8 @@ def _column_lines(ledger: Ledger, columns: list[tuple[str, str]]) -> list[str]:
     for dataset, column in columns:
         spent, left = ledger.spent(dataset, column), ledger.left(dataset, column)
         lines.append(f"spent    {dataset} / {column}: {_amount(spent.total)}{_rest(left)}")
+        if any(part.delta is not None for part in spent.parts):
+            lines.append(f"         {_delta(spent.delta, ledger.left_delta(dataset, column))}")
         if len(spent.parts) > 1 or spent.parts[0].scope:
             lines += [f"         {_part(part, column)}" for part in spent.parts]
     return lines
@@ -115,6 +126,13 @@ def _rest(left: Any) -> str:
     return f", {low:.6g} left" if left.sign >= 0 else f", {-low:.6g} beyond the limit"
 
 
+def _delta(spent: Fraction, left: Fraction | None) -> str:
+    """δ, and what of it is left."""
+    if left is None:
+        return f"delta {spent}"
+    return f"delta {spent}, {left} left" if left >= 0 else f"delta {spent}, {-left} beyond the limit"
+
+
 def _amount(value: Any) -> str:
     text, number = str(value), f"{float(value):.6g}"
     return number if text == number else f"{text} = {number}"
@@ -123,15 +141,18 @@ def _amount(value: Any) -> str:
 def _part(part: Part, column: str) -> str:
     rows = f", rows {part.scope!r}" if part.scope else ""
     where = f", released as {part.column}" if part.column != column else ""
-    return f"{_amount(part.amount)}{f' per {part.unit}' if part.unit else ''} on {part.space}{rows}{where}"
+    unit = f" per {part.unit}" if part.unit else ""
+    beside = f" with delta {part.delta}" if part.delta is not None else ""
+    return f"{_amount(part.amount)}{unit}{beside} on {part.space}{rows}{where}"
 
 
 def _entry_line(entry: Entry) -> str:
     rows = "" if entry.rows is None else f", {entry.rows} rows"
     noise = "fresh noise" if entry.key is None else f"keyed noise ({entry.key[:8]})"
     where = " / ".join(part for part in (entry.dataset, entry.column, entry.scope) if part)
+    beside = f" with delta {entry.delta}" if entry.delta is not None else ""
     return (
-        f"entry {entry.id}  {entry.time}  {where}: {entry.promise}, {entry.charged} of {entry.times} times charged"
-        f"{rows}, {noise}, {entry.mechanism[:16]}"
+        f"entry {entry.id}  {entry.time}  {where}: {entry.promise}{beside}, {entry.charged} of {entry.times} times "
+        f"charged{rows}, {noise}, {entry.mechanism[:16]}"
         f"{f', {entry.note}' if entry.note else ''}"
     )

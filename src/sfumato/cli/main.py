@@ -5,6 +5,7 @@ Heavy rooms are imported inside the commands, so that ``--help`` answers at once
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from pathlib import Path
@@ -103,13 +104,13 @@ def _verified(file: Path, checker: str) -> dict[str, Any]:
         return record | {"reason": verdict.reason, "text": f"REFUTED: {verdict.reason}"}
     proof = verdict.witness
     proved = {"secrets": record["secrets"], "outputs": record["outputs"], "total": header["total"],
-              "pairs": proof.pairs, "implied": proof.implied}  # fmt: skip
+              "pairs": proof.pairs, "implied": proof.implied, "open": proof.open}  # fmt: skip
     for claim in ("loss", "bound"):
         value = getattr(proof, claim)
         if value is not None:
             proved[claim] = value
             record[claim] = float(value)
-    record |= {"checker": proof.checker, "pairs": proof.pairs, "implied": proof.implied}
+    record |= {"checker": proof.checker, "pairs": proof.pairs, "implied": proof.implied, "open": proof.open}
     return record | {"text": "\n".join([*kernel.report(header, proved, digest), f"  by the {proof.checker}"])}
 
 
@@ -345,6 +346,9 @@ def _shown(value: Any) -> str:
 
 def run() -> None:
     """Entry point: one line on stderr and exit 2 for bad input, 3 for a privacy violation."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that cannot show a letter shows its number
     try:
         app()
     except PrivacyViolation as error:

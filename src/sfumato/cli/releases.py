@@ -48,11 +48,14 @@ def release(
     row_id: Annotated[
         list[str] | None, typer.Option(help="The column that names a row; several name it together.")
     ] = None,
+    secret_never_changes: Annotated[
+        bool, typer.Option("--secret-never-changes", help="With --key-file and no --ledger: states that it is so.")
+    ] = False,
     ledger: Annotated[
         Path | None, typer.Option(help="Charge the release here; refused past the limit (exit 3).")
     ] = None,
     dataset: Annotated[
-        str | None, typer.Option(help="The name of the data in the ledger (default: that of SOURCE).")
+        str | None, typer.Option(help="With --ledger: the name of the data there, the same for every copy of them.")
     ] = None,
     times: Annotated[int, typer.Option(min=1, help="How many values of the column one person has.")] = 1,
     format: Annotated[  # noqa: A002 - the name of the option
@@ -78,14 +81,13 @@ def release(
         if not ledger.exists():
             raise InvalidInput(f"there is no ledger {ledger}: `sfumato ledger limit {ledger} --epsilon …` creates it")
         account = Ledger(ledger, create=False)
-        dataset = dataset or source.name
     proved = _proved(mechanism)
     try:
         with plain_interrupts(), line() as say:
             done = release_file(
                 proved, source, target, wanted, format=format, into=into, keep=keep, on_unknown=on_unknown,
-                within=within, key=key_file, row_id=row_id or None, ledger=account, dataset=dataset, times=times,
-                overwrite=overwrite, delimiter=delimiter, progress=say,
+                within=within, key=key_file, row_id=row_id or None, secret_never_changes=secret_never_changes,
+                ledger=account, dataset=dataset, times=times, overwrite=overwrite, delimiter=delimiter, progress=say,
             )  # fmt: skip
     except BudgetExceeded as error:
         typer.echo(f"sfumato: {in_shell_words(str(error))}", err=True)
@@ -138,23 +140,34 @@ def _names(wanted: Any) -> list[str]:
 def _record(done: Released, proved: Any) -> dict[str, Any]:
     privacy = proved.privacy
     promise = {"epsilon": str(privacy.epsilon)} if privacy.alpha is None else {"alpha": str(privacy.alpha)}
+    about_events = [{"epsilon": event.factor.epsilon, "delta": str(event.delta), "pairs": len(event)}
+                    for event in proved.events]  # fmt: skip
     return {
         "file": str(done.file), "rows": done.rows - done.dropped, "dropped": done.dropped,
-        "seconds": round(done.seconds, 4), "rows_per_second": round(done.rate), "promise": promise,
+        "seconds": round(done.seconds, 4), "rows_per_second": round(done.rate),
+        "promise": promise if proved.bounds_ratios else None, "events": about_events,
         "unit": privacy.space.unit, "mechanism": proved.proof.digest,
     }  # fmt: skip
 
 
 def _summary(done: Released, proved: Any, wanted: Any, key_file: Path | None, ledger: Path | None) -> list[str]:
-    from sfumato.specs.words import promised
-
     left_out = f", {done.dropped:,} left out" if done.dropped else ""
     noise = "fresh: another release would cost as much again" if key_file is None else f"fixed by {key_file}"
     return [
-        f"promise  {promised(proved.privacy)}",
+        f"promise  {_promise_words(proved)}",
         f"column   {', '.join(_names(wanted))}",
         f"rows     {done.rows - done.dropped:,} released{left_out}, {done.rate:,.0f} rows/s",
         f"noise    {noise}",
         *([] if ledger is None else [f"charged  to {ledger}"]),
         f"file     {done.file}",
     ]
+
+
+def _promise_words(proved: Any) -> str:
+    """What is promised about ratios, and about events."""
+    from sfumato.specs.words import promised
+
+    said = [promised(proved.privacy)] if proved.bounds_ratios else []
+    said += [f"epsilon = {event.factor.epsilon}, delta = {event.delta}: every event, for {len(event)} ordered pairs"
+             for event in proved.events]  # fmt: skip
+    return "; ".join(said) or "nothing about any pair of secrets"

@@ -85,7 +85,12 @@ def satisfies(channel: Channel, privacy: PrivacyType | Predicate, neighbours: An
     check_secrets("channel and privacy type", privacy.space, channel)
     pairs = privacy.space.pairs
     if not pairs.first.size:
-        return holds("there is no pair of secrets to tell apart")
+        count = privacy.space.open_pairs
+        return holds(
+            f"nothing is promised about any of {count} pairs: no two secrets have a finite distance"
+            if count
+            else "there is no pair of secrets to tell apart"
+        )
     logs = _logarithms(channel.matrix)
     most = _log_ratios(logs, pairs)
     allowed = privacy.rate * privacy.space.pair_distances.floats
@@ -96,7 +101,8 @@ def satisfies(channel: Channel, privacy: PrivacyType | Predicate, neighbours: An
         violation = _violation(channel, privacy, pairs, int(k), decided)
         if violation is not None:
             return _judge(channel, violation)
-    return holds(f"all {pairs.first.size} pairs that are not implied by others were checked exactly")
+    about_others = f"; nothing is promised about {count} pairs" if (count := privacy.space.open_pairs) else ""
+    return holds(f"all {pairs.first.size} pairs that are not implied by others were checked exactly{about_others}")
 
 
 def _judge(channel: Channel, violation: Violation) -> Verdict:

@@ -19,7 +19,7 @@ from sfumato.arguments import flag, optional_function
 from sfumato.certify.mechanism import Mechanism
 from sfumato.errors import InvalidInput, shown
 from sfumato.mechanisms.tight import LatticeMechanism
-from sfumato.release.keys import Changes, Fingerprint, id_digests, key_bytes, salt_of
+from sfumato.release.keys import Changes, Fingerprint, check_statement, id_digests, key_bytes, salt_of
 from sfumato.release.ledger_promises import promise_of
 from sfumato.release.places import Ground, Place, Position, coordinates_of
 from sfumato.release.rows import Integers, Labels, Secrets, Values, check_policy, line_position
@@ -97,7 +97,7 @@ class BatchRelease:
     added: tuple[Added, ...]
     keep: bool = False
     ids: tuple[str, ...] = ()
-    key: bytes | None = None
+    key: bytes | None = field(default=None, repr=False)
     progress: Callable[[Progress], None] | None = None
     total: int | None = None
     folder: str | PathLike[str] | None = None
@@ -144,7 +144,8 @@ class BatchRelease:
             )
             digests = digests if kept is None else digests[kept]
             self._remember(digests, found, first, kept)
-            outputs = self.sampler.draw_keyed(found, digests, self.key)
+            # batch_release has asked for a ledger, which is charged before the outputs leave, or for the statement
+            outputs = self.sampler.draw_keyed(found, digests, self.key, secret_never_changes=True)
         self.rows += count
         self.dropped += count - len(found)
         if self.progress is not None:
@@ -169,7 +170,7 @@ class BatchRelease:
         if ledger is None:
             return None
         return ledger.charge(
-            dataset=str(dataset), column=self.entry_name, mechanism=self.mechanism, times=times,
+            dataset=dataset or "", column=self.entry_name, mechanism=self.mechanism, times=times,
             rows=self.rows - self.dropped, key=self.key,
             data=None if self.key is None else self.fingerprint.hexdigest(),
         )  # fmt: skip
@@ -185,8 +186,10 @@ def batch_release(
     within: Any = None,
     key: bytes | str | PathLike[str] | None = None,
     row_id: RowId | None = None,
+    secret_never_changes: bool = False,
     ledger: Ledger | None = None,
     dataset: str | None = None,
+    times: int = 1,
     progress: Callable[[Progress], None] | None = None,
 ) -> BatchRelease:
     """What a release needs, checked before the first row is looked at."""
@@ -196,14 +199,12 @@ def batch_release(
         raise InvalidInput(
             "keyed noise needs both key= and row_id=: the key alone names no row, the id alone hides none"
         )
-    if ledger is not None and not dataset:
-        raise InvalidInput("a ledger adds up what is released of one dataset: say dataset='…'")
-    if ledger is not None:
-        promise_of(mechanism)  # what cannot be charged is refused before any row is drawn
+    check_statement(secret_never_changes, keyed=key is not None, ledger=ledger is not None)
+    _check_account(mechanism, ledger, dataset, times)
     if keep and into is None:
         raise InvalidInput("keep=True leaves the true column in the table: the noise needs another name, into='…'")
     draws = sampler(mechanism)
-    ground = _ground(mechanism, draws)
+    ground = _ground(draws)
     ids = (row_id,) if isinstance(row_id, str) else tuple(row_id or ())
     if row_id is not None and not (ids and all(isinstance(name, str) for name in ids)):
         raise InvalidInput(f"row_id is the name of a column or a list of names, found {shown(row_id)}")
@@ -223,7 +224,26 @@ def batch_release(
     )
 
 
-def _ground(mechanism: Any, draws: Sampler) -> Ground:
+def _check_account(mechanism: Any, ledger: Ledger | None, dataset: Any, times: Any) -> None:
+    """What a ledger would refuse is refused before any row is drawn."""
+    if ledger is None:
+        if dataset is not None or times != 1:
+            raise InvalidInput("dataset= and times= are for a ledger: give ledger= too")
+        return
+    if not callable(getattr(ledger, "charge", None)):
+        raise InvalidInput(
+            f"ledger= is a Ledger, found a value of type {type(ledger).__name__}: Ledger(path) opens one"
+        )
+    if not isinstance(dataset, str) or not dataset:
+        raise InvalidInput(
+            "a ledger adds up what is released of one dataset: say dataset='…', a name of the data that stays the same "
+            "wherever they are copied to (the name of a file does not: each copy would start with nothing spent)"
+        )
+    promise_of(mechanism)
+
+
+def _ground(draws: Sampler) -> Ground:
+    mechanism = draws.source
     if isinstance(mechanism, Mechanism):
         space = mechanism.privacy.space
         return Ground(space.name, space.unit, space.coordinates, space)

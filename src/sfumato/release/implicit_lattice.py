@@ -41,7 +41,7 @@ from sfumato.release.implicit import split
 from sfumato.release.implicit_noise import Noise, Rate, noise
 from sfumato.release.randomness import Lane, Stream
 
-__all__ = ["Cells", "cells_of"]
+__all__ = ["Cells", "cells_of", "lattice_identity"]
 
 Integers = NDArray[np.int64]
 
@@ -159,9 +159,14 @@ class Cells:
 
     def identity(self) -> bytes:
         """All that the weights are made of."""
-        made, kernel = self.mechanism, self.mechanism.solution.kernel
-        numbers = (made.lattice, made.solution.bits, made.floor, made.spill, kernel.integers.shape)
-        return f"lattice {numbers!r}".encode() + kernel.integers.tobytes() + made.diagonal.tobytes()
+        return lattice_identity(self.mechanism)
+
+
+def lattice_identity(mechanism: LatticeMechanism) -> bytes:
+    """Bytes that two mechanisms share only if their weights are the same."""
+    made, kernel = mechanism, mechanism.solution.kernel
+    numbers = (made.lattice, made.solution.bits, made.floor, made.spill, kernel.integers.shape)
+    return f"lattice {numbers!r}".encode() + kernel.integers.tobytes() + made.diagonal.tobytes()
 
 
 def cells_of(mechanism: LatticeMechanism, *, digits: int = 64, low: int | None = None, mix: int = _MIX) -> Cells:

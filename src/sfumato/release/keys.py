@@ -7,6 +7,11 @@ The names of the released columns are the salt: ``home`` and ``work`` of one per
 
 A row is an id *and* a secret. Where one id comes with two secrets, the second answer would share its randomness with
 the first, and comparing the two would tell more than the sum of their promises; :class:`Changes` refuses such a table.
+
+What one release cannot see is the table of another day. An answer that stays the same is free; an answer that changes
+cannot be private, since under one key only a changed secret changes it: who holds both tables knows for certain who
+moved. A ledger keeps a fingerprint of the data and refuses a changed table under an old key. Without a ledger nobody
+looks, so whoever gives a key must say that the secret of an id never changes (:func:`check_statement`).
 """
 
 from __future__ import annotations
@@ -29,11 +34,22 @@ from numpy.typing import NDArray
 from sfumato.arguments import file_path, quoted
 from sfumato.errors import InvalidInput
 
-__all__ = ["KEY_BYTES", "Changes", "Fingerprint", "Texts", "id_digests", "key_bytes", "release_key", "salt_of"]
+__all__ = [
+    "KEY_BYTES",
+    "Changes",
+    "Fingerprint",
+    "Texts",
+    "check_statement",
+    "id_digests",
+    "key_bytes",
+    "release_key",
+    "salt_of",
+]
 
 KEY_BYTES = 32
 """Bytes of a release key."""
 
+_HEXADECIMAL = frozenset("0123456789abcdefABCDEF")
 _ID_BYTES = 16
 _PERSON = b"sfumato row id".ljust(16, b"\0")  # keeps these hashes apart from all other uses of BLAKE2b
 _KEPT = 2**20  # rows remembered before they go to a file
@@ -85,6 +101,10 @@ def key_bytes(key: bytes | str | PathLike[str]) -> bytes:
         return bytes(key)
     if not isinstance(key, str | PathLike):
         raise InvalidInput(f"a key is {KEY_BYTES} bytes or the path of a key file, found {type(key).__name__}")
+    if len(str(key)) >= 2 * KEY_BYTES and set(str(key).strip()) <= _HEXADECIMAL:  # not to be shown in an error
+        raise InvalidInput(
+            "a key is given by its bytes or by the path of its file, not by its digits: bytes.fromhex(…)"
+        )
     place = Path(key)
     try:
         with place.open("rb") as file:
@@ -102,6 +122,20 @@ def key_bytes(key: bytes | str | PathLike[str]) -> bytes:
     if len(found) != KEY_BYTES:
         raise InvalidInput(f"{place} is no key file: it should hold {2 * KEY_BYTES} hexadecimal digits")
     return found
+
+
+def check_statement(secret_never_changes: Any, *, keyed: bool, ledger: bool = False) -> None:
+    """Refuse keyed noise where neither a ledger looks for changed secrets nor anybody says that there are none."""
+    if not isinstance(secret_never_changes, bool):
+        raise InvalidInput(f"secret_never_changes is True or False, found {secret_never_changes!r}")
+    if secret_never_changes and not keyed:
+        raise InvalidInput("secret_never_changes=True is said of noise with a key: give key= and row_id= too")
+    if keyed and not ledger and not secret_never_changes:
+        raise InvalidInput(
+            "with a key and no ledger, two releases tell for certain whose secret has changed between them: an answer "
+            "that stays the same is free, an answer that changes cannot be private; give ledger= and dataset=, which "
+            "notice a changed table, or say secret_never_changes=True if the secret of an id never changes"
+        )
 
 
 # ----------------------------------------------------------------- row ids

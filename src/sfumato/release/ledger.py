@@ -1,9 +1,24 @@
-"""A ledger of what was released, which adds up ε and refuses what goes past a limit.
+"""A ledger of what was released, which adds up ε and δ and refuses what goes past a limit.
 
 d-privacy adds. If M₁ is ε₁·d₁-private and M₂ is ε₂·d₂-private, who sees an output of both for one secret learns at most
 what ε₁d₁ + ε₂d₂ allows: the ratios of independent outputs multiply. So k releases of one column at ε₁, …, ε_k cost
 Σ ε_i for one metric, a trace of k points costs k times as much as a point, and different metrics add as functions. The
 ledger keeps a sum for every metric. A limit L is one for the sum of them all: then Σ_m E_m d_m ≤ L · max_m d_m.
+
+Promises about events add as well (basic composition: Dwork and Roth 2014, theorem 3.16). If M_i(x)(E) ≤
+e^{ε_i} M_i(z)(E) + δ_i for all events E and the neighbours (x, z) of M_i, then all of them together keep (Σ ε_i, Σ δ_i)
+for every pair that are neighbours in each. The ledger adds up both, and a limit bounds both; one that names no δ allows
+none. With the neighbours as a metric n_i, 1 between them and infinite elsewhere, this is the sum of metrics above: a
+promise about distances is one with δ = 0 and any d in place of n_i. What is **not** promised: δ does not grow with a
+distance, and nothing is said of two secrets that are no neighbours. Over a chain of k neighbours (ε, δ) becomes
+(kε, δ(1 + e^ε + … + e^{(k−1)ε})), which is no multiple of δ; a ledger does not work it out. Traces of k values are
+neighbours where all their values are equal or neighbours, so that ``times=k`` costs (kε, kδ).
+
+A column has one metric, and one unit, which its first charge fixes: distances a thousand times as long, at a thousandth
+of ε, are the same mechanism, and ε alone would tell nothing. Another ε on the same space is what a ledger adds up;
+another space, the same metric in another form (a graph, a table), or promises about events beside promises about
+distances, are refused. Columns that are released together, ``"x, y"``, have a metric of their own, in the unit that x
+and y have alone.
 
 Columns that are one secret, such as the coordinates of a place, are one entry under their names, ``"x, y"``. It tells
 something about each of them: who can tell (x, y) from (x′, y) can tell x from x′. So the entry spends on x as well as
@@ -19,142 +34,25 @@ Charge before you draw. A crash in between then costs budget and no privacy.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sqlite3
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
-from datetime import UTC, datetime
+from dataclasses import fields
 from fractions import Fraction
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 from sfumato.errors import BudgetExceeded, InvalidInput, Mismatch
 from sfumato.numbers import Number
+from sfumato.release import ledger_arguments as arguments
 from sfumato.release import ledger_store as store
-from sfumato.release.ledger_amounts import Amount, amount
-from sfumato.release.ledger_promises import Promise, metric_digest, promise_of, rate_of
+from sfumato.release.ledger_amounts import Amount
+from sfumato.release.ledger_promises import promise_of, rate_of
+from sfumato.release.ledger_values import Entry, Limit, Part, Spent, scope_words
 
 __all__ = ["Entry", "Ledger", "Limit", "Part", "Spent"]
 
 _BETWEEN = ", "  # between the names of columns that are one secret
-_MOST_TIMES = 2**53  # of one charge; SQLite adds up to 2^63
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One line of a ledger.
-
-    ``charged`` says how many times the promise was added to what is spent: ``times``, or less where a keyed release
-    repeated an earlier one. ``key`` and ``data`` are fingerprints; ``key`` is None for fresh noise.
-    """
-
-    id: int
-    time: str
-    dataset: str
-    column: str
-    scope: str
-    space: str
-    unit: str
-    metric: str
-    promise: str
-    mechanism: str
-    noise: str
-    rows: int | None
-    times: int
-    charged: int
-    key: str | None
-    data: str | None
-    token: str | None
-    note: str
-
-    @property
-    def cost(self) -> Amount:
-        """What the entry added, per unit of distance."""
-        return rate_of(self.promise) * self.charged
-
-
-@dataclass(frozen=True)
-class Limit:
-    """The most that may be spent: on each column of its own (``columns`` None and ``dataset`` None), on all columns of
-    a dataset together (``columns`` None), or on some columns together. ``promise`` None lifts it.
-    """
-
-    dataset: str | None
-    columns: tuple[str, ...] | None
-    promise: str | None
-    unit: str | None
-    time: str
-
-    @property
-    def amount(self) -> Amount | None:
-        """As a number."""
-        return None if self.promise is None else rate_of(self.promise)
-
-    def __str__(self) -> str:
-        most = (
-            "no limit" if self.promise is None else f"at most {self.amount}{f' per {self.unit}' if self.unit else ''}"
-        )
-        return f"{_scope_words(self.dataset, self.columns)}: {most}"
-
-
-@dataclass(frozen=True)
-class Part:
-    """What was spent of one column in one metric, on the rows of one scope ("" for all rows)."""
-
-    column: str
-    scope: str
-    space: str
-    unit: str
-    metric: str
-    amount: Amount
-
-
-@dataclass(frozen=True)
-class Spent:
-    """What was spent of some columns: in each metric, and in all for the rows that had most."""
-
-    dataset: str
-    parts: tuple[Part, ...]
-
-    @property
-    def total(self) -> Amount:
-        """The sum over metrics and columns for the scope where it is largest."""
-        return max(self.of(scope) for scope in self.scopes)
-
-    @property
-    def scopes(self) -> tuple[str, ...]:
-        """The scopes that occur, "" first."""
-        return tuple(dict.fromkeys(["", *(part.scope for part in self.parts)]))
-
-    @property
-    def units(self) -> tuple[str, ...]:
-        """The units that occur."""
-        return tuple(dict.fromkeys(part.unit for part in self.parts))
-
-    def of(self, scope: str) -> Amount:
-        """The sum over metrics and columns for the rows of one scope; what was spent on all rows counts there too."""
-        return sum((part.amount for part in self.parts if part.scope in ("", scope)), Amount())
-
-    def between(self, x: Any, z: Any, *spaces: Any, bits: int = 64) -> tuple[Fraction, Fraction]:
-        """Rationals around Σ_m E_m d_m(x, z), the exponent that bounds how well two secrets are told apart.
-
-        The spaces of all metrics that occur are needed; a ledger knows them by their digest only.
-        """
-        known = {metric_digest(space): space for space in spaces}
-        best = Fraction(0), Fraction(0)
-        for scope in self.scopes:
-            low = high = Fraction(0)
-            for part in (part for part in self.parts if part.scope in ("", scope)):
-                if part.metric not in known:
-                    raise InvalidInput(f"{part.space} is among what was released: give that space too")
-                space = known[part.metric]
-                near = space.distances.bounds(space.distances.values[space.index(x), space.index(z)], bits)
-                rate = part.amount.bounds(bits)
-                low, high = low + rate[0] * near[0], high + rate[1] * near[1]
-            best = max(best[0], low), max(best[1], high)
-        return best
 
 
 class Ledger:
@@ -168,6 +66,8 @@ class Ledger:
         ε that may be spent on each column, per unit of distance, as a number or an :class:`Amount`; columns and
         datasets may have limits of their own (:meth:`set_limit`). A file that is there keeps its limit: naming another
         one is an error.
+    delta
+        δ that may be spent on each column, beside ``limit``; none unless given.
 
     Examples
     --------
@@ -183,22 +83,30 @@ class Ledger:
     sfumato.errors.BudgetExceeded: column 'answer' of 'survey' has a limit of 3/2, of which 2·ln(2) are spent: ...
     """
 
-    def __init__(self, path: str | PathLike[str], limit: Number | Amount | None = None, *, create: bool = True) -> None:
-        self.path = Path(path)
-        promise = None if limit is None else _limit_text(limit)
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        limit: Number | Amount | None = None,
+        *,
+        delta: Number | None = None,
+        create: bool = True,
+    ) -> None:
+        self.path = arguments.place(path)
+        if not isinstance(create, bool):
+            raise InvalidInput(f"create is True or False, found a value of type {type(create).__name__}")
+        wanted = _limit(None, None, arguments.limit_text(limit), arguments.delta_text(delta), None)
         if not self.path.exists():
             if not create:
                 raise InvalidInput(f"there is no ledger {self.path}")
-            first = None if promise is None else _limit_row(None, None, promise, None)
-            store.written(self.path, first)
+            store.written(self.path, None if wanted["promise"] is None else wanted)
         store.check(self.path)
-        if promise is not None:
-            found = next((kept for kept in self.limits() if kept.dataset is None), None)
-            if found is None or found.amount != rate_of(promise):
-                kept_limit = "no limit for all columns" if found is None else str(found)
+        if wanted["promise"] is not None:
+            kept = next((limit for limit in self.limits() if limit.dataset is None), None)
+            named = _as_limit(wanted)
+            if kept is None or (kept.amount, kept.most_delta) != (named.amount, named.most_delta):
                 raise InvalidInput(
-                    f"{self.path} has another limit ({kept_limit}) than the {rate_of(promise)} given here; "
-                    "set_limit() changes it"
+                    f"{self.path} has another limit ({kept or 'no limit for all columns'}) than is given here "
+                    f"({named}); set_limit() changes it"
                 )
 
     def __repr__(self) -> str:
@@ -226,7 +134,8 @@ class Ledger:
             What is released. A dataset is one fixed table; give a changed table a name of its own. Columns that are one
             secret are named together, ``"x, y"``: it is charged once, and counts against the limits of both.
         mechanism
-            A proved mechanism (or its :class:`~sfumato.release.ledger_promises.Promise`).
+            A proved mechanism, the sampler that draws from it (a keyed truncated Laplace needs that), or its
+            :class:`~sfumato.release.ledger_promises.Promise`.
         times
             How many values of this column one person has, each of which gets noise of its own: the points of a trace.
         rows
@@ -240,7 +149,8 @@ class Ledger:
             the first one, and who sees it twice knows what he knew. With more ``times`` than before only the new ones
             are charged. Only a fingerprint of the key is kept.
         data
-            A fingerprint of the column, made with a key (small columns could be guessed from another one).
+            A fingerprint of the column, made with a key (small columns could be guessed from another one). A keyed
+            release has one, so that a changed table is noticed.
         token
             A name of this charge. A charge with a token that is there already is not made again; the entry is returned
             as it is. Use it to retry after a crash if nothing of the first attempt was seen by anybody.
@@ -251,30 +161,33 @@ class Ledger:
             If a limit would be passed; nothing is recorded.
         InvalidInput
             If a key is used for another dataset, or for other data: rows with the same id would get the same noise on
-            another secret, and two such answers tell more than the sum of their promises.
+            another secret, and two such answers tell more than the sum of their promises. If the column was released
+            in another metric or unit before.
         """
-        asked = _request(dataset, column, scope, times, rows, key, data, token, note)
-        asked |= _promise_fields(promise_of(mechanism))
+        request = arguments.charge_fields(dataset, column, scope, times, rows, key, data, token, note)
+        promise = promise_of(mechanism)
+        request |= arguments.promise_fields(promise, keyed=key is not None)
         with store.writing(self.path) as connection:
             known = _by_token(connection, token)
             if known is not None:
-                return _same(known, asked)
-            _refuse_shared_noise(connection, asked)
-            asked["charged"] = max(0, times - _given_before(connection, asked))
-            if asked["charged"]:
-                _refuse_beyond_limits(connection, asked)
-            asked["time"] = _now()
-            number = store.append(connection, "entries", store.ENTRY_FIELDS, asked)
-        return Entry(id=number, **asked)
+                return _same(known, request)
+            _refuse_shared_noise(connection, request, promise.former)
+            _refuse_other_metric(connection, request)
+            request["charged"] = max(0, request["times"] - _given_before(connection, request))
+            if request["charged"]:
+                _refuse_beyond_limits(connection, request)
+            request["time"] = arguments.now()
+            number = store.append(connection, "entries", store.ENTRY_FIELDS, request)
+        return Entry(id=number, **request)
 
     def spent(self, dataset: str, column: str | Iterable[str] | None = None) -> Spent:
         """What was spent of a column, of several together, or of all columns of a dataset together.
 
         A release of several columns as one secret counts for each of them, and once for all.
         """
-        columns = _columns(column)
+        name, columns = arguments.name(dataset, "dataset"), arguments.column_names(column)
         with store.reading(self.path) as connection:
-            return _spent(connection, dataset, columns)
+            return _spent(connection, name, columns)
 
     def entries(self) -> tuple[Entry, ...]:
         """Everything that was recorded, in order; the chain of digests is checked on the way."""
@@ -294,26 +207,23 @@ class Ledger:
         dataset: str | None = None,
         column: str | Iterable[str] | None = None,
         alpha: Number | None = None,
+        delta: Number | None = None,
         unit: str | None = None,
     ) -> Limit:
         """Set, change or (with neither ``limit`` nor ``alpha``) lift a limit; earlier ones stay in the file.
 
         Without ``dataset`` it is for each column that has no limit of its own; with ``dataset`` for all its columns
-        together; with ``column`` as well for that one, or for several together. A limit below what is spent already
-        refuses whatever comes.
+        together; with ``column`` as well for that one, or for several together. ``delta`` is the most δ that promises
+        about events may spend beside ε; without it there is none to spend. A limit below what is spent already refuses
+        whatever would add to it.
         """
-        if limit is not None and alpha is not None:
-            raise InvalidInput("give a limit as epsilon or as alpha, not both")
-        promise = None
-        if limit is not None or alpha is not None:
-            promise = _limit_text(amount(alpha=alpha) if limit is None else limit)
-        columns = _columns(column)
+        promise, columns = arguments.limit_text(limit, alpha), arguments.column_names(column)
         if columns is not None and dataset is None:
             raise InvalidInput("a limit on columns needs the dataset they belong to")
-        row = _limit_row(dataset, columns, promise, unit)
+        row = _limit(dataset, columns, promise, arguments.delta_text(delta), unit)
         with store.writing(self.path) as connection:
             store.append(connection, "limits", store.LIMIT_FIELDS, row)
-        return Limit(dataset, columns, promise, unit, row["time"])
+        return _as_limit(row)
 
     def columns(self) -> tuple[tuple[str, str], ...]:
         """Every dataset and column of which something was released."""
@@ -324,81 +234,34 @@ class Ledger:
             return tuple((row[0], row[1]) for row in found)
 
     def left(self, dataset: str, column: str) -> Amount | None:
-        """What may still be spent on a column, by the tightest limit that covers it; None if none does."""
+        """The ε that may still be spent on a column, by the tightest limit that covers it; None if none does."""
+        return min((most - spent for most, spent, _, _ in self._rooms(dataset, column)), default=None)
+
+    def left_delta(self, dataset: str, column: str) -> Fraction | None:
+        """The δ that may still be spent on a column, likewise."""
+        return min((most - spent for _, _, most, spent in self._rooms(dataset, column)), default=None)
+
+    def _rooms(self, dataset: str, column: str) -> list[tuple[Amount, Amount, Fraction, Fraction]]:
+        """For each limit that covers a column: the most ε and what of it is spent, the same for δ."""
+        where = arguments.name(dataset, "dataset"), arguments.name(column, "column")
+        rooms = []
         with store.reading(self.path) as connection:
-            rooms = [
-                limit.amount - _spent(connection, dataset, covered).total
-                for limit, covered in _covering(connection, dataset, column)
-                if limit.amount is not None
-            ]
-        return min(rooms, default=None)
+            for limit, covered in _covering(connection, *where):
+                spent = _spent(connection, where[0], covered)
+                if limit.amount is not None:
+                    rooms.append((limit.amount, spent.total, limit.most_delta, spent.delta))
+        return rooms
 
 
-def _limit_text(limit: Number | Amount) -> str:
-    if isinstance(limit, Amount):
-        if not limit.logarithms:
-            return f"epsilon {limit.rational}"
-        if limit.rational == 0 and len(limit.logarithms) == 1 and limit.logarithms[0][1] == 1:
-            return f"alpha {1 / limit.logarithms[0][0]}"
-        raise InvalidInput(f"a limit is one ε or one α, found the sum {limit}")
-    return f"epsilon {amount(epsilon=limit).rational}"
+def _limit(dataset: Any, columns: Any, promise: str | None, delta: str | None, unit: Any) -> dict[str, Any]:
+    if delta is not None and promise is None:
+        raise InvalidInput("a limit on delta comes with one on epsilon: say both")
+    return arguments.limit_fields(dataset, columns, promise, delta, unit)
 
 
-def _limit_row(
-    dataset: str | None, columns: tuple[str, ...] | None, promise: str | None, unit: str | None
-) -> dict[str, Any]:
-    listed = None if columns is None else json.dumps(columns, ensure_ascii=False)
-    return {"time": _now(), "dataset": dataset, "columns": listed, "promise": promise, "unit": unit}
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-def _columns(given: str | Iterable[str] | None) -> tuple[str, ...] | None:
-    if given is None:
-        return None
-    columns = (given,) if isinstance(given, str) else tuple(sorted(set(given)))
-    if not columns or not all(isinstance(name, str) and name for name in columns):
-        raise InvalidInput(f"columns are named by texts, found {given!r}")
-    return columns
-
-
-def _request(
-    dataset: str,
-    column: str,
-    scope: str,
-    times: int,
-    rows: int | None,
-    key: bytes | None,
-    data: str | None,
-    token: str | None,
-    note: str,
-) -> dict[str, Any]:
-    """What a charge says of itself, checked."""
-    for what, text in {"dataset": dataset, "column": column}.items():
-        if not isinstance(text, str) or not text:
-            raise InvalidInput(f"{what} must be a name, found {text!r}")
-    for what, text in {"scope": scope, "note": note, "data": data or "", "token": token or ""}.items():
-        if not isinstance(text, str):
-            raise InvalidInput(f"{what} must be a text, found {text!r}")
-    if isinstance(times, bool) or not isinstance(times, int) or not 0 < times <= _MOST_TIMES:
-        raise InvalidInput(f"times must be a positive integer, found {times!r}")
-    if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int) or not 0 <= rows <= _MOST_TIMES):
-        raise InvalidInput(f"rows must be a number of rows, found {rows!r}")
-    if key is not None and (not isinstance(key, bytes) or not key):
-        raise InvalidInput(f"a key is given by its bytes, found {type(key).__name__}: key_bytes(path) reads a key file")
-    return {"dataset": dataset, "column": column, "scope": scope, "times": times, "rows": rows,
-            "key": None if key is None else _fingerprint(key), "data": data, "token": token, "note": note}  # fmt: skip
-
-
-def _fingerprint(key: bytes) -> str:
-    return hashlib.sha256(b"sfumato ledger, fingerprint of a key\0" + key).hexdigest()
-
-
-def _promise_fields(promise: Promise) -> dict[str, Any]:
-    return {"space": promise.space, "unit": promise.unit, "metric": promise.metric, "promise": promise.text,
-            "mechanism": promise.mechanism, "noise": promise.noise}  # fmt: skip
+def _as_limit(row: Any) -> Limit:
+    columns = None if row["columns"] is None else tuple(json.loads(row["columns"]))
+    return Limit(row["dataset"], columns, row["promise"], row["unit"], row["time"], row["delta"])
 
 
 def _entry(row: sqlite3.Row) -> Entry:
@@ -412,9 +275,9 @@ def _by_token(connection: sqlite3.Connection, token: str | None) -> Entry | None
     return None if row is None else _entry(row)
 
 
-def _same(known: Entry, asked: dict[str, Any]) -> Entry:
-    """The entry that a token stands for, if it is for what is asked."""
-    differing = [name for name, value in asked.items() if getattr(known, name) != value and name != "note"]
+def _same(known: Entry, request: dict[str, Any]) -> Entry:
+    """The entry that a token stands for, if it is the one that is wanted."""
+    differing = [name for name, value in request.items() if getattr(known, name) != value and name != "note"]
     if differing:
         raise InvalidInput(
             f"the token {known.token!r} was used for another charge (entry {known.id}): {', '.join(differing)} differ"
@@ -422,55 +285,94 @@ def _same(known: Entry, asked: dict[str, Any]) -> Entry:
     return known
 
 
-def _refuse_shared_noise(connection: sqlite3.Connection, asked: dict[str, Any]) -> None:
-    """Raise if the noise of this release was used before, on what may be other secrets."""
-    if asked["key"] is None:
+def _refuse_shared_noise(connection: sqlite3.Connection, request: dict[str, Any], former: str) -> None:
+    """Raise if this noise, by its name or its former one, was used before on what may be other secrets."""
+    if request["key"] is None:
         return
     other = connection.execute(
-        'SELECT id, dataset, data FROM entries WHERE "key" = ? AND "column" = ? AND noise = ? '
+        'SELECT id, dataset, data FROM entries WHERE "key" = ? AND "column" = ? AND noise IN (?, ?) '
         "AND (dataset <> ? OR data IS NOT ?) LIMIT 1",
-        [asked[name] for name in ("key", "column", "noise", "dataset", "data")],
+        [*(request[name] for name in ("key", "column", "noise")), former, request["dataset"], request["data"]],
     ).fetchone()
     if other is not None:
-        what = f"dataset {other['dataset']!r}" if other["dataset"] != asked["dataset"] else "other data"
+        what = f"dataset {other['dataset']!r}" if other["dataset"] != request["dataset"] else "other data"
         raise InvalidInput(
-            f"this key was used for column {asked['column']!r} of {what} (entry {other['id']}): a row with the same id "
-            "and another secret would get the same noise; make a key for each dataset, and a new one when it changes"
+            f"this key was used for column {request['column']!r} of {what} (entry {other['id']}): a row with the same "
+            "id and another secret would get the same noise, and who compares the two answers learns more than both "
+            "promises allow; make a key for each dataset, and a new one when it changes"
         )
 
 
-def _given_before(connection: sqlite3.Connection, asked: dict[str, Any]) -> int:
+def _refuse_other_metric(connection: sqlite3.Connection, request: dict[str, Any]) -> None:
+    """Raise if the column has another metric, or a column that it shares has another unit.
+
+    Files of version 1 may have columns in several metrics: each of these stays.
+    """
+    names = set(_names(request["column"]))
+    before = connection.execute(
+        'SELECT MIN(id) AS id, "column", space, unit, metric FROM entries WHERE dataset = ? '
+        'GROUP BY "column", unit, metric, space ORDER BY 1',
+        [request["dataset"]],
+    ).fetchall()
+    near = [row for row in before if not names.isdisjoint(_names(row["column"]))]
+    same = [row for row in near if names == set(_names(row["column"]))]
+    if same and request["metric"] not in {row["metric"] for row in same}:
+        first = same[0]
+        raise Mismatch(
+            "metrics of one column", [first["metric"]], [request["metric"]],
+            f"column {request['column']!r} of {request['dataset']!r} has the metric of {_metric_words(first)} since "
+            f"entry {first['id']}, and this release that of {_metric_words(request)}: an ε of the one says nothing of "
+            "an ε of the other; use a mechanism on the first space, with its labels, distances and unit",
+        )  # fmt: skip
+    if near and request["unit"] not in {row["unit"] for row in near}:
+        first = near[0]
+        shared = _BETWEEN.join(sorted(names & set(_names(first["column"]))))
+        raise Mismatch(
+            "units of one column", [first["unit"]], [request["unit"]],
+            f"{shared!r} of {request['dataset']!r} has distances in {first['unit']!r} since entry {first['id']}, and "
+            f"this release in {request['unit']!r}: use one unit for a column",
+        )  # fmt: skip
+
+
+def _metric_words(row: Any) -> str:
+    unit = f" in {row['unit']}" if row["unit"] else ""
+    return f"{row['space']}{unit} ({row['metric'][:8]})"
+
+
+def _given_before(connection: sqlite3.Connection, request: dict[str, Any]) -> int:
     """How many of the values of a keyed release were given before, with the same noise."""
-    if asked["key"] is None:
+    if request["key"] is None:
         return 0
     same = ("key", "dataset", "column", "scope", "noise")
     where = " AND ".join(f'"{name}" IS ?' for name in same)
-    found = connection.execute(f"SELECT MAX(times) FROM entries WHERE {where}", [asked[name] for name in same])
+    found = connection.execute(f"SELECT MAX(times) FROM entries WHERE {where}", [request[name] for name in same])
     return int(found.fetchone()[0] or 0)
 
 
 def _spent(connection: sqlite3.Connection, dataset: str, columns: tuple[str, ...] | None) -> Spent:
     grouped = connection.execute(
-        'SELECT "column", scope, space, unit, metric, promise, SUM(charged) AS total FROM entries WHERE dataset = ? '
-        'GROUP BY "column", scope, unit, metric, space, promise ORDER BY MIN(id)',
+        'SELECT "column", scope, space, unit, metric, promise, delta, SUM(charged) AS total FROM entries '
+        'WHERE dataset = ? GROUP BY "column", scope, unit, metric, space, promise, delta ORDER BY MIN(id)',
         [dataset],
     )
-    sums: dict[tuple[str, ...], tuple[str, Amount]] = {}
+    sums: dict[tuple[str, ...], Part] = {}
     for row in grouped:
         if columns is None or _shares(row["column"], columns):
             where = (row["column"], row["scope"], row["unit"], row["metric"])
-            space, before = sums.get(where, (row["space"], Amount()))
-            sums[where] = space, before + rate_of(row["promise"]) * row["total"]
-    return Spent(dataset, tuple(Part(c, s, space, u, m, a) for (c, s, u, m), (space, a) in sums.items()))
+            before = sums.get(where)
+            epsilon = rate_of(row["promise"]) * row["total"]
+            delta = None if row["delta"] is None else Fraction(row["delta"]) * row["total"]
+            if before is not None:
+                epsilon = before.amount + epsilon
+                delta = None if delta is None else (before.delta or 0) + delta
+            sums[where] = Part(*where[:2], row["space"], *where[2:], epsilon, delta)
+    return Spent(dataset, tuple(sums.values()))
 
 
 def _limits(connection: sqlite3.Connection) -> list[Limit]:
     """The last limit that was set for each set of columns."""
-    last: dict[tuple[str | None, tuple[str, ...] | None], Limit] = {}
-    for row in connection.execute("SELECT * FROM limits ORDER BY id"):
-        columns = None if row["columns"] is None else tuple(json.loads(row["columns"]))
-        last[row["dataset"], columns] = Limit(row["dataset"], columns, row["promise"], row["unit"], row["time"])
-    return list(last.values())
+    every = [_as_limit(row) for row in connection.execute("SELECT * FROM limits ORDER BY id")]
+    return list({(limit.dataset, limit.columns): limit for limit in every}.values())
 
 
 def _covering(connection: sqlite3.Connection, dataset: str, column: str) -> list[tuple[Limit, tuple[str, ...] | None]]:
@@ -502,11 +404,12 @@ def _shares(column: str, columns: Iterable[str]) -> bool:
     return not set(_names(column)).isdisjoint(name for other in columns for name in _names(other))
 
 
-def _refuse_beyond_limits(connection: sqlite3.Connection, asked: dict[str, Any]) -> None:
-    """Raise if a limit would be passed by what is asked, in the scope it is asked for or any other."""
-    dataset, column = asked["dataset"], asked["column"]
-    cost = rate_of(asked["promise"]) * asked["charged"]
-    new = Part(column, asked["scope"], asked["space"], asked["unit"], asked["metric"], cost)
+def _refuse_beyond_limits(connection: sqlite3.Connection, request: dict[str, Any]) -> None:
+    """Raise if a limit would be passed, in the scope of the request or in any other."""
+    dataset, column = request["dataset"], request["column"]
+    cost = rate_of(request["promise"]) * request["charged"]
+    delta = None if request["delta"] is None else Fraction(request["delta"]) * request["charged"]
+    new = Part(column, request["scope"], request["space"], request["unit"], request["metric"], cost, delta)
     for limit, columns in _covering(connection, dataset, column):
         most = limit.amount
         assert most is not None
@@ -517,21 +420,21 @@ def _refuse_beyond_limits(connection: sqlite3.Connection, asked: dict[str, Any])
             raise Mismatch("units of a limit and of what is released", units[:1], units[1:],
                            f"{' and '.join(map(repr, units))} under one limit ({limit}): amounts in different units "
                            "do not add up; give each column a limit of its own unit")  # fmt: skip
-        here = max([new.scope] if new.scope else after.scopes, key=after.of)
+        scopes = [new.scope] if new.scope else after.scopes
+        here = max(scopes, key=after.of)
         if after.of(here) > most:
-            spent, rows = before.of(here), f" on the rows {here!r}" if here else ""
-            raise BudgetExceeded(
-                f"{_scope_words(dataset, columns)} has a limit of {most}, of which {spent} are spent{rows}: a release "
-                f"for {cost} more is refused; set_limit() changes the limit, if the promise made to people allows it",
-                dataset, columns or (), spent, cost, most,
-            )  # fmt: skip
+            raise _exceeded(dataset, columns, here, "", before.of(here), cost, most)
+        here = max(scopes, key=after.delta_of)
+        if delta and after.delta_of(here) > limit.most_delta:
+            raise _exceeded(dataset, columns, here, "delta = ", before.delta_of(here), delta, limit.most_delta)
 
 
-def _scope_words(dataset: str | None, columns: tuple[str, ...] | None) -> str:
-    if dataset is None:
-        return "each column"
-    if columns is None:
-        return f"{dataset!r}, all columns together,"
-    if len(columns) == 1:
-        return f"column {columns[0]!r} of {dataset!r}"
-    return f"columns {', '.join(map(repr, columns))} of {dataset!r} together"
+def _exceeded(
+    dataset: str, columns: tuple[str, ...] | None, scope: str, what: str, spent: Any, cost: Any, most: Any
+) -> BudgetExceeded:
+    rows = f" on the rows {scope!r}" if scope else ""
+    return BudgetExceeded(
+        f"{scope_words(dataset, columns)} has a limit of {what}{most}, of which {spent} are spent{rows}: a release "
+        f"for {what}{cost} more is refused; set_limit() changes the limit, if the promise made to people allows it",
+        dataset, columns or (), spent, cost, most,
+    )  # fmt: skip

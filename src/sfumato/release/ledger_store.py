@@ -9,7 +9,12 @@ on, and waits its turn for up to a minute.
 
 Pages of SQLite carry no checksums. Each row therefore carries a SHA-256 of itself and of the row before: a byte that
 has changed, a row that is missing and one that was edited by hand are found when the file is opened. Rows cut off at
-the end are not.
+the end are not. What is hashed is what is read back: a row that SQLite gives back otherwise than it was given, a number
+in a column of texts for example, is not written.
+
+Version 2 of the layout has a column ``delta`` in both tables. A file of version 1 is read as it is, with no δ anywhere,
+and stays as it is until the first charge or limit is written: the new columns come in the same transaction. Hashes of
+old rows stay valid, since a δ that is not there is not hashed.
 """
 
 from __future__ import annotations
@@ -19,7 +24,7 @@ import json
 import os
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -30,18 +35,32 @@ from sfumato.errors import InvalidFile, InvalidInput
 __all__ = ["ENTRY_FIELDS", "LIMIT_FIELDS", "append", "check", "reading", "rows_of", "writing", "written"]
 
 APPLICATION = 0x53464C47  # "SFLG" in the header of the file
-VERSION = 1
+VERSION = 2
 WAIT = 60.0  # seconds for another writer to finish
+
+# what SQLite says before a transaction is complete, and then undoes it; of what comes later that is not known
+_NOT_WRITTEN = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC)
 
 ENTRY_FIELDS = (
     "time", "dataset", "column", "scope", "space", "unit", "metric", "promise", "mechanism", "noise", "rows",
-    "times", "charged", "key", "data", "token", "note",
+    "times", "charged", "key", "data", "token", "note", "delta",
 )  # fmt: skip
-LIMIT_FIELDS = ("time", "dataset", "columns", "promise", "unit")
+LIMIT_FIELDS = ("time", "dataset", "columns", "promise", "unit", "delta")
 
-_SCHEMA = f"""
+_SINCE_VERSION_2 = ("delta",)  # fields that are hashed only where they are there
+_READ_AS_VERSION_2 = tuple(
+    f"CREATE TEMP VIEW {table} AS SELECT *, NULL AS delta FROM main.{table}" for table in ("entries", "limits")
+)
+_TO_VERSION_2 = (
+    "ALTER TABLE entries ADD COLUMN delta TEXT",
+    "ALTER TABLE limits ADD COLUMN delta TEXT",
+    "DROP INDEX spent",
+    'CREATE INDEX spent ON entries (dataset, "column", scope, unit, metric, space, promise, delta, charged)',
+    "PRAGMA user_version = 2",
+)
+_VERSION_1 = f"""
 PRAGMA application_id = {APPLICATION};
-PRAGMA user_version = {VERSION};
+PRAGMA user_version = 1;
 CREATE TABLE entries (
     id INTEGER PRIMARY KEY, time TEXT NOT NULL, dataset TEXT NOT NULL, "column" TEXT NOT NULL, scope TEXT NOT NULL,
     space TEXT NOT NULL, unit TEXT NOT NULL, metric TEXT NOT NULL, promise TEXT NOT NULL, mechanism TEXT NOT NULL,
@@ -60,17 +79,26 @@ CREATE TRIGGER limits_stay BEFORE UPDATE ON limits BEGIN SELECT RAISE(ABORT, 'li
 """
 
 
+def _schema(version: int) -> str:
+    """What makes an empty ledger: a new file has the tables of an old one that was brought up to date."""
+    return _VERSION_1 if version == 1 else f"{_VERSION_1} {'; '.join(_TO_VERSION_2)};"
+
+
 def written(path: Path, first: dict[str, Any] | None) -> None:
     """Create an empty ledger, whole or not at all, with a first limit if there is one; one that is there stays."""
     if not path.parent.is_dir():
         raise InvalidInput(f"{path} cannot be written: there is no folder {path.parent}")
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be written: {error.strerror or error}") from error
     os.close(handle)
     made = Path(name)
     try:
         with _complaints(path), closing(sqlite3.connect(name, isolation_level=None)) as connection:
+            connection.row_factory = sqlite3.Row
             connection.execute("PRAGMA synchronous = EXTRA")
-            connection.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")
+            connection.executescript(f"BEGIN IMMEDIATE; {_schema(VERSION)} COMMIT;")
             if first is not None:
                 append(connection, "limits", LIMIT_FIELDS, first)
         _placed(made, path)
@@ -92,22 +120,30 @@ def _placed(made: Path, path: Path) -> None:
 
 @contextmanager
 def writing(path: Path) -> Iterator[sqlite3.Connection]:
-    """A transaction that nobody else writes beside; it is undone if anything is raised."""
+    """A transaction that nobody else writes beside; it is undone if anything is raised. An old file is renewed."""
     with _complaints(path), closing(_connection(path)) as connection:
         connection.execute("BEGIN IMMEDIATE")
         try:
+            if _version(connection, path) == 1:
+                for statement in _TO_VERSION_2:
+                    connection.execute(statement)
             yield connection
+            connection.execute("COMMIT")
         except BaseException:
-            connection.execute("ROLLBACK")
+            # a full disk has ended the transaction already; what cannot be undone now is undone by the next who opens
+            with suppress(sqlite3.Error):
+                connection.execute("ROLLBACK")
             raise
-        connection.execute("COMMIT")
 
 
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """A view of the file at one moment."""
+    """A view of the file at one moment; an old file looks like a new one and is not touched."""
     with _complaints(path), closing(_connection(path)) as connection:
         connection.execute("BEGIN")
+        if _version(connection, path) == 1:
+            for statement in _READ_AS_VERSION_2:
+                connection.execute(statement)
         yield connection
 
 
@@ -117,18 +153,25 @@ def _connection(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=WAIT, isolation_level=None)
     try:
         connection.row_factory = sqlite3.Row
-        for setting in ("synchronous = EXTRA", "fullfsync = ON", "trusted_schema = OFF"):
+        for setting in ("synchronous = EXTRA", "fullfsync = ON", "trusted_schema = OFF", "temp_store = MEMORY"):
             connection.execute(f"PRAGMA {setting}")
-        application, version = (connection.execute(f"PRAGMA {name}").fetchone()[0]
-                                for name in ("application_id", "user_version"))  # fmt: skip
-        if application != APPLICATION:
-            raise InvalidFile(f"{path} is no ledger of sfumato")
-        if version != VERSION:
-            raise InvalidFile(f"{path} has version {version} of the ledger's layout, this program knows {VERSION}")
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _version(connection: sqlite3.Connection, path: Path) -> int:
+    """The version of the layout, asked within a transaction, so that nobody changes it meanwhile."""
+    application, version = (int(connection.execute(f"PRAGMA {name}").fetchone()[0])
+                            for name in ("application_id", "user_version"))  # fmt: skip
+    if application != APPLICATION:
+        raise InvalidFile(f"{path} is no ledger of sfumato")
+    if not 1 <= version <= VERSION:
+        raise InvalidFile(
+            f"{path} has version {version} of the ledger's layout, this program knows versions up to {VERSION}"
+        )
+    return version
 
 
 @contextmanager
@@ -139,6 +182,13 @@ def _complaints(path: Path) -> Iterator[None]:
     except sqlite3.OperationalError as error:
         if "decode" in str(error):
             raise damaged(path, str(error)) from error
+        code = getattr(error, "sqlite_errorcode", None)
+        if code in _NOT_WRITTEN:
+            reason = "the disk is full" if code == sqlite3.SQLITE_FULL else f"the disk does not take it ({error})"
+            raise InvalidFile(
+                f"the ledger {path} cannot be written, {reason}: nothing was charged or changed, and what the file "
+                "says is what it said before; make room and try again"
+            ) from error
         if "unable to open" in str(error):
             raise InvalidFile(
                 f"the ledger {path} is not there or cannot be opened: what was spent is not known"
@@ -159,10 +209,14 @@ def append(connection: sqlite3.Connection, table: str, fields: tuple[str, ...], 
     """Add a row, chained to the one before; its number."""
     last = connection.execute(f"SELECT id, chain FROM {table} ORDER BY id DESC LIMIT 1").fetchone()
     number, before = (1, "") if last is None else (last[0] + 1, last[1])
-    row = [number, *(values[name] for name in fields)]
-    names = ", ".join(f'"{name}"' for name in ("id", *fields, "chain"))
-    marks = ", ".join("?" * (len(fields) + 2))
-    connection.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", [*row, _link(before, row)])
+    row = {"id": number, **{name: values[name] for name in fields}}
+    row["chain"] = _link(before, row, fields)
+    names, marks = ", ".join(f'"{name}"' for name in row), ", ".join("?" * len(row))
+    connection.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", list(row.values()))
+    kept = connection.execute(f"SELECT * FROM {table} WHERE id = ?", [number]).fetchone()
+    for name, value in row.items():
+        if type(kept[name]) is not type(value) or kept[name] != value:
+            raise InvalidInput(f"{name} cannot be kept in a ledger as it was given, {value!r}: give it as a text")
     return number
 
 
@@ -171,7 +225,7 @@ def rows_of(connection: sqlite3.Connection, path: Path, table: str, fields: tupl
     found = connection.execute(f"SELECT * FROM {table} ORDER BY id").fetchall()
     before = ""
     for place, row in enumerate(found, 1):
-        before = _link(before, [row["id"], *(row[name] for name in fields)])
+        before = _link(before, row, fields)
         if row["id"] != place or row["chain"] != before:
             raise damaged(path, f"row {place} of {table} is not what was written")
     return found
@@ -183,7 +237,7 @@ def check(path: Path) -> None:
         said = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
         if said != "ok":
             raise damaged(path, said)
-        if _layout(connection) != _known_layout():
+        if _layout(connection) != _known_layout(_version(connection, path)):
             raise damaged(path, "its tables are not those of a ledger")
         rows_of(connection, path, "entries", ENTRY_FIELDS)
         rows_of(connection, path, "limits", LIMIT_FIELDS)
@@ -195,11 +249,14 @@ def _layout(connection: sqlite3.Connection) -> list[tuple[str, ...]]:
 
 
 @cache
-def _known_layout() -> list[tuple[str, ...]]:
+def _known_layout(version: int) -> list[tuple[str, ...]]:
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
-        connection.executescript(_SCHEMA)
+        connection.executescript(_schema(version))
         return _layout(connection)
 
 
-def _link(before: str, row: list[Any]) -> str:
-    return hashlib.sha256((before + json.dumps(row, default=repr)).encode()).hexdigest()
+def _link(before: str, row: Mapping[str, Any] | sqlite3.Row, fields: tuple[str, ...]) -> str:
+    """The digest of a row and of all before it; fields that version 1 had not are named, and only where they are."""
+    listed = [row["id"], *(row[name] for name in fields if name not in _SINCE_VERSION_2)]
+    listed += [[name, row[name]] for name in fields if name in _SINCE_VERSION_2 and row[name] is not None]
+    return hashlib.sha256((before + json.dumps(listed, default=repr)).encode()).hexdigest()

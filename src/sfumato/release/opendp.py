@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from sfumato.arguments import integer, one_of
 from sfumato.certify.mechanism import Mechanism
-from sfumato.errors import InvalidInput, MissingExtra, expect
+from sfumato.errors import InvalidInput, MissingExtra, NotSupported, expect
 from sfumato.mechanisms.line import InfiniteGeometric
 from sfumato.numbers import exact, float_above, log_bounds
 from sfumato.release.ledger_amounts import Amount
@@ -61,9 +61,9 @@ def opendp_measurement(mechanism: Any, *, metric: Literal["auto", "user"] = "aut
         space = expect(
             mechanism, Mechanism, "what becomes a measurement", "a Design has one as .mechanism"
         ).privacy.space
+        _refuse_events(mechanism)
         domain, measured = _of_space(dp, space, metric)
-    draw = _drawing(mechanism)
-    rate = promise_of(mechanism).rate
+    rate, draw = promise_of(mechanism).rate, _drawing(mechanism)
     return dp.m.make_user_measurement(
         input_domain=domain,
         input_metric=measured,
@@ -71,6 +71,14 @@ def opendp_measurement(mechanism: Any, *, metric: Literal["auto", "user"] = "aut
         function=lambda secret: draw([secret])[0],
         privacy_map=lambda distance: exponent_above(rate, distance),
     )
+
+
+def _refuse_events(mechanism: Mechanism) -> None:
+    if promise_of(mechanism).delta is not None:
+        raise NotSupported(
+            "a promise about events as a measurement of pure differential privacy",
+            ["worst_privacy_loss(mechanism, neighbours) for dp-accounting", "opendp_rows(mechanism, size)"],
+        )
 
 
 def opendp_rows(mechanism: Mechanism, size: int) -> Any:

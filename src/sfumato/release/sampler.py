@@ -39,6 +39,7 @@ from sfumato.release.alias import AliasTables, alias_tables
 from sfumato.release.implicit import IntegerNoise, Product, Tuples, join, pixels_of, split
 from sfumato.release.implicit_lattice import cells_of
 from sfumato.release.implicit_noise import Rate, noise
+from sfumato.release.keys import check_statement
 from sfumato.release.randomness import Bits, FreshStream, KeyedBits, Stream, checked_ids, checked_key, system_bits
 
 __all__ = ["CHUNK", "Plan", "Sampler", "integer_noise", "sampler"]
@@ -108,14 +109,16 @@ class Table:
 class Sampler:
     """A proved mechanism, ready to be drawn from; made by :func:`sampler`.
 
-    ``secrets`` and ``outputs`` are the labels, by index. They are None for mechanisms on all integers, where an index
-    is the integer itself. Labels of grids and products are tuples, and their sequences are never listed.
+    ``source`` is that mechanism, None for noise on the integers, which is its rate and nothing else. ``secrets`` and
+    ``outputs`` are the labels, by index. They are None for mechanisms on all integers, where an index is the integer
+    itself. Labels of grids and products are tuples, and their sequences are never listed.
     """
 
     secrets: Sequence[Any] | None
     outputs: Sequence[Any] | None
     plan: Plan
     name: str
+    source: Any = None
 
     def __repr__(self) -> str:
         return f"Sampler({self.name})"
@@ -144,7 +147,7 @@ class Sampler:
             raise InvalidInput(f"a source of bits has a method words(count), found {type(source).__name__}")
         return self._drawn(rows, lambda _first, _last: FreshStream(source))
 
-    def draw_keyed(self, rows: Any, ids: Any, key: bytes) -> Integers:
+    def draw_keyed(self, rows: Any, ids: Any, key: bytes, *, secret_never_changes: bool = False) -> Integers:
         """One output for each secret, its noise a function of key, row id and mechanism: the same whenever asked.
 
         Parameters
@@ -156,7 +159,11 @@ class Sampler:
             secrets under one id are told is drawn with the same random bits.
         key
             32 bytes, as secret as the data.
+        secret_never_changes
+            Must be said: here nobody looks whether the secret of an id is the one that it had before, and under one key
+            a changed answer tells for certain that it is not.
         """
+        check_statement(secret_never_changes, keyed=True)
         names, secret = checked_ids(ids), checked_key(key)
         given = _array(rows)
         if given.ndim and len(given) != len(names):
@@ -232,7 +239,7 @@ def sampler(mechanism: Any, *, steps: int | None = None, pixels: int | None = No
     ----------
     mechanism
         A proved :class:`Mechanism`, :class:`ProductMechanism` or :class:`LatticeMechanism`, an
-        :class:`InfiniteGeometric`, or a truncated Laplace mechanism with or without pixels.
+        :class:`InfiniteGeometric`, or a truncated Laplace mechanism with or without pixels. A sampler is itself.
     steps
         For the truncated Laplace mechanism: secrets are the points of the lattice U_N with this N.
     pixels
@@ -256,6 +263,8 @@ def sampler(mechanism: Any, *, steps: int | None = None, pixels: int | None = No
         mechanism, pixels = pixelate(mechanism, pixels), None
     if pixels is not None or (steps is not None and not isinstance(mechanism, Pixelated)):
         raise InvalidInput("steps and pixels are for the truncated Laplace mechanism; others know their secrets")
+    if isinstance(mechanism, Sampler):
+        return mechanism
     if isinstance(mechanism, Mechanism):
         return _of_table(mechanism)
     if isinstance(mechanism, ProductMechanism):
@@ -263,7 +272,7 @@ def sampler(mechanism: Any, *, steps: int | None = None, pixels: int | None = No
     if isinstance(mechanism, LatticeMechanism):
         labels = Tuples([range(side) for side in mechanism.lattice.shape])
         name = f"{' × '.join(map(str, mechanism.lattice.shape))} cells"
-        return Sampler(labels, labels, cells_of(mechanism), name)
+        return Sampler(labels, labels, cells_of(mechanism), name, mechanism)
     if isinstance(mechanism, InfiniteGeometric):
         return integer_noise(alpha=mechanism.alpha)
     if isinstance(mechanism, Pixelated):
@@ -271,7 +280,8 @@ def sampler(mechanism: Any, *, steps: int | None = None, pixels: int | None = No
             raise InvalidInput("secrets are points of a lattice: say how many steps, sampler(mechanism, steps=…)")
         steps = whole(steps, "steps")
         name = f"{steps + 1} points of {mechanism.interval} → {mechanism.pixels} pixels"
-        return Sampler(lattice(steps, mechanism.interval), mechanism.outputs, pixels_of(mechanism, steps), name)
+        points = lattice(steps, mechanism.interval)
+        return Sampler(points, mechanism.outputs, pixels_of(mechanism, steps), name, mechanism)
     raise NotSupported(
         f"draws from a value of type {type(mechanism).__name__}",
         ["Mechanism", "ProductMechanism", "LatticeMechanism", "InfiniteGeometric", "TruncatedLaplace", "Pixelated"],
@@ -317,7 +327,7 @@ def _short(value: Fraction | None) -> str:
 def _of_table(mechanism: Mechanism) -> Sampler:
     name = f"{len(mechanism.secrets)} secrets → {len(mechanism.outputs)} outputs"
     tables = alias_tables(mechanism.weights, mechanism.total)
-    return Sampler(mechanism.secrets, mechanism.outputs, Table(tables), name)
+    return Sampler(mechanism.secrets, mechanism.outputs, Table(tables), name, mechanism)
 
 
 def _of_product(mechanism: ProductMechanism) -> Sampler:
@@ -329,4 +339,4 @@ def _of_product(mechanism: ProductMechanism) -> Sampler:
     secrets, outputs = (Tuples([getattr(part, which) for part in parts]) for which in ("secrets", "outputs"))
     tables = tuple(part.plan.tables for part in parts if isinstance(part.plan, Table))
     name = f"{' × '.join(str(len(f.secrets)) for f in mechanism.factors)} secrets"
-    return Sampler(secrets, outputs, Product(tables, tuple(part.digest for part in parts)), name)
+    return Sampler(secrets, outputs, Product(tables, tuple(part.digest for part in parts)), name, mechanism)

@@ -84,6 +84,7 @@ def release_file(
     within: Any = None,
     key: bytes | str | PathLike[str] | None = None,
     row_id: RowId | None = None,
+    secret_never_changes: bool = False,
     ledger: Ledger | None = None,
     dataset: str | None = None,
     times: int = 1,
@@ -121,7 +122,7 @@ def release_file(
         mechanism = load(mechanism)
     work = batch_release(
         mechanism, column, into=into, keep=keep, on_unknown=on_unknown, within=within, key=key, row_id=row_id,
-        ledger=ledger, dataset=dataset, progress=progress,
+        secret_never_changes=secret_never_changes, ledger=ledger, dataset=dataset, times=times, progress=progress,
     )  # fmt: skip
     work.changes.folder = new.parent
     with _appearing(new, overwrite=overwrite) as part:

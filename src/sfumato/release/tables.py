@@ -52,6 +52,7 @@ def release(
     within: Any = None,
     key: bytes | str | PathLike[str] | None = None,
     row_id: RowId | None = None,
+    secret_never_changes: bool = False,
     ledger: Ledger | None = None,
     dataset: str | None = None,
     times: int = 1,
@@ -63,7 +64,7 @@ def release(
     Parameters
     ----------
     mechanism
-        A proved mechanism.
+        A proved mechanism, or what draws from one: ``sampler(laplace, pixels=…, steps=…)``.
     table
         Of pandas, polars, pyarrow or DuckDB, lazy or not, or anything with the Arrow stream interface.
     column
@@ -79,9 +80,12 @@ def release(
     key, row_id
         A key (32 bytes or a key file, see :func:`release_key`) and the column or columns that name a row: its noise is
         then a function of (key, row id, column, mechanism), the same whenever it is released again.
+    secret_never_changes
+        A key needs a ledger, which notices a changed table, or this statement: with neither, two releases of a table
+        whose rows changed would tell every change for certain.
     ledger, dataset, times
-        Where to charge the release, under which name, and how many values of the column one person has. The charge is
-        made before the table is returned.
+        Where to charge the release, under which name (one that the data keep wherever they are copied to), and how many
+        values of the column one person has. The charge is made before the table is returned.
     batch
         Rows that are drawn at once.
     progress
@@ -99,7 +103,7 @@ def release(
         raise InvalidInput(f"batch is a number of rows, found {batch!r}")
     work = batch_release(
         mechanism, column, into=into, keep=keep, on_unknown=on_unknown, within=within, key=key, row_id=row_id,
-        ledger=ledger, dataset=dataset, progress=progress,
+        secret_never_changes=secret_never_changes, ledger=ledger, dataset=dataset, times=times, progress=progress,
     )  # fmt: skip
 
     def finish() -> None:

@@ -132,7 +132,7 @@ class Facts:
     @property
     def bounds_ratios(self) -> bool:
         """Whether anything is promised about ratios of probabilities, beside events."""
-        return bool(self.space.pairs.first.size)
+        return self.mechanism.bounds_ratios
 
     @property
     def gap(self) -> float | None:

@@ -101,6 +101,8 @@ def promise(facts: Facts) -> str:
         parts += _about_ratios(facts)
     for event in facts.mechanism.events:
         parts.append(_about_events(facts, event))
+    if facts.space.open_pairs:
+        parts.append(_about_open_pairs(facts))
     parts.append(
         paragraph(
             "The promise is about one release. The same secret, released again with fresh noise, adds its promise to "
@@ -138,6 +140,15 @@ def _about_ratios(facts: Facts) -> list[str]:
                                                         "50 % becomes at most"), rows,
     )  # fmt: skip
     return [lead, example, spelled]
+
+
+def _about_open_pairs(facts: Facts) -> str:
+    n, count = len(facts.space), facts.space.open_pairs
+    promised = "No ratio is bounded" if facts.mechanism.events else "Nothing is promised"
+    return paragraph(
+        f"<strong>{promised} about {counted(count, 'pair')} of {n} secrets</strong>, of {n * (n - 1) // 2} in all: no "
+        "chain of finite distances joins them."
+    )
 
 
 def _about_events(facts: Facts, event: EventPromise) -> str:

@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from sfumato.threads import on_threads
 
-__all__ = ["INFINITE", "LARGEST_RADICAND", "chain_fits", "midpoints", "triangle_violation"]
+__all__ = ["INFINITE", "LARGEST_RADICAND", "chain_fits", "midpoints", "open_pairs", "triangle_violation"]
 
 INFINITE = 2**61
 """Stands for an infinite distance in integer tables; two of them still add up in int64."""
@@ -40,6 +42,19 @@ def chain_fits(form, a, b, c):  # type: ignore[no-untyped-def]
     # a + b rounds to c: the rounding error, itself a double, decides
     virtual = total - a
     return (a - (total - virtual)) + (b - virtual) <= 0.0
+
+
+def open_pairs(n: int, first: NDArray[np.int64], second: NDArray[np.int64]) -> int:
+    """How many of the pairs of n points no chain of the given ones joins.
+
+    Examples
+    --------
+    >>> open_pairs(4, np.array([0, 1]), np.array([1, 2]))
+    3
+    """
+    graph = coo_array((np.ones(len(first), dtype=np.int8), (first, second)), shape=(n, n))
+    sizes = np.bincount(connected_components(graph, directed=False)[1])
+    return int(n * n - sum(size * size for size in sizes.tolist())) // 2
 
 
 # In the loops below, 16 rows of the table stay in cache while all others stream past.

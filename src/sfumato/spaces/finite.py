@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.arguments import float_array, items, text
 from sfumato.errors import InvalidInput, InvalidMetric, Mismatch, NotSupported, expect, shown
-from sfumato.spaces.axioms import midpoints, triangle_violation
+from sfumato.spaces.axioms import midpoints, open_pairs, triangle_violation
 from sfumato.spaces.distances import Distances, Form
 
 __all__ = ["Edges", "FiniteSpace", "Pairs", "Structure", "as_space", "label_tuple", "place_of"]
@@ -180,6 +180,11 @@ class FiniteSpace:
             return _unimplied_edges(self, self.edges)
         keep = (self.midpoints < 0) & ~self.distances.infinite
         return Pairs(*np.nonzero(np.triu(keep, 1)))
+
+    @cached_property
+    def open_pairs(self) -> int:
+        """The number of pairs that no chain of finite distances joins, so that nothing is promised about them."""
+        return open_pairs(len(self), *self.pairs)
 
     @cached_property
     def pair_distances(self) -> Distances:

@@ -42,13 +42,15 @@ def promised(privacy: PrivacyType) -> str:
     >>> promised(PrivacyType(line(3, unit="km"), alpha="1/2"))
     'alpha = 1/2 per km: at 1 km, no output is more than 2 times as likely for one secret as for the other'
     """
-    unit = privacy.space.unit
+    unit, count = privacy.space.unit, privacy.space.open_pairs
+    if count and not len(privacy.space.pairs.first):
+        return "nothing is promised: no two secrets have a finite distance"
     value = f"epsilon = {_short(privacy.epsilon)}" if privacy.epsilon is not None else f"alpha = {privacy.alpha}"
     factor = f"{exp(privacy.rate):.4g}" if privacy.rate < _LARGEST_EXPONENT else f"e^{privacy.rate:.4g}"
     where = f"at 1 {unit}" if unit else "at distance 1"
     return (
         f"{value}{per(privacy.space)}: {where}, no output is more than {factor} times as likely for one secret as for "
-        "the other"
+        "the other" + (f"; nothing is promised about {count} pairs of secrets, which no path joins" if count else "")
     )
 
 

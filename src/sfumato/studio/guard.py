@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from secrets import compare_digest
 from typing import Any
 
@@ -54,7 +54,7 @@ class Guard:
 
     inner: Any
     hosts: frozenset[str]
-    key: str
+    key: str = field(repr=False)
     largest: int = LARGEST_BODY
     seconds: float = UPLOAD_SECONDS
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
+import tempfile
 import threading
 import webbrowser
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
+from html import escape
 from importlib.util import find_spec
 from pathlib import Path
 from secrets import token_urlsafe
@@ -113,20 +116,42 @@ def serve(port: int = 0, *, opens: bool = True, say: Callable[[str], Any] = prin
     key = token_urlsafe(24)
     address = f"http://127.0.0.1:{port}/?key={key}"
     say(address)
-    if opens:
-        threading.Timer(0.4, webbrowser.open, [address]).start()
     config = uvicorn.Config(
         app(port, key), log_level="warning", access_log=False, server_header=False, timeout_keep_alive=20,
         timeout_graceful_shutdown=2, limit_concurrency=64, h11_max_incomplete_event_size=1 << 16, ws="none",
     )  # fmt: skip
-    _Server(config).run(sockets=[listener])
+    with ExitStack() as until_the_end:
+        if opens:
+            threading.Timer(0.4, webbrowser.open, [until_the_end.enter_context(_leading_to(address))]).start()
+        _Server(config, until_the_end).run(sockets=[listener])
+
+
+@contextmanager
+def _leading_to(address: str) -> Iterator[str]:
+    """The address of a page that leads to another address, a file that nobody else on this machine can read.
+
+    Everybody may list the command lines of all processes, that of the browser too: the key must not stand there.
+    """
+    with tempfile.TemporaryDirectory(prefix="sfumato-studio-", ignore_cleanup_errors=True) as folder:
+        page, where = Path(folder) / "open.html", escape(address)
+        with os.fdopen(os.open(page, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+            file.write(
+                "<!doctype html><meta charset=utf-8><title>sfumato studio</title><meta name=referrer "
+                f'content=no-referrer><meta http-equiv=refresh content="0; url={where}"><a href="{where}">Studio</a>\n'
+            )
+        yield page.as_uri()
 
 
 class _Server(uvicorn.Server):
     """Ends what is being computed before it waits for answers to end: Ctrl-C is quick and leaves no traceback."""
 
+    def __init__(self, config: uvicorn.Config, until_the_end: ExitStack) -> None:
+        super().__init__(config)
+        self.until_the_end = until_the_end
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Workers first, then connections, which have nothing to wait for any more."""
+        self.until_the_end.close()  # here and not later: the signal that ended the server is raised again after it
         guard = self.config.app
         assert isinstance(guard, Guard)
         await guard.inner.state.workers.close()

@@ -39,6 +39,7 @@ def release_dask(
     within: Any = None,
     key: bytes | str | PathLike[str] | None = None,
     row_id: RowId | None = None,
+    secret_never_changes: bool = False,
     ledger: Ledger | None = None,
     dataset: str | None = None,
     times: int = 1,
@@ -55,7 +56,7 @@ def release_dask(
     frame = expect(frame, dd.DataFrame, "a dataframe of Dask")
     asked = job(
         mechanism, column, into=into, keep=keep, on_unknown=on_unknown, within=within, key=key, row_id=row_id,
-        ledger=ledger, dataset=dataset, target=target,
+        secret_never_changes=secret_never_changes, ledger=ledger, dataset=dataset, times=times, target=target,
     )  # fmt: skip
     order_after(list(frame.columns), asked.work())
     data = None if asked.key is None else _checked_rows(frame, asked)

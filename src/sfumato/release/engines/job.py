@@ -10,7 +10,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
@@ -53,7 +53,7 @@ class Job:
     keep: bool = False
     on_unknown: str = "error"
     within: Any = None
-    key: bytes | None = None
+    key: bytes | None = field(default=None, repr=False)
     row_id: RowId | None = None
 
     def work(self) -> BatchRelease:
@@ -63,6 +63,7 @@ class Job:
             prepared = batch_release(
                 self.mechanism, self.column, into=self.into, keep=self.keep, on_unknown=self.on_unknown,
                 within=self.within, key=self.key, row_id=self.row_id,
+                secret_never_changes=self.key is not None,  # or a ledger, as job() has checked
             )  # fmt: skip
             for name in list(_PREPARED)[: 1 - _MOST_PREPARED]:
                 _PREPARED.pop(name, None)  # threads of Dask may do so at the same time
@@ -123,8 +124,10 @@ def job(
     within: Any,
     key: Any,
     row_id: RowId | None,
+    secret_never_changes: bool,
     ledger: Ledger | None,
     dataset: str | None,
+    times: int,
     target: Any,
 ) -> Job:
     """What is asked, checked before the first worker hears of it."""
@@ -140,7 +143,7 @@ def job(
     made = Job(token_hex(16), mechanism, column, into, keep, on_unknown, within, raw, row_id)
     batch_release(
         mechanism, column, into=into, keep=keep, on_unknown=on_unknown, within=within, key=raw, row_id=row_id,
-        ledger=ledger, dataset=dataset,
+        secret_never_changes=secret_never_changes, ledger=ledger, dataset=dataset, times=times,
     )  # fmt: skip
     return made
 
@@ -165,7 +168,7 @@ def written_once(
         write(str(hidden))
         if ledger is not None:
             ledger.charge(
-                dataset=str(dataset), column=asked.work().entry_name, mechanism=asked.mechanism, times=times,
+                dataset=dataset or "", column=asked.work().entry_name, mechanism=asked.mechanism, times=times,
                 rows=pyarrow.dataset.dataset(hidden, format="parquet").count_rows(), key=asked.key,
                 data=data,
             )  # fmt: skip

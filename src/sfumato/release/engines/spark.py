@@ -33,6 +33,7 @@ def release_spark(
     within: Any = None,
     key: bytes | str | PathLike[str] | None = None,
     row_id: RowId | None = None,
+    secret_never_changes: bool = False,
     ledger: Ledger | None = None,
     dataset: str | None = None,
     times: int = 1,
@@ -54,7 +55,7 @@ def release_spark(
     frame = expect(frame, DataFrame, "a frame of Spark")
     asked = job(
         mechanism, column, into=into, keep=keep, on_unknown=on_unknown, within=within, key=key, row_id=row_id,
-        ledger=ledger, dataset=dataset, target=target,
+        secret_never_changes=secret_never_changes, ledger=ledger, dataset=dataset, times=times, target=target,
     )  # fmt: skip
     schema = from_arrow_schema(released_schema(to_arrow_schema(frame.schema), asked.work()))
     data = None if asked.key is None else _checked_rows(frame, asked, from_arrow_schema(CHECK_SCHEMA))

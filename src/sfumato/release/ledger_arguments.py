@@ -1,0 +1,210 @@
+"""What may be said to a ledger: names, texts, counts, limits, each checked before it comes near the file.
+
+SQLite makes a text of a number that is put into a column of texts, and whoever hashes the number finds another row than
+was written. So every argument has one type, and what is of no such type is an error of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from operator import index
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from sfumato.errors import InvalidEpsilon, InvalidInput
+from sfumato.numbers import Number, exact
+from sfumato.release.ledger_amounts import Amount, amount
+from sfumato.release.ledger_promises import Promise
+
+__all__ = [
+    "charge_fields",
+    "column_names",
+    "delta_text",
+    "limit_fields",
+    "limit_text",
+    "name",
+    "now",
+    "place",
+    "promise_fields",
+    "text",
+]
+
+_MOST_TIMES = 2**53  # of one charge; SQLite adds up to 2^63
+_LONGEST_TEXT = 10_000  # letters of a name, a note, a token; nobody reads longer ones
+_MOST_BITS = 8192  # of a numerator or denominator, as for the ε of a privacy type
+
+
+def place(path: Any) -> Path:
+    """Where a ledger lies."""
+    if not isinstance(path, str | PathLike) or isinstance(path, bytes) or not str(path) or "\0" in str(path):
+        raise InvalidInput(f"a ledger is a file, named by a text or a path, found {_shown(path)}")
+    try:
+        Path(path).exists()
+        os.fsencode(path)
+    except (OSError, UnicodeEncodeError) as error:
+        reason = getattr(error, "strerror", None) or "this is no name of a file"
+        raise InvalidInput(f"a ledger cannot be {_shown(path)}: {reason}") from None
+    return Path(path)
+
+
+def text(given: Any, what: str) -> str:
+    """A text, as a plain one: enumerations and the texts of numpy are subclasses."""
+    if not isinstance(given, str):
+        raise InvalidInput(f"{what} must be a text, found {_shown(given)}")
+    if len(given) > _LONGEST_TEXT:
+        raise InvalidInput(f"{what} has {len(given):,} letters: a ledger keeps at most {_LONGEST_TEXT:,}")
+    plain = str.__str__(given)
+    try:
+        plain.encode()
+    except UnicodeEncodeError:
+        raise InvalidInput(f"{what} is {_shown(plain)}, which is no Unicode text") from None
+    return plain
+
+
+def name(given: Any, what: str) -> str:
+    """A text that is not empty."""
+    if not isinstance(given, str) or not given:
+        raise InvalidInput(f"{what} must be a name, found {_shown(given)}")
+    return text(given, what)
+
+
+def column_names(given: Any) -> tuple[str, ...] | None:
+    """One column or several; None for all of a dataset."""
+    if given is None:
+        return None
+    if isinstance(given, str):
+        return (name(given, "a column"),)
+    if not isinstance(given, Iterable) or isinstance(given, bytes):
+        raise InvalidInput(f"columns are named by texts, found {_shown(given)}")
+    columns = tuple(sorted({name(column, "a column") for column in given}))
+    if not columns:
+        raise InvalidInput("columns are named by texts, found none")
+    return columns
+
+
+def _count(given: Any, what: str, least: int) -> int:
+    try:
+        count = None if isinstance(given, bool) else index(given)
+    except TypeError:
+        count = None
+    if count is None or not least <= count <= _MOST_TIMES:
+        kind = "a positive integer" if least else "a number of rows"
+        raise InvalidInput(f"{what} must be {kind} up to 2^53, found {_shown(given)}")
+    return int(count)
+
+
+def charge_fields(
+    dataset: Any, column: Any, scope: Any, times: Any, rows: Any, key: Any, data: Any, token: Any, note: Any
+) -> dict[str, Any]:
+    """What a charge says of itself."""
+    if key is not None and (not isinstance(key, bytes) or not key):
+        raise InvalidInput(f"a key is given by its bytes, found {type(key).__name__}: key_bytes(path) reads a key file")
+    if key is not None and data is None:
+        raise InvalidInput(
+            "a keyed release is charged with a fingerprint of its data (data=…), so that a changed table is noticed: "
+            "release() makes it, or Fingerprint in sfumato.release.keys"
+        )
+    return {
+        "dataset": name(dataset, "dataset"),
+        "column": name(column, "column"),
+        "scope": text(scope, "scope"),
+        "times": _count(times, "times", 1),
+        "rows": None if rows is None else _count(rows, "rows", 0),
+        "key": None if key is None else _fingerprint(key),
+        "data": None if data is None else name(data, "data"),
+        "token": None if token is None else name(token, "token"),
+        "note": text(note, "note"),
+    }
+
+
+def promise_fields(promise: Promise, *, keyed: bool) -> dict[str, Any]:
+    """What a promise says, as it is kept."""
+    if keyed and not promise.noise:
+        raise InvalidInput(
+            "what is drawn from a Laplace mechanism depends on its pixels and steps: charge a keyed release with what "
+            "draws, mechanism=sampler(mechanism, pixels=…, steps=…)"
+        )
+    return {
+        "space": text(promise.space, "the name of a space"),
+        "unit": text(promise.unit, "a unit"),
+        "metric": name(promise.metric, "the digest of a metric"),
+        "promise": name(promise.text, "a promise"),
+        "mechanism": name(promise.mechanism, "the digest of a mechanism"),
+        "noise": text(promise.noise or promise.mechanism, "the digest of noise"),
+        "delta": None if promise.delta is None else str(promise.delta),
+    }
+
+
+def limit_fields(dataset: Any, columns: tuple[str, ...] | None, promise: Any, delta: Any, unit: Any) -> dict[str, Any]:
+    """A limit, as it is kept."""
+    return {
+        "time": now(),
+        "dataset": None if dataset is None else name(dataset, "dataset"),
+        "columns": None if columns is None else json.dumps(columns, ensure_ascii=False),
+        "promise": promise,
+        "unit": None if unit is None else text(unit, "unit"),
+        "delta": delta,
+    }
+
+
+def limit_text(limit: Number | Amount | None, alpha: Number | None = None) -> str | None:
+    """ε or α as it is kept, None for no limit."""
+    if limit is not None and alpha is not None:
+        raise InvalidInput("give a limit as epsilon or as alpha, not both")
+    if limit is None and alpha is None:
+        return None
+    for value in (limit, alpha):
+        _refuse_strange(value, "a limit")
+    most = limit if isinstance(limit, Amount) else amount(epsilon=limit, alpha=alpha)
+    said = [most.rational, *(base for base, _ in most.logarithms)]
+    if any(part.bit_length() > _MOST_BITS for number in said for part in number.as_integer_ratio()):
+        raise InvalidEpsilon(f"a limit of more than {_MOST_BITS} bits cannot be written down")
+    if not most.logarithms:
+        return f"epsilon {most.rational}"
+    if most.rational == 0 and len(most.logarithms) == 1 and most.logarithms[0][1] == 1:
+        return f"alpha {1 / most.logarithms[0][0]}"
+    raise InvalidInput(f"a limit is one ε or one α, found the sum {most}")
+
+
+def delta_text(delta: Number | None) -> str | None:
+    """δ as it is kept: a rational between 0 and 1."""
+    if delta is None:
+        return None
+    _refuse_strange(delta, "delta")
+    try:
+        value = exact(delta)
+    except InvalidInput as error:
+        raise InvalidEpsilon(f"delta is a number between 0 and 1: {error}") from error
+    if not 0 <= value <= 1 or value.denominator.bit_length() > _MOST_BITS:
+        raise InvalidEpsilon(f"delta is a number between 0 and 1, found {_shown(delta)}")
+    return str(value)
+
+
+def _refuse_strange(number: Any, what: str) -> None:
+    """Truth values, and texts and integers that are too long to be read, or to be shown in an error."""
+    long = isinstance(number, str) and len(number) > _LONGEST_TEXT
+    if isinstance(number, bool) or long or (isinstance(number, int) and number.bit_length() > _MOST_BITS):
+        raise InvalidEpsilon(f"{what} is a number of at most {_MOST_BITS} bits, found {_shown(number)}")
+
+
+def _shown(value: Any) -> str:
+    """A value in an error, as much of it as somebody reads."""
+    try:
+        spelled = repr(value)
+    except ValueError:  # Python spells no integer of more than 4,300 digits
+        return f"a value of type {type(value).__name__}"
+    return spelled if len(spelled) <= 80 else f"{spelled[:80]}…"
+
+
+def now() -> str:
+    """The time, as it is kept."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _fingerprint(key: bytes) -> str:
+    return hashlib.sha256(b"sfumato ledger, fingerprint of a key\0" + key).hexdigest()

@@ -1,0 +1,178 @@
+"""What a ledger gives back: entries, limits, and what was spent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from sfumato.errors import InvalidInput
+from sfumato.release.ledger_amounts import Amount
+from sfumato.release.ledger_promises import metric_digest, rate_of
+
+__all__ = ["Entry", "Limit", "Part", "Spent", "scope_words"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of a ledger.
+
+    ``charged`` says how many times the promise was added to what is spent: ``times``, or less where a keyed release
+    repeated an earlier one. ``key`` and ``data`` are fingerprints; ``key`` is None for fresh noise. ``delta`` is the δ
+    of a promise about events, None for one about distances.
+    """
+
+    id: int
+    time: str
+    dataset: str
+    column: str
+    scope: str
+    space: str
+    unit: str
+    metric: str
+    promise: str
+    mechanism: str
+    noise: str
+    rows: int | None
+    times: int
+    charged: int
+    key: str | None
+    data: str | None
+    token: str | None
+    note: str
+    delta: str | None = None
+
+    @property
+    def cost(self) -> Amount:
+        """The ε that the entry added, per unit of distance or for two neighbours."""
+        return rate_of(self.promise) * self.charged
+
+    @property
+    def delta_cost(self) -> Fraction:
+        """The δ that the entry added."""
+        return Fraction(self.delta or 0) * self.charged
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The most that may be spent: on each column of its own (``columns`` None and ``dataset`` None), on all columns of
+    a dataset together (``columns`` None), or on some columns together. ``promise`` None lifts it; where ``delta`` is
+    None, no δ may be spent at all.
+    """
+
+    dataset: str | None
+    columns: tuple[str, ...] | None
+    promise: str | None
+    unit: str | None
+    time: str
+    delta: str | None = None
+
+    @property
+    def amount(self) -> Amount | None:
+        """The most ε, as a number."""
+        return None if self.promise is None else rate_of(self.promise)
+
+    @property
+    def most_delta(self) -> Fraction:
+        """The most δ, as a number."""
+        return Fraction(self.delta or 0)
+
+    def __str__(self) -> str:
+        if self.promise is None:
+            return f"{scope_words(self.dataset, self.columns)}: no limit"
+        unit = f" per {self.unit}" if self.unit else ""
+        beside = f", with delta at most {self.most_delta}" if self.delta is not None else ""
+        return f"{scope_words(self.dataset, self.columns)}: at most {self.amount}{unit}{beside}"
+
+
+@dataclass(frozen=True)
+class Part:
+    """What was spent of one column in one metric, on the rows of one scope ("" for all rows); ``delta`` is None where
+    promises are about distances.
+    """
+
+    column: str
+    scope: str
+    space: str
+    unit: str
+    metric: str
+    amount: Amount
+    delta: Fraction | None = None
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What was spent of some columns: in each metric, and in all for the rows that had most."""
+
+    dataset: str
+    parts: tuple[Part, ...]
+
+    @property
+    def total(self) -> Amount:
+        """ε, summed over metrics and columns, for the scope where it is largest."""
+        return max(self.of(scope) for scope in self.scopes)
+
+    @property
+    def delta(self) -> Fraction:
+        """δ, summed in the same way; 0 where nothing was promised about events."""
+        return max(self.delta_of(scope) for scope in self.scopes)
+
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        """The scopes that occur, "" first."""
+        return tuple(dict.fromkeys(["", *(part.scope for part in self.parts)]))
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """The units that occur."""
+        return tuple(dict.fromkeys(part.unit for part in self.parts))
+
+    def of(self, scope: str) -> Amount:
+        """The sum over metrics and columns for the rows of one scope; what was spent on all rows counts there too."""
+        return sum((part.amount for part in self._parts_of(scope)), Amount())
+
+    def delta_of(self, scope: str) -> Fraction:
+        """The sum of δ in the same way."""
+        return sum((part.delta or Fraction(0) for part in self._parts_of(scope)), Fraction(0))
+
+    def between(self, x: Any, z: Any, *spaces: Any, bits: int = 64) -> tuple[Fraction, Fraction]:
+        """Rationals around Σ_m E_m d_m(x, z), the exponent that bounds how well two secrets are told apart.
+
+        The spaces of all metrics that occur are needed; a ledger knows them by their digest only. Promises about events
+        hold for neighbours, with a δ, and have no distances: ``total`` and ``delta`` are what they come to.
+        """
+        known = {metric_digest(space): space for space in spaces}
+        best = Fraction(0), Fraction(0)
+        for scope in self.scopes:
+            low = high = Fraction(0)
+            for part in self._parts_of(scope):
+                if part.delta is not None:
+                    raise InvalidInput(
+                        f"what was told of {part.column!r} is a promise about events of {part.space}, which has no "
+                        "distances: for neighbours it is .total and .delta, for others there is none"
+                    )
+                if part.metric not in known:
+                    raise InvalidInput(f"{part.space} is among what was released: give that space too")
+                space = known[part.metric]
+                where = space.index(x), space.index(z)
+                if space.distances.infinite[where]:
+                    raise InvalidInput(f"{x!r} and {z!r} are infinitely far apart in {space.name}: nothing is promised")
+                near = space.distances.bounds(space.distances.values[where], bits)
+                rate = part.amount.bounds(bits)
+                low, high = low + rate[0] * near[0], high + rate[1] * near[1]
+            best = max(best[0], low), max(best[1], high)
+        return best
+
+    def _parts_of(self, scope: str) -> list[Part]:
+        return [part for part in self.parts if part.scope in ("", scope)]
+
+
+def scope_words(dataset: str | None, columns: tuple[str, ...] | None) -> str:
+    """Some columns, in words."""
+    if dataset is None:
+        return "each column"
+    if columns is None:
+        return f"{dataset!r}, all columns together,"
+    if len(columns) == 1:
+        return f"column {columns[0]!r} of {dataset!r}"
+    return f"columns {', '.join(map(repr, columns))} of {dataset!r} together"

@@ -1,0 +1,392 @@
+"""Files that lie: each of the forgeries below was accepted, or made a checker fall over, and none is any more.
+
+The last test asks kernel and twin about thousands of files that :mod:`forgeries` writes and :mod:`judge` judges;
+neither shares a line with sfumato.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+import tracemalloc
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from forgeries import Case, Claim, Events, Limit, header_of, packed, random_case, sections_of, to_bytes
+from judge import truth
+from sfumato import errors
+from sfumato.certify import kernel
+
+CHECKERS = ("kernel", "twin", "auto")
+CASES = 3000
+CHUNK = 100
+
+HALF = Case(((1, 1), (1, 1)), "rational", Fraction(1), {(0, 1): 1}, {"epsilon": Fraction(1)})
+NOTHING_LOST = Claim(((0.0, 0.0), (0.0, 0.0)), Fraction(1), (0, 1), ((1, 1),), "expected", Fraction(0))
+
+
+def said(data: bytes, path: Path, checker: str) -> str:
+    """PROVED, REFUTED or UNREADABLE, and never another error."""
+    path.write_bytes(data)
+    try:
+        return "PROVED" if sf.verify(path, checker=checker) else "REFUTED"  # type: ignore[arg-type]
+    except errors.InvalidFile:
+        return "UNREADABLE"
+
+
+def assert_refused(data: bytes, path: Path, words: str) -> None:
+    """Nobody reads it, and everybody says why."""
+    path.write_bytes(data)
+    with pytest.raises(kernel.Unreadable, match=words):
+        kernel.read(path)
+    for checker in CHECKERS:
+        with pytest.raises(errors.InvalidFile, match=words):
+            sf.verify(path, checker=checker)  # type: ignore[arg-type]
+        with pytest.raises(errors.InvalidFile, match=words):
+            sf.load(path, checker=checker)  # type: ignore[arg-type]
+    assert kernel.main([str(path)]) == 2
+
+
+def earlier(case: Case) -> bytes:
+    """The file as version 1 had it: without kinds and without a version in the header."""
+    header = header_of(case)
+    del header["version"], header["promise"]["kind"]
+    header["claims"].pop("kind", None)
+    return packed(header, sections_of(case))
+
+
+# ----------------------------------------------------------------- signs and magnitudes
+
+
+def test_a_limit_whose_unit_is_negative(tmp_path: Path) -> None:
+    """The best secret would be taken for the worst: one pays 1000, and the limit 0 would be said to be kept."""
+    limit = Limit(((0.0, -1000.0), (0.0, -1000.0)), Fraction(-1), Fraction(0), (0, 0))
+    case = replace(HALF, claim=replace(NOTHING_LOST, limits=(limit,)))
+    assert truth(case) is False
+    for data in (to_bytes(case), earlier(case)):
+        assert_refused(data, tmp_path / "m.sfm", "not positive")
+
+
+@pytest.mark.parametrize("criterion", ["expected", "worst secret", "worst prior"])
+def test_a_loss_whose_unit_is_negative(criterion: str, tmp_path: Path) -> None:
+    claim = replace(
+        NOTHING_LOST, table=((0.0, -3.0), (0.0, -3.0)), unit=Fraction(-1), criterion=criterion, bound=Fraction(1, 2)
+    )
+    case = replace(HALF, claim=claim)
+    assert truth(case) is False
+    for data in (to_bytes(case), earlier(case)):
+        assert_refused(data, tmp_path / "m.sfm", "not positive")
+
+
+def test_units_of_zero(tmp_path: Path) -> None:
+    limit = Limit(((1.0, 1.0),) * 2, Fraction(0), Fraction(0), (0, 0))
+    for claim in (replace(NOTHING_LOST, limits=(limit,)), replace(NOTHING_LOST, unit=Fraction(0))):
+        assert_refused(to_bytes(replace(HALF, claim=claim)), tmp_path / "m.sfm", "not positive")
+
+
+def with_limits(number: int, size: int) -> Case:
+    """Limits whose prices take 2^size from every reduced cost, in units of the dual number / 2^124, and pay it back."""
+    limit = Limit(((-(2.0**53),),), Fraction(1), Fraction(-(2**53)), (2 ** (size - 177),))
+    claim = Claim(((0.0,),), Fraction(1), (0, 0), ((1,),), "expected", Fraction(0), (limit,) * number, Fraction(0))
+    return Case(((1, 1),), "rational", Fraction(1), {}, HALF.promise, claim=claim)
+
+
+def test_limits_whose_sum_is_beyond_256_bits(tmp_path: Path) -> None:
+    """Each is below 2^240; with 2^16 of them a sum in 256 bits would begin again at zero."""
+    assert_refused(to_bytes(with_limits(2**16, 240)), tmp_path / "m.sfm", "65536 limits")
+    for size in (240, 246, 250, 300):  # the last two are beyond 256 bits together or alone
+        case = with_limits(64, size)
+        for bound, answer in ((Fraction(0), "PROVED"), (Fraction(1, 10**9), "REFUTED"), (Fraction(2**100), "REFUTED")):
+            forged = replace(case, claim=replace(case.claim, bound=bound))  # type: ignore[type-var]
+            assert said(to_bytes(forged), tmp_path / "m.sfm", "twin") == answer
+
+
+@pytest.mark.parametrize("checker", CHECKERS)
+def test_dual_numbers_on_a_graph_without_edges(checker: str, tmp_path: Path) -> None:
+    claim = replace(NOTHING_LOST, bound=Fraction(0), duals=((0, 1, 0, 1),))
+    case = Case(HALF.weights, "rational", Fraction(1), {(0, 1): 1}, HALF.promise, graph=True, claim=claim)
+    sections = sections_of(case) | {
+        name: (w, b"") for name, w in (("distances", 8), ("edge_first", 4), ("edge_second", 4))
+    }
+    assert said(packed(header_of(case), sections), tmp_path / "m.sfm", checker) == "UNREADABLE"  # no pair can need one
+    far = replace(case, distances={(0, 1): None})
+    assert said(to_bytes(far), tmp_path / "m.sfm", checker) == "REFUTED"
+
+
+@pytest.mark.parametrize("checker", CHECKERS)
+@pytest.mark.parametrize("unit", [Fraction(10**300), Fraction(1, 10**300)])
+def test_coefficients_beyond_what_the_twin_holds_are_left_to_the_kernel(
+    checker: str, unit: Fraction, tmp_path: Path
+) -> None:
+    claim = replace(NOTHING_LOST, table=((1.0, 1.0),) * 2, unit=unit, loss=unit, bound=unit, dual_unit=1 / unit)
+    assert said(to_bytes(replace(HALF, claim=claim)), tmp_path / "m.sfm", checker) == "PROVED"
+    off = replace(claim, bound=unit + Fraction(1, 10**400))
+    assert said(to_bytes(replace(HALF, claim=off)), tmp_path / "m.sfm", checker) == "REFUTED"
+
+
+@pytest.mark.parametrize("checker", CHECKERS)
+@pytest.mark.parametrize("leg", [2.0**60, 2.0**61, 1e300])
+def test_chains_of_large_floats(checker: str, leg: float, tmp_path: Path) -> None:
+    case = Case(((1, 1),) * 3, "float", Fraction(1), {(0, 1): leg, (0, 2): 2 * leg, (1, 2): leg}, HALF.promise,
+                via={(0, 2): 1})  # fmt: skip
+    assert said(to_bytes(case), tmp_path / "m.sfm", checker) == "PROVED"
+    short = replace(case, distances=case.distances | {(0, 2): float(np.nextafter(2 * leg, 0))})
+    assert said(to_bytes(short), tmp_path / "m.sfm", checker) == "REFUTED"
+    endless = replace(case, distances=case.distances | {(0, 1): None})
+    assert said(to_bytes(endless), tmp_path / "m.sfm", checker) == "REFUTED"
+
+
+# ----------------------------------------------------------------- promises about nothing
+
+
+def words_of(data: bytes, path: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    path.write_bytes(data)
+    kernel.main([str(path)])
+    return capsys.readouterr().out
+
+
+IDENTITY = tuple(tuple(int(x == y) for y in range(3)) for x in range(3))
+
+
+@pytest.mark.parametrize("graph", [False, True])
+def test_where_nothing_is_promised_that_is_said_instead_of_an_epsilon(
+    graph: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    far = dict.fromkeys(((0, 1), (0, 2), (1, 2)))
+    case = Case(IDENTITY, "float", Fraction(1), {} if graph else far, {"epsilon": Fraction(1, 1000)}, graph)
+    text = words_of(to_bytes(case), tmp_path / "m.sfm", capsys)
+    assert "NOTHING IS PROMISED" in text and "epsilon" not in text and "PROVED" not in text
+    for checker in CHECKERS:
+        verdict = sf.verify(tmp_path / "m.sfm", checker=checker)  # type: ignore[arg-type]
+        assert verdict.witness.open == 3
+        assert "nothing is promised" in verdict.reason
+
+
+@pytest.mark.parametrize("graph", [False, True])
+def test_pairs_that_nothing_is_promised_about_are_counted(
+    graph: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = ((2, 1), (1, 2), (3, 0), (0, 3))
+    near = {(0, 1): 1} if graph else {pair: 1 if pair == (0, 1) else None for pair in
+                                      ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))}  # fmt: skip
+    case = Case(rows, "rational", Fraction(1), near, {"alpha": Fraction(1, 2), "step": Fraction(1, 2)}, graph)
+    text = words_of(to_bytes(case), tmp_path / "m.sfm", capsys)
+    assert "PROVED private with alpha = 1/2" in text
+    assert "nothing is promised about the secrets of 5 pairs, of 6" in text
+    for checker in CHECKERS:
+        assert sf.verify(tmp_path / "m.sfm", checker=checker).witness.open == 5  # type: ignore[arg-type]
+    assert "5 pairs" in str(sf.load(tmp_path / "m.sfm").proof)
+
+
+def test_one_secret_has_nothing_to_hide_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    case = Case(((1, 1),), "rational", Fraction(1), {}, HALF.promise)
+    assert "there is one secret" in words_of(to_bytes(case), tmp_path / "m.sfm", capsys)
+
+
+# ----------------------------------------------------------------- what a file may say
+
+
+def test_pairs_of_events_that_are_repeated(tmp_path: Path) -> None:
+    events = Events(((0, 1),) * 2, Fraction(1, 10), Fraction(1))
+    for checker in CHECKERS:
+        assert said(to_bytes(replace(HALF, events=(events,))), tmp_path / "m.sfm", checker) == "UNREADABLE"
+    sixfold = replace(events, pairs=((0, 1),) * 6)
+    assert_refused(to_bytes(replace(HALF, events=(sixfold,))), tmp_path / "m.sfm", "6 pairs, of which there are 2")
+    once = replace(events, pairs=((0, 1),))
+    assert_refused(to_bytes(replace(HALF, events=(once, once))), tmp_path / "m.sfm", "say the same")
+
+
+CHANGES: dict[str, tuple[Any, str]] = {
+    "two secrets of one name": ({"secrets": ["a", "a"]}, "two secrets have one name"),
+    "a number and its double": ({"secrets": [1, 1.0]}, "two secrets have one name"),
+    "a fraction and a number": ({"secrets": [2, {"fraction": "4/2"}]}, "two secrets have one name"),
+    "two outputs of one name": ({"outputs": [[1, 2], [1, 2]]}, "two outputs have one name"),
+    "a label beyond the floats": ({"secrets": [0, float("1e999")]}, "Infinity|infinite"),
+    "a label that is an object": ({"outputs": [{"name": 1}, 2]}, "a label is"),
+    "a later version": ({"version": 3}, "version 3"),
+    "a version of another kind": ({"version": True}, "version True"),
+    "an unknown word": ({"coordinates": []}, "'coordinates'"),
+    "a promise of a later kind": ({"promise": {"kind": "coordinates", "epsilon": "1"}}, "'coordinates'"),
+    "a promise about events, without any": ({"promise": {"kind": "events", "epsilon": "1"}}, "none is listed"),
+    "a promise of no kind": ({"promise": {"epsilon": "1"}}, "kind"),
+    "a promise with a word too many": ({"promise": {"kind": "rows", "epsilon": "1", "delta": "0"}}, "'delta'"),
+    "a claim of a later kind": ({"claims": {"kind": "shares"}}, "'shares'"),
+    "digits of another script": ({"total": "٢"}, "decimal digits"),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_headers_that_say_what_the_kernel_does_not_check(name: str, tmp_path: Path) -> None:
+    changed, words = CHANGES[name]
+    header = header_of(HALF) | changed
+    assert_refused(packed(header, sections_of(HALF)), tmp_path / "m.sfm", words)
+
+
+def test_two_versions_in_one_file(tmp_path: Path) -> None:
+    data = bytearray(to_bytes(HALF))
+    data[8] = 1
+    assert_refused(sealed(data), tmp_path / "m.sfm", "the header has version 2, the file version 1")
+
+
+def sealed(data: bytes) -> bytes:
+    return bytes(data[:-32]) + hashlib.sha256(bytes(data[:-32])).digest()
+
+
+def test_a_key_that_occurs_twice(tmp_path: Path) -> None:
+    data = to_bytes(HALF)
+    length = int.from_bytes(data[16:24], "little")
+    text = data[24 : 24 + length].replace(b'"total": "2"', b'"total": "2", "total": "2"')
+    made = data[:16] + len(text).to_bytes(8, "little") + text + data[24 + length :]
+    assert_refused(sealed(made), tmp_path / "m.sfm", "occurs twice")
+
+
+def test_a_promise_about_events_alone_has_no_distances(tmp_path: Path) -> None:
+    events = Events(((0, 1), (1, 0)), Fraction(1, 10), Fraction(1))
+    case = replace(HALF, events=(events,))
+    header = header_of(case)
+    header["promise"]["kind"] = "events"
+    path = tmp_path / "m.sfm"
+    assert {said(packed(header, sections_of(case)), path, checker) for checker in CHECKERS} == {"UNREADABLE"}
+    far = replace(case, distances={(0, 1): None})
+    assert {said(packed(header, sections_of(far)), path, checker) for checker in CHECKERS} == {"PROVED"}
+
+
+@pytest.mark.parametrize("name", ["mechanism", "claim", "events"])
+def test_files_of_version_1_are_read(name: str, tmp_path: Path) -> None:
+    case = {
+        "mechanism": HALF,
+        "claim": replace(HALF, claim=replace(NOTHING_LOST, bound=Fraction(0))),
+        "events": replace(HALF, events=(Events(((0, 1),), Fraction(0), Fraction(1)),)),
+    }[name]
+    for checker in CHECKERS:
+        assert said(earlier(case), tmp_path / "m.sfm", checker) == "PROVED"
+    sf.save(sf.load(tmp_path / "m.sfm"), tmp_path / "again.sfm")
+    assert kernel.read(tmp_path / "again.sfm")[0]["version"] == 2
+
+
+def test_the_unit_is_quoted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    header = header_of(HALF)
+    header["space"]["unit"] = "km, and for all coordinates of the plane, with epsilon = 1/100"
+    text = words_of(packed(header, sections_of(HALF)), tmp_path / "m.sfm", capsys)
+    assert "per 'km, and for all coordinates of the plane, with epsilon = 1/100'\n" in text
+
+
+def test_messages_never_show_two_different_numbers_as_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    big = 10**40
+    rows = ((2 * big + 1, big), (big, 2 * big + 1))
+    close = Case(rows, "rational", Fraction(1), {(0, 1): 1}, {"alpha": Fraction(1, 2), "step": Fraction(1, 2)})
+    text = words_of(to_bytes(close), tmp_path / "m.sfm", capsys)
+    assert ": 2 plus 1.0000000000000001e-40 times as much, at most 2 allowed" in text or "e-41" in text
+    loss = Fraction(1, 3) + Fraction(1, 10**30)
+    claim = replace(NOTHING_LOST, table=((1.0, 1.0),) * 2, unit=Fraction(1, 3), loss=loss)
+    text = words_of(to_bytes(replace(HALF, claim=claim)), tmp_path / "m.sfm", capsys)
+    assert "the loss is 0.33333333333333331 minus " in text
+    tiny = replace(NOTHING_LOST, table=((1.0, 1.0),) * 2, unit=Fraction(1, 10**400), loss=Fraction(1, 10**400))
+    text = words_of(to_bytes(replace(HALF, claim=tiny)), tmp_path / "m.sfm", capsys)
+    assert "= about 2^-13" in text
+
+
+# ----------------------------------------------------------------- room and terminals
+
+OWN = "import resource, runpy, sys\nsys.argv = sys.argv[1:]\ntry:\n    runpy.run_path(sys.argv[0], run_name='__main__')\nfinally:\n    print(open('/proc/self/status').read().split('VmHWM:')[1].split()[0])"  # noqa: E501
+
+
+def room_of(path: Path) -> int:
+    """The most bytes that the kernel had in use while it checked a file, the interpreter included."""
+    command = [sys.executable, "-I", "-S", "-c", OWN, kernel.__file__, str(path)]
+    shown = subprocess.run(command, capture_output=True, text=True, check=False)
+    return 1024 * int(shown.stdout.split()[-1])
+
+
+def declared(name: str) -> tuple[dict[str, Any], dict[str, tuple[int, bytes]]]:
+    """Few secrets, and far more of one thing than they can need, all zeros, which pack a thousandfold."""
+    many = 10_000_000
+    case = replace(HALF, claim=replace(NOTHING_LOST, bound=Fraction(0)))
+    if name == "edges":
+        case = replace(case, graph=True)
+    header, sections = header_of(case), sections_of(case)
+    widths = {
+        "edges": {"distances": 8, "edge_first": 4, "edge_second": 4},
+        "dual numbers": {"dual": 1, "dual_from": 4, "dual_to": 4, "dual_action": 4},
+    }
+    if name in widths:
+        return header, sections | {part: (width, bytes(many * width)) for part, width in widths[name].items()}
+    return header, sections | {name: (2048, bytes(4096))}
+
+
+@pytest.mark.parametrize("name", ["edges", "dual numbers", "prior"])
+def test_a_small_file_takes_little_room(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "m.sfm"
+    assert_refused(packed(*declared(name)), path, "there can be|wider numbers|2048 bytes")
+    assert room_of(path) <= 64 * 2**20
+
+
+def test_room_grows_no_faster_than_what_is_unpacked() -> None:
+    n = 300
+    rows = tuple(tuple(1 + (x == y) for y in range(n)) for x in range(n))
+    pairs = {(x, z): float(1 + (x * z) % 97) for x in range(n) for z in range(x + 1, n)}
+    table = tuple(tuple(float((a * x) % 31) / 7 for x in range(n)) for a in range(n))
+    claim = Claim(table, Fraction(1), tuple(range(n)), ((1,) * n,), "expected", Fraction(0))
+    case = Case(rows, "float", Fraction(1), pairs, {"epsilon": Fraction(1)}, claim=replace(claim, loss=worst_of(table)))
+    data, unpacked = to_bytes(case), sum(len(section) for _, section in sections_of(case).values())
+    tracemalloc.start()
+    try:
+        kernel.check(*kernel.parse(data)[:2])
+        room = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert room <= 3 * unpacked + 4 * 2**20  # labels, packed rows and remembered factors
+
+
+def worst_of(table: Any) -> Fraction:
+    """The mean loss of weights 1, and 2 on the diagonal, under a uniform prior, output y being action y."""
+    n = len(table)
+    total = sum((Fraction(v) for line in table for v in line), Fraction(0)) + sum(
+        Fraction(table[x][x]) for x in range(n)
+    )
+    return total / (n * (n + 1))
+
+
+def test_a_terminal_without_letters(tmp_path: Path) -> None:
+    header = header_of(HALF)
+    header["space"]["unit"], header["secrets"] = "mètre", ["Malmö", "Århus"]
+    good, bad = tmp_path / "gööd.sfm", tmp_path / "bad.sfm"
+    good.write_bytes(packed(header, sections_of(HALF)))
+    moved = replace(HALF, weights=((9, 1), (1, 9)))
+    bad.write_bytes(packed(header | {"total": "10"}, sections_of(moved)))
+    code = "import sys, runpy; sys.stdout.reconfigure(encoding='ascii', errors='strict'); sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"  # noqa: E501
+    for path, status, words in ((good, 0, "per 'm\\xe8tre'"), (bad, 3, "'Malm\\xf6'")):
+        command = [sys.executable, "-I", "-S", "-c", code, kernel.__file__, str(path)]
+        shown = subprocess.run(command, capture_output=True, check=False)
+        assert shown.returncode == status, shown.stderr
+        assert words in shown.stdout.decode("ascii")
+
+
+# ----------------------------------------------------------------- an oracle
+
+
+@pytest.mark.parametrize("first", range(0, CASES, CHUNK))
+def test_nothing_false_is_proved_and_what_is_true_is(first: int, tmp_path: Path) -> None:
+    for seed in range(first, first + CHUNK):
+        case = random_case(seed)
+        right, answers = (
+            truth(case),
+            [said(to_bytes(case), tmp_path / "m.sfm", checker) for checker in ("kernel", "twin")],
+        )
+        assert right is True or "PROVED" not in answers, f"case {seed} is false"
+        if case.owed:
+            assert right, f"case {seed} was meant to be true"
+            assert answers == ["PROVED"] * 2, f"case {seed} is true, and its proof complete"
+        assert answers[0] == answers[1], f"kernel and twin differ on case {seed}"
+
+
+def test_half_of_the_cases_are_true() -> None:
+    owed = sum(random_case(seed).owed for seed in range(CASES))
+    assert 0.4 * CASES < owed < 0.6 * CASES

@@ -1,0 +1,151 @@
+"""Whatever is said to a ledger: it is an error of ours, or the file opens and says the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from decimal import Decimal
+from enum import StrEnum
+from fractions import Fraction
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato.errors import InvalidInput, SfumatoError
+from sfumato.release.ledger import Ledger
+from sfumato.release.ledger_amounts import amount
+from sfumato.release.ledger_promises import Promise, promise_of
+
+FAST = "/dev/shm" if Path("/dev/shm").is_dir() else None  # where waiting for a disk is not what is tested
+HALF = sf.geometric(sf.PrivacyType(sf.line(3), alpha="1/2"))
+
+
+class Name(StrEnum):
+    HOME = "home"
+
+
+class Loud(str):
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return self.upper()
+
+
+ODD: list[Any] = [
+    None, True, False, 0, 1, 5, -1, 1.0, 0.5, float("nan"), float("inf"), 2**53, 2**63, 2**64, 10**5000, 1j,
+    "", " ", "5", "1/0", "x, y", "\0", "a\0b", "\ud800", "é\u0301", "x" * 20_000, "';--", Name.HOME, Loud("quiet"),
+    b"", b"km", bytearray(b"km"), (), [], {}, set(), ["a", "a"], ["a", 1], [None], "home\n", Path("home"),
+    np.int64(3), np.uint8(3), np.float64(2), np.str_("km"), np.bool_(True), np.array([1]), Decimal("0.1"),
+    Fraction(1, 3), Fraction(1, 3**9000), amount(alpha="1/2"), amount(epsilon=1) + amount(alpha="1/2"), HALF, object(),
+]  # fmt: skip
+
+FIELDS = ("space", "unit", "metric", "text", "mechanism", "noise", "delta")
+
+
+def odd_promise(field: str, value: Any) -> Promise:
+    return Promise(**{name: getattr(promise_of(HALF), name) for name in FIELDS} | {field: value})
+
+
+CALLS: dict[str, Callable[[Ledger, Any], Any]] = {
+    **{f"charge {name}": lambda ledger, odd, name=name: ledger.charge(**charge() | {name: odd})
+       for name in ("dataset", "column", "mechanism", "times", "rows", "scope", "data", "token", "note", "key")},
+    **{f"promise {name}": lambda ledger, odd, name=name: ledger.charge(**charge(odd_promise(name, odd)))
+       for name in FIELDS},
+    **{f"limit {name}": lambda ledger, odd, name=name: ledger.set_limit(**{"limit": 2, "dataset": "d"} | {name: odd})
+       for name in ("limit", "dataset", "column", "delta", "unit")},
+    "limit alpha": lambda ledger, odd: ledger.set_limit(alpha=odd),
+    "spent": lambda ledger, odd: ledger.spent(odd),
+    "spent column": lambda ledger, odd: ledger.spent("d", odd),
+    "left": lambda ledger, odd: ledger.left(odd, "c"),
+    "left column": lambda ledger, odd: ledger.left("d", odd),
+    "left_delta": lambda ledger, odd: ledger.left_delta("d", odd),
+    "open with a limit": lambda ledger, odd: Ledger(ledger.path, limit=odd),
+    "open with a delta": lambda ledger, odd: Ledger(ledger.path, limit=1000, delta=odd),
+    "create with a limit": lambda ledger, odd: Ledger(ledger.path.with_name("new.ledger"), limit=odd),
+    "create with a delta": lambda ledger, odd: Ledger(ledger.path.with_name("new.ledger"), limit=3, delta=odd),
+}  # fmt: skip
+
+
+def charge(mechanism: Any = HALF) -> dict[str, Any]:
+    return {"dataset": "d", "column": "c", "mechanism": mechanism, "key": b"a key", "data": "v1"}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_file_opens_whatever_was_said_to_it(call: str) -> None:
+    answered = 0
+    with TemporaryDirectory(dir=FAST) as folder:
+        ledger = Ledger(f"{folder}/x.ledger", limit=1000)
+        for odd in ODD:
+            try:
+                CALLS[call](ledger, odd)
+            except SfumatoError as error:
+                answered += len(str(error)) < 600  # one sentence, not ten thousand letters of somebody's mistake
+            else:
+                answered += 1
+            for path in Path(folder).glob("*.ledger"):
+                again = Ledger(path)
+                assert all(again.spent(*where).parts for where in again.columns())
+            Path(f"{folder}/new.ledger").unlink(missing_ok=True)
+    assert answered == len(ODD)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        lambda ledger: ledger.set_limit(2, dataset="d", unit=5),
+        lambda ledger: ledger.set_limit(2, dataset=5),
+        lambda ledger: ledger.set_limit(2, dataset=1.0),
+        lambda ledger: ledger.set_limit(2, dataset=""),
+        lambda ledger: ledger.set_limit(2, dataset="d", column=5),
+        lambda ledger: ledger.set_limit(delta="1/10"),
+        lambda ledger: ledger.set_limit(1, delta=2),
+        lambda ledger: ledger.set_limit(1, delta=True),
+        lambda ledger: ledger.set_limit(2**10000),
+        lambda ledger: ledger.charge(**charge() | {"data": 0}),
+        lambda ledger: ledger.charge(**charge() | {"data": None}),
+        lambda ledger: ledger.charge(**charge() | {"token": False}),
+        lambda ledger: ledger.spent(5),
+        lambda ledger: ledger.spent("d", b"c"),
+        lambda ledger: ledger.left("d", ["c"]),
+        lambda ledger: Ledger(5),
+        lambda ledger: Ledger(b"x.ledger"),
+        lambda ledger: Ledger(""),
+        lambda ledger: Ledger("x\0.ledger"),
+        lambda ledger: Ledger(ledger.path, delta="1/10"),
+        lambda ledger: Ledger(ledger.path, create=5),
+    ],
+)
+def test_what_makes_no_sense_is_refused(tmp_path: Path, said: Callable[[Ledger], Any]) -> None:
+    ledger = Ledger(tmp_path / "x.ledger")
+    with pytest.raises(InvalidInput):
+        said(ledger)
+    assert Ledger(ledger.path).entries() == () == Ledger(ledger.path).limits()
+
+
+def test_paths_that_are_none_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    strange = ["x" * 300, "/proc/x.ledger", "/", "..", "nowhere/x", "/dev/null", Path("a\ud800"), "\ud800"]
+    for odd in strange:
+        for create in (True, False):
+            with pytest.raises(InvalidInput):
+                Ledger(odd, create=create)
+    for odd in ODD:
+        with suppress(SfumatoError):
+            assert Ledger(odd).path.exists()
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_texts_and_integers_of_other_kinds_are_what_they_say(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "x.ledger")
+    terms: dict[str, Any] = {"dataset": np.str_("d"), "column": Name.HOME, "note": Loud("quiet"), "times": np.int64(3)}
+    entry = ledger.charge(**terms, mechanism=HALF, rows=np.uint8(7))
+    assert (entry.dataset, entry.column, entry.note, entry.times, entry.rows) == ("d", "home", "quiet", 3, 7)
+    assert Ledger(ledger.path).entries() == (entry,) and {type(v) for v in vars(entry).values()} == {
+        int,
+        str,
+        type(None),
+    }
