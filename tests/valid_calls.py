@@ -485,6 +485,7 @@ RELEASE = {
     "Ledger": lambda: given(str(Path(mkdtemp(dir=".")) / "new.ledger")),
     "Ledger.charge": lambda: given(_ledger(), dataset="people", column="x", mechanism=noun("mechanism")),
     "Ledger.left": lambda: given(_ledger(), "people", "x"),
+    "Ledger.left_delta": lambda: given(_ledger(), "people", "x"),
     "Ledger.set_limit": lambda: given(_ledger(), 5, dataset="people", column="x"),
     "Ledger.spent": lambda: given(_ledger(), "people"),
     "Mechanism.release": lambda: given(noun("mechanism"), __import__("pandas").DataFrame({"x": [0, 1, 2]}), "x"),
@@ -495,7 +496,11 @@ RELEASE = {
     "SystemBits.words": lambda: given(sf.SystemBits(), 2),
     "Sampler.draw": lambda: given(sf.sampler(noun("mechanism")), [0, 1]),
     "Sampler.draw_keyed": lambda: given(
-        sf.sampler(noun("mechanism")), [0, 1], np.arange(32, dtype=np.uint8).reshape(2, 16), bytes(32)
+        sf.sampler(noun("mechanism")),
+        [0, 1],
+        np.arange(32, dtype=np.uint8).reshape(2, 16),
+        bytes(32),
+        secret_never_changes=True,
     ),
     "integer_noise": _plain(1),
     "sampler": _n("mechanism"),

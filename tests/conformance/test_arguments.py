@@ -20,7 +20,7 @@ from wrong_arguments import MEMBERS, Wrong, chosen, judged, wrong_calls
 
 pytestmark = pytest.mark.filterwarnings("ignore::sfumato.InsecureSeed")  # what a seed is for is told by a warning
 
-SHARE = 23  # of all calls, one in so many
+SHARE = 12  # of all calls, one in so many
 
 CALLABLES = public_callables()
 CHOSEN: dict[str, list[Wrong]] = {}

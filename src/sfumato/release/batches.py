@@ -227,7 +227,7 @@ def batch_release(
 def _check_account(mechanism: Any, ledger: Ledger | None, dataset: Any, times: Any) -> None:
     """What a ledger would refuse is refused before any row is drawn."""
     if ledger is None:
-        if dataset is not None or times != 1:
+        if dataset is not None or not isinstance(times, int) or times != 1:
             raise InvalidInput("dataset= and times= are for a ledger: give ledger= too")
         return
     if not callable(getattr(ledger, "charge", None)):

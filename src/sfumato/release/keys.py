@@ -32,7 +32,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from sfumato.arguments import file_path, quoted
-from sfumato.errors import InvalidInput
+from sfumato.errors import InvalidInput, shown
 
 __all__ = [
     "KEY_BYTES",
@@ -127,7 +127,7 @@ def key_bytes(key: bytes | str | PathLike[str]) -> bytes:
 def check_statement(secret_never_changes: Any, *, keyed: bool, ledger: bool = False) -> None:
     """Refuse keyed noise where neither a ledger looks for changed secrets nor anybody says that there are none."""
     if not isinstance(secret_never_changes, bool):
-        raise InvalidInput(f"secret_never_changes is True or False, found {secret_never_changes!r}")
+        raise InvalidInput(f"secret_never_changes is True or False, found {shown(secret_never_changes)}")
     if secret_never_changes and not keyed:
         raise InvalidInput("secret_never_changes=True is said of noise with a key: give key= and row_id= too")
     if keyed and not ledger and not secret_never_changes:

@@ -100,7 +100,7 @@ def release(
     (['id', 'smokes'], True)
     """
     if not isinstance(batch, int) or batch < 1:
-        raise InvalidInput(f"batch is a number of rows, found {batch!r}")
+        raise InvalidInput(f"batch is a number of rows, found {shown(batch)}")
     work = batch_release(
         mechanism, column, into=into, keep=keep, on_unknown=on_unknown, within=within, key=key, row_id=row_id,
         secret_never_changes=secret_never_changes, ledger=ledger, dataset=dataset, times=times, progress=progress,
@@ -158,7 +158,7 @@ def order_after(names: Sequence[str], work: BatchRelease) -> list[str | Added]:
             )
     for added in work.added:
         if added.name in names and (work.keep or added.name not in work.taken):
-            raise InvalidInput(f"there is a column {added.name!r} already: name another one with into=")
+            raise InvalidInput(f"there is a column {shown(added.name)} already: name another one with into=")
     if work.keep:
         return [*names, *work.added]
     first = dict(zip(work.taken, work.added, strict=False))
@@ -170,7 +170,7 @@ def _refuse_twins(names: Sequence[str]) -> None:
     seen = set[str]()
     for name in names:
         if name in seen:
-            raise InvalidInput(f"there are several columns {name!r}: rename them first")
+            raise InvalidInput(f"there are several columns {shown(name)}: rename them first")
         seen.add(name)
 
 
@@ -273,7 +273,7 @@ def _metadata_without(metadata: Any, taken: Sequence[str]) -> Any:
         return rest
     for name, place in stored:
         if name in taken and place not in taken:
-            raise _index_stays(name, f"the column {place!r}")
+            raise _index_stays(name, f"the column {shown(place)}")
     return rest | {b"pandas": json.dumps(about).encode()}
 
 
@@ -381,7 +381,7 @@ def _arrow_of_pandas(frame: Any, name: str) -> Any:
         row = next((i for i, kind in enumerate(kinds) if kind not in ("missing", "nan", known[0])), 0) if known else 0
         value = values[row] if values else None
         raise BadRow(
-            f"{name!r} is {value!r}, of another type than the values before: a column has values of one type "
+            f"{shown(name)} is {shown(value)}, of another type than the values before: a column has values of one type "
             f"({str(error)[:100]})",
             row + 1,
             value,
