@@ -176,7 +176,7 @@ def quoted(path: Path) -> str:
 def file_path(value: str | PathLike[str], what: str = "a file") -> Path:
     """The path of a file; a number is none, although the system would open the file it stands for."""
     try:
-        name = os.fspath(value)
+        name: Any = os.fspath(value)
         if isinstance(name, bytes) or not name or "\0" in name:
             raise TypeError
         os.fsencode(name)

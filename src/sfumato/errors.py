@@ -239,7 +239,7 @@ class _Shown(Repr):
         kind = type(value)
         if isinstance(value, type) or isroutine(value):
             return f"the {'type' if isinstance(value, type) else 'function'} {value.__name__}"
-        if kind.__repr__ is object.__repr__:
+        if getattr(kind, "__repr__", None) is object.__repr__:
             return f"a value of type {kind.__name__}"
         try:
             text = repr(value)

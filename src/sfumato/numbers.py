@@ -83,7 +83,7 @@ def exact(value: Number | Real) -> Fraction:
     if isinstance(value, flint.fmpz):
         return Fraction(int(value))
     try:
-        if isinstance(value, np.ndarray) and value.ndim:
+        if getattr(value, "ndim", 0):
             raise TypeError  # NumPy takes an array with one member for a number
         return _from_text(value) if isinstance(value, str) else Fraction(float(value))
     except (ValueError, OverflowError, ZeroDivisionError, TypeError) as error:

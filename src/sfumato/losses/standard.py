@@ -86,13 +86,14 @@ def matrix(space: Any, table: Any, actions: Iterable[Any] | None = None) -> Loss
     values = array(table, "a loss", 2, error=InvalidLoss, small_integers=True)
     if actions is None:
         actions = secrets if len(values) == len(secrets) else range(len(values))
-    return Loss(actions, secrets, values, "matrix")
+    return Loss(tuple(actions) if isinstance(actions, str) else actions, secrets, values, "matrix")
 
 
 def function(space: Any, value: Callable[[Any, Any], Number], actions: Iterable[Any] | None = None) -> Loss:
     """Any function ℓ(w, x) of action and secret; actions default to the secrets."""
     secrets = secrets_of(space)
-    chosen = secrets if actions is None else label_tuple(actions, "the actions")
+    listed = tuple(actions) if isinstance(actions, str) else actions  # letters, where a text is given
+    chosen = secrets if listed is None else label_tuple(listed, "the actions")
     table = [[answer_of(value, "the function of a loss", w, x) for x in secrets] for w in chosen]
     return Loss(chosen, secrets, table, "function")
 

@@ -46,13 +46,14 @@ class InfiniteGeometric:
 
     def probability(self, x: int, y: int) -> Fraction:
         """G(x)(y)."""
-        return (1 - self.alpha) / (1 + self.alpha) * power_of(self.alpha, abs(integer(x, "x") - integer(y, "y")))
+        apart = abs(integer(x, "x") - integer(y, "y"))
+        return Fraction((1 - self.alpha) / (1 + self.alpha) * power_of(self.alpha, apart))
 
     def cumulative(self, x: int, y: int) -> Fraction:
         """The probability of an answer of at most y."""
         if integer(y, "y") < integer(x, "x"):
-            return power_of(self.alpha, x - y) / (1 + self.alpha)
-        return 1 - power_of(self.alpha, y - x + 1) / (1 + self.alpha)
+            return Fraction(power_of(self.alpha, x - y) / (1 + self.alpha))
+        return Fraction(1 - power_of(self.alpha, y - x + 1) / (1 + self.alpha))
 
     def truncated(self, low: int, high: int) -> Mechanism:
         """Answers beyond an end count for the end: the mechanism on the secrets low, …, high."""

@@ -75,7 +75,7 @@ class Laplace:
         with np.errstate(over="ignore", invalid="ignore"):  # far away is nothing, and so is from ∞ to ∞
             left = np.exp(-self.rate * (x - left_end)) * -np.expm1(-self.rate * np.maximum(left_end - low, 0))
             right = np.exp(-self.rate * (right_start - x)) * -np.expm1(-self.rate * np.maximum(high - right_start, 0))
-        return np.nan_to_num((left + right) / 2, nan=0.0)
+        return np.asarray(np.nan_to_num((left + right) / 2, nan=0.0))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
