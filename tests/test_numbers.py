@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
 from math import inf, nan
 
@@ -9,11 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.errors import InvalidInput
+from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported
 from sfumato.numbers import (
     array,
+    as_written,
     common_denominator,
     divide,
+    dyadic,
     exact,
     exp_bounds,
     float_above,
@@ -22,8 +25,10 @@ from sfumato.numbers import (
     is_exact,
     log_bounds,
     number,
+    printed_above,
     product,
     together,
+    told_apart,
 )
 
 third = Fraction(1, 3)
@@ -131,3 +136,90 @@ def test_directed_rounding_beyond_the_range_of_floats() -> None:
 def test_is_exact_knows_its_fields() -> None:
     assert is_exact(fractions(np.array([0.5])), np.array([1]))
     assert not is_exact(np.array([0.5]))
+
+
+@given(st.fractions(), st.fractions(max_denominator=10**6), st.integers(0, 400))
+def test_numbers_that_differ_are_written_differently(value: Fraction, part: Fraction, power: int) -> None:
+    other = value + part / 10**power
+    texts = told_apart(value, other)
+    assert (texts[0] == texts[1]) == (value == other)
+
+
+def test_as_few_digits_as_it_takes() -> None:
+    assert told_apart(third, 2.0) == ("0.333333", "2")
+    assert told_apart(0.29681405, 0.29681401) == ("0.29681405", "0.29681401")
+    assert told_apart(2 + Fraction(1, 10**17), 2) == ("2.00000000000000001", "2")
+    assert told_apart(2, 2 + Fraction(1, 10**90)) == ("2 − 1e-90", "2")
+    assert told_apart(10**400, 1.5e-7) == ("1e+400", "1.5e-07")
+    assert told_apart(1.5, inf, 2) == ("1.5", "infinity")
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_a_typed_float_is_the_decimal_that_prints_it(value: float) -> None:
+    assert as_written(value) == as_written(np.float64(value)) == Fraction(repr(value))
+    assert float(as_written(value)) == value
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False, width=32))
+def test_a_typed_single_is_the_decimal_that_prints_it_as_a_single(value: float) -> None:
+    assert np.float32(float(as_written(np.float32(value)))) == np.float32(value)
+    assert as_written(np.float32(0.3)) == Fraction(3, 10) != as_written(float(np.float32(0.3)))
+
+
+@pytest.mark.parametrize("value", ["0.3", "3/10", " .3 ", "3e-1", Decimal("0.3"), Fraction(3, 10), flint.fmpq(3, 10),
+                                   0.3, np.float16(0.3), np.longdouble("0.3"), np.array(0.3)])  # fmt: skip
+def test_every_spelling_of_three_tenths(value: object) -> None:
+    assert as_written(value) == Fraction(3, 10)
+
+
+@pytest.mark.parametrize("value", [True, np.True_, None, "", "x", "1e_5", "1e5_", "1__0",
+                                   [1], [0.3], 1j, nan, inf, np.float32(inf), "1/0",
+                                   Decimal("nan"), Decimal("inf"), np.array([0.3])], ids=repr)  # fmt: skip
+def test_what_nobody_writes_for_a_number_is_refused(value: object) -> None:
+    with pytest.raises(InvalidEpsilon, match=r"^epsilon must be a number such as 2, 0\.7 or '1/3', found "):
+        as_written(value, "epsilon", InvalidEpsilon)
+
+
+@pytest.mark.parametrize("value", ["1e999999999", "1e-999999999", "1E+9999999999999999999999", "1e９９９９９９９９９",
+                                   "9" * 10**6, "1/" + "9" * 5000, Decimal("1e999999999"), Decimal("1e-999999999"),
+                                   "0." + "0" * 9000 + "1"])  # fmt: skip
+def test_digits_without_end_are_refused_before_they_are_counted(value: object) -> None:
+    """10^999999999 would take hours and all memory; the message is short, and does not print them either."""
+    for read in (exact, as_written, number, lambda one: array([one], ndim=1)):
+        with pytest.raises(InvalidInput) as caught:
+            read(value)
+        assert len(str(caught.value)) < 250
+
+
+def test_long_numbers_within_the_bounds_are_read() -> None:
+    assert exact("1e4300") == 10**4300 and as_written("1e-4000") == Fraction(1, 10**4000)
+    with pytest.raises(InvalidInput, match="gamma lies beyond 1e308"):
+        as_written("-1e309", "gamma")
+    assert exact(f"{'7' * 4300}/{'9' * 4300}") == Fraction(7, 9)
+    assert exact(Decimal("1e-4000")) == Fraction(1, 10**4000)
+
+
+def test_long_integers_are_data_but_nothing_one_types() -> None:
+    assert exact(10**5000) == 10**5000
+    for value in (10**5000, Fraction(1, 10**5000)):
+        with pytest.raises(InvalidInput, match="more than 4300 digits"):
+            as_written(value)
+
+
+def test_decimals_in_data_stay_decimals() -> None:
+    assert array([Decimal("0.1"), 1], ndim=1).tolist() == [Fraction(1, 10), 1]
+
+
+def test_powers_of_e_that_no_memory_holds_are_refused() -> None:
+    for exponent in (Fraction(10**300), Fraction(-(10**300))):
+        with pytest.raises(NotSupported, match="in digits"):
+            exp_bounds(exponent)
+    with flint.ctx.workprec(64), pytest.raises(NotSupported, match="in digits"):
+        dyadic(flint.arb(-(10**20)).exp().upper())
+
+
+@given(st.fractions(Fraction(1, 10**6), 10**6, max_denominator=10**9))
+def test_what_is_rounded_up_is_so_as_it_is_printed(value: Fraction) -> None:
+    found = printed_above(value)
+    assert value <= min(Fraction(found), Fraction(repr(found)))
+    assert found <= np.nextafter(float_above(value), inf)

@@ -53,8 +53,7 @@ __all__ = [
     "SolverError",
     "UndecidedError",
     "expect",
-    "short",
-    "shown",
+    "few",
 ]
 
 
@@ -116,7 +115,7 @@ class Mismatch(InvalidInput):
         """For labels that were asked for and are not among the known ones."""
         strangers = [label for label in asked if not _among(label, known)]
         verb = "is" if len(strangers) == 1 else "are"
-        return cls(what, known, asked, f"{_few(strangers)} {verb} not among {_few(known)}")
+        return cls(what, known, asked, f"{few(strangers)} {verb} not among {few(known)}")
 
 
 class NotSupported(SfumatoError):
@@ -284,9 +283,9 @@ def _difference(expected: tuple[Any, ...], found: tuple[Any, ...]) -> str:
     extra = [label for label in found if label not in set(expected)]
     parts = []
     if missing:
-        parts.append(f"missing {_few(missing)}")
+        parts.append(f"missing {few(missing)}")
     if extra:
-        parts.append(f"unexpected {_few(extra)}")
+        parts.append(f"unexpected {few(extra)}")
     if not parts:
         where = next((i for i, (a, b) in enumerate(zip(expected, found, strict=False)) if a != b), None)
         if where is None:
@@ -299,6 +298,7 @@ def _difference(expected: tuple[Any, ...], found: tuple[Any, ...]) -> str:
     return "; ".join(parts)
 
 
-def _few(labels: Sequence[Any], most: int = 5) -> str:
-    named = ", ".join(shown(label) for label in labels[:most])
-    return named if len(labels) <= most else f"{named} and {len(labels) - most} more"
+def few(labels: Sequence[Any], most: int = 5) -> str:
+    """The first labels of a list, few enough to read."""
+    shown = ", ".join(repr(label) for label in labels[:most])
+    return shown if len(labels) <= most else f"{shown} and {len(labels) - most} more"

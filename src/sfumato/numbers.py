@@ -5,13 +5,19 @@ exact array has dtype ``object`` and holds :class:`fractions.Fraction`, or dtype
 ``int64`` where only small integers occur. Mixing the two gives floats, as it does
 for Python numbers. Linear algebra over rationals is done by FLINT.
 
-The one tolerance that several rooms share, :data:`ROUNDING`, is defined here with its reason.
+A number that a person types, an ε, a radius or a step, is read by :func:`as_written`: a float means the shortest
+decimal that prints it, so 0.3 is 3/10. Numbers in arrays and columns are data and stay the doubles they are, which
+:func:`exact` takes.
+
+The tolerances that several rooms share, :data:`ROUNDING` and :data:`TABLE_ROUNDING`, are defined here with their
+reasons.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from math import gcd, inf, isfinite, isnan, lcm, nextafter
 from numbers import Integral, Rational, Real
@@ -22,14 +28,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arguments import items
-from sfumato.errors import InvalidInput, shown
+from sfumato.errors import InvalidInput, NotSupported, shown
+from sfumato.labels import column_names, labelled
 
 __all__ = [
     "ROUNDING",
+    "TABLE_ROUNDING",
     "Array",
     "Number",
     "array",
     "as_ball",
+    "as_written",
+    "at_most",
     "common_denominator",
     "divide",
     "dyadic",
@@ -42,16 +52,19 @@ __all__ = [
     "fractions",
     "is_exact",
     "log_bounds",
+    "nearest_float",
     "number",
     "number_pairs",
     "object_array",
+    "printed_above",
     "product",
     "together",
+    "told_apart",
     "whole",
 ]
 
 Array: TypeAlias = NDArray[Any]
-Number: TypeAlias = int | float | Fraction | str
+Number: TypeAlias = int | float | Fraction | Decimal | str
 
 ROUNDING = 2.0**-50
 """Relative error granted to one float64 entry: eight units in the last place.
@@ -60,14 +73,23 @@ A double is within half a unit of what it stands for when it is computed once; e
 that come out of a short computation (an exponential, a division by a sum) are within
 a few. Differences below this say nothing about the intended numbers."""
 
+TABLE_ROUNDING = Fraction(1, 2**30)
+"""Probability by which a table may differ from the irrational mechanism it stands for: a billionth.
+
+Rounding to 2^52 and keeping the promise leaves a few units for each output, times coth(εd/2) for the shortest distance:
+some 10^-11 for two hundred outputs and ε = 0.05. A table that is farther away is a mechanism of its own. A smaller
+difference refutes nothing about what the table stands for."""
+
 _SMALL_INTEGER = 2**31  # products of two such integers still fit into int64
 
 
 _MOST_DIGITS = 4300  # of an integer that is typed, and the largest power of ten: what Python itself reads from a text
 _LONGEST_TEXT = 2 * _MOST_DIGITS + 8  # a quotient of two such integers, with signs and a few spaces
+_MOST_BITS = 14_284  # 10^4300 < 2^14285: within these an integer can also be printed
+_MOST_BINARY_DIGITS = 2**26  # of a rational that is worked out: 8 MB
 _LARGEST_EXPONENT = 10**7  # of e: beyond, the digits of the bounds alone would fill megabytes
 
-_POWER_OF_TEN = re.compile(r"[eE]([+-]?[\d_]+)\s*$")
+_POWER_OF_TEN = re.compile(r"[eE]([+-]?\d+(?:_\d+)*)\s*$")
 
 
 def exact(value: Number | Real) -> Fraction:
@@ -83,19 +105,81 @@ def exact(value: Number | Real) -> Fraction:
     if isinstance(value, flint.fmpz):
         return Fraction(int(value))
     try:
-        if getattr(value, "ndim", 0):
-            raise TypeError  # NumPy takes an array with one member for a number
-        return _from_text(value) if isinstance(value, str) else Fraction(float(value))
+        if isinstance(value, str):
+            return _from_text(value)
+        return _from_decimal(value) if isinstance(value, Decimal) else Fraction(float(value))
     except (ValueError, OverflowError, ZeroDivisionError, TypeError) as error:
-        raise InvalidInput(f"{shown(value)} is not a finite number") from error
+        raise InvalidInput(f"{shown(value)} is not a finite number{_size_note(value)}") from error
+
+
+def as_written(
+    value: Any,
+    what: str = "a number",
+    error: type[InvalidInput] = InvalidInput,
+    expected: str = "a number such as 2, 0.7 or '1/3'",
+) -> Fraction:
+    """The rational that a person means who types a number in a call, a flag or a spec.
+
+    A float means the shortest decimal that prints it, in its own precision; text, ``Decimal`` and ``Fraction`` mean
+    what they say. Everything that takes such a number reads it here.
+
+    Examples
+    --------
+    >>> as_written(0.3), as_written(np.float32(0.3)), as_written("3/10"), as_written(Decimal("0.30"))
+    (Fraction(3, 10), Fraction(3, 10), Fraction(3, 10), Fraction(3, 10))
+    >>> exact(0.3) < as_written(0.3)                              # the double lies just below
+    True
+    """
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    try:
+        if isinstance(value, bool | np.bool_):
+            raise InvalidInput("a truth value is no number")
+        if isinstance(value, float | np.floating):
+            # the fewest digits that tell the value from all others of its type; "nan" and "inf" are refused below
+            found = exact(np.format_float_scientific(value, unique=True, trim="-"))
+        else:
+            found = exact(value) if _means_itself(value) else as_written(float(value))
+    except (InvalidInput, TypeError, ValueError, OverflowError) as failure:
+        raise error(f"{what} must be {expected}, found {shown(value)}{_size_note(value)}") from failure
+    if max(found.numerator.bit_length(), found.denominator.bit_length()) > _MOST_BITS:
+        raise error(f"{what} has more than {_MOST_DIGITS} digits: {shown(value)}")
+    if not isfinite(nearest_float(found)):  # what is typed is searched with, drawn and printed as a float somewhere
+        raise error(f"{what} lies beyond 1e308, the range of floats, found {shown(value)}")
+    return found
+
+
+def _means_itself(value: Any) -> bool:
+    """Whether a number says exactly what it means; anything else is asked for its float."""
+    return isinstance(value, Rational | str | Decimal | flint.fmpq | flint.fmpz)
 
 
 def _from_text(text: str) -> Fraction:
     """A fraction from text of bounded size: 10^999999999 would be computed digit by digit."""
-    power = _POWER_OF_TEN.search(text)
-    if len(text) > _LONGEST_TEXT or (power is not None and abs(int(power[1])) > _MOST_DIGITS):
+    if _is_long(text):
         raise OverflowError
     return Fraction(text)
+
+
+def _from_decimal(value: Decimal) -> Fraction:
+    if _is_long(value):
+        raise OverflowError
+    return Fraction(value)
+
+
+def _is_long(value: Any) -> bool:
+    """Whether a text or decimal has more digits, or ten to a larger power, than are read."""
+    if isinstance(value, Decimal):
+        digits = value.as_tuple().digits
+        return value.is_finite() and max(abs(value.adjusted()), len(digits)) > _MOST_DIGITS
+    if not isinstance(value, str) or len(value) > _LONGEST_TEXT:
+        return isinstance(value, str)
+    power = _POWER_OF_TEN.search(value)
+    return power is not None and (len(power[1]) > _MOST_DIGITS or abs(int(power[1])) > _MOST_DIGITS)
+
+
+def _size_note(value: Any) -> str:
+    return f"; a number has at most {_MOST_DIGITS} digits, and ten to at most that power" if _is_long(value) else ""
 
 
 def number(value: Number | Real, what: str = "value") -> Fraction | float:
@@ -118,7 +202,7 @@ def whole(value: Any, what: str, least: int = 1) -> int:
     """A number of things as an int; 2.5, 2.0, "2" and True are none."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         needed = "a positive integer" if least == 1 else f"an integer of at least {least}"
-        raise InvalidInput(f"the number of {what} must be {needed}, found {shown(value)}")
+        raise InvalidInput(f"the number of {what} must be {needed}, found {value!r}")
     return int(value)
 
 
@@ -133,7 +217,8 @@ def array(
     """A read-only array in one number field.
 
     One float anywhere makes the whole array float64. Otherwise it is exact, with
-    ``int64`` kept only where the caller asks for it (``small_integers``).
+    ``int64`` kept only where the caller asks for it (``small_integers``). What carries labels is
+    refused: who knows them puts it in order first (:mod:`sfumato.labels`).
     """
     if isinstance(values, np.ndarray) and values.dtype.kind in "fiu":
         result = _from_numpy(values, what, error, small_integers)
@@ -179,8 +264,16 @@ def _from_objects(values: Any, what: str, ndim: int, error: type[InvalidInput], 
 
 
 def _nested(values: Any, ndim: int, what: str, error: type[InvalidInput]) -> Any:
-    rows = items(values, what, error)
-    return rows if ndim == 1 else [_nested(row, ndim - 1, what, error) for row in rows]
+    if isinstance(values, np.ndarray):
+        values = values.tolist()
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise error(f"{what} must be a sequence of numbers, found {values!r}")
+    given = labelled(values) if ndim == 1 else None
+    if isinstance(values, Mapping) or (column_names(values) if ndim > 1 else given and not given.counted):
+        raise error(f"{what} must be numbers in order, found {type(values).__name__} with labels: pass its values")
+    if ndim == 1:
+        return list(values)
+    return [_nested(row, ndim - 1, what, error) for row in values]
 
 
 def _shape(rows: Any, ndim: int, what: str, error: type[InvalidInput]) -> tuple[int, ...]:
@@ -295,8 +388,19 @@ def number_pairs(pairs: Any, what: str) -> list[tuple[Fraction, Fraction]]:
 
 def float_above(value: Fraction) -> float:
     """The smallest float64 not below an exact value."""
-    nearest = _nearest(value)
+    nearest = nearest_float(value)
     return nearest if not isfinite(nearest) or Fraction(nearest) >= value else nextafter(nearest, inf)
+
+
+def printed_above(value: Fraction) -> float:
+    """The smallest float64 such that neither it nor the decimal that prints it lies below an exact value.
+
+    For results that are given back as arguments, an ε that is enough: :func:`as_written` reads the decimal.
+    """
+    found = float_above(value)
+    while isfinite(found) and as_written(found) < value:  # the decimal lies within half a step: one more is enough
+        found = nextafter(found, inf)
+    return found
 
 
 def float_below(value: Fraction) -> float:
@@ -304,7 +408,8 @@ def float_below(value: Fraction) -> float:
     return -float_above(-value)
 
 
-def _nearest(value: Fraction) -> float:
+def nearest_float(value: Fraction) -> float:
+    """The float64 nearest to an exact value, an infinity beyond their range."""
     try:
         return float(value)
     except OverflowError:
@@ -325,7 +430,7 @@ def exp_bounds(exponent: Fraction, bits: int = 64) -> tuple[Fraction, Fraction]:
     if exponent == 0:
         return Fraction(1), Fraction(1)
     if abs(exponent) > _LARGEST_EXPONENT:
-        raise InvalidInput(f"e^{_nearest(exponent):g} has too many digits: exponents go to {_LARGEST_EXPONENT}")
+        raise NotSupported(f"e^{nearest_float(exponent):g} in digits", [f"exponents of e up to {_LARGEST_EXPONENT}"])
     return _ball_bounds(lambda x: x.exp(), exponent, bits)
 
 
@@ -364,4 +469,62 @@ def as_ball(value: Fraction | int) -> flint.arb:
 def dyadic(ball: flint.arb) -> Fraction:
     """The rational that a ball without radius is."""
     mantissa, exponent = (int(part) for part in ball.man_exp())
+    if abs(exponent) > _MOST_BINARY_DIGITS:
+        raise NotSupported(f"a number near 2^{exponent} in digits", [f"powers of 2 up to {_MOST_BINARY_DIGITS}"])
     return Fraction(mantissa) * Fraction(2) ** exponent
+
+
+_DIGITS = (9, 12, 15, 17, 20, 30, 50)  # tried one after the other until two numbers read differently
+
+
+def told_apart(first: Number | Real, second: Number | Real, digits: int = 6) -> tuple[str, str]:
+    """Two numbers as texts, with at least ``digits`` significant digits and as many more as it takes to see which is
+    larger: the texts are equal only if the numbers are.
+
+    Every message that says how two numbers differ prints them with this.
+
+    Examples
+    --------
+    >>> told_apart(Fraction(1, 3), 2)
+    ('0.333333', '2')
+    >>> told_apart(2 + Fraction(1, 10**7), 2)
+    ('2.0000001', '2')
+    >>> told_apart(2 + Fraction(1, 10**80), 2)
+    ('2 + 1e-80', '2')
+    """
+    if (isinstance(first, float) and not isfinite(first)) or (isinstance(second, float) and not isfinite(second)):
+        return _written(first, digits), _written(second, digits)
+    one, other = exact(first), exact(second)
+    for count in (digits, *(more for more in _DIGITS if more > digits)):
+        texts = _written(one, count), _written(other, count)
+        if one == other or texts[0] != texts[1]:
+            return texts
+    shared = _written(other, digits)
+    return f"{shared} {'+' if one > other else '−'} {_written(abs(one - other), 3)}", shared
+
+
+def at_most(value: Fraction | float, digits: int = 2) -> str:
+    """A bound from above as a text of few digits, rounded up.
+
+    Examples
+    --------
+    >>> at_most(Fraction(1, 3)), at_most(2.0**-52), at_most(0.5)
+    ('0.34', '2.3e-16', '0.5')
+    """
+    return _written(value, digits, ROUND_CEILING)
+
+
+def _written(value: Any, digits: int, rounding: str | None = None) -> str:
+    """A number with so many significant digits, as ``%g`` writes it; exact ones may lie beyond the range of floats."""
+    if isinstance(value, float) and not isfinite(value):
+        return str(value).replace("inf", "infinity")
+    number = exact(value)
+    context = Context(prec=digits, rounding=rounding)
+    quotient = context.normalize(context.divide(Decimal(number.numerator), Decimal(number.denominator)))
+    sign, figures, _ = quotient.as_tuple()
+    power = quotient.adjusted() if quotient else 0
+    if -5 < power < digits:
+        return f"{quotient:f}"
+    mantissa = "".join(map(str, figures))
+    point = f".{mantissa[1:]}" if len(mantissa) > 1 else ""
+    return f"{'-' * sign}{mantissa[0]}{point}e{power:+03d}"

@@ -1,4 +1,4 @@
-"""Integers of 256 bits in compiled code against Python's."""
+"""Integers of 256 and 384 bits in compiled code against Python's."""
 
 from __future__ import annotations
 
@@ -9,11 +9,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
 
-from sfumato.certify.wide import integers_of, load, lower, shifted, store, wide, words_of
+from sfumato.certify.wide import (
+    digits,
+    integers_of,
+    like,
+    load,
+    longer,
+    low_word,
+    lower,
+    negative,
+    shifted,
+    shifted_down,
+    shortened,
+    store,
+    wide,
+    words_of,
+)
 
 
 @njit
-def results(words: Any, word: Any, bits: Any, out: Any) -> None:
+def results(words: Any, word: Any, bits: Any, out: Any) -> Any:
     a, b = load(words, 0), load(words, 1)
     store(out, 0, a + b)
     store(out, 1, a - b)
@@ -21,6 +36,9 @@ def results(words: Any, word: Any, bits: Any, out: Any) -> None:
     store(out, 3, shifted(a, bits))
     store(out, 4, lower(a, b))
     store(out, 5, wide(word))
+    store(out, 6, shifted_down(a, bits))
+    store(out, 7, like(a, low_word(a)))
+    return digits(a), negative(a)
 
 
 def wrapped(value: int) -> int:
@@ -32,10 +50,27 @@ INTEGERS = st.one_of(st.integers(-(2**255), 2**255 - 1), st.integers(-3, 3), st.
 
 @given(INTEGERS, INTEGERS, st.integers(0, 2**64 - 1), st.integers(0, 255))
 def test_arithmetic_is_that_of_integers_modulo_a_power_of_two(a: int, b: int, word: int, bits: int) -> None:
-    out = np.zeros(24, dtype=np.uint64)
-    results(words_of([a, b]), np.uint64(word), np.uint64(bits), out)
+    out = np.zeros(32, dtype=np.uint64)
+    facts = results(words_of([a, b]), np.uint64(word), np.uint64(bits), out)
     expected = [wrapped(a + b), wrapped(a - b), wrapped(a * b), wrapped(a << bits), min(a, b), word]
-    assert integers_of(out) == expected
+    assert integers_of(out) == [*expected, a >> bits, a % 2**64]
+    assert facts == ((a % 2**256).bit_length(), a < 0)
+
+
+@njit
+def square_of_a_word(word: Any, bits: Any, out: Any) -> Any:
+    long = shifted(longer(word) * longer(word), bits)
+    store(out, 0, shortened(long))
+    store(out, 1, shortened(shifted_down(long, np.uint64(128))))
+    return digits(long), negative(longer(np.uint64(0)) - long)
+
+
+@given(st.integers(1, 2**64 - 1), st.integers(0, 255))
+def test_longer_ones_hold_384_bits(word: int, bits: int) -> None:
+    out, square = np.zeros(8, dtype=np.uint64), word**2 << bits
+    facts = square_of_a_word(np.uint64(word), np.uint64(bits), out)
+    assert integers_of(out) == [wrapped(square), wrapped(square >> 128)]
+    assert facts == (square.bit_length(), True)
 
 
 @given(st.lists(INTEGERS, max_size=5))

@@ -237,3 +237,30 @@ def test_bad_questions() -> None:
         chance_of_missing(mechanism, sf.line(4), 1)
     verdict = has_utility(mechanism, sf.line(3), 0, "1/10")
     assert verdict.outcome is Outcome.FAILS and verdict.witness == (1, Fraction(2, 3))
+
+
+def test_a_float_radius_keeps_its_border() -> None:
+    """The double 0.3 lies below 3/10: the ball would lose its border, and ε* would be 7.82 instead of 4.53."""
+    meant = epsilon_star(sf.line(11, step="1/10"), Fraction(3, 10), Fraction(1, 10))
+    assert meant.high is not None and 4.52 < meant.low < meant.high < 4.53
+    for space in (sf.line(11, step="1/10"), sf.line(11, step=0.1), sf.line(11, step=np.float32(0.1))):
+        found = epsilon_star(space, 0.3, 0.1)
+        assert (found.low, found.high, found.gamma, found.delta) == (meant.low, meant.high, meant.gamma, meant.delta)
+
+
+def test_a_typed_radius_among_measured_distances_is_rounded_as_they_are() -> None:
+    """Distances in an array stay the doubles they are: 0.1 is a little more than a tenth, and on the border of it."""
+    measured = sf.FiniteSpace(["a", "b"], [[0, 0.1], [0.1, 0]])
+    for radius in (0.1, "1/10", Fraction(1, 10), Fraction(0.1)):
+        assert not utility(measured, radius).far.any()
+        assert utility(measured, radius, "open").far.any()
+        assert not sf.losses.threshold(measured, radius).matrix.any()
+    for radius in (np.nextafter(0.1, 0), "0.0999"):
+        assert utility(measured, radius).far.any() and sf.losses.threshold(measured, radius).matrix.any()
+
+
+def test_what_is_decided_about_a_logarithm_is_so_on_both_sides() -> None:
+    star = epsilon_star(sf.discrete(3), 0, "1/4")  # ln 6
+    assert star.achievable("ln(7)").outcome is Outcome.HOLDS and star.achievable("ln(5)").outcome is Outcome.FAILS
+    assert star.achievable("ln(6)").outcome is not Outcome.FAILS
+    assert sf.database_size(star, "ln(6)/2") == sf.database_size(star, "0.8958797346")

@@ -94,6 +94,14 @@ def test_too_many_rays_are_refused() -> None:
         cell_vertices(rng.integers(0, 50, (5, 5, 6)), most=50)
 
 
+@pytest.mark.parametrize("row", [[-1, 1], [1, -1], [-3, 2], [-(2**70), 2**69 + 1]])
+def test_a_half_plane_cuts_a_quadrant(row: list[int]) -> None:
+    """Two rays in a plane are adjacent although no inequality is tight for both."""
+    cut = (abs(row[1]) // gcd(*row), abs(row[0]) // gcd(*row))
+    kept = (1, 0) if row[0] > 0 else (0, 1)
+    assert {tuple(map(int, ray)) for ray in extreme_rays(np.array([row], dtype=object))} == {kept, cut}
+
+
 def test_rays_of_an_orthant_cut_in_two() -> None:
     assert sorted(extreme_rays(np.array([[1, -1, 0]], dtype=object)).tolist()) == [[0, 0, 1], [1, 0, 0], [1, 1, 0]]
 

@@ -133,3 +133,12 @@ def test_progress_is_told() -> None:
     privacy = sf.PrivacyType(sf.line(4), alpha="1/2")
     universal_design(losses.member(privacy.space, [0, 2]), privacy, progress=lambda *state: seen.append(state))
     assert seen and all(low <= high + 1e-9 for _, low, high in seen)
+
+
+@pytest.mark.parametrize("n", [4, 12])
+def test_a_type_has_the_mechanism_of_a_theorem_though_its_table_is_rounded(n: int) -> None:
+    privacy = sf.PrivacyType(sf.line(n), epsilon=1)
+    best = sf.universal_design(sf.losses.distance(privacy.space), privacy)
+    assert best.exists and best.exists.witness.name == "single crossing on a line"
+    assert best.lower == 0 < best.upper < 1e-12
+    assert best.mechanism.proof.checker == "kernel"

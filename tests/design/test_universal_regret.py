@@ -11,7 +11,7 @@ import sfumato as sf
 from sfumato import losses
 from sfumato.design.universal import PriorSet, ball, hull, worst_case_regret
 from sfumato.design.universal.prior_sets import all_priors
-from sfumato.errors import InvalidInput, InvalidLoss, NotSupported, PrivacyViolation
+from sfumato.errors import InvalidInput, InvalidLoss, Mismatch, NotSupported, PrivacyViolation
 from strategies import exact_private_channels, priors
 from strategies import losses as random_losses
 
@@ -149,6 +149,56 @@ def test_trivial_losses_leave_nothing_to_regret() -> None:
     privacy = line(3)
     loss = losses.matrix(privacy.space, [[1, 2, 3], [1, 3, 3]])
     assert worst_case_regret(sf.Channel.constant(privacy.space), loss, privacy).upper == 0
+
+
+def test_a_constant_channel_and_a_single_prior() -> None:
+    space = sf.discrete(3)
+    loss, privacy = sf.Loss(["a", "b"], space, [[2, 2, 4], [0, 3, 2]]), sf.PrivacyType(space, alpha="1/3")
+    prior = sf.Prior(space, ["4/15", "8/15", "1/5"])
+    found = worst_case_regret(sf.Channel.constant(space), loss, privacy, priors=[prior])
+    assert found.lower == found.upper == Fraction(sf.prior_loss(prior, loss)) - least_loss(prior, loss, privacy)
+    verdict = sf.is_universally_optimal(sf.Channel.constant(space), loss, privacy, priors=prior)
+    assert str(verdict.outcome) == "fails" and verdict.witness.gap == found.lower
+    irrational = worst_case_regret(sf.Channel.constant(space), loss, sf.PrivacyType(space, epsilon=1), priors=[prior])
+    assert 0 < irrational.lower <= irrational.upper
+
+
+small = st.integers(1, 3)
+
+
+@given(st.data(), small, small, small, st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_degenerate_questions_have_answers(
+    data: st.DataObject, secrets: int, actions: int, outputs: int, relative: bool
+) -> None:
+    """One secret, action or output, equal rows, columns of zeros, repeated columns, priors with zeros."""
+    space = data.draw(st.sampled_from([sf.line, sf.discrete]))(secrets)
+    privacy = sf.PrivacyType(space, alpha="1/3")
+    table = data.draw(st.lists(st.lists(st.integers(0, 4), min_size=secrets, max_size=secrets),
+                               min_size=actions, max_size=actions))  # fmt: skip
+    loss = sf.Loss(range(actions), space, table)
+    weights = st.lists(st.integers(0, 3), min_size=outputs, max_size=outputs).filter(any)
+    row = sf.Prior.from_counts(data.draw(weights)).weights / 2
+    channel = sf.Channel(space, np.tile(np.concatenate([row, row, 0 * row]), (secrets, 1)))
+    counts = st.lists(st.integers(0, 3), min_size=secrets, max_size=secrets).filter(any)
+    among = [sf.Prior.from_counts(data.draw(counts), space) for _ in range(data.draw(small))]
+    found = worst_case_regret(channel, loss, privacy, priors=among, relative=relative)
+    for prior in among:
+        own, least = Fraction(sf.prior_loss(prior, loss)), least_loss(prior, loss, privacy)
+        if not relative:
+            assert found.upper is not None and found.upper >= own - least
+        elif found.upper is not None:  # None is infinite: nothing is lost by the best, and something by this one
+            assert own <= (1 + found.upper) * least
+    verdict = sf.is_universally_optimal(channel, loss, privacy, priors=among, starts=2)
+    if not relative:
+        assert str(verdict.outcome) == ("fails" if found.lower > 0 else "holds")
+
+
+def test_priors_of_other_secrets_are_refused() -> None:
+    privacy = sf.PrivacyType(sf.discrete(["a", "b"]), alpha="1/2")
+    other = sf.Prior(["b", "a"], ["1/3", "2/3"])
+    with pytest.raises(Mismatch, match="another order"):
+        worst_case_regret(sf.random_response(privacy), losses.bin(privacy.space), priors=[other])
 
 
 def test_complaints() -> None:

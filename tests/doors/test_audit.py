@@ -38,7 +38,7 @@ def file(tmp_path: Path, text: str, name: str = "m.csv") -> Path:
 def test_a_broken_promise_exits_3_and_is_repaired(tmp_path: Path) -> None:
     fixed = tmp_path / "fixed.sfm"
     path = file(tmp_path, ROUNDED)
-    status, text = told(path, "--space", "line:4", "--alpha", "1/2", "--loss", "absolute", "--repair", fixed)
+    status, text = told(path, "--space", "line:4", "--alpha", "1/2", "--loss", "absolute", "--repair", fixed, "--exact")
     assert status == 3
     assert "NOT KEPT: output 2 is 2.01205 times as likely for 1 as for 0, more than the 2 allowed" in text
     assert "epsilon  0.699153 is the least it needs (alpha = 83/167), on line(4)" in text
@@ -64,7 +64,7 @@ def test_a_kept_promise_exits_0(tmp_path: Path) -> None:
 def test_without_a_space_or_promise_it_says_which_epsilon(tmp_path: Path) -> None:
     status, text = told(file(tmp_path, "yes\tno\n0.75\t0.25\n0.25\t0.75\n", "rr.tsv"))
     assert status == 0
-    assert "private for every ε from 1.09861 on" in text
+    assert "private for every ε from 1.09862 on" in text
     assert "on discrete(2)" in text
     status, found = record(file(tmp_path, '{"a": {"x": 0.5, "y": 0.5}, "b": {"x": 0.25, "y": 0.75}}', "m.json"))
     assert (status, found["alpha"], found["pair"]) == (0, "1/2", ["a", "b"])
@@ -123,8 +123,63 @@ def test_floats_on_the_border_exit_1(tmp_path: Path) -> None:
     np.save(tmp_path / "m.npy", table)
     status, text = told(tmp_path / "m.npy", "--alpha", "1/2", "--no-optimum")
     assert status == 1
-    assert "UNDECIDED" in text
+    assert "KEPT UP TO THE ROUNDING OF THE FILE" in text
     assert "best     not looked for" in text
+
+
+STYLES = ["%.17g", "%.16g", "%.18e", "%.20f", "%.15f", "%.9f", "%.3f", "%.2f"]
+
+
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("renormalised", [False, True])
+def test_digits_of_a_private_matrix_are_kept_up_to_rounding(tmp_path: Path, style: str, renormalised: bool) -> None:
+    """However it was written, the geometric mechanism is not called broken, and comes back exactly."""
+    exact = sf.geometric(sf.PrivacyType(sf.line(4), alpha="1/2")).channel
+    table = exact.to_floats().matrix if renormalised else exact.matrix.astype(float)
+    np.savetxt(tmp_path / "m.csv", table, fmt=style, delimiter=",")
+    fixed = tmp_path / "fixed.sfm"
+    options = ("--space", "line:4", "--alpha", "1/2", "--no-optimum")
+    status, text = told(tmp_path / "m.csv", *options, "--repair", fixed)
+    assert status in (0, 1)
+    if status == 1:
+        assert "KEPT UP TO THE ROUNDING OF THE FILE: as written" in text
+        assert "NOT KEPT" not in text and " is 2 times as likely for 1 as for 0, more" not in text
+        assert (sf.load(fixed).channel.matrix == exact.matrix).all()
+        _, found = record(tmp_path / "m.csv", *options)
+        assert found["outcome"] == "kept up to rounding" and 0 < found["excess"] < 0.1
+        assert 0 <= found["nearest_distance"] <= found["known_to"]
+        assert found["nearest_epsilon"] == pytest.approx(np.log(2))
+        assert told(tmp_path / "m.csv", *options, "--exact")[0] == 3
+    np.save(tmp_path / "m.npy", table)
+    assert told(tmp_path / "m.npy", *options)[0] in (0, 1)
+
+
+def test_seventeen_digits_are_not_a_broken_promise(tmp_path: Path) -> None:
+    table = sf.geometric(sf.PrivacyType(sf.line(4), alpha="1/2")).channel.matrix.astype(float)
+    np.savetxt(tmp_path / "m.csv", table, fmt="%.17g", delimiter=",")
+    assert told(tmp_path / "m.csv", "--space", "line:4", "--alpha", "1/2", "--no-optimum")[0] == 1
+    status, text = told(tmp_path / "m.csv", "--space", "line:4", "--alpha", "1/2", "--no-optimum", "--exact")
+    assert status == 3
+    needed = next(line for line in text.splitlines() if line.startswith("epsilon  "))
+    assert "epsilon  0.693147 " not in needed  # that would be the promise
+
+
+def test_rounding_explains_no_more_than_half_a_unit(tmp_path: Path) -> None:
+    wrong = ROUNDED.replace("0.667,0.167,0.083,0.083", "0.669,0.165,0.083,0.083")
+    status, text = told(file(tmp_path, wrong), "--space", "line:4", "--alpha", "1/2", "--no-optimum")
+    assert status == 3
+    assert "NOT KEPT: " in text and "and not by rounding: " in text
+    status, text = told(file(tmp_path, ROUNDED), "--space", "line:4", "--epsilon", "0.68", "--no-optimum")
+    assert status == 3
+
+
+def test_zeros_that_may_be_rounded(tmp_path: Path) -> None:
+    rows = "0.99,0.01,0.00\n0.98,0.01,0.01\n"
+    status, text = told(file(tmp_path, rows))
+    assert status == 1 and "private  UNDECIDED: as written output 2 is possible for 1 and not for 0" in text
+    assert "say with --epsilon" in text
+    assert told(file(tmp_path, rows), "--epsilon", "1", "--no-optimum")[0] == 1
+    assert told(file(tmp_path, rows.replace("0.00", "0")))[0] == 3  # a zero that is written as a whole number is one
 
 
 def test_spaces_from_specs_and_tables(tmp_path: Path) -> None:

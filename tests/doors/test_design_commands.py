@@ -156,6 +156,18 @@ def test_which_epsilon(folder: Path) -> None:
     assert "keeps it" in sfumato("calibrate", "survey.toml", "--target", "0.5", "--keep").stdout
 
 
+def test_the_error_of_a_sum_is_not_counted_in_people(folder: Path) -> None:
+    Path("sum.toml").write_text('[space]\nkind = "sum_query"\nindividuals = 4\nlargest = 3\n[privacy]\nepsilon = 1\n')
+    shown = sfumato("calibrate", "sum.toml", "--target", "2").stdout
+    assert "loss     expected absolute error of the answer" in shown
+    at = float(shown.split()[1])
+    best = sf.design(sf.Prior.uniform(range(13)), sf.losses.absolute(sf.sum_query(4, 3)),
+                     sf.PrivacyType(sf.sum_query(4, 3), epsilon=at))  # fmt: skip
+    assert float(best.loss) == pytest.approx(2, rel=1e-2)
+    curve = sfumato("curve", "sum.toml", "--epsilons", "1").stdout
+    assert curve.splitlines()[-1] == "loss: expected absolute error of the answer"
+
+
 def test_a_curve_as_text_records_table_and_figure(folder: Path) -> None:
     shown = sfumato("curve", "survey.toml", "--epsilons", "2,0.5,1,0.5", "-o", "curve.csv").stdout
     assert [row.split()[0] for row in shown.splitlines()[1:4]] == ["0.5", "1", "2"]
@@ -181,9 +193,9 @@ def test_refusals_are_one_line_and_leave_nothing(folder: Path, failing: Failing)
     assert "it is a folder" in failing("design", "survey.toml", "-o", str(folder))[1]
     assert "solver 'magic'; supported: auto" in failing("design", "survey.toml", "--solver", "magic")[1]
     assert "a positive relative gap, found -1" in failing("design", "survey.toml", "--tolerance", "-1")[1]
-    assert "--target: a number" in failing("calibrate", "survey.toml", "--target", "little")[1]
+    assert "--target must be a number" in failing("calibrate", "survey.toml", "--target", "little")[1]
     assert "must lie between 0" in failing("calibrate", "survey.toml", "--target", "7")[1]
-    assert "--epsilons: a number" in failing("curve", "survey.toml", "--epsilons", "1,,2")[1]
+    assert "--epsilons: epsilon must be a number" in failing("curve", "survey.toml", "--epsilons", "1,,2")[1]
     assert "ε must be positive" in failing("curve", "survey.toml", "--epsilons", "0,1")[1]
     assert "supported: .csv, .html" in failing("curve", "survey.toml", "--epsilons", "1", "-o", "curve.txt")[1]
     Path("worst.toml").write_text(SURVEY + "[objective]\nkind = 'worst secret'\n")
@@ -212,13 +224,13 @@ def test_help_names_the_commands() -> None:
 
 
 def test_questions_end_in_a_spec_that_can_be_designed(folder: Path, failing: Failing) -> None:
-    said = sfumato("init", answers="gird\ngrid\n3x3\nkm\n0\n0.5\n-1\n2\n1,2\nuniform\nsquared\nbin\n")
+    said = sfumato("init", answers="gird\ngrid\n3x3\nkm\n0\n500 m\n-1\n2\n1,2\nuniform\nsquared\nbin\n")
     assert "did you mean 'grid'?" in said.output
     for words in ("positive", "epsilon must be positive", "2 counts for 9 secrets", "labels that are numbers"):
         assert words in said.output
     assert "Next: `sfumato design spec.toml`" in said.output
     spec = read_spec("spec.toml")
-    assert (spec.space.kind, spec.loss.kind) == ("grid", "bin")
+    assert (spec.space.kind, str(spec.space.step), spec.loss.kind) == ("grid", "1/2", "bin")
     assert sfumato("design", "spec.toml").exit_code == 0
     assert "already there" in failing("init")[1]
     assert sfumato("init", "other.toml", answers="grid\n").exit_code == 1  # the answers end too soon

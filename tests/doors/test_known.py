@@ -48,3 +48,10 @@ def test_losses_and_priors_in_words() -> None:
     for bad in ("flat", "1,2", "1,x,2", "0,0,0", "1,-1,1"):
         with pytest.raises(sf.errors.InvalidInput):
             prior_from_text(bad, space)
+
+
+def test_the_default_loss_of_a_query_is_the_error_of_its_answer() -> None:
+    privacy = sf.PrivacyType(sf.sum_query(3, 2), epsilon=1)
+    assert compared(privacy, None, "uniform", False).loss.at(0, 6) == 6
+    assert compared(privacy, "distance", "uniform", False).loss.at(0, 6) == 3
+    assert compared(sf.PrivacyType(sf.grid(2, 2), epsilon=1), None, "uniform", False).loss.name == "distance"

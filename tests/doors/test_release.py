@@ -190,7 +190,11 @@ def test_coordinates_from_the_command_line(folder: Path) -> None:
     )
     _, _, error = inside(*arguments, "--within", "20 km")
     assert "row 2: 'lat', 'lon' are (52.0, 13.0), " in str(error)
-    status, shown, _ = inside(*arguments, "--within", "20 km", "--on-unknown", "drop", "--into", "city")
+    _, _, error = inside(*arguments, "--within", "500 m")
+    assert "row 1: 'lat', 'lon' are (48.8, 2.3), " in str(error) and "more than 0.5 km" in str(error)
+    _, _, error = inside(*arguments, "--within", "5 minutes")
+    assert "within is 5 minutes, but distances are in km: give it in km or another length" in str(error)
+    status, shown, _ = inside(*arguments, "--within", "20000 m", "--on-unknown", "drop", "--into", "city")
     assert status == 0 and "1 released, 1 left out" in shown and "column   lat, lon" in shown
     assert pq.read_table(folder / "out.parquet").column_names == ["city", "k"]
     city = sf.grid(2, 2)
@@ -224,6 +228,21 @@ def test_mistakes_name_themselves(folder: Path, options: list[str], words: str) 
     status, _, error = inside("release", folder / "m.sfm", folder / "in.csv", folder / "out.csv", *options)
     assert status == 1 and isinstance(error, sf.errors.SfumatoError) and words in str(error)
     assert sorted(os.listdir(folder)) == ["in.csv", "m.sfm"]
+
+
+def test_points_that_lie_elsewhere_stop_a_release(tmp_path: Path) -> None:
+    sf.save(sf.exponential(sf.PrivacyType(sf.grid(5, 5, unit="km"), epsilon=1)), tmp_path / "m.sfm")
+    (tmp_path / "in.csv").write_text("x,y\n" + "1,1\n" * 90 + "52.5,13.4\n" * 10)
+    asked = ["release", f"{tmp_path}/m.sfm", f"{tmp_path}/in.csv", f"{tmp_path}/out.csv", "--x", "x", "--y", "y"]
+    refused = sfumato(*asked, "--on-unknown", "nearest")
+    assert refused.returncode == 2 and refused.stdout == "" and not (tmp_path / "out.csv").exists()
+    assert refused.stderr.startswith(
+        "sfumato: 10 of 100 rows lie outside the space and would be moved into it, by up to"
+    )
+    assert refused.stderr.rstrip().endswith("units right? --most-moved 1 takes them all")
+    status, shown, _ = inside(*asked, "--on-unknown", "nearest", "--most-moved", "0.1")
+    assert status == 0 and "moved    10 of 100 rows lay outside the space, by up to 49.4" in shown
+    assert "keep it to yourself" in shown
 
 
 def test_bad_rows_are_one_line(folder: Path) -> None:

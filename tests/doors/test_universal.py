@@ -51,6 +51,18 @@ def test_a_mechanism_is_judged(spec: Path, tmp_path: Path) -> None:
     assert "holds" in result.output
 
 
+def test_rounding_refutes_nothing(tmp_path: Path) -> None:
+    line, made = tmp_path / "line.toml", tmp_path / "made.sfm"
+    line.write_text('[space]\nkind = "line"\nn = 4\n[privacy]\nepsilon = 1\n[loss]\nkind = "distance"\n')
+    result = RUN.invoke(app, ["universal", str(line), "-o", str(made)])
+    assert result.exit_code == 0 and "universally optimal: holds; single crossing on a line" in result.output
+    result = RUN.invoke(app, ["universal", str(line), "-m", str(made)])
+    assert result.exit_code == 0, result.output
+    assert "up to the rounding of the table (regret at most " in result.output
+    said = json.loads(RUN.invoke(app, ["universal", str(line), "-m", str(made), "--json"]).output)
+    assert said["universally optimal"] == "holds" and 0 < Fraction(said["regret_by_rounding"]) < 1e-13
+
+
 def test_bad_questions(spec: Path, tmp_path: Path) -> None:
     assert "all, regular" in _refused(["universal", str(spec), "--priors", "nice"])
     open_ended = tmp_path / "open.toml"

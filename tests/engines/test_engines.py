@@ -17,6 +17,7 @@ import sfumato as sf
 from sfumato import errors
 from sfumato.release.engines import ENGINES, release_dask, release_spark
 from sfumato.release.ledger import Ledger
+from sfumato.release.places import Position
 from sfumato.release.tables import release
 
 pytestmark = [
@@ -150,6 +151,20 @@ def test_bad_rows_leave_nothing_behind(
     assert list(tmp_path.iterdir()) == []
     made = engine.release(mechanism, engine.frame(broken), "answer", tmp_path / "out", on_unknown="drop")
     assert engine.table(made).num_rows == ROWS - 1
+
+
+def test_geometries_and_rows_that_lie_elsewhere_leave_nothing_behind(engine: Engine, tmp_path: Path) -> None:
+    city = sf.exponential(sf.PrivacyType(sf.grid(3, 3), epsilon=1))
+    places = pa.table({"x": [0.0, 1.0, 2.0] * 20, "y": [0.0] * 60})
+    terms = {"target": tmp_path / "out", "on_unknown": "nearest"}
+    shapes = places.append_column("shape", pa.array(["POINT (0 0)", "POINT (1 0)", "POINT (2 0)"] * 20))
+    with pytest.raises(errors.InvalidInput, match="the column 'shape' holds geometries"):
+        engine.release(city, engine.frame(shapes), Position("x", "y"), **terms)
+    degrees = places.set_column(0, "x", pa.array([52.5] * 60))
+    with pytest.raises(errors.InvalidInput, match=r"(\d+) of \1 rows lie outside the space"):
+        engine.release(city, engine.frame(degrees), Position("x", "y"), **terms)
+    assert list(tmp_path.iterdir()) == []
+    assert engine.table(engine.release(city, engine.frame(places), Position("x", "y"), **terms)).num_rows == 60
 
 
 def test_an_id_with_two_secrets_is_refused_even_in_different_parts(

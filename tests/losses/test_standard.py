@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import pickle
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -63,3 +66,29 @@ def test_actions_of_a_matrix() -> None:
     assert losses.matrix(["a", "b"], [[0, 1], [1, 0]]).actions == ("a", "b")
     assert losses.matrix(["a", "b"], [[0, 1]]).actions == (0,)
     assert losses.guess([0, 1]).matrix.tolist() == np.eye(2).tolist()
+
+
+def test_the_default_is_the_error_of_a_numeric_query_and_the_distance_elsewhere(tmp_path: Path) -> None:
+    total = sf.sum_query(10, 3)
+    assert losses.default(total).name == "absolute" and losses.default(total).at(0, 30) == 30
+    assert losses.default(sf.count_query(5)).name == "absolute"
+    both = losses.default(sf.k_count_query(2, 2))
+    assert both.at((0, 0), (1, 2)) == 3 and losses.squared(sf.k_count_query(2, 2)).at((0, 0), (1, 2)) == 5
+    salary = sf.query(sum, values=[0, 10, 100], individuals=2)
+    assert losses.default(salary).at(0, 200) == 200 and losses.distance(salary).at(0, 200) == 2
+    pairs = sf.query(lambda db: (sum(db), max(db)), values=[0, 5], individuals=2)
+    assert losses.default(pairs).at((0, 0), (10, 5)) == 15
+    for space in (
+        sf.line(5, step="1/10"), sf.line(4), sf.grid(3, 3), sf.grid(3, 3, metric="chebyshev"), sf.cycle(5),
+        sf.discrete(3), sf.points([(0.0,), (7.0,)]), sf.query(str, values=[0, 1], individuals=2),
+        sf.query(lambda db: sum(db) > 1, values=[0, 1], individuals=2),
+    ):  # fmt: skip
+        assert losses.default(space).name == "distance", space
+    sf.save(sf.exponential(sf.PrivacyType(total, epsilon=1)), tmp_path / "m.sfm")
+    for again in (sf.load(tmp_path / "m.sfm").privacy.space, pickle.loads(pickle.dumps(total))):
+        assert losses.default(again).at(0, 30) == 30 and losses.distance(again).at(0, 30) == 10
+
+
+def test_tuples_are_numbers_only_where_they_are_answers() -> None:
+    with pytest.raises(InvalidLoss, match="numbers"):
+        losses.absolute(sf.grid(2, 2))

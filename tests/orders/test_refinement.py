@@ -112,3 +112,15 @@ def test_a_hundred_secrets_in_under_a_second() -> None:
     assert not sf.refines(a, b)
     # a second each on a quiet machine, with room for a noisy one
     assert perf_counter() - start < 4
+
+
+def test_two_tables_of_one_irrational_mechanism_are_not_told_apart_by_their_rounding() -> None:
+    privacy = sf.PrivacyType(sf.line(4), epsilon=1)
+    near, far = sf.geometric(privacy), sf.tight_constraints(privacy)
+    verdict = sf.refines(near, far)
+    assert verdict.outcome == "undecided" and 0 < verdict.witness.margin < 1e-12
+    assert "rounding of their tables" in verdict.reason
+    assert sf.refines(near, far, proof=True).outcome == "fails"
+    assert ("near", "far") in sf.hasse({"near": near, "far": far}).unclear
+    weaker = sf.geometric(sf.PrivacyType(sf.line(4), epsilon="1/2"))
+    assert sf.refines(weaker, near) and not sf.refines(near, weaker)

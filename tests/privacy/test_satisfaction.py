@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from math import exp, inf, log
 
@@ -143,3 +144,44 @@ def test_pairs_that_nothing_is_promised_about_are_named() -> None:
     assert verdict
     assert verdict.reason.endswith("nothing is promised about 2 pairs")
     assert "tell apart" in sf.satisfies(sf.Channel([0], [[1]]), sf.PrivacyType(sf.line(1), epsilon=1)).reason
+
+
+@pytest.mark.parametrize("power", [8, 16, 20, 40, 100])
+@pytest.mark.parametrize("promise", [{"alpha": "1/2"}, {"epsilon": 1}])
+def test_a_broken_promise_never_reads_as_if_it_were_kept(promise: dict[str, object], power: int) -> None:
+    privacy = sf.PrivacyType(sf.line(2), **promise)
+    above = privacy.factor(0, 1, 600)[1] * (1 + Fraction(1, 10**power))
+    broken = sf.satisfies(sf.Channel([0, 1], [[above / 4, 1 - above / 4], ["1/4", "3/4"]]), privacy)
+    times, allowed = re.search("is (.*) times as likely .* more than the (.*) allowed", broken.reason).groups()  # type: ignore[union-attr]
+    assert times != allowed and (" + " in times or Fraction(times) > Fraction(allowed))
+    assert 0 < broken.witness.excess < Fraction(2, 10**power)
+
+
+def test_nor_does_a_broken_event() -> None:
+    tiny = Fraction(1, 10**30)
+    channel = sf.Channel([0, 1], [[Fraction(1, 4), Fraction(3, 4)], [Fraction(1, 2) + tiny, Fraction(1, 2) - tiny]])
+    reason = sf.satisfies(channel, sf.predicates.pure(alpha="1/2")).reason
+    much, most = re.search("and (.*) for 1, where at most (.*) is allowed", reason).groups()  # type: ignore[union-attr]
+    assert Fraction(much) > Fraction(most)
+
+
+@given(st.integers(1, 10**6), st.integers(1, 10**6))
+def test_the_smallest_epsilon_is_enough_when_it_is_typed_again(a: int, b: int) -> None:
+    """An ε that is rounded up to a double must also be so as the decimal that prints it, which is what is read."""
+    total = a + b
+    channel = sf.Channel([0, 1], [[Fraction(a, total), Fraction(b, total)], [Fraction(b, total), Fraction(a, total)]])
+    found = sf.smallest_epsilon(channel, sf.line(2))
+    if found:
+        assert sf.satisfies(channel, sf.PrivacyType(sf.line(2), epsilon=found)).outcome is Outcome.HOLDS
+        assert sf.satisfies(channel, sf.PrivacyType(sf.line(2), epsilon=repr(found))).outcome is Outcome.HOLDS
+
+
+@pytest.mark.parametrize("epsilon", [1000, 1e8, 1e300])
+def test_promises_that_allow_nearly_everything_take_no_time(epsilon: float) -> None:
+    """e^{10^300} is never written down, neither to decide nor to say what was allowed."""
+    privacy = sf.PrivacyType(sf.line(3), epsilon=epsilon)
+    told = sf.satisfies(sf.Channel.identity(sf.line(3)), privacy)
+    assert told.outcome is Outcome.FAILS and told.witness.bound == inf
+    tiny = Fraction(1, 10**400)
+    rows = [[1 - tiny, tiny], [tiny, 1 - tiny], [tiny, 1 - tiny]]
+    assert sf.satisfies(sf.Channel(sf.line(3), rows), privacy).outcome is Outcome.HOLDS

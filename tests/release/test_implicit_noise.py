@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import sfumato as sf
 from sfumato.errors import NotSupported
 from sfumato.release.implicit_noise import Digit, EnclosedTable, Noise, Rate, enclosed_table, noise
 from sfumato.release.randomness import FreshStream, SystemBits
@@ -196,3 +197,14 @@ def test_noise_beyond_all_integers_is_an_error(monkeypatch: pytest.MonkeyPatch) 
     table.digits[0].tables = SimpleNamespace(weights=SimpleNamespace(shape=(1, (1 << 61) + 3)))  # type: ignore[misc]
     with pytest.raises(OverflowError, match="beyond"):
         table.draw(None, np.array([0]))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("epsilon", [50, 1e4, 1e300])
+def test_hardly_any_noise_takes_no_time(epsilon: float) -> None:
+    """e^{−10^300} is never written down: the answer is the secret, but with a chance below e^{−ε}."""
+    rate = Rate(Fraction(int(epsilon)), None)
+    for fair in (False, True):
+        made = noise(rate, fair=fair)
+        assert made.words == 1 and int(made.digits[0].tables.weights[0, 0]) > 0
+    drawn = sf.integer_noise(epsilon).draw(np.arange(100))
+    assert drawn.tolist() == list(range(100))

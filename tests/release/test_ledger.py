@@ -68,7 +68,8 @@ def test_signs_of_amounts_are_those_of_powers(rational: Fraction, powers: dict[F
 
 def test_amounts_that_floats_cannot_tell_apart() -> None:
     assert 10 * amount(epsilon="0.1") == amount(epsilon=1)
-    assert 10 * amount(epsilon=0.1) > amount(epsilon=1)  # the double 0.1 is a little more than a tenth
+    assert 10 * amount(epsilon=0.1) == amount(epsilon=1)  # who types 0.1 means a tenth, not the double above it
+    assert 10 * amount(epsilon=Fraction(0.1)) > amount(epsilon=1)
     million = 10**12
     assert million * amount(alpha="4/9") == 2 * million * amount(alpha="2/3")
     assert million * amount(alpha="4/9") + amount(epsilon=Fraction(1, 10**40)) > 2 * million * amount(alpha="2/3")

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.errors import InvalidInput, SfumatoError
+from sfumato.errors import InvalidEpsilon, InvalidInput, SfumatoError
 from sfumato.release.ledger import Ledger
 from sfumato.release.ledger_amounts import amount
 from sfumato.release.ledger_promises import Promise, promise_of
@@ -149,3 +149,14 @@ def test_texts_and_integers_of_other_kinds_are_what_they_say(tmp_path: Path) -> 
         str,
         type(None),
     }
+
+
+def test_a_limit_may_be_a_logarithm_and_is_what_was_written(tmp_path: Path) -> None:
+    ledger = sf.Ledger(tmp_path / "spent.ledger", limit="ln(2)/0.5")
+    assert [limit.promise for limit in ledger.limits()] == ["alpha 1/4"]
+    assert ledger.set_limit(0.3).promise == "epsilon 3/10"
+    assert ledger.set_limit(np.float32(0.3)).promise == "epsilon 3/10"
+    for wrong in ("1e999999999", "9" * 10**6, "ln 3/2"):
+        with pytest.raises(InvalidEpsilon):
+            ledger.set_limit(wrong)
+    assert len(ledger.limits()) == 1

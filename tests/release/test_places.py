@@ -78,8 +78,15 @@ def test_within_is_in_the_unit_of_the_space() -> None:
         found(cities, [versailles], asked, within=17)
     assert (bad.value.row, bad.value.value) == (1, versailles)
     assert found(cities, [versailles, (51.5, 0)], asked, "drop", within=17) == [-1, 1]
-    with pytest.raises(InvalidInput, match="distances are in km, not in m"):
-        found(cities, [versailles], asked, within="500 m")
+    with pytest.raises(BadRow, match=r"more than 17\.5 km"):
+        found(cities, [versailles], asked, within="17500 m")
+    assert (
+        found(cities, [versailles], asked, within="18000 m")
+        == found(cities, [versailles], asked, within="12 mi")
+        == [0]
+    )
+    with pytest.raises(InvalidInput, match="within is 5 minutes, but distances are in km: give it in km"):
+        found(cities, [versailles], asked, within="5 minutes")
     small = sf.geo([(48.8566, 2.3522), (51.5074, -0.1278)], radius_km=EARTH_RADIUS_KM / 2)
     assert found(small, [versailles], asked, within=9) == [0]
 
@@ -163,7 +170,6 @@ def test_spaces_and_columns_must_fit() -> None:
     for work, words in (
         (lambda: found(flat, [(0, 0)]), "has no coordinates: release a column of labels"),
         (lambda: found(city, [(0, 0)], Place("lat", "lon"), within=1), "are no great circles"),
-        (lambda: found(city, [(0, 0)], on_unknown="nearest", within=1), "leave out within"),
         (lambda: found(city, [(0, 0)], within=-1), "a positive distance"),
         (lambda: found(city, [(0, 0)], within="near"), "near"),
         (lambda: Position(), "is named by its columns"),
@@ -183,3 +189,35 @@ def test_distances_that_are_not_those_of_the_coordinates() -> None:
     assert found(roads, [(0.9, 0.8)], on_unknown="nearest") == [1]
     with pytest.raises(InvalidInput, match="within= has no unit"):
         found(roads, [(0.9, 0.8)], within=1)
+
+
+# ----------------------------------------------------------------- how many points were moved
+
+
+def moved(space: sf.FiniteSpace, points: Any, asked: Any = None, **terms: Any) -> list[float]:
+    columns = asked or Position(*"xyz"[: len(points[0])])
+    finder = coordinates_of(columns, ground(space), on_unknown="nearest", **terms)
+    batch = [TypedValues(pa.array([float(point[k]) for point in points])) for k in range(len(points[0]))]
+    return finder.locate(batch, 0).moved.tolist()
+
+
+def test_points_outside_the_cells_of_a_grid_are_moved() -> None:
+    city = sf.grid(4, 3, step="1/10")
+    assert moved(city, [(0.0, 0.0), (0.35, 0.25), (-0.05, -0.05), (0.14, 0.11)]) == []
+    assert moved(city, [(0.1, 0.1), (1.3, 0.2), (0.0, -2.0)]) == pytest.approx([1.0, 2.0])
+
+
+def test_points_far_from_scattered_secrets_are_moved() -> None:
+    space = sf.points([(0.0, 0.0), (3.0, 0.0), (3.5, 10.0)])  # the last is 10.0125 from its neighbour
+    assert moved(space, [(1.5, 5.0), (3.0, -10.0)]) == []
+    assert moved(space, [(1.5, 5.0), (3.0, -10.1), (99.0, 0.0)]) == pytest.approx([10.1, 96.0])
+    assert moved(space, [(1.5, 5.0), (3.0, 0.5)], within=1) == pytest.approx([(1.5**2 + 25) ** 0.5])
+    assert moved(sf.points([(0.0, 0.0)]), [(1e6, 0.0)]) == []  # one secret has no neighbour
+
+
+def test_places_far_from_all_others_are_moved() -> None:
+    cities = sf.geo([(48.8566, 2.3522), (51.5074, -0.1278)])
+    here, there = (51.5, 0.0), (-33.9, 151.2)
+    (distance,) = moved(cities, [here, there], Place("lat", "lon"))
+    assert 16_000 < distance < 18_000
+    assert moved(cities, [here], Place("lat", "lon"), within="5 km") == pytest.approx([8.88], abs=0.1)

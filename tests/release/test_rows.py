@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -51,7 +52,6 @@ def test_other_kinds_of_labels() -> None:
     assert found([0.5, 1.0], [1.0, 0.5]) == [1, 0]
     assert found([False, True], [True, False]) == [1, 0]
     assert found([(0, 0), (0, 1)], [[0, 1], [0, 0]]) == [1, 0]
-    assert found([(0, 0), (0, 1)], pa.array([{"x": 0, "y": 1}])) == [1]
     assert found([("left", 1), ("right", 1)], pa.array([{"side": "right", "number": 1}])) == [1]
     assert found(["yes", None], pa.array([None, "yes"])) == [1, 0]
     assert found(["1", 1, 1.5], [1]) == [1] and found(["1", 1, 1.5], ["1"]) == [0]
@@ -62,6 +62,12 @@ def test_slices_keep_their_place() -> None:
     assert found("abc", array.slice(1, 2)) == [1, 2]
     assert found(range(9), pa.array(range(9)).slice(3, 2)) == [3, 4]
     assert found([(0, 0), (0, 1)], pa.array([[0, 0], [0, 1]]).slice(1)) == [1]
+
+
+STORED = [
+    pa.ExtensionArray.from_storage(pa.opaque(pa.int64(), "period", "vendor"), pa.array([1])),
+    pa.ExtensionArray.from_storage(pa.bool8(), pa.array([1], pa.int8())),
+]
 
 
 @pytest.mark.parametrize(
@@ -79,6 +85,17 @@ def test_slices_keep_their_place() -> None:
         (["a"], pa.array([18262], pa.date32()), "datetime.date"),
         (["a"], [b"a"], "bytes"),
         ([1, "a"], [1.5], "is an integer or text, such as 1: types are not guessed, convert the column first"),
+        ([(0, 1)], [{"y": 0, "x": 1}], "a record, but a secret of the mechanism is a tuple"),
+        ([(0, 1)], pa.array([(0, 1, 0)], pa.month_day_nano_interval()), "month_day_nano_interval, but"),
+        ([(0, 1)], pa.array([[(0, 1)]], pa.map_(pa.int64(), pa.int64())), "map<int64, int64>, but"),
+        ([1], STORED[0], "is 1, arrow.opaque, but a secret of the mechanism is an integer"),
+        ([1], pa.DictionaryArray.from_arrays(pa.array([0]), STORED[0]), "arrow.opaque, but"),
+        ([(1,)], pa.FixedSizeListArray.from_arrays(STORED[0], 1), "arrow.opaque, but"),
+        ([1], pa.array([1], pa.timestamp("s")), "datetime, but"),
+        ([1], pa.array([1], pa.duration("s")), "timedelta, but"),
+        ([1], pa.array([1], pa.time32("s")), "time, but"),
+        ([1], [Decimal(1)], "Decimal, but"),
+        ([1], STORED[1], "is True, a truth value, but"),
     ],
 )
 def test_types_are_not_guessed(labels: Any, array: Any, words: str) -> None:

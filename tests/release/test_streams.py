@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +29,7 @@ from sfumato.release.places import Place, Position
 from sfumato.release.rows import BadRow
 from sfumato.release.streams import release_file
 from sfumato.release.tables import release
+from table_files import FORMATS, leftovers
 
 RESPONSE = sf.random_response(sf.PrivacyType(sf.discrete(["a", "b", "c"]), epsilon=1))
 KEY = bytes(range(32))
@@ -44,40 +44,6 @@ def example(rows: int = ROWS) -> Any:
         "home": pa.array(np.array(["a", "b", "c"])[rng.integers(0, 3, rows)]),
         "amount": pa.array(rng.normal(size=rows)),
     })  # fmt: skip
-
-
-def write_parquet(table: Any, path: Path) -> None:
-    pq.write_table(table, path, row_group_size=700)
-
-
-def write_arrow(table: Any, path: Path) -> None:
-    with (pa.ipc.new_stream if path.suffix == ".arrows" else pa.ipc.new_file)(path, table.schema) as writer:
-        writer.write_table(table, max_chunksize=700)
-
-
-def read_arrow(path: Path) -> Any:
-    return (pa.ipc.open_stream if path.suffix == ".arrows" else pa.ipc.open_file)(path.read_bytes()).read_all()
-
-
-def write_lines(table: Any, path: Path) -> None:
-    path.write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
-
-
-def read_lines(path: Path) -> Any:
-    return pa.Table.from_pylist([json.loads(line) for line in path.read_text().splitlines()])
-
-
-FORMATS: dict[str, tuple[Callable[[Any, Path], None], Callable[[Path], Any]]] = {
-    ".csv": (pyarrow.csv.write_csv, pyarrow.csv.read_csv),
-    ".jsonl": (write_lines, read_lines),
-    ".parquet": (write_parquet, pq.read_table),
-    ".arrow": (write_arrow, read_arrow),
-    ".arrows": (write_arrow, read_arrow),
-}
-
-
-def leftovers(folder: Path) -> list[str]:
-    return sorted(name for name in os.listdir(folder) if name.endswith(".part"))
 
 
 @pytest.fixture(autouse=True)

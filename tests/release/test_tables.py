@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from decimal import Decimal
+from enum import IntEnum, StrEnum
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -223,7 +225,7 @@ def test_types_of_pandas_and_polars_stay() -> None:
         frame = pl.DataFrame({"s": ["a", "b"]}, schema={"s": coded})
         assert release(RESPONSE, frame, "s").schema["s"] == coded
     narrow = pl.DataFrame({"s": ["a", "b"]}, schema={"s": pl.Enum(["a", "b"])})
-    assert release(RESPONSE, narrow, "s").schema["s"] == pl.Categorical
+    assert release(RESPONSE, narrow, "s").schema["s"] == pl.Enum(["a", "b", "c"])
 
 
 def test_cells_of_a_grid_are_lists_and_tuples() -> None:
@@ -332,6 +334,123 @@ def test_mixed_columns_of_pandas_are_refused_with_the_row() -> None:
     geometric = sf.geometric(sf.PrivacyType(sf.line(3), alpha="1/2"))
     with pytest.raises(BadRow, match=r"row 1: 'n' is 0.0, a float, but"):
         release(geometric, pd.DataFrame({"n": [0, None, 1]}), "n")  # pandas makes floats of these
+
+
+CITY = sf.exponential(sf.PrivacyType(sf.grid(5, 5), epsilon=1))
+
+
+@pytest.mark.parametrize("engine", ["pandas", "polars", "pyarrow"])
+def test_a_table_that_lies_elsewhere_is_not_moved_into_a_corner(engine: str) -> None:
+    given, _ = ENGINES[engine]
+    where = pa.table({"x": np.full(5000, 52.5), "y": np.full(5000, 13.4)})  # degrees, where cells are wanted
+    with pytest.raises(
+        InvalidInput, match=r"^5,000 of 5,000 rows lie outside the space .* share of 1/20 .*units right"
+    ):
+        release(CITY, given(where), Position("x", "y"), on_unknown="nearest", batch=5000)
+    with pytest.raises(InvalidInput, match=r"^1,000 of 5,000"):  # as soon as it is known
+        release(CITY, given(where), Position("x", "y"), on_unknown="nearest", batch=1000)
+    assert len(release(CITY, given(where), Position("x", "y"), on_unknown="nearest", most_moved=1)) == 5000
+
+
+def test_a_few_strays_are_moved() -> None:
+    for outside, most in ((5, None), (30, 0.3), (100, 1), (0, 0)):
+        x = [9.0] * outside + [1.0] * (100 - outside)
+        table = pa.table({"x": x, "y": [0.0] * 100})
+        seen: list[Progress] = []
+        release(CITY, table, Position("x", "y"), on_unknown="nearest", most_moved=most, progress=seen.append)
+        assert seen[-1].moved == outside and str(seen[-1]).endswith("moved into the space") is bool(outside)
+        if outside and outside < 100:
+            more = pa.concat_tables([table, table.slice(0, 1)])
+            with pytest.raises(InvalidInput, match=f"^{outside + 1} of 101 rows"):
+                release(CITY, more, Position("x", "y"), on_unknown="nearest", most_moved=most)
+
+
+def test_numbers_beyond_a_line_are_moved() -> None:
+    ages = sf.geometric(sf.PrivacyType(sf.line(100), epsilon=1))
+    inside = [0.4, 99.5, -0.5, 50.2] * 20
+    assert len(release(ages, pa.table({"age": inside}), "age", on_unknown="nearest", most_moved=0)) == 80
+    with pytest.raises(InvalidInput, match=r"^80 of 80 rows .* by up to 1900;"):
+        release(ages, pa.table({"age": [1999.0] * 80}), "age", on_unknown="nearest")
+    for wrong, words in (({"most_moved": 2}, "between 0 and 1"), ({"most_moved": "x"}, "x")):
+        with pytest.raises(InvalidInput, match=words):
+            release(ages, pa.table({"age": inside}), "age", on_unknown="nearest", **wrong)
+    with pytest.raises(InvalidInput, match="goes with on_unknown='nearest'"):
+        release(ages, pa.table({"age": [1]}), "age", most_moved=1)
+
+
+def test_categories_are_those_of_the_outputs() -> None:
+    """Categories that nobody has, or that are missing, may tell what the true column holds."""
+    for categories in (["b", "a"], ["c", "b", "a"], ["a", "b", "Atlantis", "c"]):
+        noisy = release(RESPONSE, pd.DataFrame({"s": pd.Categorical(["a", "b"], categories)}), "s")["s"]
+        assert noisy.cat.categories.tolist() == ["a", "b", "c"]
+        coded = pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array(categories))
+        done = release(RESPONSE, pa.table({"s": coded}), "s")["s"]
+        assert done.combine_chunks().dictionary.to_pylist() == ["a", "b", "c"]
+        kind = release(RESPONSE, pl.DataFrame({"s": pl.Series(["a", "b"], dtype=pl.Enum(categories))}), "s")["s"].dtype
+        assert isinstance(kind, pl.Enum) and set(kind.categories) == {"a", "b", "c"}
+    flagged = release(RESPONSE, pl.DataFrame({"s": ["a"] * 9 + ["b"] * 9}).sort("s"), "s")["s"].flags
+    assert not flagged["SORTED_ASC"]
+
+
+class Level(IntEnum):
+    HIGH = 1
+
+
+class Name(StrEnum):
+    A = "a"
+
+
+def as_object(*values: Any) -> Any:
+    return pd.DataFrame({"n": pd.Series(values, dtype=object)})
+
+
+STANDS_FOR_SOMETHING_ELSE: dict[str, Any] = {
+    "period": pd.DataFrame({"n": pd.period_range("1971", "1972", freq="Y")}),  # stored as 1 and 2
+    "categorical of periods": pd.DataFrame({"n": pd.Categorical(pd.period_range("1971", "1972", freq="Y"))}),
+    "period objects": as_object(pd.Period("1971", freq="Y")),
+    "interval": pd.DataFrame({"n": pd.IntervalIndex.from_breaks([0, 1, 2])}),
+    "timestamp": pd.DataFrame({"n": pd.to_datetime([1, 2], unit="ns")}),
+    "timedelta": pd.DataFrame({"n": pd.to_timedelta([1, 2], unit="ns")}),
+    "datetime64": as_object(np.datetime64(1, "ns")),
+    "timedelta64": as_object(np.timedelta64(1, "s")),
+    "truth values": pd.DataFrame({"n": [True, False]}),
+    "masked truth values": pd.DataFrame({"n": pd.array([True, False], dtype="boolean")}),
+    "categorical truth values": pd.DataFrame({"n": pd.Categorical([True, False])}),
+    "codes of a categorical": pd.DataFrame({"n": pd.Categorical(["b", "a"])}),
+    "texts": pd.DataFrame({"n": ["1", "2"]}),
+    "floats": pd.DataFrame({"n": [1.0, -0.0]}),
+    "decimals": as_object(Decimal(1)),
+    "fractions": as_object(Fraction(1)),
+    "an enumeration of integers": as_object(Level.HIGH),
+    "its categorical": pd.DataFrame({"n": pd.Categorical(pd.Series([Level.HIGH], dtype=object))}),
+    "integers and truth values": as_object(1, True),
+    "integers and floats": as_object(1, 2.0),
+    "polars objects": pl.DataFrame({"n": pl.Series([Level.HIGH], dtype=pl.Object)}),
+    "polars durations": pl.DataFrame({"n": pl.Series([1], dtype=pl.Duration("us"))}),
+    "polars truth values": pl.DataFrame({"n": [True]}),
+    "polars enumerations": pl.DataFrame({"n": pl.Series(["1"], dtype=pl.Enum(["0", "1"]))}),
+}
+
+
+@pytest.mark.parametrize("case", STANDS_FOR_SOMETHING_ELSE)
+def test_values_that_are_stored_as_integers_are_no_integers(case: str) -> None:
+    table = STANDS_FOR_SOMETHING_ELSE[case]
+    geometric = sf.geometric(sf.PrivacyType(sf.line(4), alpha="1/2"))
+    for mechanism, policy in ((geometric, "error"), (geometric, "drop"), (InfiniteGeometric("1/2"), "error")):
+        with pytest.raises(InvalidInput, match=r"not guessed|of another type|cannot be read|integer of 64 bits"):
+            release(mechanism, table, "n", on_unknown=policy)
+
+
+def test_enumerations_of_texts_are_no_texts() -> None:
+    with pytest.raises(BadRow, match=r"row 1: 'n' is <Name.A: 'a'>, Name: types are not guessed"):
+        release(RESPONSE, as_object(Name.A), "n")
+    assert len(release(RESPONSE, as_object(np.str_("a"), "b"), "n")) == 2
+
+
+def test_intervals_are_no_cells_of_a_grid() -> None:
+    mechanism = sf.random_response(sf.PrivacyType(sf.discrete([(0, 1), (1, 2)]), epsilon=1))
+    with pytest.raises(BadRow, match=r"pandas.interval, but a secret of .* is a tuple"):
+        release(mechanism, pd.DataFrame({"n": pd.IntervalIndex.from_breaks([0, 1, 2])}), "n")
 
 
 def test_empty_tables_stay_empty() -> None:

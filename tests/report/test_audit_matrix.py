@@ -12,8 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.errors import InvalidInput, Mismatch, NotSupported
+from sfumato.errors import InvalidChannel, InvalidInput, Mismatch, NotSupported
+from sfumato.report import audit_matrix
 from sfumato.report.audit_matrix import Matrix, channel_on, read_matrix, read_square
+from sfumato.report.audit_rounding import Box
 
 THIRDS = [[Fraction(2, 3), Fraction(1, 3)], [Fraction(1, 3), Fraction(2, 3)]]
 
@@ -207,11 +209,13 @@ def test_square_tables_of_distances(tmp_path: Path) -> None:
 def test_rows_find_their_secrets() -> None:
     quarter = np.array([[0.25, 0.75], [0.5, 0.5]])
     grid = sf.grid(1, 2)
-    swapped = channel_on(Matrix(quarter, ("0,1", "(0, 0)"), ("stay", "0,1")), grid)
+    box = Box.around(quarter, quarter / 10)
+    swapped, turned = channel_on(Matrix(quarter, ("0,1", "(0, 0)"), ("stay", "0,1"), box=box), grid)
     assert swapped.matrix.tolist() == quarter[::-1].tolist()
+    assert turned is not None and turned.low.tolist() == box.low[::-1].tolist()
     assert swapped.outputs == ("stay", (0, 1))
-    assert channel_on(Matrix(quarter), grid).outputs == grid.labels
-    assert channel_on(Matrix(np.ones((2, 1))), None).outputs == (0,)
+    assert channel_on(Matrix(quarter), grid)[0].outputs == grid.labels
+    assert channel_on(Matrix(np.ones((2, 1))), None)[0].outputs == (0,)
     with pytest.raises(Mismatch, match="'7' is not among"):
         channel_on(Matrix(quarter, ("0,1", "7")), grid)
     with pytest.raises(InvalidInput, match="twice"):
@@ -235,3 +239,51 @@ def test_what_is_written_is_read_again(data: st.DataObject) -> None:
     assert found.values.tolist() == table
     assert found.columns == (tuple(f"o{j}" for j in range(m)) if header else None)
     assert found.rows == (tuple(f"s{i}" for i in range(n)) if names else None)
+
+
+def test_how_well_numbers_are_known_comes_with_them(tmp_path: Path) -> None:
+    found = read_matrix(file(tmp_path, "0.667,0.333\n0.25,0.75\n"))
+    assert found.box is not None and found.box.error == Fraction(1, 2000)
+    assert found.box.low[0].tolist() == [Fraction("0.6665"), Fraction("0.3325")]
+    assert read_matrix(file(tmp_path, "1/3,2/3\n0,1\n")).box is None
+    told = read_matrix(file(tmp_path, '{"matrix": [[0.70, 0.30], ["1/4", "0.750"]]}', "m.json"))
+    assert told.box is not None and [str(v) for v in told.box.high.ravel() - told.box.written.ravel()] == [
+        "1/2000", "1/2000", "0", "1/2000",
+    ]  # fmt: skip
+    np.save(tmp_path / "m.npy", np.array([[0.5, 0.5]], dtype=np.float32))
+    single = read_matrix(tmp_path / "m.npy").box
+    assert single is not None and 2.0**-22 <= single.error <= 2.0**-21
+
+
+def test_rows_that_cannot_sum_to_one_are_divided_with_their_errors(tmp_path: Path) -> None:
+    box = read_matrix(file(tmp_path, "0.5010,0.5000\n0.5000,0.5001\n")).box
+    assert box is not None
+    assert box.written[0].sum() == 1 and box.written[1].sum() == Fraction("1.0001")  # what rounding explains stays
+    assert box.high[0, 0] - box.written[0, 0] == Fraction(1, 20_000) / Fraction("1.001")
+
+
+def test_very_many_numbers_are_known_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit_matrix, "_MOST_EXACT", 3)
+    found = read_matrix(file(tmp_path, "0.667,0.333\n1/4,0.75\n"))
+    assert found.values.dtype == np.float64 and found.box is not None
+    assert Fraction(1, 2000) <= found.box.error <= Fraction(1, 2000) + Fraction(1, 10**15)
+    assert found.box.low[0, 0] <= 0.6665 and found.box.high[0, 0] >= 0.6675
+
+
+def test_a_sum_that_is_nearly_one_is_not_called_one(tmp_path: Path) -> None:
+    with pytest.raises(InvalidChannel, match=r"sums to 1\.0000000001, not to 1 within 0"):
+        read_matrix(file(tmp_path, "0.5,0.5000000001\n"), tolerance=Fraction(0))
+
+
+def test_sums_that_rounding_explains_are_taken(tmp_path: Path) -> None:
+    twelve = ",".join(["0.083"] * 12)  # twelfths, in three digits
+    found = read_matrix(file(tmp_path, twelve + "\n"))
+    assert (
+        found.divided == Fraction(4, 1000) and found.box is not None and found.box.low.sum() < 1 < found.box.high.sum()
+    )
+    with pytest.raises(InvalidChannel, match=r"sums to 0\.996"):
+        read_matrix(file(tmp_path, ",".join(["0.08300"] * 12) + "\n"))
+    with pytest.raises(InvalidChannel, match="sums to"):
+        read_matrix(file(tmp_path, twelve + "\n"), tolerance=Fraction(1, 10_000))
+    with pytest.raises(InvalidChannel, match=r"sums to 0\.9,"):
+        read_matrix(file(tmp_path, "0.5,0.4\n"))

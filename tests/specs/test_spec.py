@@ -22,6 +22,7 @@ from sfumato.specs.complaints import _NEEDS_PYTHON
 from sfumato.specs.setup import BUILDERS, setup
 from sfumato.specs.spec import read_spec, spec_from_text, spec_from_values, to_toml, write_spec
 from sfumato.specs.toml import toml
+from sfumato.specs.words import amount, stake
 
 LINE = "[space]\nkind = 'line'\nn = 3\n"
 
@@ -59,7 +60,7 @@ def test_every_space_and_loss_is_in_the_schema_or_needs_python() -> None:
     assert set(SPACES) - kinds <= set(_NEEDS_PYTHON)
     losses = {kind for model in schema.LOSS_TABLES for kind in model.model_fields["kind"].annotation.__args__}
     assert set(LOSSES) - losses <= set(_NEEDS_PYTHON)
-    assert losses <= set(LOSSES)
+    assert losses <= {*LOSSES, "default"}
 
 
 def test_numbers_are_what_is_written() -> None:
@@ -189,12 +190,12 @@ REFUSED = {
     LINE + "[privacy]\nepsiln = 1": "unknown key 'epsiln' in [privacy], did you mean 'epsilon'?",
     LINE + "[privacy]\nepsilon = 1\nalpha = 0.5": "[privacy]: give either epsilon or alpha",
     LINE + "[privacy]\nepsilon = -1": "[privacy]: epsilon must be positive, found -1",
-    LINE + "[privacy]\nepsilon = 'much'": "key 'epsilon' in [privacy]: a number such as 2, 0.7 or 1/3, or ln 2",
-    LINE + "[privacy]\nepsilon = nan": "key 'epsilon' in [privacy]: a number",
-    LINE + "[privacy]\nepsilon = true": "key 'epsilon' in [privacy]: a number",
-    LINE + "[privacy]\nepsilon = 1e999999999": "key 'epsilon' in [privacy]: a number",
-    LINE + "[privacy]\nepsilon = '1/0'": "key 'epsilon' in [privacy]: a number",
-    LINE + "[privacy]\nepsilon = 'ln 1'": "key 'epsilon' in [privacy]: ε must be positive: the logarithm",
+    LINE + "[privacy]\nepsilon = 'much'": "key 'epsilon' in [privacy]: epsilon must be a number such as 2, 0.7",
+    LINE + "[privacy]\nepsilon = nan": "key 'epsilon' in [privacy]: epsilon must be a number",
+    LINE + "[privacy]\nepsilon = true": "key 'epsilon' in [privacy]: epsilon must be a number",
+    LINE + "[privacy]\nepsilon = 1e999999999": "key 'epsilon' in [privacy]: epsilon must be a number",
+    LINE + "[privacy]\nepsilon = '1/0'": "key 'epsilon' in [privacy]: epsilon must be a number",
+    LINE + "[privacy]\nepsilon = 'ln 1'": "key 'epsilon' in [privacy]: epsilon must be positive, the logarithm",
     LINE + "[privacy]\nalpha = 1": "[privacy]: alpha lies strictly between 0 and 1, found 1",
     LINE + "unit = 'm'\n[privacy]\nepsilon = 1\nper = 'km'": "[privacy]: the promise is per 'km', but the distances",
     "[space]\nn = 3": "key 'kind' is missing in [space]: one of line, grid",
@@ -217,7 +218,7 @@ REFUSED = {
     LINE + "[prior]\ncounts = [1, 2]": "[prior]: 2 counts for 3 secrets",
     LINE + "[prior]\ncounts = {3 = 1}": "[prior]: '3' is no secret of the space: one of 0, 1, 2",
     LINE + "[prior]\ncounts = 'people'": "[prior]: 'people' names a column, but neither",
-    LINE + "[prior]\ncounts = [1, 1, 'x']": "key 'counts' in [prior]: a number",
+    LINE + "[prior]\ncounts = [1, 1, 'x']": "key 'counts' in [prior]: it must be a number",
     LINE + "[prior]\nuniform = true\ncounts = [1, 1, 1]": "[prior]: uniform and counts say different things",
     LINE + "[prior]\nuniform = false": "[prior]: a prior that is not uniform",
     LINE + "[loss]\nkind = 'dist'": "unknown kind 'dist' in [loss], did you mean 'distance'?",
@@ -315,3 +316,32 @@ def test_toml_reads_back_what_was_written(tables: dict[str, Any]) -> None:
 def test_fractions_are_written_exactly(value: Fraction) -> None:
     written = tomllib.loads(toml({"t": {"x": value}}), parse_float=Decimal)["t"]["x"]
     assert Fraction(written) == value
+
+
+QUERIES = {
+    "count_query": ({"individuals": 4}, 0, 4, 4, 4),
+    "sum_query": ({"individuals": 10, "largest": 3}, 0, 30, 30, 10),
+    "k_count_query": ({"individuals": 2, "k": 2}, (0, 0), (2, 2), 4, 2),
+}
+
+
+@pytest.mark.parametrize("kind", QUERIES)
+def test_the_default_loss_of_a_query_is_the_error_of_its_answer(kind: str) -> None:
+    keys, first, last, error, people = QUERIES[kind]
+    space = {"kind": kind, **keys, "unit": "people"}
+    for told in ({"space": space}, {"space": space, "loss": {"outputs": [first, last]}}):
+        made = setup(spec_from_values(told))
+        assert made.loss.name == "absolute" and made.loss.at(first, last) == error
+        assert stake(made) == "expected absolute error of the answer"
+        assert amount(Fraction(2), made) == "2"  # not people
+    other = setup(spec_from_values({"space": space, "loss": {"kind": "distance"}}))
+    assert other.loss.at(first, last) == people and amount(Fraction(2), other) == "2 people"
+    assert stake(other).endswith("in people who must change")
+
+
+def test_a_loss_that_was_not_said_is_not_written() -> None:
+    told = {"space": {"kind": "line", "n": 3}, "loss": {"outputs": [0, 2]}}
+    spec = spec_from_values(told)
+    assert "kind" not in to_toml(spec).split("[loss]")[1] and spec_from_text(to_toml(spec)) == spec
+    assert setup(spec).loss.name == "distance"
+    assert setup(spec_from_values({**told, "loss": {"kind": "default"}})).loss.name == "distance"

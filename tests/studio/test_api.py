@@ -20,6 +20,7 @@ import sfumato as sf
 from sfumato.certify import kernel
 from sfumato.specs.setup import setup
 from sfumato.specs.spec import spec_from_text
+from sfumato.studio import answers
 from sfumato.studio.api import Kept
 from sfumato.studio.limits import MOST_SECRETS, SECONDS
 from sfumato.studio.requests import ASKS, key_of, question
@@ -108,11 +109,11 @@ def test_every_space_can_be_looked_at_and_designed(space: dict[str, Any]) -> Non
 
 
 def test_a_curve_streams_its_points(studio: Studio) -> None:
-    events = studio.events("curve", spec=LINE, epsilons=["0.5", 1, "2"])
+    events = studio.events("curve", spec=LINE, epsilons=["ln(2)/2", 1, "2"])
     assert events[0][0] == "started"
     drawn = [content for kind, content in events if kind == "progress" and "figure" in content]
     assert [len(content["points"]) for content in drawn] == [1, 2]
-    assert [point["epsilon"] for point in events[-1][1]["points"]] == [0.5, 1.0, 2.0]
+    assert [point["epsilon"] for point in events[-1][1]["points"]] == [0.346573590279972, 1.0, 2.0]
     assert "least expected loss" in events[-1][1]["figure"]["caption"]
 
 
@@ -152,9 +153,25 @@ def test_an_audit_finds_what_rounding_breaks(studio: Studio) -> None:
     rounded = GEOMETRIC.replace("2/3", "0.667").replace("1/3", "0.333").replace("1/6", "0.167").replace("1/12", "0.083")
     found = studio.ask("audit", spec=LINE, matrix=rounded, name="m.csv")
     assert exact["excess"] is None  # it is the optimum
-    assert found["verdict"]["outcome"] == "fails" and found["epsilon"] > np.log(2)
+    assert found["verdict"]["outcome"] == "undecided" and found["epsilon"] > np.log(2)
+    assert found["verdict"]["reason"].startswith(
+        "kept up to the rounding of the numbers: as written output 2 is 2.01205"
+    )
+    assert found["nearest"] == {"distance": "0.000334", "epsilon": "0.693147"} and exact["nearest"] is None
     assert found["tightest"]["pair"] == ["1", "0"]
-    assert found["repaired_loss"] == pytest.approx(17 / 24, abs=1e-3)
+    assert found["repaired_loss"] == pytest.approx(17 / 24, abs=1e-12)  # the exact one
+    shifted = rounded.replace("0.667,0.167", "0.669,0.165")
+    assert studio.ask("audit", spec=LINE, matrix=shifted, name="m.csv")["verdict"]["outcome"] == "fails"
+
+
+def test_numbers_that_differ_are_shown_differently(studio: Studio) -> None:
+    digits = "\n".join(",".join(f"{float(Fraction(v)):.17g}" for v in row.split(",")) for row in GEOMETRIC.split("\n"))
+    found = studio.ask("audit", spec=LINE, matrix=digits, name="m.csv")
+    assert found["nearest"] and found["needed"] not in found["verdict"]["question"]
+    irrational = {**LINE, "privacy": {"epsilon": "1"}}
+    verdict = studio.ask("verdicts", spec=irrational, mechanism="geometric")["verdicts"][1]
+    assert verdict["outcome"] == "holds" and "up to the rounding of the table (regret at most " in verdict["reason"]
+    assert answers._numbers(0.2968140594043432, 0.2968140594043425) == ("0.29681405940434319", "0.29681405940434252")
 
 
 @pytest.mark.parametrize(
@@ -208,7 +225,7 @@ def test_cities_are_places_with_people(studio: Studio) -> None:
         ({"space": {"kind": "lines"}}, "did you mean 'line'"),
         ({"space": {"kind": "line", "n": 4}, "privacy": {"epsiln": 1}}, "did you mean 'epsilon'"),
         ({"space": {"kind": "line", "n": 4}, "privacy": {"epsilon": -1}}, "positive"),
-        ({"space": {"kind": "line", "n": 4}, "privacy": {"epsilon": "1e999"}}, "must lie between"),
+        ({"space": {"kind": "line", "n": 4}, "privacy": {"epsilon": "1e301"}}, "must lie between"),
         ({"space": {"kind": "line", "n": 10**9}}, "at most 1,024"),
         ({"space": {"kind": "grid", "shape": [99999, 99999]}}, "at most 1,024"),
         ({"space": {"kind": "grid", "shape": [2] * 64}}, "at most 1,024"),

@@ -15,7 +15,8 @@ from sfumato.certify.mechanism import Ceiling, Claim, Mechanism
 from sfumato.errors import InvalidInput, shown
 from sfumato.numbers import Array, common_denominator, is_exact
 from sfumato.privacy.events import EventPromise
-from sfumato.privacy.type import PrivacyType, rational_power
+from sfumato.privacy.promise import rational_power
+from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.axioms import INFINITE
 from sfumato.spaces.distances import Distances, Form
 from sfumato.spaces.finite import FiniteSpace

@@ -18,7 +18,8 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from sfumato.certify.certificate import kernel_terms
-from sfumato.certify.twin import factors_below, product_exceeds
+from sfumato.certify.exponentials import factors_below
+from sfumato.certify.twin import product_exceeds
 from sfumato.privacy.type import PrivacyType
 from sfumato.threads import on_threads
 
@@ -26,6 +27,9 @@ __all__ = ["Bounds", "bounds_of", "close_floats", "close_integers", "least_const
 
 _ONE_THREAD = 100_000  # pairs times columns: below, starting threads takes longer than the work
 _INTERPRETED = 2048  # pairs times columns: below, plain Python is through before a compiled function is loaded
+_STRIP = 128  # neighbours that are looked at together
+_RAISE = 1.0 + 2.0**-52  # a raise by less than a unit in the last place would go round for ever
+_CLEAR = 1.0 - 2.0**-49  # less than this share of a bound, in floats: seven roundings of 2^-53 cannot hide an excess
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +65,7 @@ def close_floats(matrix: NDArray[np.float64], bounds: Bounds) -> NDArray[np.floa
     """Each column replaced by the least private one above it, up to rounding."""
     columns = matrix.T.copy(order="C")
     order = np.argsort(-columns, axis=1, kind="stable")
-    _over_columns(columns, order, bounds, np.ones_like(bounds.decay), bounds.decay)
+    _over_columns(columns, order, bounds, np.ones_like(bounds.decay), bounds.decay, _RAISE)
     return np.ascontiguousarray(columns.T)
 
 
@@ -69,7 +73,7 @@ def close_integers(weights: NDArray[np.uint64], bounds: Bounds) -> NDArray[np.ui
     """Each column replaced by the least private integer one above it, exactly."""
     columns = weights.T.copy(order="C")
     order = np.argsort(columns, axis=1, kind="stable")[:, ::-1].copy()
-    _over_columns(columns, order, bounds, bounds.p, bounds.q)
+    _over_columns(columns, order, bounds, bounds.p, bounds.q, _CLEAR)
     return np.ascontiguousarray(columns.T)
 
 
@@ -88,25 +92,24 @@ def least_constant(deficit: NDArray[np.float64], bounds: Bounds) -> float:
 
 
 def _over_columns(
-    columns: NDArray[Any], order: NDArray[np.int64], bounds: Bounds, p: NDArray[Any], q: NDArray[Any]
+    columns: NDArray[Any], order: NDArray[np.int64], bounds: Bounds, p: NDArray[Any], q: NDArray[Any], share: float
 ) -> None:
+    """Close every column; an entry that is above ``share`` of its bound, in floats, is compared as its type asks."""
     if bounds.ends.size * len(columns) <= _INTERPRETED:
         for column, entries in zip(columns, order, strict=True):
             column[:] = _closed_list(column.tolist(), entries.tolist(), bounds, p.tolist(), q.tolist())
         return
+    given = bounds.starts, bounds.ends, p, q, bounds.decay, share
     if bounds.ends.size * len(columns) <= _ONE_THREAD:
-        _close(columns, order, bounds.starts, bounds.ends, p, q)
+        _close(columns, order, *given)
         return
-    on_threads(
-        lambda start, stop: _close(columns[start:stop], order[start:stop], bounds.starts, bounds.ends, p, q),
-        len(columns),
-    )
+    on_threads(lambda start, stop: _close(columns[start:stop], order[start:stop], *given), len(columns))
 
 
 def _closed_list(column: list[Any], order: list[int], bounds: Bounds, p: list[Any], q: list[Any]) -> list[Any]:
     """What :func:`_close` does, on Python numbers: for columns so small that compiling would take far longer."""
     starts, ends, queue = bounds.starts.tolist(), bounds.ends.tolist(), deque(order)
-    margin = 1.0 + 2.0**-52 if isinstance(column[0], float) else 1
+    margin = _RAISE if isinstance(column[0], float) else 1
     while queue:
         x = queue.popleft()
         for k in range(starts[x], starts[x + 1]):
@@ -119,12 +122,14 @@ def _closed_list(column: list[Any], order: list[int], bounds: Bounds, p: list[An
 
 
 @njit(cache=True, nogil=True)
-def _close(columns, order, starts, ends, p, q):  # type: ignore[no-untyped-def]
+def _close(columns, order, starts, ends, p, q, decay, share):  # type: ignore[no-untyped-def]
     n = columns.shape[1]
     queue = np.empty(n, np.int64)
     waiting = np.empty(n, np.bool_)
+    rounded = np.empty(n)  # the column in floats
     for c in range(columns.shape[0]):
         column = columns[c]
+        rounded[:] = column
         queue[:] = order[c]
         waiting[:] = True
         head, count = 0, n
@@ -133,15 +138,31 @@ def _close(columns, order, starts, ends, p, q):  # type: ignore[no-untyped-def]
             head = head + 1 if head + 1 < n else 0
             count -= 1
             waiting[x] = False
-            for k in range(starts[x], starts[x + 1]):
-                z = ends[k]
-                if _exceeds(column[x], column[z], p[k], q[k]):
-                    column[z] = _raised(column[x], column[z], p[k], q[k])
-                    if not waiting[z]:
-                        waiting[z] = True
-                        tail = head + count
-                        queue[tail if tail < n else tail - n] = z
-                        count += 1
+            for first in range(starts[x], starts[x + 1], _STRIP):
+                last = min(first + _STRIP, starts[x + 1])
+                if ends[last - 1] - ends[first] == last - 1 - first:  # they stand side by side
+                    others = rounded[ends[first] : ends[last - 1] + 1]
+                    if not _comes_near(rounded[x], others, decay[first:last], share):
+                        continue
+                for k in range(first, last):
+                    z = ends[k]
+                    if _exceeds(column[x], column[z], p[k], q[k]):
+                        column[z] = _raised(column[x], column[z], p[k], q[k])
+                        rounded[z] = column[z]
+                        if not waiting[z]:
+                            waiting[z] = True
+                            tail = head + count
+                            queue[tail if tail < n else tail - n] = z
+                            count += 1
+
+
+@njit(cache=True, nogil=True)
+def _comes_near(value, others, decay, share):  # type: ignore[no-untyped-def]
+    """Whether a value, times its decay, exceeds this share of any of the others; without a branch, so in vectors."""
+    count = 0
+    for k in range(others.size):
+        count += value * decay[k] > others[k] * share
+    return count > 0
 
 
 def _exceeds(value: Any, other: Any, p: Any, q: Any) -> bool:
@@ -157,8 +178,7 @@ def _raised(value: Any, other: Any, p: Any, q: Any) -> Any:
 @overload(_exceeds)
 def _exceeds_of_type(value, other, p, q):  # type: ignore[no-untyped-def]
     if isinstance(value, types.Float):
-        # a raise by less than a unit in the last place would go round for ever
-        return lambda value, other, p, q: value * q > p * other * (1.0 + 2.0**-52)
+        return lambda value, other, p, q: value * q > p * other * _RAISE
     return lambda value, other, p, q: product_exceeds(value, q, p, other)
 
 

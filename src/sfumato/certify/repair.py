@@ -27,6 +27,7 @@ from sfumato.certify.verify import prove
 from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior
 from sfumato.errors import InvalidChannel, InvalidInput, NotSupported, expect, shown
+from sfumato.labels import column_names, table_in_order
 from sfumato.losses.loss import Loss
 from sfumato.numbers import array, common_denominator, floats
 from sfumato.privacy.satisfaction import satisfies
@@ -169,8 +170,11 @@ def _approximate(channel: Any, privacy: PrivacyType, outputs: Any) -> tuple[NDAr
         check_secrets("channel and privacy type", privacy.space, channel)
         given, labels = floats(channel.matrix), channel.outputs
     else:
-        given = floats(array(channel, "the matrix to repair", 2, error=InvalidChannel))
-        labels = tuple(range(given.shape[1])) if outputs is None else label_tuple(outputs, "the outputs")
+        named = column_names(channel) if outputs is None else outputs
+        known = None if named is None else label_tuple(named, "the outputs")
+        table = table_in_order(channel, privacy.space.labels, known, "the matrix to repair")
+        given = floats(array(table, "the matrix to repair", 2, error=InvalidChannel))
+        labels = tuple(range(given.shape[1])) if known is None else known
     if given.shape != (len(privacy.space), len(labels)):
         raise InvalidChannel(f"{len(privacy.space)} secrets and {len(labels)} outputs, found shape {given.shape}")
     if (given < -_MOST_NEGATIVE).any():

@@ -1,7 +1,7 @@
 """The kernel's twin: the same integer comparisons, compiled, for mechanisms the kernel is too slow for.
 
-The rationals p/q come from the kernel's own functions, one for each distinct distance. Products
-are formed in 128 bits, so a comparison is exact for weights and factors below 2^62. What is claimed
+The rationals p/q are the kernel's, computed by :mod:`sfumato.certify.exponentials`. Products are
+formed in 128 bits, so a comparison is exact for weights and factors below 2^62. What is claimed
 beside is checked in :mod:`sfumato.certify.twin_claims`.
 """
 
@@ -16,11 +16,12 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from sfumato.certify import kernel
+from sfumato.certify.exponentials import factors_below
 from sfumato.spaces.axioms import INFINITE, chain_fits, open_pairs
 from sfumato.spaces.distances import Form
 from sfumato.threads import on_threads
 
-__all__ = ["LARGEST_WEIGHT", "check_arrays", "edges_of", "factors_below", "fits", "product_exceeds"]
+__all__ = ["LARGEST_WEIGHT", "check_arrays", "edges_of", "fits", "product_exceeds"]
 
 LARGEST_WEIGHT = 2**62 - 1
 """Totals up to this are for the twin; larger ones only for the kernel."""
@@ -107,17 +108,6 @@ def check_arrays(header: dict[str, Any], sections: dict[str, bytes]) -> dict[str
         raise kernel.Unreadable("the promise is about events alone, and two secrets have a distance all the same")
     return {"secrets": n, "outputs": m, "total": total, "pairs": len(first), "implied": implied,
             "comparisons": 2 * m * len(first), "open": open_pairs(n, first, second)}  # fmt: skip
-
-
-def factors_below(
-    promise: dict[str, Any], metric: dict[str, Any], values: NDArray[Any], cap: int
-) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """The kernel's p and q for an array of distances, computed once for each distinct one."""
-    distinct, where = np.unique(values, return_inverse=True)
-    factors = [kernel.factor_below(promise, metric, value, cap) for value in distinct.tolist()]
-    p = np.array([f[0] for f in factors], dtype=np.uint64)
-    q = np.array([f[1] for f in factors], dtype=np.uint64)
-    return p[where], q[where]
 
 
 def _pairs(

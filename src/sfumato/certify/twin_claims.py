@@ -18,6 +18,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from sfumato.certify import kernel, twin
+from sfumato.certify.exponentials import factors_above
 from sfumato.certify.wide import LARGEST, WORDS, integers_of, load, lower, shifted, store, wide, words_of
 from sfumato.numbers import Array, common_denominator, floats
 from sfumato.spaces.distances import Form
@@ -288,16 +289,14 @@ def _factors(
         order = np.argsort(edges)
         place = order[np.minimum(np.searchsorted(edges[order], low * n + high), len(edges) - 1)]
         there = bool((edges[place] == low * n + high).all())
-    distinct, kind = np.unique(values, return_inverse=True)
-    kind = kind.astype(np.int32)[place]
-    used = np.flatnonzero(np.bincount(kind, minlength=len(distinct)))
+    used = np.flatnonzero(np.bincount(place, minlength=len(values)))
+    distinct, kind = np.unique(values[used], return_inverse=True)
     unbounded = np.isinf(distinct) if form is Form.FLOAT else distinct == np.uint64(kernel.UNBOUNDED)
-    if not there or unbounded[used].any():
+    if not there or unbounded.any():
         raise kernel.Refuted("a dual number uses two secrets between which nothing is promised")
-    exact = (kernel.factor_above(header["promise"], header["metric"], d) for d in distinct[used].tolist())
-    rank = np.zeros(len(distinct), dtype=np.int32)
-    rank[used] = np.arange(len(used))
-    return [-((-f.numerator << _GRAIN) // f.denominator) for f in exact], rank[kind]
+    rank = np.zeros(len(values), dtype=np.int32)
+    rank[used] = kind
+    return factors_above(header["promise"], header["metric"], distinct, _GRAIN), rank[place]
 
 
 def _least_reduced(

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sfumato.arguments import items, one_of
+from sfumato.arguments import items
 from sfumato.certify import kernel, twin, twin_claims
 from sfumato.certify.certificate import Certificate, certificate, certificate_of, label_from_json
 from sfumato.certify.file import digest_of, parts_of, read
@@ -20,10 +20,12 @@ from sfumato.errors import (
     InvalidFile,
     InvalidInput,
     Mismatch,
+    NotSupported,
     PrivacyViolation,
     expect,
     shown,
 )
+from sfumato.labels import column_names, table_in_order
 from sfumato.losses.loss import Loss
 from sfumato.numbers import Array, common_denominator, float_above, floats, object_array
 from sfumato.privacy.events import EventPromise
@@ -36,8 +38,10 @@ __all__ = ["claim", "claim_of", "load", "prove", "verify", "verify_file"]
 
 Checker = Literal["auto", "kernel", "twin"]
 
-# The kernel does some 3·10^7 comparisons and sums some 10^6 dual numbers a second: up to this it is asked for all.
+# The kernel does some 3·10^7 comparisons, bounds e^x for 10^5 distances and sums 10^6 dual numbers a second: up to this
+# it is asked for all.
 _KERNEL_COMPARISONS = 3 * 10**7
+_KERNEL_PAIRS = 10**5
 _KERNEL_DUALS = 10**5
 
 
@@ -177,9 +181,13 @@ def claim_of(prior: Prior, weights: Array, total: int, loss: Loss) -> Claim:
 
 
 def _decide(header: dict[str, Any], sections: dict[str, bytes], digest: str, checker: Checker) -> Verdict:
-    one_of(checker, ("auto", "kernel", "twin"), "checker")
+    if checker not in ("auto", "kernel", "twin"):
+        raise NotSupported(f"checker {checker!r}", ["auto", "kernel", "twin"])
+    pairs = len(sections["distances"]) // 8
     large = (
-        _comparisons(header, sections) > _KERNEL_COMPARISONS or len(sections.get("dual_to", b"")) > 4 * _KERNEL_DUALS
+        pairs > _KERNEL_PAIRS
+        or 2 * len(header["outputs"]) * pairs > _KERNEL_COMPARISONS
+        or len(sections.get("dual_to", b"")) > 4 * _KERNEL_DUALS
     )
     use_twin = (checker == "twin" or (checker == "auto" and large)) and twin.fits(header)
     try:
@@ -195,7 +203,7 @@ def _decide(header: dict[str, Any], sections: dict[str, bytes], digest: str, che
             return fails(str(error))
         pair = (label_from_json(error.pair[0]), label_from_json(error.pair[1]))
         output, bound = label_from_json(error.output), float_above(error.bound)
-        return fails(str(error), Violation(pair, output, error.ratio, bound))
+        return fails(str(error), Violation(pair, output, error.ratio, bound, (error.ratio, error.bound)))
     proof = Proof(
         "compiled twin" if use_twin else "kernel", proved["pairs"], proved["implied"], proved["comparisons"], digest,
         proved.get("loss"), proved.get("bound"), proved.get("events", 0), proved["open"],
@@ -219,10 +227,6 @@ def _check_claims(header: dict[str, Any], sections: dict[str, bytes]) -> dict[st
     return result
 
 
-def _comparisons(header: dict[str, Any], sections: dict[str, bytes]) -> int:
-    return 2 * len(header["outputs"]) * (len(sections["distances"]) // 8)
-
-
 def _weights(channel: Any, privacy: PrivacyType, outputs: Any) -> tuple[Array, tuple[Any, ...]]:
     n = len(privacy.space)
     if isinstance(channel, Channel):
@@ -235,8 +239,11 @@ def _weights(channel: Any, privacy: PrivacyType, outputs: Any) -> tuple[Array, t
             raise Mismatch("outputs of the channel", channel.outputs, label_tuple(outputs, "the outputs"))
         weights, _ = common_denominator(channel.matrix)
         return _compact(weights), channel.outputs
+    named = column_names(channel) if outputs is None else outputs
+    known = None if named is None else label_tuple(named, "the outputs")
+    table = table_in_order(channel, privacy.space.labels, known, "the weights")
     try:
-        weights = np.asarray(items(channel, "weights") if isinstance(channel, range) else channel)
+        weights = np.asarray(table)
     except ValueError as error:
         raise InvalidChannel(f"weights must be a table of integers: {error}") from error
     if weights.dtype.kind not in "iuO":
@@ -248,7 +255,7 @@ def _weights(channel: Any, privacy: PrivacyType, outputs: Any) -> tuple[Array, t
     integers = weights.dtype != object or all(isinstance(w, int | np.integer) for w in weights.ravel())
     if not integers or (weights < 0).any():
         raise InvalidChannel("weights must be non-negative integers")
-    labels = tuple(range(weights.shape[1])) if outputs is None else label_tuple(outputs, "the outputs")
+    labels = tuple(range(weights.shape[1])) if known is None else known
     if len(labels) != weights.shape[1]:
         raise InvalidChannel(f"{weights.shape[1]} columns for {len(labels)} outputs")
     return _compact(weights), labels

@@ -11,6 +11,7 @@ import numpy as np
 from sfumato.arguments import answer_of
 from sfumato.channels.prior import secrets_of
 from sfumato.errors import InvalidChannel, InvalidInput, Mismatch, expect, shown
+from sfumato.labels import column_names, table_in_order
 from sfumato.numbers import Array, array, divide, floats, fractions, is_exact
 from sfumato.spaces.finite import label_tuple, place_of
 
@@ -26,9 +27,10 @@ class Channel:
     secrets
         A space, or the labels of the rows.
     matrix
-        One row a secret, one column an output; exact unless a float is among the entries.
+        One row a secret, one column an output; exact unless a float is among the entries. A table with an index and
+        names of columns, or a mapping of rows, is matched by label (:mod:`sfumato.labels`).
     outputs
-        Labels of the columns; 0, 1, … if not given.
+        Labels of the columns; if not given those of the table, or 0, 1, ….
 
     Raises
     ------
@@ -49,11 +51,15 @@ class Channel:
 
     def __init__(self, secrets: Any, matrix: Any, outputs: Any = None) -> None:
         secrets = secrets_of(secrets)
+        named = column_names(matrix) if outputs is None else outputs
+        if named is not None:
+            outputs = label_tuple(named, "the outputs")
+        matrix = table_in_order(matrix, secrets, outputs, "a channel")
         matrix = array(matrix, "the matrix of a channel", 2, error=InvalidChannel)
         rows, columns = matrix.shape
         if rows != len(secrets):
             raise InvalidChannel(f"{rows} rows for {len(secrets)} secrets")
-        outputs = tuple(range(columns)) if outputs is None else label_tuple(outputs, "the outputs")
+        outputs = tuple(range(columns)) if outputs is None else outputs
         if len(outputs) != columns:
             raise InvalidChannel(f"{columns} columns for {len(outputs)} outputs")
         _check_stochastic(secrets, outputs, matrix)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,8 @@ import numpy as np
 from sfumato.arguments import answer_of, items
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.prior import secrets_of
-from sfumato.errors import InvalidInput, Mismatch, shown
-from sfumato.numbers import Number, is_exact, number, product, together
+from sfumato.errors import InvalidInput, Mismatch
+from sfumato.numbers import Number, as_written, is_exact, product, together
 from sfumato.spaces.finite import place_of
 
 __all__ = ["cascade", "choice", "oblivious", "parallel", "remap", "restrict"]
@@ -63,10 +62,10 @@ def choice(probability: Number, first: Channel, second: Channel) -> Channel:
     """
     first, second = as_channel(first), as_channel(second)
     check_secrets("the channels of a choice", first, second)
-    p = number(probability, "the probability of a choice")
+    p = as_written(probability, "the probability of a choice")
     if not 0 <= p <= 1:
-        raise InvalidInput(f"the probability of a choice lies in [0, 1], found {shown(probability)}")
-    share = np.array([p, 1 - p], dtype=object if isinstance(p, Fraction) else np.float64)
+        raise InvalidInput(f"the probability of a choice lies in [0, 1], found {probability!r}")
+    share = np.array([p, 1 - p], dtype=object)
     share, left, right = together(share, first.matrix, second.matrix)
     matrix = np.concatenate([share[0] * left, share[1] * right], axis=1)
     outputs = [("first", y) for y in first.outputs] + [("second", y) for y in second.outputs]

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arguments import items
-from sfumato.errors import InvalidPrior, Mismatch, expect, short, shown
+from sfumato.errors import InvalidPrior, expect, short, shown
+from sfumato.labels import in_order, labelled, listed
 from sfumato.numbers import Array, array, divide, floats, is_exact, number
 from sfumato.spaces.finite import FiniteSpace, label_tuple, place_of
 
@@ -45,7 +45,8 @@ class Prior:
         A space, or the labels of the secrets.
     weights
         One probability for each secret; exact unless a float is among them. Exact weights
-        must sum to 1, floats up to the rounding of their sum.
+        must sum to 1, floats up to the rounding of their sum. A mapping, a series with an index or
+        a table of labels and numbers is matched by label (:mod:`sfumato.labels`).
 
     Examples
     --------
@@ -58,6 +59,7 @@ class Prior:
 
     def __init__(self, secrets: Any, weights: Any) -> None:
         secrets = secrets_of(secrets)
+        weights = in_order(weights, secrets, "the weights of a prior")
         weights = array(weights, "the weights of a prior", 1, error=InvalidPrior)
         if len(weights) != len(secrets):
             raise InvalidPrior(f"{len(weights)} weights for {len(secrets)} secrets")
@@ -89,28 +91,31 @@ class Prior:
 
     @classmethod
     def from_counts(cls, counts: Mapping[Any, Any] | Iterable[Any], space: Any = None) -> Prior:
-        """From how often each secret was seen: a mapping, or a list in the order of ``space``.
+        """From how often each secret was seen: by label, or a list in the order of ``space``.
 
-        Secrets of ``space`` that a mapping leaves out have count 0.
+        What carries labels (a mapping, ``series.value_counts()``, a table of labels and counts) is matched by label,
+        see :mod:`sfumato.labels`. Secrets of ``space`` that do not occur in it have count 0, as ``value_counts`` leaves
+        them out; a label that is no secret is refused.
 
         Examples
         --------
         >>> Prior.from_counts({"north": 3, "south": 1}).weights.tolist()
         [Fraction(3, 4), Fraction(1, 4)]
+        >>> Prior.from_counts({"south": 1, "north": 3}, ["north", "east", "south"]).weights.tolist()
+        [Fraction(3, 4), Fraction(0, 1), Fraction(1, 4)]
         """
         if isinstance(counts, FiniteSpace):
             raise InvalidPrior("from_counts takes the counts first and the space second")
-        if not isinstance(counts, Mapping):
-            values = items(counts, "counts", InvalidPrior)
-            labels: tuple[Any, ...] = tuple(range(len(values))) if space is None else secrets_of(space)
-            if len(labels) != len(values):
-                raise InvalidPrior(f"{len(values)} counts for {len(labels)} secrets")
-            counts = dict(zip(labels, values, strict=True))
-        secrets = tuple(counts) if space is None else secrets_of(space)
-        unknown = set(counts) - set(secrets)
-        if unknown:
-            raise Mismatch.unknown("counted secrets", secrets, [s for s in counts if s in unknown])
-        values = [number(counts.get(secret, 0), f"the count of {secret!r}") for secret in secrets]
+        given = labelled(counts)
+        if given is None:
+            values = listed(counts)
+            secrets = tuple(range(len(values))) if space is None else secrets_of(space)
+            if len(secrets) != len(values):
+                raise InvalidPrior(f"{len(values)} counts for {len(secrets)} secrets")
+        else:
+            secrets = label_tuple(given.labels, "counted secrets") if space is None else secrets_of(space)
+            values = in_order(counts, secrets, "counted secrets", absent=0)
+        values = [number(value, f"the count of {secret!r}") for secret, value in zip(secrets, values, strict=True)]
         table = array(values, "counts", 1, error=InvalidPrior)
         if (table < 0).any():
             x = int(np.flatnonzero(table < 0)[0])

@@ -23,12 +23,14 @@ if TYPE_CHECKING:
     from sfumato.losses import Loss
     from sfumato.privacy import PrivacyType
     from sfumato.report.audit import Audit
+    from sfumato.report.audit_rounding import Box
     from sfumato.spaces import FiniteSpace
 
 __all__ = ["audit"]
 
 _SAME = 1e-6  # percent: a difference that is not worth a word
-_STATUS = {"holds": 0, "undecided": 1, "fails": 3}
+_LONGEST_FRACTION = 16  # letters
+_STATUS = {"holds": 0, "kept up to rounding": 1, "undecided": 1, "fails": 3}
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,10 +45,11 @@ class _Asked:
 
 @dataclass(frozen=True)
 class _Origin:
-    """What reading the file did: how far from 1 sums of rows were, and which names it gave."""
+    """What reading the file did: how far from 1 sums of rows were, which names it gave, how well numbers are known."""
 
     divided: Any = 0
     named: tuple[str, ...] = ()
+    box: Box | None = None
 
 
 def audit(
@@ -67,13 +70,16 @@ def audit(
     header: Annotated[bool | None, typer.Option(help="The first row names the outputs (default: found out).")] = None,
     names: Annotated[bool | None, typer.Option(help="The first column names the secrets (default: found out).")] = None,
     tolerance: Annotated[str, typer.Option(help="How far from 1 the sum of a row may be.")] = "0.001",
+    exact: Annotated[bool, typer.Option("--exact", help="Numbers are exact as written, not rounded.")] = False,
     time_limit: Annotated[float | None, typer.Option(min=0, help="Seconds for the best mechanism.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Is a matrix private, at which ε, which pair breaks it, how far is it from the best?
 
-    Exit status: 0 private as promised, 3 not private, 1 undecided (floats that miss by their rounding), 2 unreadable.
-    Without a space all secrets are equally far apart: local differential privacy.
+    Exit status: 0 kept; 1 kept up to the rounding of the file (the numbers as written break the promise, and a matrix
+    that rounds to them keeps it), or undecided; 3 not kept; 2 unreadable. A number is known to half a unit of its last
+    digit, a double to its rounding; whole numbers and fractions are exact, and with --exact all are. Without a space
+    all secrets are equally far apart: local differential privacy.
     """
     from sfumato import save
     from sfumato.cli.designs import _place
@@ -87,8 +93,11 @@ def audit(
     channel, asked, origin = _read(file, asked, header, names, tolerance)
     asked = _completed(asked, channel, epsilon, alpha, prior, loss)
     with until_asked(time_limit, "the best mechanism so far") as ending, line() as say:
+        if say is not None:
+            say("asking whether the promise is kept")
         found = look_at(
-            channel, asked.promise or asked.space, asked.prior, asked.loss, optimum=optimum, time_limit=time_limit,
+            channel.to_rationals() if exact else channel, asked.promise or asked.space, asked.prior, asked.loss,
+            box=None if exact else origin.box, optimum=optimum, time_limit=time_limit,
             progress=ending.progress(say, "looking for the best mechanism  "),
         )  # fmt: skip
     if not as_json:
@@ -101,7 +110,11 @@ def audit(
     else:
         for words in _repair_said(fixed, why_not, place, digest):
             typer.echo(words)
-    raise typer.Exit(_STATUS[str(found.verdict.outcome)])
+    raise typer.Exit(_STATUS[_outcome(found)])
+
+
+def _outcome(found: Audit) -> str:
+    return str(found.verdict.outcome) if found.nearest is None else "kept up to rounding"
 
 
 def _repaired(found: Audit) -> tuple[Repair | None, str]:
@@ -172,7 +185,8 @@ def _read(
         found.columns
     )
     named += [f"secrets named by {'the file' if inside else 'the first column'}: {_few(found.rows)}"] * bool(found.rows)
-    return channel_on(found, asked.space, str(file)), asked, _Origin(found.divided, tuple(named))
+    channel, box = channel_on(found, asked.space, str(file))
+    return channel, asked, _Origin(found.divided, tuple(named), box)
 
 
 def _few(names: tuple[str, ...] | None) -> str:
@@ -214,7 +228,7 @@ def _record(file: Path, found: Audit, origin: _Origin) -> dict[str, Any]:
     """An audit for a program to read."""
     promise = found.promise
     record: dict[str, Any] = {
-        "file": str(file), "outcome": str(found.verdict.outcome), "reason": found.verdict.reason,
+        "file": str(file), "outcome": _outcome(found), "reason": found.verdict.reason,
         "secrets": found.channel.shape[0], "outputs": found.channel.shape[1], "exact": found.channel.exact,
         "space": found.space.name, "unit": found.space.unit, "row_sums_off_by": float(origin.divided),
         "named_by_file": [words.split()[0] for words in origin.named],
@@ -225,6 +239,11 @@ def _record(file: Path, found: Audit, origin: _Origin) -> dict[str, Any]:
         record["promise"] = (
             {"epsilon": str(promise.epsilon)} if promise.alpha is None else {"alpha": str(promise.alpha)}
         )
+    if found.box is not None:
+        record["known_to"] = float(found.box.error)
+    if found.nearest is not None:
+        record |= {"excess": float(found.verdict.witness.excess), "nearest_distance": float(found.nearest.distance),
+                   "nearest_epsilon": found.nearest.epsilon}  # fmt: skip
     if found.own is not None and found.own.alpha is not None:
         record["alpha"] = str(found.own.alpha)
     if found.tightest is not None:
@@ -247,10 +266,11 @@ def _repair_record(fixed: Repair | None, why_not: str, place: Path | None, diges
 
 def _said(file: Path, found: Audit, origin: _Origin, asked: _Asked) -> list[str]:
     """An audit for people to read."""
+    from sfumato.numbers import at_most
     from sfumato.specs.words import per
 
     n, m = found.channel.shape
-    kind = "exact numbers" if found.channel.exact else "floats"
+    kind = "exact numbers" if found.box is None else f"numbers known to {at_most(found.box.error)}"
     lines = [f"matrix   {file}: {counted(n, 'secret')}, {counted(m, 'output')}, {kind}"]
     lines += [f"         {words}" for words in origin.named]
     if origin.divided:
@@ -262,8 +282,9 @@ def _said(file: Path, found: Audit, origin: _Origin, asked: _Asked) -> list[str]
     elif not isfinite(found.epsilon):
         lines.append("epsilon  none is enough")
     else:
-        exactly = f" (alpha = {found.own.alpha})" if found.own is not None and found.own.alpha is not None else ""
-        lines.append(f"epsilon  {found.epsilon:.6g}{unit} is the least it needs{exactly}, on {found.space.name}")
+        alpha = None if found.own is None else found.own.alpha
+        exactly = f" (alpha = {alpha})" if alpha is not None and len(str(alpha)) <= _LONGEST_FRACTION else ""
+        lines.append(f"epsilon  {found.rates[1]}{unit} is the least it needs{exactly}, on {found.space.name}")
     if found.tightest is not None:
         x, z = found.tightest.pair
         times = "infinitely many" if not isfinite(float(found.tightest.ratio)) else f"{float(found.tightest.ratio):.6g}"
@@ -275,16 +296,28 @@ def _said(file: Path, found: Audit, origin: _Origin, asked: _Asked) -> list[str]
 
 
 def _verdict_said(found: Audit) -> list[str]:
-    from sfumato.specs.words import promised
+    from sfumato.specs.words import per, promised
 
     outcome = str(found.verdict.outcome)
     if found.promise is None:
-        return [f"private  {'yes' if outcome == 'holds' else 'NO'}: {in_shell_words(found.verdict.reason)}"]
-    word = {"holds": "KEPT", "fails": "NOT KEPT", "undecided": "UNDECIDED"}[outcome]
-    return [f"promise  {promised(found.promise)}", f"         {word}: {in_shell_words(found.verdict.reason)}"]
+        word = {"holds": "yes", "fails": "NO", "undecided": "UNDECIDED"}[outcome]
+        return [f"private  {word}: {in_shell_words(found.verdict.reason)}"]
+    reason = in_shell_words(found.verdict.reason)
+    if found.nearest is None:
+        word = {"holds": "KEPT", "fails": "NOT KEPT", "undecided": "UNDECIDED"}[outcome]
+        return [f"promise  {promised(found.promise)}", f"         {word}: {reason}"]
+    written, _, known = reason.partition(": ")[2].partition(", but ")
+    return [
+        f"promise  {promised(found.promise)}",
+        f"         KEPT UP TO THE ROUNDING OF THE FILE: {written},",
+        f"         but {known}",
+        f"nearest  that matrix needs ε = {found.nearest.epsilon:.6g}{per(found.space)}; --repair writes it, proved",
+    ]
 
 
 def _losses_said(found: Audit, asked: _Asked) -> list[str]:
+    from sfumato.numbers import told_apart
+
     if found.loss is None:
         return ["loss     not measured, because some distances are infinite: say --loss"]
     unit = f" {found.space.unit}" if found.space.unit and found.loss.name == "distance" else ""
@@ -292,7 +325,7 @@ def _losses_said(found: Audit, asked: _Asked) -> list[str]:
     name = found.loss.name or "as given"
     lines = [f"loss     {float(found.remapped):.6g}{unit} after the best remap ({name}, {prior})"]
     if found.as_is is not None and float(found.as_is) > float(found.remapped) * (1 + 1e-9):
-        lines.append(f"         {float(found.as_is):.6g}{unit} with outputs taken as they are")
+        lines.append(f"         {told_apart(found.as_is, found.remapped)[0]}{unit} with outputs taken as they are")
     return [*lines, *_best_said(found, unit)]
 
 
@@ -305,8 +338,9 @@ def _best_said(found: Audit, unit: str) -> list[str]:
     best, bound = float(found.optimum.loss), float(found.optimum.bound)
     which = "that keeps the promise" if found.promise is not None else "with that epsilon"
     low, high = (100 * share for share in found.excess)
-    if str(found.verdict.outcome) == "fails" and high < 0:
-        beside = f"this matrix loses {-high:.3g} % less, because it breaks the promise"
+    if str(found.verdict.outcome) != "holds" and high < 0:
+        written = "" if found.nearest is None else "as written "
+        beside = f"this matrix loses {-high:.3g} % less, because {written}it breaks the promise"
     elif low <= _SAME:
         beside = "this matrix loses no more"
     else:

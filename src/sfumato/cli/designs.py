@@ -56,6 +56,7 @@ def design(
     from sfumato import design as best_of
     from sfumato import save
     from sfumato.cli.progress import line, until_asked
+    from sfumato.numbers import told_apart
 
     target = _place(output or Path(f"{spec.stem}.sfm"))
     if target.exists() and spec.exists() and target.samefile(spec):
@@ -74,7 +75,8 @@ def design(
     digest = save(made.mechanism, target)
     ended = _ended(made, asked, ending.interrupted)
     if ended != "reached":
-        typer.echo(f"sfumato: {_WHY[ended]}; the gap is {made.gap:.1e} instead of {asked.tolerance:.0e}", err=True)
+        gap, wanted = told_apart(made.gap, asked.tolerance, 2)
+        typer.echo(f"sfumato: {_WHY[ended]}; the gap is {gap} instead of {wanted}", err=True)
     if as_json:
         typer.echo(json.dumps(_record(made, asked) | {"ended": ended, "file": str(target), "sha256": digest}))
         return
@@ -136,6 +138,7 @@ def curve(
 ) -> None:
     """Show the least loss for several ε, with a proved band. Ctrl-C ends with the points so far."""
     from sfumato.cli.points import check_ending, listed, points_of, write_points
+    from sfumato.specs.words import stake
 
     values = sorted({_rate(text, "--epsilons") for text in epsilons.split(",")})
     place = None if output is None else check_ending(_place(output))
@@ -149,7 +152,7 @@ def curve(
         for value, made in zip(found.epsilons, found.designs, strict=True):
             typer.echo(json.dumps({"epsilon": float(value), **_record(made, asked)}))
         return
-    typer.echo("\n".join(listed(found, asked.space.unit)))
+    typer.echo("\n".join([*listed(found, asked.space.unit), f"loss: {stake(asked)}"]))
     if place is not None:
         typer.echo(f"Wrote {place}")
 
@@ -209,35 +212,35 @@ def _place(path: Path) -> Path:
 
 
 def _number(text: str, option: str) -> Any:
-    from sfumato.specs.quantities import quantity
+    from sfumato.numbers import as_written
 
-    return _read(quantity, text, option)
+    return as_written(text, option)
 
 
 def _rate(text: str, option: str) -> Any:
     """ε as a rational, positive; a logarithm is rounded down."""
-    from sfumato.specs.quantities import rate_from_text
+    from sfumato.privacy.promise import rate
 
-    rate = _read(rate_from_text, text, option)
-    if rate <= 0:
+    value = _read(rate, text, option)
+    if value <= 0:
         raise InvalidInput(f"{option}: ε must be positive, found {text}")
-    return rate
+    return value
 
 
 def _promise(epsilon: str | None, alpha: str | None) -> dict[str, Any]:
     """What --epsilon and --alpha say, as a privacy type takes it; ``ln 2`` is alpha = 1/2, exactly."""
-    from sfumato.specs.quantities import promise_from_text
+    from sfumato.privacy.promise import promise
 
     if epsilon is None or alpha is not None:
         return {"epsilon": epsilon, "alpha": alpha}
-    return dict(_read(promise_from_text, epsilon, "--epsilon"))
+    return dict(_read(lambda text: promise(text, None), epsilon, "--epsilon")._asdict())
 
 
 def _read(parse: Callable[[str], Any], text: str, option: str) -> Any:
     try:
         return parse(text)
-    except ValueError as error:
-        raise InvalidInput(f"{option}: {error}, found {text[:60]!r}") from None
+    except InvalidInput as error:
+        raise InvalidInput(f"{option}: {error}") from None
 
 
 _WHY = {
@@ -290,7 +293,7 @@ def _summary(made: Design, asked: Setup) -> list[str]:
 
 
 def _calibrated(found: Any, aim: Any, keep: bool, asked: Setup) -> list[str]:
-    from sfumato.specs.words import amount, per
+    from sfumato.specs.words import amount, per, stake
 
     low, high = (f"{float(value):.6g}" for value in (found.low, found.high))
     unit = per(asked.space)
@@ -307,5 +310,6 @@ def _calibrated(found: Any, aim: Any, keep: bool, asked: Setup) -> list[str]:
     made = found.design
     return [
         *answer,
+        f"loss     {stake(asked)}",
         f"design   loss {amount(made.loss, asked)}, bound {amount(made.bound, asked)} at the first of the two",
     ]

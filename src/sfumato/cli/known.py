@@ -9,7 +9,7 @@ from sfumato.channels import Prior
 from sfumato.cli.progress import line
 from sfumato.cli.wording import in_shell_words
 from sfumato.errors import InvalidInput, NotSupported
-from sfumato.losses import LOSSES, Loss
+from sfumato.losses import LOSSES, Loss, default
 from sfumato.mechanisms.comparison import OPTIMAL, Comparison, compare_known
 from sfumato.privacy import PrivacyType
 from sfumato.spaces import FiniteSpace
@@ -20,13 +20,14 @@ _OF_A_SPACE = ("absolute", "bin", "distance", "nib", "squared")
 _WITH_A_NUMBER = ("threshold",)
 
 
-def compared(privacy: PrivacyType, loss: str, prior: str, optimal: bool | None = None) -> Comparison:
+def compared(privacy: PrivacyType, loss: str | None, prior: str, optimal: bool | None = None) -> Comparison:
     """All known mechanisms for a loss and a prior in words, and the best; one line says which is being built."""
     space = privacy.space
     with line() as say:
         return compare_known(
-            prior_from_text(prior, space), loss_from_text(loss, space), privacy, optimal=optimal, progress=say
-        )
+            prior_from_text(prior, space), default(space) if loss is None else loss_from_text(loss, space), privacy,
+            optimal=optimal, progress=say,
+        )  # fmt: skip
 
 
 def loss_from_text(text: str, space: FiniteSpace) -> Loss:

@@ -146,6 +146,7 @@ def kernels(
 ) -> None:
     """Count the kernel mechanisms of a privacy type, by number of outputs, or estimate how many there are."""
     from sfumato.cli.progress import line
+    from sfumato.numbers import told_apart
     from sfumato.privacy import estimate_kernels
     from sfumato.privacy import kernels as find
 
@@ -156,8 +157,8 @@ def kernels(
             guess = estimate_kernels(privacy, samples=estimate, seed=seed, progress=say)
         record |= {"kernels": guess.count, "error": guess.error, "low": guess.low, "high": guess.high,
                    "confidence": guess.confidence, "samples": guess.samples, "hits": guess.hits}  # fmt: skip
-        lines = [f"{privacy!r}: {guess} kernels", f"  between {guess.low:.4g} and {guess.high:.4g} with confidence "
-                 f"{guess.confidence:g}"]  # fmt: skip
+        low, high = told_apart(guess.low, guess.high, 4)
+        lines = [f"{privacy!r}: {guess} kernels", f"  between {low} and {high} with confidence {guess.confidence:g}"]
     else:
         with line() as say:
             found = find(privacy, progress=say)
@@ -216,7 +217,10 @@ def compare_known(
     space: Space,
     alpha: Alpha = None,
     epsilon: Epsilon = None,
-    loss: Annotated[str, typer.Option(help="absolute, bin, distance, nib, squared or threshold:RADIUS.")] = "distance",
+    loss: Annotated[
+        str | None,
+        typer.Option(help="absolute (default for queries), bin, distance (default), nib, squared or threshold:RADIUS."),
+    ] = None,
     prior: Annotated[str, typer.Option(help="uniform, or counts such as 3,0,1, one for each secret.")] = "uniform",
     figure: Annotated[
         Path | None, typer.Option("--figure", "-o", help="Draw it: a page (.html), .json, .svg, .png or .pdf.")

@@ -9,9 +9,10 @@ from typing import Any
 import typer
 
 from sfumato.cli.wording import counted
-from sfumato.errors import SfumatoError
+from sfumato.errors import SfumatoError, shown
+from sfumato.numbers import as_written
+from sfumato.spaces.lengths import in_unit
 from sfumato.specs.complaints import nearest
-from sfumato.specs.schema import quantity
 from sfumato.specs.setup import loss_of, prior_of, privacy_of, space_of
 from sfumato.specs.spec import Spec, spec_from_values
 from sfumato.specs.tables import Columns, column_of, numbers_of, read_columns
@@ -56,7 +57,7 @@ def answers(folder: Path, *, quiet: bool = False) -> Spec:
 
     def promise(text: str) -> dict[str, Any]:
         privacy_of(spec_from_values({**tables, "privacy": {"epsilon": text}}, folder), space)
-        return {"epsilon": text.strip() if "l" in text else quantity(text)}  # a logarithm is kept as it was written
+        return {"epsilon": text.strip() if "l" in text else as_written(text)}  # a logarithm is kept as it was written
 
     typer.echo(f"At distance 1 ({unit}), no output may be more than e^ε times as likely for one secret.", err=quiet)
     tables["privacy"] = ask(f"ε for each {unit}", promise, "1")
@@ -73,7 +74,7 @@ def answers(folder: Path, *, quiet: bool = False) -> Spec:
 
     tables["loss"] = {"kind": choose("What does a wrong answer cost?", _LOSSES, "distance", fitting)}
     if tables["loss"]["kind"] == "threshold":
-        tables["loss"]["radius"] = ask(f"Radius in {unit}", _positive, "1")
+        tables["loss"]["radius"] = ask(f"Radius in {unit}", lambda text: _length(text, space.unit), "1")
     return spec_from_values(tables, folder)
 
 
@@ -96,8 +97,8 @@ def _one_of(text: str, known: dict[str, str]) -> str:
 
 
 def _whole(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise ValueError(f"a whole number such as 8 is needed, found {text!r}")
+    if not text.isdecimal() or len(text) > 18 or int(text) < 1:
+        raise ValueError(f"a whole number such as 8 is needed, found {shown(text)}")
     return int(text)
 
 
@@ -114,7 +115,7 @@ def _space(kind: str, ask: Callable[..., Any], folder: Path) -> tuple[dict[str, 
         shape = ask("Cells along each side, such as 8,8", _sides, "8,8")
         unit = _unit(ask)
         name = unit.get("unit", "units")
-        step = ask(f"Side of a cell in {name}, such as 0.5", _positive, "1")
+        step = ask(f"Side of a cell in {name}, such as 0.5", lambda text: _length(text, unit.get("unit", "")), "1")
         return {"kind": "grid", "shape": shape, "step": step, **unit}, None
     table = ask("CSV file", lambda text: read_columns(folder / text))
     file = str(table.file.relative_to(folder)) if table.file.is_relative_to(folder) else str(table.file)
@@ -142,10 +143,10 @@ def _unit(ask: Callable[..., Any]) -> dict[str, str]:
     return {} if unit == "none" else {"unit": unit}
 
 
-def _positive(text: str) -> Any:
-    value = quantity(text)
+def _length(text: str, unit: str) -> Any:
+    value = in_unit(text, unit, "it")
     if value <= 0:
-        raise ValueError(f"a positive number is needed, found {text!r}")
+        raise ValueError(f"a positive length is needed, found {text!r}")
     return value
 
 
@@ -181,7 +182,9 @@ def _prior_question(columns: Columns | None) -> str:
 def _prior(text: str, tables: dict[str, Any], folder: Path, space: Any, columns: Columns | None) -> dict[str, Any]:
     if text == "uniform":
         return {"uniform": True}
-    counts: Any = text if columns is not None and "," not in text else [quantity(part) for part in text.split(",")]
+    counts: Any = (
+        text if columns is not None and "," not in text else [as_written(part, "a count") for part in text.split(",")]
+    )
     made = {"counts": counts}
     prior_of(spec_from_values({**tables, "prior": made}, folder), space)
     return made

@@ -33,7 +33,7 @@ def release(
     x: Annotated[str | None, typer.Option(help="Instead of --column: that of the first coordinate.")] = None,
     y: Annotated[str | None, typer.Option(help="The column of the second coordinate.")] = None,
     within: Annotated[
-        str | None, typer.Option(help="How far a point may be from the nearest secret, such as '0.5 km'.")
+        str | None, typer.Option(help="How far a point may be from the nearest secret, such as '500 m'.")
     ] = None,
     into: Annotated[str | None, typer.Option(help="A new name for the released column.")] = None,
     keep: Annotated[
@@ -42,6 +42,9 @@ def release(
     on_unknown: Annotated[
         str, typer.Option(help="For values that are no secret: error, drop the row, or take the nearest.")
     ] = "error",
+    most_moved: Annotated[
+        str | None, typer.Option(help="With --on-unknown nearest: the share of rows that may lie outside (0.05).")
+    ] = None,
     key_file: Annotated[
         Path | None, typer.Option(help="With --row-id: the same row always gets the same noise under this key.")
     ] = None,
@@ -86,8 +89,9 @@ def release(
         with plain_interrupts(), line() as say:
             done = release_file(
                 proved, source, target, wanted, format=format, into=into, keep=keep, on_unknown=on_unknown,
-                within=within, key=key_file, row_id=row_id or None, secret_never_changes=secret_never_changes,
-                ledger=account, dataset=dataset, times=times, overwrite=overwrite, delimiter=delimiter, progress=say,
+                within=within, most_moved=most_moved, key=key_file, row_id=row_id or None,
+                secret_never_changes=secret_never_changes, ledger=account, dataset=dataset, times=times,
+                overwrite=overwrite, delimiter=delimiter, progress=say,
             )  # fmt: skip
     except BudgetExceeded as error:
         typer.echo(f"sfumato: {in_shell_words(str(error))}", err=True)
@@ -143,11 +147,17 @@ def _record(done: Released, proved: Any) -> dict[str, Any]:
     about_events = [{"epsilon": event.factor.epsilon, "delta": str(event.delta), "pairs": len(event)}
                     for event in proved.events]  # fmt: skip
     return {
-        "file": str(done.file), "rows": done.rows - done.dropped, "dropped": done.dropped,
+        "file": str(done.file), "rows": done.rows - done.dropped, "dropped": done.dropped, "moved": done.moved,
         "seconds": round(done.seconds, 4), "rows_per_second": round(done.rate),
         "promise": promise if proved.bounds_ratios else None, "events": about_events,
         "unit": privacy.space.unit, "mechanism": proved.proof.digest,
     }  # fmt: skip
+
+
+def _moved(done: Released, proved: Any) -> str:
+    unit = f" {proved.privacy.space.unit}" if proved.privacy.space.unit else ""
+    share = f"{done.moved:,} of {done.rows:,} rows lay outside the space"
+    return f"{share}, by up to {done.farthest:.6g}{unit}; this is about the true data, keep it to yourself"
 
 
 def _summary(done: Released, proved: Any, wanted: Any, key_file: Path | None, ledger: Path | None) -> list[str]:
@@ -157,6 +167,7 @@ def _summary(done: Released, proved: Any, wanted: Any, key_file: Path | None, le
         f"promise  {_promise_words(proved)}",
         f"column   {', '.join(_names(wanted))}",
         f"rows     {done.rows - done.dropped:,} released{left_out}, {done.rate:,.0f} rows/s",
+        *([f"moved    {_moved(done, proved)}"] if done.moved else []),
         f"noise    {noise}",
         *([] if ledger is None else [f"charged  to {ledger}"]),
         f"file     {done.file}",

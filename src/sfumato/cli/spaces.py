@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sfumato.errors import InvalidInput, NotSupported
+from sfumato.errors import InvalidInput, NotSupported, shown
 from sfumato.spaces import SPACES, FiniteSpace
 
 __all__ = ["space_from_text"]
@@ -19,7 +19,7 @@ def space_from_text(text: str) -> FiniteSpace:
     try:
         sizes = [int(part) for part in numbers.split(",")]
     except ValueError:
-        raise InvalidInput(f"{text!r} is no space: write a name and whole numbers, such as grid:3,3") from None
+        raise InvalidInput(f"{shown(text)} is no space: write a name and whole numbers, such as grid:3,3") from None
     try:
         return SPACES[name](*sizes)
     except TypeError:

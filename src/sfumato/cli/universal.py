@@ -6,8 +6,9 @@ Heavy rooms are imported inside the command, so that ``--help`` answers at once.
 from __future__ import annotations
 
 import json
+from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -41,6 +42,7 @@ def universal(
     from sfumato import load, save
     from sfumato.cli.progress import line
     from sfumato.design.universal import is_universally_optimal, universal_design
+    from sfumato.numbers import told_apart
     from sfumato.specs.setup import setup
     from sfumato.specs.spec import read_spec
 
@@ -59,7 +61,7 @@ def universal(
 
         def tell(done: int, lower: float, upper: float) -> None:
             if say is not None:
-                say(f"round {done}: least regret between {lower:.6g} and {upper:.6g}")
+                say("round {}: least regret between {} and {}".format(done, *told_apart(lower, upper)))
 
         made = universal_design(asked.loss, asked.privacy, priors=priors, relative=relative, progress=tell)
     if output is not None:
@@ -75,7 +77,8 @@ def universal(
         return
     typer.echo(f"universally optimal: {made.exists.outcome}; {made.exists.reason}")
     kind = "relative regret" if relative else "regret"
-    said = f"{made.lower}" if made.exact else f"between {float(made.lower):.9g} and {_float(made.upper)}"
+    ends = told_apart(made.lower, inf if made.upper is None else made.upper, 9)
+    said = f"{made.lower}" if made.exact else "between {} and {}".format(*ends)
     typer.echo(f"least worst-case {kind}: {said} ({made.method}, {made.seconds:.2f} s)")
     for prior in proving:
         typer.echo("  no mechanism serves, with the others listed, " + ", ".join(_weights(prior)))
@@ -88,14 +91,16 @@ def _answer(verdict: Verdict, asked: Setup, as_json: bool) -> None:
     found = verdict.witness
     gap = getattr(found, "gap", None)
     prior = getattr(found, "prior", None)
+    rounding = getattr(found, "regret", None)  # of a ground that holds up to the rounding of the table
     if as_json:
         typer.echo(json.dumps({
             "universally optimal": str(verdict.outcome), "reason": verdict.reason,
             "gap": None if gap is None else str(gap), "prior": None if prior is None else _weights(prior),
+            "regret_by_rounding": None if rounding is None else str(rounding),
         }))  # fmt: skip
     else:
         typer.echo(f"universally optimal for {asked.loss.name or 'the loss'}: {verdict.outcome}; {verdict.reason}")
-        if gap is not None and prior is not None:
+        if gap is not None and prior is not None and str(verdict.outcome) == "fails":
             typer.echo(f"  under ({', '.join(_weights(prior))}) another mechanism loses less by {gap}")
     if str(verdict.outcome) != "holds":
         raise typer.Exit(1)
@@ -103,7 +108,3 @@ def _answer(verdict: Verdict, asked: Setup, as_json: bool) -> None:
 
 def _weights(prior: Prior) -> list[str]:
     return [str(weight) for weight in prior.weights]
-
-
-def _float(value: Any) -> str:
-    return "infinity" if value is None else f"{float(value):.9g}"

@@ -9,7 +9,8 @@ __all__ = ["counted", "in_shell_words"]
 
 _PHRASES = (
     (re.compile(r"on_unknown='(\w+)'"), r"--on-unknown \1"),
-    (re.compile(r"leave out within, or say"), "leave out --within, or say"),
+    (re.compile(r"\bmost_moved=(\S*)"), r"--most-moved \1"),
+    (re.compile(r"\bmost_moved\b"), "--most-moved"),
     (re.compile(r"set_limit\(\)"), "`sfumato ledger limit`"),
     (re.compile(r"\bsecret_never_changes=True"), "--secret-never-changes"),
     (re.compile(r"\bkey= and row_id="), "--key-file and --row-id"),
@@ -22,6 +23,7 @@ _PHRASES = (
     (re.compile(r"\b(?:sfumato\.)?repair\(\)"), "`sfumato audit --repair`"),
     (re.compile(r"\bsay which one the repaired"), "say with --epsilon which one the repaired"),
     (re.compile(r"\bsay at which to prove it"), "say with --epsilon at which to prove it"),
+    (re.compile(r"\bsay at which epsilon that is asked"), "say with --epsilon at which one that is asked"),
     (re.compile(r"names of outputs unasked"), "names of outputs without --header"),
     (re.compile(r"names of secrets unasked"), "names of secrets without --names"),
     (re.compile(r"; design\(\) finds it"), "; --optimum looks for it all the same"),

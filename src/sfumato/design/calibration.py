@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
-from sfumato.arguments import items, optional_function, positive
+from sfumato.arguments import optional_function, positive
 from sfumato.channels.channel import check_secrets
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.design.objectives import Objective, as_objective
@@ -22,7 +22,8 @@ from sfumato.design.solvers import Trail
 from sfumato.errors import InvalidInput, NotConverged, NotSupported, expect, short, shown
 from sfumato.losses.loss import Loss, as_loss
 from sfumato.measures.uncertainty import prior_loss
-from sfumato.numbers import Number, exact, fractions
+from sfumato.numbers import Number, as_written, fractions, told_apart
+from sfumato.privacy.promise import rate, rate_bounds
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.finite import FiniteSpace
 
@@ -47,9 +48,8 @@ class Calibration:
     design: Design
 
     def __repr__(self) -> str:
-        return (
-            f"Calibration(epsilon={float(self.epsilon):.6g}, between {float(self.low):.6g} and {float(self.high):.6g})"
-        )
+        low, high = told_apart(self.low, self.high)
+        return f"Calibration(epsilon={low if self.epsilon == self.low else high}, between {low} and {high})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,9 +64,9 @@ class Curve:
 
         None where no design on that side says anything.
         """
-        asked = exact(epsilon)
-        above = [made.bound for e, made in zip(self.epsilons, self.designs, strict=True) if e >= asked]
-        below = [made.loss for e, made in zip(self.epsilons, self.designs, strict=True) if e <= asked]
+        low, high = rate_bounds(epsilon)
+        above = [made.bound for e, made in zip(self.epsilons, self.designs, strict=True) if e >= high]
+        below = [made.loss for e, made in zip(self.epsilons, self.designs, strict=True) if e <= low]
         return (max(above) if above else None), (min(below) if below else None)
 
 
@@ -105,7 +105,7 @@ def calibrate(
     Calibration(epsilon=1.09..., between 1.09... and 1.09...)
     """
     space = expect(getattr(space, "space", space), FiniteSpace, "a space")
-    aim, wanted = exact(target), as_objective(objective)
+    aim, wanted = as_written(target, "the target"), as_objective(objective)
     if wanted.plain:
         _check_target(aim, as_prior(prior), loss)
     progress = optional_function(progress, "progress")
@@ -147,9 +147,12 @@ def _check_target(aim: Fraction, prior: Prior, loss: Loss) -> None:
     least = sum((fractions(prior.weights) * fractions(loss.matrix).min(axis=0)).tolist(), Fraction(0))
     most = Fraction(prior_loss(prior, loss))
     if not least < aim < most:
+        target, end = told_apart(aim, least if aim <= least else most)
+        other = told_apart(most if aim <= least else least, aim)[0]
+        low, high = (end, other) if aim <= least else (other, end)
         raise InvalidInput(
-            f"the target {short(aim)} must lie between {float(least):g}, the loss when the secret is told, and "
-            f"{float(most):g}, the loss when nothing is"
+            f"the target {target} must lie between {low}, the loss when the secret is told, and "
+            f"{high}, the loss when nothing is"
         )
 
 
@@ -194,6 +197,8 @@ def curve(
 
     Parameters
     ----------
+    epsilons
+        Where; a logarithm such as ``"ln 2"`` is rounded down to 15 digits, so that all of them are rationals.
     executor
         Where the designs are made side by side: ``concurrent.futures.ProcessPoolExecutor(...)``, or
         ``client.get_executor()`` of Dask for a cluster. Without one, each design starts from the one before.
@@ -208,7 +213,7 @@ def curve(
     >>> [round(float(end), 3) for end in found.band("1.5")]
     [0.196, 0.521]
     """
-    values = tuple(sorted(exact(e) for e in items(epsilons, "epsilons")))
+    values = tuple(sorted(rate(epsilon) for epsilon in epsilons))
     if not values:
         raise InvalidInput("a curve needs at least one epsilon")
     wanted, effort = as_objective(objective), Effort(tolerance, progress=progress, trail=Trail())

@@ -14,14 +14,15 @@ from typing import Literal
 
 import numpy as np
 
-from sfumato.arguments import float_array, items, one_of
+from sfumato.arguments import items, one_of
 from sfumato.certify.mechanism import Ceiling, Criterion
 from sfumato.channels.channel import check_secrets
 from sfumato.channels.prior import Prior, as_prior
-from sfumato.errors import InvalidInput, Mismatch, NotSupported, expect, short, shown
+from sfumato.errors import InvalidInput, Mismatch, NotSupported, expect, shown
 from sfumato.losses.loss import Loss, as_loss
-from sfumato.numbers import Number, array, exact, fractions
+from sfumato.numbers import Number, array, as_written, fractions, object_array
 from sfumato.spaces.finite import FiniteSpace, as_space
+from sfumato.spaces.lengths import Length, as_length
 
 __all__ = [
     "EXPECTED",
@@ -50,7 +51,7 @@ class Bound:
 
     level: Fraction
     loss: Loss | None = None
-    radius: Fraction | None = None
+    radius: Length | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,11 +113,9 @@ def weighted(priors: Iterable[Prior], weights: Iterable[Number]) -> Prior:
     >>> weighted([day, night], [2, 1]).weights.tolist()
     [Fraction(1, 2), Fraction(1, 2)]
     """
-    given = tuple(as_prior(prior) for prior in items(priors, "priors"))
-    numbers = array(weights, "the weights of priors", 1)
-    if not np.isfinite(float_array(numbers, "the weights of priors")).all():
-        raise InvalidInput("the weights of priors are finite numbers")
-    shares = fractions(numbers)
+    given = tuple(as_prior(prior) for prior in priors)
+    typed = array(weights, "the weights of priors", 1).tolist()
+    shares = object_array(as_written(weight, "the weight of a prior") for weight in typed)
     if not given or len(given) != len(shares) or (shares < 0).any() or not shares.sum():
         raise InvalidInput(
             f"{len(given)} priors need as many weights ≥ 0, not all zero, found {shown(shares.tolist())}"
@@ -128,22 +127,23 @@ def weighted(priors: Iterable[Prior], weights: Iterable[Number]) -> Prior:
 
 def loss_at_most(level: Number) -> Bound:
     """No secret loses more than ``level`` in the mean."""
-    return Bound(exact(level))
+    return Bound(as_written(level, "a level"))
 
 
-def displacement_at_most(radius: Number, probability: Number) -> Bound:
-    """Whatever the secret: farther than ``radius`` from it only with this probability. Actions must be secrets."""
-    chance, far = exact(probability), exact(radius)
-    if not 0 <= chance < 1 or far < 0:
-        raise InvalidInput(
-            f"a radius ≥ 0 and a probability from 0 to 1 are needed, found {short(radius)} and {short(probability)}"
-        )
+def displacement_at_most(radius: Number | Length, probability: Number) -> Bound:
+    """Whatever the secret: farther than ``radius`` from it only with this probability. Actions must be secrets.
+
+    The radius is in the unit of the space, or says another: ``"500 m"``.
+    """
+    chance, far = as_written(probability, "a probability"), as_length(radius, "a radius")
+    if not 0 <= chance < 1 or far.number < 0:
+        raise InvalidInput(f"a radius ≥ 0 and a probability from 0 to 1 are needed, found {radius} and {probability}")
     return Bound(chance, radius=far)
 
 
 def at_most(loss: Loss, level: Number) -> Bound:
     """Any other loss, over the same actions and secrets: at most ``level`` in the mean, whatever the secret."""
-    return Bound(exact(level), expect(loss, Loss, "the loss of a limit"))
+    return Bound(as_written(level, "a level"), expect(loss, Loss, "the loss of a limit"))
 
 
 def as_objective(value: Objective | str) -> Objective:
@@ -177,7 +177,8 @@ def ceiling(limit: Bound, loss: Loss, space: FiniteSpace) -> Ceiling:
     return Ceiling(Loss(loss.actions, loss.secrets, table.matrix[rows], f"limit on {table.name}"), limit.level)
 
 
-def _far(radius: Fraction, loss: Loss, space: FiniteSpace) -> Loss:
+def _far(limit: Length, loss: Loss, space: FiniteSpace) -> Loss:
+    radius = limit.into(space.unit, "the radius of a limit")
     if any(w not in space.labels for w in loss.actions):
         raise NotSupported("a limit on the displacement where an action is no secret", ["actions that are secrets"])
     rows = [space.labels.index(w) for w in loss.actions]

@@ -14,6 +14,7 @@ from sfumato.losses.loss import Gain, Loss, add, lift, restrict_loss, scale
 from sfumato.losses.standard import (
     absolute,
     bin,
+    default,
     distance,
     function,
     guess,
@@ -46,6 +47,7 @@ __all__ = [
     "absolute",
     "add",
     "bin",
+    "default",
     "distance",
     "function",
     "guess",

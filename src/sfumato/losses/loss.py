@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from sfumato.arguments import items, text
 from sfumato.channels.prior import secrets_of
 from sfumato.errors import InvalidLoss, Mismatch, expect, shown
-from sfumato.numbers import Array, Number, array, is_exact, number, together
+from sfumato.labels import in_order, table_in_order
+from sfumato.numbers import Array, Number, array, as_written, is_exact, together
 from sfumato.spaces.finite import label_tuple, place_of
 
 __all__ = ["Gain", "Loss", "add", "as_loss", "lift", "restrict_loss", "scale"]
@@ -29,6 +30,7 @@ class _Stake:
     def __init__(self, actions: Any, secrets: Any, matrix: Any, name: str = "") -> None:
         actions = label_tuple(actions, "the actions")
         secrets = secrets_of(secrets)
+        matrix = table_in_order(matrix, actions, secrets, f"a {self.kind}")
         matrix = array(matrix, f"a {self.kind}", 2, error=InvalidLoss, small_integers=True)
         if matrix.shape != (len(actions), len(secrets)):
             raise InvalidLoss(
@@ -74,7 +76,7 @@ class Loss(_Stake):
     secrets
         A space, or the labels of the columns.
     matrix
-        ℓ(w, x) at row w and column x, any finite numbers.
+        ℓ(w, x) at row w and column x, any finite numbers; a table with labels is matched by label.
 
     Examples
     --------
@@ -109,13 +111,20 @@ def add(first: Loss, second: Loss) -> Loss:
     return Loss(actions, first.secrets, table.reshape(len(actions), -1), f"{first.name} + {second.name}")
 
 
+def are_several(factor: Number | Iterable[Number]) -> TypeGuard[Iterable[Number]]:
+    """Whether there is a factor for each secret, not one number: text and an array of no dimension are one."""
+    return isinstance(factor, Iterable) and not isinstance(factor, str) and bool(getattr(factor, "ndim", True))
+
+
 def scale(loss: Loss, factor: Number | Iterable[Number]) -> Loss:
     """Generalised scaling (v × ℓ)(w, x) = v(x) ℓ(w, x) with v ≥ 0, or by one number."""
-    loss = as_loss(loss)
-    if isinstance(factor, Iterable) and not isinstance(factor, str):
-        factors = array(factor, "the scale of a loss", 1, error=InvalidLoss)
+    if are_several(factor):
+        factors = in_order(factor, loss.secrets, "the scale of a loss")
+        factors = array(factors, "the scale of a loss", 1, error=InvalidLoss)
     else:
-        factors = array([number(factor, "the scale of a loss")] * len(loss.secrets), "the scale of a loss", 1)
+        factors = array(
+            [as_written(factor, "the scale of a loss", InvalidLoss)] * len(loss.secrets), "the scale of a loss", 1
+        )
     if len(factors) != len(loss.secrets):
         raise InvalidLoss(f"{len(factors)} scales for {len(loss.secrets)} secrets")
     if (factors < 0).any():

@@ -9,12 +9,26 @@ import numpy as np
 
 from sfumato.arguments import answer_of, items
 from sfumato.channels.prior import secrets_of
-from sfumato.errors import InvalidLoss, short, shown
+from sfumato.errors import InvalidLoss, expect, shown
+from sfumato.labels import row_names
 from sfumato.losses.loss import Gain, Loss
-from sfumato.numbers import Array, Number, array, exact, number
+from sfumato.numbers import Array, Number, array, floats, number
 from sfumato.spaces.finite import FiniteSpace, as_space, label_tuple, place_of
+from sfumato.spaces.lengths import in_unit
 
-__all__ = ["absolute", "bin", "distance", "function", "guess", "matrix", "member", "nib", "squared", "threshold"]
+__all__ = [
+    "absolute",
+    "bin",
+    "default",
+    "distance",
+    "function",
+    "guess",
+    "matrix",
+    "member",
+    "nib",
+    "squared",
+    "threshold",
+]
 
 
 _LARGEST_LABEL = 2.0**500  # of numbers: their differences, and the squares of those, are still floats
@@ -49,27 +63,60 @@ def distance(space: FiniteSpace) -> Loss:
 
 
 def absolute(space: Any) -> Loss:
-    """``|w − x|`` for labels that are numbers."""
+    """``|w − x|`` for labels that are numbers; for the answers of several queries at once the sum over the queries."""
     secrets, values = _numeric(space)
-    return Loss(secrets, secrets, np.abs(values[:, None] - values[None, :]), "absolute")
+    return Loss(secrets, secrets, sum(np.abs(value[:, None] - value[None, :]) for value in values), "absolute")
 
 
 def squared(space: Any) -> Loss:
-    """(w − x)² for labels that are numbers."""
+    """(w − x)² for labels that are numbers; for the answers of several queries at once the sum over the queries."""
     secrets, values = _numeric(space)
-    gap = values[:, None] - values[None, :]
-    return Loss(secrets, secrets, gap * gap, "squared")
+    return Loss(secrets, secrets, sum((value[:, None] - value[None, :]) ** 2 for value in values), "squared")
+
+
+def default(space: FiniteSpace) -> Loss:
+    """The loss where none is named: the absolute error of a numeric query, the distance on any other space.
+
+    Distances between the answers of a query count the people who must change to get from one to the other; an error of
+    the answer is in the units of the answer. Where the two are the same table it has the name of the distance, unless
+    the space is one of answers.
+
+    Examples
+    --------
+    >>> from sfumato.spaces import grid, sum_query
+    >>> default(sum_query(10, 3)).at(0, 30), distance(sum_query(10, 3)).at(0, 30), default(grid(2, 2)).name
+    (np.int64(30), np.int64(10), 'distance')
+    """
+    if space.answers:
+        return absolute(space)
+    if not _places_are_labels(space):
+        return distance(space)
+    # a space out of a file has lost its constructor, but not the coordinates that say where its labels are
+    error, apart = absolute(space), None if space.distances.infinite.any() else distance(space)
+    return error if apart is None or (floats(error.matrix) != floats(apart.matrix)).any() else apart
+
+
+def _places_are_labels(space: FiniteSpace) -> bool:
+    """Whether labels are numbers that are their own coordinates."""
+    where = space.coordinates
+    if where is None or where.shape[1] != 1 or any(isinstance(s, bool | str) for s in space.labels):
+        return False
+    try:
+        return all(float(s) == place for s, place in zip(space.labels, where[:, 0], strict=True))
+    except (TypeError, ValueError, OverflowError):
+        return False
 
 
 def threshold(space: FiniteSpace, radius: Number) -> Loss:
-    """0 when the guess is within ``radius`` of the secret, 1 otherwise."""
-    space, limit = as_space(space), exact(radius)
+    """0 when the guess is within ``radius`` of the secret, 1 otherwise; ``"500 m"`` where distances are in km."""
+    space = expect(space, FiniteSpace, "the space of a threshold")
+    limit = in_unit(radius, space.unit, "the radius of a threshold", InvalidLoss)
     if limit < 0:
         raise InvalidLoss(f"the radius of a threshold must not be negative, found {shown(radius)}")
     table = space.distances
     values, where = np.unique(table.values, return_inverse=True)
     far = np.array([table.exceeds(v, limit) for v in values], dtype=np.int64)
-    return Loss(space.labels, space.labels, far[where].reshape(table.values.shape), f"threshold({short(radius)})")
+    return Loss(space.labels, space.labels, far[where].reshape(table.values.shape), f"threshold({limit})")
 
 
 def member(space: Any, subset: Iterable[Any]) -> Loss:
@@ -81,12 +128,14 @@ def member(space: Any, subset: Iterable[Any]) -> Loss:
 
 
 def matrix(space: Any, table: Any, actions: Iterable[Any] | None = None) -> Loss:
-    """Any table, one row an action; actions default to the secrets, or to 0, 1, …."""
+    """Any table, one row an action; actions default to the labels of its rows, to the secrets, or to 0, 1, …."""
     secrets = secrets_of(space)
-    values = array(table, "a loss", 2, error=InvalidLoss, small_integers=True)
-    if actions is None:
-        actions = secrets if len(values) == len(secrets) else range(len(values))
-    return Loss(tuple(actions) if isinstance(actions, str) else actions, secrets, values, "matrix")
+    named = row_names(table) if actions is None else actions
+    if named is None:
+        if isinstance(table, np.ndarray) or not hasattr(table, "__len__"):
+            table = array(table, "a loss", 2, error=InvalidLoss, small_integers=True)
+        named = secrets if len(table) == len(secrets) else range(len(table))
+    return Loss(tuple(named), secrets, table, "matrix")
 
 
 def function(space: Any, value: Callable[[Any, Any], Number], actions: Iterable[Any] | None = None) -> Loss:
@@ -98,12 +147,15 @@ def function(space: Any, value: Callable[[Any, Any], Number], actions: Iterable[
     return Loss(chosen, secrets, table, "function")
 
 
-def _numeric(space: Any) -> tuple[tuple[Any, ...], Array]:
+def _numeric(space: Any) -> tuple[tuple[Any, ...], list[Array]]:
+    """The labels, and their values: those of each query for the answers of several, otherwise one number a label."""
     secrets = secrets_of(space)
+    several = isinstance(space, FiniteSpace) and space.answers and isinstance(secrets[0], tuple)
+    parts = zip(*secrets, strict=True) if several else [secrets]
     try:
-        values = array([number(s, "a label") for s in secrets], "labels", 1, small_integers=True)
+        values = [array([number(s, "a label") for s in part], "labels", 1, small_integers=True) for part in parts]
     except ValueError as error:
         raise InvalidLoss(f"this loss needs labels that are numbers ({error}); distance() takes any space") from error
-    if values.dtype == np.float64 and np.abs(values).max() > _LARGEST_LABEL:
+    if any(part.dtype == np.float64 and np.abs(part).max() > _LARGEST_LABEL for part in values):
         raise InvalidLoss("this loss needs labels whose differences have finite squares; distance() takes any space")
     return secrets, values

@@ -25,6 +25,7 @@ from sfumato.lp.batched_arrays import arrays_on
 from sfumato.lp.batched_links import Links, scaled
 from sfumato.lp.batched_newton import BatchedNewton
 from sfumato.lp.column_program import ColumnProgram, ColumnProgress, ColumnSolution, Ending, checked_program
+from sfumato.numbers import told_apart
 
 __all__ = ["solve_batched"]
 
@@ -163,9 +164,10 @@ class _Run:
         if not fixed or self.bound <= self.ceiling + _BEYOND * max(abs(self.ceiling), abs(self.bound), self.magnitude):
             return
         ray = self.method.multipliers(len(self.program.first)), self._prices()
+        low, high = told_apart(self.bound, self.ceiling)
         raise Infeasible(
-            f"no point keeps the limits: the lower bound is {self.bound:g}, and no point has a value above "
-            f"{self.ceiling:g}; raise the levels",
+            f"no point keeps the limits: the lower bound is {low}, and no point has a value above {high}; "
+            "raise the levels",
             ray,
         )
 

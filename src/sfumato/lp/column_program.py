@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from sfumato.errors import InvalidInput, expect
-from sfumato.numbers import Array, array, floats
+from sfumato.numbers import Array, array, floats, told_apart
 
 __all__ = [
     "ColumnProgram",
@@ -112,7 +112,8 @@ class ColumnProgram:
             x, y = np.argwhere(~np.isfinite(cost))[0]
             raise InvalidInput(f"the cost of row {x} in column {y} is {cost[x, y]}: give finite costs")
         if np.abs(cost).max() > _LARGEST_COST:
-            raise InvalidInput(f"costs reach {np.abs(cost).max():g}: scale them down to at most {_LARGEST_COST:g}")
+            most, largest = told_apart(np.abs(cost).max(), _LARGEST_COST)
+            raise InvalidInput(f"costs reach {most}: scale them down to at most {largest}")
         first, second = _indices(self.first, "first", len(cost)), _indices(self.second, "second", len(cost))
         logs = floats(array(self.logs, "the log bounds of pairs", 1)) if np.size(self.logs) else np.empty(0)
         if not len(first) == len(second) == len(logs):

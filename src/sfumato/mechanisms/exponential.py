@@ -31,21 +31,23 @@ from sfumato.certify.repair import quantise
 from sfumato.certify.verify import prove
 from sfumato.channels.channel import Channel, check_secrets, normalise
 from sfumato.errors import InvalidInput, expect
+from sfumato.labels import column_names, in_order, table_in_order
 from sfumato.losses.loss import Loss
 from sfumato.numbers import (
     Array,
     array,
     common_denominator,
     exact,
-    float_above,
     floats,
     fractions,
     is_exact,
     log_bounds,
     object_array,
+    printed_above,
 )
+from sfumato.privacy.promise import rational_power
 from sfumato.privacy.satisfaction import satisfies, smallest_epsilon
-from sfumato.privacy.type import PrivacyType, as_type, rational_power
+from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.spaces.finite import FiniteSpace, Pairs, label_tuple
 from sfumato.threads import on_threads
 
@@ -148,14 +150,14 @@ def as_score(privacy: PrivacyType, score: Any = None, outputs: Iterable[Any] | N
         if outputs is not None and tuple(outputs) != score.actions:
             raise InvalidInput("the outputs of a loss are its actions: leave outputs out")
         return Score(space, score.actions, score.matrix.T)
-    values = array(score, "a score", 2, small_integers=True)
+    named = column_names(score) if outputs is None else outputs
+    known = None if named is None else label_tuple(named, "the outputs")
+    values = array(table_in_order(score, space.labels, known, "a score"), "a score", 2, small_integers=True)
     if not is_exact(values) and not np.isfinite(values).all():
         raise InvalidInput("a score must be finite")
     if len(values) != len(space):
         raise InvalidInput(f"a score has one row a secret: {len(space)} are needed, found {len(values)}")
-    if outputs is None:
-        outputs = space.labels if values.shape[1] == len(space) else range(values.shape[1])
-    labels = label_tuple(outputs, "the outputs")
+    labels = known or (space.labels if values.shape[1] == len(space) else tuple(range(values.shape[1])))
     if len(labels) != values.shape[1]:
         raise InvalidInput(f"{values.shape[1]} columns for {len(labels)} outputs")
     return Score(space, labels, values)
@@ -181,6 +183,7 @@ def exponential(
     score
         A table with one row a secret and one column an output, small where the output is good, or a
         :class:`Loss`, whose actions are the outputs. By default outputs are secrets and the score is their distance.
+        A table with labels is matched by label (:mod:`sfumato.labels`), and so is ``base``.
     outputs
         Labels of the columns of a table.
     base
@@ -200,7 +203,7 @@ def exponential(
     """
     privacy = as_type(privacy)
     found = as_score(privacy, score, outputs)
-    measure = _base_measure(base, len(found.outputs))
+    measure = _base_measure(base, found.outputs)
 
     def rows(shares: Array) -> Array:
         weights = shares * (measure if is_exact(shares, measure) else floats(measure))[None, :]
@@ -211,12 +214,12 @@ def exponential(
     return score_mechanism("exponential", privacy, found, rows, calibration, most, _LARGEST_EXACT)
 
 
-def _base_measure(base: Any, size: int) -> Array:
+def _base_measure(base: Any, outputs: tuple[Any, ...]) -> Array:
     if base is None:
-        return fractions(np.ones(size, dtype=np.int64))
-    measure = array(base, "a base measure", 1)
-    if len(measure) != size:
-        raise InvalidInput(f"a base measure has one number an output: {size} are needed, found {len(measure)}")
+        return fractions(np.ones(len(outputs), dtype=np.int64))
+    measure = array(in_order(base, outputs, "a base measure"), "a base measure", 1)
+    if len(measure) != len(outputs):
+        raise InvalidInput(f"a base measure has one number an output: {len(outputs)} are needed, found {len(measure)}")
     bad = np.flatnonzero(~((measure > 0) & (floats(measure) < np.inf)))
     if bad.size:
         raise InvalidInput(f"a base measure is positive and finite, found {measure[bad[0]]} at position {bad[0]}")
@@ -331,7 +334,7 @@ def true_epsilon(mechanism: Mechanism) -> float:
         near = np.flatnonzero(high >= np.exp(cut * distances.floats[k]) * (1 - 2.0**-50) * low)
         found.update((int(high[y]), int(low[y]), distances.values[k]) for y in near)
     ratios = {(Fraction(high, low), value) for high, low, value in found}
-    return max(float_above(log_bounds(ratio)[1] / distances.bounds(value)[0]) for ratio, value in ratios)
+    return max(printed_above(log_bounds(ratio)[1] / distances.bounds(value)[0]) for ratio, value in ratios)
 
 
 # ----------------------------------------------------------------- floats: search

@@ -32,9 +32,9 @@ from numba import njit, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from sfumato.arguments import integer, items, one_of
-from sfumato.errors import InvalidEpsilon, InvalidInput, short, shown
-from sfumato.numbers import Number, as_ball, dyadic, exact, float_below, whole
+from sfumato.arguments import integer, items
+from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported, short
+from sfumato.numbers import Number, as_ball, as_written, dyadic, float_below, whole
 from sfumato.privacy.type import PrivacyType, ball_rate
 from sfumato.spaces.constructors import METRICS, grid, line
 from sfumato.spaces.finite import FiniteSpace
@@ -47,6 +47,7 @@ KERNEL_BITS = 60
 _KERNEL_ERROR = 0.51  # of a rounded similarity, in units of 2^-60: nearest integer of a ball of radius below 0.01
 _LARGEST_SIDE = 2**24  # transforms have at most 2^26 points along an axis
 _MOST_ITERATIONS = 2_000
+_SMALLEST_RATE = 2.0**-50  # ε·step: below, neighbours are alike in doubles, and Φ has nothing left to be solved with
 _PRIMES = (4611686017554972673, 4611686015004835841)  # below 2^62, 1 modulo 2^26
 
 Floats = NDArray[np.float64]
@@ -81,12 +82,12 @@ class Lattice:
     step: Fraction = Fraction(1)
 
     def __post_init__(self) -> None:
-        sides = items(self.shape, "the sides of a lattice")
-        object.__setattr__(self, "shape", tuple(whole(side, "points along a side") for side in sides))
-        object.__setattr__(self, "step", exact(self.step))
+        object.__setattr__(self, "shape", tuple(whole(side, "points along a side") for side in self.shape))
+        object.__setattr__(self, "step", as_written(self.step, "the step of a lattice"))
         if not self.shape or max(self.shape) > _LARGEST_SIDE:
-            raise InvalidInput(f"the sides of a lattice are integers up to {_LARGEST_SIDE}, found {shown(self.shape)}")
-        one_of(self.metric, METRICS, "metric")
+            raise InvalidInput(f"the sides of a lattice are integers up to {_LARGEST_SIDE}, found {self.shape}")
+        if self.metric not in METRICS:
+            raise NotSupported(f"metric {self.metric!r}", METRICS)
         if self.step <= 0:
             raise InvalidInput(f"the step of a lattice must be positive, found {short(self.step)}")
 
@@ -241,6 +242,8 @@ def lattice_solution(kernel: Kernel, *, accuracy: float = 1e-13) -> LatticeSolut
     1/(1 + α) at the two ends and (1 − α)/(1 + α) between.
     """
     lattice = kernel.lattice
+    if kernel.rate < _SMALLEST_RATE:
+        raise NotSupported(f"epsilon times the step of {kernel.rate:g}", [f"at least {_SMALLEST_RATE:.2g}"])
     if lattice.metric == "manhattan" or lattice.dimension <= 1:
         values, iterations = _separable(kernel), 0
     else:

@@ -14,7 +14,7 @@ from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.verify import prove
 from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported, short, shown
 from sfumato.mechanisms.proved import proved
-from sfumato.numbers import Array, Number, exact, fractions, is_exact
+from sfumato.numbers import Array, Number, as_written, fractions, is_exact
 from sfumato.privacy.similarity import similarity
 from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.spaces.constructors import check_size, line
@@ -40,7 +40,7 @@ class InfiniteGeometric:
     alpha: Fraction
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "alpha", exact(self.alpha))
+        object.__setattr__(self, "alpha", as_written(self.alpha, "alpha", InvalidEpsilon))
         if not 0 < self.alpha < 1:
             raise InvalidEpsilon(f"alpha lies strictly between 0 and 1, found {short(self.alpha)}")
 

@@ -35,6 +35,7 @@ from sfumato.certify.repair import quantise
 from sfumato.certify.verify import prove
 from sfumato.errors import NotSupported, PrivacyViolation, shown
 from sfumato.mechanisms.exponential import largest_scale, needed_epsilon, true_epsilon
+from sfumato.numbers import exact
 from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.spaces.finite import FiniteSpace
 
@@ -186,7 +187,7 @@ def _on_grid(
     cells = needed_epsilon(matrix, space)
     # post-processing never needs more than the noise does; masses below 1e-320 are 0 and need a guess
     enough = min(cells * (1 + _LOGARITHMS), worst * nominal)
-    first = privacy if within else PrivacyType(space, epsilon=max(enough, nominal * _LOGARITHMS))
+    first = privacy if within else PrivacyType(space, epsilon=exact(max(enough, nominal * _LOGARITHMS)))
     rounded = quantise(matrix, first, outputs=space.labels).mechanism
     needed = true_epsilon(rounded)
     notes = {"made by": name, "nominal epsilon": nominal, "epsilon of the masses": min(cells, worst * nominal),
@@ -207,7 +208,7 @@ def _promising(rounded: Mechanism, needed: float, nominal: PrivacyType, notes: d
     epsilon = needed
     for _ in range(_MOST_TRIES):
         try:
-            promise = PrivacyType(space, epsilon=epsilon)
+            promise = PrivacyType(space, epsilon=exact(epsilon))
             return prove(rounded.weights, promise, outputs=space.labels, provenance=notes)
         except PrivacyViolation:
             epsilon = nextafter(epsilon, 2 * epsilon + 1)

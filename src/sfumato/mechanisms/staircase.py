@@ -21,7 +21,8 @@ from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported, short, sh
 from sfumato.mechanisms.line import power_of
 from sfumato.mechanisms.proved import proved
 from sfumato.numbers import Array, is_exact, number, object_array
-from sfumato.privacy.type import PrivacyType, as_type, rational_power
+from sfumato.privacy.promise import rational_power
+from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.spaces.distances import Form
 from sfumato.spaces.finite import FiniteSpace
 

@@ -25,9 +25,10 @@ from scipy.optimize import brentq
 
 from sfumato.arguments import integer, positive
 from sfumato.certify.certificate import kernel_terms
+from sfumato.certify.exponentials import factors_below
 from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.repair import DEFAULT_BITS
-from sfumato.certify.twin import factors_below, product_exceeds
+from sfumato.certify.twin import product_exceeds
 from sfumato.certify.verify import prove
 from sfumato.channels.channel import Channel
 from sfumato.errors import Infeasible, InvalidInput, NotSupported, PrivacyViolation, UndecidedError, expect, shown

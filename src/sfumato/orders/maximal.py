@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arguments import items
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.errors import InvalidInput
 from sfumato.orders.refinement import Factor, refines
@@ -104,20 +103,22 @@ def maximal_channels(channels: Mapping[str, Channel] | Iterable[Channel]) -> tup
     return tuple(name for k in found.maximal for name in found.classes[k])
 
 
-def _named(channels: Mapping[str, Channel] | Iterable[Channel]) -> dict[str, Channel]:
+def _named(channels: Mapping[str, Any] | Iterable[Any]) -> dict[str, Any]:
     if isinstance(channels, Mapping):
-        named: dict[str, Channel] = {str(name): as_channel(channel) for name, channel in channels.items()}
+        named = {str(name): channel for name, channel in channels.items()}
     elif isinstance(channels, Channel) or not isinstance(channels, Iterable):
         raise InvalidInput("several channels are ordered: give a list of them, or a mapping from names to channels")
     else:
-        named = {str(k): as_channel(channel) for k, channel in enumerate(items(channels, "channels"))}
+        named = {str(k): channel for k, channel in enumerate(channels)}
     if not named:
         raise InvalidInput("there are no channels to order")
+    for channel in named.values():
+        as_channel(channel)  # or an error; mechanisms stay what they are, since their tables may be rounded
     return named
 
 
 def _relation(
-    named: Mapping[str, Channel],
+    named: Mapping[str, Any],
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], dict[tuple[str, str], Factor]]:
     """Which channel lies below which, which answers are known, and the factors that were found."""
     names, channels = list(named), list(named.values())
@@ -151,9 +152,9 @@ def _factor(verdict: Verdict) -> Factor:
     return found
 
 
-def _by_promise(channels: list[Channel]) -> list[tuple[int, int]]:
+def _by_promise(channels: list[Any]) -> list[tuple[int, int]]:
     """Pairs, those first whose answer is likely to be yes and to imply others: much information above little."""
-    told = [float(np.asarray(channel.matrix, dtype=np.float64).max(axis=0).sum()) for channel in channels]
+    told = [float(np.asarray(as_channel(channel).matrix, dtype=np.float64).max(axis=0).sum()) for channel in channels]
     pairs: list[tuple[Any, tuple[int, int]]] = [
         (told[i] - told[j], (i, j)) for i in range(len(channels)) for j in range(len(channels)) if i != j
     ]

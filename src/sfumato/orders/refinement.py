@@ -25,7 +25,18 @@ from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.prior import Prior
 from sfumato.losses.loss import Gain
 from sfumato.lp import LinearProgram, solve
-from sfumato.numbers import ROUNDING, Array, exact, floats, fractions, from_flint, product, to_flint
+from sfumato.numbers import (
+    ROUNDING,
+    TABLE_ROUNDING,
+    Array,
+    exact,
+    floats,
+    fractions,
+    from_flint,
+    product,
+    to_flint,
+    told_apart,
+)
 from sfumato.verdict import Verdict, fails, holds, undecided
 
 __all__ = ["Factor", "Separation", "refines"]
@@ -62,10 +73,11 @@ def refines(b: Channel, a: Channel, *, proof: bool = False) -> Verdict:
     Parameters
     ----------
     b, a
-        Channels on the same secrets. If both are exact the answer is exact.
+        Channels or mechanisms on the same secrets. If both are exact the answer is exact. A mechanism of an irrational
+        type is a table rounded from something else: what is within its rounding is undecided.
     proof
-        For float channels: decide about the rational channels that the floats stand for,
-        rows divided by their exact totals. Then "holds" has an exact factor.
+        Decide about the tables as they are: for float channels the rational channels that the floats
+        stand for, rows divided by their exact totals. Then "holds" has an exact factor.
 
     Returns
     -------
@@ -83,13 +95,23 @@ def refines(b: Channel, a: Channel, *, proof: bool = False) -> Verdict:
     >>> bool(reverse), reverse.witness.margin > 0
     (False, True)
     """
+    rounded = _stands_for_another(a) or _stands_for_another(b)
     a, b = as_channel(a), as_channel(b)
     check_secrets("two channels in a refinement", a, b)
     if flag(proof, "proof"):
         a, b = a.to_rationals(), b.to_rationals()
-    if a.exact and b.exact:
-        return _refines_exactly(b, a)
-    return _refines_in_floats(b, a)
+    if not (a.exact and b.exact):
+        return _refines_in_floats(b, a)
+    found = _refines_exactly(b, a)
+    if rounded and not proof and isinstance(found.witness, Separation) and found.witness.margin <= TABLE_ROUNDING:
+        return undecided(f"{found.reason}, no more than the rounding of their tables may cost", found.witness)
+    return found
+
+
+def _stands_for_another(value: Any) -> bool:
+    """Whether it is a mechanism of an irrational type, whose table is rounded from what a theorem would be about."""
+    privacy = getattr(value, "privacy", None)
+    return privacy is not None and not privacy.exact
 
 
 def _refines_exactly(b: Channel, a: Channel) -> Verdict:
@@ -180,9 +202,9 @@ def _separated(b: Channel, a: Channel, direction: Array, output: int) -> Verdict
 
 def _separation_verdict(b: Channel, a: Channel, weights: Array) -> Verdict:
     witness = _separation(b, a, weights)
+    more, less = told_apart(witness.from_b, witness.from_a)
     return fails(
-        f"a consumer gains {float(witness.from_b):.6g} from b and {float(witness.from_a):.6g} from a, "
-        f"that is {float(witness.margin):.3g} more",
+        f"a consumer gains {more} from b and {less} from a, that is {float(witness.margin):.3g} more",
         witness,
     )
 

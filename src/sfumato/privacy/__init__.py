@@ -26,6 +26,7 @@ from sfumato.privacy.predicates_definitions import (
     probabilistic,
 )
 from sfumato.privacy.predicates_satisfaction import BrokenEvent, satisfies_predicate
+from sfumato.privacy.promise import rational_power
 from sfumato.privacy.ratios import ratio_bounds, together_private
 from sfumato.privacy.regular import (
     Combination,
@@ -53,7 +54,7 @@ from sfumato.privacy.satisfaction import (
 from sfumato.privacy.similarity import similarity, symmetry_classes
 from sfumato.privacy.threshold import Threshold, regular_threshold, tight_threshold
 from sfumato.privacy.tradeoff import TradeOff, smallest_delta, smallest_epsilon_at, tradeoff, worst_tradeoff
-from sfumato.privacy.type import PrivacyType, rational_power
+from sfumato.privacy.type import PrivacyType
 from sfumato.privacy.vertices import Vertex, Vertices, vertices
 
 __all__ = [

@@ -20,8 +20,8 @@ import numpy as np
 
 from sfumato.arguments import integer
 from sfumato.numbers import as_ball, dyadic, fmpq
+from sfumato.privacy.promise import rational_power
 from sfumato.privacy.similarity import Quotient
-from sfumato.privacy.type import rational_power
 from sfumato.spaces.distances import Distances, Form
 
 __all__ = ["Endpoint", "Steps", "Stretch", "algebraic_stretches", "ball_endpoint", "commensurable", "fmpq"]

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sfumato.arguments import answer_of, flag, float_array, function, integer, precision, text
+from sfumato.arguments import answer_of, flag, float_array, integer, text
 from sfumato.errors import InvalidInput, NotSupported, UndecidedError, expect, short, shown
-from sfumato.numbers import Number, exact, number_pairs
+from sfumato.numbers import Number, as_written, exact, number_pairs
 from sfumato.privacy.predicates_curves import (
     DENSITIES,
     Growth,
@@ -31,7 +31,6 @@ from sfumato.privacy.predicates_curves import (
     Tail,
     closed_form,
     growth,
-    shift_of,
     tails,
 )
 from sfumato.privacy.predicates_density import moved_tails
@@ -89,7 +88,7 @@ class Predicate:
 
     def __call__(self, a: Number, b: Number) -> bool:
         """Whether q(a, b) holds; an error where no enclosure decides it."""
-        decided = self.allows(exact(a), exact(b))
+        decided = self.allows(as_written(a, "a probability"), as_written(b, "a probability"))
         if decided is None:
             raise UndecidedError(f"({a}, {b}) lies on the curve of {self.name} to within all precision there is")
         return decided
@@ -132,7 +131,7 @@ class Predicate:
 
     def bounds(self, a: Number, bits: int = 64) -> tuple[Fraction, Fraction]:
         """Rationals around M(a), equal where it is known to be rational."""
-        at, bits = exact(a), precision(bits)
+        at = as_written(a, "a probability")
         if self.points:
             value = _interpolate(self.points, at)
             return value, value
@@ -191,7 +190,7 @@ def epsilon_delta(
     neighbours that are not symmetric.
     """
     factor = growth(epsilon, alpha)
-    slack = exact(delta)
+    slack = as_written(delta, "delta")
     if not 0 <= slack <= 1:
         raise InvalidInput(f"delta lies in [0, 1], found {short(delta)}")
     line, one_sided = Line(factor, Fraction(0), slack), flag(one_sided, "one_sided")
@@ -213,7 +212,7 @@ def gaussian(mu: Number) -> Predicate:
     >>> round(float(curve.upper(0.5)), 6), curve("1/2", "0.8413"), curve("1/2", "0.8414")
     (0.841345, True, False)
     """
-    return Predicate(f"Gaussian, shift {shift_of(mu)}", closed_form("gaussian", mu, "right"))
+    return Predicate(f"Gaussian, shift {as_written(mu, 'mu')}", closed_form("gaussian", mu, "right"))
 
 
 def laplace(*, epsilon: Number | None = None, alpha: Number | None = None) -> Predicate:
@@ -261,7 +260,7 @@ def from_distribution(distribution: Any, shift: Number, *, tail: str = "right") 
     """Moved tails of a frozen scipy distribution, whose density must be log-concave.
 
     Distributions with a closed form (norm, laplace, expon, logistic, uniform, gumbel_r) are taken exactly, with the
-    rational that their scale stores. Others are evaluated in floats: such a predicate can be shown to fail, never
+    decimal that their scale is. Others are evaluated in floats: such a predicate can be shown to fail, never
     proved to hold.
 
     Examples
@@ -274,12 +273,14 @@ def from_distribution(distribution: Any, shift: Number, *, tail: str = "right") 
     """
     family = getattr(distribution, "dist", None)
     if family is None or not hasattr(distribution, "isf"):
-        raise InvalidInput(f"a frozen scipy distribution such as norm(scale=2) is needed, found {shown(distribution)}")
-    moved = shift_of(shift)
-    sides, name = tails(tail), f"{family.name}, {tail} tail, shift {moved}"
+        raise InvalidInput(f"a frozen scipy distribution such as norm(scale=2) is needed, found {distribution!r}")
+    moved = as_written(shift, "a shift")
+    if moved < 0:
+        raise InvalidInput(f"a tail moves by a shift ≥ 0, found {shift}")
+    name = f"{family.name}, {tail} tail, shift {moved}"
     if family.name in _SCIPY_NAMES:
         scale = distribution.args[1] if len(distribution.args) > 1 else distribution.kwds.get("scale", 1)
-        return Predicate(name, closed_form(_SCIPY_NAMES[family.name], moved / exact(scale), tail))
+        return Predicate(name, closed_form(_SCIPY_NAMES[family.name], moved / as_written(scale, "the scale"), tail))
     t = float(moved)
 
     def right(a: Floats) -> Floats:
@@ -288,7 +289,7 @@ def from_distribution(distribution: Any, shift: Number, *, tail: str = "right") 
     def left(a: Floats) -> Floats:
         return np.asarray(distribution.cdf(distribution.ppf(a) + t))
 
-    return Predicate(name, tuple(NumericTail(right, left, side) for side in sides))
+    return Predicate(name, tuple(NumericTail(right, left, side) for side in tails(tail)))
 
 
 def from_density(c: Callable[[float], float], shift: Number, *, tail: str = "right") -> Predicate:
@@ -303,8 +304,10 @@ def from_density(c: Callable[[float], float], shift: Number, *, tail: str = "rig
     >>> bool(abs(curve.upper(0.5) - gaussian(1).upper(0.5)) < 1e-9)
     True
     """
-    moved = shift_of(shift)
-    right, left, tolerance = moved_tails(function(c, "c"), float(moved))
+    moved = as_written(shift, "a shift")
+    if moved < 0:
+        raise InvalidInput(f"a tail moves by a shift ≥ 0, found {shift}")
+    right, left, tolerance = moved_tails(c, float(moved))
     parts = tuple(NumericTail(right, left, side, tolerance) for side in tails(tail))
     return Predicate(f"density e^-c, {tail} tail, shift {moved}", parts)
 
@@ -370,8 +373,8 @@ def from_profile(profile: Iterable[tuple[Number, Number]], *, symmetric: bool = 
     less likely an event may become.
     """
     lines: list[Part] = []
-    symmetric = flag(symmetric, "symmetric")
-    for s, slack in number_pairs(profile, "the promises of a profile"):
+    for factor, delta in profile:
+        s, slack = as_written(factor, "e^ε"), as_written(delta, "delta")
         if s <= 0 or not 0 <= slack <= 1 or slack < 1 - s:
             raise InvalidInput(
                 f"a promise needs e^ε > 0 and δ in [max(0, 1 − e^ε), 1], found {short(s)}, {short(slack)}"

@@ -21,7 +21,8 @@ from scipy.special import ndtr, ndtri
 
 from sfumato.arguments import one_of
 from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported, short, shown
-from sfumato.numbers import Number, as_ball, dyadic, exact, exp_bounds, float_below
+from sfumato.numbers import Number, as_ball, as_written, dyadic, exact, exp_bounds, float_below
+from sfumato.privacy.promise import promise
 
 __all__ = ["DENSITIES", "Growth", "Line", "NumericTail", "Part", "Tail", "growth"]
 
@@ -117,14 +118,12 @@ class Growth:
 
 def growth(epsilon: Number | None = None, alpha: Number | None = None, what: str = "a predicate") -> Growth:
     """e^ε from ε ≥ 0 or from the rational α = e^−ε in (0, 1]."""
-    if (epsilon is None) == (alpha is None):
-        raise InvalidEpsilon(f"{what} needs either epsilon or alpha")
-    if alpha is not None:
-        base = exact(alpha)
+    rate, base = promise(epsilon, alpha, what)
+    if base is not None:
         if not 0 < base <= 1:
             raise InvalidEpsilon(f"alpha is e^-epsilon, in (0, 1], found {short(alpha)}")
         return Growth(1 / base)
-    rate = exact(epsilon)  # type: ignore[arg-type]
+    assert rate is not None
     if rate < 0:
         raise InvalidEpsilon(f"epsilon must not be negative, found {short(epsilon)}")
     if rate > _LARGEST_SHIFT:
@@ -337,7 +336,9 @@ class NumericTail:
 
 def closed_form(name: str, shift: Number, tail: str) -> tuple[Part, ...]:
     """The parts of a named density whose boundary moves by ``shift`` in units of its scale."""
-    moved = shift_of(shift)
+    moved = as_written(shift, "a shift")
+    if moved < 0:
+        raise InvalidInput(f"a tail moves by a shift ≥ 0, found {shift}")
     s = Growth(Fraction(1)) if moved == 0 else Growth(exponent=moved)
     zero, one = Fraction(0), Fraction(1)
     sides = tails(tail)

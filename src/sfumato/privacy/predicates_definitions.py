@@ -17,7 +17,7 @@ import numpy as np
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.composition import cascade
 from sfumato.errors import InvalidInput, Mismatch, expect, short, shown
-from sfumato.numbers import Number, exact
+from sfumato.numbers import Number, as_written
 from sfumato.privacy.predicates import Predicate, as_predicate
 from sfumato.privacy.predicates_curves import growth
 from sfumato.privacy.predicates_satisfaction import all_events, satisfies_predicate
@@ -94,7 +94,7 @@ def mixture(weight: Number, first: Channel, second: Channel) -> Channel:
     >>> mixture("1/2", Channel([0], [[1, 0]]), Channel([0], [[0, 1]])).matrix.tolist()
     [[Fraction(1, 2), Fraction(1, 2)]]
     """
-    p = exact(weight)
+    p = as_written(weight, "a weight")
     if not 0 <= p <= 1:
         raise InvalidInput(f"a weight lies in [0, 1], found {short(weight)}")
     first, second = as_channel(first), as_channel(second)
@@ -161,7 +161,7 @@ def probabilistic(*, delta: Number, epsilon: Number | None = None, alpha: Number
     is one of the same form: a first output takes what is left, a second is at the limit, and two are told apart
     entirely; merging the second with one of these breaks the limit with the probability of both.
     """
-    factor, slack = growth(epsilon, alpha), exact(delta)
+    factor, slack = growth(epsilon, alpha), as_written(delta, "delta")
     if not 0 <= slack <= 1:
         raise InvalidInput(f"delta lies in [0, 1], found {short(delta)}")
 

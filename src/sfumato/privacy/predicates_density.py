@@ -81,7 +81,7 @@ def _check_convex(grid: Floats, values: Floats) -> None:
     bad = np.flatnonzero(y[1:-1] > chord + 2.0**-40 * (1 + np.abs(y[:-2]) + np.abs(y[2:])))
     if bad.size:
         k = int(bad[0])
-        raise InvalidInput(f"c is not convex: it lies above a chord at {x[k + 1]:g}, between {x[k]:g} and {x[k + 2]:g}")
+        raise InvalidInput(f"c is not convex: it lies above a chord at {x[k + 1]}, between {x[k]} and {x[k + 2]}")
 
 
 class _Table:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.channels.channel import Channel, as_channel
-from sfumato.numbers import ROUNDING, exact, float_above, float_below, floats
+from sfumato.numbers import ROUNDING, exact, float_above, float_below, floats, told_apart
 from sfumato.privacy.predicates import Predicate, as_predicate
 from sfumato.privacy.predicates_curves import Line, NumericTail, Part
 from sfumato.privacy.tradeoff import (
@@ -164,7 +164,7 @@ def _event(
 
 
 def _judge(channel: Channel, predicate: Predicate, part: Part, broken: BrokenEvent) -> Verdict:
-    reason = _in_words(channel, broken)
+    reason = _in_words(channel, predicate, broken)
     if part.allows(broken.a, broken.b) is None:
         return undecided(f"{reason}: equal to within all precision", broken)
     if channel.exact:
@@ -176,13 +176,28 @@ def _judge(channel: Channel, predicate: Predicate, part: Part, broken: BrokenEve
     return undecided(f"{reason}, but only by the rounding of float64: exact numbers give a definite answer", broken)
 
 
-def _in_words(channel: Channel, broken: BrokenEvent) -> str:
+def _in_words(channel: Channel, predicate: Predicate, broken: BrokenEvent) -> str:
     names = [str(y) for y in broken.event]
     shown = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
     x, z = broken.pair
-    a, b = (broken.a, broken.b) if channel.exact and len(str(broken.b)) < 24 else (float(broken.a), float(broken.b))
-    limit = "" if broken.allowed is None else f", where at most {broken.allowed:.10g} is allowed"
+    short = channel.exact and len(str(broken.b)) < 24
+    a, b = (str(v) if short else f"{float(v)}" for v in (broken.a, broken.b))
+    limit = ""
+    if broken.allowed is not None:
+        bound = _bound_below(predicate, broken)
+        much, most = told_apart(broken.b, bound, 10)
+        b = b if short or much == most else told_apart(broken.b, bound, 17)[0]
+        limit = f", where at most {most} is allowed"
     return f"the event {shown or '∅'} has probability {a} for {x!r} and {b} for {z!r}{limit}"
+
+
+def _bound_below(predicate: Predicate, broken: BrokenEvent) -> Fraction:
+    """A rational from M(a) on that is below b, where some precision tells the two apart."""
+    for bits in (64, 256, 1024, 4096):
+        bound = predicate.bounds(broken.a, bits)[1]
+        if bound < broken.b:
+            break
+    return bound
 
 
 def _by_events(channel: Channel, predicate: Predicate, first: NDArray[Any], second: NDArray[Any]) -> Verdict:
@@ -196,7 +211,7 @@ def _by_events(channel: Channel, predicate: Predicate, first: NDArray[Any], seco
             if predicate.allows(a, b) is False:
                 broken = _event(channel, predicate, x, z, event, a, b)
                 sure = channel.exact
-                return (fails if sure else undecided)(_in_words(channel, broken), broken)
+                return (fails if sure else undecided)(_in_words(channel, predicate, broken), broken)
     if whole:
         return holds(f"all {tried} events of {first.size} ordered pairs were tried")
     return undecided(

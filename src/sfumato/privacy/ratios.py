@@ -17,6 +17,7 @@ import numpy as np
 
 from sfumato.arguments import items
 from sfumato.errors import InvalidInput, Mismatch
+from sfumato.labels import row_names, table_in_order
 from sfumato.numbers import Array, array, exact, float_below, object_array
 from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.spaces.constructors import path_metric
@@ -55,11 +56,15 @@ def ratio_bounds(*tables: Any, labels: Iterable[Any] | None = None) -> PrivacyTy
     """
     if not tables:
         raise InvalidInput("ratio_bounds needs at least one table of bounds")
+    named = row_names(tables[0]) if labels is None else labels
+    known = None if named is None else label_tuple(named, "the secrets")
+    if known is not None:
+        tables = tuple(table_in_order(table, known, known, "a table of bounds") for table in tables)
     parsed = [_bounds(table) for table in tables]
     n = len(parsed[0])
     if any(len(table) != n for table in parsed):
         raise InvalidInput(f"tables of one promise need one size, found {[len(table) for table in parsed]}")
-    names = tuple(range(n)) if labels is None else label_tuple(labels, "the secrets")
+    names = tuple(range(n)) if known is None else known
     if len(names) != n:
         raise InvalidInput(f"{len(names)} labels for a table of {n} secrets")
     smallest = np.minimum.reduce(parsed) if len(parsed) > 1 else parsed[0]

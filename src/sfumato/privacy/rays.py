@@ -30,7 +30,8 @@ from numpy.typing import NDArray
 
 from sfumato.errors import UndecidedError
 from sfumato.numbers import Array, as_ball, object_array
-from sfumato.privacy.type import ball_rate, rational_power
+from sfumato.privacy.promise import rational_power
+from sfumato.privacy.type import ball_rate
 from sfumato.privacy.vertices import Vertices
 from sfumato.spaces.distances import Form
 

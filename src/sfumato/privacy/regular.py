@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from sfumato.channels.channel import Channel, check_secrets, normalise
 from sfumato.channels.prior import Prior, as_prior
-from sfumato.errors import InvalidEpsilon, SolverError, expect
+from sfumato.errors import InvalidInput, SolverError, expect
 from sfumato.lp import LinearProgram, Status, solve
 from sfumato.numbers import (  # fmt: skip
     ROUNDING,
@@ -40,8 +40,7 @@ from sfumato.numbers import (  # fmt: skip
     is_exact,
     object_array,
     to_flint,
-    whole,
-)
+)  # fmt: skip
 from sfumato.privacy.predicates_curves import growth
 from sfumato.privacy.similarity import (
     UNIT,
@@ -545,18 +544,11 @@ def database_leakage_bound(
     >>> round(database_leakage_bound(5, 4, epsilon="1/2"), 6)
     2.522568
     """
-    if (epsilon is None) == (alpha is None):
-        raise InvalidEpsilon("give either epsilon or alpha")
-    individuals, values = whole(individuals, "individuals"), whole(values, "values")
-    growth(epsilon, alpha, "a bound")  # refuses what is no ε or α
+    factor = growth(epsilon, alpha, "a bound on what leaks")
+    if individuals < 1 or values < 1:
+        raise InvalidInput(f"a database needs individuals and values, found {individuals} and {values}")
     with flint.ctx.workprec(128):
-        if epsilon is not None:
-            rate = exact(epsilon)
-            base = (-as_ball(rate)).exp()
-        else:
-            step = exact(alpha)  # type: ignore[arg-type]
-            base = as_ball(step)
-        bits = individuals * (values / (1 + (values - 1) * base)).log_base(2)
+        bits = individuals * (values / (1 + (values - 1) / factor.ball())).log_base(2)
         return float_above(dyadic(bits.upper()))
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.errors import expect
-from sfumato.numbers import ROUNDING, Array, exact, float_above, is_exact, log_bounds
+from sfumato.numbers import ROUNDING, Array, exact, float_above, is_exact, log_bounds, printed_above, told_apart
 from sfumato.privacy.predicates import Predicate
 from sfumato.privacy.predicates_satisfaction import satisfies_predicate
 from sfumato.privacy.type import PrivacyType, as_type
@@ -35,12 +35,27 @@ _LOG_BAND = 1e-12
 
 @dataclass(frozen=True)
 class Violation:
-    """An output whose probabilities for two secrets differ by more than promised."""
+    """An output whose probabilities for two secrets differ by more than promised.
+
+    ``bound`` is e^{εd} rounded up to a float; ``compared`` are the exact ratio and a rational between it and e^{εd}.
+    """
 
     pair: tuple[Any, Any]
     output: Any
     ratio: Fraction | float
     bound: float
+    compared: tuple[Fraction | float, Fraction]
+
+    @property
+    def excess(self) -> Fraction | float:
+        """By which share of the bound the ratio exceeds it."""
+        ratio, bound = self.compared
+        return inf if ratio == inf else exact(ratio) / bound - 1
+
+    def __str__(self) -> str:
+        (x, z), (ratio, bound) = self.pair, self.compared
+        times, most = ("infinitely many", told_apart(bound, bound)[0]) if ratio == inf else told_apart(ratio, bound)
+        return f"output {self.output!r} is {times} times as likely for {x!r} as for {z!r}, more than the {most} allowed"
 
 
 @dataclass(frozen=True)
@@ -106,30 +121,13 @@ def satisfies(channel: Channel, privacy: PrivacyType | Predicate, neighbours: An
 
 
 def _judge(channel: Channel, violation: Violation) -> Verdict:
-    x, z = violation.pair
-    times, allowed = _told_apart(violation.ratio, violation.bound)
-    reason = (
-        f"output {violation.output!r} is {times} times as likely for {x!r} as for {z!r}, "
-        f"more than the {allowed} allowed"
-    )
     if channel.exact or violation.ratio > violation.bound * (1 + 2 * ROUNDING):
-        return fails(reason, violation)
+        return fails(str(violation), violation)
     return undecided(
-        f"{reason}, but only by the rounding of float64: repair() gives a proved mechanism next to it, "
+        f"{violation}, but only by the rounding of float64: repair() gives a proved mechanism next to it, "
         "exact numbers a definite answer",
         violation,
     )
-
-
-def _told_apart(ratio: Fraction | float, bound: float) -> tuple[str, str]:
-    """Both numbers with as many digits as it takes to see which is larger."""
-    if ratio == inf:
-        return "infinitely many", f"{bound:.6g}"
-    for digits in (6, 9, 12, 15):
-        pair = f"{float(ratio):.{digits}g}", f"{bound:.{digits}g}"
-        if pair[0] != pair[1]:
-            return pair
-    return f"{float(ratio):.17g}", f"{bound:.17g}"
 
 
 def _violation(
@@ -143,20 +141,22 @@ def _violation(
         a, b = channel.matrix[upper], channel.matrix[lower]
         for y in _near_bound(a, b, privacy.rate * privacy.space.ruler.bounds(value)[1]):
             if b[y] == 0:
+                bound = _allowed(privacy, value)
                 return Violation((channel.secrets[upper], channel.secrets[lower]), channel.outputs[y], inf,
-                                 _float_bound(privacy, value))  # fmt: skip
+                                 float_above(bound), (inf, bound))  # fmt: skip
             ratio = exact(a[y]) / exact(b[y])
             key = (ratio, value)
             if key not in decided:
-                decided[key] = _exceeds(ratio, privacy, value)
-            if decided[key] and (worst is None or ratio > worst[0]):
+                decided[key] = _bound_below(ratio, privacy, value)
+            if decided[key] is not None and (worst is None or ratio > worst[0]):
                 worst = ratio, upper, lower, int(y)
     if worst is None:
         return None
     ratio, upper, lower, y = worst
     shown = ratio if channel.exact else float_above(ratio)
     pair = (channel.secrets[upper], channel.secrets[lower])
-    return Violation(pair, channel.outputs[y], shown, _float_bound(privacy, value))
+    allowed = float_above(_allowed(privacy, value))
+    return Violation(pair, channel.outputs[y], shown, allowed, (ratio, decided[ratio, value]))
 
 
 def _near_bound(a: Array, b: Array, log_bound: Any) -> NDArray[np.int64]:
@@ -173,19 +173,24 @@ def _log_gaps(a: Array, b: Array) -> NDArray[np.float64]:
     return result
 
 
-def _exceeds(ratio: Fraction, privacy: PrivacyType, value: Any) -> bool:
+def _bound_below(ratio: Fraction, privacy: PrivacyType, value: Any) -> Fraction | None:
+    """A rational that e^{εd} is no larger than and the ratio is larger than, if the ratio exceeds e^{εd}; else None."""
+    if privacy.rate_bounds(64)[0] * privacy.space.ruler.bounds(value)[0] >= ratio.numerator.bit_length():
+        return None  # ratio < 2^bits < e^{εd}: a bound of millions of digits need not be worked out
     bits = 64
     while True:
         low, high = privacy.factor_bounds(value, bits)
         if ratio <= low:
-            return False
-        if ratio > high or low == high:
-            return True
+            return None
+        if ratio > high:
+            return high
         bits *= 2
 
 
-def _float_bound(privacy: PrivacyType, value: Any) -> float:
-    return float_above(privacy.factor_bounds(value)[1])
+def _allowed(privacy: PrivacyType, value: Any) -> Any:
+    """e^{εd} from above; infinity where it lies beyond the floats, as e^710 does."""
+    beyond = privacy.rate_bounds(64)[0] * privacy.space.ruler.bounds(value)[0] > 710
+    return inf if beyond else privacy.factor_bounds(value)[1]
 
 
 def smallest_epsilon(channel: Channel, space: FiniteSpace) -> float:
@@ -248,7 +253,7 @@ def _ratio_at(channel: Channel, pairs: Pairs, k: int) -> tuple[Any, int, int, in
 def _tightest(channel: Channel, space: FiniteSpace, candidate: tuple[Any, int, int, int], value: Any) -> Tightest:
     ratio, upper, lower, y = candidate
     low, high = space.ruler.bounds(value)
-    epsilon = inf if ratio == inf else float_above(log_bounds(ratio)[1] / low)
+    epsilon = inf if ratio == inf else printed_above(log_bounds(ratio)[1] / low)
     pair = (channel.secrets[upper], channel.secrets[lower])
     shown = ratio if is_exact(channel.matrix) or ratio == inf else float_above(ratio)
     return Tightest(pair, channel.outputs[y], shown, float_above(high), epsilon)
@@ -262,7 +267,7 @@ def row_distance(channel: Channel, x: Any, z: Any) -> float:
         return 0.0
     where = Pairs(np.array([first]), np.array([second]))
     ratio = _ratio_at(channel, where, 0)[0]
-    return inf if ratio == inf else float_above(log_bounds(ratio)[1])
+    return inf if ratio == inf else printed_above(log_bounds(ratio)[1])
 
 
 def _logarithms(matrix: Array) -> NDArray[np.float64]:

@@ -28,13 +28,13 @@ from sfumato.errors import InvalidInput, Mismatch, expect, short
 from sfumato.numbers import (
     Array,
     Number,
+    as_written,
     common_denominator,
-    exact,
-    float_above,
     floats,
     log_bounds,
     number_pairs,
     object_array,
+    printed_above,
 )
 from sfumato.privacy.predicates_curves import Growth, growth
 from sfumato.spaces.finite import FiniteSpace, place_of
@@ -86,7 +86,7 @@ class TradeOff:
 
     def power(self, a: Number) -> Fraction:
         """The largest probability under the second secret of an event with probability a under the first."""
-        at = exact(a)
+        at = as_written(a, "a probability")
         if not 0 <= at <= 1:
             raise InvalidInput(f"a probability lies in [0, 1], found {short(a)}")
         best = Fraction(0)
@@ -130,7 +130,7 @@ class SmallestDelta:
     event: tuple[Any, ...]
 
     def __float__(self) -> float:
-        return float_above(self.high)
+        return printed_above(self.high)
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class SmallestEpsilon:
     event: tuple[Any, ...]
 
     def __float__(self) -> float:
-        return inf if self.factor is None else float_above(log_bounds(self.factor)[1])
+        return inf if self.factor is None else printed_above(log_bounds(self.factor)[1])
 
 
 def tradeoff(channel: Channel, x: Any, x2: Any) -> TradeOff:
@@ -366,7 +366,7 @@ def smallest_epsilon_at(channel: Channel, delta: Number, neighbours: Any = None)
     (Fraction(2, 1), inf)
     """
     channel = as_channel(channel)
-    slack = exact(delta)
+    slack = as_written(delta, "delta")
     if not 0 <= slack <= 1:
         raise InvalidInput(f"delta lies in [0, 1], found {short(delta)}")
     first, second, _ = ordered_pairs(channel.secrets, neighbours)

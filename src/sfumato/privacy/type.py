@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import isfinite, log, log1p
+from math import log, log1p
 from typing import Any
 
 import flint
@@ -13,18 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arguments import precision
-from sfumato.errors import InvalidEpsilon, InvalidInput, expect, short, shown
-from sfumato.numbers import Number, as_ball, exact, exp_bounds, log_bounds
+from sfumato.errors import InvalidEpsilon, InvalidInput, expect, shown
+from sfumato.numbers import Number, as_ball, exp_bounds, log_bounds
+from sfumato.privacy.promise import LARGEST_PARAMETER, promise, rational_power
 from sfumato.spaces.axioms import INFINITE
 from sfumato.spaces.distances import Form
 from sfumato.spaces.finite import FiniteSpace
 
-__all__ = ["PrivacyType", "as_type", "ball_rate", "rational_power"]
+__all__ = ["PrivacyType", "as_type", "ball_rate"]
 
 _SMALLEST_EPSILON = Fraction(1, 10**300)  # within the range of floats, as 1/ε is
-_LARGEST_PARAMETER = 8192  # bits of a numerator or denominator
-
-_LARGEST_EXACT_POWER = 2**16  # bits of an exact α^-d; beyond, an enclosure is as good and cheaper
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -36,8 +34,8 @@ class PrivacyType:
     space
         Where the secrets live.
     epsilon
-        ε > 0 for each unit of distance. A float is taken for the rational it stores, a
-        string such as ``"0.7"`` for what it says.
+        ε > 0 for each unit of distance. A float means the shortest decimal that prints it, 0.7 is 7/10; a string such
+        as ``"1/3"`` or ``"ln(2)/30"`` means what it says (:mod:`sfumato.privacy.promise`).
     alpha
         Instead of ε: the rational α = e^{−ε} in (0, 1). With integer distances every bound
         is then rational and everything stays exact.
@@ -50,6 +48,8 @@ class PrivacyType:
     PrivacyType(line(3), alpha=1/2)
     >>> privacy.factor(0, 2)
     (Fraction(4, 1), Fraction(4, 1))
+    >>> PrivacyType(line(3), epsilon="ln(2)/0.5")
+    PrivacyType(line(3), alpha=1/4)
     """
 
     space: FiniteSpace
@@ -58,20 +58,17 @@ class PrivacyType:
 
     def __init__(self, space: FiniteSpace, epsilon: Number | None = None, alpha: Number | None = None) -> None:
         if not isinstance(space, FiniteSpace):
-            raise InvalidInput(f"a privacy type needs a FiniteSpace, found {shown(space)}")
-        if (epsilon is None) == (alpha is None):
-            raise InvalidEpsilon("give either epsilon or alpha")
-        rate = None if epsilon is None else _parameter(epsilon, "epsilon")
-        base = None if alpha is None else _parameter(alpha, "alpha")
+            raise InvalidInput(f"a privacy type needs a FiniteSpace, found {space!r}")
+        rate, base = promise(epsilon, alpha)
         if rate is not None and rate <= 0:
-            raise InvalidEpsilon(f"epsilon must be positive, found {short(epsilon)}")
+            raise InvalidEpsilon(f"epsilon must be positive, found {shown(epsilon)}")
         if rate is not None and not _SMALLEST_EPSILON <= rate <= 1 / _SMALLEST_EPSILON:
             raise InvalidEpsilon("epsilon must lie between 1e-300 and 1e300")
         for value in (rate, base):
-            if value is not None and value.denominator.bit_length() > _LARGEST_PARAMETER:
-                raise InvalidEpsilon(f"a promise of more than {_LARGEST_PARAMETER} bits cannot be written down")
+            if value is not None and value.denominator.bit_length() > LARGEST_PARAMETER:
+                raise InvalidEpsilon(f"a promise of more than {LARGEST_PARAMETER} bits cannot be written down")
         if base is not None and not 0 < base < 1:
-            raise InvalidEpsilon(f"alpha lies strictly between 0 and 1, found {short(alpha)}")
+            raise InvalidEpsilon(f"alpha lies strictly between 0 and 1, found {shown(alpha)}")
         object.__setattr__(self, "space", space)
         object.__setattr__(self, "epsilon", rate)
         object.__setattr__(self, "alpha", base)
@@ -163,46 +160,3 @@ def ball_rate(privacy: PrivacyType) -> flint.arb:
         return as_ball(privacy.epsilon)
     assert privacy.alpha is not None
     return -as_ball(privacy.alpha).log()
-
-
-def rational_power(base: Fraction, exponent: Fraction) -> Fraction | None:
-    """base^exponent if it is a rational of reasonable size, else None.
-
-    Examples
-    --------
-    >>> rational_power(Fraction(4), Fraction(3, 2)), rational_power(Fraction(2), Fraction(1, 2))
-    (Fraction(8, 1), None)
-    """
-    base, exponent = exact(base), exact(exponent)
-    if base <= 0:
-        raise InvalidInput(f"the base of a power is positive, found {short(base)}")
-    root_of = exponent.denominator
-    size = max(base.numerator.bit_length(), base.denominator.bit_length())
-    if size * abs(exponent) > _LARGEST_EXACT_POWER or root_of > size:
-        return None
-    numerator, denominator = (_integer_root(part, root_of) for part in (base.numerator, base.denominator))
-    if numerator is None or denominator is None:
-        return None
-    return Fraction(numerator, denominator) ** exponent.numerator
-
-
-def _integer_root(value: int, degree: int) -> int | None:
-    """The integer r with r^degree = value, if there is one."""
-    root = round(value ** (1 / degree)) if value < 2**53 else 1 << -(-value.bit_length() // degree)
-    while root**degree > value:  # Newton from above
-        root = ((degree - 1) * root + value // root ** (degree - 1)) // degree
-    for candidate in (root, root + 1):
-        if candidate**degree == value:
-            return candidate
-    return None
-
-
-def _parameter(value: Number, what: str) -> Fraction:
-    try:
-        if isinstance(value, bool):
-            raise InvalidInput(f"{value} is a truth value")
-        if isinstance(value, float | np.floating) and not isfinite(value):
-            raise InvalidInput(f"{value} is not finite")
-        return exact(value)
-    except InvalidInput as error:
-        raise InvalidEpsilon(f"{what} must be a finite positive number, found {shown(value)}") from error

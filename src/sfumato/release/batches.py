@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from os import PathLike
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -15,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arguments import flag, optional_function
 from sfumato.certify.mechanism import Mechanism
 from sfumato.errors import InvalidInput, shown
 from sfumato.mechanisms.tight import LatticeMechanism
+from sfumato.numbers import Number, as_written
 from sfumato.release.keys import Changes, Fingerprint, check_statement, id_digests, key_bytes, salt_of
 from sfumato.release.ledger_promises import promise_of
 from sfumato.release.places import Ground, Place, Position, coordinates_of
@@ -33,6 +34,11 @@ __all__ = ["BATCH", "Added", "BatchRelease", "Column", "Drawn", "Progress", "Row
 BATCH = 1 << 16
 """Rows that are drawn at once."""
 
+MOST_MOVED = Fraction(1, 20)
+"""The share of the rows that may lie outside the space where the nearest secret is taken.
+
+A few strays are what that policy is for; a column in other units, or coordinates in another order, move nearly all."""
+
 Column = str | Position | Place
 """A column of labels, or the columns of coordinates."""
 
@@ -42,11 +48,15 @@ RowId = str | Sequence[str]
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a release is: rows done, of how many (None: not known), in how many seconds."""
+    """How far a release is: rows done, of how many (None: not known), in how many seconds.
+
+    ``moved`` are those that lie outside the space and are taken for the nearest secret.
+    """
 
     rows: int
     total: int | None
     seconds: float
+    moved: int = 0
 
     @property
     def rate(self) -> float:
@@ -55,7 +65,8 @@ class Progress:
 
     def __str__(self) -> str:
         of = "" if self.total is None else f" of {self.total:,}"
-        return f"{self.rows:,}{of} rows, {self.rate:,.0f} rows/s"
+        moved = f", {self.moved:,} moved into the space" if self.moved else ""
+        return f"{self.rows:,}{of} rows, {self.rate:,.0f} rows/s{moved}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +100,8 @@ class BatchRelease:
         they are put at the end and nothing is taken out.
     ids
         The columns that name a row.
+    placed
+        Whether the secret is a place, which a geometry beside it would tell.
     """
 
     mechanism: Any
@@ -97,12 +110,16 @@ class BatchRelease:
     added: tuple[Added, ...]
     keep: bool = False
     ids: tuple[str, ...] = ()
+    placed: bool = False
     key: bytes | None = field(default=None, repr=False)
     progress: Callable[[Progress], None] | None = None
     total: int | None = None
     folder: str | PathLike[str] | None = None
+    most_moved: Fraction = MOST_MOVED
     rows: int = 0
     dropped: int = 0
+    moved: int = 0
+    farthest: float = 0.0
     started: float = field(default_factory=perf_counter)
 
     def __post_init__(self) -> None:
@@ -129,7 +146,10 @@ class BatchRelease:
     def draw(self, secrets: Sequence[Values], ids: Sequence[Values] = ()) -> Drawn:
         """Outputs for the next rows, in the order of the table."""
         first, count = self.rows, len(secrets[0])
-        found = self.secrets.find(secrets, first)
+        found, moved = self.secrets.locate(secrets, first)
+        self.moved += len(moved)
+        self.farthest = max(self.farthest, float(moved.max(initial=0.0)))
+        self._check_moved(self.total)
         kept: NDArray[np.bool_] | None = np.asarray(found != self.secrets.left_out)
         assert kept is not None
         if kept.all():
@@ -149,8 +169,19 @@ class BatchRelease:
         self.rows += count
         self.dropped += count - len(found)
         if self.progress is not None:
-            self.progress(Progress(self.rows, self.total, self.seconds))
+            self.progress(Progress(self.rows, self.total, self.seconds, self.moved))
         return Drawn(outputs, kept)
+
+    def _check_moved(self, rows: int | None) -> None:
+        """Refuse as soon as too many rows are known to lie outside the space."""
+        if rows is None or self.moved <= self.most_moved * rows:
+            return
+        unit = f" {self.secrets.unit}" if self.secrets.unit else ""
+        raise InvalidInput(
+            f"{self.moved:,} of {rows:,} rows lie outside the space and would be moved into it, by up to "
+            f"{self.farthest:.6g}{unit}; that is more than the share of {self.most_moved} that most_moved allows: "
+            "are the columns, their order and their units right? most_moved=1 takes them all"
+        )
 
     def _remember(
         self,
@@ -164,6 +195,7 @@ class BatchRelease:
 
     def finish(self, ledger: Ledger | None, dataset: str | None, times: int = 1) -> Entry | None:
         """The last checks, and the charge: after this, and not before, the outputs may be seen."""
+        self._check_moved(self.rows)
         if self.key is not None:
             self.changes.check()
             self.changes.close()
@@ -184,6 +216,7 @@ def batch_release(
     keep: bool = False,
     on_unknown: str = "error",
     within: Any = None,
+    most_moved: Number | None = None,
     key: bytes | str | PathLike[str] | None = None,
     row_id: RowId | None = None,
     secret_never_changes: bool = False,
@@ -194,7 +227,7 @@ def batch_release(
 ) -> BatchRelease:
     """What a release needs, checked before the first row is looked at."""
     check_policy(on_unknown)
-    keep, progress = flag(keep, "keep"), optional_function(progress, "progress")
+    share = _share(most_moved, on_unknown)
     if (key is None) != (row_id is None):
         raise InvalidInput(
             "keyed noise needs both key= and row_id=: the key alone names no row, the id alone hides none"
@@ -219,9 +252,23 @@ def batch_release(
         added=_added(column, finder.columns, into, draws, ground),
         keep=keep,
         ids=ids,
+        placed=isinstance(column, Position | Place) or ground.dimension >= 2,
         key=None if key is None else key_bytes(key),
+        most_moved=share,
         progress=progress,
     )
+
+
+def _share(most_moved: Number | None, on_unknown: str) -> Fraction:
+    """A share as people write it: 0.3 is three tenths."""
+    if most_moved is None:
+        return MOST_MOVED
+    if on_unknown != "nearest":
+        raise InvalidInput("most_moved= goes with on_unknown='nearest': otherwise nothing is moved")
+    share = as_written(most_moved, "most_moved")
+    if not 0 <= share <= 1:
+        raise InvalidInput(f"most_moved is a share of the rows, between 0 and 1, found {most_moved!r}")
+    return share
 
 
 def _check_account(mechanism: Any, ledger: Ledger | None, dataset: Any, times: Any) -> None:

@@ -11,7 +11,7 @@ The maximum of the likelihood, and the iterative Bayesian update that climbs tow
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -21,17 +21,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack, qr, solve_triangular
 
-from sfumato.arguments import float_array, items
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.hyper import joint
-from sfumato.channels.prior import Prior, as_prior
-from sfumato.errors import InvalidInput, Mismatch, short, shown
+from sfumato.channels.prior import Prior, as_prior, secrets_of
+from sfumato.errors import InvalidInput, Mismatch, few, short, shown
+from sfumato.labels import Labelled, in_order, label_key, labelled, listed
 from sfumato.losses.loss import Loss
 from sfumato.measures.uncertainty import optimal_remap
 from sfumato.numbers import (
     Array,
     Number,
     array,
+    as_written,
     divide,
     exact,
     floats,
@@ -133,9 +134,12 @@ class Frequencies:
 
 
 def output_counts(channel: Channel | Any, released: Mapping[Any, int] | Iterable[Any]) -> NDArray[np.int64]:
-    """How often each output was released: from a mapping, an array of counts in the order of outputs, or the rows.
+    """How often each output was released: counts by label, an array of counts in the order of outputs, or the rows.
 
-    An integer array with one number for each output is taken for counts; any other sequence lists the outputs of rows.
+    A mapping or a table of two columns has counts by label (:mod:`sfumato.labels`); outputs that do not occur in it
+    were released 0 times. An integer array with one number for each output is taken for counts; any other sequence
+    lists the outputs of rows. A series with an index is either: counts where its index has outputs, rows where its
+    values are outputs, and refused where it could be both.
 
     Examples
     --------
@@ -143,46 +147,46 @@ def output_counts(channel: Channel | Any, released: Mapping[Any, int] | Iterable
     >>> output_counts(channel, ["yes", "yes", "no"]).tolist(), output_counts(channel, {"yes": 5}).tolist()
     ([1, 2], [0, 5])
     """
-    channel = as_channel(channel)
-    place = {label: y for y, label in enumerate(channel.outputs)}
+    outputs = as_channel(channel).outputs
     if isinstance(released, np.ndarray) and released.dtype.kind in "iu":
-        if released.shape != (len(place),):
-            raise InvalidInput(f"{len(place)} outputs need as many counts, found shape {released.shape}")
+        if released.shape != (len(outputs),):
+            raise InvalidInput(f"{len(outputs)} outputs need as many counts, found shape {released.shape}")
         counts = released.astype(np.int64)
-    elif isinstance(released, Mapping):
-        _known(place, list(released))
-        counts = np.zeros(len(place), dtype=np.int64)
-        for label, count in released.items():
+    elif (given := labelled(released)) is not None and not _lists_rows(given, outputs):
+        values = in_order(released, outputs, "released outputs", absent=0)
+        for label, count in zip(outputs, values, strict=True):
             if exact(count).denominator != 1:
-                raise InvalidInput(f"the count of {shown(label)} is {count}, no integer")
-            counts[place[label]] = int(count)
+                raise InvalidInput(f"the count of {label!r} is {count}, no integer")
+        counts = np.array([int(exact(count)) for count in values], dtype=np.int64)
     else:
-        rows = items(released, "released rows")
-        _known(place, rows)
-        counts = np.bincount([place[label] for label in rows], minlength=len(place)).astype(np.int64)
+        counts = np.bincount(_places(outputs, listed(released)), minlength=len(outputs)).astype(np.int64)
     if (counts < 0).any() or not counts.any():
         raise InvalidInput("counts must not be negative, and at least one row must have been released")
     return counts
 
 
-def _known(place: Mapping[Any, int], labels: Sequence[Any]) -> None:
-    strangers = [label for label in labels if not _among(label, place)]
-    if strangers:
-        raise Mismatch.unknown("released outputs", tuple(place), _distinct(strangers))
-
-
-def _among(label: Any, place: Mapping[Any, int]) -> bool:
-    try:
-        return label in place
-    except TypeError:  # what has no hash is no output
+def _lists_rows(given: Labelled, outputs: tuple[Any, ...]) -> bool:
+    """Whether a series lists the outputs of rows; one that might as well be counts by label is refused."""
+    if not given.series:
         return False
+    known = {label_key(label) for label in outputs}
+    rows, counts = (all(label_key(value) in known for value in part) for part in (given.values, given.labels))
+    if rows and counts and len(set(given.labels)) == len(given.labels):
+        raise InvalidInput(
+            "a series whose index and values both are outputs may be rows or counts: "
+            "pass .tolist() for rows, .to_dict() for counts"
+        )
+    return rows
 
 
-def _distinct(labels: list[Any]) -> list[Any]:
-    try:
-        return list(dict.fromkeys(labels))
-    except TypeError:
-        return labels
+def _places(outputs: tuple[Any, ...], rows: list[Any]) -> list[int]:
+    """The place of each row's output among all outputs."""
+    place = {label_key(label): y for y, label in enumerate(outputs)}
+    keys = [label_key(label) for label in rows]
+    for label, key in zip(rows, keys, strict=True):
+        if key not in place:
+            raise Mismatch("released outputs", outputs, [label], f"{label!r} is not among {few(outputs)}")
+    return [place[key] for key in keys]
 
 
 def frequencies(channel: Channel | Any, released: Any, *, reference: Prior | None = None) -> Frequencies:
@@ -266,17 +270,18 @@ def _undetermined(channel: Channel) -> InvalidInput:
     )
 
 
-def nearest_prior(secrets: Any, weights: Array) -> Prior:
+def nearest_prior(secrets: Any, weights: Any) -> Prior:
     """The prior with the least Euclidean distance to some numbers: max(w − t, 0) for the t that makes the sum 1.
+
+    Numbers that carry labels are matched by label.
 
     Examples
     --------
     >>> nearest_prior(["a", "b"], object_array([Fraction(5, 4), Fraction(-1, 4)])).weights.tolist()
     [Fraction(1, 1), Fraction(0, 1)]
     """
-    weights = array(weights, "the numbers that are no prior yet", 1)
-    if not np.isfinite(float_array(weights, "the numbers that are no prior yet")).all():
-        raise InvalidInput("a prior lies near finite numbers only")
+    secrets = secrets_of(secrets)
+    weights = array(in_order(weights, secrets, "the numbers"), "the numbers next to which a prior is looked for", 1)
     ordered = np.sort(weights)[::-1]
     excess = (np.cumsum(ordered) - 1) / np.arange(1, len(ordered) + 1)
     kept = np.flatnonzero(ordered > excess)
@@ -299,21 +304,16 @@ class Posteriors:
     outputs: tuple[Any, ...]
     table: Array = field(repr=False)
 
-    @cached_property
-    def _place(self) -> dict[Any, int]:
-        return {label: y for y, label in enumerate(self.outputs)}
-
     def of(self, output: Any) -> Prior:
         """The posterior of one output."""
         return Prior(self.secrets, self.table[:, self._columns([output])[0]])
 
     def rows(self, released: Iterable[Any]) -> Array:
         """The posteriors of released rows, rows × secrets."""
-        return np.asarray(self.table[:, self._columns(items(released, "released rows"))].T)
+        return np.asarray(self.table[:, self._columns(listed(released))].T)
 
     def _columns(self, released: list[Any]) -> list[int]:
-        _known(self._place, released)
-        columns = [self._place[label] for label in released]
+        columns = _places(self.outputs, released)
         for y in set(columns):
             if not self.table[:, y].any():
                 raise InvalidInput(f"output {shown(self.outputs[y])} has probability 0 under this prior")
@@ -341,9 +341,8 @@ def remap_rows(prior: Prior, channel: Channel | Any, loss: Loss, released: Itera
     """
     channel = as_channel(channel)
     best = optimal_remap(prior, channel, loss)
-    rows = items(released, "released rows")
-    _known(dict.fromkeys(best, 0), rows)
-    return [best[label] for label in rows]
+    outputs, actions = tuple(best), tuple(best.values())
+    return [actions[y] for y in _places(outputs, listed(released))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -376,7 +375,7 @@ def credible_sets(prior: Prior, channel: Channel | Any, level: Number = "0.95") 
     >>> credible_sets(Prior.uniform(range(3)), channel, "6/7").of(0)
     (0, 1)
     """
-    wanted = exact(level)
+    wanted = as_written(level, "the level of credible sets")
     if not 0 < wanted <= 1:
         raise InvalidInput(f"the level of credible sets lies in (0, 1], found {short(level)}")
     found = posteriors(prior, channel)

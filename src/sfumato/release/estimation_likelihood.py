@@ -31,7 +31,7 @@ from sfumato.arguments import integer, one_of, optional_function, positive
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.errors import InvalidInput, NotConverged, shown
-from sfumato.numbers import floats
+from sfumato.numbers import floats, told_apart
 from sfumato.release.estimation import output_counts
 
 __all__ = ["Likeliest", "iterative_bayesian_update", "maximum_likelihood"]
@@ -185,7 +185,8 @@ def maximum_likelihood(
     climb = _newton if newton else _squared
     found = climb(task, weights, tolerance, most_steps, progress or (lambda _line: None))
     if found.gap > tolerance:
-        raise NotConverged(f"the gap is {found.gap:.2e} after {found.steps} steps, not {tolerance:g}", found, found.gap)
+        gap, wanted = told_apart(found.gap, tolerance, 3)
+        raise NotConverged(f"the gap is {gap} after {found.steps} steps, not {wanted}", found, found.gap)
     return found
 
 

@@ -170,8 +170,10 @@ class Digit:
 
 
 def _floor(ball: flint.arb) -> int:
+    if not ball >= 1:  # e^{−10^300} has more digits than any memory, and a floor that needs none of them
+        return 0
     below = dyadic(ball.lower())
-    return max(0, below.numerator // below.denominator)
+    return below.numerator // below.denominator
 
 
 @dataclass(frozen=True, eq=False)

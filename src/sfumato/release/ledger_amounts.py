@@ -21,7 +21,8 @@ from typing import Any
 import flint
 
 from sfumato.errors import InvalidEpsilon, InvalidInput, shown
-from sfumato.numbers import Number, as_ball, dyadic, exact, float_above
+from sfumato.numbers import Number, as_ball, dyadic, printed_above
+from sfumato.privacy.promise import promise
 
 __all__ = ["Amount", "amount"]
 
@@ -86,7 +87,7 @@ class Amount:
         return self.sign != 0
 
     def __float__(self) -> float:
-        return float_above(self.bounds(64)[1])
+        return printed_above(self.bounds(64)[1])
 
     def __str__(self) -> str:
         """Exactly if that is short, else six digits."""
@@ -131,19 +132,15 @@ def amount(*, epsilon: Number | None = None, alpha: Number | None = None) -> Amo
     InvalidEpsilon
         If not exactly one of them is given, ε is negative or α is not in (0, 1].
     """
-    if (epsilon is None) == (alpha is None):
-        raise InvalidEpsilon("give either epsilon or alpha")
-    try:
-        value = exact(epsilon if alpha is None else alpha)  # type: ignore[arg-type]
-    except InvalidInput as error:
-        raise InvalidEpsilon(f"an amount of privacy is a finite number: {error}") from error
-    if alpha is None:
-        if value < 0:
+    rate, base = promise(epsilon, alpha)
+    if rate is not None:
+        if rate < 0:
             raise InvalidEpsilon(f"epsilon must not be negative, found {epsilon}")
-        return Amount(value)
-    if not 0 < value <= 1:
+        return Amount(rate)
+    assert base is not None
+    if not 0 < base <= 1:
         raise InvalidEpsilon(f"alpha lies between 0 and 1, found {alpha}")
-    return _collected(Fraction(0), {1 / value: 1})
+    return _collected(Fraction(0), {1 / base: 1})
 
 
 def _collected(rational: Fraction, powers: Mapping[Fraction, int]) -> Amount:

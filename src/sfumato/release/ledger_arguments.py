@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import InvalidEpsilon, InvalidInput, shown
-from sfumato.numbers import Number, exact
+from sfumato.numbers import Number, as_written
 from sfumato.release.ledger_amounts import Amount, amount
 from sfumato.release.ledger_promises import Promise
 
@@ -176,10 +176,7 @@ def delta_text(delta: Number | None) -> str | None:
     if delta is None:
         return None
     _refuse_strange(delta, "delta")
-    try:
-        value = exact(delta)
-    except InvalidInput as error:
-        raise InvalidEpsilon(f"delta is a number between 0 and 1: {error}") from error
+    value = as_written(delta, "delta", InvalidEpsilon)
     if not 0 <= value <= 1 or value.denominator.bit_length() > _MOST_BITS:
         raise InvalidEpsilon(f"delta is a number between 0 and 1, found {shown(delta)}")
     return str(value)

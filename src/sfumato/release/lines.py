@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from numba import njit
 from numpy.typing import NDArray
 
+from sfumato.release.foreign import Foreign
 from sfumato.release.keys import Texts
 from sfumato.release.rows import BadRow
 
@@ -133,7 +134,8 @@ class CellValues:
 def _tuples(value: Any) -> Any:
     if isinstance(value, list):
         return tuple(_tuples(part) for part in value)
-    return tuple(_tuples(part) for part in value.values()) if isinstance(value, dict) else value
+    # the keys of an object come in any order, and a label has none
+    return Foreign("a record", json.dumps(value)) if isinstance(value, dict) else value
 
 
 def _binary(content: Bytes, offsets: Places) -> Any:

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from sfumato.errors import InvalidInput, Mismatch, shown
-from sfumato.numbers import exact
-from sfumato.release.rows import BadRow, Rows, Values
+from sfumato.numbers import nearest_float, told_apart
+from sfumato.release.rows import BadRow, Located, Rows, Values
 from sfumato.spaces.constructors import EARTH_RADIUS_KM
 from sfumato.spaces.finite import FiniteSpace
+from sfumato.spaces.lengths import in_unit
 
 __all__ = ["Coordinates", "Ground", "Place", "Position", "coordinates_of", "distance_in"]
 
@@ -72,12 +73,21 @@ class Ground:
     space: FiniteSpace | None = None
     lattice: tuple[tuple[int, ...], str, float] | None = None  # shape, metric and step
 
+    @property
+    def dimension(self) -> int:
+        """How many coordinates a secret has, 0 if none."""
+        if self.lattice is not None:
+            return len(self.lattice[0])
+        return 0 if self.coordinates is None else self.coordinates.shape[1]
+
 
 @dataclass(frozen=True, eq=False)
 class Coordinates:
     """Columns of coordinates; made by :func:`coordinates_of`.
 
-    ``within`` is a distance in the unit of the space; None stands for the cells of a grid.
+    ``within`` is a distance in the unit of the space; None stands for the cells of a grid. Where the nearest secret is
+    taken, it says beyond which distance a point lies outside; None then stands for the cells of a grid, or for the
+    largest distance of a secret from its nearest neighbour.
     """
 
     columns: tuple[str, ...]
@@ -90,6 +100,10 @@ class Coordinates:
 
     def find(self, batch: Sequence[Values], first: int) -> Rows:
         """The index of each row's secret, −1 for rows to be left out."""
+        return self.locate(batch, first).rows
+
+    def locate(self, batch: Sequence[Values], first: int) -> Located:
+        """The same, and which points were moved into the space because the nearest secret is taken."""
         points = np.column_stack([values.numbers() for values in batch])
         known: NDArray[np.bool_] = np.asarray(np.isfinite(points).all(axis=1))
         if self.spherical:
@@ -98,15 +112,20 @@ class Coordinates:
             row = int(np.argmin(known))
             raise self._no_point(batch, points[row], row, first)
         index, distance, inside = self.nearest(np.where(known[:, None], points, 0.0))
-        if self.on_unknown == "nearest":
-            return index
         near = inside if self.within is None else np.asarray(distance <= self.within)
+        if self.on_unknown == "nearest":
+            return Located(index, distance[~near])
         if self.on_unknown == "drop":
-            return np.where(known & near, index, -1)
+            return Located(np.where(known & near, index, -1))
         if not near.all():
             row = int(np.argmin(near))
             raise self._outside(points[row], distance[row], row, first)
-        return index
+        return Located(index)
+
+    @property
+    def unit(self) -> str:
+        """That of the space."""
+        return self.ground.unit
 
     def _no_point(self, batch: Sequence[Values], point: Floats, row: int, first: int) -> BadRow:
         values = tuple(values.value(row) for values in batch)
@@ -126,9 +145,8 @@ class Coordinates:
         if self.within is None:
             where = f"outside the cells of {self.ground.name}"
         else:
-            where = (
-                f"{distance:.6g}{unit} from the nearest secret of {self.ground.name}, more than {self.within:g}{unit}"
-            )
+            away, most = told_apart(distance, self.within)
+            where = f"{away}{unit} from the nearest secret of {self.ground.name}, more than {most}{unit}"
         names = ", ".join(map(repr, self.columns))
         return BadRow(
             f"{names} are {tuple(point.tolist())}, {where}; on_unknown='drop' leaves such rows out, 'nearest' takes it",
@@ -138,16 +156,8 @@ class Coordinates:
 
 
 def distance_in(unit: str, given: Any) -> float:
-    """A positive distance as a number, or as a text with the unit: ``"0.5 km"``."""
-    value = given
-    if isinstance(given, str):
-        text, _, named = given.strip().partition(" ")
-        if named.strip() and named.strip() != unit:
-            raise InvalidInput(
-                f"within={shown(given)}: distances are in {unit or 'no named unit'}, not in {named.strip()}"
-            )
-        value = text
-    found = float(exact(value))
+    """A positive distance as a number, or as a text with a unit of length: ``"500 m"``."""
+    found = nearest_float(in_unit(given, unit, "within"))
     if not 0 < found < inf:
         raise InvalidInput(f"within must be a positive distance, found {shown(given)}")
     return found
@@ -170,15 +180,14 @@ def coordinates_of(asked: Position | Place, ground: Ground, *, on_unknown: str, 
     where = ground.coordinates
     if where is None and ground.lattice is None:
         raise InvalidInput(f"{ground.name} has no coordinates: release a column of labels")
-    dimension = len(ground.lattice[0]) if ground.lattice is not None else where.shape[1]  # type: ignore[union-attr]
-    if len(asked.columns) != dimension:
-        raise Mismatch("columns of coordinates", (f"{dimension} columns",), asked.columns)
+    if len(asked.columns) != ground.dimension:
+        raise Mismatch("columns of coordinates", (f"{ground.dimension} columns",), asked.columns)
     limit = None if within is None else distance_in(ground.unit, within)
-    if limit is not None and on_unknown == "nearest":
-        raise InvalidInput("on_unknown='nearest' takes every point: leave out within, or say on_unknown='error'")
-    if isinstance(asked, Place):
+    spherical = isinstance(asked, Place)
+    if spherical:
         assert where is not None
-        nearest, boxes = _on_a_sphere(where, _radius(ground)), False
+        radius = _radius(ground)
+        nearest, boxes = _on_a_sphere(where, radius), False
     else:
         nearest, boxes = _in_a_plane(ground, measured=limit is not None)
     if limit is None and on_unknown != "nearest" and not boxes:
@@ -187,7 +196,16 @@ def coordinates_of(asked: Position | Place, ground: Ground, *, on_unknown: str, 
             f"{ground.name} is no grid of cells: say within=…{unit} beyond which a point is outside, "
             "or on_unknown='nearest' to take every point"
         )
-    return Coordinates(asked.columns, nearest, isinstance(asked, Place), on_unknown, limit, ground)
+    if limit is None and not boxes:
+        assert where is not None
+        limit = radius * float(_arcs(_widest(_vectors(where[:, ::-1])))) if spherical else float(_widest(where))
+    return Coordinates(asked.columns, nearest, spherical, on_unknown, limit, ground)
+
+
+def _widest(where: Floats) -> Floats:
+    """The largest distance of a point from the one nearest to it; infinite for a point alone."""
+    distances = np.asarray(cKDTree(where).query(where, k=2)[0])
+    return np.asarray(distances[:, 1].max())
 
 
 def _in_a_plane(ground: Ground, *, measured: bool) -> tuple[Nearest, bool]:

@@ -1,14 +1,17 @@
 """From a column to secrets: labels by lookup, coordinates by the nearest secret or the cell that contains them.
 
-Nothing is guessed. A value stands for a label of its own type: 3 is no ``"3"``, no ``3.0`` and no ``True``. Only text
-without types (a CSV file) is compared with how labels are spelled: ``7`` for 7 but not ``07`` or ``7.0``, ``2,3`` for
-the cell (2, 3), ``1/3`` for a fraction, any decimal digits for a float. Missing values, NaN, unknown labels and
-coordinates outside the space stop a release, with the number of the row, unless a policy says otherwise:
+Nothing is guessed. A value stands for a label of its own type: 3 is no ``"3"``, no ``3.0`` and no ``True``, and what is
+stored for something else (the ordinal of a pandas ``Period``, the ends of an interval, the fields of a record) is no
+label at all. Only text without types (a CSV file) is compared with how labels are spelled: ``7`` for 7 but not ``07``
+or ``7.0``, ``2,3`` for the cell (2, 3), ``1/3`` for a fraction, any decimal digits for a float. Missing values, NaN,
+unknown labels and coordinates outside the space stop a release, with the number of the row, unless a policy says
+otherwise:
 
 ===========  ================================================================
 ``error``    the first such row is refused
 ``drop``     such rows are left out; that a row is missing then tells it was one of them
-``nearest``  the nearest secret is taken, where the space has coordinates; missing values are still refused
+``nearest``  the nearest secret is taken, where the space has coordinates; missing values are still refused, and so
+             is a table of which more than a share lies outside the space
 ===========  ================================================================
 """
 
@@ -21,7 +24,7 @@ from difflib import get_close_matches
 from fractions import Fraction
 from functools import cached_property
 from math import inf, isfinite, isnan
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +33,7 @@ from numpy.typing import NDArray
 
 from sfumato.arguments import one_of
 from sfumato.errors import InvalidInput, shown
+from sfumato.release.foreign import Foreign, foreign_kind, is_bytes, is_text
 from sfumato.release.implicit import LARGEST_SECRET
 from sfumato.release.keys import Texts
 
@@ -37,6 +41,7 @@ __all__ = [
     "POLICIES",
     "BadRow",
     "Labels",
+    "Located",
     "OnUnknown",
     "Secrets",
     "TypedValues",
@@ -52,6 +57,9 @@ UNKNOWN, MISSING, NOT_A_NUMBER, OTHER_KIND = -1, -2, -3, -4
 """What stands for a value that has no index."""
 
 Rows = NDArray[np.int64]
+
+# A value on the border of the space is inside, although quotients of doubles may put it a few roundings beyond.
+OUTSIDE = 1e-9
 
 _INTEGER = re.compile(r"0|-?[1-9]\d{0,18}", re.ASCII)
 _DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -120,6 +128,9 @@ class TypedValues:
         """For each row the place of its value in a list, and the list."""
         array = self.array
         kind = array.type
+        if (strange := foreign_kind(kind)) is not None:
+            gone = pc.is_null(array).to_numpy(zero_copy_only=False)
+            return gone.astype(np.int64), [Foreign(strange, None), None]
         if pa.types.is_nested(kind) or pa.types.is_null(kind) or isinstance(kind, pa.BaseExtensionType):
             return _distinct_objects(_plain(value) for value in array.to_pylist())
         if pa.types.is_dictionary(kind) and len(array.dictionary) > len(array):
@@ -155,32 +166,24 @@ class TypedValues:
         array, kind = self.array, self.array.type
         if pa.types.is_dictionary(kind):
             return TypedValues(array.dictionary_decode()).texts(what, first)
-        is_text = pa.types.is_integer(kind) or _is_text(kind)
+        written = pa.types.is_integer(kind) or is_text(kind)
         if array.null_count:
             row = int(np.argmax(pc.is_null(array).to_numpy(zero_copy_only=False)))
-            raise BadRow(f"the row id {shown(what)} is missing", first + row + 1)
-        if not is_text and not _is_bytes(kind):
+            raise BadRow(f"the row id {what!r} is missing", first + row + 1)
+        if not written and not is_bytes(kind):
             raise InvalidInput(
                 f"the row id {shown(what)} holds {kind}: use integers, texts or bytes, which have one spelling"
             )
-        array = array.cast(pa.large_string() if is_text else pa.large_binary())
+        array = array.cast(pa.large_string() if written else pa.large_binary())
         _, offsets, data = array.buffers()
         ends = np.frombuffer(offsets, dtype=np.int64)[array.offset : array.offset + len(array) + 1]
         content = np.frombuffer(data, dtype=np.uint8) if data is not None else np.empty(0, dtype=np.uint8)
-        return content, ends, _TEXT if is_text else _BYTES
+        return content, ends, _TEXT if written else _BYTES
 
     def value(self, row: int) -> Any:
         """One value, for a message."""
-        return _plain(self.array[row].as_py())
-
-
-def _is_text(kind: Any) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view())
-
-
-def _is_bytes(kind: Any) -> bool:
-    simple = pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
-    return bool(simple or kind == pa.binary_view())
+        value, strange = self.array[row].as_py(), foreign_kind(self.array.type)
+        return _plain(value) if strange is None or value is None else Foreign(strange, value)
 
 
 def _distinct_objects(values: Iterable[Any]) -> tuple[NDArray[Any], list[Any]]:
@@ -214,7 +217,7 @@ def kind_of(value: Any) -> str:
         return "nan" if isnan(value) else "float"
     if isinstance(value, tuple):
         return f"tuple({', '.join(kind_of(part) for part in value)})"
-    return type(value).__name__
+    return value.kind if isinstance(value, Foreign) else type(value).__name__
 
 
 def _kind_in_words(kind: str) -> str:
@@ -224,6 +227,13 @@ def _kind_in_words(kind: str) -> str:
 def label_spelling(label: Any) -> str:
     """A label as a CSV file spells it: the cell (2, 3) is ``2,3``, one third ``1/3``."""
     return ",".join(map(label_spelling, label)) if isinstance(label, tuple) else str(label)
+
+
+class Located(NamedTuple):
+    """The secrets of rows, and how far from them those rows were that lie outside the space."""
+
+    rows: Rows
+    moved: NDArray[np.float64] = np.empty(0)
 
 
 class Secrets(Protocol):
@@ -239,8 +249,17 @@ class Secrets(Protocol):
         """The columns that are looked at, in order."""
         ...
 
+    @property
+    def unit(self) -> str:
+        """In which unit distances are told."""
+        ...
+
     def find(self, batch: Sequence[Values], first: int) -> Rows:
         """The index of each row's secret, or ``left_out``; ``first`` rows came before these."""
+        ...
+
+    def locate(self, batch: Sequence[Values], first: int) -> Located:
+        """The same, and which rows were moved into the space because the nearest secret is taken."""
         ...
 
 
@@ -279,6 +298,11 @@ class Labels:
     def columns(self) -> tuple[str, ...]:
         """The one column that is looked at."""
         return (self.column,)
+
+    @property
+    def unit(self) -> str:
+        """Labels are numbers without one."""
+        return ""
 
     @cached_property
     def known(self) -> dict[str, dict[Any, int]]:
@@ -329,6 +353,18 @@ class Labels:
             index = self._spelled_index if values.spelled else self._typed_index
             found = np.array([index(value) for value in distinct], dtype=np.int64)[places]
         return self._judged(found, values, first)
+
+    def locate(self, batch: Sequence[Values], first: int) -> Located:
+        """Numbers are outside if they lie beyond the first or last label, by more than half the largest gap."""
+        rows = self.find(batch, first)
+        if self.on_unknown != "nearest":
+            return Located(rows)
+        assert self.position is not None
+        where, _ = self._sorted
+        reach = np.diff(where).max(initial=0.0) / 2
+        with np.errstate(over="ignore"):
+            gaps = np.abs(batch[0].numbers() - self.position[rows])
+        return Located(rows, np.asarray(gaps[gaps > reach * (1 + OUTSIDE)]))
 
     def _typed_index(self, value: Any) -> int:
         kind = kind_of(value)
@@ -464,6 +500,15 @@ class Integers:
     def columns(self) -> tuple[str, ...]:
         """The one column that is looked at."""
         return (self.column,)
+
+    @property
+    def unit(self) -> str:
+        """Integers have none."""
+        return ""
+
+    def locate(self, batch: Sequence[Values], first: int) -> Located:
+        """Nothing lies outside the integers."""
+        return Located(self.find(batch, first))
 
     def find(self, batch: Sequence[Values], first: int) -> Rows:
         """The secrets of the rows."""

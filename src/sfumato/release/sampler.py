@@ -34,7 +34,8 @@ from sfumato.mechanisms.continuous.laplace import TruncatedLaplace
 from sfumato.mechanisms.continuous.pixelation import Pixelated, pixelate
 from sfumato.mechanisms.line import InfiniteGeometric
 from sfumato.mechanisms.tight import LatticeMechanism, ProductMechanism
-from sfumato.numbers import Number, exact, whole
+from sfumato.numbers import Number, whole
+from sfumato.privacy.promise import promise
 from sfumato.release.alias import AliasTables, alias_tables
 from sfumato.release.implicit import IntegerNoise, Product, Tuples, join, pixels_of, split
 from sfumato.release.implicit_lattice import cells_of
@@ -297,7 +298,7 @@ def integer_noise(epsilon: Number | None = None, *, alpha: Number | None = None)
     Parameters
     ----------
     epsilon
-        ε > 0 for each step, a rational; α = e^{−ε} is then irrational, and drawn from all the same.
+        ε > 0 for each step; α = e^{−ε} is irrational for a rational ε, and drawn from all the same.
     alpha
         Instead of ε: α itself.
 
@@ -306,9 +307,7 @@ def integer_noise(epsilon: Number | None = None, *, alpha: Number | None = None)
     >>> integer_noise("1/10")
     Sampler(integers, noise with epsilon=1/10)
     """
-    if (epsilon is None) == (alpha is None):
-        raise InvalidEpsilon("give either epsilon or alpha")
-    rate = Rate(None if epsilon is None else exact(epsilon), None if alpha is None else exact(alpha))
+    rate = Rate(*promise(epsilon, alpha))
     if rate.alpha is not None and not 0 < rate.alpha < 1:
         raise InvalidEpsilon(f"alpha lies strictly between 0 and 1, found {short(rate.alpha)}")
     if rate.epsilon is not None and rate.epsilon <= 0:

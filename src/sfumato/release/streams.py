@@ -24,7 +24,9 @@ import pyarrow.parquet as pq
 from sfumato.arguments import file_path, flag, integer, one_of
 from sfumato.certify.verify import load
 from sfumato.errors import InvalidFile, InvalidInput, NotSupported, SfumatoError, shown
+from sfumato.numbers import Number
 from sfumato.release.batches import BATCH, BatchRelease, Column, Progress, RowId, batch_release
+from sfumato.release.geometry import refuse_geometry_text, refuse_geometry_types, watched
 from sfumato.release.lines import edited
 from sfumato.release.lines_csv import CsvRecords
 from sfumato.release.lines_json import JsonRecords
@@ -64,6 +66,10 @@ class Released:
     rows: int
     dropped: int
     seconds: float
+    moved: int = 0
+    """Rows outside the space that were taken for the nearest secret. This is about the true data: it is not private."""
+    farthest: float = 0.0
+    """How far the farthest of them was from its secret."""
 
     @property
     def rate(self) -> float:
@@ -82,6 +88,7 @@ def release_file(
     keep: bool = False,
     on_unknown: str = "error",
     within: Any = None,
+    most_moved: Number | None = None,
     key: bytes | str | PathLike[str] | None = None,
     row_id: RowId | None = None,
     secret_never_changes: bool = False,
@@ -121,8 +128,9 @@ def release_file(
     if isinstance(mechanism, str | PathLike):
         mechanism = load(mechanism)
     work = batch_release(
-        mechanism, column, into=into, keep=keep, on_unknown=on_unknown, within=within, key=key, row_id=row_id,
-        secret_never_changes=secret_never_changes, ledger=ledger, dataset=dataset, times=times, progress=progress,
+        mechanism, column, into=into, keep=keep, on_unknown=on_unknown, within=within, most_moved=most_moved, key=key,
+        row_id=row_id, secret_never_changes=secret_never_changes, ledger=ledger, dataset=dataset, times=times,
+        progress=progress,
     )  # fmt: skip
     work.changes.folder = new.parent
     with _appearing(new, overwrite=overwrite) as part:
@@ -138,7 +146,7 @@ def release_file(
             part.settle()
         work.finish(ledger, dataset, times)
         part.place()
-    return Released(new, work.rows, work.dropped, work.seconds)
+    return Released(new, work.rows, work.dropped, work.seconds, work.moved, work.farthest)
 
 
 # ----------------------------------------------------------------- places
@@ -367,6 +375,8 @@ def _release_block(data: Any, sink: Any, records: Any, work: BatchRelease, batch
         if not scanned.used:
             break
         if len(scanned.first):
+            if watched(work):
+                refuse_geometry_text(part[: scanned.used].tobytes(), work)
             first = work.rows
             drawn = work.draw(
                 [records.values(part, scanned, name) for name in work.taken],
@@ -403,12 +413,32 @@ def _release_parquet(source: Path, target: Path, work: BatchRelease, batch: int)
     with file:
         work.total = file.metadata.num_rows
         schema = _named(source, released_schema, before, work)
+        _named(source, _refuse_stored_order, file, work)
+        _named(source, refuse_geometry_types, _logical_types(file), work)
         with pq.ParquetWriter(target, schema, compression=_codecs(file, work)) as writer:
             for number in range(file.metadata.num_row_groups):
                 groups = file.iter_batches(batch_size=batch, row_groups=[number])
                 released = (release_batch(part, work, schema) for part in _reading(source, "Parquet", groups))
                 for group in _grouped(released):
                     writer.write_table(pa.Table.from_batches(group, schema).unify_dictionaries(), _LARGEST_GROUP)
+
+
+def _logical_types(file: Any) -> dict[str, str]:
+    """What Parquet itself calls the types of columns: it knows geometries."""
+    columns = (file.schema.column(place) for place in range(len(file.schema)))
+    return {column.path.split(".")[0]: column.logical_type.type for column in columns}
+
+
+def _refuse_stored_order(file: Any, work: BatchRelease) -> None:
+    """Rows that are sorted by the secret tell it by their order, which stays."""
+    for number in range(file.metadata.num_row_groups):
+        group = file.metadata.row_group(number)
+        for column in group.sorting_columns:
+            name = group.column(column.column_index).path_in_schema.split(".")[0]
+            if name in work.taken and not work.keep:
+                raise InvalidInput(
+                    f"the rows are sorted by {name!r}, so that their order tells the secrets: shuffle them first"
+                )
 
 
 def _grouped(batches: Iterator[Any]) -> Iterator[list[Any]]:

@@ -32,7 +32,17 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.errors import InvalidInput, NotSupported, shown
+from sfumato.numbers import Number
 from sfumato.release.batches import BATCH, Added, BatchRelease, Column, Progress, RowId, batch_release
+from sfumato.release.geometry import (
+    refuse_geo,
+    refuse_geometry_columns,
+    refuse_geometry_schema,
+    refuse_geometry_types,
+    refuse_geometry_values,
+    watched,
+    without_geo,
+)
 from sfumato.release.rows import BadRow, TypedValues, kind_of, label_spelling
 
 if TYPE_CHECKING:
@@ -50,6 +60,7 @@ def release(
     keep: bool = False,
     on_unknown: str = "error",
     within: Any = None,
+    most_moved: Number | None = None,
     key: bytes | str | PathLike[str] | None = None,
     row_id: RowId | None = None,
     secret_never_changes: bool = False,
@@ -77,6 +88,10 @@ def release(
     within
         For coordinates: how far a point may be from the nearest secret, in the unit of the space (``0.5`` or
         ``"0.5 km"``). Grids need none: a point belongs to the cell it is in.
+    most_moved
+        With ``"nearest"``: the share of the rows that may lie outside the space, 1/20 by default; with more, nothing is
+        released. Outside is what lies in no cell of a grid, beyond the ends of a line by more than half a step, farther
+        than ``within`` from every secret, or farther than secrets are from their nearest neighbours.
     key, row_id
         A key (32 bytes or a key file, see :func:`release_key`) and the column or columns that name a row: its noise is
         then a function of (key, row id, column, mechanism), the same whenever it is released again.
@@ -102,8 +117,9 @@ def release(
     if not isinstance(batch, int) or batch < 1:
         raise InvalidInput(f"batch is a number of rows, found {shown(batch)}")
     work = batch_release(
-        mechanism, column, into=into, keep=keep, on_unknown=on_unknown, within=within, key=key, row_id=row_id,
-        secret_never_changes=secret_never_changes, ledger=ledger, dataset=dataset, times=times, progress=progress,
+        mechanism, column, into=into, keep=keep, on_unknown=on_unknown, within=within, most_moved=most_moved, key=key,
+        row_id=row_id, secret_never_changes=secret_never_changes, ledger=ledger, dataset=dataset, times=times,
+        progress=progress,
     )  # fmt: skip
 
     def finish() -> None:
@@ -241,6 +257,9 @@ def released_schema(schema: Any, work: BatchRelease) -> Any:
     """The schema after a release. What it told of the true columns beside their names and types is gone."""
     order = order_after(schema.names, work)
     _refuse_twins(schema.names)
+    for name in work.taken:
+        _refuse_extension(schema.field(name))
+    refuse_geometry_schema(schema, work)
     fields = []
     for column in order:
         if isinstance(column, str):
@@ -249,7 +268,18 @@ def released_schema(schema: Any, work: BatchRelease) -> Any:
             before = schema.field(work.taken[work.added.index(column)])
             nullable = before.nullable or None in (column.values or ())
             fields.append(pa.field(column.name, _type_after(column, before.type), nullable=nullable))
-    return pa.schema(fields, metadata=_metadata_without(schema.metadata, () if work.keep else work.taken))
+    metadata = without_geo(schema.metadata or {}, work) or None
+    return pa.schema(fields, metadata=_metadata_without(metadata, () if work.keep else work.taken))
+
+
+def _refuse_extension(field: Any) -> None:
+    """Where nobody has registered an extension type, a file gives what is stored, and names the type beside."""
+    name = (field.metadata or {}).get(b"ARROW:extension:name")
+    if name is not None:
+        raise InvalidInput(
+            f"the column {field.name!r} holds {name.decode(errors='replace')}, stored as {field.type}: "
+            "types are not guessed, convert the column first"
+        )
 
 
 def _type_after(added: Added, like: Any) -> Any:
@@ -289,6 +319,7 @@ def _index_stays(name: str, where: str) -> InvalidInput:
 
 def release_batch(batch: Any, work: BatchRelease, schema: Any) -> Any:
     """The next batch of a table, released; ``schema`` comes from :func:`released_schema`."""
+    refuse_geometry_columns(dict(zip(batch.schema.names, batch.columns, strict=True)), work)
     drawn = work.draw(
         [TypedValues(batch.column(name)) for name in work.taken], [TypedValues(batch.column(name)) for name in work.ids]
     )
@@ -328,6 +359,7 @@ def _one_array(column: Any) -> Any:
 
 def _released_arrow(table: Any, work: BatchRelease, batch: int, finish: Callable[[], object]) -> Any:
     schema = released_schema(table.schema, work)
+    refuse_geometry_columns(dict(zip(table.column_names, table.columns, strict=True)), work)
     outputs, kept = _drawn(table.column, len(table), work, batch)
     if kept is not None:
         table = table.filter(pa.array(kept))
@@ -353,6 +385,10 @@ def _released_pandas(table: Any, work: BatchRelease, batch: int, finish: Callabl
     for name in () if work.keep else work.taken:
         if name in table.index.names:
             raise _index_stays(name, "its row names")
+    if watched(work):
+        refuse_geometry_types({name: str(kind) for name, kind in table.dtypes.items()}, work)
+        refuse_geo(table.attrs.get("geo"), table.columns, work)
+        refuse_geometry_values({name: _first_of_pandas(table[name]) for name in table.columns}, work)
     frame = nw.from_native(table, eager_only=True)
     outputs, kept = _drawn(lambda name: _arrow_of_pandas(frame, name), len(table), work, batch)
     if kept is not None:
@@ -366,26 +402,58 @@ def _released_pandas(table: Any, work: BatchRelease, batch: int, finish: Callabl
             data[column.name] = _pandas_series(column, outputs, before)
     finish()
     done = nw.get_native_namespace(frame).DataFrame(data, index=table.index)
-    done.attrs = dict(table.attrs)
+    done.attrs = without_geo(table.attrs, work)
     done.columns.name = table.columns.name
     return done
 
 
+def _first_of_pandas(series: Any) -> Any:
+    """The first value that is there, of a column that is not one of numbers."""
+    place = None if getattr(series.dtype, "kind", "O") in "biufcmM" else series.first_valid_index()
+    return None if place is None else series[series.notna()].iloc[0]
+
+
 def _arrow_of_pandas(frame: Any, name: str) -> Any:
+    series = frame[name].to_native()
+    if str(series.dtype) == "object":
+        _refuse_mixture(name, series.tolist())
+    elif str(series.dtype) == "category" and str(series.cat.categories.dtype) == "object":
+        _refuse_mixture(name, [series.cat.categories[code] if code >= 0 else None for code in series.cat.codes])
     try:
         return frame[name].to_arrow()
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        values = frame[name].to_native().tolist()
-        kinds = [kind_of(value) for value in values]
-        known = [kind for kind in kinds if kind not in ("missing", "nan")]
-        row = next((i for i, kind in enumerate(kinds) if kind not in ("missing", "nan", known[0])), 0) if known else 0
-        value = values[row] if values else None
-        raise BadRow(
-            f"{shown(name)} is {shown(value)}, of another type than the values before: a column has values of one type "
-            f"({str(error)[:100]})",
-            row + 1,
-            value,
-        ) from error
+        raise InvalidInput(f"the column {name!r} cannot be read: {str(error)[:100]}") from error
+
+
+def _refuse_mixture(name: str, values: Sequence[Any]) -> None:
+    """Arrow would take an enumeration for its numbers, and an integer among floats for a float."""
+    first: type | None = None
+    for kind in dict.fromkeys(map(type, values)):  # few, in the order in which they appear
+        if kind.__name__ in _MISSING:
+            continue
+        row, value = next((i, value) for i, value in enumerate(values) if type(value) is kind)
+        plain = _plain_kind(kind)
+        if plain is float and all(value != value for value in values if type(value) is kind):
+            continue  # NaN, which stands for what is missing
+        if plain not in _BUILT_IN and issubclass(plain, _BUILT_IN):
+            what = f"{kind.__name__}: types are not guessed, convert the column first"
+            raise BadRow(f"{name!r} is {value!r}, {what}", row + 1, value)
+        if first is not None and plain is not first:
+            what = "of another type than the values before: a column has values of one type"
+            raise BadRow(f"{name!r} is {value!r}, {what}", row + 1, value)
+        first = plain
+
+
+_BUILT_IN = (bool, int, float, str, bytes)
+_MISSING = ("NoneType", "NAType", "NaTType")
+
+
+def _plain_kind(kind: type) -> type:
+    """Python's own type for a scalar of NumPy; any other type is what it is."""
+    if issubclass(kind, np.timedelta64):  # which NumPy takes for an integer
+        return kind
+    families = ((bool, np.bool_), (int, np.integer), (float, np.floating), (str, np.str_), (bytes, np.bytes_))
+    return next((plain for plain, family in families if issubclass(kind, family)), kind)
 
 
 def _pandas_series(added: Added, outputs: NDArray[np.int64], before: Any) -> Any:
@@ -427,10 +495,18 @@ def _object_array(values: Sequence[Any]) -> NDArray[Any]:
 def _released_polars(table: Any, work: BatchRelease, batch: int, finish: Callable[[], object]) -> Any:
     order = order_after(table.columns, work)
     frame = nw.from_native(table, eager_only=True)
+    native = nw.get_native_namespace(frame)
+    for name in (*work.taken, *work.ids):
+        if table[name].dtype == native.Object:
+            raise InvalidInput(f"the column {name!r} holds Python objects: types are not guessed, convert it first")
+    if watched(work):
+        known = [name for name in table.columns if table[name].dtype != native.Object]
+        refuse_geometry_schema(table.select(known).head(0).to_arrow().schema, work)
+        firsts = {name: table[name].drop_nulls().head(1).to_list() for name in table.columns}
+        refuse_geometry_values({name: listed[0] for name, listed in firsts.items() if listed}, work)
     outputs, kept = _drawn(lambda name: frame[name].to_arrow(), len(table), work, batch)
     if kept is not None:
         table = table.filter(kept)
-    native = nw.get_native_namespace(frame)
     columns = []
     for column in order:
         if isinstance(column, str):
@@ -445,12 +521,15 @@ def _released_polars(table: Any, work: BatchRelease, batch: int, finish: Callabl
 
 
 def _coded(added: Added, kind: Any, native: Any) -> Any:
-    """The type of a categorical column; that of an enumeration if all outputs are in it, drawn or not."""
-    try:
-        native.Series(label_array(added)).cast(kind)
-    except native.exceptions.PolarsError:
-        return native.Categorical
-    return kind
+    """The type of a categorical column; that of an enumeration if it lists the outputs, drawn or not, and no others.
+
+    Categories that are no outputs may be what was seen in the true column.
+    """
+    if kind == native.Categorical:
+        return kind
+    outputs = label_array(added).to_pylist()
+    same = set(kind.categories.to_list()) == set(outputs)
+    return kind if same else native.Enum(outputs) if all(isinstance(y, str) for y in outputs) else native.Categorical
 
 
 def _is_relation(table: Any) -> bool:

@@ -8,22 +8,29 @@ from fractions import Fraction
 from math import inf
 from typing import Any
 
+import numpy as np
+
 from sfumato.arguments import flag
 from sfumato.certify.repair import Repair, repair
+from sfumato.certify.verify import prove
 from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.design.optimal import Design, design
 from sfumato.errors import InvalidChannel, InvalidInput, expect
+from sfumato.labels import column_names, row_names
 from sfumato.losses import Loss
-from sfumato.losses.standard import distance
+from sfumato.losses.standard import default
 from sfumato.measures.leakage import Capacity, capacity
 from sfumato.measures.uncertainty import expected_loss, posterior_loss
-from sfumato.numbers import array
-from sfumato.privacy.satisfaction import Tightest, satisfies, tightest_pair
-from sfumato.privacy.type import PrivacyType, rational_power
+from sfumato.numbers import array, at_most, floats, told_apart
+from sfumato.privacy.promise import rational_power
+from sfumato.privacy.satisfaction import Tightest, Violation, satisfies, tightest_pair
+from sfumato.privacy.type import PrivacyType
+from sfumato.report.audit_digits import array_errors
+from sfumato.report.audit_rounding import Box, Nearest, private_within
 from sfumato.spaces.constructors import discrete
 from sfumato.spaces.finite import FiniteSpace
-from sfumato.verdict import Outcome, Verdict, fails, holds
+from sfumato.verdict import Outcome, Verdict, fails, holds, undecided
 
 __all__ = ["Audit", "audit"]
 
@@ -55,6 +62,10 @@ class Audit:
         The best mechanism for the promise, or for the least ε, certified; None where that was not looked for.
     leaks
         Capacities of the channel.
+    box
+        Between which numbers each entry lies; None where the channel is exact.
+    nearest
+        A matrix that keeps the promise and rounds to the numbers given, where they themselves do not keep it.
     """
 
     channel: Channel
@@ -70,10 +81,12 @@ class Audit:
     remapped: Any = None
     as_is: Any = None
     optimum: Design | None = None
+    box: Box | None = None
+    nearest: Nearest | None = None
 
     @property
     def private(self) -> bool | None:
-        """Whether the promise is kept; None where floats cannot tell."""
+        """Whether the promise is kept; None where rounded numbers cannot tell."""
         return bool(self.verdict) if self.verdict.decided else None
 
     @property
@@ -88,8 +101,20 @@ class Audit:
                   for best in (self.optimum.loss, self.optimum.bound)]  # fmt: skip
         return min(shares), max(shares)
 
+    @property
+    def rates(self) -> tuple[str, str]:
+        """The ε that was promised (of the least one, where nothing was) and the least it needs, as texts.
+
+        They differ where the promise is broken, however little the numbers do.
+        """
+        if self.promise is None or self.verdict.outcome is Outcome.HOLDS:
+            return f"{self.epsilon if self.promise is None else self.promise.rate:.6g}", f"{self.epsilon:.6g}"
+        return told_apart(self.promise.rate_bounds(256)[0], self.epsilon)
+
     def repaired(self) -> Repair:
         """A proved mechanism next to the channel that keeps the promise; without one, that with the least ε.
+
+        Where a matrix that rounds to the numbers given keeps the promise, this is it.
 
         Raises
         ------
@@ -101,15 +126,26 @@ class Audit:
             if self.epsilon == 0:
                 raise InvalidInput("all rows are the same, which is private at any epsilon: say at which to prove it")
             raise InvalidInput("no epsilon is enough for this matrix: say which one the repaired mechanism should keep")
-        return repair(self.channel, privacy, prior=self.prior, loss=self.loss)
+        if self.nearest is None:
+            return repair(self.channel, privacy, prior=self.prior, loss=self.loss)
+        if self.nearest.channel.exact:
+            mechanism = prove(self.nearest.channel, privacy, provenance={"made by": "audit"})
+        else:  # very large ones are floats of a mechanism that was proved, and are rounded to it again
+            mechanism = repair(self.nearest.channel, privacy).mechanism
+        moved = np.abs(floats(mechanism.channel.matrix) - floats(self.channel.matrix)).sum(axis=1).max() / 2
+        if self.prior is None or self.loss is None:
+            return Repair(mechanism, float(moved))
+        after = posterior_loss(self.prior, mechanism.channel, self.loss)
+        return Repair(mechanism, float(moved), float(self.remapped), float(after))
 
     def __str__(self) -> str:
-        needed = "no ε is enough" if self.epsilon == inf else f"needs ε = {self.epsilon:.6g}"
+        needed = "no ε is enough" if self.epsilon == inf else f"needs ε = {self.rates[1]}"
         said = f"{self.verdict}; {needed}"
         if self.remapped is not None:
             said += f"; loses {float(self.remapped):.6g}"
         if self.optimum is not None:
-            said += f", the best of the type between {float(self.optimum.bound):.6g} and {float(self.optimum.loss):.6g}"
+            low, high = told_apart(self.optimum.bound, self.optimum.loss)
+            said += f", the best of the type between {low} and {high}"
         return said
 
 
@@ -119,6 +155,7 @@ def audit(
     prior: Prior | None = None,
     loss: Loss | None = None,
     *,
+    box: Box | None = None,
     optimum: bool | None = None,
     tolerance: float = 1e-3,
     time_limit: float | None = None,
@@ -135,6 +172,10 @@ def audit(
         which is local differential privacy.
     prior, loss
         What the losses are about. By default all secrets are equally likely, and the loss is the distance.
+    box
+        How well the numbers are known, as :func:`~sfumato.report.audit_matrix.channel_on` says of a file. By default
+        exact numbers are exact, and floats are known up to :data:`~sfumato.numbers.ROUNDING`. If they break the
+        promise and some matrix that rounds to them keeps it, the verdict is *undecided*, and ``nearest`` is that one.
     optimum
         Whether to look for the best mechanism of the same type; by default for up to 100 secrets.
     tolerance, time_limit, progress
@@ -156,7 +197,11 @@ def audit(
     tightest = tightest_pair(told, space)
     epsilon = 0.0 if tightest is None else tightest.epsilon
     own = _own_type(told, space, tightest)
-    verdict = _any_epsilon(epsilon, tightest) if promise is None else satisfies(told, promise)
+    box = _box(box, told)
+    verdict = _any_epsilon(epsilon, tightest, told, box) if promise is None else satisfies(told, promise)
+    nearest = None
+    if promise is not None and box is not None and verdict.outcome is not Outcome.HOLDS:
+        verdict, nearest = _up_to_rounding(verdict, private_within(box, told, promise), box, told)
     believed, stake = _stakes(told, space, prior, loss)
     remapped, as_is = _losses(told, believed, stake)
     reference = promise or own
@@ -165,8 +210,9 @@ def audit(
     if wanted and reference is not None and believed is not None and stake is not None:
         best = design(believed, stake, reference, tolerance=tolerance, time_limit=time_limit, progress=progress)
     return Audit(
-        told, space, verdict, epsilon, tightest, promise, own, capacity(told), believed, stake, remapped, as_is, best
-    )
+        told, space, verdict, epsilon, tightest, promise, own, capacity(told), believed, stake, remapped, as_is, best,
+        box, nearest,
+    )  # fmt: skip
 
 
 def _parts(channel: Any, privacy: Any) -> tuple[Channel, FiniteSpace, PrivacyType | None]:
@@ -176,13 +222,31 @@ def _parts(channel: Any, privacy: Any) -> tuple[Channel, FiniteSpace, PrivacyTyp
         raise InvalidInput(f"what is promised must be a PrivacyType or a space, found {type(privacy).__name__}")
     found = getattr(channel, "channel", channel)
     if not isinstance(found, Channel):
-        table = array(found, "the matrix of a channel", 2, error=InvalidChannel)
-        rows = tuple(range(len(table))) if space is None else space.labels
-        found = Channel(rows, table, rows if table.shape == (len(rows), len(rows)) else None)
+        found = _as_channel(found, space)
     if space is None:
         space = discrete(found.secrets)
     check_secrets("channel and space", space, found)
     return found, space, promise
+
+
+def _box(box: Box | None, channel: Channel) -> Box | None:
+    """How well the numbers are known: as was said, or as well as floats are."""
+    if box is None:
+        return None if channel.exact else Box.around(channel.matrix, array_errors(channel.matrix))
+    box = expect(box, Box, "a box", "Box.around(written, errors)")
+    if box.low.shape != channel.shape:
+        raise InvalidInput(f"a box for a matrix of shape {channel.shape} has that shape, found {box.low.shape}")
+    return None if box.exact else box
+
+
+def _as_channel(matrix: Any, space: FiniteSpace | None) -> Channel:
+    """A matrix whose rows are the secrets of the space, or have the labels that they carry."""
+    if column_names(matrix) is not None:
+        named = row_names(matrix)
+        return Channel(space.labels if space is not None else range(len(matrix)) if named is None else named, matrix)
+    table = array(matrix, "the matrix of a channel", 2, error=InvalidChannel)
+    rows = tuple(range(len(table))) if space is None else space.labels
+    return Channel(rows, table, rows if table.shape == (len(rows), len(rows)) else None)
 
 
 def _own_type(channel: Channel, space: FiniteSpace, tightest: Tightest | None) -> PrivacyType | None:
@@ -198,21 +262,48 @@ def _own_type(channel: Channel, space: FiniteSpace, tightest: Tightest | None) -
     return PrivacyType(space, epsilon=tightest.epsilon)
 
 
-def _any_epsilon(epsilon: float, tightest: Tightest | None) -> Verdict:
+def _up_to_rounding(broken: Verdict, within: Verdict, box: Box, channel: Channel) -> tuple[Verdict, Nearest | None]:
+    """What is said of numbers that break a promise and are known up to an error only."""
+    violation: Violation = broken.witness
+    if within.outcome is Outcome.FAILS:
+        return fails(f"{violation}, and not by rounding: {within.reason}", violation), None
+    divided = "" if (box.written == channel.matrix).all() else ", rows divided by their sums,"
+    excess = "" if violation.excess == inf else f", by {at_most(violation.excess)} of it"
+    written = f"as written{divided} {violation}{excess}"
+    known = f"the numbers are known to {at_most(box.error)} only, and {within.reason}"
+    if within.outcome is Outcome.HOLDS:
+        return undecided(f"kept up to the rounding of the numbers: {written}, but {known}", violation), within.witness
+    return undecided(f"{written}; {known}", violation), None
+
+
+def _any_epsilon(epsilon: float, tightest: Tightest | None, channel: Channel, box: Box | None) -> Verdict:
     if epsilon == inf and tightest is not None:
         x, z = tightest.pair
-        return fails(f"output {tightest.output!r} is possible for {x!r} and not for {z!r}: no ε is enough", tightest)
-    return holds("all rows are the same" if epsilon == 0 else f"private for every ε from {epsilon:.6g} on")
+        reason = f"output {tightest.output!r} is possible for {x!r} and not for {z!r}"
+        if box is not None and _may_be_positive(channel, box):
+            return undecided(
+                f"as written {reason}, but the numbers are known to {at_most(box.error)} only, and every zero may be a "
+                "small number: say at which epsilon that is asked", tightest,
+            )  # fmt: skip
+        return fails(f"{reason}: no ε is enough", tightest)
+    return holds("all rows are the same" if epsilon == 0 else f"private for every ε from {at_most(epsilon, 6)} on")
+
+
+def _may_be_positive(channel: Channel, box: Box) -> bool:
+    """Whether zeros of outputs that do occur may be rounded positive numbers, in rows that sum to 1."""
+    used = channel.matrix.any(axis=0)
+    low, high = box.low[:, used], box.high[:, used]
+    return bool((high > 0).all() and (low.sum(axis=1) < 1).all() and (high.sum(axis=1) >= 1).all())
 
 
 def _stakes(
     channel: Channel, space: FiniteSpace, prior: Prior | None, loss: Loss | None
 ) -> tuple[Prior | None, Loss | None]:
-    """Prior and loss; by default uniform and the distance, which is no loss where it is infinite."""
+    """Prior and loss; by default uniform and :func:`sfumato.losses.default`, which is none where it is infinite."""
     if loss is None:
-        if space.distances.infinite.any():
+        if not space.answers and space.distances.infinite.any():
             return (None if prior is None else as_prior(prior)), None
-        loss = distance(space)
+        loss = default(space)
     loss = expect(loss, Loss, "a loss", "losses.* make one")
     believed = Prior.uniform(space) if prior is None else as_prior(prior)
     check_secrets("channel, prior and loss", channel, believed, loss)

@@ -1,7 +1,8 @@
 """Matrices from other tools: CSV, TSV, columns of spaces, JSON and .npy, with or without names of rows and columns.
 
-Texts are taken for what is written: ``0.1`` is a tenth and ``1/3`` a third. What cannot be a channel (percentages,
-counts, a transposed table) is refused with a word on what it looks like.
+Texts are taken for what is written: ``0.1`` is a tenth and ``1/3`` a third; how well each number is known is kept
+beside (:mod:`sfumato.report.audit_digits`). What cannot be a channel (percentages, counts, a transposed table) is
+refused with a word on what it looks like.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
+from math import inf
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -23,7 +25,9 @@ from numpy.typing import NDArray
 
 from sfumato.channels.channel import Channel
 from sfumato.errors import InvalidChannel, InvalidInput, Mismatch, NotSupported, shown
-from sfumato.numbers import Array, floats, is_exact, object_array
+from sfumato.numbers import Array, exact, floats, is_exact, object_array, told_apart
+from sfumato.report.audit_digits import array_errors, rough_errors, text_errors
+from sfumato.report.audit_rounding import Box
 from sfumato.spaces.finite import FiniteSpace
 
 __all__ = ["TOLERANCE", "Matrix", "channel_on", "channel_rows", "read_matrix", "read_square"]
@@ -32,8 +36,10 @@ TOLERANCE = Fraction(1, 1000)
 """How far from 1 the sum of a row may be: what is lost by writing a few dozen numbers with four digits."""
 
 _LARGEST_FILE = 2**28  # bytes
+_MOST_EXPLAINED = 10  # times the tolerance: a row that is off by more was not rounded but is another thing
 _MOST_EXACT = 250_000  # entries read as fractions, a second or two; more are read as doubles
 _MOST_DIGITS = 400  # of a number, and of its exponent to ten
+_INFINITE = ("inf", "infinity", "∞")
 _NUMBER = re.compile(r"[+-]?\d+\s*/\s*\d+|[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d{1,3})?")
 
@@ -43,12 +49,16 @@ class Matrix:
     """A table of numbers and the names of its rows and columns, None where the file has none.
 
     ``divided`` is how far from 1 the sum of a row was before rows were divided by their sums, 0 if that was not done.
+    ``errors`` says by how much each number may differ from what is written (None: by nothing), and ``box`` between
+    which numbers each entry of a channel lies.
     """
 
     values: Array
     rows: tuple[str, ...] | None = None
     columns: tuple[str, ...] | None = None
     divided: Fraction | float = Fraction(0)
+    errors: Array | None = None
+    box: Box | None = None
 
 
 def read_matrix(
@@ -60,6 +70,8 @@ def read_matrix(
     secrets: int | None = None,
 ) -> Matrix:
     """A stochastic matrix from a file; rows whose sums differ from 1 by at most ``tolerance`` are divided by them.
+
+    Ten times that is allowed where the digits of a row explain it.
 
     Parameters
     ----------
@@ -120,18 +132,29 @@ def channel_rows(found: Matrix, tolerance: Fraction = TOLERANCE, what: str = "th
         x, y = np.argwhere(table < 0)[0]
         raise InvalidChannel(f"{what}: {_where(found, int(x), int(y))} is {_shown(table[x, y])}, a negative number")
     sums, exactly = table.sum(axis=1), is_exact(table)
-    off, bad = np.abs(sums - 1), np.flatnonzero(~_sums_fit(table, tolerance))
+    off, bad = np.abs(sums - 1), np.flatnonzero(~_sums_fit(found, tolerance))
     if bad.size:
         x = int(bad[0])
         raise InvalidChannel(
-            f"{what}: {_where(found, x)} sums to {_shown(sums[x])}, not to 1 within {_shown(tolerance)}"
+            f"{what}: {_where(found, x)} sums to {told_apart(sums[x], 1)[0]}, not to 1 within {_shown(tolerance)}"
             f"{_looks_like(table, tolerance)}", _name(found, x), sums[x],
         )  # fmt: skip
+    box = None if found.errors is None else _box(table, found.errors, sums)
     # m doubles, each rounded once, sum to 1 within m units in the last place: that is no deviation
     if (off <= (0 if exactly else (table.shape[1] + 8) * 2.0**-52)).all():
-        return found
+        return replace(found, box=box)
     most = off.max()
-    return Matrix(table / sums[:, None], found.rows, found.columns, most if exactly else float(most))
+    return replace(found, values=table / sums[:, None], divided=most if exactly else float(most), box=box)
+
+
+def _box(table: Array, errors: Array, sums: Array) -> Box | None:
+    """Where the entries lie; rows that cannot sum to 1 within their errors are divided by their sums, errors too."""
+    box = Box.around(table, errors)
+    if box.exact:
+        return None
+    off = (box.low.sum(axis=1) > 1) | (box.high.sum(axis=1) < 1)
+    scale = np.where(off, sums, sums / sums)[:, None]
+    return Box.around(table / scale, errors / scale) if off.any() else box
 
 
 def _looks_like(table: Array, tolerance: Fraction) -> str:
@@ -148,8 +171,8 @@ def _looks_like(table: Array, tolerance: Fraction) -> str:
     return ""
 
 
-def channel_on(found: Matrix, space: FiniteSpace | None, what: str = "the matrix") -> Channel:
-    """The channel of a matrix on a space: rows by their names where there are some, else in order.
+def channel_on(found: Matrix, space: FiniteSpace | None, what: str = "the matrix") -> tuple[Channel, Box | None]:
+    """The channel of a matrix on a space, rows by their names where there are some, else in order; and its box.
 
     Outputs are called by their names; those that are secrets get the label of the secret. Without names, the outputs
     of a square matrix are the secrets.
@@ -158,7 +181,7 @@ def channel_on(found: Matrix, space: FiniteSpace | None, what: str = "the matrix
     --------
     >>> from sfumato.spaces import grid
     >>> half = object_array([Fraction(1, 2)] * 4, (2, 2))
-    >>> channel_on(Matrix(half, ("0,1", "0,0"), ("0,0", "none")), grid(1, 2)).outputs
+    >>> channel_on(Matrix(half, ("0,1", "0,0"), ("0,0", "none")), grid(1, 2))[0].outputs
     ((0, 0), 'none')
     """
     rows, columns = found.values.shape
@@ -169,7 +192,7 @@ def channel_on(found: Matrix, space: FiniteSpace | None, what: str = "the matrix
         if rows != len(labels):
             raise InvalidInput(f"{what} has {rows} rows for {len(labels)} secrets of {space.name}")
     spelled = {text: label for label in labels for text in (_spelled(label), str(label))}
-    values = found.values
+    order = list(range(rows))
     if space is not None and found.rows is not None:
         strangers = [name for name in found.rows if name not in spelled]
         if strangers:
@@ -177,12 +200,12 @@ def channel_on(found: Matrix, space: FiniteSpace | None, what: str = "the matrix
         place = {spelled[name]: i for i, name in enumerate(found.rows)}
         if len(place) < rows:
             raise InvalidInput(f"{what} names a secret twice")
-        values = values[[place[label] for label in labels]]
+        order = [place[label] for label in labels]
     if found.columns is not None:
         outputs = tuple(spelled.get(name, name) for name in found.columns)
     else:
         outputs = labels if columns == rows else tuple(range(columns))
-    return Channel(labels, values, outputs)
+    return Channel(labels, found.values[order], outputs), None if found.box is None else found.box.rows(order)
 
 
 def _spelled(label: Any) -> str:
@@ -248,9 +271,7 @@ def _point(cell: str, separator: str) -> str:
 
 
 def _is_number(cell: str, infinite: bool) -> bool:
-    return (len(cell) <= _MOST_DIGITS and bool(_NUMBER.fullmatch(cell))) or (
-        infinite and cell.lower() in ("inf", "infinity", "∞")
-    )
+    return (len(cell) <= _MOST_DIGITS and bool(_NUMBER.fullmatch(cell))) or (infinite and cell.lower() in _INFINITE)
 
 
 def _reads_as_number(cell: str) -> bool:
@@ -291,7 +312,7 @@ def _readings(
         if not top and header is None and side and texts[0][0] and not any(row[0] for row in texts[1:]) and texts[1:]:
             continue  # a word above numbers is the head of their column
         if (header or _may_head(above, grid[0][0] if side else None, counted)) and (names or _may_name(beside)):
-            found.append(Matrix(_numbers(inner), beside, above))
+            found.append(_from_cells(inner, beside, above))
     if not found:
         _refuse(grid, texts, file, header, names)
     return found
@@ -349,22 +370,34 @@ def _chosen(
     sized = [m for m in readings if secrets in (None, len(m.values))]
     if not sized:
         raise InvalidInput(f"{file} has {len(readings[0].values)} rows for {secrets} secrets")
-    return next((m for m in sized if _sums_fit(m.values, tolerance).all()), sized[0])
+    return next((m for m in sized if _sums_fit(m, tolerance).all()), sized[0])
 
 
-def _sums_fit(table: Array, tolerance: Fraction) -> NDArray[np.bool_]:
-    """Which rows sum to 1 within the tolerance, exactly for exact numbers."""
-    limit = tolerance if is_exact(table) else float(tolerance)
-    return np.array([bool(abs(total - 1) <= limit) for total in table.sum(axis=1)])
+def _sums_fit(found: Matrix, tolerance: Fraction) -> NDArray[np.bool_]:
+    """Which rows sum to 1 within the tolerance, or within ten times that where their digits explain it.
+
+    Who asks for less than the usual tolerance gets what is asked for.
+    """
+    sums = found.values.sum(axis=1)
+    wide = _MOST_EXPLAINED * tolerance if tolerance >= TOLERANCE else tolerance
+    errors = [Fraction(0)] * len(sums) if found.errors is None else [exact(error) for error in found.errors.sum(axis=1)]
+    return np.array([
+        abs(total) != inf and abs(exact(total) - 1) <= max(tolerance, min(error, wide))
+        for total, error in zip(sums, errors, strict=True)
+    ])  # fmt: skip
 
 
-def _numbers(rows: Sequence[Sequence[str]]) -> Array:
-    """Fractions of what is written; doubles where they are very many."""
+def _from_cells(rows: Sequence[Sequence[str]], beside: tuple[str, ...] | None, above: tuple[str, ...] | None) -> Matrix:
+    """Fractions of what is written, and how well they are known; doubles where they are very many."""
     shape = (len(rows), len(rows[0]))
-    flat: Iterator[str] = (cell.replace(" ", "") for row in rows for cell in row)
-    if shape[0] * shape[1] > _MOST_EXACT:
-        return np.array([_double(cell) for cell in flat]).reshape(shape)
-    return _array([_exact(cell) for cell in flat], shape)
+    flat = [cell.replace(" ", "") for row in rows for cell in row]
+    if any(cell.lower() in _INFINITE for cell in flat):  # distances, which nobody rounds to infinity
+        return Matrix(_array([_exact(cell) for cell in flat], shape), beside, above)
+    if len(flat) > _MOST_EXACT:
+        table = np.array([float(_exact(cell)) if "/" in cell else float(cell) for cell in flat]).reshape(shape)
+        return Matrix(table, beside, above, errors=rough_errors(flat).reshape(shape) + array_errors(table))
+    table = object_array([_exact(cell) for cell in flat], shape)
+    return Matrix(table, beside, above, errors=object_array(text_errors(flat), shape))
 
 
 def _array(values: list[Any], shape: tuple[int, int]) -> Array:
@@ -374,16 +407,12 @@ def _array(values: list[Any], shape: tuple[int, int]) -> Array:
 
 
 def _exact(cell: str) -> Fraction | float:
-    if cell.lower() in ("inf", "infinity", "∞"):
+    if cell.lower() in _INFINITE:
         return float("inf")
     try:
         return Fraction(cell)
     except ZeroDivisionError:
         raise InvalidInput(f"{shown(cell)} is no number") from None
-
-
-def _double(cell: str) -> float:
-    return float(_exact(cell)) if "/" in cell or "∞" in cell else float(cell)
 
 
 # ----------------------------------------------------------------- JSON and arrays
@@ -400,7 +429,7 @@ def _from_numpy(data: bytes, file: Path) -> Matrix:
     if np.isnan(values).any():
         x, y = np.argwhere(np.isnan(values))[0]
         raise InvalidInput(f"{file}, row {x + 1}, column {y + 1}: NaN is no number")
-    return Matrix(values)
+    return Matrix(values, errors=array_errors(table) if np.isfinite(values).all() else None)
 
 
 def _from_json(text: str, file: Path) -> Matrix:
@@ -421,26 +450,24 @@ def _from_json(text: str, file: Path) -> Matrix:
         )
     if len({len(row) for row in told}) > 1:
         raise InvalidInput(f"{file}: rows have different lengths")
-    values = [_json_number(value, file, i, j) for i, row in enumerate(told) for j, value in enumerate(row)]
-    shape = (len(told), len(told[0]))
-    if len(values) > _MOST_EXACT:
-        return Matrix(np.array(values, dtype=np.float64).reshape(shape), _texts(rows), _texts(columns))
-    return Matrix(_array(values, shape), _texts(rows), _texts(columns))
+    cells = [[_json_number(value, file, i, j) for j, value in enumerate(row)] for i, row in enumerate(told)]
+    return _from_cells(cells, _texts(rows), _texts(columns))
 
 
-def _json_number(value: Any, file: Path, i: int, j: int) -> Fraction | float:
+def _json_number(value: Any, file: Path, i: int, j: int) -> str:
+    """A number as it is written."""
     if (
         isinstance(value, int | Decimal)
         and not isinstance(value, bool)
         and abs(Decimal(value).adjusted()) <= _MOST_DIGITS
     ):
-        return Fraction(value)
+        return str(value)
     if isinstance(value, float):  # json reads Infinity and NaN so
         if value == float("inf"):
-            return value
+            return "inf"
     elif isinstance(value, str) and _is_number(value.strip(), infinite=True):
-        return _exact(value.replace(" ", ""))
-    raise InvalidInput(f"{file}, row {i + 1}, column {j + 1}: {shown(value)} is no number")
+        return value
+    raise InvalidInput(f"{file}, row {i + 1}, column {j + 1}: {value!r} is no number")
 
 
 def _texts(labels: Any) -> tuple[str, ...] | None:

@@ -15,28 +15,29 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sfumato.arguments import flag, integer, items, optional_function
+from sfumato.arguments import flag, optional_function
 from sfumato.certify.mechanism import Claim, Mechanism
 from sfumato.certify.verify import claim_of
 from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.design.optimal import Design
-from sfumato.errors import InvalidInput, Mismatch, expect, shown
+from sfumato.errors import InvalidInput, expect
 from sfumato.losses import LOSSES, Loss
 from sfumato.measures.leakage import Capacity, capacity
 from sfumato.measures.uncertainty import bayes_vulnerability, expected_loss, posterior_loss, prior_loss
 from sfumato.mechanisms.comparison import compare_known
 from sfumato.mechanisms.registry import LARGEST_TABLE
-from sfumato.numbers import float_above, floats, log_bounds
+from sfumato.numbers import float_above, floats, log_bounds, printed_above
 from sfumato.privacy.capacities import TypeCapacities, capacities
 from sfumato.privacy.events import EventPromise
 from sfumato.privacy.satisfaction import Tightest
+from sfumato.release.estimation import output_counts
 from sfumato.report.maps import ground_of
 from sfumato.report.page_noise import laplace_table
 from sfumato.spaces.finite import FiniteSpace, place_of
 from sfumato.threads import on_threads
 
-__all__ = ["EventExcess", "Facts", "Peer", "facts_of", "named_loss"]
+__all__ = ["EventExcess", "Facts", "Peer", "facts_of", "is_called", "named_loss"]
 
 Floats = NDArray[np.float64]
 
@@ -252,7 +253,7 @@ def named_loss(loss: Loss, space: FiniteSpace) -> Loss:
     if loss.name and not _is_standard(loss.name):
         return loss
     names = [name for name in dict.fromkeys([loss.name, *_BY_SPACE]) if name]
-    found = next((name for name in names if _is_called(name, loss, space)), "")
+    found = next((name for name in names if is_called(name, loss, space)), "")
     return loss if found == loss.name else Loss(loss.actions, loss.secrets, loss.matrix, found)
 
 
@@ -260,7 +261,7 @@ def _is_standard(name: str) -> bool:
     return name in _BY_SPACE or name.startswith("threshold(")
 
 
-def _is_called(name: str, loss: Loss, space: FiniteSpace) -> bool:
+def is_called(name: str, loss: Loss, space: FiniteSpace) -> bool:
     """Whether a table is that of a standard loss, or some rows of it."""
     try:
         known = LOSSES["threshold"](space, name[10:-1]) if name.startswith("threshold(") else LOSSES[name](space)
@@ -282,19 +283,8 @@ def _pointed_out(mechanism: Mechanism, prior: Prior, secret: Any) -> int:
 def _counts(mechanism: Mechanism, released: Iterable[Any] | Mapping[Any, int] | None) -> NDArray[np.int64] | None:
     if released is None:
         return None
-    counted: dict[Any, int] = {}
-    if isinstance(released, Mapping):
-        counted = {y: integer(number, f"how often {shown(y)} came", 0) for y, number in released.items()}
-    else:
-        for y in items(released, "released rows"):
-            known = mechanism.outputs[place_of(y, mechanism.outputs, "released outputs")]
-            counted[known] = counted.get(known, 0) + 1
-    strangers = [y for y in counted if y not in set(mechanism.outputs)]
-    if strangers:
-        raise Mismatch.unknown("released outputs", mechanism.outputs, strangers)
-    if not sum(counted.values()) or min(counted.values()) < 0:
-        raise InvalidInput("released= takes outputs, one for each row, or how often each came; found none")
-    return np.array([counted.get(y, 0) for y in mechanism.outputs], dtype=np.int64)
+    # an array lists rows here, whatever its length
+    return output_counts(mechanism, released.tolist() if isinstance(released, np.ndarray) else released)
 
 
 # ----------------------------------------------------------------- where it is tightest
@@ -321,7 +311,7 @@ def _tightest(mechanism: Mechanism, matrix: Floats) -> Tightest | None:
         x, z = z, x
     ratio = Fraction(int(weights[x, y]), int(weights[z, y]))
     low, high = space.ruler.bounds(space.pair_distances.values[k])
-    epsilon = 0.0 if ratio == 1 else float_above(log_bounds(ratio)[1] / low)
+    epsilon = 0.0 if ratio == 1 else printed_above(log_bounds(ratio)[1] / low)
     return Tightest(
         (mechanism.secrets[x], mechanism.secrets[z]), mechanism.outputs[y], ratio, float_above(high), epsilon
     )

@@ -22,6 +22,7 @@ from sfumato.measures import bayes_vulnerability
 from sfumato.mechanisms.lattice import Kernel, Lattice, lattice_solution
 from sfumato.mechanisms.proved import proved
 from sfumato.mechanisms.tight import has_lattice_tight_constraints, lattice_threshold, lattice_tight_constraints
+from sfumato.numbers import told_apart
 from sfumato.privacy.regular import (
     database_leakage_bound,
     is_regular,
@@ -298,9 +299,10 @@ def figure_7() -> PaperTable:
         )
     found = lattice_threshold(Lattice((100, 100)), digits=7)
     shown = _with_threshold(rows, "0.4", float(found.high))
+    low, high = told_apart(found.low, found.high, 8)
     notes = (
-        f"At ε = {float(found.low):.8f} there is no such mechanism, at {float(found.high):.8f} there is one, both "
-        "proved; the paper's curve begins at 0.4.",
+        f"At ε = {low} there is no such mechanism, at {high} there is one, both proved; the paper's curve begins at "
+        "0.4.",
         "All 10,000 rows have proved integer weights, and no 10,000 × 10,000 table was made.",
         "Planar Laplace: the continuous mechanism for this ε, its output moved to the nearest cell; the ε that is "
         "lost by that, and which the paper adjusts for, is not counted against it.",

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from sfumato.numbers import exp_bounds, log_bounds
-from sfumato.privacy.type import PrivacyType, rational_power
+from sfumato.privacy.promise import rational_power
+from sfumato.privacy.type import PrivacyType
 from sfumato.report.html import above, below, near, percent, plain, power_of_ten
 from sfumato.report.maps import ground_of
-from sfumato.report.page_facts import Facts
+from sfumato.report.page_facts import Facts, is_called
 from sfumato.spaces.finite import FiniteSpace
 
 __all__ = ["allowed", "doubling", "factor_above", "gap_words", "loss_unit", "meaning", "odds", "odds_at",
@@ -106,8 +107,10 @@ def allowed(privacy: PrivacyType, distance: Fraction) -> str:
 
 
 def loss_unit(facts: Facts) -> str:
-    """The unit of the loss."""
-    return facts.space.unit if facts.loss is not None and facts.loss.name in ("distance", "absolute") else ""
+    """The unit of the loss: that of distances, where it is one; an error of the answer of a query is none."""
+    if facts.loss is None or facts.loss.name not in ("distance", "absolute"):
+        return ""
+    return facts.space.unit if is_called("distance", facts.loss, facts.space) else ""
 
 
 def with_unit(number: str, unit: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
-from math import inf, lcm, prod
+from math import lcm, prod
 from typing import Any, Literal
 
 import numpy as np
@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
-from sfumato.arguments import float_array, items, one_of, positive, text
+from sfumato.arguments import float_array, one_of, text
 from sfumato.errors import InvalidInput, InvalidMetric, NotSupported, shown
-from sfumato.numbers import Number, exact, float_above, float_below, whole
+from sfumato.numbers import Number, exact, nearest_float, whole
 from sfumato.spaces.axioms import INFINITE, LARGEST_RADICAND
 from sfumato.spaces.distances import Distances, Form
 from sfumato.spaces.finite import Edges, FiniteSpace, Pairs, Structure, label_tuple
+from sfumato.spaces.lengths import in_unit
 
 __all__ = [
     "EARTH_RADIUS_KM",
@@ -46,6 +47,7 @@ METRICS: tuple[str, ...] = ("euclidean", "manhattan", "chebyshev")
 EARTH_RADIUS_KM = 6371.0088
 """Mean radius of the Earth in km (IUGG); great-circle distances use this sphere."""
 
+_SHORTEST = Fraction(1, 10**300)  # distance of neighbours; it and its inverse are floats
 _MOST_POINTS = 2_000_000  # labels of so many take seconds and most of a gigabyte; looked at before they are built
 
 # Angles below this (6 µm on the Earth) are the rounding of a sine: longitudes 180 and −180.
@@ -85,10 +87,9 @@ def grid(*shape: int, metric: MetricName = "euclidean", step: Number = 1, unit: 
         raise InvalidInput("a grid needs at least one side, such as grid(8, 8)")
     shape = tuple(whole(side, "points along a side") for side in shape)
     check_size(prod(shape))
-    unit_length = _positive(step, "step")
-    if float_above(unit_length * max(shape)) == inf:
-        raise InvalidInput("the sides of the grid are longer than floats can say: take a larger unit")
-    one_of(metric, METRICS, "metric")
+    unit_length = _positive(step, "step", unit)
+    if metric not in METRICS:
+        raise NotSupported(f"metric {metric!r}", METRICS)
     cells = np.stack(np.meshgrid(*(np.arange(s) for s in shape), indexing="ij"), axis=-1).reshape(-1, len(shape))
 
     def distances() -> Distances:
@@ -129,7 +130,7 @@ def hamming(length: int, *, symbols: int = 2) -> FiniteSpace:
     """
     length, symbols = whole(length, "letters"), whole(symbols, "symbols")
     if symbols > 36:
-        raise NotSupported(f"{shown(symbols)} symbols", ["at most 36: digits and letters"])
+        raise NotSupported(f"{symbols} symbols", ["at most 36: digits and letters"])
     check_size(length, "letters")
     if symbols > 1 and length > _MOST_POINTS.bit_length():  # 2^length is already too much, and might not be held
         raise _too_large(f"{symbols}^{length}", "points")
@@ -250,7 +251,7 @@ def points(
     return FiniteSpace(names, structure, unit, f"{len(names)} points, {metric}", position)
 
 
-def geo(coordinates: Any, *, labels: Iterable[Any] | None = None, radius_km: float = EARTH_RADIUS_KM) -> FiniteSpace:
+def geo(coordinates: Any, *, labels: Iterable[Any] | None = None, radius_km: Number = EARTH_RADIUS_KM) -> FiniteSpace:
     """Places on the Earth, given as (latitude, longitude) in degrees; great-circle distance in km.
 
     ``space.coordinates`` has x before y for drawing, that is, (longitude, latitude).
@@ -279,8 +280,8 @@ def geo(coordinates: Any, *, labels: Iterable[Any] | None = None, radius_km: flo
     same = (angles < _SAME_PLACE) & ~np.eye(len(names), dtype=bool)
     if same.any():
         x, z = np.argwhere(same)[0]
-        raise InvalidMetric(f"{shown(names[x])} and {shown(names[z])} are the same place", (names[x], names[z]))
-    table = positive(radius_km, "the radius in km") * angles
+        raise InvalidMetric(f"{names[x]!r} and {names[z]!r} are the same place", (names[x], names[z]))
+    table = nearest_float(_positive(radius_km, "radius_km", "km")) * angles
     structure = Structure(lambda: Distances(Form.FLOAT, table))
     return FiniteSpace(names, structure, "km", f"{len(names)} places", degrees[:, ::-1].copy())
 
@@ -317,12 +318,12 @@ def _too_large(number: str, what: str) -> NotSupported:
     return NotSupported(f"a space of {number} {what}", [f"at most {_MOST_POINTS} {what}{table}"])
 
 
-def _positive(value: Number, what: str) -> Fraction:
-    result = exact(value)
+def _positive(value: Number, what: str, unit: str = "") -> Fraction:
+    result = in_unit(value, unit, what)
     if result <= 0:
         raise InvalidInput(f"{what} must be positive, found {shown(value)}")
-    if not 0 < float_below(result) < inf:
-        raise InvalidInput(f"{what} must lie within the range of floats, found {shown(value)}")
+    if not _SHORTEST <= result <= 1 / _SHORTEST:
+        raise InvalidInput(f"{what} must lie between 1e-300 and 1e300, found {shown(value)}")
     return result
 
 
@@ -336,11 +337,13 @@ def _equal_edges(pairs: Pairs, length: Fraction) -> Edges:
 
 def _edge_list(edges: Any) -> list[tuple[Any, Any, Fraction | float]]:
     if isinstance(edges, Mapping):
-        edges = [(*pair, length) if isinstance(pair, tuple) else pair for pair, length in edges.items()]
+        edges = [(x, z, length) for (x, z), length in edges.items()]
+    if hasattr(edges, "columns"):
+        raise InvalidInput("edges are pairs or triples, found a table: pass its rows, such as .itertuples(index=False)")
     result = []
-    for edge in items(edges, "the edges of a graph"):
-        if not isinstance(edge, list | tuple) or len(edge) not in (2, 3):
-            raise InvalidInput(f"an edge is (x, z) or (x, z, length), found {shown(edge)}")
+    for edge in edges:
+        if isinstance(edge, str | bytes) or len(edge) not in (2, 3):
+            raise InvalidInput(f"an edge is (x, z) or (x, z, length), found {edge!r}")
         x, z, length = edge if len(edge) == 3 else (*edge, 1)
         value = exact(length)
         if value <= 0:
@@ -424,10 +427,9 @@ def _coordinates(coordinates: Any) -> NDArray[Any]:
     if isinstance(coordinates, np.ndarray) and coordinates.dtype.kind in "fiu":
         table: NDArray[Any] = coordinates
     else:
-        rows = [
-            [row] if not isinstance(row, Iterable) or isinstance(row, str) else items(row, "the coordinates of a point")
-            for row in items(coordinates, "coordinates")
-        ]
+        if hasattr(coordinates, "columns") or isinstance(coordinates, Mapping | set | frozenset):
+            raise InvalidInput("coordinates are rows of numbers in order: pass them and labels=… for their names")
+        rows = [[row] if not isinstance(row, Iterable) or isinstance(row, str) else list(row) for row in coordinates]
         if len({len(row) for row in rows}) > 1:
             raise InvalidInput("points have different numbers of coordinates")
         is_float = any(isinstance(v, float | np.floating) for row in rows for v in row)

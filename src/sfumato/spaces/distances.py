@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import InvalidMetric, expect, shown
-from sfumato.numbers import Array, array, exact, is_exact, object_array, whole
+from sfumato.numbers import Array, array, exact, is_exact, nearest_float, object_array, whole
 from sfumato.spaces.axioms import FLOAT, INFINITE, RATIONAL, ROOT
 
 __all__ = ["Distances", "Form"]
@@ -108,17 +108,25 @@ class Distances:
         low = self.unit * Fraction(root, 1 << bits)
         return low, low if root * root == scaled else self.unit * Fraction(root + 1, 1 << bits)
 
-    def exceeds(self, value: Any, limit: Fraction) -> bool:
-        """Whether the distance of one table entry is larger than a rational, decided exactly."""
+    def compare(self, value: Any, limit: Fraction) -> int:
+        """The sign of the distance of one table entry minus a limit, decided exactly.
+
+        Beside doubles a limit is the double nearest to it, as they are the nearest to what was measured: a distance
+        0.1 in an array lies on the border of the ball of radius 1/10, although the double is a little larger.
+        """
         self._check(value)
         limit = exact(limit)
         if self.form is Form.FLOAT:
-            return bool(value == np.inf) or Fraction(float(value)) > limit
+            return _sign(float(value), nearest_float(limit))
         if int(value) == INFINITE:
-            return True
+            return 1
         if self.form is Form.RATIONAL:
-            return self.unit * int(value) > limit
-        return limit < 0 or self.unit**2 * int(value) > limit**2
+            return _sign(self.unit * int(value), limit)
+        return 1 if limit < 0 else _sign(self.unit**2 * int(value), limit**2)
+
+    def exceeds(self, value: Any, limit: Fraction) -> bool:
+        """Whether the distance of one table entry is larger than a limit."""
+        return self.compare(value, limit) > 0
 
     def exact(self) -> Array | None:
         """The table as exact numbers, or None where a square root is irrational."""
@@ -140,3 +148,7 @@ class Distances:
         number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
         if not number or value != value or (self.form is not Form.FLOAT and value in (np.inf, -np.inf)):
             raise InvalidMetric(f"an entry of these distances is a number, found {shown(value)}")
+
+
+def _sign(value: Fraction | float, limit: Fraction | float) -> int:
+    return (value > limit) - (value < limit)

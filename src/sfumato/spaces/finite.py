@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arguments import float_array, items, text
+from sfumato.arguments import items
 from sfumato.errors import InvalidInput, InvalidMetric, Mismatch, NotSupported, expect, shown
+from sfumato.labels import listed, table_in_order
 from sfumato.spaces.axioms import midpoints, open_pairs, triangle_violation
 from sfumato.spaces.distances import Distances, Form
 
@@ -53,6 +54,7 @@ class Structure:
     edges: Callable[[], Edges] | None = None
     midpoints: Callable[[], NDArray[np.int32]] | None = None
     lattice: tuple[tuple[int, ...], str, Fraction] | None = None  # shape, metric and step of a grid
+    answers: bool = False  # labels are the values of a query, numbers or tuples of them; distances count people
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -65,13 +67,14 @@ class FiniteSpace:
         Distinct hashable names of the secrets.
     source
         A square table of distances (ints, fractions, strings such as ``"1/3"``, floats;
-        ``inf`` where nothing is promised), or the :class:`Structure` of a constructor.
+        ``inf`` where nothing is promised; a table with labels is matched by label), or the :class:`Structure` of a
+        constructor.
     unit
         Name of the unit of distance, such as ``"km"``; ε is then "per km".
     name
         How to call the space in print.
     coordinates
-        Where to draw the secrets, n × k.
+        Where to draw the secrets, n × k; a table with labels for its rows is matched by label.
 
     Raises
     ------
@@ -101,19 +104,18 @@ class FiniteSpace:
     ) -> None:
         names = label_tuple(labels, "the labels of a space")
         if not isinstance(source, Structure):
-            distances = Distances.parse(source, "distances", 2)
+            distances = Distances.parse(table_in_order(source, names, names, "the distances"), "distances", 2)
             _check_metric(names, distances)
             source = Structure(lambda: distances)
         if coordinates is not None:
-            coordinates = float_array(coordinates, "coordinates")
-            if coordinates.ndim != 2 or len(coordinates) != len(names):
-                found = len(coordinates) if coordinates.ndim == 2 else f"a table of shape {coordinates.shape} as"
-                raise InvalidInput(f"{found} coordinates for {len(names)} points")
+            coordinates = np.asarray(table_in_order(coordinates, names, None, "the coordinates"), dtype=np.float64)
+        if coordinates is not None and len(coordinates) != len(names):
+            raise InvalidInput(f"{len(coordinates)} coordinates for {len(names)} points")
         for field, value in {
             "labels": names,
             "source": source,
-            "unit": text(unit, "the unit of a space"),
-            "name": text(name, "the name of a space") or f"space of {len(names)} points",
+            "unit": unit,
+            "name": name or f"space of {len(names)} points",
             "coordinates": coordinates,
         }.items():
             object.__setattr__(self, field, value)
@@ -137,6 +139,11 @@ class FiniteSpace:
     def edges(self) -> Edges | None:
         """The graph that defines the metric, if the space was built from one."""
         return None if self.source.edges is None else self.source.edges()
+
+    @property
+    def answers(self) -> bool:
+        """Whether labels are the values of a numeric query: distances then count people, not the size of an error."""
+        return self.source.answers
 
     @property
     def ruler(self) -> Distances:
@@ -215,10 +222,14 @@ def as_space(value: Any, what: str = "a space") -> FiniteSpace:
 
 
 def label_tuple(labels: Iterable[Hashable], what: str) -> tuple[Any, ...]:
-    """Distinct hashable labels as a tuple; arrays of numbers become Python numbers."""
+    """Distinct hashable labels as a tuple; columns of any library become Python's own values."""
     if isinstance(labels, str | bytes) or not isinstance(labels, Iterable):
-        raise InvalidInput(f"{what} must be a list of labels, found {shown(labels)}")
-    result = tuple(items(labels, what))
+        raise InvalidInput(f"{what} must be a list of labels, found {labels!r}")
+    if isinstance(labels, set | frozenset):
+        raise InvalidInput(f"{what} must have an order, which a set has not: give a list")
+    if hasattr(labels, "columns"):
+        raise InvalidInput(f"{what} must be a list of labels, found a table: name its column")
+    result = tuple(listed(labels))
     if not result:
         raise InvalidInput(f"{what} are empty: at least one is needed")
     seen: set[Any] = set()

@@ -24,22 +24,22 @@ class Known:
 
 
 def _reduced(space: FiniteSpace) -> tuple[Any, tuple[Any, ...]]:
-    lattice = space.source.lattice if isinstance(space.source, Structure) else None
-    about = (space.labels, space.unit, space.name, space.coordinates, lattice)
+    kept = {"lattice": space.source.lattice, "answers": space.source.answers}
+    about = (space.labels, space.unit, space.name, space.coordinates, kept)
     if space.edges is not None:
         return _from_edges, (space.edges, *about)
     return _from_table, (space.distances, space.midpoints, *about)
 
 
-def _from_edges(edges: Edges, labels: Any, unit: str, name: str, coordinates: Any, lattice: Any) -> FiniteSpace:
-    structure = replace(path_metric(len(labels), edges), lattice=lattice)
+def _from_edges(edges: Edges, labels: Any, unit: str, name: str, coordinates: Any, kept: Any) -> FiniteSpace:
+    structure = replace(path_metric(len(labels), edges), **kept)
     return FiniteSpace(labels, structure, unit, name, coordinates)
 
 
 def _from_table(
-    distances: Any, midpoints: Any, labels: Any, unit: str, name: str, coordinates: Any, lattice: Any
+    distances: Any, midpoints: Any, labels: Any, unit: str, name: str, coordinates: Any, kept: Any
 ) -> FiniteSpace:
-    structure = Structure(Known(distances), midpoints=Known(midpoints), lattice=lattice)
+    structure = Structure(Known(distances), midpoints=Known(midpoints), **kept)
     return FiniteSpace(labels, structure, unit, name, coordinates)
 
 

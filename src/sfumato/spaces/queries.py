@@ -9,9 +9,10 @@ mechanisms: H is ε·d-private for it exactly when H ∘ f is ε-differentially 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
-from sfumato.arguments import answer_of, items
+from sfumato.arguments import answer_of
 from sfumato.errors import InvalidInput, NotSupported, shown
-from sfumato.numbers import Number, exact, whole
+from sfumato.numbers import Number, as_written, exact, whole
 from sfumato.spaces.constructors import check_size, graph, grid, line
 from sfumato.spaces.distances import Distances, Form
 from sfumato.spaces.finite import Edges, FiniteSpace, Pairs, Structure, as_space
@@ -45,7 +46,7 @@ _MOST_INDIVIDUALS = 32  # axes of the table of answers; two values of each make 
 def count_query(individuals: int) -> FiniteSpace:
     """Answers 0, …, u of a count over u individuals: a line."""
     space = line(whole(individuals, "individuals") + 1)
-    return FiniteSpace(space.labels, space.source, "", f"count_query({individuals})", space.coordinates)
+    return _answers(space, f"count_query({individuals})")
 
 
 def sum_query(individuals: int, largest: int) -> FiniteSpace:
@@ -71,7 +72,7 @@ def sum_query(individuals: int, largest: int) -> FiniteSpace:
         return Edges(pairs, Distances(Form.RATIONAL, np.ones(len(pairs.first), dtype=np.int64)))
 
     labels = tuple(answers.tolist())
-    return FiniteSpace(labels, Structure(distances, edges), "", f"sum_query({individuals}, {largest})",
+    return FiniteSpace(labels, Structure(distances, edges, answers=True), "", f"sum_query({individuals}, {largest})",
                        answers[:, None].astype(float))  # fmt: skip
 
 
@@ -81,9 +82,13 @@ def k_count_query(individuals: int, k: int) -> FiniteSpace:
     One individual changes each count by at most one, so d is the Chebyshev distance.
     """
     individuals, k = whole(individuals, "individuals"), whole(k, "counts")
-    check_size((individuals + 1) ** min(k, 64))  # more counts than that are too many for any number of individuals
     space = grid(*[individuals + 1] * k, metric="chebyshev")
-    return FiniteSpace(space.labels, space.source, "", f"k_count_query({individuals}, {k})", space.coordinates)
+    return _answers(space, f"k_count_query({individuals}, {k})")
+
+
+def _answers(space: FiniteSpace, name: str) -> FiniteSpace:
+    """The same space, whose labels are the values of a query."""
+    return FiniteSpace(space.labels, replace(space.source, answers=True), "", name, space.coordinates)
 
 
 def query(function: Callable[[tuple[Any, ...]], Hashable], *, values: Sequence[Any], individuals: int) -> FiniteSpace:
@@ -104,10 +109,10 @@ def query(function: Callable[[tuple[Any, ...]], Hashable], *, values: Sequence[A
     >>> parity.labels, parity.distance(0, 1)
     ((0, 1), 1.0)
     """
-    individuals, values = whole(individuals, "individuals"), items(values, "the values that an individual can have")
+    individuals = whole(individuals, "individuals")
     if not values:
         raise InvalidInput("a query needs at least one value that an individual can have")
-    if individuals > _MOST_INDIVIDUALS or len(values) ** individuals > _MOST_DATABASES:
+    if len(values) ** individuals > _MOST_DATABASES:
         raise NotSupported(
             f"enumerating {len(values)}^{shown(individuals)} databases",
             [f"at most {_MOST_DATABASES}", "count_query", "sum_query", "k_count_query", "induced"],
@@ -155,7 +160,15 @@ def _answer_space(answers: list[Any], adjacent: set[tuple[int, int]], name: str)
     except TypeError:  # answers of mixed types stay in order of appearance
         labels = answers
     edges = [(answers[a], answers[b]) for a, b in sorted(adjacent)]
-    return graph(edges, labels=labels, name=f"{name} with {len(labels)} answers")
+    space = graph(edges, labels=labels, name=f"{name} with {len(labels)} answers")
+    return _answers(space, space.name) if _are_numbers(labels) else space
+
+
+def _are_numbers(labels: list[Any]) -> bool:
+    """Whether answers are numbers, or tuples of as many numbers each."""
+    if all(isinstance(label, tuple) for label in labels):
+        return len({len(label) for label in labels}) == 1 and all(map(_are_numbers, map(list, labels)))
+    return all(isinstance(label, Real) and not isinstance(label, bool) for label in labels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,9 +219,10 @@ def is_uniformly_sensitive(
         too much, or the two answers that no such chain joins.
     """
     below, above = _rational_tables(function, databases, answers)
-    scale = _not_negative(delta) * databases.distances.unit / answers.distances.unit
-    if max(scale.numerator, scale.denominator) * (1 + max(int(above.max()), int(below.max()))) >= 1 << 62:
-        raise NotSupported(f"sensitivity for delta = {shown(delta)}", ["fractions of smaller numbers"])
+    scale = as_written(delta, "delta") * databases.distances.unit / answers.distances.unit
+    largest = max(int(table.max(initial=1)) for table in (below, above))
+    if max(abs(scale.numerator), scale.denominator) * largest >= 2**63:
+        below, above = below.astype(object), above.astype(object)  # products would wrap around in 64 bits
     grown = above * scale.denominator
     allowed = below * scale.numerator
     if (grown > allowed).any():

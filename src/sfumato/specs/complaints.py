@@ -9,6 +9,8 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
+from sfumato.errors import SfumatoError
+
 __all__ = ["complaint", "nearest"]
 
 _LONGEST = 60  # letters of a value that are shown
@@ -93,6 +95,8 @@ def _said(error: Any, path: list[int | str], models: list[type[BaseModel]]) -> s
         message = str(error["ctx"]["error"])
         if isinstance(value, dict | BaseModel):  # of the table as a whole
             return f"{_place(path)}: {message}"
+        if isinstance(error["ctx"]["error"], SfumatoError):  # which says what was found
+            return f"{what}: {message}"
         return f"{what}: {message}, found {_shown(value)}"
     return f"{what}: {_plain(error)}, found {_shown(value)}"
 

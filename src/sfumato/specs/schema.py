@@ -8,12 +8,15 @@ from __future__ import annotations
 from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
-from math import inf
+from math import inf, isfinite
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
-from sfumato.specs.quantities import promise_from_text, quantity, rate_from_text
+from sfumato.errors import InvalidInput
+from sfumato.numbers import as_written
+from sfumato.privacy.promise import promise, rate
+from sfumato.spaces.lengths import as_length
 
 __all__ = [
     "LOSS_TABLES",
@@ -31,20 +34,25 @@ __all__ = [
     "Solve",
     "Space",
     "Table",
-    "quantity",
 ]
+
+
+def _quantity(value: Any) -> Fraction:
+    """A number, for what is written."""
+    return as_written(value, "it")
+
+
+def _length(value: Any) -> Fraction | str:
+    """A number in the unit of the space, or a text with another unit of length, which is kept."""
+    written = as_length(value, "it")
+    return str(written) if written.unit else written.number
 
 
 def _distance(value: Any) -> Fraction | float:
     """A quantity, or infinity where nothing is promised."""
     if isinstance(value, Decimal | float) and value == inf:
         return inf
-    return quantity(value)
-
-
-def _rate(value: Any) -> Fraction:
-    """ε: a quantity, or a logarithm as text."""
-    return rate_from_text(value) if isinstance(value, str) else quantity(value)
+    return _quantity(value)
 
 
 def _label(value: Any) -> Any:
@@ -53,6 +61,8 @@ def _label(value: Any) -> Any:
         return tuple(_label(part) for part in value)
     if isinstance(value, Decimal):
         value = float(value)
+        if not isfinite(value):
+            raise ValueError("a label that is a number must be finite and within the range of floats")
     if isinstance(value, str | int | float):
         return value
     raise ValueError("a label is a text, a number or a list of them")
@@ -61,16 +71,17 @@ def _label(value: Any) -> Any:
 def _column_or_list(value: Any) -> Any:
     """Numbers in order, a table of numbers by label, or the name of a column."""
     if isinstance(value, list):
-        return [quantity(part) for part in value]
+        return [_quantity(part) for part in value]
     if isinstance(value, dict):
-        return {name: quantity(part) for name, part in value.items()}
+        return {name: _quantity(part) for name, part in value.items()}
     if isinstance(value, str) and value:
         return value
     raise ValueError("a list of numbers, a table of numbers by label, or the name of a column is needed")
 
 
-Quantity = Annotated[Fraction, BeforeValidator(quantity)]
-Rate = Annotated[Fraction, BeforeValidator(_rate)]
+Quantity = Annotated[Fraction, BeforeValidator(_quantity)]
+Length = Annotated[Any, BeforeValidator(_length)]
+Rate = Annotated[Fraction, BeforeValidator(rate)]
 Distance = Annotated[Any, BeforeValidator(_distance)]
 Label = Annotated[Any, BeforeValidator(_label)]
 Amounts = Annotated[Any, BeforeValidator(_column_or_list)]
@@ -114,14 +125,14 @@ class Line(Sized):
     """Secrets in a row."""
 
     kind: Literal["line"]
-    step: Quantity = Fraction(1)
+    step: Length = Fraction(1)
 
 
 class Discrete(Sized):
     """Secrets that are all equally far apart."""
 
     kind: Literal["discrete"]
-    distance: Quantity = Fraction(1)
+    distance: Length = Fraction(1)
 
 
 class Cycle(Sized):
@@ -136,7 +147,7 @@ class Grid(Unit):
     kind: Literal["grid"]
     shape: Annotated[list[Count], Field(min_length=1)]
     metric: Metric = "euclidean"
-    step: Quantity = Fraction(1)
+    step: Length = Fraction(1)
 
 
 class Hamming(Unit):
@@ -219,7 +230,7 @@ class Graph(FromFile):
         for edge in value:
             if not isinstance(edge, list) or len(edge) not in (2, 3):
                 raise ValueError("an edge is ['a', 'b'] or ['a', 'b', length]")
-        return [[x, z, *(str(quantity(length)) for length in rest)] for x, z, *rest in value]
+        return [[x, z, *(str(_quantity(length)) for length in rest)] for x, z, *rest in value]
 
 
 class Points(FromFile):
@@ -287,9 +298,8 @@ class Privacy(Table):
     def _logarithms(cls, given: Any) -> Any:
         """``epsilon = "ln 2"`` is ``alpha = "1/2"``, exactly."""
         if isinstance(given, dict) and isinstance(given.get("epsilon"), str) and given.get("alpha") is None:
-            rest = {key: value for key, value in given.items() if key not in ("epsilon", "alpha")}
-            with suppress(ValueError):  # the key itself complains, under its name
-                return rest | promise_from_text(given["epsilon"])
+            with suppress(InvalidInput):  # the key itself complains, under its name
+                return given | promise(given["epsilon"], None)._asdict()
         return given
 
     @model_validator(mode="after")
@@ -353,16 +363,16 @@ class Stake(Table):
 
 
 class NamedLoss(Stake):
-    """A loss that needs nothing but the space."""
+    """A loss that needs nothing but the space; by default that of :func:`sfumato.losses.default`."""
 
-    kind: Literal["bin", "nib", "distance", "absolute", "squared"] = "distance"
+    kind: Literal["default", "bin", "nib", "distance", "absolute", "squared"] = "default"
 
 
 class Threshold(Stake):
     """0 within a radius, 1 beyond."""
 
     kind: Literal["threshold"]
-    radius: Quantity
+    radius: Length
 
 
 class Member(Stake):
@@ -398,7 +408,7 @@ Loss = Annotated[NamedLoss | Threshold | Member | LossMatrix, Field(discriminato
 class Displacement(Table):
     """At most this probability that the action is farther than ``radius`` from the secret."""
 
-    radius: Quantity
+    radius: Length
     probability: Quantity
 
     @model_validator(mode="after")

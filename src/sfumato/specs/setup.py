@@ -15,8 +15,10 @@ from typing import Any
 from sfumato.channels import Prior
 from sfumato.errors import InvalidInput, SfumatoError
 from sfumato.losses import LOSSES, Loss
+from sfumato.losses import default as default_loss
 from sfumato.privacy import PrivacyType, predicates
 from sfumato.spaces import SPACES, FiniteSpace
+from sfumato.spaces.lengths import in_unit
 from sfumato.specs import schema
 from sfumato.specs.complaints import nearest
 from sfumato.specs.spec import Spec
@@ -140,7 +142,7 @@ def loss_of(spec: Spec, space: FiniteSpace) -> Loss:
             return LOSSES["member"](space, _known(told.members, space.labels, "secret of the space"))
         if isinstance(told, schema.LossMatrix):
             return _loss_matrix(told, spec.folder, space)
-        return LOSSES[told.kind](space)
+        return default_loss(space) if told.kind == "default" else LOSSES[told.kind](space)
 
 
 def outputs_of(spec: Spec, loss: Loss) -> tuple[Any, ...] | None:
@@ -192,7 +194,9 @@ def _by_parameters(told: Any, folder: Path) -> FiniteSpace:
 
 def _sized(told: Any, folder: Path) -> FiniteSpace:
     """A line, a cycle or equally distant secrets, with names of their own where labels are given."""
-    keys = {name: value for name, value in told if name not in ("kind", "unit", "labels", "n")}
+    keys = {
+        name: in_unit(value, told.unit, name) for name, value in told if name not in ("kind", "unit", "labels", "n")
+    }
     made = SPACES[told.kind](told.size, **keys)
     if told.labels is not None:
         made = FiniteSpace(told.labels, made.source, "", made.name, made.coordinates)

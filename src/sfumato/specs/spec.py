@@ -40,7 +40,7 @@ class Spec(Table):
     @field_validator("loss", mode="before")
     @classmethod
     def _default_loss(cls, value: Any) -> Any:
-        return {"kind": "distance", **value} if isinstance(value, dict) else value
+        return {"kind": "default", **value} if isinstance(value, dict) else value
 
     def __eq__(self, other: object) -> bool:
         """Whether both say the same, wherever they were read."""
@@ -77,8 +77,10 @@ def spec_from_text(text: str, folder: str | PathLike[str] = ".", source: str = "
     """The spec that a text says; floats are not rounded to binary."""
     try:
         values = tomllib.loads(text, parse_float=Decimal)
-    except (ValueError, ArithmeticError, RecursionError) as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InvalidInput(f"{source}: not TOML: {str(error).splitlines()[0]}") from error
+    except (ValueError, ArithmeticError) as error:  # of int and Decimal: more digits, or a larger power, than they read
+        raise InvalidInput(f"{source}: a number has too many digits, or ten to too large a power") from error
     return spec_from_values(values, folder, source)
 
 
@@ -126,4 +128,6 @@ def _told(value: Any) -> Any:
     if not isinstance(value, BaseModel):
         return [_told(part) for part in value] if isinstance(value, list) else value
     names = [name for name in type(value).model_fields if name in value.model_fields_set]
+    if isinstance(value, NamedLoss) and value.kind == "default":
+        names.remove("kind")
     return {name: _told(getattr(value, name)) for name in sorted(names, key=lambda n: (n != "kind", n == "unit"))}

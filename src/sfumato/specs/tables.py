@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import InvalidInput
+from sfumato.numbers import as_written
 from sfumato.specs.complaints import nearest
-from sfumato.specs.schema import quantity
 
 __all__ = [
     "Columns",
@@ -157,7 +157,7 @@ def text_of(label: Any) -> str:
 
 def _number(cell: str, table: Columns, line: int, name: str) -> Fraction:
     try:
-        return quantity(cell)
+        return as_written(cell)
     except ValueError:
         what = f"{cell!r} is no number" if cell else "a number is missing"
         raise InvalidInput(f"{table.file}, line {line}, column {name!r}: {what}") from None

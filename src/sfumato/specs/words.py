@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sfumato.spaces import FiniteSpace
     from sfumato.specs.setup import Setup
 
-__all__ = ["amount", "meaning", "on_events", "per", "promised"]
+__all__ = ["amount", "meaning", "on_events", "per", "promised", "stake"]
 
 _LONGEST_FRACTION = 24  # letters
 _LARGEST_EXPONENT = 20.0  # of a factor that people still picture
@@ -62,14 +62,32 @@ def amount(value: Fraction, asked: Setup) -> str:
     return f"{shown}{unit}" if says_all else f"{exact} = {shown}{unit}"
 
 
+def stake(asked: Setup) -> str:
+    """What the loss is, and in which unit where a query has two: that of its answer, or people.
+
+    Examples
+    --------
+    >>> from sfumato.specs.setup import setup
+    >>> from sfumato.specs.spec import spec_from_values
+    >>> total = {"kind": "sum_query", "individuals": 10, "largest": 3}
+    >>> stake(setup(spec_from_values({"space": total})))
+    'expected absolute error of the answer'
+    >>> stake(setup(spec_from_values({"space": total, "loss": {"kind": "distance"}})))
+    'expected distance between action and secret, in people who must change'
+    """
+    name = asked.loss.name
+    if name.startswith("threshold("):
+        return f"probability of an action farther away than {name[10:-1]}"
+    of_answers = {"absolute": " of the answer", "squared": " of the answer", "distance": ", in people who must change"}
+    more = of_answers.get(name, "") if asked.space.answers else ""
+    return _MEANINGS.get(name, f"expected loss, {name}") + more
+
+
 def meaning(asked: Setup) -> str:
     """What the loss is, and what it would be if nothing were disclosed."""
     from sfumato.measures import prior_loss
 
-    name = asked.loss.name
-    words = _MEANINGS.get(name, f"expected loss, {name}")
-    if name.startswith("threshold("):
-        words = f"probability of an action farther away than {name[10:-1]}"
+    words = stake(asked)
     if asked.objective.criterion != "expected":
         return f", {words}, of the {asked.objective.criterion}"
     blind = prior_loss(asked.prior.to_floats(), asked.loss_on_outputs)

@@ -13,7 +13,7 @@ from sfumato.design import Curve, is_universally_optimal
 from sfumato.design.optimal import Design
 from sfumato.errors import InvalidInput, NotSupported
 from sfumato.mechanisms import MECHANISMS, compare_known
-from sfumato.numbers import floats
+from sfumato.numbers import at_most, floats, told_apart
 from sfumato.privacy import (
     PrivacyType,
     has_tight_constraints,
@@ -21,12 +21,12 @@ from sfumato.privacy import (
     satisfies,
 )  # fmt: skip
 from sfumato.privacy import kernels as kernels_of
+from sfumato.privacy.promise import rate
 from sfumato.report.audit import audit as audited
 from sfumato.report.audit_matrix import TOLERANCE
 from sfumato.report.curve import curve_figure
 from sfumato.report.html import label
 from sfumato.report.simplex import simplex
-from sfumato.specs.schema import quantity
 from sfumato.specs.words import per
 from sfumato.studio.limits import MOST_KERNELS
 from sfumato.studio.tasks import Desk, saved
@@ -40,6 +40,7 @@ _CURVE_GAP = 1e-3
 _MOST_ENTRIES = 2**18  # of a table that is sent to be drawn
 _MANY_SECRETS = 10  # beyond, a search for a better mechanism is short
 _LONGEST_FRACTION = 16  # letters
+_SAME = Fraction(1, 10**8)  # of a loss: a difference that is not worth a word
 _ANY_SUM = Fraction(1, 2)  # by which the sum of a row may miss 1 where somebody wants it divided
 
 Answer = tuple[dict[str, Any], Design | None]
@@ -64,8 +65,8 @@ def curve(desk: Desk, values: dict[str, Any], known: Design | None) -> Answer:
 
 def _epsilon(value: Any) -> Fraction:
     try:
-        found = quantity(value)
-    except ValueError as error:
+        found = rate(value)
+    except InvalidInput as error:
         raise InvalidInput(f"ε on a curve: {error}") from None
     if found <= 0:
         raise InvalidInput("ε on a curve must be positive")
@@ -152,9 +153,10 @@ def _counterexample(verdict: Verdict, space: Any) -> dict[str, Any]:
     if verdict.outcome != "fails" or getattr(witness, "prior", None) is None:
         return {}
     prior = witness.prior
+    loss, better = _numbers(witness.loss, witness.better_loss)
     return {"witness": {
         "prior": packed(floats(prior.weights)), "weights": [_number(w) for w in prior.weights[:40]],
-        "loss": _number(witness.loss), "better": _number(witness.better_loss), "gap": _number(witness.gap),
+        "loss": loss, "better": better, "gap": _number(witness.gap),
         **table_of(witness.channel, space),
     }}  # fmt: skip
 
@@ -171,18 +173,23 @@ def _about_regular(verdict: Verdict) -> str:
 def audit(desk: Desk, values: dict[str, Any], known: Design | None) -> Answer:
     """A matrix of any tool: private or not, at which ε, which pair breaks it, how far from the optimum, repaired."""
     privacy, space = desk.promise(), desk.setup.space
-    channel = uploaded(values["matrix"], values["name"], space, _ANY_SUM if values["normalise"] else TOLERANCE)
+    channel, box = uploaded(values["matrix"], values["name"], space, _ANY_SUM if values["normalise"] else TOLERANCE)
     desk.say({"doing": "asking whether it keeps the promise"})
-    found = audited(channel, privacy, desk.setup.prior, desk.setup.loss, optimum=False)
+    found = audited(channel, privacy, desk.setup.prior, desk.setup.loss, box=box, optimum=False)
     desk.say({"doing": "repairing it"})
     fixed = found.repaired()
     if values["repaired"]:
         return saved(fixed.mechanism, "repaired.sfm"), None
     made, tight = known or desk.design(), found.tightest
-    more = made.loss > 0 and found.remapped > made.loss
+    more = made.loss > 0 and found.remapped > made.loss * (1 + _SAME)
+    rate, needed = found.rates
     return {
-        "verdict": _said(f"Is it private at ε = {privacy.rate:.4g}{per(space)}?", found.verdict),
+        "verdict": _said(f"Is it private at ε = {rate}{per(space)}?", found.verdict),
         "epsilon": found.epsilon if isfinite(found.epsilon) else None,
+        "needed": needed,
+        "nearest": None if found.nearest is None else {
+            "distance": at_most(found.nearest.distance, 3), "epsilon": f"{found.nearest.epsilon:.6g}",
+        },
         "tightest": None if tight is None else {
             "pair": [label(secret) for secret in tight.pair], "output": label(tight.output),
             "ratio": f"{float(tight.ratio):.6g}" if isfinite(tight.ratio) else "infinitely many",
@@ -209,5 +216,11 @@ def report(desk: Desk, values: dict[str, Any], known: Design | None) -> Answer:
 
 def _number(value: Any) -> str:
     """A fraction where it is short, six digits otherwise."""
-    text = str(value) if isinstance(value, Fraction) else ""
-    return text if text and len(text) <= _LONGEST_FRACTION else f"{float(value):.6g}"
+    return _numbers(value, value)[0]
+
+
+def _numbers(first: Any, second: Any) -> tuple[str, str]:
+    """Two numbers that are said to differ: fractions where both are short, else as many digits as it takes."""
+    texts = [str(value) if isinstance(value, Fraction) else "" for value in (first, second)]
+    short = all(text and len(text) <= _LONGEST_FRACTION for text in texts)
+    return (texts[0], texts[1]) if short else told_apart(first, second)

@@ -15,6 +15,7 @@ from sfumato.studio.limits import MOST_SECRETS
 
 if TYPE_CHECKING:  # the server lists countries without waiting for compiled rooms
     from sfumato.channels import Channel
+    from sfumato.report.audit_rounding import Box
     from sfumato.spaces import FiniteSpace
 
 __all__ = ["cities", "countries", "points", "uploaded"]
@@ -80,13 +81,13 @@ def _distinct(names: list[str]) -> list[str]:
     return result
 
 
-def uploaded(text: str, name: str, space: FiniteSpace, tolerance: Fraction) -> Channel:
-    r"""The channel of a matrix that came as a text; errors call it by the name that its file had.
+def uploaded(text: str, name: str, space: FiniteSpace, tolerance: Fraction) -> tuple[Channel, Box | None]:
+    r"""The channel of a matrix that came as a text, and its box; errors call it by the name that its file had.
 
     Examples
     --------
     >>> from sfumato.spaces import line
-    >>> uploaded("0.7,0.3\n0.3,0.7", "m.csv", line(2), Fraction(0)).matrix[0].tolist()
+    >>> uploaded("0.7,0.3\n0.3,0.7", "m.csv", line(2), Fraction(0))[0].matrix[0].tolist()
     [Fraction(7, 10), Fraction(3, 10)]
     """
     from sfumato.report.audit_matrix import channel_on, read_matrix

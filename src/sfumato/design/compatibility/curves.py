@@ -22,7 +22,7 @@ from sfumato.design.compatibility.question import Ball, FiniteFunction, Utility,
 from sfumato.design.compatibility.rungs import Level, Promises, Rung
 from sfumato.design.compatibility.star import blind, first_guess, hopeless, level, short
 from sfumato.errors import InvalidInput, NotConverged, shown
-from sfumato.numbers import Number, float_above, float_below
+from sfumato.numbers import Number, float_below, printed_above
 from sfumato.spaces.finite import FiniteSpace
 
 __all__ = ["Cell", "TradeOff", "tradeoff_grid"]
@@ -70,7 +70,7 @@ class TradeOff:
     @property
     def high(self) -> NDArray[np.float64]:
         """The upper ends, rounded up."""
-        return np.array([[inf if c.high is None else float_above(c.high) for c in row] for row in self.cells])
+        return np.array([[inf if c.high is None else printed_above(c.high) for c in row] for row in self.cells])
 
 
 def tradeoff_grid(

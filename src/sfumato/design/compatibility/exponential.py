@@ -25,9 +25,20 @@ from sfumato.certify.repair import quantise
 from sfumato.design.compatibility.question import Ball, FiniteFunction, Utility, as_function, misses, utility
 from sfumato.design.compatibility.star import level
 from sfumato.errors import InvalidInput, NotConverged, NotSupported, SolverError, shown
+from sfumato.labels import in_order
 from sfumato.lp import LinearProgram, Status, solve
 from sfumato.mechanisms.exponential import true_epsilon
-from sfumato.numbers import Array, Number, array, float_above, floats, fractions, log_bounds, object_array
+from sfumato.numbers import (
+    Array,
+    Number,
+    array,
+    float_above,
+    floats,
+    fractions,
+    log_bounds,
+    object_array,
+    printed_above,
+)
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.finite import FiniteSpace
 
@@ -154,8 +165,8 @@ def _measure(asked: Utility, chance: Fraction, base: Base | Any) -> Array:
             return object_array([Fraction(1, size)] * size)
         if base == "best":
             return best_measure(asked.function, asked.gamma, chance, asked.ball)
-        raise NotSupported(f"base measure {shown(base)}", ["nets", "uniform", "best", "a number for each answer"])
-    given = fractions(array(base, "a base measure", 1))
+        raise NotSupported(f"base measure {base!r}", ["nets", "uniform", "best", "a number for each answer"])
+    given = fractions(array(in_order(base, asked.function.answers.labels, "a base measure"), "a base measure", 1))
     if len(given) != size or (given < 0).any() or not given.any():
         raise InvalidInput(f"a base measure has {size} numbers ≥ 0, one an answer, not all 0; found {shown(base)}")
     return np.asarray(given / given.sum())
@@ -297,7 +308,7 @@ def _proved(asked: Utility, chance: Fraction, measure: Array, beta: float) -> Ex
         mechanism = quantise(np.exp(logs), privacy, outputs=outputs, provenance=notes).mechanism
         missing = max(misses(asked, mechanism))
         if missing <= chance:
-            needs = min(true_epsilon(mechanism), float_above(promise))
+            needs = min(true_epsilon(mechanism), printed_above(promise))
             return Exponential(raised, needs, mechanism, missing, measure)
     raise NotConverged("rounding to integers leaves no exponential mechanism with this utility")
 

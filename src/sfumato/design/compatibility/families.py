@@ -15,9 +15,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sfumato.arguments import flag, integer, one_of, text
+from sfumato.arguments import integer, one_of
 from sfumato.errors import InvalidInput, expect, short, shown
-from sfumato.numbers import Array, Number, array, exact, floats
+from sfumato.numbers import Array, Number, array, as_written, exact, floats
 from sfumato.spaces.finite import FiniteSpace
 
 __all__ = [
@@ -101,7 +101,7 @@ def interval(low: Number = 0, high: Number = 1) -> Family:
     >>> net.size, [str(centre) for centre in net.centres()]
     (3, ['1/6', '1/2', '5/6'])
     """
-    start, end = exact(low), exact(high)
+    start, end = as_written(low, "an end"), as_written(high, "an end")
     if not start < end:
         raise InvalidInput(f"an interval goes from a number to a larger one, found {short(low)} and {short(high)}")
     return Family(f"interval [{start}, {end}]", end - start, net=lambda radius: _interval_net(start, end, radius))
@@ -151,7 +151,7 @@ def ball(dimension: int, radius: Number = 1) -> Family:
     (True, 9)
     """
     _check_dimension(dimension)
-    size = exact(radius)
+    size = as_written(radius, "the radius")
     if size <= 0:
         raise InvalidInput(f"the radius of a ball is positive, found {short(radius)}")
     return Family(f"ball of radius {size} in R^{dimension}", 2 * size, net=lambda r: _ball_net(dimension, size, r))
@@ -212,7 +212,7 @@ def real_line(cap: Number | None = 1) -> Family:
     if cap is None:
         text = "ln(1/δ)/γ by Laplace noise of scale γ/ln(1/δ)"
         return Family("real line", None, unbounded_rate=text)
-    most = exact(cap)
+    most = as_written(cap, "the cap")
     if most <= 0:
         raise InvalidInput(f"a cap on distances is positive, found {short(cap)}")
     packing = Packing(most, lambda i: most * i, lambda a, b: min(most, abs(a - b)), f"the multiples of {most}")
@@ -276,20 +276,20 @@ def covering(
         Whether you vouch that the number is finite at every r > 0. Values at a few scales cannot tell.
     """
     if not callable(number):
-        raise InvalidInput(f"covering numbers are a function of the radius, found {shown(number)}")
-    name = text(name, "the name of a family") or "family with given covering numbers"
-    across = None if diameter is None else exact(diameter)
-    return Family(name, across, covering_number=number, vouched=flag(everywhere, "everywhere"))
+        raise InvalidInput(f"covering numbers are a function of the radius, found {number!r}")
+    across = None if diameter is None else as_written(diameter, "the diameter")
+    return Family(name or "family with given covering numbers", across, covering_number=number, vouched=everywhere)
 
 
 def samples(points: FiniteSpace | Iterable[Any], *, diameter: Number | None = 1) -> Family:
     """A family of which only some answers are known: a finite space, or rows of coordinates (Euclidean)."""
+    across = None if diameter is None else as_written(diameter, "the diameter")
     if isinstance(points, FiniteSpace):
-        return Family(f"samples: {points.name}", None if diameter is None else exact(diameter), sampled=points)
+        return Family(f"samples: {points.name}", across, sampled=points)
     table = floats(array(points, "samples", 2))
     apart = _euclidean(table)
     space = FiniteSpace(range(len(table)), apart, name=f"{len(table)} samples in R^{table.shape[1]}")
-    return Family(f"samples: {space.name}", None if diameter is None else exact(diameter), sampled=space)
+    return Family(f"samples: {space.name}", across, sampled=space)
 
 
 def _euclidean(table: Array) -> Array:

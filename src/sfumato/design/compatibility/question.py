@@ -16,14 +16,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arguments import answer_of, one_of
+from sfumato.arguments import answer_of
 from sfumato.certify.mechanism import Mechanism
 from sfumato.channels.channel import check_secrets
-from sfumato.errors import InvalidInput, Mismatch, NotSupported, expect, short
+from sfumato.errors import InvalidInput, Mismatch, NotSupported, expect
 from sfumato.losses.loss import Loss
-from sfumato.numbers import Number, exact, float_above, float_below
+from sfumato.numbers import Number, as_written, float_above, float_below
 from sfumato.spaces.distances import Distances
 from sfumato.spaces.finite import FiniteSpace, Structure, place_of
+from sfumato.spaces.lengths import in_unit
 from sfumato.verdict import Verdict, fails, holds
 
 __all__ = [
@@ -107,10 +108,8 @@ def _within(distances: Distances, radius: Fraction, ball: Ball) -> NDArray[np.bo
 
 
 def _is_within(distances: Distances, value: Any, radius: Fraction, ball: Ball) -> bool:
-    if distances.exceeds(value, radius):
-        return False
-    # a rational radius is met exactly only where the bounds of the distance are equal, also for roots
-    return ball == "closed" or distances.bounds(value) != (radius, radius)
+    beyond = distances.compare(value, radius)
+    return beyond < 0 or (beyond == 0 and ball == "closed")
 
 
 def finite_function(function: Callable[[Any], Any], databases: FiniteSpace, answers: FiniteSpace) -> FiniteFunction:
@@ -139,11 +138,13 @@ def as_function(target: FiniteFunction | FiniteSpace) -> FiniteFunction:
 
 def utility(target: FiniteFunction | FiniteSpace, gamma: Number, ball: Ball = "closed") -> Utility:
     """The question of (γ, ·)-utility; a radius below 0 and unknown balls are errors."""
-    radius = exact(gamma)
+    function = as_function(target)
+    radius = in_unit(gamma, function.answers.unit, "gamma")
     if radius < 0:
-        raise InvalidInput(f"the radius gamma must not be negative, found {short(gamma)}")
-    one_of(ball, ("closed", "open"), "a ball that is")
-    return Utility(as_function(target), radius, ball)
+        raise InvalidInput(f"the radius gamma must not be negative, found {gamma}")
+    if ball not in ("closed", "open"):
+        raise NotSupported(f"a ball that is {ball!r}", ["closed", "open"])
+    return Utility(function, radius, ball)
 
 
 def normalised(function: FiniteFunction) -> tuple[FiniteFunction, Fraction]:
@@ -218,6 +219,6 @@ def has_utility(
     lost = misses(asked, expect(mechanism, Mechanism, "a mechanism"))
     worst = max(range(len(lost)), key=lost.__getitem__)
     witness = (asked.function.databases.labels[worst], lost[worst])
-    if lost[worst] <= exact(delta):
+    if lost[worst] <= as_written(delta, "delta"):
         return holds(f"no database misses with probability above {float_above(lost[worst]):.6g}", witness)
     return fails(f"{witness[0]!r} misses with probability {float_below(lost[worst]):.6g}", witness)

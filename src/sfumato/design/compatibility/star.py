@@ -30,7 +30,8 @@ from sfumato.design.compatibility.question import (
 from sfumato.design.optimal import Design, design
 from sfumato.errors import InvalidInput, NotConverged, SolverError, expect, shown
 from sfumato.lp import LinearProgram, solve
-from sfumato.numbers import Array, Number, common_denominator, exact, fractions, object_array
+from sfumato.numbers import Array, Number, as_written, common_denominator, fractions, object_array, told_apart
+from sfumato.privacy.promise import rate_bounds
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.finite import FiniteSpace
 from sfumato.verdict import Verdict, fails, holds, undecided
@@ -89,20 +90,19 @@ class EpsilonStar:
 
     def achievable(self, epsilon: Number) -> Verdict:
         """Whether an ε-private mechanism has (γ, δ)-utility; undecided inside the bracket."""
-        asked = exact(epsilon)
-        if self.high is not None and asked >= self.high and asked > 0:
+        least, most = rate_bounds(epsilon)
+        if self.high is not None and least >= self.high and least > 0:
             return holds("a mechanism for a smaller ε has it", self.mechanism)
-        if self.high is None or asked <= self.low:
+        if self.high is None or most <= self.low:
             return fails(self.reason if self.high is None else "the bound at a larger ε is above δ", self.refuted)
-        return undecided(f"ε* lies between {float(self.low):.6g} and {float(self.high):.6g}", (self.low, self.high))
+        low, high = told_apart(self.low, self.high)
+        return undecided(f"ε* lies between {low} and {high}", (self.low, self.high))
 
     def __repr__(self) -> str:
         if self.high is None:
             return f"EpsilonStar(infinite: {self.reason})"
-        return (
-            f"EpsilonStar({float(self.low):.6g} … {float(self.high):.6g}, "
-            f"gamma={float(self.gamma):g}, delta={float(self.delta):g})"
-        )
+        low, high = told_apart(self.low, self.high)
+        return f"EpsilonStar({low} … {high}, gamma={float(self.gamma):g}, delta={float(self.delta):g})"
 
 
 def epsilon_star(
@@ -160,7 +160,7 @@ def epsilon_star(
 
 def level(delta: Number) -> Fraction:
     """δ as a rational in [0, 1)."""
-    chance = exact(delta)
+    chance = as_written(delta, "delta")
     if not 0 <= chance < 1:
         raise InvalidInput(f"delta is a probability below 1, found {shown(delta)}")
     return chance
@@ -325,11 +325,11 @@ def database_size(star: EpsilonStar, epsilon: Number) -> DatabaseSize:
     >>> database_size(epsilon_star(discrete(3), 0, "1/4"), "0.1")
     DatabaseSize(needed=18, enough=18)
     """
-    asked = exact(epsilon)
-    if asked <= 0:
-        raise InvalidInput(f"epsilon must be positive, found {shown(epsilon)}")
+    lowest, highest = rate_bounds(epsilon)
+    if lowest <= 0:
+        raise InvalidInput(f"epsilon must be positive, found {epsilon}")
     expect(star, EpsilonStar, "the tradeoff", "epsilon_star(…)")
     if star.high is None:
         raise InvalidInput(f"no number of records is enough: {star.reason}")
-    least = 1 if not star.high else int(star.low / asked) + 1  # ε* > low, so N > low/ε
-    return DatabaseSize(least, max(1, -int(-star.high // asked)))
+    least = 1 if not star.high else int(star.low / highest) + 1  # ε* > low, so N > low/ε
+    return DatabaseSize(least, max(1, -int(-star.high // lowest)))

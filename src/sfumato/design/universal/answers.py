@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import inf
 
 from sfumato.certify.mechanism import Mechanism
 from sfumato.channels.channel import Channel
 from sfumato.channels.prior import Prior
+from sfumato.design.universal.theorems import Ground
+from sfumato.numbers import told_apart
 from sfumato.verdict import Verdict, fails, holds, undecided
 
 __all__ = ["Better", "Certificate", "Regret", "UniversalDesign"]
@@ -39,7 +42,7 @@ class Regret:
         kind = "relative, " if self.relative else ""
         if self.exact:
             return f"Regret({'infinite' if self.lower is None else self.lower}, {kind}{self.method})"
-        low, high = ("inf" if v is None else f"{float(v):.6g}" for v in (self.lower, self.upper))
+        low, high = _ends(self.lower, self.upper)
         return f"Regret(between {low} and {high}, {kind}{self.method})"
 
 
@@ -80,7 +83,8 @@ class UniversalDesign:
     """A mechanism whose worst-case regret is at most ``upper``, where no mechanism of the type has less than ``lower``.
 
     ``certificate`` proves the lower bound: priors and weights such that every mechanism has at least that regret on
-    average. ``worst`` is the prior at which this mechanism has its regret, where one is known.
+    average. ``worst`` is the prior at which this mechanism has its regret, where one is known. ``ground`` is the
+    theorem by which the type has a mechanism without regret, where one was used; ``mechanism`` is rounded from that.
     """
 
     mechanism: Mechanism
@@ -92,6 +96,7 @@ class UniversalDesign:
     method: str
     rounds: int
     seconds: float
+    ground: Ground | None = None
 
     @property
     def exact(self) -> bool:
@@ -101,6 +106,8 @@ class UniversalDesign:
     @property
     def exists(self) -> Verdict:
         """Whether the type has a universally optimal mechanism for the loss (over the set of priors asked for)."""
+        if self.ground is not None:
+            return holds(str(self.ground), self.ground)
         if self.upper == 0:
             return holds("this mechanism is one: its regret is 0 for every prior", self.mechanism)
         if self.lower > 0:
@@ -108,14 +115,15 @@ class UniversalDesign:
             return fails(
                 f"no mechanism serves {count} priors within {float(self.lower):.3g} of their best", self.certificate
             )
-        return undecided(f"the least regret is at most {_shown(self.upper)}, and nothing above 0 was proved")
+        return undecided(f"the least regret is at most {_ends(0, self.upper)[1]}, and nothing above 0 was proved")
 
     def __repr__(self) -> str:
-        regret = str(self.lower) if self.exact else f"between {float(self.lower):.6g} and {_shown(self.upper)}"
+        regret = str(self.lower) if self.exact else "between {} and {}".format(*_ends(self.lower, self.upper))
         return (
             f"UniversalDesign({'relative ' if self.relative else ''}regret {regret}, {self.method}, {self.mechanism!r})"
         )
 
 
-def _shown(value: Fraction | None) -> str:
-    return "infinity" if value is None else f"{float(value):.6g}"
+def _ends(low: Fraction | int | None, high: Fraction | None) -> tuple[str, str]:
+    """Two bounds, None being infinite."""
+    return told_apart(inf if low is None else low, inf if high is None else high)

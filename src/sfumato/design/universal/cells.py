@@ -259,7 +259,7 @@ def _adjacent_pairs(tight, signs, size):  # type: ignore[no-untyped-def]
                 continue
             for w in range(words):
                 shared[w] = tight[i, w] & tight[j, w]
-            if _only_two(owners, shared, members, blocks):
+            if _only_two(owners, shared, members, total):
                 if count == first.size:
                     first, second = _longer(first), _longer(second)
                 first[count], second[count] = i, j
@@ -275,8 +275,8 @@ def _longer(array):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _only_two(owners, shared, members, blocks):  # type: ignore[no-untyped-def]
-    """Whether exactly two rays satisfy all these inequalities with equality."""
+def _only_two(owners, shared, members, total):  # type: ignore[no-untyped-def]
+    """Whether exactly two of all rays satisfy all these inequalities with equality."""
     size = 0
     for w in range(shared.size):
         rest = shared[w]
@@ -285,8 +285,10 @@ def _only_two(owners, shared, members, blocks):  # type: ignore[no-untyped-def]
             members[size] = 64 * w + _bits(low - np.uint64(1))
             size += 1
             rest ^= low
+    if size == 0:  # in a plane two rays need not share anything; every ray satisfies no inequality
+        return total == 2
     found = 0
-    for b in range(blocks):
+    for b in range(owners.shape[1]):
         word = ~np.uint64(0)
         for t in range(size - 1, -1, -1):  # late inequalities are satisfied by fewer
             word &= owners[members[t], b]

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arguments import integer, optional_function
+from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.repair import quantise
 from sfumato.certify.verify import prove
 from sfumato.channels.channel import Channel
@@ -31,9 +32,12 @@ from sfumato.design.universal.question import Question, prior_of, question
 from sfumato.design.universal.refute import inside, search
 from sfumato.design.universal.regret import Cells, cell_priors, regret_on, worst_case_regret
 from sfumato.design.universal.symmetry import Symmetry, symmetry_of
-from sfumato.errors import NotSupported, SolverError
+from sfumato.design.universal.theorems import Ground, is_tree, theorem
+from sfumato.errors import Infeasible, NotSupported, SolverError, UndecidedError
 from sfumato.losses.loss import Loss
 from sfumato.lp import LinearProgram, solve
+from sfumato.mechanisms.line import geometric
+from sfumato.mechanisms.tight import tight_constraints
 from sfumato.numbers import Array, common_denominator, object_array
 from sfumato.privacy.type import PrivacyType, as_type
 
@@ -47,6 +51,7 @@ _GOOD_ENOUGH = 2  # times the lower bound, where a second upper bound is not wor
 _FEWER_CELLS = 25_000  # for irrational types, whose cells have long coordinates
 _CUTS = 40  # priors added in a round
 _FLOAT_GAP = 1e-9  # between the two sides at which floats hand over to rationals, relative to the largest loss
+_LARGEST_TABLE = 2**18  # entries of a mechanism that is compared with a theorem's
 _MOST_SECRETS = 9  # up to which cells are enumerated
 """Beyond, :mod:`sfumato.design.universal.large` gives a mechanism and bounds."""
 
@@ -98,11 +103,47 @@ def universal_design(
         constant = prove(Channel.constant(asked.privacy.space), asked.privacy)
         zero = Fraction(0)
         return UniversalDesign(constant, zero, zero, None, None, relative, "one action is always best", 0, 0.0)
-    if len(asked.privacy.space) > _MOST_SECRETS:
+    large = len(asked.privacy.space) > _MOST_SECRETS
+    known = _by_theorem(asked) if large or not asked.privacy.exact else None
+    if known is not None:
+        return replace(known, seconds=perf_counter() - started)
+    if large:
         return large_design(asked, among, started)
     plan = _Plan.of(asked, among, most or (_MOST_CELLS if asked.exact else _FEWER_CELLS))
     found = plan.run(rounds, progress)
     return replace(found, seconds=perf_counter() - started)
+
+
+def _by_theorem(asked: Question) -> UniversalDesign | None:
+    """The mechanism on a tree that is as steep as the type allows, if a theorem says that it has no regret.
+
+    Exact types with few secrets need no theorem: there everything is decided in rationals.
+    """
+    privacy = asked.privacy
+    if asked.relative or not is_tree(privacy.space) or len(privacy.space) ** 2 > _LARGEST_TABLE:
+        return None
+    mechanism = _steepest(privacy)
+    ground = None if mechanism is None else theorem(asked, mechanism.channel)
+    if mechanism is None or ground is None or (ground.regret and not _about_all(ground)):
+        return None
+    return UniversalDesign(mechanism, Fraction(0), ground.regret, None, None, False, ground.name, 0, 0.0, ground)
+
+
+def _steepest(privacy: PrivacyType) -> Mechanism | None:
+    try:
+        return geometric(privacy)
+    except NotSupported:
+        pass
+    try:
+        found = tight_constraints(privacy)
+    except (Infeasible, UndecidedError):
+        return None
+    return found if isinstance(found, Mechanism) else None
+
+
+def _about_all(ground: Ground) -> bool:
+    """Whether the mechanism of the theorem is one on all secrets: a mechanism on some need not come from one on all."""
+    return ground.name != "lifted from a subset" and all(map(_about_all, ground.parts))
 
 
 @dataclass(eq=False)

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from sfumato.arguments import integer
-from sfumato.channels.channel import Channel
+from sfumato.channels.channel import Channel, as_channel
 from sfumato.design.universal.answers import Better, Regret
 from sfumato.design.universal.cells import LARGEST_MOST, MOST_RAYS
 from sfumato.design.universal.least_loss import LeastLoss
@@ -18,7 +18,7 @@ from sfumato.design.universal.theorems import Ground, theorem
 from sfumato.errors import NotSupported
 from sfumato.losses.loss import Loss
 from sfumato.measures.uncertainty import posterior_loss
-from sfumato.numbers import fractions
+from sfumato.numbers import TABLE_ROUNDING, fractions
 from sfumato.privacy.type import PrivacyType
 from sfumato.verdict import Verdict, fails, holds, undecided
 
@@ -57,9 +57,11 @@ def is_universally_optimal(
     Returns
     -------
     Verdict
-        *holds* with a :class:`Ground`: a theorem whose hypotheses were checked, or ``cells``. *fails* with a
+        *holds* with a :class:`Ground`: a theorem whose hypotheses were checked, or ``cells``. A table that is rounded
+        from the mechanism of a theorem, as every table of an irrational one is, is so up to its rounding, and
+        ``regret`` of the ground is a proved bound on what that costs. *fails* with a
         :class:`Better`: a prior, a mechanism and two exact losses. *undecided* with what was tried and, where known, a
-        :class:`Regret`: for rounded mechanisms of irrational types this is as good as it gets.
+        :class:`Regret` or, where rounding may be all that makes another mechanism better, that :class:`Better`.
 
     Examples
     --------
@@ -73,6 +75,10 @@ def is_universally_optimal(
     fails: for the prior (0, 2/9, 5/9, 2/9, 0) another mechanism loses 1/9 less
     >>> middle.witness.gap
     Fraction(1, 9)
+    >>> rounded = sf.geometric(sf.PrivacyType(sf.line(5), epsilon=1))
+    >>> verdict = is_universally_optimal(rounded, sf.losses.squared(sf.line(5)))
+    >>> bool(verdict), verdict.witness.name, verdict.witness.regret < 1e-13
+    (True, 'single crossing on a line', True)
     """
     asked = question(loss, type_of(mechanism, privacy))
     channel = member_of(mechanism, asked.privacy)
@@ -80,8 +86,16 @@ def is_universally_optimal(
     starts, most = integer(starts, "starts", 0, LARGEST_MOST), integer(most, "most", 1, LARGEST_MOST)
     ground = theorem(asked, channel)
     if ground is not None:
-        return holds(f"{ground.name}: {ground.checked}", ground)
-    return _searched(asked, channel, among, starts, most)
+        return holds(str(ground), ground)
+    found = _searched(asked, channel, among, starts, most)
+    rounded = not asked.exact or not as_channel(mechanism).exact
+    if rounded and isinstance(found.witness, Better) and found.witness.gap <= TABLE_ROUNDING * asked.unit:
+        return undecided(
+            f"{found.reason}, no more than the rounding of the table may cost: whether what it is rounded from is "
+            "universally optimal is not known",
+            found.witness,
+        )
+    return found
 
 
 def _searched(asked: Question, channel: Channel, among: PriorSet, starts: int, most: int) -> Verdict:

@@ -18,13 +18,14 @@ from sfumato.arguments import items
 from sfumato.channels.channel import check_secrets
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.errors import InvalidInput, NotSupported, shown
-from sfumato.numbers import Array, Number, common_denominator, exact, fractions, object_array
+from sfumato.numbers import Array, Number, common_denominator, fractions, object_array
 from sfumato.privacy.regular import corner_priors
 from sfumato.privacy.type import PrivacyType
 from sfumato.privacy.vertices import vertices
 from sfumato.spaces.constructors import discrete
 from sfumato.spaces.distances import Form
 from sfumato.spaces.finite import FiniteSpace
+from sfumato.spaces.lengths import in_unit
 
 __all__ = ["PriorSet", "Priors", "all_priors", "ball", "hull", "prior_set", "regular_priors"]
 
@@ -66,12 +67,10 @@ def prior_set(priors: Priors, privacy: PrivacyType) -> PriorSet:
             return all_priors(privacy.space)
         if priors == "regular":
             return regular_priors(privacy)
-        raise NotSupported(
-            f"priors {shown(priors)}", ["all", "regular", "a list of priors", "ball(prior, radius, space)"]
-        )
-    found = hull([priors] if isinstance(priors, Prior) else priors)
-    check_secrets("priors and privacy type", privacy.space, found)
-    return found
+        raise NotSupported(f"priors {priors!r}", ["all", "regular", "a list of priors", "ball(prior, radius, space)"])
+    given = hull([priors] if isinstance(priors, Prior) else priors)
+    check_secrets("priors and privacy type", privacy.space, given)
+    return given
 
 
 def all_priors(space: FiniteSpace) -> PriorSet:
@@ -114,7 +113,8 @@ def ball(prior: Prior, radius: Number, space: FiniteSpace | None = None) -> Prio
     >>> sorted(near.limits.tolist())                           # 3π₀ ≥ π₁ and 3π₁ ≥ π₀
     [[-1, 3], [3, -1]]
     """
-    prior, reach = as_prior(prior), exact(radius)
+    prior = as_prior(prior)
+    reach = in_unit(radius, "" if space is None else space.unit, "the radius of a ball")
     if reach < 0:
         raise InvalidInput(f"the radius of a ball must not be negative, found {shown(radius)}")
     n = len(prior)

@@ -7,7 +7,7 @@ least loss of the type is bounded from below in floats; where that leaves a doub
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import lcm
 from typing import Any
@@ -16,13 +16,12 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arguments import integer
 from sfumato.channels.channel import Channel
 from sfumato.channels.prior import Prior
 from sfumato.design.optimal import design
 from sfumato.design.universal.answers import Regret
 from sfumato.design.universal.bounds import bounded_regret
-from sfumato.design.universal.cells import LARGEST_MOST, MOST_RAYS, cell_vertices
+from sfumato.design.universal.cells import MOST_RAYS, cell_vertices
 from sfumato.design.universal.least_loss import MARGIN, Least, LeastLoss
 from sfumato.design.universal.prior_sets import Priors, PriorSet, prior_set
 from sfumato.design.universal.question import (
@@ -34,6 +33,7 @@ from sfumato.design.universal.question import (
     question,
     type_of,
 )  # fmt: skip
+from sfumato.design.universal.theorems import theorem
 from sfumato.errors import NotSupported
 from sfumato.losses.loss import Loss
 from sfumato.numbers import Array, exact, float_above, fractions, object_array
@@ -53,7 +53,8 @@ def worst_case_regret(
 ) -> Regret:
     """The largest U_ℓ[π ▷ M] − min_N U_ℓ[π ▷ N] over priors, N ranging over all mechanisms of the type.
 
-    Exact for rational types; otherwise both bounds are proved. Relative regret divides by the least loss.
+    Exact for rational types; otherwise both bounds are proved. Relative regret divides by the least loss. A table that
+    is rounded from a mechanism without regret has at most what its rounding costs.
 
     Parameters
     ----------
@@ -82,10 +83,14 @@ def worst_case_regret(
         return Regret(Fraction(0), Fraction(0), None, None, "one action is always best", relative=relative)
     program = LeastLoss(asked)
     try:
-        cells = cells_of(asked, channel, among, integer(most, "most", 1, LARGEST_MOST))
+        found = regret_on(asked, cells_of(asked, channel, among, most), program)
     except NotSupported:
-        return bounded_regret(asked, channel, among, program)
-    return regret_on(asked, cells, program)
+        found = bounded_regret(asked, channel, among, program)
+    ground = None if relative or found.exact else theorem(asked, channel)
+    if ground is not None and found.upper is not None and ground.regret < found.upper:
+        assert found.lower is not None and found.lower <= ground.regret  # the bound from below has a witness
+        return replace(found, upper=ground.regret, method=f"{found.method}, {ground.name}")
+    return found
 
 
 @dataclass(frozen=True, eq=False)

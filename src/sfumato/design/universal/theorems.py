@@ -2,23 +2,26 @@
 
 The proofs are on the pages "The geometric mechanism", "Universal optimality" and "Universal optimality on trees". All
 of them are about the mechanism whose columns are multiples of Φ_y = e^{−εd(·, y)} on a tree (on a line: the geometric
-mechanism), and about what a loss shares with simpler ones: what the secret alone decides, a positive weight for each
-secret, secrets that do not matter, and sums of games played at once.
+mechanism), exactly or rounded to a table (:mod:`sfumato.design.universal.ideal`), and about what a loss shares with
+simpler ones: what the secret alone decides, a positive weight for each secret, secrets that do not matter, and sums of
+games played at once.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 from math import gcd
 
 import numpy as np
 
 from sfumato.channels.channel import Channel
 from sfumato.channels.composition import restrict
+from sfumato.design.universal.ideal import rounded_by, rounding_regret
 from sfumato.design.universal.question import Question, merged_columns, question
 from sfumato.losses.classes import is_single_crossing
 from sfumato.losses.loss import Loss, restrict_loss
-from sfumato.numbers import Array, common_denominator, fractions, is_exact
+from sfumato.numbers import Array, at_most, common_denominator, fractions, is_exact
 from sfumato.privacy.similarity import similarity
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.finite import FiniteSpace
@@ -32,15 +35,23 @@ class Ground:
 
     ``name`` is one of ``trivial loss``, ``two secrets``, ``single crossing on a line``, ``guessing on a tree``,
     ``excluding on a tree``, ``lifted from a subset``, ``sum of losses`` and ``cells``.
+
+    ``regret`` is 0 where the table is the mechanism of the theorem. Where it is that mechanism rounded, the theorem is
+    about the table up to its rounding, and ``regret`` is a proved bound on what rounding costs for any prior.
     """
 
     name: str
     checked: str
     parts: tuple[Ground, ...] = field(default=())
+    regret: Fraction = Fraction(0)
+
+    def __str__(self) -> str:
+        rounding = f"; up to the rounding of the table (regret at most {at_most(self.regret)})" if self.regret else ""
+        return f"{self.name}: {self.checked}{rounding}"
 
 
 def theorem(asked: Question, channel: Channel) -> Ground | None:
-    """The first theorem whose hypotheses hold for an exact mechanism of the type, if any does."""
+    """The first theorem whose hypotheses hold for a mechanism of the type, or for the one it is rounded from."""
     if asked.trivial:
         action = asked.loss.actions[asked.kept[0]]
         return Ground("trivial loss", f"action {action!r} is never worse than another, so nothing helps")
@@ -49,26 +60,28 @@ def theorem(asked: Question, channel: Channel) -> Ground | None:
 
 def _on_all_secrets(asked: Question, channel: Channel) -> Ground | None:
     space = asked.privacy.space
-    if not is_tree(space) or not _is_tight(channel, asked.privacy):
+    if not is_tree(space):
         return None
+    tight = _is_tight(channel, asked.privacy)
+    moved = None if tight else rounded_by(channel, asked.privacy)
+    if not tight and moved is None:
+        return None
+    near = "" if moved is None else f" (no row of the table is farther from that than {at_most(max(moved))})"
+    regret = Fraction(0) if moved is None else rounding_regret(asked, moved)
     if len(space) == 2:
-        return Ground(
-            "two secrets", "both columns are as steep as the type allows, so every mechanism is derived from it"
-        )
+        steep = f"both columns are as steep as the type allows{near}, so every mechanism is derived from it"
+        return Ground("two secrets", steep, regret=regret)
     reduced = Loss([asked.loss.actions[w] for w in asked.kept], asked.loss.secrets, asked.table)
     crossing = is_single_crossing(reduced, space)
     if crossing:
         order = ", ".join(map(repr, crossing.witness.actions))
-        return Ground(
-            "single crossing on a line",
-            f"the mechanism is the geometric one, and differences of losses cross once in the order {order}",
-        )
+        shape = f"the mechanism is the geometric one{near}, and differences of losses cross once in the order {order}"
+        return Ground("single crossing on a line", shape, regret=regret)
+    columns = f"columns are multiples of e^{{−εd}}{near}, and the loss is that of"
     if _guesses(asked.table):
-        return Ground("guessing on a tree", "columns are multiples of e^{−εd}, and the loss is that of a wrong guess")
+        return Ground("guessing on a tree", f"{columns} a wrong guess", regret=regret)
     if _excludes(asked.table):
-        return Ground(
-            "excluding on a tree", "columns are multiples of e^{−εd}, and the loss is that of naming the secret"
-        )
+        return Ground("excluding on a tree", f"{columns} naming the secret", regret=regret)
     return None
 
 
@@ -131,9 +144,8 @@ def _lifted(asked: Question, channel: Channel) -> Ground | None:
     below = theorem(question(restrict_loss(asked.loss, labels), smaller), restrict(channel, labels))
     if below is None:
         return None
-    return Ground(
-        "lifted from a subset", f"actions differ at {len(labels)} of {len(channel.secrets)} secrets only", (below,)
-    )
+    shape = f"actions differ at {len(labels)} of {len(channel.secrets)} secrets only"
+    return Ground("lifted from a subset", shape, (below,), below.regret)
 
 
 def _sum(asked: Question, channel: Channel) -> Ground | None:
@@ -147,7 +159,8 @@ def _sum(asked: Question, channel: Channel) -> Ground | None:
         if part is None:
             return None
         parts.append(part)
-    return Ground("sum of losses", "the actions are pairs, and the loss is a sum of two", tuple(parts))
+    regret = sum((part.regret for part in parts), Fraction(0))
+    return Ground("sum of losses", "the actions are pairs, and the loss is a sum of two", tuple(parts), regret)
 
 
 def _games(loss: Loss) -> tuple[Loss, Loss] | None:

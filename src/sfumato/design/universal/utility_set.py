@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from sfumato.arguments import items
 from sfumato.channels.channel import Channel
 from sfumato.channels.composition import choice, restrict
 from sfumato.channels.prior import secrets_of
@@ -15,8 +14,8 @@ from sfumato.design.universal.optimality import is_universally_optimal
 from sfumato.design.universal.question import member_of, type_of
 from sfumato.design.universal.theorems import Ground
 from sfumato.errors import InvalidInput, expect, shown
-from sfumato.losses.loss import Loss, add, lift, scale
-from sfumato.numbers import Number, exact
+from sfumato.losses.loss import Loss, add, are_several, lift, scale
+from sfumato.numbers import Number, as_written, exact
 from sfumato.privacy.type import PrivacyType
 from sfumato.verdict import Outcome, Verdict, holds
 
@@ -49,21 +48,17 @@ class UtilitySet:
         """Whether ℓ₁ + ℓ₂ (both games at once) is a member: it is if both are."""
         parts = [self.contains(loss, **options) for loss in (first, second)]
         if all(part.outcome is Outcome.HOLDS for part in parts):
-            return holds(
-                "sum of losses: both are members", Ground("sum of losses", "both are members", _grounds(parts))
-            )
+            return _held("sum of losses", "both are members", parts)
         return self.contains(add(first, second), **options)
 
     def scaled(self, loss: Loss, factor: Number | Iterable[Number], **options: Any) -> Verdict:
         """Whether v × ℓ is a member for weights v(x) ≥ 0: it is if ℓ is."""
-        many = isinstance(factor, Iterable) and not isinstance(factor, str)
-        weights = [exact(v) for v in items(factor, "the scale of a loss")] if many else factor
+        weights = [exact(v) for v in factor] if are_several(factor) else factor
         own = self.contains(loss, **options)
         made = scale(loss, weights)  # raises for negative weights
         if own.outcome is Outcome.HOLDS:
-            return holds(
-                "scaled loss: the loss is a member", Ground("scaled loss", "the loss is a member", _grounds([own]))
-            )
+            largest = max(map(exact, weights)) if isinstance(weights, list) else exact(weights)
+            return _held("scaled loss", "the loss is a member", [own], largest)
         return self.contains(made, **options)
 
     def restricted(self, secrets: Iterable[Any]) -> UtilitySet:
@@ -81,8 +76,7 @@ class UtilitySet:
         """
         below = self.restricted(secrets_of(loss)).contains(loss, **options)
         if below.outcome is Outcome.HOLDS:
-            ground = Ground("lifted from a subset", "the restriction is universally optimal", _grounds([below]))
-            return holds("lifted from a subset: the restriction is universally optimal", ground)
+            return _held("lifted from a subset", "the restriction is universally optimal", [below])
         return self.contains(lift(loss, self.privacy.space), **options)
 
     def __and__(self, other: UtilitySet) -> UtilitySet:
@@ -95,7 +89,7 @@ class UtilitySet:
             raise InvalidInput(
                 "the intersection of utility sets needs two mechanisms of one type (the same PrivacyType)"
             )
-        p = exact(probability)
+        p = as_written(probability, "the probability of a choice")
         if not 0 < p < 1:
             raise InvalidInput(
                 f"the probability of a choice lies strictly between 0 and 1 here, found {shown(probability)}"
@@ -103,8 +97,11 @@ class UtilitySet:
         return UtilitySet(choice(p, self.channel, other.channel), self.privacy)
 
 
-def _grounds(verdicts: list[Verdict]) -> tuple[Ground, ...]:
-    return tuple(v.witness for v in verdicts if isinstance(v.witness, Ground))
+def _held(name: str, checked: str, verdicts: list[Verdict], factor: Fraction = Fraction(1)) -> Verdict:
+    """A verdict that rests on others; what rounding costs there adds up, times the largest weight of a secret."""
+    parts = tuple(v.witness for v in verdicts if isinstance(v.witness, Ground))
+    ground = Ground(name, checked, parts, factor * sum((part.regret for part in parts), Fraction(0)))
+    return holds(str(ground), ground)
 
 
 def utility_set(mechanism: Any, privacy: PrivacyType | None = None) -> UtilitySet:

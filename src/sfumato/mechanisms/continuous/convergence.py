@@ -37,9 +37,9 @@ from sfumato.mechanisms.continuous.laplace import TruncatedLaplace
 from sfumato.mechanisms.continuous.loss import IntervalLoss
 from sfumato.mechanisms.continuous.pixelation import on_lattice, pixelate
 from sfumato.mechanisms.continuous.quadrature import Estimate, posterior_loss
-from sfumato.numbers import exp_bounds, whole
+from sfumato.numbers import exp_bounds, told_apart, whole
 from sfumato.orders.transport import loss_lipschitz
-from sfumato.privacy.type import rational_power
+from sfumato.privacy.promise import rational_power
 from sfumato.verdict import Verdict, fails, holds, undecided
 
 __all__ = ["Climb", "Gap", "Rung", "climb", "laplace_gap", "theorem_14_constant"]
@@ -149,11 +149,13 @@ def _within(low: Fraction, high: Fraction, bound: Fraction, *, exact: bool) -> V
     """Whether 0 ≤ gap ≤ bound, the gap known to lie between low and high; that it is not negative is Theorem 12."""
     how = "by exact enclosures" if exact else "by quadrature, if its error estimate is right"
     if high < 0 or low > bound:
-        return fails(f"the gap lies between {float(low):.6g} and {float(high):.6g}, outside of [0, {float(bound):.6g}]")
-    if high <= bound and exact:
-        return holds(f"the gap is at most {float(high):.6g}, the bound {float(bound):.6g}, {how}", (low, high))
+        side = f"is at most {told_apart(high, 0)[0]}, below 0"
+        if low > bound:
+            side = "is at least {}, above the bound {}".format(*told_apart(low, bound))
+        return fails(f"the gap {side}, {how}", (low, high))
     if high <= bound:
-        return undecided(f"the gap is at most {float(high):.6g}, the bound {float(bound):.6g}, {how}", (low, high))
+        gap, most = told_apart(high, bound)
+        return (holds if exact else undecided)(f"the gap is at most {gap}, the bound {most}, {how}", (low, high))
     return undecided("the gap cannot be told from the bound", (low, high))
 
 

@@ -13,7 +13,7 @@ from sfumato.arguments import answer_of, flag, float_array, items, text
 from sfumato.channels.prior import Prior
 from sfumato.errors import InvalidPrior, expect
 from sfumato.mechanisms.continuous.interval import UNIT, Floats, Interval, as_interval, lattice
-from sfumato.numbers import Array, Number, array, is_exact, whole
+from sfumato.numbers import Array, Number, array, is_exact, told_apart, whole
 
 __all__ = ["MASS_TOLERANCE", "Density", "as_density", "cell_masses", "gather", "gauss"]
 
@@ -96,14 +96,15 @@ class Density:
         if cdf is not None:
             known = float(cdf(high) - cdf(low))
             if abs(total - known) > _MOST_MISSED:
+                part, mass = told_apart(total, known)
                 raise InvalidPrior(
-                    f"quadrature finds {total:.6g} of the mass {known:.6g} over {interval}: name where the density is "
+                    f"quadrature finds {part} of the mass {mass} over {interval}: name where the density is "
                     "concentrated in breaks="
                 )
             total, error = known, max(error, abs(total - known))
         if not normalise and not abs(total - 1) <= MASS_TOLERANCE:
             raise InvalidPrior(
-                f"the density integrates to {total:.9g} over {interval}, not to 1: "
+                f"the density integrates to {told_apart(total, 1)[0]} over {interval}, not to 1: "
                 "normalise=True divides by that, which conditions on the interval"
             )
         if not 0 < total < np.inf:

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arguments import float_array
-from sfumato.errors import InvalidInput, short, shown
-from sfumato.numbers import Number, exact, float_above, float_below, whole
-from sfumato.spaces.constructors import check_size, line
+from sfumato.errors import InvalidInput, short
+from sfumato.numbers import Number, as_written, float_above, float_below, whole
+from sfumato.spaces.constructors import line
 from sfumato.spaces.finite import FiniteSpace
 
 __all__ = ["UNIT", "Floats", "Interval", "as_interval", "cells_of", "lattice", "lattice_space"]
@@ -27,14 +27,14 @@ _SAME_POINT = 2.0**-48
 
 @dataclass(frozen=True)
 class Interval:
-    """A closed interval with rational ends; a float end is the rational it stores."""
+    """A closed interval with rational ends; a float end means the decimal that prints it."""
 
     low: Fraction
     high: Fraction
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "low", exact(self.low))
-        object.__setattr__(self, "high", exact(self.high))
+        for end in ("low", "high"):
+            object.__setattr__(self, end, as_written(getattr(self, end), "an end of an interval"))
         if not self.low < self.high:
             raise InvalidInput(f"an interval needs low < high, found [{short(self.low)}, {short(self.high)}]")
         if float_below(self.low) == -inf or float_above(self.high) == inf or not 0 < float_below(self.length) < inf:
@@ -63,8 +63,8 @@ def as_interval(value: Interval | tuple[Number, Number]) -> Interval:
     if isinstance(value, Interval):
         return value
     if not isinstance(value, tuple | list) or len(value) != 2:
-        raise InvalidInput(f"an interval is a pair (low, high), found {shown(value)}")
-    return Interval(exact(value[0]), exact(value[1]))
+        raise InvalidInput(f"an interval is a pair (low, high), found {value!r}")
+    return Interval(*value)  # type: ignore[arg-type]  # it reads its ends
 
 
 def lattice(steps: int, interval: Interval = UNIT) -> tuple[Fraction, ...]:
@@ -75,8 +75,7 @@ def lattice(steps: int, interval: Interval = UNIT) -> tuple[Fraction, ...]:
     >>> lattice(2)
     (Fraction(0, 1), Fraction(1, 2), Fraction(1, 1))
     """
-    steps, interval = whole(steps, "steps"), as_interval(interval)
-    check_size(steps + 1)
+    steps = whole(steps, "steps")
     return tuple(interval.low + interval.length * n / steps for n in range(steps + 1))
 
 

@@ -27,7 +27,8 @@ from sfumato.arguments import float_array, index_array
 from sfumato.errors import InvalidInput, NotSupported
 from sfumato.mechanisms.continuous.interval import UNIT, Floats, Interval, as_interval, lattice_space
 from sfumato.numbers import Array, Number, object_array, whole
-from sfumato.privacy.type import PrivacyType, rational_power
+from sfumato.privacy.promise import rational_power
+from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.constructors import check_size
 
 __all__ = ["Laplace", "TruncatedLaplace", "decay_powers", "laplace", "truncated_laplace"]

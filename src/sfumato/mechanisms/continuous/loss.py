@@ -20,7 +20,7 @@ from sfumato.mechanisms.continuous.interval import (
     cells_of,
     lattice,
 )
-from sfumato.numbers import Array, Number, exact, object_array, whole
+from sfumato.numbers import Array, Number, as_written, exact, object_array, whole
 
 __all__ = ["IntervalLoss", "absolute_error", "lattice_loss", "squared_error", "step_loss"]
 
@@ -77,7 +77,7 @@ class IntervalLoss:
         chosen = None if actions is None else float_array([exact(w) for w in items(actions, "actions")], "actions")
         if chosen is not None and not chosen.size:
             raise InvalidLoss("the list of actions is empty")
-        kappa = None if lipschitz is None else exact(lipschitz)
+        kappa = None if lipschitz is None else as_written(lipschitz, "a Lipschitz constant", InvalidLoss)
         if kappa is not None and kappa < 0:
             raise InvalidLoss(f"a Lipschitz constant must not be negative, found {short(lipschitz)}")
         low, high = interval.ends
@@ -103,7 +103,8 @@ def _on_arrays(value: Callable[[Any, Any], Any], interval: Interval) -> Callable
     w, x = np.array(interval.ends)[:, None], np.linspace(*interval.ends, 3)[None, :]
     evaluate = value
     try:
-        table = np.asarray(value(w, x), dtype=np.float64)
+        with np.errstate(over="ignore"):  # infinite values are refused below, in words
+            table = np.asarray(value(w, x), dtype=np.float64)
         np.broadcast_to(table, (2, 3))
     except (TypeError, ValueError):
         evaluate = np.vectorize(value, otypes=[np.float64])
@@ -165,7 +166,7 @@ def lattice_loss(loss: IntervalLoss, steps: int, actions: Iterable[Number] | Non
     """
     loss = expect(loss, IntervalLoss, "a loss on an interval", "absolute_error() is one")
     points = lattice(whole(steps, "steps"), loss.interval)
-    chosen = points if actions is None else tuple(exact(w) for w in items(actions, "actions"))
+    chosen = points if actions is None else tuple(exact(w) for w in actions)
     table: Array = _exactly(loss, object_array(chosen), object_array(points))
     return Loss(chosen, points, table, loss.name)
 

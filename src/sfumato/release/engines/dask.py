@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from sfumato.errors import MissingExtra, expect
+from sfumato.numbers import Number
 from sfumato.release.batches import BATCH, Column, RowId
 from sfumato.release.engines.job import (
     CHECK_SCHEMA,
@@ -37,6 +38,7 @@ def release_dask(
     keep: bool = False,
     on_unknown: str = "error",
     within: Any = None,
+    most_moved: Number | None = None,
     key: bytes | str | PathLike[str] | None = None,
     row_id: RowId | None = None,
     secret_never_changes: bool = False,
@@ -55,8 +57,9 @@ def release_dask(
         raise MissingExtra("dask", "dask") from error
     frame = expect(frame, dd.DataFrame, "a dataframe of Dask")
     asked = job(
-        mechanism, column, into=into, keep=keep, on_unknown=on_unknown, within=within, key=key, row_id=row_id,
-        secret_never_changes=secret_never_changes, ledger=ledger, dataset=dataset, times=times, target=target,
+        mechanism, column, into=into, keep=keep, on_unknown=on_unknown, within=within, most_moved=most_moved, key=key,
+        row_id=row_id, secret_never_changes=secret_never_changes, ledger=ledger, dataset=dataset, times=times,
+        target=target,
     )  # fmt: skip
     order_after(list(frame.columns), asked.work())
     data = None if asked.key is None else _checked_rows(frame, asked)

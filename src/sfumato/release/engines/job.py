@@ -21,6 +21,7 @@ import pyarrow.dataset
 
 from sfumato.certify.mechanism import Mechanism
 from sfumato.errors import InvalidInput, expect
+from sfumato.numbers import Number
 from sfumato.release.batches import BatchRelease, Column, RowId, batch_release
 from sfumato.release.keys import Fingerprint, id_digests, key_bytes
 from sfumato.release.rows import BadRow, TypedValues
@@ -53,6 +54,7 @@ class Job:
     keep: bool = False
     on_unknown: str = "error"
     within: Any = None
+    most_moved: Number | None = None
     key: bytes | None = field(default=None, repr=False)
     row_id: RowId | None = None
 
@@ -62,7 +64,7 @@ class Job:
         if prepared is None:
             prepared = batch_release(
                 self.mechanism, self.column, into=self.into, keep=self.keep, on_unknown=self.on_unknown,
-                within=self.within, key=self.key, row_id=self.row_id,
+                within=self.within, most_moved=self.most_moved, key=self.key, row_id=self.row_id,
                 secret_never_changes=self.key is not None,  # or a ledger, as job() has checked
             )  # fmt: skip
             for name in list(_PREPARED)[: 1 - _MOST_PREPARED]:
@@ -122,6 +124,7 @@ def job(
     keep: bool,
     on_unknown: str,
     within: Any,
+    most_moved: Number | None = None,
     key: Any,
     row_id: RowId | None,
     secret_never_changes: bool,
@@ -140,10 +143,10 @@ def job(
     if target is None and ledger is not None:
         raise InvalidInput("a ledger is charged when a release is written: name a target")
     raw = None if key is None else key_bytes(key)
-    made = Job(token_hex(16), mechanism, column, into, keep, on_unknown, within, raw, row_id)
+    made = Job(token_hex(16), mechanism, column, into, keep, on_unknown, within, most_moved, raw, row_id)
     batch_release(
-        mechanism, column, into=into, keep=keep, on_unknown=on_unknown, within=within, key=raw, row_id=row_id,
-        secret_never_changes=secret_never_changes, ledger=ledger, dataset=dataset, times=times,
+        mechanism, column, into=into, keep=keep, on_unknown=on_unknown, within=within, most_moved=most_moved, key=raw,
+        row_id=row_id, secret_never_changes=secret_never_changes, ledger=ledger, dataset=dataset, times=times,
     )  # fmt: skip
     return made
 

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from sfumato.errors import InvalidInput, MissingExtra, NotSupported, SfumatoError, expect
+from sfumato.numbers import Number
 from sfumato.release.batches import Column, RowId
 from sfumato.release.engines.job import CHECK_SCHEMA, MARKS, Job, fingerprint_of, job, refuse_changed, written_once
+from sfumato.release.geometry import refuse_geometry_types
 from sfumato.release.tables import released_schema
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ def release_spark(
     keep: bool = False,
     on_unknown: str = "error",
     within: Any = None,
+    most_moved: Number | None = None,
     key: bytes | str | PathLike[str] | None = None,
     row_id: RowId | None = None,
     secret_never_changes: bool = False,
@@ -45,7 +48,8 @@ def release_spark(
     of the row, so that a lazy frame, repeated tasks and other partitions all give the same answer; ``target`` may be
     left out then.
 
-    Parameters are those of :func:`sfumato.release.tables.release`.
+    Parameters are those of :func:`sfumato.release.tables.release`; ``most_moved`` is a share of each partition, since a
+    worker knows no other rows.
     """
     try:
         from pyspark.sql import DataFrame
@@ -54,9 +58,11 @@ def release_spark(
         raise MissingExtra("spark", "pyspark") from error
     frame = expect(frame, DataFrame, "a frame of Spark")
     asked = job(
-        mechanism, column, into=into, keep=keep, on_unknown=on_unknown, within=within, key=key, row_id=row_id,
-        secret_never_changes=secret_never_changes, ledger=ledger, dataset=dataset, times=times, target=target,
+        mechanism, column, into=into, keep=keep, on_unknown=on_unknown, within=within, most_moved=most_moved, key=key,
+        row_id=row_id, secret_never_changes=secret_never_changes, ledger=ledger, dataset=dataset, times=times,
+        target=target,
     )  # fmt: skip
+    refuse_geometry_types({field.name: field.dataType.typeName() for field in frame.schema.fields}, asked.work())
     schema = from_arrow_schema(released_schema(to_arrow_schema(frame.schema), asked.work()))
     data = None if asked.key is None else _checked_rows(frame, asked, from_arrow_schema(CHECK_SCHEMA))
     lazy = frame.mapInArrow(_Part(asked, "released"), schema)

@@ -62,14 +62,15 @@ function refuse(words) {
 
 function draw(found) {
   const unit = found.unit ? ` per ${found.unit}` : "";
-  const { verdict, tightest } = found;
-  const breaks = found.epsilon === null || found.epsilon > found.rate;
+  const { verdict, tightest, nearest } = found;
+  const breaks = verdict.outcome !== "holds" && !nearest;
   fill(result,
     make("article", {}, make("h3", {}, verdict.question),
-      make("p", {}, make("span", { className: `outcome ${verdict.outcome}` }, { holds: "Yes", fails: "No", undecided: "Undecided" }[verdict.outcome])),
-      make("p", {}, verdict.reason)),
+      make("p", {}, make("span", { className: `outcome ${verdict.outcome}` }, nearest ? "Up to rounding" : { holds: "Yes", fails: "No", undecided: "Undecided" }[verdict.outcome])),
+      make("p", {}, verdict.reason),
+      nearest && make("p", { className: "soft" }, `Nearest: a matrix within ${nearest.distance} of what is written, private at ε = ${nearest.epsilon}${unit}. The repaired mechanism below is that one.`)),
     make("article", {}, make("h3", {}, "At which ε is it?"),
-      make("p", {}, found.epsilon === null ? "At none: some output is impossible for one secret and possible for another." : `ε = ${near(found.epsilon, 6)}${unit}.`),
+      make("p", {}, found.epsilon === null ? "At none: some output is impossible for one secret and possible for another." : `ε = ${found.needed}${unit}${nearest ? ", as it is written" : ""}.`),
       tightest && make("p", { className: "soft" }, `What decides it: output ${tightest.output} is ${tightest.ratio} times as likely for ${tightest.pair[0]} as for ${tightest.pair[1]}, at distance ${near(tightest.distance)}.`)),
     make("article", {}, make("h3", {}, "How far from the optimum?"),
       make("p", {}, `With the best action for each output it loses ${near(found.loss, 5)}; the optimum for this promise loses ${near(found.optimum, 5)}.`),

@@ -108,7 +108,7 @@ function put(space, { prior, drawn, from, epsilon, about } = {}) {
   const old = state();
   const town = start().spec;
   const keeps = prior ?? (JSON.stringify(space) === JSON.stringify(town.space) ? town.prior : { uniform: true });
-  const fits = ["absolute", "squared"].includes(old.spec.loss.kind) && space.kind !== "line" ? { kind: "distance" } : old.spec.loss;
+  const fits = ["absolute", "squared"].includes(old.spec.loss.kind) && !/^line$|_query$/.test(space.kind) ? { kind: "distance" } : old.spec.loss;
   if ((old.spec.prior.counts ?? old.spec.prior.weights) && keeps.uniform) lost = JSON.stringify(space);
   const another = epsilon !== undefined; // another kind of space: what ε means, and which secret, begins anew
   change({

@@ -70,7 +70,8 @@ function sensible(given) {
       space: table("space", begin.spec.space),
       privacy: table("privacy", { epsilon: "1" }),
       prior: table("prior", { uniform: true }),
-      loss: table("loss", { kind: "distance" }),
+      // the default of losses.default: the error of a query's answer, the distance elsewhere
+      loss: { kind: /_query$/.test(spec.space?.kind ?? "") ? "absolute" : "distance", ...table("loss", {}) },
       solve: table("solve", { tolerance: "0.001" }),
     },
   };

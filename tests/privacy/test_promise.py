@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.numbers import log_bounds
-from sfumato.specs.quantities import promise_from_text, quantity, rate_from_text
+from sfumato.errors import InvalidEpsilon
+from sfumato.numbers import as_written, log_bounds
+from sfumato.privacy.promise import Promise, promise, rate, rate_bounds
 from sfumato.specs.setup import setup
 from sfumato.specs.spec import spec_from_values
 
@@ -34,52 +35,54 @@ EXACT = {
 
 @pytest.mark.parametrize("text", EXACT)
 def test_logarithms_with_a_rational_alpha_are_exact(text: str) -> None:
-    assert promise_from_text(text) == {"alpha": EXACT[text]}
-    assert float(rate_from_text(text)) == pytest.approx(-log(EXACT[text]), rel=1e-14)
+    assert promise(text, None) == Promise(None, EXACT[text])
+    assert float(rate(text)) == pytest.approx(-log(EXACT[text]), rel=1e-14)
 
 
 @given(st.integers(2, 10**6), st.integers(1, 10**6), st.integers(1, 10**6))
 def test_other_logarithms_are_rounded_down_and_hardly(base: int, above: int, under: int) -> None:
     """What is promised is never weaker than what was written: ε ≤ c·ln b, and by less than 10^-14 of it."""
     share, text = Fraction(above, under), f"ln({base})*{above}/{under}"
-    rate, (low, high) = rate_from_text(text), log_bounds(Fraction(base), 128)
-    assert share * low * (1 - Fraction(1, 10**14)) < rate <= share * high
-    found = promise_from_text(text)
-    assert found == {"epsilon": rate} or Fraction(base) ** above == (1 / found["alpha"]) ** under
+    rounded, (low, high) = rate(text), log_bounds(Fraction(base), 128)
+    assert share * low * (1 - Fraction(1, 10**14)) < rounded <= share * high
+    epsilon, alpha = promise(text, None)
+    assert epsilon == rounded if alpha is None else Fraction(base) ** above == (1 / alpha) ** under
+    around = rate_bounds(text)
+    assert rounded <= around[0] <= share * high and share * low <= around[1]
 
 
 def test_a_factor_of_two_at_thirty_km_is_kept_there() -> None:
     space = sf.line(31, unit="km")
-    privacy = sf.PrivacyType(space, **promise_from_text("ln(2)/30"))
+    privacy = sf.PrivacyType(space, epsilon="ln(2)/30")
     assert privacy.factor(0, 30)[1] <= 2 and float(privacy.factor(0, 30)[0]) == pytest.approx(2, rel=1e-13)
 
 
 @pytest.mark.parametrize("text", ["0.7", "1/3", " 2 ", "1e-3", "-1"])
 def test_numbers_are_taken_for_what_is_written(text: str) -> None:
-    assert promise_from_text(text) == {"epsilon": quantity(text)} == {"epsilon": Fraction(text.strip())}
+    assert promise(text, None) == Promise(as_written(text), None) == Promise(Fraction(text.strip()), None)
 
 
 @pytest.mark.parametrize(("text", "complaint"), [
     ("ln 2/30", "in two ways: say with parentheses"),
     ("ln 3/2", "in two ways: say with parentheses"),
-    ("ln(1)", "ε must be positive"), ("ln(1/2)", "ε must be positive"), ("0*ln(2)", "ε must be positive"),
+    *((text, "epsilon must be positive") for text in ("ln(1)", "ln(1/2)", "0*ln(2)")),
     ("ln(2/0)", "divided by 0"), ("ln(2)/0", "divided by 0"), ("1/0*ln(2)", "divided by 0"),
-    *((text, "is needed") for text in (
+    *((text, "must be a number such as 2") for text in (
         "", "ln", "ln()", "ln(2", "ln 2)", "ln2", "ln(-2)", "-ln(2)", "ln(2)+1", "ln(2)**2", "ln(ln(2))", "exp(1)",
         "log10(2)", "ln(2)/", "ln(2) per km", "__import__('os')", "ln(" + "2" * 500 + ")", "1/0", "nan", "inf", "e",
     )),
 ])  # fmt: skip
 def test_anything_else_is_refused_in_words(text: str, complaint: str) -> None:
-    for read in (promise_from_text, rate_from_text):
-        with pytest.raises(ValueError, match=complaint) as caught:
+    for read in (lambda epsilon: promise(epsilon, None), rate, rate_bounds):
+        with pytest.raises(InvalidEpsilon, match=complaint) as caught:
             read(text)
         assert len(str(caught.value)) < 200
 
 
 @pytest.mark.parametrize("value", ["ln(2)*10000", "ln(1e300)*1e300", "ln(1.0000000001)/1e300", "ln(2)/123456789"])
 def test_sizes_do_not_matter_to_reading(value: str) -> None:
-    found = promise_from_text(value)
-    assert found["epsilon"] > 0 and len(str(found["epsilon"].numerator)) < 1000
+    epsilon = promise(value, None).epsilon
+    assert epsilon is not None and epsilon > 0 and len(str(epsilon.numerator)) < 1000
 
 
 def test_specs_read_them_too() -> None:

@@ -1,0 +1,187 @@
+"""Geometries beside a released place: they hold the true point, so that a release with one of them is refused.
+
+The columns of coordinates are replaced; a column of points beside them (``geometry`` of geopandas, WKB in a GeoParquet
+file, GeoJSON in JSON lines, WKT in a CSV file) would tell what they were. It is known by the name of its type, by the
+metadata of GeoParquet, or by its values. Where the secret is no place, geometries say nothing about it and stay; with
+``keep`` the truth stays anyway.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.errors import InvalidInput
+from sfumato.release.batches import BatchRelease
+
+__all__ = [
+    "geo_columns",
+    "refuse_geo",
+    "refuse_geometry_columns",
+    "refuse_geometry_schema",
+    "refuse_geometry_text",
+    "refuse_geometry_types",
+    "refuse_geometry_values",
+    "watched",
+    "without_geo",
+]
+
+GEO = b"geo"
+"""The key of GeoParquet in the metadata of a schema: names of columns, and a box around the true points."""
+
+_TYPES = ("geoarrow.", "ogc.", "geometry", "geography", "udt")
+"""How the names of types begin: GeoArrow, geopandas, Spark."""
+
+_SHAPES = "Point|LineString|Polygon|MultiPoint|MultiLineString|MultiPolygon|GeometryCollection"
+_WKT = re.compile(rf"(?:SRID=\d+;)?\s*\b(?:{_SHAPES})\s*(?:Z|M|ZM)?\s*\(+\s*[-+.\d]", re.IGNORECASE)
+_HEX = re.compile(r"\b(?:01(?:0[1-7]|1[01])0000[02468ACE]0|00[02468ACE]00000[1-7])[\dA-F]{32}", re.IGNORECASE)  # of WKB
+_GEOJSON = re.compile(r'(?:coordinates|geometries)\\?"+\s*:\s*\[')  # quotes are escaped or doubled inside texts
+_SHORTEST_WKB = 9  # bytes: order, type, number of parts
+_LOOKED_AT = 1 << 12  # rows at a time, in which a first value is looked for
+
+
+def refuse_geometry_types(kinds: Mapping[str, str], work: BatchRelease) -> None:
+    """Refuse columns that stay beside a released place if the name of their type says that they are geometries."""
+    for name in _beside(kinds, work):
+        if kinds[name].lower().startswith(_TYPES):
+            raise _refusal(name, "geometries")
+
+
+def refuse_geometry_schema(schema: Any, work: BatchRelease) -> None:
+    """Refuse geometries that the schema of an Arrow table tells of: by their types, or by what GeoParquet says."""
+    refuse_geometry_types({field.name: _type_name(field) for field in schema}, work)
+    refuse_geo((schema.metadata or {}).get(GEO), schema.names, work)
+
+
+def refuse_geo(about: Any, names: Iterable[str], work: BatchRelease) -> None:
+    """Refuse columns that the metadata of GeoParquet speaks of."""
+    if about is not None and (beside := _beside(names, work)):
+        named = geo_columns(about)
+        for name in beside:
+            if name in named:
+                raise _refusal(name, "geometries")
+
+
+def refuse_geometry_columns(columns: Mapping[str, Any], work: BatchRelease) -> None:
+    """Refuse Arrow columns whose first value is a geometry."""
+    refuse_geometry_values({name: _first(columns[name]) for name in _beside(columns, work)}, work)
+
+
+def refuse_geometry_values(values: Mapping[str, Any], work: BatchRelease) -> None:
+    """Refuse columns by one value of each."""
+    for name in _beside(values, work):
+        if what := _shape_of(values[name]):
+            raise _refusal(name, what)
+
+
+def refuse_geometry_text(text: bytes, work: BatchRelease) -> None:
+    """Refuse WKT, WKB in digits or GeoJSON anywhere in lines of text whose released columns are places."""
+    if not watched(work) or any(_WKT.match(str(label)) for label in work.sampler.secrets or ()):
+        return  # labels that are texts of this kind themselves are no sign of another column
+    small = text.lower()
+    for word, form in _IN_TEXT.items():
+        if word in small and (found := form.search(small)) is not None:
+            shown = text[found.start() : found.end()][:40].decode(errors="replace")
+            raise InvalidInput(
+                f"a geometry beside the released columns ({shown}…) would tell the true places: drop it first"
+            )
+
+
+_SHAPE = rb"\s*(?:zm?|m)?\s*\(+\s*[-+.\d]"
+_IN_TEXT = {
+    b"point": re.compile(rb"point" + _SHAPE),
+    b"string": re.compile(rb"string" + _SHAPE),
+    b"polygon": re.compile(rb"polygon" + _SHAPE),
+    b"coordinates": re.compile(rb'coordinates\\?"+\s*:\s*\['),
+    b"01010000": re.compile(rb"\b01010000[02468ace]0[\da-f]{32}"),
+    b"0000000001": re.compile(rb"\b0000000001[\da-f]{32}"),
+}
+"""What shapes look like in small letters, by a word that each has: looking for the word first is far quicker.
+
+In digits only points are looked for; a released place is one."""
+
+
+def watched(work: BatchRelease) -> bool:
+    """Whether geometries would tell the secret: it is a place, and the truth is not kept on purpose."""
+    return work.placed and not work.keep
+
+
+def _beside(names: Iterable[str], work: BatchRelease) -> list[str]:
+    return [name for name in names if name not in work.taken] if watched(work) else []
+
+
+def _refusal(name: str, what: str) -> InvalidInput:
+    return InvalidInput(
+        f"the column {name!r} holds {what}, which would tell the true places beside the noise: drop the column first"
+    )
+
+
+def geo_columns(about: Any) -> set[str]:
+    """The columns that the metadata of GeoParquet speaks of: geometries and boxes around them.
+
+    Examples
+    --------
+    >>> geo_columns(b'{"primary_column": "home", "columns": {"home": {"encoding": "WKB"}}}')
+    {'home'}
+    """
+    try:
+        told = about if isinstance(about, Mapping) else json.loads(about)
+        columns = dict(told.get("columns", {}))
+        covering = (column.get("covering") for column in columns.values())
+        boxes = {path[0] for box in covering if box for side in box.values() for path in side.values()}
+        return {*columns, *boxes, told.get("primary_column", "geometry")}
+    except (ValueError, TypeError, AttributeError, IndexError, KeyError) as error:
+        raise InvalidInput(
+            "the metadata 'geo' cannot be read, and may name a column of true places: drop it first"
+        ) from error
+
+
+def without_geo(metadata: Mapping[Any, Any], work: BatchRelease) -> dict[Any, Any]:
+    """Metadata without the box that GeoParquet keeps around the true places."""
+    return {key: value for key, value in metadata.items() if not watched(work) or key not in (GEO, GEO.decode())}
+
+
+def _type_name(field: Any) -> str:
+    kind = field.type
+    if isinstance(kind, pa.BaseExtensionType):
+        return str(kind.extension_name)
+    return bytes((field.metadata or {}).get(b"ARROW:extension:name", b"")).decode(errors="replace")
+
+
+def _first(column: Any) -> Any:
+    """The first value that is there, None if there is none, or none that could be a geometry."""
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if pa.types.is_primitive(kind) or pa.types.is_null(kind):
+        return None
+    for start in range(0, len(column), _LOOKED_AT):
+        part = column.slice(start, _LOOKED_AT)
+        if part.null_count < len(part):
+            return part.filter(pc.is_valid(part))[0].as_py()
+    return None
+
+
+def _shape_of(value: Any) -> str:
+    """What a value is, if it is a geometry: WKT, WKB, GeoJSON, or an object of shapely."""
+    if isinstance(value, str):
+        forms = {"WKT": _WKT.match, "WKB": _HEX.match, "GeoJSON": _GEOJSON.search}
+        return next((f"geometries ({form})" for form, fits in forms.items() if fits(value)), "")
+    if isinstance(value, bytes | bytearray):
+        return "geometries (WKB)" if _is_wkb(bytes(value)) else ""
+    if isinstance(value, dict):
+        shape = re.fullmatch(_SHAPES, str(value.get("type"))) and ("coordinates" in value or "geometries" in value)
+        return "geometries (GeoJSON)" if shape else ""
+    return "geometries" if hasattr(value, "__geo_interface__") or hasattr(value, "geom_type") else ""
+
+
+def _is_wkb(value: bytes) -> bool:
+    """A byte for the order, then a type from 1 to 17, perhaps with a dimension (thousands) or flags of PostGIS."""
+    if len(value) < _SHORTEST_WKB or value[0] not in (0, 1):
+        return False
+    code = int.from_bytes(value[1:5], "little" if value[0] else "big")
+    plain, flags = code & 0x1FFFFFFF, code >> 29
+    return plain % 1000 in range(1, 18) and plain // 1000 in range(4) and (flags == 0 or plain < 1000)

@@ -1,0 +1,395 @@
+"""Is some matrix that rounds to the numbers of a file private? Decided in rationals.
+
+A file tells each entry up to an error, so what it stands for is any matrix in a box whose rows sum to 1. Asking whether
+one of them keeps a promise is a linear program, coupled over columns by the sums of rows. Floats look for an answer,
+and either answer is checked exactly: a matrix in the box is put before
+:func:`~sfumato.privacy.satisfaction.satisfies`, and that there is none is shown by a combination of the inequalities,
+with every e^{εd} rounded up, that no point of the box satisfies. Unknowns are measured in errors, so that errors of
+10^-17 are no harder than errors of a thousandth.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.certify.repair import quantise
+from sfumato.channels.channel import Channel
+from sfumato.errors import SfumatoError
+from sfumato.lp import LinearProgram, Status, solve
+from sfumato.numbers import Array, at_most, exact, float_above, floats, fractions, is_exact, object_array
+from sfumato.privacy.satisfaction import satisfies, smallest_epsilon
+from sfumato.privacy.type import PrivacyType
+from sfumato.verdict import Outcome, Verdict, fails, holds, undecided
+
+__all__ = ["Box", "Nearest", "private_within"]
+
+_LARGEST_PROGRAM = 5_000  # entries up to which the program is solved, within some ten seconds
+_MOST_ROWS = 30_000  # of it
+_LARGEST_EXACT = 50  # unknowns of a program that is solved in rationals, a second or two
+_NONE = "no matrix that rounds to it keeps the promise"
+_AT_A_TIME = 2**22  # comparisons, 32 MB
+_CLEAR = 1e-12  # relative: products of three doubles are off by less than 10^-15
+_BITS = 128  # of the bounds of e^{εd}: nothing beside errors of 10^-17
+_BORDER = 1e-6  # of an error: nearer to the border, what HiGHS says is not believed (it is right to 10^-10)
+_GRIDS = (52, 60, 80, 120, 200)  # bits to which a matrix found in floats is rounded, coarse first
+
+
+@dataclass(frozen=True, eq=False)
+class Box:
+    """Between which numbers each entry lies, and what is written; exact, or doubles with ends rounded outwards."""
+
+    written: Array
+    low: Array
+    high: Array
+
+    @classmethod
+    def around(cls, written: Array, error: Array) -> Box:
+        """Entries known up to an error, and to be probabilities."""
+        if is_exact(written):
+            ends = object_array([Fraction(0), Fraction(1)])
+            return cls(written, np.maximum(written - error, ends[:1]), np.minimum(written + error, ends[1:]))
+        near = floats(error) * (1 + 2.0**-50)
+        low, high = np.nextafter(written - near, -1.0), np.nextafter(written + near, 2.0)
+        known = floats(error) == 0
+        low, high = np.where(known, written, low), np.where(known, written, high)
+        return cls(written, np.maximum(low, 0.0), np.minimum(high, 1.0))
+
+    def rows(self, order: list[int]) -> Box:
+        """The box with its rows in another order."""
+        return Box(self.written[order], self.low[order], self.high[order])
+
+    @property
+    def error(self) -> Fraction:
+        """The largest error."""
+        gap = np.maximum(self.high - self.written, self.written - self.low)
+        return exact(gap.max())
+
+    @property
+    def exact(self) -> bool:
+        """Whether every entry is known exactly."""
+        return bool((self.low == self.high).all())
+
+
+@dataclass(frozen=True, eq=False)
+class Nearest:
+    """A matrix that keeps the promise and rounds to what is written: how far it is from that, and the ε it needs."""
+
+    channel: Channel
+    distance: Fraction
+    epsilon: float
+
+
+def private_within(box: Box, channel: Channel, privacy: PrivacyType) -> Verdict:
+    """Whether some matrix in the box, with rows that sum to 1, keeps the promise.
+
+    Parameters
+    ----------
+    channel
+        For its labels: the channel that was read.
+
+    Returns
+    -------
+    Verdict
+        *holds* with a :class:`Nearest`, *fails*, or *undecided* where the matrix is too large, or where floats do not
+        come far enough from the border for rationals to confirm them.
+
+    Examples
+    --------
+    >>> from sfumato.numbers import array
+    >>> from sfumato.spaces import line
+    >>> written = array([["0.667", "0.333"], ["0.333", "0.667"]], "a matrix", 2)
+    >>> box = Box.around(written, written * 0 + Fraction(1, 2000))
+    >>> found = private_within(box, Channel(line(2), written), PrivacyType(line(2), alpha="1/2"))
+    >>> found.witness.channel.matrix[0].tolist()
+    [Fraction(2, 3), Fraction(1, 3)]
+    """
+    broken = _apart(box, channel, privacy)
+    if broken is not None:
+        return fails(broken)
+    if box.low.size <= _LARGEST_PROGRAM:
+        tight = _without_forced_zeros(Box(*map(fractions, (box.written, box.low, box.high))), privacy)
+        if tight is None:
+            return fails("an output that is impossible for one secret is not for another")
+        return _by_fractions(tight, channel, privacy) or _by_program(tight, channel, privacy)
+    return _by_repair(box, channel, privacy) or undecided(
+        f"a matrix of {box.low.size:,} entries is too large to look for one near it that keeps the promise"
+    )
+
+
+def _apart(box: Box, channel: Channel, privacy: PrivacyType) -> str | None:
+    """An output and a pair for which the smallest ratio in the box is too large, clearly enough for floats to see."""
+    low, high = floats(box.low), floats(box.high)
+    first, second = privacy.space.pairs
+    with np.errstate(over="ignore"):
+        factors = np.exp(privacy.rate * privacy.space.pair_distances.floats) * (1 + _CLEAR)
+    step = max(1, _AT_A_TIME // low.shape[1])
+    for start in range(0, len(first), step):
+        part = slice(start, start + step)
+        for upper, lower in ((first[part], second[part]), (second[part], first[part])):
+            steep = low[upper] > factors[part, None] * np.maximum(high[lower], 1e-300)  # ∞ · 0 would be no number
+            wrong = np.argwhere(steep | ((high[lower] == 0) & (low[upper] > 0)))
+            if wrong.size:
+                k, y = wrong[0]
+                x, z = int(upper[k]), int(lower[k])
+                times = "infinitely many" if high[z, y] == 0 else f"{low[x, y] / high[z, y]:.6g}"
+                return (
+                    f"in every matrix that rounds to it, output {channel.outputs[y]!r} is at least {times} times as "
+                    f"likely for {channel.secrets[x]!r} as for {channel.secrets[z]!r}"
+                )
+    return None
+
+
+def _without_forced_zeros(box: Box, privacy: PrivacyType) -> Box | None:
+    """The box in which an output that is impossible for a secret is so at any finite distance; None if it is empty."""
+    finite = ~privacy.space.distances.infinite
+    gone = (finite.astype(np.int64) @ (box.high == 0).astype(np.int64)) > 0
+    if (box.low[gone] > 0).any():
+        return None
+    low, high = box.low.copy(), box.high.copy()
+    low[gone], high[gone] = Fraction(0), Fraction(0)
+    return Box(box.written, low, high)
+
+
+# ----------------------------------------------------------------- ways to find one
+
+
+def _found(box: Box, channel: Channel, privacy: PrivacyType, table: Array) -> Verdict | None:
+    """The verdict that a matrix is in the box and private, if it is: exactly."""
+    if (table < box.low).any() or (table > box.high).any() or (table.sum(axis=1) != 1).any():
+        return None
+    made = Channel(channel.secrets, table, channel.outputs)
+    if satisfies(made, privacy).outcome is not Outcome.HOLDS:
+        return None
+    distance = exact(abs(table - fractions(box.written)).max())
+    reason = (
+        f"a matrix that differs from what is written by at most {at_most(distance, 3)} in any entry keeps the promise"
+    )
+    return holds(reason, Nearest(made, distance, smallest_epsilon(made, privacy.space)))
+
+
+def _nearest(channel: Channel, distance: Fraction, privacy: PrivacyType) -> Verdict:
+    return holds(
+        f"a matrix that differs from what is written by at most {at_most(distance, 3)} in any entry keeps the promise",
+        Nearest(channel, distance, smallest_epsilon(channel, privacy.space)),
+    )
+
+
+def _by_fractions(box: Box, channel: Channel, privacy: PrivacyType) -> Verdict | None:
+    """The simplest fractions in the box: thirds and sixths come back from any number of digits."""
+    flat = [_simplest(low, high) for low, high in zip(box.low.ravel(), box.high.ravel(), strict=True)]
+    return _found(box, channel, privacy, object_array(flat, box.low.shape))
+
+
+def _simplest(low: Fraction, high: Fraction) -> Fraction:
+    """The fraction of least denominator in an interval of numbers ≥ 0, by continued fractions."""
+    whole = ceil(low)
+    if whole <= high or low == high:
+        return Fraction(whole) if whole <= high else low
+    below = floor(low)
+    return below + 1 / _simplest(1 / (high - below), 1 / (low - below))
+
+
+def _by_repair(box: Box, channel: Channel, privacy: PrivacyType) -> Verdict | None:
+    """A repaired matrix that happens to lie in the box, for matrices too large for a program."""
+    try:
+        made = quantise(channel, privacy).mechanism
+    except SfumatoError:
+        return None
+    table = made.weights / float(made.total)  # a power of two: exact
+    low, high = np.nextafter(floats(box.low), 2.0), np.nextafter(floats(box.high), -1.0)
+    if (table < low).any() or (table > high).any():
+        return None
+    distance = exact(np.abs(table - floats(box.written)).max() * (1 + 2.0**-40))
+    reason = (
+        f"a matrix that differs from what is written by at most {at_most(distance, 3)} in any entry keeps the promise"
+    )
+    return holds(reason, Nearest(made.channel, distance, smallest_epsilon(made.channel, privacy.space)))
+
+
+# ----------------------------------------------------------------- the program
+
+
+@dataclass(frozen=True, eq=False)
+class _Program:
+    """Inequalities a·δ ≤ b and equations c·δ = d over δ = (entry − written) / error, ends lo ≤ δ ≤ hi; all exact.
+
+    A row is a list of (unknown, coefficient); inequalities that hold in the whole box are left out.
+    """
+
+    rows: list[tuple[list[tuple[int, Fraction]], Fraction]]
+    sums: list[tuple[list[tuple[int, Fraction]], Fraction]]
+    low: Array
+    high: Array
+    error: Array
+    places: NDArray[np.int64]
+
+
+def _program(box: Box, privacy: PrivacyType) -> _Program | None:
+    """None where there are too many inequalities; an inequality or sum without unknowns that is false stays in."""
+    shape = box.low.shape
+    free = np.flatnonzero((box.low < box.high).ravel())
+    number = np.full(shape, -1, dtype=np.int64)
+    number.ravel()[free] = np.arange(len(free))
+    # an entry that is known has its value for a middle, and one that is not may have been written outside of the box
+    middle = np.where(number >= 0, box.written, box.low)
+    error = np.maximum(box.high - middle, middle - box.low)
+    rows = []
+    space = privacy.space
+    near, wide = floats(middle), floats(error)
+    bounds: dict[Any, Fraction] = {}  # many pairs share a distance
+    for x, z, value in zip(*space.pairs, space.pair_distances.values, strict=True):
+        if value not in bounds:
+            bounds[value] = privacy.factor_bounds(value, _BITS)[1]
+        factor = bounds[value]
+        rough = min(float_above(factor), 1e300)
+        for upper, lower in ((int(x), int(z)), (int(z), int(x))):
+            slack = rough * near[lower] - near[upper]
+            reach = rough * wide[lower] + wide[upper] + _CLEAR * (rough * near[lower] + near[upper])
+            for y in np.flatnonzero(slack <= reach).tolist():
+                terms = [(number[upper, y], error[upper, y]), (number[lower, y], -factor * error[lower, y])]
+                row = [(int(i), value) for i, value in terms if i >= 0]
+                side = factor * middle[lower, y] - middle[upper, y]
+                if row or side < 0:
+                    rows.append((row, side))
+        if len(rows) > _MOST_ROWS:
+            return None
+    sums = []
+    for x in range(shape[0]):
+        row = [(int(number[x, y]), error[x, y]) for y in range(shape[1]) if number[x, y] >= 0]
+        sums.append((row, 1 - sum(middle[x].tolist(), Fraction(0))))
+    flat = error.ravel()[free]
+    low = (box.low.ravel()[free] - middle.ravel()[free]) / flat
+    high = (box.high.ravel()[free] - middle.ravel()[free]) / flat
+    return _Program(rows, sums, low, high, flat, free)
+
+
+def _by_program(box: Box, channel: Channel, privacy: PrivacyType) -> Verdict:
+    made = _program(box, privacy)
+    if made is None:
+        return undecided("too many pairs of entries near their bound to look for a matrix that keeps the promise")
+    if any(not row and side < 0 for row, side in made.rows) or any(not row and side != 0 for row, side in made.sums):
+        return fails("entries that are written exactly break it")
+    closest, prices = _closest(made)
+    if closest < 1 - _BORDER:
+        inner = _inner(made, closest + max((1 - closest) / 8, _BORDER))
+        for bits in _GRIDS:
+            found = None if inner is None else _found(box, channel, privacy, _rounded(box, made, inner, bits))
+            if found is not None:
+                return found
+    elif _refuted(made, prices):
+        return fails(_NONE)
+    return _exactly(box, made, channel, privacy) or undecided(
+        "whether a matrix that rounds to it keeps the promise is too close to tell"
+    )
+
+
+def _exactly(box: Box, made: _Program, channel: Channel, privacy: PrivacyType) -> Verdict | None:
+    """The program in rationals, for small ones on the border: rows that sum to 1 only if every entry is at an end."""
+    if len(made.low) > _LARGEST_EXACT or len(made.rows) > 8 * _LARGEST_EXACT:
+        return None
+    count = len(made.low)
+    rows = [*made.rows, *(([(i, Fraction(1))], high) for i, high in enumerate(made.high)), *made.sums]
+    table = np.full((len(rows), count), Fraction(0), dtype=object)
+    for number, (terms, _) in enumerate(rows):
+        for i, value in terms:
+            table[number, i] += value
+    rhs = object_array(side for _, side in rows) - table @ made.low  # unknowns count from the lower end
+    senses = "<" * (len(rows) - len(made.sums)) + "=" * len(made.sums)
+    found = solve(LinearProgram.dense(object_array([Fraction(0)] * count), table, senses, rhs), exact=True)
+    if found.status is Status.INFEASIBLE:
+        return fails(_NONE)
+    return None if found.primal is None else _found(box, channel, privacy, _placed(box, made, found.primal + made.low))
+
+
+def _lp(made: _Program, radius: float | None) -> LinearProgram:
+    """Without a radius: the least r with a point in r times the box. With one: the most room s inside that box.
+
+    Unknowns are δ, free, and r or −s at the end; each row is divided by its largest coefficient.
+    """
+    count = len(made.low)
+    rows: list[int] = []
+    columns: list[int] = []
+    values: list[float] = []
+    rhs: list[float] = []
+
+    def add(terms: list[tuple[int, float]], side: float) -> None:
+        rows.extend([len(rhs)] * len(terms))
+        columns.extend(i for i, _ in terms)
+        values.extend(value for _, value in terms)
+        rhs.append(side)
+
+    room = radius is not None
+    for terms, side in made.rows:
+        scale = max((abs(value) for _, value in terms), default=Fraction(1))
+        add([*((i, float(v / scale)) for i, v in terms), *([(count, 1.0)] if room else [])], float(side / scale))
+    for i in range(count):
+        for sign, end in ((1.0, float(made.high[i])), (-1.0, -float(made.low[i]))):
+            if room:
+                add([(i, sign), (count, 1.0)], min(end, radius or 0.0))
+            else:
+                add([(i, sign), (count, -1.0)], 0.0)
+                if end < 1:
+                    add([(i, sign)], end)
+    below = len(rhs)
+    for terms, side in made.sums:
+        scale = max((abs(value) for _, value in terms), default=Fraction(1))
+        add([(i, float(v / scale)) for i, v in terms], float(side / scale))
+    cost = np.zeros(count + 1)
+    cost[count] = -1.0 if room else 1.0
+    senses = "<" * below + "=" * (len(rhs) - below)
+    return LinearProgram(cost, np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64), np.array(values),
+                         senses, np.array(rhs), frozenset(range(count)))  # fmt: skip
+
+
+def _closest(made: _Program) -> tuple[float, tuple[Array, Array]]:
+    """How many errors the nearest private matrix is away, infinite for none; prices of inequalities and of sums."""
+    found = solve(_lp(made, None), exact=False)
+    prices = found.dual if found.dual is not None else found.ray
+    priced = np.zeros(len(made.rows) + len(made.sums)) if prices is None else prices
+    split = priced[: len(made.rows)], priced[len(priced) - len(made.sums) :]
+    return (np.inf if found.primal is None else float(found.primal[-1])), split
+
+
+def _inner(made: _Program, radius: float) -> NDArray[np.float64] | None:
+    """A point within a radius, as far from all inequalities as possible."""
+    found = solve(_lp(made, radius), exact=False)
+    return None if found.primal is None or found.primal[-1] <= 0 else np.asarray(found.primal[:-1])
+
+
+def _placed(box: Box, made: _Program, point: Array) -> Array:
+    """The matrix of a point."""
+    flat = np.where(box.low < box.high, box.written, box.low).ravel()
+    flat[made.places] += made.error * point
+    return flat.reshape(box.low.shape)
+
+
+def _rounded(box: Box, made: _Program, point: NDArray[np.float64], bits: int) -> Array:
+    """The matrix of a point with entries on a grid; what rows miss goes to the entry that may take most."""
+    flat = _placed(box, made, fractions(point)).ravel()
+    flat[made.places] = object_array(Fraction(round(value * 2**bits), 2**bits) for value in flat[made.places])
+    result = flat.reshape(box.low.shape)
+    widest = np.argmax(box.high - box.low, axis=1)
+    for x, y in enumerate(widest):
+        result[x, y] += 1 - sum(result[x].tolist(), Fraction(0))
+    return result
+
+
+def _refuted(made: _Program, prices: tuple[Array, Array]) -> bool:
+    """Whether Σ λ (a·δ − b) + Σ μ (c·δ − d) > 0 on the whole box, λ ≥ 0: then no point of it has a·δ ≤ b, c·δ = d."""
+    total = [Fraction(0)] * len(made.low)
+    value = Fraction(0)
+    multipliers = [*np.maximum(-prices[0], 0.0).tolist(), *(-prices[1]).tolist()]
+    for (terms, side), multiplier in zip([*made.rows, *made.sums], multipliers, strict=True):
+        weight = Fraction(multiplier) / max((abs(v) for _, v in terms), default=Fraction(1))  # rows were scaled
+        value -= weight * side
+        for i, coefficient in terms:
+            total[i] += weight * coefficient
+    for slope, low, high in zip(total, made.low, made.high, strict=True):
+        value += min(slope * low, slope * high)
+    return value > 0

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sfumato as sf
+from sfumato.design import objectives
+from sfumato.errors import InvalidInput
+from sfumato.spaces.lengths import METRES, Length, as_length, in_unit
+
+
+@pytest.mark.parametrize(("written", "unit", "number"), [
+    ("500 m", "km", "1/2"), ("500m", "km", "1/2"), (" 0.5 km ", "m", 500), ("1/2 km", "km", "1/2"),
+    ("2 mi", "km", "3.218688"),
+    ("3 ft", "yd", 1), ("12 inches", "feet", 1), ("1e3 m", "km", 1), ("1e3", "km", 1000), ("1e3m", "m", 1000),
+    ("10 minutes", "minutes", 10), ("3 nautical miles", "km", "5.556"), (0.3, "km", "0.3"), ("7", "", 7),
+    (Length(Fraction(2), "km"), "m", 2000), ("25 cm", "m", "1/4"), ("-3 km", "m", -3000),
+])  # fmt: skip
+def test_lengths_are_converted_exactly(written: Any, unit: str, number: Any) -> None:
+    assert in_unit(written, unit) == Fraction(number)
+
+
+@given(st.sampled_from(sorted(METRES)), st.sampled_from(sorted(METRES)), st.fractions())
+def test_there_and_back(here: str, there: str, number: Fraction) -> None:
+    assert Length(Length(number, here).into(there), there).into(here) == number
+
+
+@pytest.mark.parametrize(("written", "unit", "complaint"), [
+    ("500 m", "", "in no named unit: give a number, or the space a unit"),
+    ("3 km", "minutes", "distances are in minutes: give it in minutes"),
+    ("3 minutes", "km", "distances are in km: give it in km or another length such as m"),
+    ("5 km/h", "km", "distances are in km"), ("500 M", "km", "distances are in km"),
+    ("km", "km", "must be a number"), ("1/0 km", "km", "must be a length such as 0.5 or '500 m'"),
+    ("1..2 km", "km", "must be a length"), ("1e999999999 km", "km", "must be a length"),
+    (None, "km", "must be a number"),
+    ("5 m2", "m", "must be a number"), ("9" * 10**6 + " km", "km", "must be a number"),
+])  # fmt: skip
+def test_other_units_are_refused_in_a_sentence(written: Any, unit: str, complaint: str) -> None:
+    with pytest.raises(InvalidInput, match=f"^a radius .*{complaint}") as caught:
+        in_unit(written, unit, "a radius")
+    assert len(str(caught.value)) < 250
+
+
+CITY = sf.grid(3, 3, step="500 m", unit="km")
+
+
+def test_steps_and_radii_are_lengths() -> None:
+    assert CITY.distance((0, 0), (0, 1)) == 0.5
+    assert sf.line(3, step="1 km", unit="m").distance(0, 1) == 1000
+    assert sf.losses.threshold(CITY, "500 m").matrix.tolist() == sf.losses.threshold(CITY, 0.5).matrix.tolist()
+
+
+def test_a_radius_of_a_limit_waits_for_the_space() -> None:
+    privacy = sf.PrivacyType(CITY, epsilon=8)
+    said = [
+        sf.design(None, sf.losses.distance(CITY), privacy,
+                  objective=objectives.worst_secret(limits=objectives.displacement_at_most(radius, "3/10")))
+        for radius in ("500 m", 0.5, "1/2")
+    ]  # fmt: skip
+    assert len({made.loss for made in said}) == 1
+    assert str(as_length("500 m")) == "500 m"
+    late = objectives.worst_secret(limits=objectives.displacement_at_most("5 minutes", "3/10"))
+    with pytest.raises(InvalidInput, match=r"the radius of a limit is 5 minutes, but distances are in km"):
+        sf.design(None, sf.losses.distance(CITY), privacy, objective=late)
+
+
+def test_gamma_is_a_length() -> None:
+    street = sf.line(11, step="100 m", unit="km")
+    assert sf.packing_bound(street, "300 m", "1/10") == sf.packing_bound(street, 0.3, 0.1)
