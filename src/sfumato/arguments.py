@@ -68,9 +68,10 @@ def integer(value: Any, what: str, least: int | None = None, most: int | None = 
     """An integer within bounds: a seed, an index, how often something is tried."""
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not whole or (least is not None and value < least) or (most is not None and value > most):
-        low = "" if least is None else f" of at least {least}"
+        low = "an integer" if least is None else f"an integer of at least {least}"
         high = "" if most is None else f" up to {most}" if least is None else f" and at most {most}"
-        raise InvalidInput(f"{what} must be an integer{low}{high}, found {shown(value)}")
+        needed = "a positive integer" if (least, most) == (1, None) else low + high
+        raise InvalidInput(f"{what} must be {needed}, found {shown(value)}")
     return int(value)
 
 

@@ -12,6 +12,7 @@
     │   ├── InvalidFile              a mechanism file that cannot be read or believed
     │   └── Mismatch                 .expected, .found: label lists that should agree
     ├── NotSupported                 .what, .supported
+    │   └── TooLarge                 .bytes, .available
     ├── MissingExtra (ImportError)   .extra: the pip extra to install
     ├── SolverError
     │   ├── Infeasible               .ray: a Farkas ray
@@ -51,9 +52,12 @@ __all__ = [
     "PrivacyViolation",
     "SfumatoError",
     "SolverError",
+    "TooLarge",
     "UndecidedError",
     "expect",
     "few",
+    "short",
+    "shown",
 ]
 
 
@@ -126,6 +130,20 @@ class NotSupported(SfumatoError):
         self.supported = tuple(supported)
         hint = f"; supported: {', '.join(map(str, self.supported))}" if self.supported else ""
         super().__init__(f"{what}{hint}")
+
+
+class TooLarge(NotSupported):
+    """A request that does not fit into memory: ``bytes`` that it needs and those that are ``available``, where known.
+
+    Estimated beforehand, so that nothing large has been built; ``supported`` says what to do instead.
+    """
+
+    def __init__(self, what: str, size: float | None, available: float | None, supported: Iterable[Any] = ()) -> None:
+        self.bytes = None if size is None else int(size)
+        self.available = None if available is None else int(available)
+        needed = "more memory than there is" if size is None else f"about {_written_size(size)} of memory"
+        there = "" if available is None else f", and {_written_size(available)} can be used"
+        super().__init__(f"{what} needs {needed}{there}", supported)
 
 
 class MissingExtra(SfumatoError, ImportError):
@@ -203,6 +221,20 @@ class UndecidedError(SfumatoError):
         self.verdict = verdict
 
 
+def _written_size(size: float) -> str:
+    """Bytes as people write them.
+
+    Examples
+    --------
+    >>> _written_size(24e9), _written_size(3e5)
+    ('22.4 GiB', '0.286 MiB')
+    """
+    for unit, power in (("TiB", 40), ("GiB", 30)):
+        if size >= 2**power:
+            return f"{size / 2**power:.3g} {unit}"
+    return f"{size / 2**20:.3g} MiB" if size < 100 * 2**20 else f"{size / 2**20:.0f} MiB"
+
+
 def _restored(kind: type[SfumatoError], arguments: tuple[Any, ...], carried: dict[str, Any]) -> SfumatoError:
     error = kind.__new__(kind, *arguments)
     error.__dict__.update(carried)
@@ -224,7 +256,8 @@ class _Shown(Repr):
         super().__init__()
         self.maxlevel = 4
         self.maxtuple = self.maxlist = self.maxset = self.maxfrozenset = self.maxdict = 8
-        self.maxstring = self.maxlong = self.maxother = 160
+        self.maxstring = self.maxlong = 80
+        self.maxother = 160
 
     def repr_int(self, value: int, _level: int) -> str:
         digits = value.bit_length() * 30103 // 100000
@@ -232,7 +265,7 @@ class _Shown(Repr):
 
     def repr_Fraction(self, value: Fraction, _level: int) -> str:  # noqa: N802 - the name is that of the type
         digits = max(value.numerator.bit_length(), value.denominator.bit_length()) * 30103 // 100000
-        return f"a fraction of {digits} digits" if digits > self.maxlong else repr(value)
+        return f"a fraction of {digits} digits" if digits > self.maxlong else str(value)
 
     def repr_instance(self, value: Any, _level: int) -> str:
         kind = type(value)
@@ -257,8 +290,8 @@ def shown(value: Any) -> str:
 
     Examples
     --------
-    >>> shown("a"), shown(10**400), shown(print), shown(object())
-    ("'a'", 'an integer of 400 digits', 'the function print', 'a value of type object')
+    >>> shown("a"), shown(Fraction(1, 2)), shown(10**400), shown(print), shown(object())
+    ("'a'", '1/2', 'an integer of 400 digits', 'the function print', 'a value of type object')
     """
     return _SHOWN.repr(value)
 
@@ -300,5 +333,5 @@ def _difference(expected: tuple[Any, ...], found: tuple[Any, ...]) -> str:
 
 def few(labels: Sequence[Any], most: int = 5) -> str:
     """The first labels of a list, few enough to read."""
-    shown = ", ".join(repr(label) for label in labels[:most])
-    return shown if len(labels) <= most else f"{shown} and {len(labels) - most} more"
+    named = ", ".join(map(shown, labels[:most]))
+    return named if len(labels) <= most else f"{named} and {len(labels) - most} more"

@@ -27,7 +27,7 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arguments import items
+from sfumato.arguments import integer, items
 from sfumato.errors import InvalidInput, NotSupported, shown
 from sfumato.labels import column_names, labelled
 
@@ -200,10 +200,7 @@ def number(value: Number | Real, what: str = "value") -> Fraction | float:
 
 def whole(value: Any, what: str, least: int = 1) -> int:
     """A number of things as an int; 2.5, 2.0, "2" and True are none."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        needed = "a positive integer" if least == 1 else f"an integer of at least {least}"
-        raise InvalidInput(f"the number of {what} must be {needed}, found {value!r}")
-    return int(value)
+    return integer(value, f"the number of {what}", least)
 
 
 def array(
@@ -267,7 +264,7 @@ def _nested(values: Any, ndim: int, what: str, error: type[InvalidInput]) -> Any
     if isinstance(values, np.ndarray):
         values = values.tolist()
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise error(f"{what} must be a sequence of numbers, found {values!r}")
+        raise error(f"{what} must be a sequence of numbers, found {shown(values)}")
     given = labelled(values) if ndim == 1 else None
     if isinstance(values, Mapping) or (column_names(values) if ndim > 1 else given and not given.counted):
         raise error(f"{what} must be numbers in order, found {type(values).__name__} with labels: pass its values")

@@ -14,6 +14,7 @@ from sfumato.design.solvers.blocks import solve_in_blocks
 from sfumato.design.solvers.first_order import solve_by_first_order
 from sfumato.errors import NotSupported
 from sfumato.lp.column_program import ColumnProgress
+from sfumato.watch import Watch
 
 
 def on_grid(counts: list[int] | None = None, side: int = 4) -> Problem:
@@ -73,7 +74,13 @@ def test_stopped_early_it_is_certified_all_the_same() -> None:
     assert made.proof.loss is not None
     assert float(made.proof.loss) <= seen[-1].value * (1 + 1e-9)
     assert gap(made) <= seen[-1].gap + 1e-9
-    assert not solve_by_first_order(asked, 1e-12, None, 0.1, device="cpu").finished
+    now = [0.0]
+
+    def late(state: ColumnProgress) -> None:
+        now[0] = float(state.iteration > 0)
+
+    cut = solve_by_first_order(asked, 1e-12, late, Watch(0.5, lambda: now[0]), device="cpu")
+    assert cut.iterations > 0 and not cut.finished
 
 
 def test_few_actions() -> None:

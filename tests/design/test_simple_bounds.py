@@ -9,6 +9,7 @@ import sfumato as sf
 from sfumato.design.bounds import rounded_bound
 from sfumato.design.problem import problem
 from sfumato.design.solvers import Answer, Multipliers
+from sfumato.design.solvers.routes import along_edges, along_tree
 
 NOTHING = np.zeros(0, dtype=np.int64)
 
@@ -52,3 +53,25 @@ def test_a_design_that_is_stopped_at_once_has_a_bound_worth_having() -> None:
     made = sf.design(prior, loss, privacy, time_limit=1e-9)
     assert made.bound > 0.3
     assert sf.verify(made.mechanism, checker="kernel")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_tree_carries_what_paths_do(seed: int) -> None:
+    """Multipliers from one secret to all have the same reduced costs, whichever way they come to the edges."""
+    rng = np.random.default_rng(seed)
+    edges = [(k, int(rng.integers(0, k)), int(rng.integers(1, 5))) for k in range(1, 12)]
+    edges += [(a, b, 3) for a, b in ((0, 11), (3, 9), (5, 10)) if not {(a, b), (b, a)} & {e[:2] for e in edges}]
+    privacy = sf.PrivacyType(sf.graph(edges), epsilon="0.3")
+    n, root = len(privacy.space), seed
+    amount = rng.exponential(size=(n, 4)) * (rng.random((n, 4)) < 0.7)
+    amount[root] = 0.0
+    second, action = np.nonzero(amount)
+    paths = along_edges(privacy, Multipliers(np.full(len(second), root), second, action, amount[second, action]))
+    tree = along_tree(privacy, root, amount)
+    far = privacy.space.distances.floats
+    reduced = [
+        given.reduced(np.zeros((n, 4)), np.exp(privacy.rate * far[given.first, given.second]))
+        for given in (paths, tree)
+    ]
+    np.testing.assert_allclose(reduced[0], reduced[1], rtol=1e-9, atol=1e-9)
+    assert len(tree) <= 4 * (n - 1)

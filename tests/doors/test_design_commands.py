@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import json
+import math
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from fractions import Fraction
 from pathlib import Path
 from time import perf_counter, sleep
@@ -330,7 +332,7 @@ def test_before_the_first_iteration_and_the_second_time_ctrl_c_stops(hearing: No
     with until_asked() as ending:
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
-        assert not ending.asked
+        assert not ending.interrupted
         told = ending.progress(None)
         told("something")
         signal.raise_signal(signal.SIGINT)
@@ -370,20 +372,19 @@ def test_the_line_goes_on_while_nothing_new_is_said(monkeypatch: pytest.MonkeyPa
         assert say is None
 
 
-def test_the_line_says_when_the_solver_is_through(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("_PATIENCE", "_EVERY", "_QUIET"):
-        monkeypatch.setattr(progress, name, 0.02)
-    screen = Terminal()
-    monkeypatch.setattr(sys, "stderr", screen)
-    with line() as say:
-        told = Ending().progress(say, "solving  ", enough=1e-4)
-        for gap, words in ((0.5, "solving  iteration 7"), (1e-5, "repairing and proving")):
-            told(ColumnProgress(7, 0.5, 0.25, gap, 1.0))
-            started = perf_counter()
-            while screen.getvalue().count(words) < 3 and perf_counter() - started < 10:
-                sleep(0.01)
-            assert screen.getvalue().count(words) >= 3
-            assert gap < 0.1 or "proving" not in screen.getvalue()
+def test_a_state_says_what_is_known_of_it() -> None:
+    assert standing(ColumnProgress.beginning("looking for symmetries", 0.0)) == "looking for symmetries"
+    assert standing(ColumnProgress(3, 0.5, 0.25, 0.5, 1.0)) == "iteration 3  loss 0.5  bound 0.25  gap 5.0e-01"
+    among = ColumnProgress(3, math.inf, 0.25, math.inf, 1.0, "8 of 9 outputs")
+    assert standing(among) == "iteration 3  bound 0.25  8 of 9 outputs"
+
+
+def test_stages_are_nothing_to_keep_yet(hearing: None) -> None:
+    with until_asked() as ending:
+        told = ending.progress(None)
+        told(ColumnProgress.beginning("laying out the problem", 0.0))
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
 
 
 def test_a_space_of_far_too_many_points_is_refused_at_once(folder: Path) -> None:
@@ -422,3 +423,26 @@ def test_delta_is_refused_where_it_has_no_meaning(
     arguments = {"curve": ["--epsilons", "1,2"]}.get(command, [])
     status, error = failing(command, "wrong.toml", *arguments)
     assert status == 2 and said in error
+
+
+@pytest.mark.parametrize(
+    "command", [("design",), ("curve", "--epsilons", "1"), ("calibrate", "--target", "0.3", "--precision", "0.5")]
+)
+def test_the_line_stands_before_the_spec_is_read(
+    command: tuple[str, ...], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Laying out a large space takes longer than anybody waits without a word."""
+    said: list[str] = []
+
+    @contextmanager
+    def listening() -> Iterator[Callable[[Any], None]]:
+        yield said.append
+
+    setup = importlib.import_module("sfumato.specs.setup")
+    original = setup.setup
+    monkeypatch.setattr(setup, "setup", lambda spec: said.append("laid out") or original(spec))
+    monkeypatch.setattr(progress, "line", listening)
+    monkeypatch.setattr("sfumato.cli.points.line", listening)
+    assert sfumato(command[0], "town.toml", *command[1:]).exit_code == 0
+    assert said[:2] == ["reading town.toml", "laid out"]
+    assert any("repairing and proving" in words for words in said)

@@ -82,6 +82,7 @@ def link_and_solution(method: BlockNewton, grouped: bool | None) -> tuple[np.nda
     if grouped is not None and isinstance(systems, SparseSystems):
         systems = SparseSystems(systems.shape, len(method.r), method.classes, method.first, method.second, 1, grouped)
     arrays = (method.first, method.second, method.decay, method.r, method.lam, method.z, method.pull, method.mask)
+    systems.clear()
     systems.factor(0, 0, len(method.r), *arrays)
     link = np.tril(systems.link())
     link += np.tril(link, -1).T

@@ -76,6 +76,6 @@ def test_shapes_are_checked() -> None:
 def test_a_hurried_cover_proves_less_and_nothing_wrong() -> None:
     cost, logs = places(3)
     prices = solve_peaks(cost, logs, tolerance=1e-5).prices
-    whole, hurried = covered(cost, prices, logs), covered(cost, prices, logs, time_limit=-1.0)
+    whole, hurried = covered(cost, prices, logs), covered(cost, prices, logs, time_limit=0.0)
     assert (reduced(cost, logs, hurried) >= (prices - hurried.missing)[:, None] - 1e-12).all()
     assert whole.missing.sum() < hurried.missing.sum() < prices.sum()

@@ -249,6 +249,8 @@ def _loss_table(matrix: Array) -> tuple[NDArray[np.float64], Fraction]:
     """Doubles and a unit whose products are the loss exactly."""
     if not is_exact(matrix):
         return matrix, Fraction(1)
+    if matrix.dtype != object and np.abs(matrix).max() <= _LARGEST_EXACT_DOUBLE:  # whole numbers, millions of them
+        return matrix.astype(np.float64), Fraction(1)
     integers, denominator = common_denominator(matrix)
     if max(abs(int(v)) for v in integers.ravel()) > _LARGEST_EXACT_DOUBLE:
         raise InvalidInput("the loss has numerators beyond 2^53 and cannot be written to a certificate exactly")

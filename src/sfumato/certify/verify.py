@@ -182,7 +182,7 @@ def claim_of(prior: Prior, weights: Array, total: int, loss: Loss) -> Claim:
 
 def _decide(header: dict[str, Any], sections: dict[str, bytes], digest: str, checker: Checker) -> Verdict:
     if checker not in ("auto", "kernel", "twin"):
-        raise NotSupported(f"checker {checker!r}", ["auto", "kernel", "twin"])
+        raise NotSupported(f"checker {shown(checker)}", ["auto", "kernel", "twin"])
     pairs = len(sections["distances"]) // 8
     large = (
         pairs > _KERNEL_PAIRS

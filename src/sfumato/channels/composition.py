@@ -10,7 +10,7 @@ import numpy as np
 from sfumato.arguments import answer_of, items
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.prior import secrets_of
-from sfumato.errors import InvalidInput, Mismatch
+from sfumato.errors import InvalidInput, Mismatch, shown
 from sfumato.numbers import Number, as_written, is_exact, product, together
 from sfumato.spaces.finite import place_of
 
@@ -64,7 +64,7 @@ def choice(probability: Number, first: Channel, second: Channel) -> Channel:
     check_secrets("the channels of a choice", first, second)
     p = as_written(probability, "the probability of a choice")
     if not 0 <= p <= 1:
-        raise InvalidInput(f"the probability of a choice lies in [0, 1], found {probability!r}")
+        raise InvalidInput(f"the probability of a choice lies in [0, 1], found {shown(probability)}")
     share = np.array([p, 1 - p], dtype=object)
     share, left, right = together(share, first.matrix, second.matrix)
     matrix = np.concatenate([share[0] * left, share[1] * right], axis=1)

@@ -89,10 +89,12 @@ def audit(
     place = None if repair is None else _place(repair)
     if sum(given is not None for given in (space, spec, distances)) > 1:
         raise InvalidInput("--space, --spec and --distances say the same thing: give one")
-    asked = _from_options(space, spec, distances, epsilon, alpha, prior, loss, file)
-    channel, asked, origin = _read(file, asked, header, names, tolerance)
-    asked = _completed(asked, channel, epsilon, alpha, prior, loss)
-    with until_asked(time_limit, "the best mechanism so far") as ending, line() as say:
+    with until_asked("the best mechanism so far") as ending, line() as say:
+        if say is not None:
+            say(f"reading {file}")
+        asked = _from_options(space, spec, distances, epsilon, alpha, prior, loss, file)
+        channel, asked, origin = _read(file, asked, header, names, tolerance)
+        asked = _completed(asked, channel, epsilon, alpha, prior, loss)
         if say is not None:
             say("asking whether the promise is kept")
         found = look_at(

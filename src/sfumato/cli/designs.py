@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli.wording import counted
-from sfumato.errors import InvalidInput, NotConverged, NotSupported
+from sfumato.errors import InvalidInput, NotSupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,16 +61,14 @@ def design(
     target = _place(output or Path(f"{spec.stem}.sfm"))
     if target.exists() and spec.exists() and target.samefile(spec):
         raise InvalidInput(f"{target} is the spec itself: name another file")
-    asked = _asked(spec, tolerance, time_limit, solver)
-    if asked.privacy is None and not asked.under:
-        raise InvalidInput(f"{spec}: table [privacy] is missing: say epsilon = … or alpha = …")
     with until_asked() as ending, line() as say:
-        if say is not None:
-            say("solving")
+        asked = _asked(spec, tolerance, time_limit, solver, say)
+        if asked.privacy is None and not asked.under:
+            raise InvalidInput(f"{spec}: table [privacy] is missing: say epsilon = … or alpha = …")
         made = best_of(
             asked.prior, asked.loss, asked.privacy, outputs=asked.outputs, tolerance=asked.tolerance,
             time_limit=asked.time_limit, solver=asked.solver, objective=asked.objective, under=asked.under,
-            progress=ending.progress(say, "solving  ", enough=asked.tolerance),
+            progress=ending.progress(say),
         )  # fmt: skip
     digest = save(made.mechanism, target)
     ended = _ended(made, asked, ending.interrupted)
@@ -101,19 +99,22 @@ def calibrate(
     from sfumato.cli.progress import line, until_asked
 
     place = None if output is None else _place(output)
-    asked = _plain(_asked(spec, None, time_limit, None), spec, "calibrate")
     aim = _number(target, "--target")
     try:
-        with until_asked(asked.time_limit, "nothing: no ε is proved yet") as ending, line() as say:
+        with until_asked("nothing: no ε is proved yet") as ending, line() as say:
+            asked = _plain(_asked(spec, None, time_limit, None, say), spec, "calibrate")
             found = epsilon_for(
                 asked.prior, asked.loss_on_outputs, asked.space, target=aim, goal="keep" if keep else "reach",
-                precision=precision, progress=ending.progress(say, "looking for ε  ", _Stopped),
+                precision=precision, time_limit=asked.time_limit,
+                progress=ending.progress(say, "looking for ε  ", _Stopped),
             )  # fmt: skip
     except _Stopped:
-        if ending.interrupted:
-            typer.echo("sfumato: stopped before ε was found", err=True)
-            raise typer.Exit(130) from None
-        raise NotConverged(f"no epsilon was found within {asked.time_limit:g} s") from None
+        typer.echo("sfumato: stopped before ε was found", err=True)
+        raise typer.Exit(130) from None
+    if found.high - found.low > precision * found.high:
+        typer.echo(
+            "sfumato: the time is up; what is shown of ε is proved, and less precise than was asked for", err=True
+        )
     record: dict[str, Any] = {name: float(getattr(found, name)) for name in ("epsilon", "low", "high")}
     record |= {"target": float(aim), "goal": "keep" if keep else "reach", **_record(found.design, asked)}
     if place is not None:
@@ -138,11 +139,13 @@ def curve(
 ) -> None:
     """Show the least loss for several ε, with a proved band. Ctrl-C ends with the points so far."""
     from sfumato.cli.points import check_ending, listed, points_of, write_points
+    from sfumato.cli.progress import line
     from sfumato.specs.words import stake
 
     values = sorted({_rate(text, "--epsilons") for text in epsilons.split(",")})
     place = None if output is None else check_ending(_place(output))
-    asked = _plain(_asked(spec, tolerance, time_limit, None), spec, "curve")
+    with line() as say:
+        asked = _plain(_asked(spec, tolerance, time_limit, None, say), spec, "curve")
     found, note = points_of(asked, values)
     if note:
         typer.echo(f"sfumato: {note}", err=True)
@@ -178,8 +181,13 @@ def init(
     typer.echo(f"\nWrote {spec}. Next: `sfumato design {spec}`")
 
 
-def _asked(spec: Path, tolerance: float | None, time_limit: float | None, solver: str | None) -> Setup:
+def _asked(
+    spec: Path, tolerance: float | None, time_limit: float | None, solver: str | None,
+    say: Callable[[Any], None] | None = None,
+) -> Setup:  # fmt: skip
     """What the spec stands for, with what the command line says instead."""
+    if say is not None:
+        say(f"reading {spec}")
     from dataclasses import replace
 
     from sfumato.specs.setup import setup
@@ -255,8 +263,7 @@ def _ended(made: Design, asked: Setup, interrupted: bool) -> str:
         return "reached"
     if interrupted:
         return "interrupted"
-    late = asked.time_limit is not None and made.seconds["total"] >= asked.time_limit
-    return "time limit" if late else "stalled"
+    return "time limit" if made.stopped and asked.time_limit is not None else "stalled"
 
 
 def _record(made: Design, asked: Setup) -> dict[str, Any]:

@@ -10,9 +10,10 @@ from pathlib import Path
 
 from sfumato.cli.progress import line, until_asked
 from sfumato.design import Curve, curve
-from sfumato.errors import MissingExtra, NotConverged, NotSupported
+from sfumato.errors import MissingExtra, NotSupported
 from sfumato.files import write_whole
 from sfumato.specs.setup import Setup
+from sfumato.watch import Watch
 
 __all__ = ["check_ending", "listed", "points_of", "write_points"]
 
@@ -22,24 +23,23 @@ _PICTURES = (".svg", ".png", ".pdf")  # which a browser draws
 def points_of(asked: Setup, epsilons: list[Fraction]) -> tuple[Curve, str]:
     """The designs at each ε, and a note where the work ended before the last."""
     found: list[Curve] = []
-    with until_asked(asked.time_limit) as ending, line() as say:
+    watch = Watch(asked.time_limit)
+    with until_asked() as ending, line() as say:
         for number, epsilon in enumerate(epsilons, 1):
-            if ending.asked:
+            if ending.interrupted or (found and watch.over):
                 break
             before = f"ε {number} of {len(epsilons)}  "
             found.append(
                 curve(
                     asked.prior, asked.loss_on_outputs, asked.space, [epsilon], tolerance=asked.tolerance,
-                    progress=ending.progress(say, before),
+                    time_limit=watch.share(1 / (len(epsilons) + 1 - number)), progress=ending.progress(say, before),
                 )
             )  # fmt: skip
-    if not found:
-        raise NotConverged(f"no point was found within {asked.time_limit:g} s")
     whole = Curve(*(tuple(x for part in found for x in getattr(part, name)) for name in ("epsilons", "designs")))
     why = "interrupted" if ending.interrupted else "the time is up"
-    short = len(found) < len(epsilons) or any(made.gap > asked.tolerance for made in whole.designs)
+    short = len(found) < len(epsilons) or any(made.stopped for made in whole.designs)
     note = f"{why} after {len(found)} of {len(epsilons)} points; what is shown is proved" if short else ""
-    return whole, note if ending.asked else ""
+    return whole, note
 
 
 def listed(found: Curve, unit: str) -> list[str]:

@@ -7,28 +7,15 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from math import inf
+from math import isfinite
 from time import perf_counter
 from types import FrameType
 from typing import Any
 
-__all__ = ["PROVING", "Ending", "Last", "line", "standing", "until_asked"]
-
-PROVING = "repairing and proving"
-"""What a design does after its solver is through."""
+__all__ = ["Ending", "line", "standing", "until_asked"]
 
 _PATIENCE = 2.0  # seconds before the first word
 _EVERY = 0.2  # seconds between two
-_QUIET = 1.0  # seconds without a word after which a solver that may be through is taken to be
-
-
-@dataclass(frozen=True)
-class Last:
-    """A state that may be the last of its kind: what is said of it, and what is being done if nothing follows."""
-
-    said: str
-    then: str
 
 
 @contextmanager
@@ -40,19 +27,14 @@ def line() -> Iterator[Callable[[Any], None] | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    started = since = perf_counter()
-    last: Any = "starting"
-    over = threading.Event()
+    started, last, over = perf_counter(), "starting", threading.Event()
 
     def shown() -> str:
-        now, words = perf_counter(), last
-        if isinstance(words, Last):
-            words = words.then if now - since > _QUIET else words.said
-        return f"{now - started:6.1f} s  {words}"
+        return f"{perf_counter() - started:6.1f} s  {last}"
 
     def say(state: Any) -> None:
-        nonlocal last, since
-        last, since = state if isinstance(state, Last) else str(state), perf_counter()
+        nonlocal last
+        last = str(state)
 
     def tell() -> None:
         if over.wait(_PATIENCE):
@@ -82,66 +64,53 @@ def _finish(over: threading.Event, teller: threading.Thread, last: str) -> None:
 
 
 def standing(state: Any) -> str:
-    """Iteration, loss, bound and gap of a solver, or whatever else a state says of itself."""
+    """Iteration, loss, bound and gap of a solver and what it does, or whatever else a state says of itself."""
     if not all(hasattr(state, name) for name in ("iteration", "value", "bound", "gap")):
         return str(state)
-    return f"iteration {state.iteration}  loss {state.value:.6g}  bound {state.bound:.6g}  gap {state.gap:.1e}"
+    words = [] if not state.iteration else [f"iteration {state.iteration}"]
+    words += [
+        f"{name} {value:.6g}" for name, value in (("loss", state.value), ("bound", state.bound)) if isfinite(value)
+    ]
+    words += [f"gap {state.gap:.1e}"] if isfinite(state.gap) else []
+    stage = getattr(state, "stage", "")
+    return "  ".join([*words, stage] if stage else words)
 
 
 class Ending:
-    """Whether work was asked to end before it was through: by Ctrl-C, or because its time is up."""
+    """Whether work was asked to end before it was through."""
 
-    def __init__(self, time_limit: float | None = None) -> None:
-        self.time_limit = time_limit
-        self.started = perf_counter()
+    def __init__(self) -> None:
         self.interrupted = False
         self.working = False  # whether there is something to keep
 
-    @property
-    def late(self) -> bool:
-        """Whether the time is up."""
-        return self.time_limit is not None and perf_counter() - self.started > self.time_limit
-
-    @property
-    def asked(self) -> bool:
-        """Whether the work should end."""
-        return self.interrupted or self.late
-
     def progress(
-        self,
-        say: Callable[[Any], None] | None,
-        before: str = "",
-        end: type[BaseException] = KeyboardInterrupt,
-        *,
-        enough: float | None = None,
+        self, say: Callable[[Any], None] | None, before: str = "", end: type[BaseException] = KeyboardInterrupt
     ) -> Callable[[Any], None]:
-        """What a solver calls after each iteration. Asked to end, it raises ``end`` there.
+        """What a solver calls when something begins and after each iteration. Asked to end, it raises ``end`` there.
 
         A solver takes a KeyboardInterrupt as a wish to return what it has; another exception ends a search over
-        several designs. With a gap of ``enough`` a solver of one design is through, and the proof follows.
+        several designs.
         """
 
         def told(state: Any) -> None:
-            self.working = True
+            self.working = self.working or bool(getattr(state, "iteration", True))
             if say is not None:
-                words = before + standing(state)
-                through = enough is not None and (self.asked or getattr(state, "gap", inf) <= enough)
-                say(Last(words, PROVING) if through else words)
-            if self.asked:
+                say(before + standing(state))
+            if self.interrupted:
                 raise end
 
         return told
 
 
 @contextmanager
-def until_asked(time_limit: float | None = None, keeping: str = "what has been found") -> Iterator[Ending]:
+def until_asked(keeping: str = "what has been found") -> Iterator[Ending]:
     """The first Ctrl-C asks the work to end with what it has, between two iterations; a second one stops it.
 
     Before the first iteration there is nothing to keep, so that the first one stops it too.
     """
     from sfumato.threads import plain_interrupts
 
-    ending = Ending(time_limit)
+    ending = Ending()
 
     def hear(number: int, frame: FrameType | None) -> None:
         if ending.interrupted or not ending.working:

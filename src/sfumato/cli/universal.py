@@ -49,7 +49,10 @@ def universal(
     if over not in _SETS:
         raise NotSupported(f"priors {over!r}", _SETS)
     priors: Literal["all", "regular"] = "regular" if over == "regular" else "all"
-    asked = setup(read_spec(spec))
+    with line() as say:
+        if say is not None:
+            say(f"reading {spec}")
+        asked = setup(read_spec(spec))
     if asked.under:
         raise NotSupported("universal optimality under delta > 0", ["epsilon or alpha without delta"])
     if asked.privacy is None:

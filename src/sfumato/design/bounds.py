@@ -20,7 +20,7 @@ from sfumato.channels.prior import Prior
 from sfumato.design.objectives import weighted
 from sfumato.design.problem import Feasibility, Problem
 from sfumato.design.solvers.answer import Answer, EventMultipliers, Multipliers
-from sfumato.design.solvers.routes import along_edges
+from sfumato.design.solvers.routes import along_tree
 from sfumato.numbers import Array, common_denominator, floats, fractions, object_array
 
 __all__ = ["LowerBound", "exact_bound", "hardest_prior", "proved_excess", "rounded_bound"]
@@ -183,9 +183,10 @@ def _around(problem: Problem, centre: int) -> Multipliers:
     cost = problem.float_cost - problem.float_cost.min(axis=1, keepdims=True)
     amount = np.exp(-problem.privacy.rate * problem.privacy.space.distances.floats[centre])[:, None] * cost
     amount[centre] = 0.0
+    if problem.privacy.space.edges is not None:
+        return along_tree(problem.privacy, centre, amount)
     second, action = np.nonzero(amount)
-    every = Multipliers(np.full(len(second), centre), second, action, amount[second, action])
-    return along_edges(problem.privacy, every)
+    return Multipliers(np.full(len(second), centre), second, action, amount[second, action])
 
 
 def _rounded(problem: Problem, answer: Answer) -> LowerBound:

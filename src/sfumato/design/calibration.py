@@ -26,8 +26,14 @@ from sfumato.numbers import Number, as_written, fractions, told_apart
 from sfumato.privacy.promise import rate, rate_bounds
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.finite import FiniteSpace
+from sfumato.watch import TimeIsUp, Watch, watch_of
 
 __all__ = ["Calibration", "Curve", "calibrate", "curve"]
+
+_Reached = Callable[[Fraction], tuple[bool, Design]]  # whether an ε is enough, and the design that shows it
+_Ends = tuple[
+    Fraction, Fraction, Design, Design
+]  # ε too small and large enough, the design at the second and the first
 
 _FIRST_EXPONENT = 3.0  # of e in units of the smallest distance: where the search for an upper ε begins
 _MOST_DOUBLINGS = 40
@@ -79,6 +85,7 @@ def calibrate(
     goal: Literal["reach", "keep"] = "reach",
     objective: Objective | str = "expected",
     precision: float = 1e-3,
+    time_limit: float | Watch | None = None,
     progress: Callable[[Any], object] | None = None,
 ) -> Calibration:
     """The smallest ε that reaches a loss, or the largest that keeps an adversary's expected error.
@@ -94,6 +101,13 @@ def calibrate(
         Whose loss it is, as in :func:`design`; limits are kept at every ε.
     precision
         Relative width of the interval that is left open.
+    time_limit
+        Seconds, as for :func:`design`; when they are over the interval is as wide as it is then.
+
+    Raises
+    ------
+    NotConverged
+        If the time is up before there is an ε on either side of the target.
 
     Examples
     --------
@@ -115,14 +129,15 @@ def calibrate(
     if not isinstance(goal, str) or goal not in ("reach", "keep") or not distances.size:
         raise InvalidInput(f"the goal is 'reach' or 'keep', on a space with more than one secret; found {shown(goal)}")
 
-    trail = Trail()
+    trail, watch = Trail(), watch_of(time_limit)
 
     def reached(epsilon: Fraction) -> tuple[bool, Design]:
         """Whether L(ε) ≤ target, and the design that shows it."""
         tolerance = precision / 4
         while True:
+            watch.check()
             asked = problem(prior, loss, PrivacyType(space, epsilon=epsilon), None, wanted)
-            made = best_of(asked, Effort(tolerance, progress=progress, trail=trail))
+            made = best_of(asked, Effort(tolerance, watch, progress=progress, trail=trail))
             if made.loss <= aim or made.bound > aim:
                 return made.loss <= aim, made
             tolerance = min(tolerance, made.gap) / 30
@@ -131,14 +146,12 @@ def calibrate(
                     f"at epsilon = {float(epsilon):g} the optimum is too close to the target", made, made.gap
                 )
 
-    low, high, yes, no = _bracket(reached, Fraction(_FIRST_EXPONENT) / Fraction(float(distances.min())))
-    while high - low > precision * high:
-        middle = _short((low + high) / 2)
-        enough, made = reached(middle)
-        low, high, yes, no = (low, middle, made, no) if enough else (middle, high, yes, made)
-    if goal == "reach":
-        return Calibration(low, high, high, yes)
-    return Calibration(low, high, low, no)
+    try:
+        ends = _bracket(reached, Fraction(_FIRST_EXPONENT) / Fraction(float(distances.min())))
+    except TimeIsUp:
+        raise NotConverged(f"no epsilon was found within {watch.limit or watch.spent:g} s: give it more time") from None
+    low, high, yes, no = _bisected(reached, ends, precision)
+    return Calibration(low, high, high, yes) if goal == "reach" else Calibration(low, high, low, no)
 
 
 def _check_target(aim: Fraction, prior: Prior, loss: Loss) -> None:
@@ -156,9 +169,20 @@ def _check_target(aim: Fraction, prior: Prior, loss: Loss) -> None:
         )
 
 
-def _bracket(
-    reached: Callable[[Fraction], tuple[bool, Design]], start: Fraction
-) -> tuple[Fraction, Fraction, Design, Design]:
+def _bisected(reached: _Reached, ends: _Ends, precision: float) -> _Ends:
+    """Ends that are as near to each other as was asked for, or as there was time for."""
+    low, high, yes, no = ends
+    while high - low > precision * high:
+        middle = _short((low + high) / 2)
+        try:
+            enough, made = reached(middle)
+        except TimeIsUp:
+            break
+        low, high, yes, no = (low, middle, made, no) if enough else (middle, high, yes, made)
+    return low, high, yes, no
+
+
+def _bracket(reached: _Reached, start: Fraction) -> _Ends:
     """ε at which the target is missed and met."""
     low = high = _short(start)
     enough, made = reached(high)
@@ -190,6 +214,7 @@ def curve(
     *,
     objective: Objective | str = "expected",
     tolerance: float = 1e-3,
+    time_limit: float | Watch | None = None,
     progress: Callable[[Any], object] | None = None,
     executor: Executor | None = None,
 ) -> Curve:
@@ -199,6 +224,9 @@ def curve(
     ----------
     epsilons
         Where; a logarithm such as ``"ln 2"`` is rounded down to 15 digits, so that all of them are rationals.
+    time_limit
+        Seconds for all designs, as for :func:`design`; each has its share of what the ones before have left. Where
+        nothing is left the largest ε are missing from the curve.
     executor
         Where the designs are made side by side: ``concurrent.futures.ProcessPoolExecutor(...)``, or
         ``client.get_executor()`` of Dask for a cluster. Without one, each design starts from the one before.
@@ -216,12 +244,19 @@ def curve(
     values = tuple(sorted(rate(epsilon) for epsilon in epsilons))
     if not values:
         raise InvalidInput("a curve needs at least one epsilon")
-    wanted, effort = as_objective(objective), Effort(tolerance, progress=progress, trail=Trail())
+    watch, wanted = watch_of(time_limit), as_objective(objective)
+    effort = Effort(tolerance, progress=progress, trail=Trail())
     asked = [problem(prior, loss, PrivacyType(space, epsilon=e), None, wanted) for e in values]
     if executor is None:
-        return Curve(values, tuple(best_of(one, effort) for one in asked))
+        made: list[Design] = []
+        for one in asked:
+            if made and watch.over:
+                break
+            part = watch.share(1 / (len(asked) - len(made)))
+            made.append(best_of(one, replace(effort, time_limit=part)))
+        return Curve(values[: len(made)], tuple(made))
     if progress is not None:
         raise NotSupported("progress of designs in other processes", ["progress without an executor"])
     expect(executor, Executor, "an executor", "concurrent.futures.ProcessPoolExecutor() makes one")
-    alone = replace(effort, trail=None)
+    alone = replace(effort, trail=None, time_limit=watch.share(1 / len(asked)).limit)
     return Curve(values, tuple(executor.map(best_of, asked, [alone] * len(asked))))

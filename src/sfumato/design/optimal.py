@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from os import cpu_count
 from time import perf_counter
 from typing import Any
 
@@ -21,18 +24,25 @@ from sfumato.design.closed_forms import closed_form
 from sfumato.design.merged import has_equal_rows, merged
 from sfumato.design.objectives import Objective, as_objective
 from sfumato.design.problem import Problem, Under, feasibility, problem
+from sfumato.design.simple import joined, simple_answer
 from sfumato.design.solvers import SOLVERS, Answer, Trail, gpu_is_there
 from sfumato.design.solvers.blocks import solve_in_blocks
 from sfumato.design.symmetry import symmetry
 from sfumato.design.ties import conditional_entropy, least_worst_secret, most_entropy, tied
-from sfumato.design.watch import Watch
-from sfumato.errors import Infeasible, NotSupported, SolverError, shown
+from sfumato.errors import Infeasible, NotConverged, NotSupported, SolverError, shown
 from sfumato.losses.loss import Loss
+from sfumato.lp.column_program import ColumnProgress
 from sfumato.lp.peaks import first_losses
-from sfumato.numbers import floats
+from sfumato.memory import refusing
+from sfumato.numbers import floats, is_exact
 from sfumato.privacy.type import PrivacyType
+from sfumato.watch import TimeIsUp, Watch, announcing, watch_of
 
-__all__ = ["Design", "Effort", "best_of", "design"]
+__all__ = ["COMPILING", "PROVING", "Design", "Effort", "best_of", "design"]
+
+COMPILING = "compiling, the first time only"
+PROVING = "repairing and proving"
+"""Stages that progress tells of."""
 
 _EXACT_VARIABLES = 100  # up to which rationals take a second at most
 _COLUMN_VARIABLES = 3000  # up to which column generation takes a minute at most
@@ -45,6 +55,13 @@ _SOLVED = 0.3  # of the tolerance is for the solver, twice that for leaving out 
 _ROUNDS = 3  # tries with a tighter tolerance when repair eats the gap up
 _EQUAL_ROWS = ("exact", "highs")  # need no room between rows that have to be equal
 _FOR_EVENTS = ("exact", "highs")  # promises about events join columns, which the others take apart
+# What repair and proof take, in seconds: for each pair of secrets, pair and output, entry, and product of a table of
+# losses with the mechanism; all but the first on all cores. Measured on two of them, for 200 to 1,000 places and for
+# counts of 3,000 and 5,000.
+_PROOF_SECONDS = 2e-5, 6e-9, 6e-7, 1e-10
+_MOST_PROVING = 0.5  # of a time limit: no more of it is kept for repair and proof
+_GRACE = 1.2, 5.0  # of a time limit, and seconds beyond: when a call has to have ended
+_INSTEAD = ("fewer outputs", "a coarser space", "a graph or a grid metric, whose pairs are few")
 _TIE_SHARE = 0.9  # of the tolerance is for mechanisms that count as equally good, the rest for rounding
 
 
@@ -53,7 +70,8 @@ class Design:
     """A mechanism, the loss it has, and a bound below which no mechanism of the type can go; all proved.
 
     ``remap`` is the best action for each output, ``seconds`` the time of each stage, ``second`` the value of the
-    criterion that broke ties, if one did.
+    criterion that broke ties, if one did; ``stopped`` says that the search was ended by the time limit, or by who asked
+    for it.
     """
 
     mechanism: Mechanism
@@ -63,6 +81,7 @@ class Design:
     iterations: int
     seconds: dict[str, float]
     second: float | None = None
+    stopped: bool = False
 
     @property
     def gap(self) -> float:
@@ -97,7 +116,7 @@ def design(
     objective: Objective | str = "expected",
     under: Under = (),
     tolerance: float = 1e-4,
-    time_limit: float | None = None,
+    time_limit: float | Watch | None = None,
     solver: str = "auto",
     progress: Callable[[Any], object] | None = None,
 ) -> Design:
@@ -124,12 +143,14 @@ def design(
     tolerance
         The relative gap between loss and bound to be reached. Exact problems of small size get 0.
     time_limit
-        Seconds after which the best mechanism so far is repaired and proved. Ctrl-C does the same.
+        Seconds that the call may take, as closely as can be foreseen: then the best mechanism so far has been repaired
+        and proved, or one that needs no solver. Compiling, once on a machine, is not counted. Ctrl-C ends it too.
     solver
         ``"auto"``, or one of :data:`sfumato.design.solvers.SOLVERS`: ``"exact"``, ``"highs"``, ``"blocks"``,
         ``"batched"``, ``"columns"``, ``"first-order"``, ``"peaks"``.
     progress
-        Called with the state of the solver after each iteration.
+        Called with the state of the solver after each iteration: the best value and bound so far, which is the least
+        that is returned; and with a ``stage`` in words when something else begins that may take long.
 
     Examples
     --------
@@ -146,8 +167,11 @@ def design(
     >>> design(Prior.uniform(space), absolute(space), None, under=(weaker, space)).loss
     Fraction(7, 15)
     """
-    effort = Effort(tolerance, time_limit, solver, progress)
-    return best_of(problem(prior, loss, privacy, outputs, as_objective(objective), under), effort)
+    effort = Effort(tolerance, watch_of(time_limit), solver, progress)
+    effort.say("laying out the problem")
+    with _without_warnings():
+        asked = problem(prior, loss, privacy, outputs, as_objective(objective), under)
+    return best_of(asked, effort)
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,96 +179,199 @@ class Effort:
     """How far a design goes, by which solver, who is told, and what it leaves for the next one."""
 
     tolerance: float
-    time_limit: float | None = None
+    time_limit: float | Watch | None = None
     solver: str = "auto"
     progress: Callable[[Any], object] | None = None
     trail: Trail | None = None
 
     def __post_init__(self) -> None:
         positive(self.tolerance, "the tolerance, a relative gap,")
-        if self.time_limit is not None:
-            positive(self.time_limit, "the time limit in seconds", zero=True)
         optional_function(self.progress, "progress")
         one_of(self.solver, ("auto", *SOLVERS), "solver")
 
-    def solve(self, name: str, asked: Problem, target: float, left: float | None) -> Answer:
+    def say(self, stage: str, watch: Watch | None = None) -> None:
+        """Tell what begins now; who answers with a KeyboardInterrupt wants what there is."""
+        if self.progress is None:
+            return
+        watch = watch or watch_of(self.time_limit)
+        try:
+            self.progress(ColumnProgress.beginning(stage, watch.spent))
+        except KeyboardInterrupt:
+            watch.stop()
+
+    def solve(self, name: str, asked: Problem, target: float, watch: Watch) -> Answer:
         """Ask a solver; the block method starts where the last program was midway."""
         fewer = merged(asked) if name not in _EQUAL_ROWS else None
         if fewer is not None:
-            return fewer.answer(self.solve(name, fewer.problem, target, left))
-        if name == "blocks":
-            return solve_in_blocks(asked, target, self.progress, left, self.trail)
-        return SOLVERS[name](asked, target, self.progress, left)
+            return fewer.answer(self.solve(name, fewer.problem, target, watch))
+        with refusing(f"solver {name!r} for {asked.shape[0]} secrets and {asked.shape[1]} actions", _INSTEAD):
+            if name == "blocks":
+                return solve_in_blocks(asked, target, self.progress, watch, self.trail)
+            return SOLVERS[name](asked, target, self.progress, watch)
 
 
 def best_of(asked: Problem, effort: Effort) -> Design:
-    """The best mechanism for a problem."""
-    watch, tolerance = Watch(perf_counter(), effort.time_limit), effort.tolerance
-    free = effort.solver == "auto"
-    name = _choice(asked) if free else effort.solver
-    if asked.events and name not in _FOR_EVENTS:
-        raise NotSupported(f"solver {shown(name)} for promises about events", ["auto", *_FOR_EVENTS])
-    if name == "blocks" and free and asked.shape[0] * asked.shape[1] <= _EXACT_VARIABLES:
-        quick = _quickly(asked, tolerance, watch)
-        if quick is not None and asked.objective.then is None:
-            return quick
-    target = _SOLVED * tolerance
-    known = closed_form(asked, target) if free and name != "exact" and not asked.events else None
-    for _ in range(_ROUNDS):
-        answer = known or _asked(effort, name, asked, target, watch)
-        made = _design(asked, answer, name, watch)
-        goes_on = made.gap > tolerance and answer.finished and name in ("blocks", "batched") and not watch.over
-        if not goes_on:
-            break
-        target, known = target / 20, None
-    if free and name == "peaks" and made.gap > tolerance and answer.finished and not watch.over:
-        made = _once_more_in_blocks(asked, made, effort, target, watch)
-    if goes_on and _few_rays(asked):
-        made = _finished_by_columns(asked, made, tolerance, effort.progress, watch)
-    return made if asked.objective.then is None or watch.over else _tie_broken(asked, made, name, tolerance, watch)
+    """The best mechanism for a problem, or the best within a time limit; proved in any case."""
+    watch = watch_of(effort.time_limit)
+    with announcing(lambda: effort.say(COMPILING, watch)), _without_warnings(), refusing("this design", _INSTEAD):
+        return _Search(asked, effort, watch).design()
 
 
-def _asked(effort: Effort, name: str, asked: Problem, target: float, watch: Watch) -> Answer:
-    """What a solver answers; where there is nothing to be found, said in the words of users, not of programs."""
-    try:
-        return effort.solve(name, asked, target, watch.left)
-    except NotSupported:
-        if effort.solver != "auto" or name not in ("blocks", "batched") or asked.limits:
+@contextmanager
+def _without_warnings() -> Iterator[None]:
+    """Floats search, and what they find is proved: what they complain of on the way is of no use to anybody."""
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        for kind in (RuntimeWarning, UserWarning):
+            warnings.simplefilter("ignore", kind)
+        yield
+
+
+@dataclass(eq=False)
+class _Search:
+    """One search for the best mechanism, and the best answer so far."""
+
+    asked: Problem
+    effort: Effort
+    watch: Watch
+    best: Answer | None = None
+    proved: tuple[Answer, Design] | None = None  # the last answer that was proved, and what came of it
+
+    def design(self) -> Design:
+        """Ask one solver, or several, and prove the best of what they say."""
+        asked, effort, watch, tolerance = self.asked, self.effort, self.watch, self.effort.tolerance
+        free = effort.solver == "auto"
+        name = self._choice() if free else effort.solver
+        if asked.events and name not in _FOR_EVENTS:
+            raise NotSupported(f"solver {shown(name)} for promises about events", ["auto", *_FOR_EVENTS])
+        if name == "blocks" and free and asked.shape[0] * asked.shape[1] <= _EXACT_VARIABLES:
+            quick = self._quickly()
+            if quick is not None and asked.objective.then is None:
+                return quick
+        target = _SOLVED * tolerance
+        known = self._known(target) if free and name != "exact" and not asked.events else None
+        for _ in range(_ROUNDS):
+            finished = self._take(known or self._answer(name, target))
+            made = self._proved(name)
+            goes_on = made.gap > tolerance and finished and name in ("blocks", "batched") and not watch.over
+            if not goes_on:
+                break
+            target, known = target / 20, None
+        n, m = asked.shape
+        missed = made.gap > tolerance and finished and not watch.over
+        if free and name == "peaks" and missed and n * n * m <= _BLOCK_WORK:
+            self._take(self._answer("blocks", target))
+            made = self._proved("blocks")
+        if goes_on and _few_rays(asked):
+            made = self._finished_by_columns(made, name)
+        made = replace(made, stopped=watch.over or not finished)
+        return made if asked.objective.then is None or watch.over else _tie_broken(asked, made, name, tolerance, watch)
+
+    def _choice(self) -> str:
+        """Which solver; to choose one it may have to look for symmetries."""
+        self.effort.say("choosing a solver", self.watch)
+        return _choice(self.asked, self.watch)
+
+    def _known(self, target: float) -> Answer | None:
+        """What a theorem says."""
+        self.effort.say("looking for a closed form", self.watch)
+        return closed_form(self.asked, target) if self._affords_proof() and not self.watch.over else None
+
+    def _answer(self, name: str, target: float) -> Answer | None:
+        """What a solver answers in the time it has; None if it has nothing by then."""
+        asked, effort = self.asked, self.effort
+        solving = self.watch.before(self._kept_for_proof())
+        effort.say(f"solving by {name}", self.watch)
+        try:
+            return effort.solve(name, asked, target, solving)
+        except TimeIsUp:
+            return None
+        except NotSupported:
+            if effort.solver != "auto" or name not in ("blocks", "batched", "peaks") or asked.limits:
+                raise
+        except Infeasible as error:
+            raise Infeasible(
+                "no mechanism with this promise keeps the limits: raise their levels, or ε", error.ray
+            ) from error
+        except NotConverged:
+            if not solving.over:
+                raise
+            return None
+        effort.say("solving by first-order, which needs less memory", self.watch)
+        try:
+            return effort.solve("first-order", asked, target, solving)
+        except TimeIsUp:
+            return None
+
+    def _take(self, answer: Answer | None) -> bool:
+        """Keep the best of both sides; whether the solver has come to an end of its own."""
+        finished = answer is not None and answer.finished
+        plain = self.asked.objective.plain and not self.asked.events
+        if answer is not None and finished and (self.best is None or is_exact(answer.matrix) or not plain):
+            self.best = answer
+            return True
+        if answer is None and self.best is None:
+            self.best = simple_answer(self.asked, small=not self._affords_proof())
+        elif answer is not None:  # what needs no solver may be better than what one has in a hurry
+            before = self.best or simple_answer(self.asked)
+            self.best = joined(self.asked, answer, before)
+        if self.best is None:
+            raise NotConverged(
+                f"no mechanism that keeps the limits was found within {self.watch.limit or self.watch.spent:g} s: give "
+                "it more time, or raise their levels"
+            )
+        return finished
+
+    def _proved(self, name: str) -> Design:
+        """The best answer so far, repaired and proved."""
+        assert self.best is not None
+        if self.proved is None or self.proved[0] is not self.best:
+            self.effort.say(PROVING, self.watch)
+            self.proved = self.best, _design(self.asked, self.best, name, self.watch)
+        return self.proved[1]
+
+    def _proof_seconds(self) -> float:
+        """What repair and proof will take, roughly."""
+        (n, m), pairs = self.asked.shape, len(self.asked.privacy.space.pairs.first)
+        of_pairs, *shared = (s * k for s, k in zip(_PROOF_SECONDS, (pairs, pairs * m, n * m, n * m * m), strict=True))
+        return float(of_pairs + sum(shared) * 2 / (cpu_count() or 2))
+
+    def _kept_for_proof(self) -> float:
+        """Seconds that solvers leave: what a proof takes, but not most of the limit unless the call would end late."""
+        limit, needed = self.watch.limit, self._proof_seconds()
+        return 0.0 if limit is None else min(needed, max(_MOST_PROVING * limit, needed - _beyond(limit)))
+
+    def _affords_proof(self) -> bool:
+        """Whether a whole table of probabilities can still be proved in time."""
+        limit = self.watch.limit
+        return limit is None or self.watch.spent + self._proof_seconds() <= limit + _beyond(limit)
+
+    def _quickly(self) -> Design | None:
+        """What HiGHS says of a tiny problem, before anything has to be compiled; None if it is not good enough."""
+        asked, tolerance = self.asked, self.effort.tolerance
+        try:
+            answer = closed_form(asked, tolerance / 10) or SOLVERS["highs"](asked, tolerance, None, self.watch)
+            made = _design(asked, answer, "highs", self.watch)
+        except Infeasible:
             raise
-        return effort.solve("first-order", asked, target, watch.left)  # factors are too large, a matrix may not be
-    except Infeasible as error:
-        raise Infeasible(
-            "no mechanism with this promise keeps the limits: raise their levels, or ε", error.ray
-        ) from error
+        except (SolverError, TimeIsUp):
+            return None
+        return made if made.gap <= tolerance else None
+
+    def _finished_by_columns(self, made: Design, name: str) -> Design:
+        """What column generation adds where rounding errors have stopped the block method."""
+        asked, effort = self.asked, self.effort
+        effort.say("solving by columns", self.watch)
+        try:
+            self._take(SOLVERS["columns"](asked, effort.tolerance, effort.progress, self.watch))
+            finished = self._proved(name)
+        except (SolverError, OverflowError, TimeIsUp):  # bounds beyond the range of floats
+            return made
+        return min(made, finished, key=lambda made: made.gap)
 
 
-def _quickly(asked: Problem, tolerance: float, watch: Watch) -> Design | None:
-    """What HiGHS says of a tiny problem, before anything has to be compiled; None if it is not good enough."""
-    try:
-        made = _design(asked, closed_form(asked, tolerance / 10) or SOLVERS["highs"](asked, tolerance), "highs", watch)
-    except Infeasible:
-        raise
-    except SolverError:
-        return None
-    return made if made.gap <= tolerance else None
-
-
-def _once_more_in_blocks(asked: Problem, made: Design, effort: Effort, target: float, watch: Watch) -> Design:
-    """What the block method says where the one at peaks has missed its aim and the other's factors fit into memory."""
-    n, m = asked.shape
-    if n * n * m > _BLOCK_WORK:
-        return made
-    other = _design(asked, _asked(effort, "blocks", asked, target, watch), "blocks", watch)
-    return min(made, other, key=lambda made: made.gap)
-
-
-def _finished_by_columns(asked: Problem, made: Design, tolerance: float, progress: Any, watch: Watch) -> Design:
-    """What column generation adds where rounding errors have stopped the block method."""
-    try:
-        finished = _design(asked, SOLVERS["columns"](asked, tolerance, progress, watch.left), "columns", watch)
-    except (SolverError, OverflowError):  # bounds beyond the range of floats
-        return made
-    return min(made, finished, key=lambda made: made.gap)
+def _beyond(limit: float) -> float:
+    """How many seconds a call may take beyond its limit."""
+    return (_GRACE[0] - 1) * limit + _GRACE[1]
 
 
 def _few_rays(asked: Problem) -> bool:
@@ -252,7 +379,7 @@ def _few_rays(asked: Problem) -> bool:
     return not asked.limits and asked.shape[0] * asked.shape[1] <= _COLUMN_VARIABLES
 
 
-def _choice(asked: Problem) -> str:
+def _choice(asked: Problem, watch: Watch | None = None) -> str:
     """Rationals where they are quick, a GPU where there is one and the work is worth it, else blocks.
 
     Measured on an H200 on Manhattan grids: 900 secrets in 7 s by factors and 46 s by streams, 2,500 in 91 s and 22 s;
@@ -266,7 +393,7 @@ def _choice(asked: Problem) -> str:
         return "exact"
     if asked.limits and has_equal_rows(asked):
         return "highs"
-    if _few_peaks(asked):
+    if _few_peaks(asked, watch):
         return "peaks"
     if n * m < _WORTH_A_GPU or not gpu_is_there():
         return "blocks"
@@ -274,7 +401,7 @@ def _choice(asked: Problem) -> str:
     return "first-order" if streams and not asked.limits else "batched"
 
 
-def _few_peaks(asked: Problem) -> bool:
+def _few_peaks(asked: Problem, watch: Watch | None = None) -> bool:
     """Whether secrets have a price for few actions: those that cost less than the secret loses by exponential noise.
 
     On two cores the method at peaks took a third to two thirds of the time of blocks for cities with shares of 0.07 to
@@ -284,7 +411,7 @@ def _few_peaks(asked: Problem) -> bool:
         return False
     cost = asked.float_cost
     share = float((cost < first_losses(cost, asked.privacy.log_bounds)[:, None]).mean())
-    return share <= _FEW_PEAKS or (share <= _SOME_PEAKS and symmetry(asked) is None)
+    return share <= _FEW_PEAKS or (share <= _SOME_PEAKS and symmetry(asked, watch) is None)
 
 
 def _design(asked: Problem, answer: Answer, name: str, watch: Watch) -> Design:
@@ -293,7 +420,7 @@ def _design(asked: Problem, answer: Answer, name: str, watch: Watch) -> Design:
     try:
         mechanism = certified(asked, answer, provenance)
     except NoRoom:
-        mechanism = certified(asked, answer, provenance, safe=_safe_matrix(asked, name, watch))
+        mechanism = _with_room(asked, answer, provenance, name, watch)
     return _as_design(mechanism, answer, perf_counter() - solved, watch)
 
 
@@ -304,10 +431,23 @@ def _as_design(mechanism: Mechanism, answer: Answer, certifying: float, watch: W
     return Design(mechanism, proof.loss, proof.bound, answer.method, answer.iterations, seconds)
 
 
+def _with_room(asked: Problem, answer: Answer, provenance: dict[str, Any], name: str, watch: Watch) -> Mechanism:
+    """The mechanism of an answer that rounding has put beyond a limit, mixed with one that keeps them all easily."""
+    limit, left = watch.limit, watch.left
+    # nothing can be returned without it, so it gets some of the time that is left for repair and proof
+    grace = None if limit is None or left is None else max(left, _beyond(limit) / 2)
+    try:
+        return certified(asked, answer, provenance, safe=_safe_matrix(asked, name, Watch(grace, watch.clock)))
+    except (NoRoom, TimeIsUp, NotConverged) as error:
+        raise NotConverged(
+            "no mechanism that keeps the limits was found in time: give it more, or raise their levels"
+        ) from error
+
+
 def _safe_matrix(asked: Problem, name: str, watch: Watch) -> NDArray[np.float64]:
     """A matrix that keeps all limits with room to spare."""
     easier = feasibility(asked)
-    answer = SOLVERS[name](easier, 1e-3, None, watch.left)
+    answer = SOLVERS[name](easier, 1e-3, None, watch)
     excess = proved_excess(easier, answer)
     if excess > 0:
         raise Infeasible(f"no mechanism with this promise keeps the limits: one is exceeded by {excess:.6g} at least")
@@ -324,14 +464,17 @@ def _tie_broken(asked: Problem, made: Design, name: str, tolerance: float, watch
     others = tied(asked, max(level, made.loss))
 
     def solve(problem: Problem) -> Answer:
-        return SOLVERS["blocks" if name == "exact" and not exactly else name](
-            problem, tolerance / 100, None, watch.left
-        )
+        return SOLVERS["blocks" if name == "exact" and not exactly else name](problem, tolerance / 100, None, watch)
 
-    if wanted == "worst secret":
-        answer = least_worst_secret(others, solve)
-    else:
-        answer = most_entropy(others, solve, _full_matrix(asked, made.mechanism))
+    try:
+        if wanted == "worst secret":
+            answer = least_worst_secret(others, solve)
+        else:
+            answer = most_entropy(others, solve, _full_matrix(asked, made.mechanism))
+    except (TimeIsUp, NotConverged):
+        if watch.over:  # ties stay as they are
+            return replace(made, stopped=True)
+        raise
     bound = LowerBound(made.bound, claim.dual, claim.prior, claim.mixture,
                        tuple(ceiling.prices for ceiling in claim.ceilings if ceiling.prices is not None))  # fmt: skip
     provenance = {**made.mechanism.provenance, "ties": f"broken by {wanted}"}

@@ -23,6 +23,7 @@ from sfumato.design.objectives import EXPECTED, Objective, ceiling
 from sfumato.errors import InvalidInput, expect, shown
 from sfumato.losses.loss import Loss
 from sfumato.lp import ColumnProgram, Limit
+from sfumato.memory import refusing
 from sfumato.numbers import Array, floats, is_exact, object_array, together
 from sfumato.privacy.events import EventPromise, event_promises
 from sfumato.privacy.predicates import Predicate
@@ -143,6 +144,7 @@ def feasibility(asked: Problem) -> Feasibility:
     return Feasibility(asked.prior, asked.loss, asked.privacy, asked.objective, asked.ceilings, asked.events)
 
 
+@refusing("laying out the problem", ("fewer outputs", "a coarser space"))
 def problem(
     prior: Prior | None,
     loss: Loss,

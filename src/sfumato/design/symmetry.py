@@ -18,11 +18,13 @@ from sfumato.design.problem import Problem
 from sfumato.design.solvers.answer import Multipliers
 from sfumato.lp import ColumnProgram
 from sfumato.numbers import Array, floats
+from sfumato.watch import Watch
 
 __all__ = ["Symmetry", "symmetry"]
 
 _MOST_ELEMENTS = 4000  # larger groups belong to spaces so regular that they are small, or have closed forms
 _MOST_CANDIDATES = 50_000  # images of base points tried before giving up
+_LOOKING = 0.2  # of the time that is left
 _MOST_BASE = 6  # base points; a space that needs more of them has a huge group
 
 
@@ -96,9 +98,12 @@ class Symmetry:
         )
 
 
-def symmetry(problem: Problem) -> Symmetry | None:
-    """The symmetries of a problem, or None where there is only the identity or more than is worth listing."""
-    n = len(problem.privacy.space)
+def symmetry(problem: Problem, watch: Watch | None = None) -> Symmetry | None:
+    """The symmetries of a problem, or None where there is only the identity or more than is worth listing.
+
+    Of the time that a watch has left a part is for this; where it is over, a solver has more of looking at all columns.
+    """
+    n, looking = len(problem.privacy.space), (watch or Watch()).share(_LOOKING)
     if n < 2:
         return None
     table = _codes(problem.privacy.space.distances.values)
@@ -110,6 +115,8 @@ def symmetry(problem: Problem) -> Symmetry | None:
     tables = np.ascontiguousarray(np.vstack(parts).T)
     moved, acted = [], []
     for images in _images(table, colours, base):
+        if looking.over:
+            return None
         permutation = _extended(table, colours, base, images)
         if permutation is None:
             continue

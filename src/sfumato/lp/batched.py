@@ -26,6 +26,7 @@ from sfumato.lp.batched_links import Links, scaled
 from sfumato.lp.batched_newton import BatchedNewton
 from sfumato.lp.column_program import ColumnProgram, ColumnProgress, ColumnSolution, Ending, checked_program
 from sfumato.numbers import told_apart
+from sfumato.watch import TimeIsUp, Watch, watch_of
 
 __all__ = ["solve_batched"]
 
@@ -43,7 +44,7 @@ def solve_batched(
     program: ColumnProgram,
     *,
     tolerance: float = 1e-4,
-    time_limit: float | None = None,
+    time_limit: float | Watch | None = None,
     progress: Callable[[ColumnProgress], object] | None = None,
     device: str | None = None,
 ) -> ColumnSolution:
@@ -54,7 +55,8 @@ def solve_batched(
     tolerance
         Relative gap at which to stop. 1e-6 is within reach of most programs.
     time_limit
-        Seconds after which to stop, checked after each iteration.
+        Seconds after which to stop, or a watch. An iteration that would not be through in time is not begun, or left
+        where it is.
     progress
         Called after each iteration; the gap is infinite while a limit does not hold. Raising
         ``KeyboardInterrupt`` in it (or pressing Ctrl-C) ends the run with the best point so far.
@@ -87,7 +89,7 @@ def solve_batched(
     (0.4, [0.4, 0.6])
     """
     program = checked_program(program, tolerance, time_limit)
-    start = perf_counter()
+    start, watch = perf_counter(), watch_of(time_limit)
     arrays = arrays_on(device)
     links = scaled(program)
     (n, m), pairs = program.shape, len(program.first)
@@ -95,8 +97,8 @@ def solve_batched(
         value = float(program.sizes @ links.floor)
         return ColumnSolution(np.full((n, m), 1.0 / m), np.zeros((pairs, m)), value, value, 0.0, 0,
                               perf_counter() - start, Ending.REACHED)  # fmt: skip
-    run = _Run(program, links, BatchedNewton(program, links, arrays), start)
-    ended = run.until(tolerance, time_limit, progress)
+    run = _Run(program, links, BatchedNewton(program, links, arrays, watch), start)
+    ended = run.until(tolerance, watch, progress)
     return run.result(ended, tolerance)
 
 
@@ -123,11 +125,9 @@ class _Run:
         """The relative gap."""
         return (value - bound) / max(abs(value), self.magnitude)
 
-    def until(
-        self, tolerance: float, time_limit: float | None, progress: Callable[[ColumnProgress], object] | None
-    ) -> Ending:
+    def until(self, tolerance: float, watch: Watch, progress: Callable[[ColumnProgress], object] | None) -> Ending:
         """Iterate; why it stopped."""
-        gap, merits = np.inf, [np.inf]
+        gap, merits, slowest, before = np.inf, [np.inf], 0.0, watch.spent
         method = self.method
         try:
             while self.iterations < _MOST_ITERATIONS and self._iterate(gap < _LATE):
@@ -135,22 +135,27 @@ class _Run:
                 value, self.missed = method.value_of(method.r)
                 if self.missed <= _MISSED and value < self.best:
                     self.best, self.matrix = value, method.r
-                self.bound = method.bound_of(method.pull, method.limit_prices())
+                self.bound = method.bound
                 self._check_feasible()
                 gap = self.relative(value, self.bound)
                 merits.append(abs(gap) + self.missed)
                 gap = gap if self.missed <= _MISSED else np.inf
                 seconds = perf_counter() - self.start
+                slowest, before = max(slowest, watch.spent - before), watch.spent
                 if progress is not None:
-                    progress(ColumnProgress(self.iterations, value, self.bound, gap, seconds))
+                    highest = method.highest
+                    nearest = self.relative(self.best, highest) if np.isfinite(self.best) else np.inf
+                    progress(ColumnProgress(self.iterations, self.best, highest, nearest, seconds))
                 if gap <= tolerance:
                     return Ending.REACHED
                 if method.spoilt:
                     return Ending.STALLED
-                if time_limit is not None and seconds >= time_limit:
+                if not watch.allows(slowest):  # what follows takes about as long as an iteration
                     return Ending.TIME
                 if not min(merits[-_PATIENCE:]) < 0.9 * min(merits[:-_PATIENCE], default=np.inf):
                     return Ending.STALLED
+        except TimeIsUp:
+            return Ending.TIME
         except KeyboardInterrupt:
             return Ending.INTERRUPTED
         return Ending.STALLED
@@ -163,7 +168,7 @@ class _Run:
         fixed = [limit for limit in self.program.limits if not limit.relative]
         if not fixed or self.bound <= self.ceiling + _BEYOND * max(abs(self.ceiling), abs(self.bound), self.magnitude):
             return
-        ray = self.method.multipliers(len(self.program.first)), self._prices()
+        ray = self.method.multipliers(), self._prices()
         low, high = told_apart(self.bound, self.ceiling)
         raise Infeasible(
             f"no point keeps the limits: the lower bound is {low}, and no point has a value above {high}; "
@@ -171,28 +176,35 @@ class _Run:
             ray,
         )
 
-    def _prices(self) -> tuple[Floats, ...]:
+    def _prices(self, prices: Floats | None = None) -> tuple[Floats, ...]:
+        """Prices of limits, one array a limit; of the present iterate unless others are given."""
         edges = np.cumsum([len(limit.level) for limit in self.program.limits])
-        return tuple(np.split(self.method.limit_prices(), edges[:-1])) if len(edges) else ()
+        every = self.method.limit_prices() if prices is None else prices
+        return tuple(np.split(every, edges[:-1])) if len(edges) else ()
 
     def result(self, ended: Ending, tolerance: float) -> ColumnSolution:
-        """The best point with the last multipliers."""
+        """The best point and the best multipliers."""
         method = self.method
         if ended is Ending.INTERRUPTED:  # which may have been anywhere
             self.bound = method.bound_of(method.refreshed_pull(), method.limit_prices())
+        if self.matrix is None and method.value_of(method.r)[1] <= _MISSED:  # the time was up before the first step
+            self.matrix, self.best, self.bound = method.r, method.value_of(method.r)[0], method.bound
         if self.matrix is None:
             raise NotConverged(
                 f"after {self.iterations} iterations ({ended}) a limit is still exceeded, by {self.missed:.1e} of its "
                 f"level; the value is at least {self.bound:g}",
                 gap=np.inf,
             )
+        kept = method.kept if method.kept is not None and method.kept.bound > self.bound else None
+        self.bound = self.bound if kept is None else kept.bound
         gap = self.relative(self.best, self.bound)
         if ended is Ending.STALLED and gap <= tolerance:
             ended = Ending.REACHED
         matrix = np.ascontiguousarray(method.arrays.numpy(self.matrix).T)
-        multipliers = method.multipliers(len(self.program.first))
+        multipliers = method.multipliers() if kept is None else kept.multipliers
         return ColumnSolution(matrix, multipliers, self.best, self.bound, gap, self.iterations,
-                              perf_counter() - self.start, ended, self._prices())  # fmt: skip
+                              perf_counter() - self.start, ended,
+                              self._prices(None if kept is None else kept.prices))  # fmt: skip
 
 
 def _largest(table: Floats, program: ColumnProgram) -> Floats:

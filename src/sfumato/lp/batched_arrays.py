@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import InvalidInput, MissingExtra
+from sfumato.memory import room
 
 __all__ = ["Arrays", "arrays_on"]
 
-_NUMPY_MEMORY = 2**35  # bytes of the arrays of one run
 _NUMPY_CHUNK = 2**24  # bytes of one array over the pairs of some columns: a few of them fit into the cache
 _DEVICE_SHARE = 0.94  # of the memory that is free on a device
 _TORCH_CHUNK = 2**32  # bytes: large enough to fill a device, small beside its memory
@@ -38,9 +38,11 @@ class Arrays:
     """
 
     module: Any = np
-    memory = _NUMPY_MEMORY
     chunk = _NUMPY_CHUNK
     fused = False
+
+    def __init__(self) -> None:
+        self.memory = room()
 
     def given(self, values: Any) -> Any:
         """Floats as an array, a copy."""
@@ -89,6 +91,7 @@ class _TorchArrays(Arrays):
     """Tensors on a device."""
 
     def __init__(self, torch: Any, device: Any) -> None:
+        super().__init__()
         self.module, self.device = torch, device
         if device.type == "cuda":
             self.memory = int(_DEVICE_SHARE * torch.cuda.mem_get_info(device)[0])

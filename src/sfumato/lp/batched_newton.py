@@ -13,18 +13,20 @@ where memory is short: a target is a choice, not a measurement. Slacks are compu
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import NotSupported
 from sfumato.lp.batched_arrays import Arrays
 from sfumato.lp.batched_cones import Cone
 from sfumato.lp.batched_layout import cone_for
 from sfumato.lp.batched_links import Links, Part, normalised, parts_of
 from sfumato.lp.batched_passes import aimed, moved_targets, predicted, reach, stepped
 from sfumato.lp.column_program import ColumnProgram
+from sfumato.memory import check_room
+from sfumato.watch import Watch
 
 __all__ = ["BatchedNewton"]
 
@@ -46,12 +48,23 @@ _DOUBLE_TARGETS = True  # where there is memory for them
 _SMALLEST_COLUMN = 1e-4  # weight, beside the largest
 _HALVINGS = 6  # before a step is given up
 _SHIFT = 2.0**-50  # of the diagonal, when the matrix of the links has lost its definiteness
+_INSTEAD = ("fewer outputs", "solver='first-order', which needs no factors", "a coarser space")
+
+
+@dataclass(frozen=True, eq=False)
+class KeptMultipliers:
+    """Multipliers and prices of limits in the scale of the program, and the bound they give."""
+
+    bound: float
+    multipliers: Floats
+    prices: Floats
 
 
 class BatchedNewton:
     """The iterate and the arrays of one run, in the units of :class:`~sfumato.lp.batched_links.Links`."""
 
-    def __init__(self, program: ColumnProgram, links: Links, arrays: Arrays) -> None:
+    def __init__(self, program: ColumnProgram, links: Links, arrays: Arrays, watch: Watch | None = None) -> None:
+        self.watch, self.pairs = watch or Watch(), len(program.first)
         self.arrays, self.links, self.xp = arrays, links, arrays.module
         self.m = program.shape[1]
         self.parts: list[Part] = parts_of(program, links, arrays)
@@ -76,9 +89,8 @@ class BatchedNewton:
         step = max(1, min(self.m, self.arrays.chunk // max(cone.bytes_used, 1)))
         needed = self.m * (16 * pairs + cone.bytes_kept + 8 * n * (16 + len(self.parts))) + 6 * step * cone.bytes_used
         self.single = not _DOUBLE_TARGETS or needed + 8 * self.m * pairs > self.arrays.memory
-        if needed > self.arrays.memory:
-            raise NotSupported(f"{len(program.first)} pairs in {self.m} columns ({needed / 2**30:.0f} GiB)",
-                               [f"programs that fit into {self.arrays.memory / 2**30:.0f} GiB"])  # fmt: skip
+        what = f"the block method over arrays for {self.pairs} pairs of rows in {self.m} columns"
+        check_room(needed, what, _INSTEAD, self.arrays.memory)
         self.chunks = [(low, min(low + step, self.m)) for low in range(0, self.m, step)]
 
     def _first_prices(self, program: ColumnProgram) -> tuple[Floats, Floats, Floats]:
@@ -123,6 +135,8 @@ class BatchedNewton:
         self.dpi, self.dtau = self.pi * 0, 0.0
         self.factors: list[Any] = []
         self.spoilt = False
+        self.bound = self.bound_of(self.pull, self.limit_prices())
+        self.kept: KeptMultipliers | None = None  # the best, where the present ones are not
 
     @property
     def u(self) -> Any:
@@ -152,8 +166,14 @@ class BatchedNewton:
         """r, its step and z of the columns low … high."""
         return self.r[low:high], self.dr[low:high], self.z[low:high]
 
-    def multipliers(self, pairs: int) -> Floats:
+    @property
+    def highest(self) -> float:
+        """The largest bound so far."""
+        return self.bound if self.kept is None else max(self.bound, self.kept.bound)
+
+    def multipliers(self) -> Floats:
         """Z of the present iterate, in the order and scale of the program."""
+        pairs = self.pairs
         result = np.zeros((self.m, pairs)) if len(self.cone.kept) < pairs else np.empty((self.m, pairs))
         for low, high in self.chunks:
             found = self.cone.listed(self.z[low:high]) * self.links.scale
@@ -235,6 +255,7 @@ class BatchedNewton:
         self.factors = []
         link = self.arrays.zeros(len(self.pi), len(self.pi))
         for low, high in self.chunks:
+            self.watch.check()
             part = slice(low, high)
             factor = self.cone.factor(self.r[part], self.lam[part], self.pull[part], self.z[part])
             link += self.cone.gram(factor, self.r[part], self.parts, low, high)
@@ -398,12 +419,14 @@ class BatchedNewton:
         lam = (1.0 - dual) * self.lam + dual * stepped(self.r, self.dr, self.lam, self.tr)
         pi = self.pi + dual * self.dpi
         r, primal = self._inside(primal)
-        if late:
-            self.spoilt = self._spoils(r, pi, dual)
+        bound = self._bound_after(pi, dual)
+        self.spoilt = late and self._spoils(bound, r, pi)
         if not self.spoilt:
+            if bound < self.highest == self.bound:  # the step writes over the best multipliers
+                self.kept = KeptMultipliers(self.bound, self.multipliers(), self.limit_prices())
             for low, high in self.chunks:
                 self.pull[low:high] = self.cone.advance(*self._iterate_of(low, high), self.t[low:high], dual)
-            self.lam, self.pi = lam, pi
+            self.lam, self.pi, self.bound = lam, pi, bound
         self.r, self.v, self.tau = r, self.v + primal * self.ahead[1], self.tau + primal * self.ahead[2]
 
     def _inside(self, primal: float) -> tuple[Any, float]:
@@ -415,24 +438,26 @@ class BatchedNewton:
             primal /= 2
         return self.r, 0.0
 
-    def _spoils(self, r: Any, pi: Any, dual: float) -> bool:
+    def _bound_after(self, pi: Any, dual: float) -> float:
+        """The bound of the multipliers after a step."""
+        pull = self.xp.concatenate([
+            self.cone.advance(*self._iterate_of(low, high), self.t[low:high], dual, trial=True)
+            for low, high in self.chunks
+        ])  # fmt: skip
+        before, self.pi = self.pi, pi
+        bound = self.bound_of(pull, self.limit_prices())
+        self.pi = before
+        return bound
+
+    def _spoils(self, bound: float, r: Any, pi: Any) -> bool:
         """Whether the bound of the next multipliers is worse than that of the last and than the sum of the prices,
         by as much as the gap.
 
         In exact arithmetic it is never worse than that sum: C − Gᵀz − Bπ = λ > 0.
         """
-        pull = self.xp.concatenate([
-            self.cone.advance(*self._iterate_of(low, high), self.t[low:high], dual, trial=True)
-            for low, high in self.chunks
-        ])  # fmt: skip
-        value = self.value_of(r)[0]
-        before, kept = self.bound_of(self.pull, self.limit_prices()), self.pi
-        self.pi = pi
-        bound = self.bound_of(pull, self.limit_prices())
-        self.pi = kept
-        links = self.links
+        value, links = self.value_of(r)[0], self.links
         stated = float(links.target[: links.rows] @ links.floor) + links.scale * float(pi @ self.target)
-        return bound < before and value - bound > 2 * (value - stated)
+        return bound < self.bound and value - bound > 2 * (value - stated)
 
 
 def _as_steps(ratios: Floats) -> tuple[float, float]:

@@ -19,6 +19,7 @@ from scipy.sparse import csr_array
 
 from sfumato.errors import InvalidInput, expect
 from sfumato.numbers import Array, array, floats, told_apart
+from sfumato.watch import Watch, watch_of
 
 __all__ = [
     "ColumnProgram",
@@ -29,6 +30,7 @@ __all__ = [
     "Start",
     "checked_program",
     "column_bound",
+    "untouched",
 ]
 
 Floats = NDArray[np.float64]
@@ -185,13 +187,22 @@ def _check_limit(limit: Limit, shape: tuple[int, ...]) -> None:
 
 @dataclass(frozen=True)
 class ColumnProgress:
-    """Where a run stands after an iteration."""
+    """Where a run stands after an iteration: the least value and the largest bound so far, which is what it returns.
+
+    ``stage`` says in words what is being done where that is more than iterating.
+    """
 
     iteration: int
     value: float
     bound: float
     gap: float
     seconds: float
+    stage: str = ""
+
+    @classmethod
+    def beginning(cls, stage: str, seconds: float) -> ColumnProgress:
+        """Before the first iteration of a stage there are no numbers yet."""
+        return cls(0, np.inf, -np.inf, np.inf, seconds, stage)
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,13 +250,23 @@ class ColumnSolution:
     midway: Start | None = None
 
 
-def checked_program(program: Any, tolerance: float, time_limit: float | None) -> ColumnProgram:
+def untouched(program: ColumnProgram, seconds: float) -> ColumnSolution:
+    """Constant columns and no multipliers: what a run without limits has where its time was up before it began."""
+    n, m = program.shape
+    least = np.full(len(program.sizes), np.inf)
+    np.minimum.at(least, program.row_classes, program.cost.min(axis=1))
+    value, bound = float(program.cost.sum()) / m, float(program.sizes @ least)
+    gap = (value - bound) / max(abs(value), 1e-300)
+    nothing = np.zeros((len(program.first), m))
+    return ColumnSolution(np.full((n, m), 1.0 / m), nothing, value, bound, gap, 0, seconds, Ending.TIME)
+
+
+def checked_program(program: Any, tolerance: float, time_limit: float | Watch | None) -> ColumnProgram:
     """What every solver of these programs asks of its arguments."""
     given = expect(program, ColumnProgram, "a program over columns", "ColumnProgram(cost, first, second, logs)")
     if not tolerance > 0:
         raise InvalidInput(f"the tolerance is a positive relative gap, found {tolerance}")
-    if time_limit is not None and not time_limit > 0:
-        raise InvalidInput(f"the time limit is a positive number of seconds, found {time_limit}")
+    watch_of(time_limit)
     return given
 
 

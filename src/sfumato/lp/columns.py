@@ -31,9 +31,11 @@ from sfumato.lp.column_program import (
     Start,
     checked_program,
     column_bound,
+    untouched,
 )
 from sfumato.lp.columns_method import BlockNewton, shifted
 from sfumato.threads import plain_interrupts
+from sfumato.watch import TimeIsUp, Watch, watch_of
 
 __all__ = ["solve_columns"]
 
@@ -47,7 +49,7 @@ def solve_columns(
     program: ColumnProgram,
     *,
     tolerance: float = 1e-4,
-    time_limit: float | None = None,
+    time_limit: float | Watch | None = None,
     progress: Callable[[ColumnProgress], object] | None = None,
     start: Start | None = None,
     keep_midway: bool = False,
@@ -59,7 +61,8 @@ def solve_columns(
     tolerance
         Relative gap at which to stop. 1e-9 is within reach of most programs.
     time_limit
-        Seconds after which to stop, checked after each iteration.
+        Seconds after which to stop, or a watch. An iteration that would not be through in time is not begun, or left
+        where it is.
     progress
         Called after each iteration. Raising ``KeyboardInterrupt`` in it (or pressing Ctrl-C) ends the
         run with the best point so far; ``ended`` says so.
@@ -79,7 +82,7 @@ def solve_columns(
     ([[0.75, 0.25], [0.25, 0.75]], 0.5, 0.5)
     """
     program = checked_program(program, tolerance, time_limit)
-    begun = perf_counter()
+    begun, watch = perf_counter(), watch_of(time_limit)
     n, m = program.shape
     if program.limits:
         raise NotSupported("limits on weighted sums", ["programs without limits"])
@@ -88,52 +91,63 @@ def solve_columns(
         value = float(base.sum())
         return ColumnSolution(np.full((n, m), 1.0 / m), np.zeros((len(program.first), m)), value, value, 0.0, 0,
                               perf_counter() - begun, Ending.REACHED)  # fmt: skip
-    return _iterated(program, BlockNewton(program, start), tolerance, time_limit, progress, keep_midway, begun)
+    try:
+        method = BlockNewton(program, start, watch)
+    except TimeIsUp:
+        return untouched(program, perf_counter() - begun)
+    return _iterated(program, method, tolerance, watch, progress, keep_midway, begun)
 
 
 def _iterated(
     program: ColumnProgram,
     method: BlockNewton,
     tolerance: float,
-    time_limit: float | None,
+    watch: Watch,
     progress: Callable[[ColumnProgress], object] | None,
     keep_midway: bool,
     begun: float,
 ) -> ColumnSolution:
     """Iterate until the gap is small enough, or something ends it."""
-    best, midway = np.inf, None
+    best, midway, highest, slowest = np.inf, None, -np.inf, 0.0
     ended, iterations, gaps = Ending.STALLED, 0, [np.inf]
     try:
         with plain_interrupts():
+            before = watch.spent
             while iterations < _MOST_ITERATIONS and method.iterate():
                 iterations += 1
                 value, bound = method.standing()
                 if value < best:
                     best = value
                     method.remember()
+                highest = method.keep_multipliers(bound)
                 gaps.append(method.relative(value, bound))
                 seconds = perf_counter() - begun
+                slowest, before = max(slowest, watch.spent - before), watch.spent
                 if keep_midway and midway is None and gaps[-1] <= _MIDWAY:
-                    midway = Start(method.present(), method.multipliers())
+                    midway = method.midway()
                 if progress is not None:
-                    progress(ColumnProgress(iterations, value, bound, gaps[-1], seconds))
-                if _LATE > gaps[-1] > gaps[-2] and method.is_spoilt(value, bound):
-                    method.go_back()
-                elif gaps[-1] <= tolerance:
+                    progress(ColumnProgress(iterations, best, highest, method.relative(best, highest), seconds))
+                if gaps[-1] <= tolerance:
                     ended = Ending.REACHED
-                elif time_limit is not None and seconds >= time_limit:
+                elif _LATE > gaps[-1] > gaps[-2] and method.is_spoilt(value, bound):
+                    pass  # the multipliers of the step before are the better ones, and kept
+                elif not watch.allows(slowest):  # what follows takes about as long as an iteration
                     ended = Ending.TIME
                 elif min(gaps[-_PATIENCE:]) < 0.9 * min(gaps[:-_PATIENCE], default=np.inf):
                     continue
                 break
+    except TimeIsUp:
+        ended = Ending.TIME
     except KeyboardInterrupt:
         ended = Ending.INTERRUPTED
     finally:
         method.close()
-    matrix, multipliers, bound = method.matrix(), method.multipliers(), method.standing()[1]
+    matrix, multipliers = method.matrix(), method.multipliers()
     value = float((program.cost * matrix).sum())
     if ended is Ending.INTERRUPTED:  # which may have been anywhere
         bound = column_bound(program, multipliers)
+    else:
+        bound = highest if iterations else method.standing()[1]
     if ended is Ending.STALLED and method.relative(value, bound) <= tolerance:
         ended = Ending.REACHED
     return ColumnSolution(matrix, multipliers, value, bound, method.relative(value, bound), iterations,

@@ -13,7 +13,6 @@ from os import cpu_count
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import NotSupported
 from sfumato.lp import columns_newton as newton
 from sfumato.lp.column_program import ColumnProgram, Start
 from sfumato.lp.columns_dense import DenseSystems, dense_work
@@ -21,18 +20,21 @@ from sfumato.lp.columns_order import Elimination, elimination
 from sfumato.lp.columns_single import SingleSystems
 from sfumato.lp.columns_sparse import SparseSystems, sparse_work
 from sfumato.lp.lanes import LANES, registers
+from sfumato.memory import check_room
+from sfumato.watch import Watch
 
 __all__ = ["BlockNewton"]
 
 Floats = NDArray[np.float64]
 
-_LARGEST_MEMORY = 2**35  # bytes of the arrays over pairs and columns
+_INSTEAD = ("fewer outputs", "solver='first-order', which needs no factors", "a coarser space")
 _SMALLEST_SCALE = 1e-6  # of the costs: relative gaps are not measured against values smaller than that
 _WORTH_A_THREAD = 100_000  # pairs times columns for each: below, handing over takes longer than the work
 _SPARSE = 0.1  # share of all ordered pairs: with more of them, an elimination is not even looked for
 _SINGLE = 5e-3  # a gap above which single precision does for the systems: slacks are not small beside their entries
 _SINGLE_ROWS = 150  # and rows from which on it is sooner through
 _SINGLE_LOG = 0.02  # and log bounds, because no slack is larger than this part of its entries
+_LOOK = 2e9  # products between two looks at the watch: about a second
 _SHORT = 0.02  # a step after which rounding errors are suspected
 _SLOWER = 2.0  # how much longer a product takes in a sparse system than in a dense one
 _CAUTION = 0.2  # share of the constant start that is mixed into a given one
@@ -49,9 +51,9 @@ _BOX = (0.1, 3.0)  # products at the longer step, in terms of the one aimed at
 class BlockNewton:
     """The iterate and the arrays of one run; costs are shifted and scaled to a total spread of 1."""
 
-    def __init__(self, program: ColumnProgram, start: Start | None = None) -> None:
+    def __init__(self, program: ColumnProgram, start: Start | None = None, watch: Watch | None = None) -> None:
         n, m = program.shape
-        self.n, self.m = n, m
+        self.n, self.m, self.watch = n, m, watch or Watch()
         cost, self.scale, base = shifted(program)
         self.base = float(base.sum())
         self.magnitude = _SMALLEST_SCALE * float(np.abs(program.cost).max(axis=1).sum())
@@ -68,13 +70,12 @@ class BlockNewton:
         self.lanes = np.concatenate([np.arange(m), np.zeros(blocks * LANES - m, dtype=np.int64)])
         self.mask = (np.arange(blocks * LANES) < m).astype(np.float64).reshape(blocks, LANES)
         threads = max(1, min(cpu_count() or 1, blocks, pairs * m // _WORTH_A_THREAD))
-        memory = 8 * blocks * LANES * (3 * pairs + 19 * n)
+        # one array over pairs and columns more than those made here: multipliers that are kept, and the result
+        memory = 8 * blocks * LANES * (4 * pairs + 19 * n)
         memory += (
             DenseSystems.memory(n, blocks, threads) if shape is None else SparseSystems.memory(shape, blocks, threads)
         )
-        if memory > _LARGEST_MEMORY:
-            raise NotSupported(f"{pairs} pairs in {m} columns ({memory / 2**30:.0f} GiB)",
-                               [f"programs that fit into {_LARGEST_MEMORY // 2**30} GiB"])  # fmt: skip
+        check_room(memory, f"the block method for {pairs} pairs of rows in {m} columns", _INSTEAD)
         self.cost = self._in_lanes(cost)
         self._choose_weights(cost, logs)
         self._start(cost, logs, blocks)
@@ -86,6 +87,8 @@ class BlockNewton:
         self.t, self.t_new = registers(*self.z.shape), registers(*self.z.shape)
         self.tr, self.tr_new = registers(*self.r.shape), registers(*self.r.shape)
         self.remember()
+        self.best_z: Floats | None = None  # the multipliers of the largest bound, where they are not the present ones
+        self.highest = -np.inf
         self.systems: DenseSystems | SparseSystems | SingleSystems = (
             DenseSystems(n, blocks, self.classes, threads)
             if shape is None
@@ -98,6 +101,8 @@ class BlockNewton:
         # two blocks are one in single precision
         self.edges = [*(2 * np.linspace(0, blocks // 2, threads + 1).astype(int)[:-1]).tolist(), blocks]
         self.pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
+        work = dense_work(n, len(self.sizes)) if shape is None else sparse_work(shape, len(self.sizes))
+        self.stride = 2 * max(1, int(_LOOK / (2 * LANES * max(work, 1))))  # blocks that are factored at a time
 
     def _number_classes(self, classes: NDArray[np.int64]) -> None:
         """Number the classes in the order of their first rows."""
@@ -139,7 +144,10 @@ class BlockNewton:
         self.r, self.pull = registers(blocks, self.n, LANES), registers(blocks, self.n, LANES)
         self.z, self.heft = registers(blocks, len(z), LANES), registers(blocks, LANES)
         columns = column_sizes(cost, self.classes, self.sizes)[self.lanes].reshape(blocks, 1, LANES)
-        self.r[:], self.z[:], self.pull[:] = columns, z[:, None], pull[:, None]
+        self.r[:], self.pull[:] = columns, pull[:, None]
+        for block in self.z:  # gigabytes, some of them
+            self.watch.check()
+            block[:] = z[:, None]
         self.price = np.full(len(self.sizes), np.inf)
         np.minimum.at(self.price, self.classes, -pull - margin)
         self.lam = self._in_lanes(cost - (pull + self._over_rows(self.price))[:, None])
@@ -186,18 +194,33 @@ class BlockNewton:
         """Take the present R for the best."""
         self.best[:] = self.r
 
+    def keep_multipliers(self, bound: float) -> float:
+        """The largest bound so far, given that of the step just made; its multipliers are kept."""
+        if bound >= self.highest:
+            self.highest, self.best_z = bound, None
+        elif self.best_z is None:
+            self.best_z = self.t_new.copy()  # those before the last step, until the next one writes over them
+        return self.highest
+
     def present(self) -> Floats:
         """The present R."""
         return self._from_lanes(self.r)[self.places]
+
+    def midway(self) -> Start:
+        """The present R and Z."""
+        return Start(self.present(), self._listed(self.z))
 
     def matrix(self) -> Floats:
         """The best R so far."""
         return self._from_lanes(self.best)[self.places]
 
     def multipliers(self) -> Floats:
-        """Z of the present iterate, in the order and scale of the program."""
+        """The best Z so far, in the order and scale of the program."""
+        return self._listed(self.z if self.best_z is None else self.best_z)
+
+    def _listed(self, blocks: Floats) -> Floats:
         result = np.empty((len(self.order), self.m))
-        for b, block in enumerate(self.z):  # one at a time: no second array of this size
+        for b, block in enumerate(blocks):  # one at a time: no second array of this size
             columns = slice(b * LANES, min(b * LANES + LANES, self.m))
             result[self.order, columns] = self.scale * block[:, : columns.stop - columns.start]
         return result
@@ -229,7 +252,8 @@ class BlockNewton:
             self.pool.shutdown()
 
     def _on_blocks(self, work: Callable[[Worker, int, int], None]) -> None:
-        """Run ``work`` on all blocks, a share for each worker."""
+        """Run ``work`` on all blocks, a share for each worker; nothing where the time is up."""
+        self.watch.check()
         parts = list(zip(self.workers, self.edges[:-1], self.edges[1:], strict=True))
         waiting = [self.pool.submit(work, *part) for part in parts[1:]] if self.pool else []
         work(*parts[0])
@@ -268,7 +292,7 @@ class BlockNewton:
         self._on_blocks(lambda worker, low, high: newton.advance(
             low, high, self.first, self.second, self.decay, self.r, self.dr, self.rest, self.lam, self.z, self.t,
             self.tr, primal, dual, self.t_new, self.pull_before))  # fmt: skip
-        self.go_back()  # which is forward here: the new ones have been written beside the old
+        self._take_multipliers()
         self.price = self.price + dual * dp
         return min(primal, dual)
 
@@ -286,16 +310,26 @@ class BlockNewton:
         found: Floats = np.einsum("bxl,bl->x", table, self.mask)
         return found
 
-    def go_back(self) -> None:
-        """Exchange the multipliers with those before the last step (until the next one begins)."""
+    def _take_multipliers(self) -> None:
+        """The new ones have been written beside the old, which stay there until the next step."""
         self.z, self.t_new = self.t_new, self.z
         self.pull, self.pull_before = self.pull_before, self.pull
 
+    def _factor_systems(self) -> None:
+        """Factor every H_y."""
+
+        def work(worker: Worker, low: int, high: int) -> None:
+            for start in range(low, high, self.stride):
+                self.watch.check()
+                self.systems.factor(worker.thread, start, min(start + self.stride, high), self.first, self.second,
+                                    self.decay, self.r, self.lam, self.z, self.pull, self.mask)  # fmt: skip
+
+        self.systems.clear()
+        self._on_blocks(work)
+
     def _factor(self) -> Floats:
         """Factor every H_y, and the sum of their inverses."""
-        self._on_blocks(lambda worker, low, high: self.systems.factor(
-            worker.thread, low, high, self.first, self.second, self.decay, self.r, self.lam, self.z, self.pull,
-            self.mask))  # fmt: skip
+        self._factor_systems()
         link = self.systems.link()
         newton.link_factor(link)
         return link

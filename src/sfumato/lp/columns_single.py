@@ -43,13 +43,17 @@ class SingleSystems:
         rows = padded(len(self.starts) - 1)
         self.scratch = [_Scratch(padded(n), rows) for _ in range(threads)]
 
+    def clear(self) -> None:
+        """Forget the linking matrix before blocks are factorised anew."""
+        for scratch in self.scratch:
+            scratch.sums[:] = 0.0
+
     def factor(
         self, thread: int, low: int, high: int, first: Integers, second: Integers, decay: Floats, r: Floats,
         lam: Floats, z: Floats, pull: Floats, mask: Floats,
     ) -> None:  # fmt: skip
-        """Factorise blocks low … high; their part of the linking matrix stays in the thread's memory."""
+        """Factorise blocks low … high; their part of the linking matrix is added up in the thread's memory."""
         scratch = self.scratch[thread]
-        scratch.sums[:] = 0.0
         _factor(low, high, first, second, decay, r, lam, z, pull, mask, self.starts, self.members, self.grouped,
                 self.roots, scratch.w, scratch.v, scratch.excess, scratch.least, scratch.sums)  # fmt: skip
 

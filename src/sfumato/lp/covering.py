@@ -12,7 +12,6 @@ then there are fewer multipliers than rows. What cannot be covered is taken off 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 from sfumato.errors import InvalidInput
 from sfumato.lp.transport import missing, prune, thin, transported
 from sfumato.threads import on_threads
+from sfumato.watch import Watch, watch_of
 
 __all__ = ["Cover", "covered"]
 
@@ -49,7 +49,9 @@ class Cover:
     worst: Integers
 
 
-def covered(cost: Any, prices: Any, logs: Any, tolerance: float = 1e-5, time_limit: float | None = None) -> Cover:
+def covered(
+    cost: Any, prices: Any, logs: Any, tolerance: float = 1e-5, time_limit: float | Watch | None = None
+) -> Cover:
     """Multipliers that bring the reduced costs of all columns up to the prices, as far as there are any.
 
     Parameters
@@ -63,7 +65,8 @@ def covered(cost: Any, prices: Any, logs: Any, tolerance: float = 1e-5, time_lim
     tolerance
         About what part of the prices may stay uncovered although it could be covered, to be sooner through.
     time_limit
-        Seconds after which rows of the columns that are left take from the nearest, and no program is solved.
+        Seconds, or a watch, after which rows of the columns that are left take from the nearest, and no program is
+        solved.
 
     Examples
     --------
@@ -85,10 +88,10 @@ def covered(cost: Any, prices: Any, logs: Any, tolerance: float = 1e-5, time_lim
     columns = np.ascontiguousarray(table.T)
     order = np.argsort(far, axis=1, kind="stable").astype(np.int32)  # the nearest first
 
-    deadline = np.inf if time_limit is None else perf_counter() + time_limit
+    watch = watch_of(time_limit)
 
     def several(low: int, high: int) -> list[tuple[Integers, Integers, Floats, Floats]]:
-        return [_column(columns[w], wanted, far, order, enough, perf_counter() > deadline) for w in range(low, high)]
+        return [_column(columns[w], wanted, far, order, enough, watch.over) for w in range(low, high)]
 
     found = [one for part in on_threads(several, m) for one in part]
     missing, worst = np.zeros(n), np.zeros(n, dtype=np.int64)

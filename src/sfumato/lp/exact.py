@@ -15,20 +15,34 @@ import numpy as np
 from sfumato.errors import InvalidInput, SolverError
 from sfumato.lp.highs import solve_floats
 from sfumato.lp.program import LinearProgram, Solution, Status
+from sfumato.memory import check_room
 from sfumato.numbers import Array, exact, fmpq, fractions, object_array
+from sfumato.watch import TimeIsUp, Watch
 
 __all__ = ["solve_rationals"]
 
 _ZERO = flint.fmpq(0)
+_SECONDS_A_PRODUCT = 5e-9  # of the cube of the size: twice what FLINT took for systems of 200 to 600 short rationals
+_BYTES_A_RATIONAL = 80  # a pointer, an object, and numbers of one word; longer ones take more
+_INSTEAD = ("solver='auto'", "fewer secrets or outputs")
 
 
-def solve_rationals(program: LinearProgram) -> Solution:
-    """Solve over the rationals: the optimum, or an exact Farkas ray."""
+def solve_rationals(program: LinearProgram, watch: Watch | None = None) -> Solution:
+    """Solve over the rationals: the optimum, or an exact Farkas ray.
+
+    Raises
+    ------
+    TimeIsUp
+        Where the watch says so first.
+    TooLarge
+        Where the basis that floats propose is wrong, and the tableau that would put it right does not fit.
+    """
+    watch = watch or Watch()
     if not program.exact:
         raise InvalidInput("an exact solution needs a program over the rationals")
-    standard = _StandardForm(program)
+    standard = _StandardForm(program, watch)
     try:
-        proposal = solve_floats(program).basis
+        proposal = solve_floats(program, watch).basis
     except SolverError:
         proposal = ()
     if len(proposal) == standard.rows:
@@ -45,51 +59,69 @@ class _StandardForm:
     the row is redundant.
     """
 
-    def __init__(self, program: LinearProgram) -> None:
-        self.program = program
+    def __init__(self, program: LinearProgram, watch: Watch | None = None) -> None:
+        self.program, self.watch = program, watch or Watch()
         self.rows, self.columns = program.shape
-        self.matrix = np.full(program.shape, _ZERO, dtype=object)
-        for i, j, value in zip(program.rows.tolist(), program.columns.tolist(), fractions(program.values), strict=True):
-            self.matrix[i, j] += fmpq(value)
+        entries = zip(program.rows.tolist(), program.columns.tolist(), fractions(program.values), strict=True)
+        self.entries = [(i, j, fmpq(value)) for i, j, value in entries]
         self.cost = _rationals(program.cost)
         self.rhs = _rationals(program.rhs)
 
-    def column(self, j: int) -> Array:
-        if j < self.columns:
-            return self.matrix[:, j]
-        unit = np.full(self.rows, _ZERO, dtype=object)
-        unit[j - self.columns] = flint.fmpq(-1 if self.program.senses[j - self.columns] == ">" else 1)
-        return unit
+    def matrix(self) -> Array:
+        """A as a table."""
+        table = np.full((self.rows, self.columns), _ZERO, dtype=object)
+        for i, j, value in self.entries:
+            table[i, j] += value
+        return table
+
+    def logical(self, i: int) -> flint.fmpq:
+        """The entry of the logical column of a row."""
+        return flint.fmpq(-1 if self.program.senses[i] == ">" else 1)
 
     def confirm(self, basis: tuple[int, ...]) -> Solution | None:
-        """The exact solution that belongs to a basis, if that basis is optimal."""
-        m = self.rows
-        square = flint.fmpq_mat(m, m, [v for i in range(m) for v in (self.column(j)[i] for j in basis)])
+        """The exact solution that belongs to a basis, if that basis is optimal.
+
+        A row whose logical variable is basic has multiplier 0 and says what that variable is. So only the other rows
+        are solved for the structural variables, as many as there are of these.
+        """
+        chosen = [j for j in basis if j < self.columns]
+        slack = {j - self.columns for j in basis if j >= self.columns}
+        tight = [i for i in range(self.rows) if i not in slack]
+        place, line = {j: k for k, j in enumerate(chosen)}, {i: k for k, i in enumerate(tight)}
+        size = len(chosen)
+        if len(tight) != size:
+            return None
+        square = flint.fmpq_mat(size, size)
+        for i, j, value in self.entries:
+            if i in line and j in place:
+                square[line[i], place[j]] += value
+        if not self.watch.allows(_SECONDS_A_PRODUCT * size**3):
+            raise TimeIsUp
         try:
-            point = square.solve(flint.fmpq_mat(m, 1, list(self.rhs))).entries()
-            costs = [self.cost[j] if j < self.columns else _ZERO for j in basis]
-            dual = np.array(square.transpose().solve(flint.fmpq_mat(m, 1, costs)).entries(), dtype=object)
+            point = square.solve(flint.fmpq_mat(size, 1, [self.rhs[i] for i in tight])).entries()
+            self.watch.check()
+            prices = square.transpose().solve(flint.fmpq_mat(size, 1, [self.cost[j] for j in chosen])).entries()
         except ZeroDivisionError:
             return None
-        free = self.program.free
-        for j, value in zip(basis, point, strict=True):
-            fixed = j >= self.columns and self.program.senses[j - self.columns] == "="
-            if (value < 0 and j not in free) or (fixed and value != 0):
-                return None
-        if not self._dual_feasible(dual):
-            return None
-        primal = np.full(self.columns, _ZERO, dtype=object)
-        for j, value in zip(basis, point, strict=True):
-            if j < self.columns:
-                primal[j] = value
-        return self._optimum(primal, dual, basis)
+        primal, dual = np.full(self.columns, _ZERO, dtype=object), np.full(self.rows, _ZERO, dtype=object)
+        primal[chosen], dual[tight] = object_array(point), object_array(prices)
+        return self._optimum(primal, dual, basis) if self._is_optimal(primal, dual) else None
 
-    def _dual_feasible(self, dual: Array) -> bool:
-        for sense, y in zip(self.program.senses, dual, strict=True):
-            if (sense == "<" and y > 0) or (sense == ">" and y < 0):
+    def _is_optimal(self, primal: Array, dual: Array) -> bool:
+        """Whether both are feasible; complementary they are."""
+        left, reduced = self.rhs.copy(), self.cost.copy()
+        for i, j, value in self.entries:
+            left[i] -= value * primal[j]
+            reduced[j] -= value * dual[i]
+        for sense, rest, y in zip(self.program.senses, left, dual, strict=True):
+            if (sense == "=" and rest != 0) or (sense == "<" and (rest < 0 or y > 0)):
                 return False
-        reduced = self.cost - dual @ self.matrix
-        return all(r == 0 if j in self.program.free else r >= 0 for j, r in enumerate(reduced))
+            if sense == ">" and (rest > 0 or y < 0):
+                return False
+        free = self.program.free
+        return all(x >= 0 or j in free for j, x in enumerate(primal)) and all(
+            r == 0 if j in free else r >= 0 for j, r in enumerate(reduced)
+        )
 
     def _optimum(self, primal: Array, dual: Array, basis: tuple[int, ...]) -> Solution:
         value = sum((c * x for c, x in zip(self.cost, primal, strict=True)), _ZERO)
@@ -117,11 +149,17 @@ class _Tableau:
 
     def __init__(self, form: _StandardForm) -> None:
         self.form = form
+        form.watch.check()
         self.sign = np.array([flint.fmpq(-1 if b < 0 else 1) for b in form.rhs], dtype=object)
         free = sorted(form.program.free)
         logical = [i for i, s in enumerate(form.program.senses) if s != "="]
-        columns = [form.matrix, -form.matrix[:, free]]
-        columns += [form.column(form.columns + i)[:, None] for i in logical]
+        width = form.columns + len(free) + len(logical) + form.rows + 1
+        what = f"an exact tableau of {form.rows} × {width} rationals"
+        check_room(_BYTES_A_RATIONAL * form.rows * width, what, _INSTEAD)
+        matrix, units = form.matrix(), np.full((form.rows, len(logical)), _ZERO, dtype=object)
+        for k, i in enumerate(logical):
+            units[i, k] = form.logical(i)
+        columns = [matrix, -matrix[:, free], units]
         self.free = free
         structural = np.concatenate(columns, axis=1) * self.sign[:, None]
         self.first_artificial = structural.shape[1]
@@ -188,6 +226,7 @@ class _Tableau:
     def _pivot(self, row: int, column: int) -> None:
         self.body[row] = self.body[row] / self.body[row, column]
         for i in range(len(self.basis)):
+            self.form.watch.check()
             if i != row and self.body[i, column] != 0:
                 self.body[i] = self.body[i] - self.body[i, column] * self.body[row]
         if self.objective[column] != 0:

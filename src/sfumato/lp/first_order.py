@@ -25,7 +25,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import InvalidInput, Mismatch, MissingExtra, NotSupported
-from sfumato.lp.column_program import ColumnProgram, ColumnProgress, ColumnSolution, Ending, checked_program
+from sfumato.lp.column_program import (
+    ColumnProgram,
+    ColumnProgress,
+    ColumnSolution,
+    Ending,
+    checked_program,
+    untouched,
+)
+from sfumato.watch import TimeIsUp, Watch, watch_of
 
 if TYPE_CHECKING:
     from sfumato.lp.first_order_iteration import Iteration, Measure
@@ -46,7 +54,7 @@ def solve_first_order(
     program: ColumnProgram,
     *,
     tolerance: float = 1e-3,
-    time_limit: float | None = None,
+    time_limit: float | Watch | None = None,
     progress: Callable[[ColumnProgress], object] | None = None,
     device: str = "auto",
     start: Start = (None, None),
@@ -58,7 +66,7 @@ def solve_first_order(
     tolerance
         Relative gap at which to stop. 1e-3 is what the method is for; 1e-6 takes patience.
     time_limit
-        Seconds after which to stop, looked at every 25 iterations or so.
+        Seconds after which to stop, or a watch; looked at after each iteration.
     progress
         Called at the beginning and at every check. Raising ``KeyboardInterrupt`` in it (or pressing Ctrl-C) ends the
         run with the best point so far.
@@ -85,8 +93,10 @@ def solve_first_order(
     program = checked_program(program, tolerance, time_limit)
     if program.limits:
         raise NotSupported("a program with limits in the first-order method", ["solve_batched"])
-    begun = perf_counter()
+    begun, watch = perf_counter(), watch_of(time_limit)
     checked = _start(start, program)
+    if watch.over:  # before torch is loaded, which takes seconds
+        return untouched(program, perf_counter() - begun)
     if find_spec("torch") is None:
         raise MissingExtra("gpu", "torch")
     import torch
@@ -101,12 +111,15 @@ def solve_first_order(
         value = float(program.sizes @ least)
         matrix, nothing = np.full(program.shape, 1 / program.shape[1]), np.zeros((len(program.first), program.shape[1]))
         return ColumnSolution(matrix, nothing, value, value, 0.0, 0, perf_counter() - begun, Ending.REACHED)
-    with _quick(len(program.first) * program.shape[1]):
-        method = Iteration(program, tolerance, place)
-        method.warm(*checked)
-        run = _Run(method, begun, magnitude)
-        ended = run.until(tolerance, time_limit, progress)
-        return run.result(program, ended)
+    try:
+        with _quick(len(program.first) * program.shape[1]):
+            method = Iteration(program, tolerance, place, watch)
+            method.warm(*checked)
+            run = _Run(method, begun, magnitude)
+            ended = run.until(tolerance, watch, progress)
+            return run.result(program, ended)
+    except TimeIsUp:
+        return untouched(program, perf_counter() - begun)
 
 
 class _Run:
@@ -117,9 +130,7 @@ class _Run:
         self.iterations, self.checks = 0, 0
         self.at_start = self.before = np.inf
 
-    def until(
-        self, tolerance: float, time_limit: float | None, progress: Callable[[ColumnProgress], object] | None
-    ) -> Ending:
+    def until(self, tolerance: float, watch: Watch, progress: Callable[[ColumnProgress], object] | None) -> Ending:
         """Iterate; why it stopped. The best of both sides stays with the method."""
         method, k, every = self.method, 0, _CHECK[self.method.device.type]
         try:
@@ -128,6 +139,8 @@ class _Run:
             while self.state().gap > tolerance:
                 if self.iterations >= _MOST_ITERATIONS:
                     return Ending.STALLED
+                if watch.over:
+                    return Ending.TIME
                 method.primal_step()
                 self.iterations += 1
                 if k == 0:
@@ -136,8 +149,6 @@ class _Run:
                     measure = self._checked()
                     if progress is not None:
                         progress(self.state())
-                    if time_limit is not None and self.state().seconds >= time_limit:
-                        return Ending.REACHED if self.state().gap <= tolerance else Ending.TIME
                     if k and self._is_over(measure, k):
                         method.restart(measure)
                         k = 0

@@ -17,11 +17,18 @@ import numpy as np
 from sfumato.lp.column_program import ColumnProgram
 from sfumato.lp.first_order_start import beginning, flows, worth_moving
 from sfumato.lp.first_order_support import Closure, Support
+from sfumato.memory import check_room
+from sfumato.watch import Watch
 
 __all__ = ["Iteration", "Measure"]
 
 torch: Any = import_module("torch") if find_spec("torch") else None
 
+_BYTES_OF_A_TABLE = 64  # an entry: costs, how columns fall off, the matrix at the start and the best, scratch
+_BYTES_OF_AN_ENTRY = 120  # that may move: costs, steps, iterates, where they began, each a double; and indices
+_BYTES_OF_A_SLOT = 90  # of such an entry and a pair: multipliers, where they began, the best, scratch; and indices
+_DEVICE_SHARE = 0.94  # of the memory that is free on a device
+_INSTEAD = ("fewer outputs", "a coarser space", "mechanisms.tight_constraints, which needs no table")
 _SMALLEST_ENTRY = 1e-12
 _SMALLEST_STAKE = 1e-4  # relative to the largest: rows below it count as this one
 _WEIGHT = 0.3  # primal weight to begin with, in norms of the scaled costs
@@ -44,8 +51,9 @@ class Measure:
 class Iteration:
     """The lists of one run: R, Z, where the run began, and T = what the operator makes of R."""
 
-    def __init__(self, program: ColumnProgram, tolerance: float, device: str) -> None:
-        self.device = torch.device(device)
+    def __init__(self, program: ColumnProgram, tolerance: float, device: str, watch: Watch | None = None) -> None:
+        watch, self.device = watch or Watch(), torch.device(device)
+        self._check_room(program, program.cost.size, 0)
         self.classes = torch.tensor(program.row_classes, device=self.device)
         self.sizes = torch.tensor(program.sizes, device=self.device, dtype=torch.float64)
         cost = torch.tensor(program.cost, device=self.device)
@@ -55,16 +63,32 @@ class Iteration:
         self.base, self.scale = float(self.sizes @ floor), spread if spread > 0 else 1.0
         cost /= self.scale
         self.closure = Closure(program, self.device)
+        watch.check()
         begun = beginning(program, cost, self.closure)
+        watch.check()
         inside = worth_moving(program, cost, begun, tolerance)
+        self._check_room(program, 0, int(inside.sum()))
         self.support = Support(program, inside)
+        watch.check()
         self.outer = self._least_of_rows(torch.where(inside, torch.inf, cost))
         self.dense_cost = cost
         self.best_matrix: Any = None
         self.best_value = np.inf
         self._choose_steps(begun)
+        watch.check()
         self._begin(begun)
         self.restarts = 0
+
+    def _check_room(self, program: ColumnProgram, table: int, entries: int) -> None:
+        """Refuse tables, and lists of the entries that may move, for which there is no room; before they are made."""
+        slots = int(np.bincount(program.first, minlength=1).max(initial=0))
+        size = _BYTES_OF_A_TABLE * table + entries * (_BYTES_OF_AN_ENTRY + _BYTES_OF_A_SLOT * slots)
+        free = int(_DEVICE_SHARE * torch.cuda.mem_get_info(self.device)[0]) if self.device.type == "cuda" else None
+        (n, m), pairs = program.shape, len(program.first)
+        check_room(size, f"the first-order method for {n} rows, {m} columns and {pairs} pairs on {self.device.type}",
+                   _INSTEAD, free)  # fmt: skip
+        if table:  # what comes back is a table over pairs, on this side
+            check_room(16 * pairs * m, f"a table of multipliers for {pairs} pairs in {m} columns", _INSTEAD)
 
     def _least_of_rows(self, table: Any) -> Any:
         least = torch.full((len(self.sizes),), torch.inf, dtype=torch.float64, device=self.device)

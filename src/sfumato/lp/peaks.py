@@ -37,8 +37,9 @@ from sfumato.lp.peaks_method import PeakNewton
 from sfumato.lp.peaks_settled import Settled
 from sfumato.numbers import array, floats
 from sfumato.threads import plain_interrupts
+from sfumato.watch import TimeIsUp, Watch, watch_of
 
-__all__ = ["PeakSolution", "first_losses", "solve_peaks"]
+__all__ = ["PeakSolution", "exponential_shares", "first_losses", "solve_peaks"]
 
 Floats = NDArray[np.float64]
 
@@ -115,7 +116,7 @@ def solve_peaks(
     logs: Any,
     *,
     tolerance: float = 1e-4,
-    time_limit: float | None = None,
+    time_limit: float | Watch | None = None,
     progress: Callable[[ColumnProgress], object] | None = None,
     reach: Floats | None = None,
     settle: bool = True,
@@ -131,7 +132,8 @@ def solve_peaks(
     tolerance
         Relative gap at which to stop.
     time_limit
-        Seconds after which to stop, checked after each iteration.
+        Seconds after which to stop, or a watch. An iteration that would not be through in time is not begun, or left
+        where it is.
     progress
         Called after each iteration. Raising ``KeyboardInterrupt`` in it, or pressing Ctrl-C, ends the run.
     reach
@@ -151,7 +153,7 @@ def solve_peaks(
         raise InvalidInput(f"{len(table)} rows need finite costs and a square table of log bounds, found {far.shape}")
     if not tolerance > 0:
         raise InvalidInput(f"the tolerance is a positive relative gap, found {tolerance}")
-    run = _Search(table, np.maximum(far, _SMALLEST_LOG), tolerance, time_limit, progress, settle)
+    run = _Search(table, np.maximum(far, _SMALLEST_LOG), tolerance, watch_of(time_limit), progress, settle)
     if not (table > table.min(axis=1, keepdims=True)).any():
         return run.free()
     return run.result(reach)
@@ -165,25 +167,30 @@ def first_losses(cost: Floats, logs: Floats) -> Floats:
     >>> first_losses(np.array([[0.0, 1.0], [1.0, 0.0]]), np.log(9) * (1 - np.eye(2))).tolist()
     [0.25, 0.25]
     """
+    share = exponential_shares(cost, logs)
+    return np.asarray((share * cost[:, (share.T @ cost).argmin(axis=1)]).sum(axis=1))
+
+
+def exponential_shares(cost: Floats, logs: Floats) -> Floats:
+    """An exponential mechanism: rows sum to 1, and columns fall off at half the rate from the row they are best for."""
     above = cost - cost.min(axis=1, keepdims=True)
     stakes = np.maximum(above.mean(axis=1), 1e-300)
     centre = (above / stakes[:, None]).argmin(axis=0)  # the row for which a column is best
     far = np.minimum(logs[:, centre], _FURTHEST)
     far[centre, np.arange(len(centre))] = 0.0
     share = np.exp((far.min(axis=1, keepdims=True) - far) / 2)
-    share /= share.sum(axis=1, keepdims=True)
-    return np.asarray((share * cost[:, (share.T @ cost).argmin(axis=1)]).sum(axis=1))
+    return np.asarray(share / share.sum(axis=1, keepdims=True))
 
 
 class _Search:
     """One run, with reaches that grow."""
 
     def __init__(
-        self, cost: Floats, logs: Floats, tolerance: float, time_limit: float | None,
+        self, cost: Floats, logs: Floats, tolerance: float, watch: Watch,
         progress: Callable[[ColumnProgress], object] | None, settle: bool,
     ) -> None:  # fmt: skip
         self.cost, self.logs, self.tolerance, self.settle = cost, logs, tolerance, settle
-        self.time_limit, self.progress = time_limit, progress
+        self.watch, self.progress, self.slowest = watch, progress, 0.0
         self.begun, self.iterations, self.looked = perf_counter(), 0, False
         self.ranked = np.sort(cost, axis=1)
         self.floor = self.ranked[:, 0]
@@ -204,6 +211,15 @@ class _Search:
         return PeakSolution(lambda: anything, self.floor.copy(), self.few, value, value, 0.0, 0, 0,
                             perf_counter() - self.begun, Ending.REACHED)  # fmt: skip
 
+    def untouched(self) -> PeakSolution:
+        """Constant columns, and the least costs for prices: the time was up before the first run."""
+        n, m = self.cost.shape
+        value, bound = float(self.cost.sum()) / m, float(self.floor.sum())
+        anything = Settled(np.full((n, m), 1.0 / m), value, np.zeros((n, m), dtype=bool))
+        return PeakSolution(lambda: anything, self.floor.copy(), self.few, value, bound,
+                            (value - bound) / max(abs(value), 1e-300), 0, 0, perf_counter() - self.begun,
+                            Ending.TIME)  # fmt: skip
+
     def result(self, reach: Floats | None) -> PeakSolution:
         """Search, and say what was found."""
         ended = Ending.STALLED
@@ -216,9 +232,13 @@ class _Search:
                     ended, again = self._run(self._next_run(), self.tolerance, self.settle)
                     if not again:
                         break
+        except TimeIsUp:
+            ended = Ending.TIME
         except KeyboardInterrupt:
             ended = Ending.INTERRUPTED
-        runs = self.runs[-2 if ended in (Ending.TIME, Ending.INTERRUPTED) else -1 :] or [self._next_run()]
+        if not self.runs:
+            return self.untouched()
+        runs = self.runs[-2 if ended in (Ending.TIME, Ending.INTERRUPTED) else -1 :]
         runs[-1].finish()
         method = max(runs, key=lambda run: run.standing()[1])
         prices, (value, bound) = method.prices(), method.standing()
@@ -235,7 +255,7 @@ class _Search:
         """A new run; the one before it is kept, since it is the better one for a while."""
         if self.runs:
             self.runs[-1].finish()
-        method = PeakNewton(self.cost, self.logs, self._peaks(), -float(np.log(_TELLING * self.tolerance)))
+        method = PeakNewton(self.cost, self.logs, self._peaks(), -float(np.log(_TELLING * self.tolerance)), self.watch)
         self.runs = [*self.runs[-1:], method]
         return method
 
@@ -259,7 +279,7 @@ class _Search:
 
         More peaks in the midst of a run would throw the iterate out of the centre: a new run is sooner through.
         """
-        gaps, closer = [np.inf], (_EARLY if settle else 1.0) * tolerance
+        gaps, closer, before = [np.inf], (_EARLY if settle else 1.0) * tolerance, self.watch.spent
         for _ in range(_MOST_ITERATIONS):
             if not method.iterate():
                 return Ending.STALLED, False
@@ -272,7 +292,8 @@ class _Search:
             seconds = perf_counter() - self.begun
             if self.progress is not None:
                 self.progress(ColumnProgress(self.iterations, value, bound, gap, seconds))
-            if self.time_limit is not None and seconds >= self.time_limit:
+            self.slowest, before = max(self.slowest, self.watch.spent - before), self.watch.spent
+            if not self.watch.allows(self.slowest):
                 return Ending.TIME, False
             if gap <= closer:
                 if not settle or self._settles(method, bound):

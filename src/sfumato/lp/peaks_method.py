@@ -16,17 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from sfumato.errors import NotSupported
 from sfumato.lp import peaks_newton as newton
 from sfumato.lp.peaks_layout import laid_out, sum_of_squares
 from sfumato.lp.peaks_settled import Settled, settled
+from sfumato.memory import check_room
 from sfumato.threads import on_threads
+from sfumato.watch import Watch
 
 __all__ = ["PeakNewton"]
 
 Floats = NDArray[np.float64]
 
-_LARGEST_MEMORY = 2**34  # bytes of the arrays over peaks and rows
+_INSTEAD = ("fewer outputs", "solver='first-order'", "a coarser space")
 _WORTH_A_THREAD = 400_000  # entries: below, handing over takes longer than the work
 _SMALLEST_SCALE = 1e-6  # of the costs: relative gaps are not measured against values smaller than that
 _SMALLEST_STAKE = 1e-2  # of a row, relative to the largest: below, it counts as this one
@@ -59,19 +60,24 @@ class PeakNewton:
         Which rows are peaks of which columns, in the shape of the costs.
     furthest
         Logarithm beyond which a row is far from a peak, and their bound left to the end.
+    watch
+        Asked before every pass; where the time is up, a step is left where it is.
     """
 
-    def __init__(self, cost: Floats, logs: Floats, peaks: NDArray[np.bool_], furthest: float = np.inf) -> None:
+    def __init__(
+        self, cost: Floats, logs: Floats, peaks: NDArray[np.bool_], furthest: float = np.inf,
+        watch: Watch | None = None,
+    ) -> None:  # fmt: skip
         self.n, self.m = cost.shape
+        self.watch = watch or Watch()
         floor = cost.min(axis=1)
         spread = (cost - floor[:, None]).T
         self.floor, self.scale = floor, float(spread.sum()) / self.m or 1.0
         self.cost = np.ascontiguousarray(spread / self.scale)
         self.magnitude = _SMALLEST_SCALE * float(np.abs(cost).max(axis=1).sum())
         self.peaks, self.layout = peaks, laid_out(peaks, logs, cost, furthest)
-        if 48 * self.layout.pairs > _LARGEST_MEMORY:
-            raise NotSupported(f"{self.layout.pairs} pairs of rows ({48 * self.layout.pairs >> 30} GiB)",
-                               [f"programs that fit into {_LARGEST_MEMORY >> 30} GiB"])  # fmt: skip
+        check_room(48 * self.layout.pairs, f"the method at peaks for {self.layout.pairs} pairs of rows", _INSTEAD)
+        self.watch.check()
         far = logs + np.diag(np.full(self.n, np.inf))
         self.all_decay = np.exp(-far)
         self.decay = self.layout.of_pairs(self.all_decay)
@@ -131,7 +137,8 @@ class PeakNewton:
     def finish(self) -> None:
         """Go back to the best and let go of all arrays over pairs: what is left can be settled, but not go on."""
         self.recall()
-        del self.z, self.v, self.t, self.t_new, self.decay, self.weight
+        for name in ("z", "v", "t", "t_new", "decay", "weight"):
+            self.__dict__.pop(name, None)
 
     def _hefts(self) -> Floats:
         """Weights of columns, 1 on average: those of their sums, but for columns that vanish."""
@@ -145,13 +152,22 @@ class PeakNewton:
         return layout.starts, layout.at, layout.places, layout.blocks, self.decay
 
     def _each(self, work: Callable[[int, int], Any]) -> list[Any]:
-        """Run ``work`` on all columns, shared among threads where it is worth it."""
+        """Run ``work`` on all columns, shared among threads where it is worth it; not to the end if the time is up."""
+
+        def in_time(low: int, high: int) -> Any:
+            self.watch.check()
+            return work(low, high)
+
+        return self._whole(in_time)
+
+    def _whole(self, work: Callable[[int, int], Any]) -> list[Any]:
+        """The same, to the end in any case: what changes the iterate."""
         if self.layout.pairs + len(self.r) < _WORTH_A_THREAD:
             return [work(0, self.m)]
         return on_threads(work, self.m)
 
     def _pull(self) -> None:
-        self._each(lambda low, high: newton.pulls(low, high, *self._pairs, self.z, self.pull))
+        self._whole(lambda low, high: newton.pulls(low, high, *self._pairs, self.z, self.pull))
 
     def _allowed(self) -> Floats:
         """What the present multipliers allow for the price of every row."""
@@ -183,7 +199,7 @@ class PeakNewton:
     def settled(self) -> Settled:
         """R with the bounds of all pairs kept, up to a small error, and what it costs in the units of the costs."""
         dense = self.layout.dense(self.r, self.n)
-        found = settled(dense, self.cost, self._allowed(), self.peaks, self.all_decay)
+        found = settled(dense, self.cost, self._allowed(), self.peaks, self.all_decay, self.watch)
         return replace(found, value=float(self.floor.sum()) + self.scale * found.value)
 
     def iterate(self) -> bool:
@@ -211,7 +227,7 @@ class PeakNewton:
                 break
             dp, steps = tried
         primal, dual = (min(1.0, _STEP * step) for step in steps)
-        self._each(lambda low, high: newton.advance(
+        self._whole(lambda low, high: newton.advance(
             low, high, *self._pairs, self.r, self.dr, self.lam, self.z, self.t, self.tr, primal, dual))  # fmt: skip
         self._pull()
         self.price = self.price + dual * dp

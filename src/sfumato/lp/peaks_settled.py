@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from sfumato.lp.peaks_newton import FAST
 from sfumato.threads import on_threads
+from sfumato.watch import Watch
 
 __all__ = ["Settled", "settled"]
 
@@ -39,7 +40,9 @@ class Settled:
     moved: NDArray[np.bool_]
 
 
-def settled(r: Floats, cost: Floats, prices: Floats, peaks: NDArray[np.bool_], decay: Floats) -> Settled:
+def settled(
+    r: Floats, cost: Floats, prices: Floats, peaks: NDArray[np.bool_], decay: Floats, watch: Watch | None = None
+) -> Settled:
     """R with the bounds of all pairs kept, up to a small error.
 
     Parameters
@@ -52,8 +55,10 @@ def settled(r: Floats, cost: Floats, prices: Floats, peaks: NDArray[np.bool_], d
         One line a row.
     decay
         e^{−l} of all pairs, zero on the diagonal.
+    watch
+        Where its time is up, rounds are left out: the error is larger then, and so is the value that counts it.
     """
-    m, n = r.shape
+    watch, (m, n) = watch or Watch(), r.shape
     columns = np.empty_like(r)
     owners, rows = np.nonzero(peaks.T)
     starts = np.searchsorted(owners, np.arange(m + 1))
@@ -64,6 +69,8 @@ def settled(r: Floats, cost: Floats, prices: Floats, peaks: NDArray[np.bool_], d
     near = np.where(decay > _NOTHING, decay, 0.0)
     matrix, moved = np.ascontiguousarray(columns.T), np.zeros(by_row.shape, dtype=bool)
     for k in range(_BALANCINGS):
+        if watch.over:
+            break
         _balance(matrix, by_row, near, order, lacking)
         short = order[lacking[order] > _CLOSED]
         if k == 0:
@@ -76,7 +83,7 @@ def settled(r: Floats, cost: Floats, prices: Floats, peaks: NDArray[np.bool_], d
     for _ in range(_CLOSINGS):
         sums = columns.sum(axis=0)
         columns, off = columns / sums, float(sums.max() / sums.min()) - 1.0
-        if off <= _CLOSED:
+        if off <= _CLOSED or watch.over:
             break
         columns = _closed(columns, decay)
     value = float((cost * columns).sum()) * (1.0 + _PER_ERROR * off)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from sfumato.lp.exact import solve_rationals
 from sfumato.lp.highs import solve_floats
 from sfumato.lp.program import LinearProgram, Solution
+from sfumato.watch import Watch
 
 __all__ = ["solve"]
 
 
-def solve(program: LinearProgram, *, exact: bool | None = None) -> Solution:
+def solve(program: LinearProgram, *, exact: bool | None = None, watch: Watch | None = None) -> Solution:
     """Solve a linear program; exactly when its numbers are rational, unless told otherwise.
 
     Examples
@@ -24,5 +25,5 @@ def solve(program: LinearProgram, *, exact: bool | None = None) -> Solution:
     (Fraction(3, 5), [Fraction(1, 5), Fraction(2, 5)])
     """
     if program.exact if exact is None else exact:
-        return solve_rationals(program)
-    return solve_floats(program)
+        return solve_rationals(program, watch)
+    return solve_floats(program, watch)

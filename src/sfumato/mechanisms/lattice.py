@@ -33,7 +33,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from sfumato.arguments import integer, items
-from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported, short
+from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported, short, shown
 from sfumato.numbers import Number, as_ball, as_written, dyadic, float_below, whole
 from sfumato.privacy.type import PrivacyType, ball_rate
 from sfumato.spaces.constructors import METRICS, grid, line
@@ -87,7 +87,7 @@ class Lattice:
         if not self.shape or max(self.shape) > _LARGEST_SIDE:
             raise InvalidInput(f"the sides of a lattice are integers up to {_LARGEST_SIDE}, found {self.shape}")
         if self.metric not in METRICS:
-            raise NotSupported(f"metric {self.metric!r}", METRICS)
+            raise NotSupported(f"metric {shown(self.metric)}", METRICS)
         if self.step <= 0:
             raise InvalidInput(f"the step of a lattice must be positive, found {short(self.step)}")
 

@@ -273,7 +273,7 @@ def from_distribution(distribution: Any, shift: Number, *, tail: str = "right") 
     """
     family = getattr(distribution, "dist", None)
     if family is None or not hasattr(distribution, "isf"):
-        raise InvalidInput(f"a frozen scipy distribution such as norm(scale=2) is needed, found {distribution!r}")
+        raise InvalidInput(f"a frozen scipy distribution such as norm(scale=2) is needed, found {shown(distribution)}")
     moved = as_written(shift, "a shift")
     if moved < 0:
         raise InvalidInput(f"a tail moves by a shift ≥ 0, found {shift}")

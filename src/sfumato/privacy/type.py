@@ -58,7 +58,7 @@ class PrivacyType:
 
     def __init__(self, space: FiniteSpace, epsilon: Number | None = None, alpha: Number | None = None) -> None:
         if not isinstance(space, FiniteSpace):
-            raise InvalidInput(f"a privacy type needs a FiniteSpace, found {space!r}")
+            raise InvalidInput(f"a privacy type needs a FiniteSpace, found {shown(space)}")
         rate, base = promise(epsilon, alpha)
         if rate is not None and rate <= 0:
             raise InvalidEpsilon(f"epsilon must be positive, found {shown(epsilon)}")

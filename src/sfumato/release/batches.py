@@ -267,7 +267,7 @@ def _share(most_moved: Number | None, on_unknown: str) -> Fraction:
         raise InvalidInput("most_moved= goes with on_unknown='nearest': otherwise nothing is moved")
     share = as_written(most_moved, "most_moved")
     if not 0 <= share <= 1:
-        raise InvalidInput(f"most_moved is a share of the rows, between 0 and 1, found {most_moved!r}")
+        raise InvalidInput(f"most_moved is a share of the rows, between 0 and 1, found {shown(most_moved)}")
     return share
 
 

@@ -156,7 +156,7 @@ def output_counts(channel: Channel | Any, released: Mapping[Any, int] | Iterable
         values = in_order(released, outputs, "released outputs", absent=0)
         for label, count in zip(outputs, values, strict=True):
             if exact(count).denominator != 1:
-                raise InvalidInput(f"the count of {label!r} is {count}, no integer")
+                raise InvalidInput(f"the count of {shown(label)} is {count}, no integer")
         counts = np.array([int(exact(count)) for count in values], dtype=np.int64)
     else:
         counts = np.bincount(_places(outputs, listed(released)), minlength=len(outputs)).astype(np.int64)
@@ -185,7 +185,7 @@ def _places(outputs: tuple[Any, ...], rows: list[Any]) -> list[int]:
     keys = [label_key(label) for label in rows]
     for label, key in zip(rows, keys, strict=True):
         if key not in place:
-            raise Mismatch("released outputs", outputs, [label], f"{label!r} is not among {few(outputs)}")
+            raise Mismatch("released outputs", outputs, [label], f"{shown(label)} is not among {few(outputs)}")
     return [place[key] for key in keys]
 
 

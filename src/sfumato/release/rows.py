@@ -169,7 +169,7 @@ class TypedValues:
         written = pa.types.is_integer(kind) or is_text(kind)
         if array.null_count:
             row = int(np.argmax(pc.is_null(array).to_numpy(zero_copy_only=False)))
-            raise BadRow(f"the row id {what!r} is missing", first + row + 1)
+            raise BadRow(f"the row id {shown(what)} is missing", first + row + 1)
         if not written and not is_bytes(kind):
             raise InvalidInput(
                 f"the row id {shown(what)} holds {kind}: use integers, texts or bytes, which have one spelling"

@@ -437,7 +437,7 @@ def _refuse_stored_order(file: Any, work: BatchRelease) -> None:
             name = group.column(column.column_index).path_in_schema.split(".")[0]
             if name in work.taken and not work.keep:
                 raise InvalidInput(
-                    f"the rows are sorted by {name!r}, so that their order tells the secrets: shuffle them first"
+                    f"the rows are sorted by {shown(name)}, so that their order tells the secrets: shuffle them first"
                 )
 
 

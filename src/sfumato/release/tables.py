@@ -277,7 +277,7 @@ def _refuse_extension(field: Any) -> None:
     name = (field.metadata or {}).get(b"ARROW:extension:name")
     if name is not None:
         raise InvalidInput(
-            f"the column {field.name!r} holds {name.decode(errors='replace')}, stored as {field.type}: "
+            f"the column {shown(field.name)} holds {name.decode(errors='replace')}, stored as {field.type}: "
             "types are not guessed, convert the column first"
         )
 
@@ -422,7 +422,7 @@ def _arrow_of_pandas(frame: Any, name: str) -> Any:
     try:
         return frame[name].to_arrow()
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        raise InvalidInput(f"the column {name!r} cannot be read: {str(error)[:100]}") from error
+        raise InvalidInput(f"the column {shown(name)} cannot be read: {str(error)[:100]}") from error
 
 
 def _refuse_mixture(name: str, values: Sequence[Any]) -> None:
@@ -437,10 +437,10 @@ def _refuse_mixture(name: str, values: Sequence[Any]) -> None:
             continue  # NaN, which stands for what is missing
         if plain not in _BUILT_IN and issubclass(plain, _BUILT_IN):
             what = f"{kind.__name__}: types are not guessed, convert the column first"
-            raise BadRow(f"{name!r} is {value!r}, {what}", row + 1, value)
+            raise BadRow(f"{shown(name)} is {shown(value)}, {what}", row + 1, value)
         if first is not None and plain is not first:
             what = "of another type than the values before: a column has values of one type"
-            raise BadRow(f"{name!r} is {value!r}, {what}", row + 1, value)
+            raise BadRow(f"{shown(name)} is {shown(value)}, {what}", row + 1, value)
         first = plain
 
 
@@ -498,7 +498,9 @@ def _released_polars(table: Any, work: BatchRelease, batch: int, finish: Callabl
     native = nw.get_native_namespace(frame)
     for name in (*work.taken, *work.ids):
         if table[name].dtype == native.Object:
-            raise InvalidInput(f"the column {name!r} holds Python objects: types are not guessed, convert it first")
+            raise InvalidInput(
+                f"the column {shown(name)} holds Python objects: types are not guessed, convert it first"
+            )
     if watched(work):
         known = [name for name in table.columns if table[name].dtype != native.Object]
         refuse_geometry_schema(table.select(known).head(0).to_arrow().schema, work)

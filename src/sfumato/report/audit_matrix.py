@@ -467,7 +467,7 @@ def _json_number(value: Any, file: Path, i: int, j: int) -> str:
             return "inf"
     elif isinstance(value, str) and _is_number(value.strip(), infinite=True):
         return value
-    raise InvalidInput(f"{file}, row {i + 1}, column {j + 1}: {value!r} is no number")
+    raise InvalidInput(f"{file}, row {i + 1}, column {j + 1}: {shown(value)} is no number")
 
 
 def _texts(labels: Any) -> tuple[str, ...] | None:

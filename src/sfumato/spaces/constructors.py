@@ -89,7 +89,7 @@ def grid(*shape: int, metric: MetricName = "euclidean", step: Number = 1, unit: 
     check_size(prod(shape))
     unit_length = _positive(step, "step", unit)
     if metric not in METRICS:
-        raise NotSupported(f"metric {metric!r}", METRICS)
+        raise NotSupported(f"metric {shown(metric)}", METRICS)
     cells = np.stack(np.meshgrid(*(np.arange(s) for s in shape), indexing="ij"), axis=-1).reshape(-1, len(shape))
 
     def distances() -> Distances:
@@ -280,7 +280,7 @@ def geo(coordinates: Any, *, labels: Iterable[Any] | None = None, radius_km: Num
     same = (angles < _SAME_PLACE) & ~np.eye(len(names), dtype=bool)
     if same.any():
         x, z = np.argwhere(same)[0]
-        raise InvalidMetric(f"{names[x]!r} and {names[z]!r} are the same place", (names[x], names[z]))
+        raise InvalidMetric(f"{shown(names[x])} and {shown(names[z])} are the same place", (names[x], names[z]))
     table = nearest_float(_positive(radius_km, "radius_km", "km")) * angles
     structure = Structure(lambda: Distances(Form.FLOAT, table))
     return FiniteSpace(names, structure, "km", f"{len(names)} places", degrees[:, ::-1].copy())
@@ -343,7 +343,7 @@ def _edge_list(edges: Any) -> list[tuple[Any, Any, Fraction | float]]:
     result = []
     for edge in edges:
         if isinstance(edge, str | bytes) or len(edge) not in (2, 3):
-            raise InvalidInput(f"an edge is (x, z) or (x, z, length), found {edge!r}")
+            raise InvalidInput(f"an edge is (x, z) or (x, z, length), found {shown(edge)}")
         x, z, length = edge if len(edge) == 3 else (*edge, 1)
         value = exact(length)
         if value <= 0:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sfumato.arguments import items
 from sfumato.errors import InvalidInput, InvalidMetric, Mismatch, NotSupported, expect, shown
 from sfumato.labels import listed, table_in_order
+from sfumato.memory import check_room
 from sfumato.spaces.axioms import midpoints, open_pairs, triangle_violation
 from sfumato.spaces.distances import Distances, Form
 
@@ -25,6 +26,7 @@ __all__ = ["Edges", "FiniteSpace", "Pairs", "Structure", "as_space", "label_tupl
 # inequality, so nothing unsafe can follow from accepting such a table.
 _TRIANGLE_ROUNDING = 2.0**-44
 
+_BYTES_A_DISTANCE = 32  # as it is stored and as a float, and two tables on the way there
 _LARGEST_DENSE = 30_000  # a float64 table of this size takes 7 GB
 
 
@@ -133,6 +135,8 @@ class FiniteSpace:
             raise NotSupported(
                 f"a full table of distances for {len(self)} points", [f"at most {_LARGEST_DENSE} points"]
             )
+        size = _BYTES_A_DISTANCE * len(self) ** 2
+        check_room(size, f"a full table of distances for {len(self)} points", ["fewer points", "a coarser grid"])
         return self.source.distances()
 
     @cached_property
@@ -224,7 +228,7 @@ def as_space(value: Any, what: str = "a space") -> FiniteSpace:
 def label_tuple(labels: Iterable[Hashable], what: str) -> tuple[Any, ...]:
     """Distinct hashable labels as a tuple; columns of any library become Python's own values."""
     if isinstance(labels, str | bytes) or not isinstance(labels, Iterable):
-        raise InvalidInput(f"{what} must be a list of labels, found {labels!r}")
+        raise InvalidInput(f"{what} must be a list of labels, found {shown(labels)}")
     if isinstance(labels, set | frozenset):
         raise InvalidInput(f"{what} must have an order, which a set has not: give a list")
     if hasattr(labels, "columns"):

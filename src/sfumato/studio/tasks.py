@@ -109,7 +109,8 @@ def _standing(state: Any) -> dict[str, Any]:
         return {"words": str(state)}
     numbers = {"iteration": int(state.iteration), "loss": float(state.value), "bound": float(state.bound),
                "gap": float(state.gap)}  # fmt: skip
-    return {name: value for name, value in numbers.items() if isfinite(value)}
+    words = {"words": state.stage} if getattr(state, "stage", "") else {}
+    return words | {name: value for name, value in numbers.items() if isfinite(value)}
 
 
 # ----------------------------------------------------------------- tasks

@@ -165,7 +165,7 @@ def _measure(asked: Utility, chance: Fraction, base: Base | Any) -> Array:
             return object_array([Fraction(1, size)] * size)
         if base == "best":
             return best_measure(asked.function, asked.gamma, chance, asked.ball)
-        raise NotSupported(f"base measure {base!r}", ["nets", "uniform", "best", "a number for each answer"])
+        raise NotSupported(f"base measure {shown(base)}", ["nets", "uniform", "best", "a number for each answer"])
     given = fractions(array(in_order(base, asked.function.answers.labels, "a base measure"), "a base measure", 1))
     if len(given) != size or (given < 0).any() or not given.any():
         raise InvalidInput(f"a base measure has {size} numbers ≥ 0, one an answer, not all 0; found {shown(base)}")

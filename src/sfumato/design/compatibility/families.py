@@ -276,7 +276,7 @@ def covering(
         Whether you vouch that the number is finite at every r > 0. Values at a few scales cannot tell.
     """
     if not callable(number):
-        raise InvalidInput(f"covering numbers are a function of the radius, found {number!r}")
+        raise InvalidInput(f"covering numbers are a function of the radius, found {shown(number)}")
     across = None if diameter is None else as_written(diameter, "the diameter")
     return Family(name or "family with given covering numbers", across, covering_number=number, vouched=everywhere)
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sfumato.arguments import answer_of
 from sfumato.certify.mechanism import Mechanism
 from sfumato.channels.channel import check_secrets
-from sfumato.errors import InvalidInput, Mismatch, NotSupported, expect
+from sfumato.errors import InvalidInput, Mismatch, NotSupported, expect, shown
 from sfumato.losses.loss import Loss
 from sfumato.numbers import Number, as_written, float_above, float_below
 from sfumato.spaces.distances import Distances
@@ -143,7 +143,7 @@ def utility(target: FiniteFunction | FiniteSpace, gamma: Number, ball: Ball = "c
     if radius < 0:
         raise InvalidInput(f"the radius gamma must not be negative, found {gamma}")
     if ball not in ("closed", "open"):
-        raise NotSupported(f"a ball that is {ball!r}", ["closed", "open"])
+        raise NotSupported(f"a ball that is {shown(ball)}", ["closed", "open"])
     return Utility(function, radius, ball)
 
 

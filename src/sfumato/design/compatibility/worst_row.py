@@ -217,7 +217,7 @@ class _WorstRow(BlockNewton):
         self._on_blocks(lambda worker, low, high: newton.advance(
             low, high, self.first, self.second, self.decay, self.r, self.dr, self.rest, self.lam, self.z, self.t,
             self.tr, primal, dual, self.t_new, self.pull_before))  # fmt: skip
-        self.go_back()  # which is forward here: the new ones have been written beside the old
+        self._take_multipliers()
         self.price = self.price + dual * dp
         self.u, self.w, self.tau = self.u + dual * self.du, self.w + primal * self.dw, self.tau + primal * self.dtau
         self._set_cost()
@@ -225,9 +225,7 @@ class _WorstRow(BlockNewton):
 
     def _links(self) -> _Links | None:
         """The matrices of the links; None where rounding errors have made one of them indefinite."""
-        self._on_blocks(lambda worker, low, high: self.systems.factor(
-            worker.thread, low, high, self.first, self.second, self.decay, self.r, self.lam, self.z, self.pull,
-            self.mask))  # fmt: skip
+        self._factor_systems()
         assert isinstance(self.systems, DenseSystems)
         _multiply_out(self.systems.roots, self.table, self.inverses)
         factor, b, rest, ones, definite = _linking(self.inverses, self.classes, self.w / self.u)

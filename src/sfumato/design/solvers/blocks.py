@@ -14,11 +14,12 @@ from typing import Any
 
 from sfumato.design.problem import Problem
 from sfumato.design.solvers.answer import Answer
-from sfumato.design.solvers.reduced import reduced_program, whole_answer, worth_keeping
+from sfumato.design.solvers.reduced import check_begun, reduced_program, shown_thinned, whole_answer, worth_keeping
 from sfumato.design.symmetry import symmetry
 from sfumato.lp.batched import solve_batched
 from sfumato.lp.column_program import ColumnProgram, ColumnSolution, Start
 from sfumato.lp.columns import solve_columns
+from sfumato.watch import Watch, watch_of
 
 __all__ = ["Trail", "gpu_is_there", "solve_in_batches", "solve_in_blocks"]
 
@@ -44,7 +45,7 @@ def solve_in_blocks(
     problem: Problem,
     tolerance: float,
     progress: Callable[..., object] | None = None,
-    time_limit: float | None = None,
+    time_limit: float | Watch | None = None,
     trail: Trail | None = None,
 ) -> Answer:
     """Near-optimal to a relative gap, however many pairs there are; compiled, unless there are limits."""
@@ -53,7 +54,10 @@ def solve_in_blocks(
 
 
 def solve_in_batches(
-    problem: Problem, tolerance: float, progress: Callable[..., object] | None = None, time_limit: float | None = None
+    problem: Problem,
+    tolerance: float,
+    progress: Callable[..., object] | None = None,
+    time_limit: float | Watch | None = None,
 ) -> Answer:
     """The same method over arrays: on a GPU if torch finds one, else in NumPy."""
     device = "cuda" if gpu_is_there() else None
@@ -94,10 +98,13 @@ def _reduced(
     name: str,
     tolerance: float,
     progress: Callable[..., object] | None,
-    time_limit: float | None,
+    time_limit: float | Watch | None,
 ) -> Answer:
     """Solve what symmetries leave of a program, and spread the answer over all columns again."""
-    group = symmetry(problem)
+    watch = watch_of(time_limit)
+    group = symmetry(problem, watch)
     program = reduced_program(problem, group)
-    found = solver(program, tolerance=tolerance, time_limit=time_limit, progress=progress)
+    shown = shown_thinned(progress, tolerance)
+    found = solver(program, tolerance=tolerance, time_limit=watch, progress=shown)
+    check_begun(found)
     return whole_answer(problem, group, found, worth_keeping(program, found, tolerance), name)

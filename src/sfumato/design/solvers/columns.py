@@ -10,21 +10,21 @@ are then finished in rationals.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from time import perf_counter
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.design.problem import Problem
+from sfumato.design.simple import bound_of, joined, value_of
 from sfumato.design.solvers.answer import Answer, Multipliers
 from sfumato.design.solvers.blocks import solve_in_blocks
-from sfumato.design.watch import Watch
 from sfumato.errors import NotSupported, SolverError
 from sfumato.lp import LinearProgram, solve
 from sfumato.lp.column_program import ColumnProgress
 from sfumato.numbers import Array, floats, fractions, object_array
+from sfumato.watch import TimeIsUp, Watch, watch_of
 
 __all__ = ["solve_by_columns"]
 
@@ -34,34 +34,43 @@ _MOST_ROUNDS = 200
 
 
 def solve_by_columns(
-    problem: Problem, tolerance: float, progress: Callable[..., object] | None = None, time_limit: float | None = None
+    problem: Problem,
+    tolerance: float,
+    progress: Callable[..., object] | None = None,
+    time_limit: float | Watch | None = None,
 ) -> Answer:
-    """The optimum: exactly for rational problems, else as far as HiGHS can tell."""
+    """The optimum: exactly for rational problems, else as far as HiGHS can tell; in less time, the best so far."""
     if problem.limits:
         raise NotSupported("column generation with limits or worst cases", ["the expected loss"])
-    watch = Watch(perf_counter(), time_limit)
-    rough = solve_in_blocks(problem, max(tolerance, _START), None, time_limit)
-    pool = _Pool(problem, exact=False)
+    watch = watch_of(time_limit)
+    search = _Generation(problem, watch, progress, solve_in_blocks(problem, max(tolerance, _START), None, watch))
+    if not search.rough.finished:  # there is no time to make it better
+        return search.rough
+    search.tell()
+    pool = _Pool(problem, watch, exact=False)
     # no rays, but columns that make up a good mechanism; with sum 1, since HiGHS takes tiny coefficients for zero
-    columns, sums = floats(rough.matrix).T, floats(rough.matrix).sum(axis=0)
+    columns, sums = floats(search.rough.matrix).T, floats(search.rough.matrix).sum(axis=0)
     used = np.flatnonzero(sums)
     pool.rays += list(columns[used] / sums[used, None])
     pool.actions += used.tolist()
     try:
-        found = _generate(pool, _prices(problem, rough.multipliers), watch, progress)
+        found = search.generate(pool, _prices(problem, search.rough.multipliers))
     except SolverError:  # HiGHS gives up on some programs whose coefficients differ by many orders
         if not problem.exact:
-            return rough
+            return search.rough
         found = None
-    if problem.exact and (found is None or found.finished):
-        found = _generate(pool.exactly(), None, watch, progress)
-    assert found is not None
-    return _answer(problem, found, watch)
+    if problem.exact and (found is None or found.finished) and not watch.over:
+        try:
+            exactly = search.generate(pool.exactly(), None)
+        except TimeIsUp:
+            exactly = None
+        found = exactly if exactly is not None and (exactly.finished or found is None) else found
+    return search.answer(found)
 
 
 @dataclass(frozen=True, eq=False)
 class _Round:
-    """Where the generation stands: rays with actions and weights, and the multipliers of the last pricing."""
+    """Where the generation stands: rays with actions and weights, and the multipliers of the best pricing."""
 
     rays: Array
     actions: NDArray[np.int64]
@@ -71,11 +80,73 @@ class _Round:
     finished: bool
 
 
+class _Generation:
+    """Rounds of master and pricing, from a rough answer on; what is shown of them is what can be returned."""
+
+    def __init__(self, problem: Problem, watch: Watch, progress: Callable[..., object] | None, rough: Answer) -> None:
+        self.problem, self.watch, self.progress, self.rough = problem, watch, progress, rough
+        self.value, self.bound = value_of(problem, floats(rough.matrix)), bound_of(problem, rough.multipliers)
+        self.rounds = 0
+
+    def tell(self) -> None:
+        """Show the best value and the best bound so far."""
+        if self.progress is not None:
+            gap = (self.value - self.bound) / max(abs(self.value), 1e-300)
+            self.progress(ColumnProgress(self.rounds, self.value, self.bound, gap, self.watch.spent))
+
+    def generate(self, pool: _Pool, prices: Array | None) -> _Round | None:
+        """Rounds until no ray is missing, or no time is left; None where that was before the end of the first."""
+        m = self.problem.shape[1]
+        scale = 0 if pool.exact else _ENOUGH * float(np.abs(self.problem.float_cost).max())
+        weights, count, best, finished, highest = None, 0, None, False, None
+        try:
+            for done in range(1, _MOST_ROUNDS + 1):
+                if prices is None:
+                    weights, prices = pool.master()
+                    count = len(weights)
+                    self.value = min(self.value, float(prices.sum()))  # what the mixture costs, by duality
+                better, lowest, given = 0, pool.one * 0, done == 1 and not pool.exact
+                multipliers: Array = np.zeros((len(pool.decay), m), dtype=object)
+                for action in range(m):
+                    value, ray, multipliers[:, action] = pool.missing(action, prices)
+                    lowest = min(lowest, value)
+                    if value < -scale or given:  # good prices leave no ray missing, and tell which ones are needed
+                        pool.rays.append(ray)
+                        pool.actions.append(action)
+                        better += 1
+                self.rounds += 1
+                # all rays of a mechanism together sum to n, so no mechanism has less than this
+                bound = prices.sum() + len(prices) * lowest
+                if highest is None or bound >= highest:
+                    highest, best = bound, multipliers
+                self.bound = max(self.bound, float(bound))
+                self.tell()
+                finished = better == 0
+                if finished:
+                    break
+                prices = None
+            if weights is None:
+                weights, _ = pool.master()
+                count = len(weights)
+        except TimeIsUp:
+            finished = False
+        if weights is None or best is None:
+            return None
+        return _Round(np.array(pool.rays[:count]), np.array(pool.actions[:count]), weights, best, self.rounds, finished)
+
+    def answer(self, found: _Round | None) -> Answer:
+        """The mixture and its multipliers; in each respect the rough answer where that is still the better one."""
+        if found is None:
+            return replace(self.rough, finished=False, seconds=self.watch.spent)
+        mixed = _answer(self.problem, found, self.watch)
+        return mixed if found.finished else replace(joined(self.problem, mixed, self.rough), finished=False)
+
+
 class _Pool:
     """Rays found so far, each with an action, in one number field; and the programs over them."""
 
-    def __init__(self, problem: Problem, *, exact: bool) -> None:
-        self.problem, self.exact = problem, exact
+    def __init__(self, problem: Problem, watch: Watch, *, exact: bool) -> None:
+        self.problem, self.watch, self.exact = problem, watch, exact
         self.field = fractions if exact else floats
         self.cost = self.field(problem.cost) if exact else problem.float_cost
         self.decay = self.field(object_array(_decays(problem))) if exact else np.exp(-problem.logs)
@@ -86,8 +157,9 @@ class _Pool:
 
     def exactly(self) -> _Pool:
         """The same rays in rationals, where the pairs that are tight determine them."""
-        other = _Pool(self.problem, exact=True)
+        other = _Pool(self.problem, self.watch, exact=True)
         for ray, action in zip(self.rays[1:], self.actions[1:], strict=True):
+            self.watch.check()
             snapped = _snapped(self.problem, ray, other.decay)
             if snapped is not None:
                 other.rays.append(snapped)
@@ -103,7 +175,7 @@ class _Pool:
         program = LinearProgram(
             self.field(cost), rows, columns, table[rows, columns], "=" * n, self.field(np.ones(n, dtype=np.int64))
         )
-        solution = solve(program, exact=self.exact)
+        solution = solve(program, exact=self.exact, watch=self.watch)
         if solution.primal is None or solution.dual is None:
             raise SolverError(
                 f"the master program of the design ended as {solution.status}: the constant ray solves it"
@@ -124,42 +196,10 @@ class _Pool:
         values = np.concatenate([self.decay, -ones[:pairs], -ones[:n]])
         cost = np.append(self.field(np.zeros(pairs, dtype=np.int64)), -ones[:1])
         program = LinearProgram(cost, rows, columns, values, ">" * n, prices - self.cost[:, action], frozenset({pairs}))
-        solution = solve(program, exact=self.exact)
+        solution = solve(program, exact=self.exact, watch=self.watch)
         if solution.primal is None or solution.dual is None:
             raise SolverError(f"the pricing program of the design ended as {solution.status}: it always has an optimum")
         return solution.primal[-1], solution.dual, solution.primal[:-1] * self.decay
-
-
-def _generate(pool: _Pool, prices: Array | None, watch: Watch, progress: Callable[..., object] | None) -> _Round:
-    """Rounds of master and pricing until no ray is missing."""
-    m = pool.problem.shape[1]
-    scale = 0 if pool.exact else _ENOUGH * float(np.abs(pool.problem.float_cost).max())
-    multipliers: Array = np.zeros((len(pool.decay), m), dtype=object)
-    for done in range(1, _MOST_ROUNDS + 1):
-        if prices is None:
-            prices = pool.master()[1]
-        better, lowest, given = 0, pool.one * 0, done == 1 and not pool.exact
-        for action in range(m):
-            value, ray, multipliers[:, action] = pool.missing(action, prices)
-            lowest = min(lowest, value)
-            if value < -scale or given:  # good prices leave no ray missing, and tell which ones are needed
-                pool.rays.append(ray)
-                pool.actions.append(action)
-                better += 1
-        finished = better == 0
-        if progress is not None:
-            progress(_standing(prices, lowest, done, watch))
-        if finished or watch.over:
-            break
-        prices = None
-    weights = pool.master()[0]
-    return _Round(np.array(pool.rays), np.array(pool.actions), weights, multipliers, done, finished)
-
-
-def _standing(prices: Array, lowest: Any, done: int, watch: Watch) -> ColumnProgress:
-    """All rays of a mechanism together sum to n, so no mechanism has less than Σ p + n · lowest."""
-    value, bound = float(prices.sum()), float(prices.sum() + len(prices) * lowest)
-    return ColumnProgress(done, value, bound, (value - bound) / max(abs(value), 1e-300), watch.spent)
 
 
 def _answer(problem: Problem, found: _Round, watch: Watch) -> Answer:

@@ -11,10 +11,11 @@ from collections.abc import Callable
 
 from sfumato.design.problem import Problem
 from sfumato.design.solvers.answer import Answer
-from sfumato.design.solvers.reduced import reduced_program, whole_answer, worth_keeping
+from sfumato.design.solvers.reduced import check_begun, reduced_program, shown_thinned, whole_answer, worth_keeping
 from sfumato.design.symmetry import symmetry
 from sfumato.errors import NotSupported
 from sfumato.lp.first_order import solve_first_order
+from sfumato.watch import Watch, watch_of
 
 __all__ = ["solve_by_first_order"]
 
@@ -25,7 +26,7 @@ def solve_by_first_order(
     problem: Problem,
     tolerance: float,
     progress: Callable[..., object] | None = None,
-    time_limit: float | None = None,
+    time_limit: float | Watch | None = None,
     *,
     device: str = "auto",
 ) -> Answer:
@@ -57,7 +58,10 @@ def solve_by_first_order(
     """
     if problem.limits:
         raise NotSupported("a worst case or a limit in the first-order method", ["blocks", "highs", "exact"])
-    group = symmetry(problem) if problem.shape[0] <= _MOST_ROWS else None
+    watch = watch_of(time_limit)
+    group = symmetry(problem, watch) if problem.shape[0] <= _MOST_ROWS else None
     program = reduced_program(problem, group)
-    found = solve_first_order(program, tolerance=tolerance, time_limit=time_limit, progress=progress, device=device)
+    shown = shown_thinned(progress, tolerance)
+    found = solve_first_order(program, tolerance=tolerance, time_limit=watch, progress=shown, device=device)
+    check_begun(found)
     return whole_answer(problem, group, found, worth_keeping(program, found, tolerance), "first order")

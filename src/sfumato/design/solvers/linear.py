@@ -14,7 +14,9 @@ from sfumato.design.problem import Problem
 from sfumato.design.solvers.answer import Answer, EventMultipliers, Multipliers
 from sfumato.errors import Infeasible, NotSupported, SolverError
 from sfumato.lp import Limit, LinearProgram, Status, solve
+from sfumato.lp.highs import check_size
 from sfumato.numbers import Array, floats, fractions, object_array
+from sfumato.watch import Watch, watch_of
 
 __all__ = ["linear_program", "solve_exactly", "solve_with_highs"]
 
@@ -52,6 +54,16 @@ def linear_program(problem: Problem, *, exact: bool) -> LinearProgram:
     )  # fmt: skip
     free = frozenset({n * m} if relative else ())
     return LinearProgram(cost, rows, columns, field(entries), "=" * n + "<" * (len(rhs) - n), rhs, free)
+
+
+def _check_size(problem: Problem) -> None:
+    """Refuse a program that is too large, before any part of it is written down."""
+    n, m = problem.shape
+    pairs, events = 2 * len(problem.privacy.space.pairs.first), sum(map(len, problem.events))
+    groups = sum(len(limit.level) for limit in problem.limits)
+    rows = n + pairs * m + groups + events * (m + 1)
+    entries = n * m * (1 + len(problem.limits)) + 2 * pairs * m + groups + 4 * events * m
+    check_size(rows, n * m + 1 + events * m, entries, f"the design of {n} secrets and {m} actions as one program")
 
 
 def _pairs(problem: Problem, *, exact: bool) -> _Entries:
@@ -111,26 +123,35 @@ def _factor(problem: Problem, value: Any) -> Fraction:
 
 
 def solve_exactly(
-    problem: Problem, tolerance: float, progress: Callable[..., object] | None = None, time_limit: float | None = None
+    problem: Problem,
+    tolerance: float,
+    progress: Callable[..., object] | None = None,
+    time_limit: float | Watch | None = None,
 ) -> Answer:
-    """The optimum in rationals; loss and bound will be equal. It runs to the end, whatever the time limit."""
+    """The optimum in rationals; loss and bound will be equal. Where its time is up first there is nothing."""
     if not problem.exact:
         raise NotSupported("an exact optimum in floats", ["exact prior and loss, alpha= and whole distances"])
-    return _solve(problem, exact=True, method="exact")
+    return _solve(problem, exact=True, method="exact", watch=watch_of(time_limit))
 
 
 def solve_with_highs(
-    problem: Problem, tolerance: float, progress: Callable[..., object] | None = None, time_limit: float | None = None
+    problem: Problem,
+    tolerance: float,
+    progress: Callable[..., object] | None = None,
+    time_limit: float | Watch | None = None,
 ) -> Answer:
-    """The optimum that HiGHS finds. It runs to the end, whatever the time limit."""
-    return _solve(problem, exact=False, method="HiGHS")
+    """The optimum that HiGHS finds. Where its time is up first there is nothing."""
+    return _solve(problem, exact=False, method="HiGHS", watch=watch_of(time_limit))
 
 
-def _solve(problem: Problem, *, exact: bool, method: str) -> Answer:
+def _solve(problem: Problem, *, exact: bool, method: str, watch: Watch) -> Answer:
     started = perf_counter()
     n, m = problem.shape
+    _check_size(problem)
+    watch.check()
     program = linear_program(problem, exact=exact)
-    solution = solve(program, exact=exact)
+    watch.check()
+    solution = solve(program, exact=exact, watch=watch)
     if solution.status is Status.INFEASIBLE and problem.ceilings:
         raise Infeasible("no mechanism with this promise keeps the limits", solution.ray)
     if solution.primal is None or solution.dual is None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +17,11 @@ from numpy.typing import NDArray
 from sfumato.design.problem import Problem
 from sfumato.design.solvers.answer import Answer, Multipliers
 from sfumato.design.solvers.routes import along_edges
-from sfumato.design.watch import Watch
 from sfumato.errors import NotSupported
 from sfumato.lp.column_program import ColumnProgress, Ending
 from sfumato.lp.covering import Cover, covered
 from sfumato.lp.peaks import PeakSolution, first_losses, solve_peaks
+from sfumato.watch import TimeIsUp, Watch, watch_of
 
 __all__ = ["solve_by_peaks"]
 
@@ -37,12 +36,15 @@ _NOTHING = 1e-7  # of the loss: prices that are proved but for so little need no
 _ROUGH, _LOOSEST = 30.0, (3e-3, 1e-2)  # gap of the prices by which outputs are chosen: in tolerances, and its bounds
 _RISE = 1.5  # gaps by which prices are taken to rise after a rough run
 _LOOSE = 2e-2  # of the loss: if less than that is missing, the next round is to be the last
-_GRACE = 0.3  # of the time that was spent: what a proof may take beyond it when a search is cut short
+_TO_PROVE = 0.3  # of the time: what is kept for the multipliers of all actions
 _ACCEPTED = 2.8  # tolerances: gap and what is missing, with which the last round is good enough
 
 
 def solve_by_peaks(
-    problem: Problem, tolerance: float, progress: Callable[..., object] | None = None, time_limit: float | None = None
+    problem: Problem,
+    tolerance: float,
+    progress: Callable[..., object] | None = None,
+    time_limit: float | Watch | None = None,
 ) -> Answer:
     """Near-optimal to a relative gap, for thousands of secrets if each has a price for few actions.
 
@@ -53,75 +55,119 @@ def solve_by_peaks(
     """
     if problem.limits or problem.events:
         raise NotSupported("limits, worst cases and promises about events at peaks", ["blocks", "highs", "exact"])
-    search = _Search(problem, tolerance, progress, Watch(perf_counter(), time_limit))
-    return search.answer()
+    return _Search(problem, tolerance, progress, watch_of(time_limit)).answer()
 
 
 def _multipliers(problem: Problem, cover: Cover) -> Multipliers:
     return along_edges(problem.privacy, Multipliers(cover.first, cover.second, cover.column, cover.values))
 
 
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """What one round has found: a matrix for some outputs."""
+
+    solution: PeakSolution
+    outputs: NDArray[np.int64]
+
+
 @dataclass(eq=False)
 class _Search:
-    """Outputs that are solved for, more and more of them."""
+    """Outputs that are solved for, more and more of them; the best of both sides, of all rounds that may be the last.
+
+    Prices of some outputs bound no mechanism that has others, so of such a round nothing is shown but how far it is.
+    """
 
     problem: Problem
     tolerance: float
     progress: Callable[..., object] | None
     watch: Watch
+    best: _Found | None = None
+    cover: Cover | None = None
+    value: float = np.inf
+    bound: float = -np.inf
+    iterations: int = 0
 
     def answer(self) -> Answer:
         """Solve, look for actions that are missing, and solve again."""
         cost, logs = self.problem.float_cost, self.problem.privacy.log_bounds
         m = cost.shape[1]
+        searching = self.watch.before(_TO_PROVE * (self.watch.left or 0.0))
         chosen = np.arange(m) if m <= _FEW else first_outputs(cost, logs)
-        last, rough, iterations = len(chosen) == m, _LOOSEST[1], 0
-        rounds: list[tuple[PeakSolution, NDArray[np.int64]]] = []  # the last two, with the outputs solved for
+        last, rough = len(chosen) == m, _LOOSEST[1]
+        rounds: list[_Found] = []  # the last two
         for left in reversed(range(_MOST_ROUNDS)):
             found = solve_peaks(
-                cost[:, chosen], logs, tolerance=self.tolerance if last else rough, time_limit=self.watch.left,
-                progress=self.progress, reach=rounds[-1][0].reach if rounds else None, settle=last,
+                cost[:, chosen], logs, tolerance=self.tolerance if last else rough, time_limit=searching,
+                progress=self._teller(len(chosen)), reach=rounds[-1].solution.reach if rounds else None, settle=last,
             )  # fmt: skip
-            rounds, iterations = [*rounds[-1:], (found, chosen)], iterations + found.iterations
-            finished = found.ended in (Ending.REACHED, Ending.STALLED) and not self.watch.over
+            rounds, self.iterations = [*rounds[-1:], _Found(found, chosen)], self.iterations + found.iterations
+            finished = found.ended in (Ending.REACHED, Ending.STALLED) and not searching.over
             if not finished:
                 break
             # a rough run leaves prices lower than they will be
             likely = found.prices if last else found.prices + _RISE * max(found.gap, 0.0) * np.abs(found.prices)
             others = np.arange(m) if last else np.setdiff1d(np.arange(m), chosen)
             allowed = (self.tolerance if last else rough / 3) / 10
-            cover = covered(cost[:, others], likely, logs, allowed, self._time_to_prove(last))
+            cover = covered(cost[:, others], likely, logs, allowed, self.watch if last else searching)
             lost = float(cover.missing.sum()) / max(abs(found.value), 1e-300)
-            if self.progress is not None:
-                bound = found.bound - float(cover.missing.sum())
-                self.progress(ColumnProgress(iterations, found.value, bound, found.gap + lost, self.watch.spent))
-            if last and (found.gap + lost <= _ACCEPTED * self.tolerance or len(chosen) == m or self.watch.over):
+            if last:
+                self._keep(rounds[-1], cover, float(found.prices.sum() - cover.missing.sum()))
+            if last and (found.gap + lost <= _ACCEPTED * self.tolerance or len(chosen) == m or searching.over):
                 break
-            if self.watch.over:
+            if searching.over:
                 finished = False
                 break
             if lost > _NOTHING:
                 chosen = np.union1d(chosen, others[_missing(cover, len(chosen))])
-            if last and len(chosen) == len(rounds[-1][1]):
+            if last and len(chosen) == len(rounds[-1].outputs):
                 break
             last = lost <= max(_LOOSE, _RISE * found.gap) or left <= 2 or len(chosen) == m
             rough = float(np.clip(_ROUGH * self.tolerance, *_LOOSEST))
-        if finished:
-            found, solved = rounds[-1]
-        else:  # the round before has often come further than one that is cut short
-            found, solved = min(rounds, key=lambda one: one[0].cost)
-            priced = max((one for one, _ in rounds), key=lambda one: one.bound)
-            gap = (found.cost - priced.bound) / max(abs(found.cost), 1e-300)  # a proof need not be much closer
-            cover = covered(cost, priced.prices, logs, max(self.tolerance, gap) / 10, _GRACE * self.watch.spent)
+        if not finished:
+            self._take_unfinished(rounds)
+        assert self.best is not None and self.cover is not None
+        solved = self.best.outputs
         matrix = np.zeros(cost.shape)
-        matrix[:, solved] = found.matrix
+        matrix[:, solved] = self.best.solution.matrix
         name = "interior point at peaks" + (f", {len(solved)} of {m} outputs" if len(solved) < m else "")
-        return Answer(matrix, _multipliers(self.problem, cover), name, iterations, self.watch.spent, finished)
+        return Answer(matrix, _multipliers(self.problem, self.cover), name, self.iterations, self.watch.spent, finished)
 
-    def _time_to_prove(self, last: bool) -> float | None:
-        """What is left, and for the last proof a little in any case."""
-        left = self.watch.left
-        return left if left is None or not last else max(left, _GRACE * self.watch.spent)
+    def _keep(self, found: _Found, cover: Cover, bound: float) -> None:
+        """Keep what is better on either side, and show it."""
+        if found.solution.cost < self.value:
+            self.best, self.value = found, found.solution.cost
+        if bound > self.bound:
+            self.cover, self.bound = cover, bound
+        self._tell("")
+
+    def _take_unfinished(self, rounds: list[_Found]) -> None:
+        """The round before has often come further than one that is cut short."""
+        if not any(one.solution.iterations for one in rounds) and self.best is None:
+            raise TimeIsUp
+        cheapest = min(rounds, key=lambda one: one.solution.cost)
+        priced = max((one.solution for one in rounds), key=lambda one: one.bound)
+        gap = (cheapest.solution.cost - priced.bound) / max(abs(cheapest.solution.cost), 1e-300)
+        # a proof need not be much closer
+        cover = covered(self.problem.float_cost, priced.prices, self.problem.privacy.log_bounds,
+                        max(self.tolerance, gap) / 10, self.watch)  # fmt: skip
+        self._keep(cheapest, cover, float(priced.prices.sum() - cover.missing.sum()))
+
+    def _teller(self, outputs: int) -> Callable[[ColumnProgress], None]:
+        """What is called after each iteration of a round."""
+        done, m = self.iterations, self.problem.shape[1]
+
+        def tell(state: ColumnProgress) -> None:
+            some = f"{outputs} of {m} outputs, " if outputs < m else ""
+            self._tell(f"{some}gap {state.gap:.1e} among pairs at peaks", done + state.iteration)
+
+        return tell
+
+    def _tell(self, stage: str, iteration: int | None = None) -> None:
+        if self.progress is None:
+            return
+        gap = (self.value - self.bound) / max(abs(self.value), 1e-300) if np.isfinite(self.value) else np.inf
+        number = self.iterations if iteration is None else iteration
+        self.progress(ColumnProgress(number, self.value, self.bound, gap, self.watch.spent, stage))
 
 
 def first_outputs(cost: Floats, logs: Floats) -> NDArray[np.int64]:

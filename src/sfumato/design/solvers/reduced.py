@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.design.problem import Problem
 from sfumato.design.solvers.answer import Answer, Multipliers
 from sfumato.design.symmetry import Symmetry
-from sfumato.lp.column_program import ColumnProgram, ColumnSolution, Ending
+from sfumato.lp.column_program import ColumnProgram, ColumnProgress, ColumnSolution, Ending
 from sfumato.lp.thinning import Kept, listed, thinned
+from sfumato.watch import TimeIsUp
 
-__all__ = ["reduced_program", "whole_answer", "worth_keeping"]
+__all__ = ["check_begun", "reduced_program", "shown_thinned", "whole_answer", "worth_keeping"]
 
 _SPENT = 2  # tolerances that the bound may fall when multipliers are left out: callers ask for 0.3 of theirs
 
@@ -19,6 +23,27 @@ _SPENT = 2  # tolerances that the bound may fall when multipliers are left out: 
 def reduced_program(problem: Problem, group: Symmetry | None) -> ColumnProgram:
     """One column for each orbit of actions, or the program as it is."""
     return problem.program if group is None else group.reduced(problem.program)
+
+
+def check_begun(found: ColumnSolution) -> None:
+    """Raise TimeIsUp for a run that has not made a step: its starting point is worse than what needs no solver."""
+    if found.ended is Ending.TIME and not found.iterations:
+        raise TimeIsUp
+
+
+def shown_thinned(
+    progress: Callable[[ColumnProgress], object] | None, tolerance: float
+) -> Callable[[ColumnProgress], object] | None:
+    """Progress that shows the bound as it will be when multipliers have been left out, and no better one."""
+    if progress is None:
+        return None
+
+    def tell(state: ColumnProgress) -> None:
+        spent = _SPENT * tolerance * abs(state.value) if np.isfinite(state.value) else 0.0
+        gap = state.gap + _SPENT * tolerance
+        progress(replace(state, bound=state.bound - spent, gap=gap))
+
+    return tell
 
 
 def worth_keeping(program: ColumnProgram, found: ColumnSolution, tolerance: float) -> Kept:

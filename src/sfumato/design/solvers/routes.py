@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import dijkstra
 from sfumato.design.solvers.answer import Multipliers
 from sfumato.privacy.type import PrivacyType
 
-__all__ = ["along_edges"]
+__all__ = ["along_edges", "along_tree"]
 
 Integers = NDArray[np.int64]
 _Legs = tuple[Integers, Integers, Integers, NDArray[np.float64]]
@@ -47,6 +47,31 @@ def along_edges(privacy: PrivacyType, given: Multipliers) -> Multipliers:
         on = back != sources[source]
         at, action, values, source = back[on], action[on], values[on], source[on]
     return _summed(n, legs)
+
+
+def along_tree(privacy: PrivacyType, root: int, amount: NDArray[np.float64]) -> Multipliers:
+    """The same for multipliers ``amount`` from one secret to all, one row a secret and one column an action.
+
+    Shortest paths from one secret are a tree: an edge carries what is meant for all secrets behind it.
+
+    Examples
+    --------
+    >>> from sfumato.spaces import line
+    >>> moved = along_tree(PrivacyType(line(4), alpha="1/2"), 0, np.array([[0.0], [0.0], [1.0], [0.5]]))
+    >>> moved.first.tolist(), moved.second.tolist(), moved.values.tolist()
+    ([0, 1, 2], [1, 2, 3], [1.5, 3.0, 2.0])
+    """
+    space = privacy.space
+    n, lengths = len(space), space.pair_distances.floats
+    graph = csr_array((lengths, (space.pairs.first, space.pairs.second)), shape=(n, n))
+    (far,), (before,) = dijkstra(graph, directed=False, indices=[root], return_predecessors=True)
+    behind = amount.copy()
+    for node in np.argsort(-far, kind="stable").tolist():
+        if before[node] >= 0:
+            behind[before[node]] += behind[node]
+    second, action = np.nonzero((before >= 0)[:, None] & (behind > 0))
+    first = before[second].astype(np.int64)
+    return Multipliers(first, second, action, behind[second, action] * np.exp(privacy.rate * far[first]))
 
 
 def _summed(n: int, legs: list[_Legs]) -> Multipliers:

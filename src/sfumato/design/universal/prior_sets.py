@@ -67,7 +67,9 @@ def prior_set(priors: Priors, privacy: PrivacyType) -> PriorSet:
             return all_priors(privacy.space)
         if priors == "regular":
             return regular_priors(privacy)
-        raise NotSupported(f"priors {priors!r}", ["all", "regular", "a list of priors", "ball(prior, radius, space)"])
+        raise NotSupported(
+            f"priors {shown(priors)}", ["all", "regular", "a list of priors", "ball(prior, radius, space)"]
+        )
     given = hull([priors] if isinstance(priors, Prior) else priors)
     check_secrets("priors and privacy type", privacy.space, given)
     return given

@@ -14,6 +14,7 @@ from sfumato.design.universal.optimality import is_universally_optimal
 from sfumato.design.universal.question import member_of, type_of
 from sfumato.design.universal.theorems import Ground
 from sfumato.errors import InvalidInput, expect, shown
+from sfumato.labels import in_order
 from sfumato.losses.loss import Loss, add, are_several, lift, scale
 from sfumato.numbers import Number, as_written, exact
 from sfumato.privacy.type import PrivacyType
@@ -53,12 +54,12 @@ class UtilitySet:
 
     def scaled(self, loss: Loss, factor: Number | Iterable[Number], **options: Any) -> Verdict:
         """Whether v × ℓ is a member for weights v(x) ≥ 0: it is if ℓ is."""
-        weights = [exact(v) for v in factor] if are_several(factor) else factor
+        several = in_order(factor, loss.secrets, "the scale of a loss") if are_several(factor) else [as_written(factor)]
+        weights = [exact(weight) for weight in several]
+        made = scale(loss, weights if are_several(factor) else weights[0])  # raises for negative weights
         own = self.contains(loss, **options)
-        made = scale(loss, weights)  # raises for negative weights
         if own.outcome is Outcome.HOLDS:
-            largest = max(map(exact, weights)) if isinstance(weights, list) else exact(weights)
-            return _held("scaled loss", "the loss is a member", [own], largest)
+            return _held("scaled loss", "the loss is a member", [own], max(weights))
         return self.contains(made, **options)
 
     def restricted(self, secrets: Iterable[Any]) -> UtilitySet:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arguments import float_array
-from sfumato.errors import InvalidInput, short
+from sfumato.errors import InvalidInput, short, shown
 from sfumato.numbers import Number, as_written, float_above, float_below, whole
 from sfumato.spaces.constructors import line
 from sfumato.spaces.finite import FiniteSpace
@@ -63,7 +63,7 @@ def as_interval(value: Interval | tuple[Number, Number]) -> Interval:
     if isinstance(value, Interval):
         return value
     if not isinstance(value, tuple | list) or len(value) != 2:
-        raise InvalidInput(f"an interval is a pair (low, high), found {value!r}")
+        raise InvalidInput(f"an interval is a pair (low, high), found {shown(value)}")
     return Interval(*value)  # type: ignore[arg-type]  # it reads its ends
 
 

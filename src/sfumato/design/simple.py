@@ -1,0 +1,134 @@
+"""Mechanisms and bounds that need no solver: what is returned where the time is up before a solver has anything.
+
+Exponential noise, e^{−εd/2} around the secret for which each output is best, keeps every promise about ratios, and one
+output for all secrets keeps every promise there is. Both come with the best action for each output. Bounds come from
+the costs alone (:mod:`sfumato.design.bounds`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.design.problem import Problem
+from sfumato.design.solvers.answer import Answer, Multipliers
+from sfumato.lp.peaks import exponential_shares
+from sfumato.numbers import floats
+
+__all__ = ["bound_of", "joined", "simple_answer", "value_of"]
+
+Floats = NDArray[np.float64]
+
+_MOST_PRODUCTS = 2 * 10**10  # for which the best action of every output is looked for, some seconds
+_SPARE = 1e-9  # of a level: by how much a limit must be kept in floats, so that rounding does not break it
+
+
+def simple_answer(problem: Problem, *, small: bool = False) -> Answer | None:
+    """The better of the two in floats, of those that keep the limits; None where none does.
+
+    Parameters
+    ----------
+    small
+        Whether one output for all has to do, because even a table of probabilities takes too long to prove.
+
+    Examples
+    --------
+    >>> from sfumato.channels import Prior
+    >>> from sfumato.design.problem import problem
+    >>> from sfumato.losses import absolute
+    >>> from sfumato.privacy import PrivacyType
+    >>> from sfumato.spaces import line
+    >>> asked = problem(Prior.uniform(line(3)), absolute(line(3)), PrivacyType(line(3), alpha="1/9"))
+    >>> found = simple_answer(asked)
+    >>> found.method, round(value_of(asked, found.matrix), 3)
+    ('exponential noise', 0.39)
+    """
+    started = perf_counter()
+    candidates = [(_same_for_all(problem), "one output for all")]
+    if not problem.events and not small:
+        candidates.append((_exponential(problem), "exponential noise"))
+    kept = [(matrix, method) for matrix, method in candidates if _keeps_limits(problem, matrix)]
+    if not kept:
+        return None
+    matrix, method = min(kept, key=lambda one: value_of(problem, one[0]))
+    nothing = np.zeros(0, dtype=np.int64)
+    # a worst case is bounded by the mean over secrets, or over priors; limits have no price
+    prices = tuple(np.full(len(limit.level), float(limit.relative)) for limit in problem.limits)
+    return Answer(matrix, Multipliers(nothing, nothing, nothing, np.zeros(0)), method, 0, perf_counter() - started,
+                  finished=False, prices=prices)  # fmt: skip
+
+
+def _same_for_all(problem: Problem) -> Floats:
+    """The action that is best where nothing is told; under limits the one that exceeds them least."""
+    matrix = np.zeros(problem.shape)
+    tables = [limit.table for limit in problem.program.limits if not limit.relative]
+    worth = problem.float_cost.sum(axis=0)
+    if problem.objective.criterion != "expected":
+        worth = floats(problem.loss.matrix).max(axis=1)
+    if tables:
+        worth = np.max([table.max(axis=0) for table in tables], axis=0)
+    matrix[:, int(worth.argmin())] = 1.0
+    return matrix
+
+
+def _exponential(problem: Problem) -> Floats:
+    """Exponential noise around the secret for which each action is best, with the best action for each output."""
+    stakes = problem.float_cost if problem.objective.criterion == "expected" else floats(problem.loss.matrix).T
+    share = exponential_shares(stakes, problem.privacy.log_bounds)
+    n, m = problem.shape
+    if n * m * m > _MOST_PRODUCTS:
+        return share
+    matrix = np.zeros((m, n))
+    np.add.at(matrix, (share.T @ stakes).argmin(axis=1), share.T)
+    return np.ascontiguousarray(matrix.T)
+
+
+def _keeps_limits(problem: Problem, matrix: Floats) -> bool:
+    limits = [limit for limit in problem.program.limits if not limit.relative]
+    return all(
+        (np.bincount(limit.group[limit.group >= 0], (limit.table * matrix).sum(axis=1)[limit.group >= 0],
+                     len(limit.level)) <= limit.level - _SPARE * np.abs(limit.level)).all()
+        for limit in limits
+    )  # fmt: skip
+
+
+def value_of(problem: Problem, matrix: Floats) -> float:
+    """What the objective makes of a matrix, in floats."""
+    relative = [limit for limit in problem.program.limits if limit.relative]
+    value = float((problem.float_cost * matrix).sum())
+    if not relative:
+        return value
+    excess = [np.bincount(limit.group, (limit.table * matrix).sum(axis=1), len(limit.level)) - limit.level
+              for limit in relative]  # fmt: skip
+    return value + float(np.concatenate(excess).max())
+
+
+def bound_of(problem: Problem, multipliers: Multipliers) -> float:
+    """What multipliers prove of the expected loss, in floats; infinite factors prove nothing."""
+    factors = problem.factors(multipliers.first, multipliers.second)
+    usable = np.isfinite(factors)
+    reduced = multipliers[usable].reduced(problem.float_cost, factors[usable])
+    return float(reduced.min(axis=1).sum())
+
+
+def joined(problem: Problem, one: Answer, other: Answer | None) -> Answer:
+    """The matrix that costs less with the multipliers that prove more, of two answers to a plain problem.
+
+    Where there is more to it than an expected loss, the matrix alone is chosen, and it keeps its own multipliers.
+    """
+    if other is None:
+        return one
+    cheaper = min(one, other, key=lambda answer: value_of(problem, floats(answer.matrix)))
+    if not problem.objective.plain or problem.events:
+        return cheaper if len(cheaper.multipliers) else replace(one, matrix=cheaper.matrix, method=cheaper.method)
+    tighter = max(one, other, key=lambda answer: bound_of(problem, answer.multipliers))
+    if tighter is cheaper:
+        return cheaper
+    given = tighter.multipliers
+    return replace(
+        cheaper, matrix=floats(cheaper.matrix), multipliers=replace(given, values=floats(np.asarray(given.values))),
+        iterations=max(one.iterations, other.iterations), seconds=max(one.seconds, other.seconds),
+    )  # fmt: skip
