@@ -16,7 +16,7 @@ reasons.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from math import gcd, inf, isfinite, isnan, lcm, nextafter
@@ -268,9 +268,8 @@ def _nested(values: Any, ndim: int, what: str, error: type[InvalidInput]) -> Any
     given = labelled(values) if ndim == 1 else None
     if isinstance(values, Mapping) or (column_names(values) if ndim > 1 else given and not given.counted):
         raise error(f"{what} must be numbers in order, found {type(values).__name__} with labels: pass its values")
-    if ndim == 1:
-        return list(values)
-    return [_nested(row, ndim - 1, what, error) for row in values]
+    rows = items(values, what, error)
+    return rows if ndim == 1 else [_nested(row, ndim - 1, what, error) for row in rows]
 
 
 def _shape(rows: Any, ndim: int, what: str, error: type[InvalidInput]) -> tuple[int, ...]:
@@ -373,13 +372,13 @@ def _dyadic_integers(values: NDArray[np.float64]) -> tuple[list[int], int]:
     return ([m << excess for m in integers], 1) if excess > 0 else (integers, 1 << -excess)
 
 
-def number_pairs(pairs: Any, what: str) -> list[tuple[Fraction, Fraction]]:
-    """Pairs of numbers, exactly."""
+def number_pairs(pairs: Any, what: str, read: Callable[[Any], Fraction] = exact) -> list[tuple[Fraction, Fraction]]:
+    """Pairs of numbers, exactly, or as another function reads them."""
     found = []
     for pair in items(pairs, what):
         if not isinstance(pair, tuple | list | np.ndarray) or len(pair) != 2:
             raise InvalidInput(f"{what} are pairs of numbers, found {shown(pair)}")
-        found.append((exact(pair[0]), exact(pair[1])))
+        found.append((read(pair[0]), read(pair[1])))
     return found
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sfumato.arguments import items
+from sfumato.arguments import items, one_of
 from sfumato.certify import kernel, twin, twin_claims
 from sfumato.certify.certificate import Certificate, certificate, certificate_of, label_from_json
 from sfumato.certify.file import digest_of, parts_of, read
@@ -20,7 +20,6 @@ from sfumato.errors import (
     InvalidFile,
     InvalidInput,
     Mismatch,
-    NotSupported,
     PrivacyViolation,
     expect,
     shown,
@@ -181,8 +180,7 @@ def claim_of(prior: Prior, weights: Array, total: int, loss: Loss) -> Claim:
 
 
 def _decide(header: dict[str, Any], sections: dict[str, bytes], digest: str, checker: Checker) -> Verdict:
-    if checker not in ("auto", "kernel", "twin"):
-        raise NotSupported(f"checker {shown(checker)}", ["auto", "kernel", "twin"])
+    one_of(checker, ("auto", "kernel", "twin"), "checker")
     pairs = len(sections["distances"]) // 8
     large = (
         pairs > _KERNEL_PAIRS

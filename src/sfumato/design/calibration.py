@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
-from sfumato.arguments import optional_function, positive
+from sfumato.arguments import items, optional_function, positive
 from sfumato.channels.channel import check_secrets
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.design.objectives import Objective, as_objective
@@ -241,7 +241,7 @@ def curve(
     >>> [round(float(end), 3) for end in found.band("1.5")]
     [0.196, 0.521]
     """
-    values = tuple(sorted(rate(epsilon) for epsilon in epsilons))
+    values = tuple(sorted(rate(epsilon) for epsilon in items(epsilons, "epsilons")))
     if not values:
         raise InvalidInput("a curve needs at least one epsilon")
     watch, wanted = watch_of(time_limit), as_objective(objective)

@@ -113,7 +113,7 @@ def weighted(priors: Iterable[Prior], weights: Iterable[Number]) -> Prior:
     >>> weighted([day, night], [2, 1]).weights.tolist()
     [Fraction(1, 2), Fraction(1, 2)]
     """
-    given = tuple(as_prior(prior) for prior in priors)
+    given = tuple(as_prior(prior) for prior in items(priors, "priors"))
     typed = array(weights, "the weights of priors", 1).tolist()
     shares = object_array(as_written(weight, "the weight of a prior") for weight in typed)
     if not given or len(given) != len(shares) or (shares < 0).any() or not shares.sum():

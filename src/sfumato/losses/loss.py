@@ -118,6 +118,7 @@ def are_several(factor: Number | Iterable[Number]) -> TypeGuard[Iterable[Number]
 
 def scale(loss: Loss, factor: Number | Iterable[Number]) -> Loss:
     """Generalised scaling (v × ℓ)(w, x) = v(x) ℓ(w, x) with v ≥ 0, or by one number."""
+    loss = as_loss(loss)
     if are_several(factor):
         factors = in_order(factor, loss.secrets, "the scale of a loss")
         factors = array(factors, "the scale of a loss", 1, error=InvalidLoss)

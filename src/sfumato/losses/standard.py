@@ -9,7 +9,7 @@ import numpy as np
 
 from sfumato.arguments import answer_of, items
 from sfumato.channels.prior import secrets_of
-from sfumato.errors import InvalidLoss, expect, shown
+from sfumato.errors import InvalidLoss, shown
 from sfumato.labels import row_names
 from sfumato.losses.loss import Gain, Loss
 from sfumato.numbers import Array, Number, array, floats, number
@@ -87,6 +87,7 @@ def default(space: FiniteSpace) -> Loss:
     >>> default(sum_query(10, 3)).at(0, 30), distance(sum_query(10, 3)).at(0, 30), default(grid(2, 2)).name
     (np.int64(30), np.int64(10), 'distance')
     """
+    space = as_space(space)
     if space.answers:
         return absolute(space)
     if not _places_are_labels(space):
@@ -109,7 +110,7 @@ def _places_are_labels(space: FiniteSpace) -> bool:
 
 def threshold(space: FiniteSpace, radius: Number) -> Loss:
     """0 when the guess is within ``radius`` of the secret, 1 otherwise; ``"500 m"`` where distances are in km."""
-    space = expect(space, FiniteSpace, "the space of a threshold")
+    space = as_space(space)
     limit = in_unit(radius, space.unit, "the radius of a threshold", InvalidLoss)
     if limit < 0:
         raise InvalidLoss(f"the radius of a threshold must not be negative, found {shown(radius)}")
@@ -135,7 +136,7 @@ def matrix(space: Any, table: Any, actions: Iterable[Any] | None = None) -> Loss
         if isinstance(table, np.ndarray) or not hasattr(table, "__len__"):
             table = array(table, "a loss", 2, error=InvalidLoss, small_integers=True)
         named = secrets if len(table) == len(secrets) else range(len(table))
-    return Loss(tuple(named), secrets, table, "matrix")
+    return Loss(tuple(named) if isinstance(named, str) else named, secrets, table, "matrix")
 
 
 def function(space: Any, value: Callable[[Any, Any], Number], actions: Iterable[Any] | None = None) -> Loss:

@@ -32,7 +32,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from sfumato.arguments import integer, items
+from sfumato.arguments import integer, items, one_of
 from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported, short, shown
 from sfumato.numbers import Number, as_ball, as_written, dyadic, float_below, whole
 from sfumato.privacy.type import PrivacyType, ball_rate
@@ -82,12 +82,12 @@ class Lattice:
     step: Fraction = Fraction(1)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shape", tuple(whole(side, "points along a side") for side in self.shape))
+        sides = items(self.shape, "the sides of a lattice")
+        object.__setattr__(self, "shape", tuple(whole(side, "points along a side") for side in sides))
         object.__setattr__(self, "step", as_written(self.step, "the step of a lattice"))
         if not self.shape or max(self.shape) > _LARGEST_SIDE:
-            raise InvalidInput(f"the sides of a lattice are integers up to {_LARGEST_SIDE}, found {self.shape}")
-        if self.metric not in METRICS:
-            raise NotSupported(f"metric {shown(self.metric)}", METRICS)
+            raise InvalidInput(f"the sides of a lattice are integers up to {_LARGEST_SIDE}, found {shown(self.shape)}")
+        one_of(self.metric, METRICS, "metric")
         if self.step <= 0:
             raise InvalidInput(f"the step of a lattice must be positive, found {short(self.step)}")
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sfumato.arguments import answer_of, flag, float_array, integer, text
+from sfumato.arguments import answer_of, flag, float_array, integer, precision, text
 from sfumato.errors import InvalidInput, NotSupported, UndecidedError, expect, short, shown
 from sfumato.numbers import Number, as_written, exact, number_pairs
 from sfumato.privacy.predicates_curves import (
@@ -131,7 +131,7 @@ class Predicate:
 
     def bounds(self, a: Number, bits: int = 64) -> tuple[Fraction, Fraction]:
         """Rationals around M(a), equal where it is known to be rational."""
-        at = as_written(a, "a probability")
+        at, bits = as_written(a, "a probability"), precision(bits)
         if self.points:
             value = _interpolate(self.points, at)
             return value, value
@@ -373,8 +373,8 @@ def from_profile(profile: Iterable[tuple[Number, Number]], *, symmetric: bool = 
     less likely an event may become.
     """
     lines: list[Part] = []
-    for factor, delta in profile:
-        s, slack = as_written(factor, "e^ε"), as_written(delta, "delta")
+    symmetric = flag(symmetric, "symmetric")
+    for s, slack in number_pairs(profile, "the promises of a profile", as_written):
         if s <= 0 or not 0 <= slack <= 1 or slack < 1 - s:
             raise InvalidInput(
                 f"a promise needs e^ε > 0 and δ in [max(0, 1 − e^ε), 1], found {short(s)}, {short(slack)}"

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arguments import flag, optional_function
 from sfumato.certify.mechanism import Mechanism
 from sfumato.errors import InvalidInput, shown
 from sfumato.mechanisms.tight import LatticeMechanism
@@ -228,6 +229,7 @@ def batch_release(
     """What a release needs, checked before the first row is looked at."""
     check_policy(on_unknown)
     share = _share(most_moved, on_unknown)
+    keep, progress = flag(keep, "keep"), optional_function(progress, "progress")
     if (key is None) != (row_id is None):
         raise InvalidInput(
             "keyed noise needs both key= and row_id=: the key alone names no row, the id alone hides none"

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
-from sfumato.arguments import float_array, one_of, text
+from sfumato.arguments import float_array, items, one_of, text
 from sfumato.errors import InvalidInput, InvalidMetric, NotSupported, shown
 from sfumato.numbers import Number, exact, nearest_float, whole
 from sfumato.spaces.axioms import INFINITE, LARGEST_RADICAND
@@ -88,8 +88,7 @@ def grid(*shape: int, metric: MetricName = "euclidean", step: Number = 1, unit: 
     shape = tuple(whole(side, "points along a side") for side in shape)
     check_size(prod(shape))
     unit_length = _positive(step, "step", unit)
-    if metric not in METRICS:
-        raise NotSupported(f"metric {shown(metric)}", METRICS)
+    one_of(metric, METRICS, "metric")
     cells = np.stack(np.meshgrid(*(np.arange(s) for s in shape), indexing="ij"), axis=-1).reshape(-1, len(shape))
 
     def distances() -> Distances:
@@ -130,7 +129,7 @@ def hamming(length: int, *, symbols: int = 2) -> FiniteSpace:
     """
     length, symbols = whole(length, "letters"), whole(symbols, "symbols")
     if symbols > 36:
-        raise NotSupported(f"{symbols} symbols", ["at most 36: digits and letters"])
+        raise NotSupported(f"{shown(symbols)} symbols", ["at most 36: digits and letters"])
     check_size(length, "letters")
     if symbols > 1 and length > _MOST_POINTS.bit_length():  # 2^length is already too much, and might not be held
         raise _too_large(f"{symbols}^{length}", "points")
@@ -337,12 +336,12 @@ def _equal_edges(pairs: Pairs, length: Fraction) -> Edges:
 
 def _edge_list(edges: Any) -> list[tuple[Any, Any, Fraction | float]]:
     if isinstance(edges, Mapping):
-        edges = [(x, z, length) for (x, z), length in edges.items()]
+        edges = [(*pair, length) if isinstance(pair, tuple) else pair for pair, length in edges.items()]
     if hasattr(edges, "columns"):
         raise InvalidInput("edges are pairs or triples, found a table: pass its rows, such as .itertuples(index=False)")
     result = []
-    for edge in edges:
-        if isinstance(edge, str | bytes) or len(edge) not in (2, 3):
+    for edge in items(edges, "the edges of a graph"):
+        if isinstance(edge, str | bytes) or not isinstance(edge, Sequence | np.ndarray) or len(edge) not in (2, 3):
             raise InvalidInput(f"an edge is (x, z) or (x, z, length), found {shown(edge)}")
         x, z, length = edge if len(edge) == 3 else (*edge, 1)
         value = exact(length)
@@ -429,7 +428,10 @@ def _coordinates(coordinates: Any) -> NDArray[Any]:
     else:
         if hasattr(coordinates, "columns") or isinstance(coordinates, Mapping | set | frozenset):
             raise InvalidInput("coordinates are rows of numbers in order: pass them and labels=… for their names")
-        rows = [[row] if not isinstance(row, Iterable) or isinstance(row, str) else list(row) for row in coordinates]
+        rows = [
+            [row] if not isinstance(row, Iterable) or isinstance(row, str) else items(row, "the coordinates of a point")
+            for row in items(coordinates, "coordinates")
+        ]
         if len({len(row) for row in rows}) > 1:
             raise InvalidInput("points have different numbers of coordinates")
         is_float = any(isinstance(v, float | np.floating) for row in rows for v in row)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arguments import items
+from sfumato.arguments import float_array, items, text
 from sfumato.errors import InvalidInput, InvalidMetric, Mismatch, NotSupported, expect, shown
 from sfumato.labels import listed, table_in_order
 from sfumato.memory import check_room
@@ -110,14 +110,15 @@ class FiniteSpace:
             _check_metric(names, distances)
             source = Structure(lambda: distances)
         if coordinates is not None:
-            coordinates = np.asarray(table_in_order(coordinates, names, None, "the coordinates"), dtype=np.float64)
-        if coordinates is not None and len(coordinates) != len(names):
-            raise InvalidInput(f"{len(coordinates)} coordinates for {len(names)} points")
+            coordinates = float_array(table_in_order(coordinates, names, None, "the coordinates"), "coordinates")
+            if coordinates.ndim != 2 or len(coordinates) != len(names):
+                found = len(coordinates) if coordinates.ndim == 2 else f"a table of shape {coordinates.shape} as"
+                raise InvalidInput(f"{found} coordinates for {len(names)} points")
         for field, value in {
             "labels": names,
             "source": source,
-            "unit": unit,
-            "name": name or f"space of {len(names)} points",
+            "unit": text(unit, "the unit of a space"),
+            "name": text(name, "the name of a space") or f"space of {len(names)} points",
             "coordinates": coordinates,
         }.items():
             object.__setattr__(self, field, value)

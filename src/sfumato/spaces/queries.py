@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
-from sfumato.arguments import answer_of
+from sfumato.arguments import answer_of, items
 from sfumato.errors import InvalidInput, NotSupported, shown
 from sfumato.numbers import Number, as_written, exact, whole
 from sfumato.spaces.constructors import check_size, graph, grid, line
@@ -82,6 +82,7 @@ def k_count_query(individuals: int, k: int) -> FiniteSpace:
     One individual changes each count by at most one, so d is the Chebyshev distance.
     """
     individuals, k = whole(individuals, "individuals"), whole(k, "counts")
+    check_size((individuals + 1) ** min(k, 64))  # more counts than that are too many for any number of individuals
     space = grid(*[individuals + 1] * k, metric="chebyshev")
     return _answers(space, f"k_count_query({individuals}, {k})")
 
@@ -109,10 +110,10 @@ def query(function: Callable[[tuple[Any, ...]], Hashable], *, values: Sequence[A
     >>> parity.labels, parity.distance(0, 1)
     ((0, 1), 1.0)
     """
-    individuals = whole(individuals, "individuals")
+    individuals, values = whole(individuals, "individuals"), items(values, "the values that an individual can have")
     if not values:
         raise InvalidInput("a query needs at least one value that an individual can have")
-    if len(values) ** individuals > _MOST_DATABASES:
+    if individuals > _MOST_INDIVIDUALS or len(values) ** individuals > _MOST_DATABASES:
         raise NotSupported(
             f"enumerating {len(values)}^{shown(individuals)} databases",
             [f"at most {_MOST_DATABASES}", "count_query", "sum_query", "k_count_query", "induced"],

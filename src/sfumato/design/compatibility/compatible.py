@@ -13,6 +13,7 @@ from fractions import Fraction
 from math import isfinite, log
 from typing import Any
 
+from sfumato.arguments import items
 from sfumato.design.compatibility.families import Family, Net, Packing, finite
 from sfumato.errors import InvalidInput, expect, shown
 from sfumato.numbers import Number, as_written
@@ -77,7 +78,7 @@ def privacy_compatible(family: Family | FiniteSpace, *, scales: Iterable[Number]
     if isinstance(family, FiniteSpace):
         family = finite(family)
     family = expect(family, Family, "a family", "compatibility.interval(), compatibility.covering(…), a FiniteSpace")
-    radii = sorted({as_written(scale, "a scale") for scale in scales}, reverse=True)
+    radii = sorted({as_written(scale, "a scale") for scale in items(scales, "scales")}, reverse=True)
     if not radii or radii[-1] <= 0:
         raise InvalidInput("scales are positive radii, at least one")
     if family.net is not None:

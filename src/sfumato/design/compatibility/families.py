@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sfumato.arguments import integer, one_of
+from sfumato.arguments import flag, integer, one_of, text
 from sfumato.errors import InvalidInput, expect, short, shown
 from sfumato.numbers import Array, Number, array, as_written, exact, floats
 from sfumato.spaces.finite import FiniteSpace
@@ -277,8 +277,9 @@ def covering(
     """
     if not callable(number):
         raise InvalidInput(f"covering numbers are a function of the radius, found {shown(number)}")
+    name = text(name, "the name of a family") or "family with given covering numbers"
     across = None if diameter is None else as_written(diameter, "the diameter")
-    return Family(name or "family with given covering numbers", across, covering_number=number, vouched=everywhere)
+    return Family(name, across, covering_number=number, vouched=flag(everywhere, "everywhere"))
 
 
 def samples(points: FiniteSpace | Iterable[Any], *, diameter: Number | None = 1) -> Family:

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arguments import answer_of
+from sfumato.arguments import answer_of, one_of
 from sfumato.certify.mechanism import Mechanism
 from sfumato.channels.channel import check_secrets
 from sfumato.errors import InvalidInput, Mismatch, NotSupported, expect, shown
@@ -141,9 +141,8 @@ def utility(target: FiniteFunction | FiniteSpace, gamma: Number, ball: Ball = "c
     function = as_function(target)
     radius = in_unit(gamma, function.answers.unit, "gamma")
     if radius < 0:
-        raise InvalidInput(f"the radius gamma must not be negative, found {gamma}")
-    if ball not in ("closed", "open"):
-        raise NotSupported(f"a ball that is {shown(ball)}", ["closed", "open"])
+        raise InvalidInput(f"the radius gamma must not be negative, found {shown(gamma)}")
+    one_of(ball, ("closed", "open"), "a ball that is")
     return Utility(function, radius, ball)
 
 

@@ -24,7 +24,7 @@ from sfumato.privacy.type import PrivacyType
 from sfumato.privacy.vertices import vertices
 from sfumato.spaces.constructors import discrete
 from sfumato.spaces.distances import Form
-from sfumato.spaces.finite import FiniteSpace
+from sfumato.spaces.finite import FiniteSpace, as_space
 from sfumato.spaces.lengths import in_unit
 
 __all__ = ["PriorSet", "Priors", "all_priors", "ball", "hull", "prior_set", "regular_priors"]
@@ -115,7 +115,7 @@ def ball(prior: Prior, radius: Number, space: FiniteSpace | None = None) -> Prio
     >>> sorted(near.limits.tolist())                           # 3π₀ ≥ π₁ and 3π₁ ≥ π₀
     [[-1, 3], [3, -1]]
     """
-    prior = as_prior(prior)
+    prior, space = as_prior(prior), None if space is None else as_space(space)
     reach = in_unit(radius, "" if space is None else space.unit, "the radius of a ball")
     if reach < 0:
         raise InvalidInput(f"the radius of a ball must not be negative, found {shown(radius)}")

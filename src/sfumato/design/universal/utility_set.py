@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from sfumato.arguments import items
 from sfumato.channels.channel import Channel
 from sfumato.channels.composition import choice, restrict
 from sfumato.channels.prior import secrets_of
@@ -15,7 +16,7 @@ from sfumato.design.universal.question import member_of, type_of
 from sfumato.design.universal.theorems import Ground
 from sfumato.errors import InvalidInput, expect, shown
 from sfumato.labels import in_order
-from sfumato.losses.loss import Loss, add, are_several, lift, scale
+from sfumato.losses.loss import Loss, add, are_several, as_loss, lift, scale
 from sfumato.numbers import Number, as_written, exact
 from sfumato.privacy.type import PrivacyType
 from sfumato.verdict import Outcome, Verdict, holds
@@ -54,8 +55,9 @@ class UtilitySet:
 
     def scaled(self, loss: Loss, factor: Number | Iterable[Number], **options: Any) -> Verdict:
         """Whether v × ℓ is a member for weights v(x) ≥ 0: it is if ℓ is."""
+        loss = as_loss(loss)
         several = in_order(factor, loss.secrets, "the scale of a loss") if are_several(factor) else [as_written(factor)]
-        weights = [exact(weight) for weight in several]
+        weights = [exact(weight) for weight in items(several, "the scale of a loss")]
         made = scale(loss, weights if are_several(factor) else weights[0])  # raises for negative weights
         own = self.contains(loss, **options)
         if own.outcome is Outcome.HOLDS:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sfumato.arguments import float_array
 from sfumato.errors import InvalidInput, short, shown
 from sfumato.numbers import Number, as_written, float_above, float_below, whole
-from sfumato.spaces.constructors import line
+from sfumato.spaces.constructors import check_size, line
 from sfumato.spaces.finite import FiniteSpace
 
 __all__ = ["UNIT", "Floats", "Interval", "as_interval", "cells_of", "lattice", "lattice_space"]
@@ -75,7 +75,8 @@ def lattice(steps: int, interval: Interval = UNIT) -> tuple[Fraction, ...]:
     >>> lattice(2)
     (Fraction(0, 1), Fraction(1, 2), Fraction(1, 1))
     """
-    steps = whole(steps, "steps")
+    steps, interval = whole(steps, "steps"), as_interval(interval)
+    check_size(steps + 1)
     return tuple(interval.low + interval.length * n / steps for n in range(steps + 1))
 
 
@@ -87,7 +88,7 @@ def lattice_space(steps: int, interval: Interval = UNIT) -> FiniteSpace:
     >>> lattice_space(4).distance(Fraction(1, 4), 1)
     0.75
     """
-    points = lattice(steps, interval)
+    points, interval = lattice(steps, interval), as_interval(interval)
     row = line(len(points), step=interval.length / steps)
     where = np.array([[float(point)] for point in points])
     return FiniteSpace(points, row.source, name=f"{len(points)} points of {interval}", coordinates=where)

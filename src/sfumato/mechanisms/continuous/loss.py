@@ -166,7 +166,7 @@ def lattice_loss(loss: IntervalLoss, steps: int, actions: Iterable[Number] | Non
     """
     loss = expect(loss, IntervalLoss, "a loss on an interval", "absolute_error() is one")
     points = lattice(whole(steps, "steps"), loss.interval)
-    chosen = points if actions is None else tuple(exact(w) for w in actions)
+    chosen = points if actions is None else tuple(exact(w) for w in items(actions, "actions"))
     table: Array = _exactly(loss, object_array(chosen), object_array(points))
     return Loss(chosen, points, table, loss.name)
 
