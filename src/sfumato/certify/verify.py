@@ -25,7 +25,7 @@ from sfumato.errors import (
     shown,
 )
 from sfumato.labels import column_names, table_in_order
-from sfumato.losses.loss import Loss
+from sfumato.losses.loss import Loss, as_loss
 from sfumato.numbers import Array, common_denominator, float_above, floats, object_array
 from sfumato.privacy.events import EventPromise
 from sfumato.privacy.satisfaction import Violation
@@ -157,6 +157,7 @@ def claim(prior: Prior, mechanism: Mechanism, loss: Loss) -> Mechanism:
     Fraction(1, 3)
     """
     prior, mechanism = as_prior(prior), expect(mechanism, Mechanism, "a mechanism")
+    loss = as_loss(loss)
     check_secrets("prior, mechanism and loss", mechanism, prior, loss)
     made = claim_of(prior, mechanism.weights, mechanism.total, loss)
     return prove(

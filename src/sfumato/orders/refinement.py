@@ -95,8 +95,9 @@ def refines(b: Channel, a: Channel, *, proof: bool = False) -> Verdict:
     >>> bool(reverse), reverse.witness.margin > 0
     (False, True)
     """
-    rounded = _stands_for_another(a) or _stands_for_another(b)
+    given = (a, b)
     a, b = as_channel(a), as_channel(b)
+    rounded = any(map(_stands_for_another, given))
     check_secrets("two channels in a refinement", a, b)
     if flag(proof, "proof"):
         a, b = a.to_rationals(), b.to_rationals()

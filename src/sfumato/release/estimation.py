@@ -282,6 +282,8 @@ def nearest_prior(secrets: Any, weights: Any) -> Prior:
     """
     secrets = secrets_of(secrets)
     weights = array(in_order(weights, secrets, "the numbers"), "the numbers next to which a prior is looked for", 1)
+    if not is_exact(weights) and not np.isfinite(weights).all():
+        raise InvalidInput("a prior lies next to finite numbers only")
     ordered = np.sort(weights)[::-1]
     excess = (np.cumsum(ordered) - 1) / np.arange(1, len(ordered) + 1)
     kept = np.flatnonzero(ordered > excess)

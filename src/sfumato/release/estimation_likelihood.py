@@ -288,6 +288,8 @@ def _newton_step(half: Floats, gradient: Floats, point: Floats, prices: Floats) 
         return move, (target - prices * move) / point - prices
 
     mean = float(point @ prices) / len(point)
+    if not mean:  # the gap is closed as far as floats can tell
+        return None
     move, change = direction(0.0)
     reach, reach_prices = _room(point, move), _room(prices, change)
     ahead = float((point + reach * move) @ (prices + reach_prices * change)) / len(point)

@@ -9,13 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable
 from datetime import UTC, datetime
 from operator import index
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from sfumato.arguments import items
 from sfumato.errors import InvalidEpsilon, InvalidInput, shown
 from sfumato.numbers import Number, as_written
 from sfumato.release.ledger_amounts import Amount, amount
@@ -79,9 +79,7 @@ def column_names(given: Any) -> tuple[str, ...] | None:
         return None
     if isinstance(given, str):
         return (name(given, "a column"),)
-    if not isinstance(given, Iterable) or isinstance(given, bytes):
-        raise InvalidInput(f"columns are named by texts, found {shown(given)}")
-    columns = tuple(sorted({name(column, "a column") for column in given}))
+    columns = tuple(sorted({name(column, "a column") for column in items(given, "columns, which are named by texts,")}))
     if not columns:
         raise InvalidInput("columns are named by texts, found none")
     return columns

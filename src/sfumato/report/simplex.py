@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from sfumato.arguments import items, one_of, text
 from sfumato.channels import Hyper, Prior, as_channel, as_prior, check_secrets, hyper
-from sfumato.errors import InvalidInput, NotSupported, shown
+from sfumato.errors import InvalidInput, NotSupported, short, shown
 from sfumato.numbers import Array, divide, floats, together
 from sfumato.privacy import PrivacyType, Vertices, vertices
 from sfumato.privacy.type import as_type
@@ -286,7 +286,7 @@ def _constraints(privacy: PrivacyType, prior: Prior) -> tuple[_Constraint, ...]:
 
 def _short(label: Any, most: int = _LONGEST) -> str:
     """A label as text that plotly shows as it is."""
-    text = str(label)
+    text = label if isinstance(label, str) else short(label)
     return escape(text if len(text) <= most else f"{text[: most - 1]}…", quote=False)
 
 

@@ -171,6 +171,7 @@ def truncated_laplace(
 
 def decay_powers(mechanism: Laplace, steps: int) -> Array:
     """e^{−ε(b−a)k/N} for k = 0, …, N: rationals if e^{−ε(b−a)/N} is one, else floats."""
+    check_size(steps + 1, "points of a common lattice")
     alpha, length = mechanism.promise.alpha, mechanism.interval.length
     base = None if alpha is None else rational_power(alpha, length / steps)
     if base is None:
