@@ -30,6 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from inspect import isroutine
+from numbers import Number
 from reprlib import Repr
 from typing import Any, TypeVar
 
@@ -297,9 +298,10 @@ def shown(value: Any) -> str:
 
 
 def short(number: Any) -> str:
-    """A number as ``str`` writes it, or in words where that would be long."""
+    """A number or a text as ``str`` writes it, or in words where that would be long; anything else as it is shown."""
     words = shown(number)
-    return str(number) if len(words) <= 40 and "digits" not in words else words
+    as_it_is = isinstance(number, Number | str) and len(words) <= 40 and "digits" not in words
+    return str(number) if as_it_is else words
 
 
 def _among(label: Any, labels: Sequence[Any]) -> bool:

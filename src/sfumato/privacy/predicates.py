@@ -31,6 +31,7 @@ from sfumato.privacy.predicates_curves import (
     Tail,
     closed_form,
     growth,
+    shift_of,
     tails,
 )
 from sfumato.privacy.predicates_density import moved_tails
@@ -274,9 +275,7 @@ def from_distribution(distribution: Any, shift: Number, *, tail: str = "right") 
     family = getattr(distribution, "dist", None)
     if family is None or not hasattr(distribution, "isf"):
         raise InvalidInput(f"a frozen scipy distribution such as norm(scale=2) is needed, found {shown(distribution)}")
-    moved = as_written(shift, "a shift")
-    if moved < 0:
-        raise InvalidInput(f"a tail moves by a shift ≥ 0, found {shift}")
+    moved = shift_of(shift)
     name = f"{family.name}, {tail} tail, shift {moved}"
     if family.name in _SCIPY_NAMES:
         scale = distribution.args[1] if len(distribution.args) > 1 else distribution.kwds.get("scale", 1)
@@ -304,9 +303,7 @@ def from_density(c: Callable[[float], float], shift: Number, *, tail: str = "rig
     >>> bool(abs(curve.upper(0.5) - gaussian(1).upper(0.5)) < 1e-9)
     True
     """
-    moved = as_written(shift, "a shift")
-    if moved < 0:
-        raise InvalidInput(f"a tail moves by a shift ≥ 0, found {shift}")
+    moved = shift_of(shift)
     right, left, tolerance = moved_tails(c, float(moved))
     parts = tuple(NumericTail(right, left, side, tolerance) for side in tails(tail))
     return Predicate(f"density e^-c, {tail} tail, shift {moved}", parts)

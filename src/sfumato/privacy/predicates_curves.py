@@ -336,9 +336,7 @@ class NumericTail:
 
 def closed_form(name: str, shift: Number, tail: str) -> tuple[Part, ...]:
     """The parts of a named density whose boundary moves by ``shift`` in units of its scale."""
-    moved = as_written(shift, "a shift")
-    if moved < 0:
-        raise InvalidInput(f"a tail moves by a shift ≥ 0, found {shift}")
+    moved = shift_of(shift)
     s = Growth(Fraction(1)) if moved == 0 else Growth(exponent=moved)
     zero, one = Fraction(0), Fraction(1)
     sides = tails(tail)
@@ -353,7 +351,7 @@ def closed_form(name: str, shift: Number, tail: str) -> tuple[Part, ...]:
 
 def shift_of(shift: Number) -> Fraction:
     """By how much the boundary of a density moves."""
-    moved = exact(shift)
+    moved = as_written(shift, "a shift")
     if not 0 <= moved <= _LARGEST_SHIFT:
         raise InvalidInput(f"a tail moves by a shift between 0 and {_LARGEST_SHIFT}, found {short(shift)}")
     return moved
