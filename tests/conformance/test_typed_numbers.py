@@ -27,6 +27,7 @@ from sfumato.design import compatibility, objectives
 from sfumato.errors import InvalidEpsilon, SfumatoError
 from sfumato.mechanisms.continuous import IntervalLoss, absolute_error, squared_error
 from sfumato.privacy import predicates
+from sfumato.release.batches import batch_release
 from sfumato.release.places import Ground, Position, coordinates_of
 
 ROOMS = ("", ".spaces", ".channels", ".losses", ".measures", ".orders", ".privacy", ".privacy.predicates", ".certify",
@@ -37,6 +38,7 @@ TENTHS, APART = sf.line(11, step="1/10"), sf.line(2, step="3/10")
 TWO, THREE = sf.line(2), sf.line(3)
 HALF = sf.PrivacyType(THREE, alpha="1/2")
 UNIFORM = sf.Prior.uniform(THREE)
+BINARY = sf.geometric(sf.PrivacyType(sf.line(2), alpha="1/2"))
 NOISY = sf.Channel(TWO, [["2/3", "1/3"], ["1/3", "2/3"]])
 CURVE = sf.TradeOff.through([("1/4", "1/2")])
 SQUARES = sf.mechanisms.Lattice((2, 2))  # type: ignore[attr-defined]
@@ -75,6 +77,16 @@ def changed_limit(limit: Any) -> Any:
     book = sf.Ledger(Path(drawer.name) / f"{next(number)}.ledger")
     book.set_limit(limit)
     return [entry.promise for entry in book.limits()]
+
+
+def deltas(book: sf.Ledger) -> Any:
+    return [entry.delta for entry in book.limits()]
+
+
+def changed_delta(delta: Any) -> Any:
+    book = sf.Ledger(Path(drawer.name) / f"{next(number)}.ledger")
+    book.set_limit(1, delta=delta)
+    return deltas(book)
 
 
 def star(**changed: Any) -> Any:
@@ -163,6 +175,9 @@ TYPED: dict[str, Use] = {
     "Ledger.limit": ledger,
     "Ledger.set_limit.limit": changed_limit,
     "Ledger.set_limit.alpha": lambda v: ledger(alpha=v),
+    "Ledger.delta": lambda v: deltas(sf.Ledger(Path(drawer.name) / f"{next(number)}.ledger", limit=1, delta=v)),
+    "Ledger.set_limit.delta": changed_delta,
+    "most_moved": lambda v: batch_release(BINARY, "x", on_unknown="nearest", most_moved=v).most_moved,
     "discrete.distance": lambda v: sf.discrete(3, distance=v).distances.unit,
     "geo.radius_km": lambda v: sf.geo(PLACES, radius_km=v).distances.floats.tolist(),
     "grid.step": lambda v: sf.grid(2, 2, step=v).distances.unit,

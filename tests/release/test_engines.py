@@ -65,7 +65,7 @@ def test_errors_say_in_which_part_a_row_is(mechanism: sf.Mechanism) -> None:
 def test_parts_that_lie_elsewhere_are_refused() -> None:
     ages = sf.geometric(sf.PrivacyType(sf.line(100), epsilon=1))
     terms = {"into": None, "keep": False, "on_unknown": "nearest", "within": None, "key": bytes(32), "row_id": "id",
-             "ledger": None, "dataset": None, "target": None}  # fmt: skip
+             "secret_never_changes": True, "ledger": None, "dataset": None, "times": 1, "target": None}  # fmt: skip
     batch = pa.RecordBatch.from_pydict({"id": range(10), "age": [1.0] * 9 + [500.0]})
     with pytest.raises(errors.InvalidInput, match="1 of 10 rows lie outside the space"):
         list(job(ages, "age", most_moved=None, **terms).released([batch]))  # type: ignore[arg-type]

@@ -483,9 +483,13 @@ def event_pairs(header: Terms, sections: Sections, n: int) -> tuple[Words, Words
     if any(x >= n or z >= n or x == z for x, z in zip(upper, lower, strict=True)):
         raise Unreadable("a promise about events does not join two secrets")
     starts = [0, *itertools.accumulate(event["pairs"] for event in header["events"])]
-    for start, stop in itertools.pairwise(starts):
-        if repeats(upper[start:stop], lower[start:stop], n):
-            raise Unreadable("a promise about events lists a pair of secrets twice")
+    same: dict[Any, tuple[array[int], array[int]]] = {}
+    for event, (start, stop) in zip(header["events"], itertools.pairwise(starts), strict=True):
+        ends = same.setdefault((event["factor"], event["epsilon"], event["delta"]), (array("I"), array("I")))
+        ends[0].extend(upper[start:stop])
+        ends[1].extend(lower[start:stop])
+    if any(repeats(*ends, n) for ends in same.values()):
+        raise Unreadable("a promise about events lists a pair of secrets twice")
     return upper, lower, starts
 
 
@@ -830,9 +834,6 @@ def interpret(header: Terms) -> Terms:
     n = len(header["secrets"])
     for event in header.setdefault("events", []):
         interpret_event(known(event, "promise about events"), n)
-    terms = {(event["factor"], event["epsilon"], event["delta"]) for event in header["events"]}
-    if len(terms) < len(header["events"]):
-        raise Unreadable("two promises about events say the same")
     interpret_promise(known(header["promise"], "promise"), known(header["metric"], "metric"), version)
     if header["promise"]["kind"] == "events" and not header["events"]:
         raise Unreadable("the promise is about events, and none is listed")

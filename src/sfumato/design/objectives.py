@@ -7,7 +7,7 @@ vector of this kind that no entry exceeds a level.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sized
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -114,7 +114,8 @@ def weighted(priors: Iterable[Prior], weights: Iterable[Number]) -> Prior:
     [Fraction(1, 2), Fraction(1, 2)]
     """
     given = tuple(as_prior(prior) for prior in items(priors, "priors"))
-    typed = array(weights, "the weights of priors", 1).tolist()
+    typed = weights if isinstance(weights, Sized) else items(weights, "the weights of priors")
+    array(typed, "the weights of priors", 1)  # refuses what has other shapes or labels
     shares = object_array(as_written(weight, "the weight of a prior") for weight in typed)
     if not given or len(given) != len(shares) or (shares < 0).any() or not shares.sum():
         raise InvalidInput(
