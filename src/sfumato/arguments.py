@@ -29,6 +29,7 @@ __all__ = [
     "positive",
     "precision",
     "quoted",
+    "refuse_masked",
     "text",
 ]
 
@@ -142,8 +143,15 @@ def answer_of(asked: Callable[..., Any], what: str, *arguments: Any, place: str 
         raise InvalidInput(f"{what} failed on {place}{given}: {type(error).__name__}: {shown(str(error))}") from error
 
 
+def refuse_masked(values: Any, what: str, error: type[InvalidInput] = InvalidInput) -> None:
+    """Raise for an array of which entries are masked: NumPy would use the numbers that the mask hides."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.getmaskarray(values).any():
+        raise error(f"there are masked entries in {what}: fill them in or leave them out")
+
+
 def float_array(values: Any, what: str) -> NDArray[np.float64]:
     """Finite or infinite doubles in any shape; texts, dates, complex numbers and NaN are none."""
+    refuse_masked(values, what)
     try:
         if isinstance(values, range) and len(values) > MOST_ITEMS:
             raise MemoryError

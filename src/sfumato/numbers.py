@@ -27,7 +27,7 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arguments import integer, items
+from sfumato.arguments import integer, items, refuse_masked
 from sfumato.errors import InvalidInput, NotSupported, shown
 from sfumato.labels import column_names, labelled
 
@@ -96,6 +96,8 @@ def exact(value: Number | Real) -> Fraction:
     """The exact rational value of a number; a float is the dyadic rational it stores."""
     if isinstance(value, Fraction):
         return value
+    if isinstance(value, np.timedelta64):  # NumPy counts it among the integers, in a unit that would be lost
+        raise InvalidInput(f"{shown(value)} is not a finite number")
     if isinstance(value, Integral):
         return Fraction(int(value))
     if isinstance(value, Rational):
@@ -217,6 +219,7 @@ def array(
     ``int64`` kept only where the caller asks for it (``small_integers``). What carries labels is
     refused: who knows them puts it in order first (:mod:`sfumato.labels`).
     """
+    refuse_masked(values, what, error)
     if isinstance(values, np.ndarray) and values.dtype.kind in "fiu":
         result = _from_numpy(values, what, error, small_integers)
     else:
@@ -315,6 +318,8 @@ def fractions(values: Array) -> Array:
     """The exact values as an object array of fractions; floats become dyadic rationals."""
     if values.dtype == object:
         return values
+    if not np.isfinite(values).all():
+        raise InvalidInput("infinities are no fractions: give finite numbers")
     return object_array([Fraction(v) for v in values.ravel().tolist()], values.shape)
 
 

@@ -10,6 +10,7 @@ import inspect
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import sfumato as sf
@@ -67,6 +68,18 @@ def test_a_number_is_no_file(number: Any) -> None:
 def test_an_integer_that_python_does_not_print_is_quoted_in_words() -> None:
     with pytest.raises(errors.InvalidEpsilon, match="an integer of 5000 digits"):
         sf.PrivacyType(noun("space"), alpha=10**5000)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [lambda masked: sf.Prior([0, 1], masked), lambda masked: sf.points(masked),
+     lambda masked: sf.FiniteSpace([0, 1], [[0, 1], [1, 0]], coordinates=masked[:, None])],
+)  # fmt: skip
+def test_what_a_mask_hides_is_not_used(use: Any) -> None:
+    """NumPy forgets the mask where it makes another array of a masked one."""
+    use(np.ma.array([0.25, 0.75], mask=False))
+    with pytest.raises(errors.InvalidInput, match="masked"):
+        use(np.ma.array([0.25, 0.75], mask=[False, True]))
 
 
 def test_labels_that_cannot_be_written_are_refused_when_proved() -> None:

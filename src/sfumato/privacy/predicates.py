@@ -275,7 +275,7 @@ def from_distribution(distribution: Any, shift: Number, *, tail: str = "right") 
     family = getattr(distribution, "dist", None)
     if family is None or not hasattr(distribution, "isf"):
         raise InvalidInput(f"a frozen scipy distribution such as norm(scale=2) is needed, found {shown(distribution)}")
-    moved = shift_of(shift)
+    moved, sides = shift_of(shift), tails(tail)
     name = f"{family.name}, {tail} tail, shift {moved}"
     if family.name in _SCIPY_NAMES:
         scale = distribution.args[1] if len(distribution.args) > 1 else distribution.kwds.get("scale", 1)
@@ -288,7 +288,7 @@ def from_distribution(distribution: Any, shift: Number, *, tail: str = "right") 
     def left(a: Floats) -> Floats:
         return np.asarray(distribution.cdf(distribution.ppf(a) + t))
 
-    return Predicate(name, tuple(NumericTail(right, left, side) for side in tails(tail)))
+    return Predicate(name, tuple(NumericTail(right, left, side) for side in sides))
 
 
 def from_density(c: Callable[[float], float], shift: Number, *, tail: str = "right") -> Predicate:

@@ -38,6 +38,8 @@ __all__ = [
 ]
 
 _ROOM = Fraction(1, 2**40)  # relative: nets with centres in floats are made finer by this, far above their rounding
+_MOST_DIMENSIONS = 1_000_000  # of a cube or a ball: the sizes of their nets are numbers of as many bits
+_MOST_MEMBERS = 10_000  # of a packing that are compared with each other
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,9 +53,6 @@ class Net:
     size: int
     centres: Callable[[], Iterator[Any]] | None = None
     nearest: Callable[[Any], Any] | None = None
-
-
-_MOST_MEMBERS = 10_000  # of a packing that are compared with each other
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +125,7 @@ def cube(dimension: int, metric: Literal["sup", "euclidean"] = "sup") -> Family:
     >>> cube(3).net(Fraction(1, 4)).size, cube(2, "euclidean").net(Fraction(1, 4)).size
     (8, 9)
     """
-    _check_dimension(dimension)
+    dimension = integer(dimension, "a dimension", 1, _MOST_DIMENSIONS)
     one_of(metric, ("sup", "euclidean"), "a cube with the metric")
     across = Fraction(1) if metric == "sup" else _root_above(Fraction(dimension))
     return Family(f"cube [0, 1]^{dimension}, {metric}", across, net=lambda radius: _cube_net(dimension, radius, across))
@@ -150,7 +149,7 @@ def ball(dimension: int, radius: Number = 1) -> Family:
     >>> net.size == len(list(net.centres())), net.size
     (True, 9)
     """
-    _check_dimension(dimension)
+    dimension = integer(dimension, "a dimension", 1, _MOST_DIMENSIONS)
     size = as_written(radius, "the radius")
     if size <= 0:
         raise InvalidInput(f"the radius of a ball is positive, found {short(radius)}")
@@ -288,6 +287,8 @@ def samples(points: FiniteSpace | Iterable[Any], *, diameter: Number | None = 1)
     if isinstance(points, FiniteSpace):
         return Family(f"samples: {points.name}", across, sampled=points)
     table = floats(array(points, "samples", 2))
+    if not np.isfinite(table).all():
+        raise InvalidInput("samples have finite coordinates")
     apart = _euclidean(table)
     space = FiniteSpace(range(len(table)), apart, name=f"{len(table)} samples in R^{table.shape[1]}")
     return Family(f"samples: {space.name}", across, sampled=space)
@@ -295,11 +296,6 @@ def samples(points: FiniteSpace | Iterable[Any], *, diameter: Number | None = 1)
 
 def _euclidean(table: Array) -> Array:
     return np.asarray(np.sqrt(((table[:, None, :] - table[None, :, :]) ** 2).sum(axis=2)))
-
-
-def _check_dimension(dimension: int) -> None:
-    if not isinstance(dimension, int) or dimension < 1:
-        raise InvalidInput(f"a dimension is a whole number from 1 on, found {shown(dimension)}")
 
 
 def _root_above(value: Fraction, bits: int = 64) -> Fraction:
