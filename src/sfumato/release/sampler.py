@@ -289,9 +289,6 @@ def sampler(mechanism: Any, *, steps: int | None = None, pixels: int | None = No
     )
 
 
-_LARGEST_EPSILON = 10**6  # of noise on the integers, whose bits would be as many as ε is large
-
-
 def integer_noise(epsilon: Number | None = None, *, alpha: Number | None = None) -> Sampler:
     """Two-sided geometric noise for any integers: P(x + k) = (1 − α)/(1 + α)·α^|k|, exactly.
 
@@ -312,8 +309,6 @@ def integer_noise(epsilon: Number | None = None, *, alpha: Number | None = None)
         raise InvalidEpsilon(f"alpha lies strictly between 0 and 1, found {short(rate.alpha)}")
     if rate.epsilon is not None and rate.epsilon <= 0:
         raise InvalidEpsilon(f"epsilon must be positive, found {short(rate.epsilon)}")
-    if rate.epsilon is not None and rate.epsilon > _LARGEST_EPSILON:
-        raise InvalidEpsilon(f"epsilon goes up to {_LARGEST_EPSILON} here: beyond, there is no noise to draw")
     said = f"epsilon={_short(rate.epsilon)}" if rate.epsilon is not None else f"alpha={_short(rate.alpha)}"
     return Sampler(None, None, IntegerNoise(noise(rate, fair=False)), f"integers, noise with {said}")
 
