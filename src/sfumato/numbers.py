@@ -89,6 +89,7 @@ _MOST_BITS = 14_284  # 10^4300 < 2^14285: within these an integer can also be pr
 _MOST_BINARY_DIGITS = 2**26  # of a rational that is worked out: 8 MB
 _LARGEST_EXPONENT = 10**7  # of e: beyond, the digits of the bounds alone would fill megabytes
 
+_TIMES: tuple[type[Any], ...] = (np.timedelta64,)  # NumPy counts them among the integers, in a unit that would be lost
 _POWER_OF_TEN = re.compile(r"[eE]([+-]?\d+(?:_\d+)*)\s*$")
 
 
@@ -96,7 +97,7 @@ def exact(value: Number | Real) -> Fraction:
     """The exact rational value of a number; a float is the dyadic rational it stores."""
     if isinstance(value, Fraction):
         return value
-    if isinstance(value, np.timedelta64):  # NumPy counts it among the integers, in a unit that would be lost
+    if isinstance(value, _TIMES):
         raise InvalidInput(f"{shown(value)} is not a finite number")
     if isinstance(value, Integral):
         return Fraction(int(value))
