@@ -23,7 +23,7 @@ from sfumato.design.solvers import SOLVERS
 from sfumato.design.solvers import columns as generation
 from sfumato.design.solvers import peaks as at_peaks
 from sfumato.design.symmetry import symmetry
-from sfumato.errors import NotConverged
+from sfumato.errors import NotConverged, NotSupported
 from sfumato.lp import batched_newton, columns_dense, columns_method, columns_sparse
 from sfumato.lp.column_program import ColumnProgress
 from sfumato.numbers import floats
@@ -73,6 +73,13 @@ def test_no_time_at_all_leaves_a_mechanism_that_needs_no_solver(solver: str) -> 
     assert made.stopped
     assert_proved(made, [])
     assert float(made.bound) > 0
+
+
+def test_a_limit_in_which_nothing_can_be_proved_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(optimal, "_LEAST_SECONDS", 1.0)
+    with pytest.raises(NotSupported, match=r"within 1 s: .* a time limit of \d+ s or more"):
+        sf.design(*small_grid(), time_limit=1)
+    assert sf.design(*small_grid()).gap < 1
 
 
 @pytest.mark.parametrize("solver", ["blocks", "batched", "first-order", "peaks"])

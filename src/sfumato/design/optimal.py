@@ -58,7 +58,10 @@ _FOR_EVENTS = ("exact", "highs")  # promises about events join columns, which th
 # What repair and proof take, in seconds: for each pair of secrets, pair and output, entry, and product of a table of
 # losses with the mechanism; all but the first on all cores. Measured on two of them, for 200 to 1,000 places and for
 # counts of 3,000 and 5,000.
-_PROOF_SECONDS = 2e-5, 6e-9, 6e-7, 1e-10
+_PROOF_SECONDS = 1e-6, 6e-9, 6e-7, 1e-10
+# What rounding, bounding and writing down take at the least, in seconds for each entry, even for a mechanism with one
+# output: 200 s for 22,500 secrets and as many actions.
+_LEAST_SECONDS = 4e-7
 _MOST_PROVING = 0.5  # of a time limit: no more of it is kept for repair and proof
 _GRACE = 1.2, 5.0  # of a time limit, and seconds beyond: when a call has to have ended
 _INSTEAD = ("fewer outputs", "a coarser space", "a graph or a grid metric, whose pairs are few")
@@ -239,6 +242,7 @@ class _Search:
     def design(self) -> Design:
         """Ask one solver, or several, and prove the best of what they say."""
         asked, effort, watch, tolerance = self.asked, self.effort, self.watch, self.effort.tolerance
+        self._refuse_what_no_proof_ends_in()
         free = effort.solver == "auto"
         name = self._choice() if free else effort.solver
         if asked.events and name not in _FOR_EVENTS:
@@ -265,6 +269,15 @@ class _Search:
             made = self._finished_by_columns(made, name)
         made = replace(made, stopped=watch.over or not finished)
         return made if asked.objective.then is None or watch.over else _tie_broken(asked, made, name, tolerance, watch)
+
+    def _refuse_what_no_proof_ends_in(self) -> None:
+        """A limit that is over before the least of all mechanisms could be proved is better told at once."""
+        limit, (n, m) = self.watch.limit, self.asked.shape
+        if limit is not None and _LEAST_SECONDS * n * m > limit + _beyond(limit):
+            raise NotSupported(
+                f"a design of {n} secrets and {m} actions within {limit:g} s: to prove the simplest one takes longer",
+                [f"a time limit of {_LEAST_SECONDS * n * m:.0f} s or more", *_INSTEAD],
+            )
 
     def _choice(self) -> str:
         """Which solver; to choose one it may have to look for symmetries."""

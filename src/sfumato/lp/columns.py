@@ -142,6 +142,8 @@ def _iterated(
         ended = Ending.INTERRUPTED
     finally:
         method.close()
+    if not iterations and ended is Ending.TIME:  # to write down where it began may take longer than there was
+        return untouched(program, perf_counter() - begun)
     matrix, multipliers = method.matrix(), method.multipliers()
     value = float((program.cost * matrix).sum())
     if ended is Ending.INTERRUPTED:  # which may have been anywhere

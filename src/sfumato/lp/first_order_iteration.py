@@ -64,7 +64,7 @@ class Iteration:
         cost /= self.scale
         self.closure = Closure(program, self.device)
         watch.check()
-        begun = beginning(program, cost, self.closure)
+        begun = beginning(program, cost, self.closure, watch)
         watch.check()
         inside = worth_moving(program, cost, begun, tolerance)
         self._check_room(program, 0, int(inside.sum()))

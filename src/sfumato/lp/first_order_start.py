@@ -19,6 +19,7 @@ import numpy as np
 
 from sfumato.lp.column_program import ColumnProgram
 from sfumato.lp.first_order_support import Closure, Support
+from sfumato.watch import Watch
 
 __all__ = ["Beginning", "beginning", "flows", "worth_moving"]
 
@@ -42,14 +43,14 @@ class Beginning:
     prices: Any = None
 
 
-def beginning(program: ColumnProgram, cost: Any, closure: Closure) -> Beginning:
-    """For costs (tensor, double) whose least entry in every class is 0."""
+def beginning(program: ColumnProgram, cost: Any, closure: Closure, watch: Watch | None = None) -> Beginning:
+    """For costs (tensor, double) whose least entry in every class is 0; raises TimeIsUp when its time is over."""
     n = len(program.cost)
     if n > _MOST_ROWS[cost.device.type]:
         anchors = _anchors(cost, cost.mean(1))
         return Beginning(_fallen(anchors, n, closure))
     kernel = torch.eye(n, dtype=torch.float64, device=cost.device)
-    closure.close(kernel)
+    closure.close(kernel, watch)
     ones = torch.ones(n, 1, dtype=torch.float64, device=cost.device)
     weights = _solved(kernel, ones)
     if weights is None or float(weights.min()) < -_SOLVED * float(weights.max()):

@@ -16,10 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.lp.column_program import ColumnProgram
+from sfumato.watch import Watch
 
 __all__ = ["Closure", "Support", "lattice_shape"]
 
 torch: Any = import_module("torch") if find_spec("torch") else None
+
+_AT_ONCE = 1 << 25  # products of pairs and columns that are held at a time, 256 MiB
 
 
 class Support:
@@ -161,16 +164,22 @@ class Closure:
         self.decay = torch.exp(-torch.tensor(program.logs, device=device))[:, None]
         self.lattice = lattice_shape(program)
 
-    def close(self, field: Any) -> None:
-        """Raise entries in place, up to 1e-12 of what all sum to."""
+    def close(self, field: Any, watch: Watch | None = None) -> None:
+        """Raise entries in place, up to 1e-12 of what all sum to; raises TimeIsUp midway if there is a watch."""
         if self.lattice is not None:
             cells = field.view(*self.lattice, field.shape[1])
             for axis in (0, 1):
                 for forward in (True, False):
                     _raise_along(cells, axis, forward, float(self.decay[0, 0]))
             return
+        width = max(1, _AT_ONCE // max(1, len(self.first)))
+        for start in range(0, field.shape[1], width):
+            self._close_columns(field[:, start : start + width], watch or Watch())
+
+    def _close_columns(self, field: Any, watch: Watch) -> None:
         before = float(field.sum())
         for _ in range(len(field) if len(self.first) else 0):
+            watch.check()
             raised = field.index_select(0, self.first).mul_(self.decay)
             field.scatter_reduce_(0, self.second[:, None].expand_as(raised), raised, "amax")
             after = float(field.sum())
