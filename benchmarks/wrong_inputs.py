@@ -2,22 +2,37 @@
 
 Every case is a pair of calls on the same numbers. qif runs in a process of its own, in case it
 crashes or does not end.
+
+A second table is about sfumato alone: every argument of every public function, constructor and method, replaced by each
+of a hundred things that it is not. The calls and the judge are those of ``tests/conformance/test_arguments.py``, which
+runs some of them. ``python benchmarks/wrong_inputs.py [PATTERN]`` runs this table only, for names that match.
 """
 
 from __future__ import annotations
 
+import os
+import re
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
 from typing import Any
 
 import numpy as np
-import qif
 
 import sfumato as sf
 from isolation import isolated
 from timing import Table
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
+
+from public_names import public_callables
+from valid_calls import CALLS
+from wrong_arguments import judged, wrong_calls
 
 SECONDS = 60
 LONGEST_ANSWER = 160
@@ -37,7 +52,40 @@ class Case:
 
 
 def main() -> None:
-    """Print and write the table."""
+    """Print and write both tables, or the second one for some names."""
+    if len(sys.argv) > 1:
+        every_argument(sys.argv[1])
+        return
+    side_by_side()
+    every_argument()
+
+
+def every_argument(pattern: str = "") -> None:
+    """All wrong calls: how many each name has, how many were neither answered nor refused in a sentence, and which."""
+    table = Table(
+        "wrong_arguments",
+        "Arguments replaced by what they are not",
+        ("name", "calls", "seconds", "faults", "the first of them"),
+    )
+    callables = {name: one for name, one in public_callables().items() if re.search(pattern, name)}
+    home = Path.cwd()
+    with TemporaryDirectory() as folder:
+        os.chdir(folder)  # calls write files where they are
+        for name, function in callables.items():
+            valid = CALLS[name]()
+            function(*valid.positional, **valid.named)
+            calls, started = wrong_calls({name: function}), perf_counter()
+            faults = [fault for wrong in calls if (fault := judged(wrong, function))]
+            first = _one_line(f"{faults[0].wrong}: {faults[0].what}") if faults else ""
+            table.add(name, len(calls), perf_counter() - started, len(faults), first)
+        os.chdir(home)
+    table.add("all", sum(row[1] for row in table.rows), sum(row[2] for row in table.rows),
+              sum(row[3] for row in table.rows), "")  # fmt: skip
+    table.finish()
+
+
+def side_by_side() -> None:
+    """What both packages answer."""
     table = Table(
         "wrong_inputs",
         "Answers to wrong and delicate inputs",
@@ -117,9 +165,15 @@ def optimal_mechanisms() -> list[Case]:
     return cases
 
 
+def _qif() -> Any:
+    import qif  # the second table does without
+
+    return qif
+
+
 def qif_refines(b: np.ndarray, a: np.ndarray) -> Any:
     """Whether B = A·R, as qif sees it."""
-    return qif.refinement.refined_by(a, b)
+    return _qif().refinement.refined_by(a, b)
 
 
 def refines(b: np.ndarray, a: np.ndarray) -> sf.Verdict:
@@ -130,7 +184,7 @@ def refines(b: np.ndarray, a: np.ndarray) -> sf.Verdict:
 
 def qif_bayes(matrix: np.ndarray) -> float:
     """Bayes vulnerability by qif."""
-    return qif.measure.bayes_vuln.posterior(GOOD_PRIOR, matrix)
+    return _qif().measure.bayes_vuln.posterior(GOOD_PRIOR, matrix)
 
 
 def bayes(matrix: np.ndarray) -> float:
@@ -140,7 +194,7 @@ def bayes(matrix: np.ndarray) -> float:
 
 def qif_private(matrix: np.ndarray, rate: float) -> bool:
     """Whether two secrets at distance 1 are kept apart by no more than ε, by qif."""
-    return qif.measure.d_privacy.is_private(matrix, qif.metric.from_distance_matrix(rate * (1 - np.eye(2))))
+    return _qif().measure.d_privacy.is_private(matrix, _qif().metric.from_distance_matrix(rate * (1 - np.eye(2))))
 
 
 def private(matrix: np.ndarray, rate: float) -> sf.Verdict:
@@ -151,7 +205,7 @@ def private(matrix: np.ndarray, rate: float) -> sf.Verdict:
 
 def qif_epsilon(matrix: np.ndarray) -> float:
     """The least ε of a channel on two secrets, by qif."""
-    return qif.measure.d_privacy.smallest_epsilon(matrix, lambda x, z: float(abs(x - z)))
+    return _qif().measure.d_privacy.smallest_epsilon(matrix, lambda x, z: float(abs(x - z)))
 
 
 def epsilon(matrix: np.ndarray) -> float:
@@ -163,15 +217,15 @@ def epsilon(matrix: np.ndarray) -> float:
 def qif_optimal(distances: np.ndarray, rate: float) -> np.ndarray:
     """The mechanism of least expected distance that qif finds at ε."""
     n = len(distances)
-    allowed, loss = (qif.metric.from_distance_matrix(table) for table in (rate * distances, distances))
-    return qif.mechanism.d_privacy.min_loss_given_d(np.full(n, 1 / n), n, allowed, loss)
+    allowed, loss = (_qif().metric.from_distance_matrix(table) for table in (rate * distances, distances))
+    return _qif().mechanism.d_privacy.min_loss_given_d(np.full(n, 1 / n), n, allowed, loss)
 
 
 def qif_keeps(matrix: np.ndarray, distances: np.ndarray, rate: float) -> str:
     """What qif says of a mechanism's ε."""
-    measure = qif.measure.d_privacy
-    promised = measure.is_private(matrix, qif.metric.from_distance_matrix(rate * distances))
-    least = measure.smallest_epsilon(matrix, qif.metric.from_distance_matrix(distances))
+    measure = _qif().measure.d_privacy
+    promised = measure.is_private(matrix, _qif().metric.from_distance_matrix(rate * distances))
+    least = measure.smallest_epsilon(matrix, _qif().metric.from_distance_matrix(distances))
     return f"{promised}; smallest ε {least!r}"
 
 

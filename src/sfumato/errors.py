@@ -28,6 +28,10 @@ to do. Whatever a program needs to react is kept as an attribute.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from inspect import isroutine
+from numbers import Number
+from reprlib import Repr
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -53,6 +57,8 @@ __all__ = [
     "UndecidedError",
     "expect",
     "few",
+    "short",
+    "shown",
 ]
 
 
@@ -112,7 +118,7 @@ class Mismatch(InvalidInput):
     @classmethod
     def unknown(cls, what: str, known: Sequence[Any], asked: Sequence[Any]) -> Mismatch:
         """For labels that were asked for and are not among the known ones."""
-        strangers = [label for label in asked if label not in set(known)]
+        strangers = [label for label in asked if not _among(label, known)]
         verb = "is" if len(strangers) == 1 else "are"
         return cls(what, known, asked, f"{few(strangers)} {verb} not among {few(known)}")
 
@@ -244,6 +250,68 @@ def expect(value: Any, kind: type[T], what: str, hint: str = "") -> T:
     return value
 
 
+class _Shown(Repr):
+    """``repr`` in few words: without addresses, endless digits and deep nesting, and whatever a value's own does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel = 4
+        self.maxtuple = self.maxlist = self.maxset = self.maxfrozenset = self.maxdict = 8
+        self.maxstring = self.maxlong = 80
+        self.maxother = 160
+
+    def repr_int(self, value: int, _level: int) -> str:
+        digits = value.bit_length() * 30103 // 100000
+        return f"an integer of {digits} digits" if digits > self.maxlong else repr(value)
+
+    def repr_Fraction(self, value: Fraction, _level: int) -> str:  # noqa: N802 - the name is that of the type
+        digits = max(value.numerator.bit_length(), value.denominator.bit_length()) * 30103 // 100000
+        return f"a fraction of {digits} digits" if digits > self.maxlong else str(value)
+
+    def repr_instance(self, value: Any, _level: int) -> str:
+        kind = type(value)
+        if isinstance(value, type) or isroutine(value):
+            return f"the {'type' if isinstance(value, type) else 'function'} {value.__name__}"
+        if getattr(kind, "__repr__", None) is object.__repr__:
+            return f"a value of type {kind.__name__}"
+        try:
+            text = repr(value)
+        except Exception:  # the method is not ours, and a message must not fail
+            return f"a value of type {kind.__name__}"
+        if " at 0x" in text or "\n" in text or len(text) > self.maxother:
+            return f"a value of type {kind.__name__}"
+        return text
+
+
+_SHOWN = _Shown()
+
+
+def shown(value: Any) -> str:
+    """A value as a message quotes it: as ``repr`` writes it where that is short, and always a few words that print.
+
+    Examples
+    --------
+    >>> shown("a"), shown(Fraction(1, 2)), shown(10**400), shown(print), shown(object())
+    ("'a'", '1/2', 'an integer of 400 digits', 'the function print', 'a value of type object')
+    """
+    return _SHOWN.repr(value)
+
+
+def short(number: Any) -> str:
+    """A number or a text as ``str`` writes it, or in words where that would be long; anything else as it is shown."""
+    words = shown(number)
+    as_it_is = isinstance(number, Number | str) and len(words) <= 40 and "digits" not in words
+    return str(number) if as_it_is else words
+
+
+def _among(label: Any, labels: Sequence[Any]) -> bool:
+    """Whether a label is one of several; what cannot be hashed is none."""
+    try:
+        return label in set(labels)
+    except TypeError:
+        return False
+
+
 def _difference(expected: tuple[Any, ...], found: tuple[Any, ...]) -> str:
     """Name the labels that differ, few enough to read."""
     missing = [label for label in expected if label not in set(found)]
@@ -260,12 +328,12 @@ def _difference(expected: tuple[Any, ...], found: tuple[Any, ...]) -> str:
         else:
             parts.append(
                 f"same labels in another order, first at position {where}: "
-                f"expected {expected[where]!r}, found {found[where]!r}"
+                f"expected {shown(expected[where])}, found {shown(found[where])}"
             )
     return "; ".join(parts)
 
 
 def few(labels: Sequence[Any], most: int = 5) -> str:
     """The first labels of a list, few enough to read."""
-    shown = ", ".join(repr(label) for label in labels[:most])
-    return shown if len(labels) <= most else f"{shown} and {len(labels) - most} more"
+    named = ", ".join(map(shown, labels[:most]))
+    return named if len(labels) <= most else f"{named} and {len(labels) - most} more"

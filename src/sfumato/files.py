@@ -8,6 +8,7 @@ from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 
+from sfumato.arguments import file_path, quoted
 from sfumato.errors import InvalidInput
 
 __all__ = ["write_whole"]
@@ -24,11 +25,20 @@ def write_whole(path: str | PathLike[str], content: Callable[[], bytes]) -> byte
     ...     write_whole(f"{folder}/note.txt", lambda: b"whole")
     b'whole'
     """
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise InvalidInput(f"{target} cannot be written: there is no folder {target.parent}")
+    target = file_path(path)
+    try:
+        there, taken = target.parent.is_dir(), target.is_dir()
+    except OSError as error:
+        raise InvalidInput(f"{quoted(target)} cannot be written: {error.strerror}") from error
+    if not there:
+        raise InvalidInput(f"{quoted(target)} cannot be written: there is no folder {quoted(target.parent)}")
+    if taken:
+        raise InvalidInput(f"{quoted(target)} cannot be written: it is a folder")
     data = content()
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+    try:
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+    except OSError as error:
+        raise InvalidInput(f"{quoted(target)} cannot be written: {error.strerror}") from error
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)

@@ -31,7 +31,8 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.errors import InvalidInput, Mismatch, few
+from sfumato.arguments import items
+from sfumato.errors import InvalidInput, Mismatch, few, shown
 
 __all__ = ["Labelled", "column_names", "in_order", "label_key", "labelled", "listed", "row_names", "table_in_order"]
 
@@ -50,25 +51,37 @@ class Labelled:
 
 
 def label_key(label: Any) -> Any:
-    """What two labels share if they are the same: 1 and 1.0, but not 1 and True, nor a member of an enumeration."""
+    """What two labels share if they are the same: 1 and 1.0, but not 1 and True, nor a member of an enumeration.
+
+    What cannot be hashed, however deep inside, is no label and the same as none.
+    """
+    try:
+        key = _key(label)
+        hash(key)
+    except (TypeError, RecursionError):
+        return object()
+    return key
+
+
+def _key(label: Any) -> Any:
     if isinstance(label, np.generic) and not isinstance(label, _TIMES):
         label = label.item()
     if isinstance(label, bool | Enum):
         return (type(label), label)
     if isinstance(label, tuple | list):
-        return tuple(map(label_key, label))
+        return tuple(map(_key, label))
     return label
 
 
-def listed(values: Any) -> list[Any]:
+def listed(values: Any, what: str = "values") -> list[Any]:
     """A column of any library as a list of Python's own values."""
     if isinstance(values, np.ndarray) and values.dtype.kind in "mM":
         return list(values)
     for name in ("to_pylist", "tolist", "to_list"):  # of Arrow, of NumPy and pandas, of polars
         method = getattr(values, name, None)
-        if callable(method):
-            return list(method())
-    return list(values)
+        if callable(method) and not isinstance(values, type):
+            return items(method(), what)
+    return items(values, what)
 
 
 def labelled(values: Any) -> Labelled | None:
@@ -142,23 +155,19 @@ def _order(
     places: dict[Any, int | None] = {label_key(label): None for label in labels}
     for place, label in enumerate(found):
         key = label_key(label)
-        try:
-            known = key in places
-        except TypeError:  # it cannot be hashed, so that it is no label
-            known = False
-        if not known:
+        if key not in places:
             hint = (
                 "; the index 0, 1, … is no order of secrets: pass .to_numpy() for numbers in order, or set the index"
                 if counted
                 else ""
             )
-            raise Mismatch(what, labels, found, f"{label!r} is not among {few(labels)}{hint}")
+            raise Mismatch(what, labels, found, f"{shown(label)} is not among {few(labels)}{hint}")
         if places[key] is not None:
-            raise Mismatch(what, labels, found, f"{label!r} occurs twice")
+            raise Mismatch(what, labels, found, f"{shown(label)} occurs twice")
         places[key] = place
     order = list(places.values())
     if complete and None in order:
-        raise Mismatch(what, labels, found, f"{labels[order.index(None)]!r} is missing")
+        raise Mismatch(what, labels, found, f"{shown(labels[order.index(None)])} is missing")
     return order
 
 
@@ -200,7 +209,7 @@ def table_in_order(table: Any, rows: Sequence[Any], columns: Sequence[Any] | Non
     if frame is None:
         if isinstance(table, np.ndarray | str | bytes) or not isinstance(table, Iterable):
             return table
-        ordered = list(in_order(table, rows, f"the rows of {what}"))
+        ordered = items(in_order(table, rows, f"the rows of {what}"), f"the rows of {what}")
         return ordered if columns is None else [_row(row, columns, what) for row in ordered]
     names, contents = frame.names, frame.columns
     if frame.index is None:  # the first column names the rows

@@ -16,7 +16,7 @@ reasons.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from math import gcd, inf, isfinite, isnan, lcm, nextafter
@@ -27,7 +27,8 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import InvalidInput, NotSupported
+from sfumato.arguments import integer, items, refuse_masked
+from sfumato.errors import InvalidInput, NotSupported, shown
 from sfumato.labels import column_names, labelled
 
 __all__ = [
@@ -53,10 +54,10 @@ __all__ = [
     "log_bounds",
     "nearest_float",
     "number",
+    "number_pairs",
     "object_array",
     "printed_above",
     "product",
-    "shown",
     "together",
     "told_apart",
     "whole",
@@ -88,6 +89,7 @@ _MOST_BITS = 14_284  # 10^4300 < 2^14285: within these an integer can also be pr
 _MOST_BINARY_DIGITS = 2**26  # of a rational that is worked out: 8 MB
 _LARGEST_EXPONENT = 10**7  # of e: beyond, the digits of the bounds alone would fill megabytes
 
+_TIMES: tuple[type[Any], ...] = (np.timedelta64,)  # NumPy counts them among the integers, in a unit that would be lost
 _POWER_OF_TEN = re.compile(r"[eE]([+-]?\d+(?:_\d+)*)\s*$")
 
 
@@ -95,6 +97,8 @@ def exact(value: Number | Real) -> Fraction:
     """The exact rational value of a number; a float is the dyadic rational it stores."""
     if isinstance(value, Fraction):
         return value
+    if isinstance(value, _TIMES):
+        raise InvalidInput(f"{shown(value)} is not a finite number")
     if isinstance(value, Integral):
         return Fraction(int(value))
     if isinstance(value, Rational):
@@ -181,15 +185,6 @@ def _size_note(value: Any) -> str:
     return f"; a number has at most {_MOST_DIGITS} digits, and ten to at most that power" if _is_long(value) else ""
 
 
-def shown(value: Any) -> str:
-    """A value as an error quotes it: shortened if it is long, and without digits if Python would not print them."""
-    try:
-        text = str(value) if isinstance(value, Decimal | Fraction) else repr(value)
-    except ValueError:  # an integer beyond the digits that Python prints
-        return f"a number of more than {_MOST_DIGITS} digits"
-    return text if len(text) <= 80 else f"{text[:40]}… ({len(text)} characters)"
-
-
 def number(value: Number | Real, what: str = "value") -> Fraction | float:
     """A float for a float, an exact rational for anything else a number can be."""
     if isinstance(value, float | np.floating):
@@ -197,7 +192,7 @@ def number(value: Number | Real, what: str = "value") -> Fraction | float:
             raise InvalidInput(f"{what} is NaN")
         return float(value)
     if isinstance(value, bool | np.bool_):
-        raise InvalidInput(f"{what} is {value!r}, a truth value: give a number")
+        raise InvalidInput(f"{what} is {shown(value)}, a truth value: give a number")
     try:
         return exact(value)
     except InvalidInput as error:
@@ -208,10 +203,7 @@ def number(value: Number | Real, what: str = "value") -> Fraction | float:
 
 def whole(value: Any, what: str, least: int = 1) -> int:
     """A number of things as an int; 2.5, 2.0, "2" and True are none."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        needed = "a positive integer" if least == 1 else f"an integer of at least {least}"
-        raise InvalidInput(f"the number of {what} must be {needed}, found {value!r}")
-    return int(value)
+    return integer(value, f"the number of {what}", least)
 
 
 def array(
@@ -228,6 +220,7 @@ def array(
     ``int64`` kept only where the caller asks for it (``small_integers``). What carries labels is
     refused: who knows them puts it in order first (:mod:`sfumato.labels`).
     """
+    refuse_masked(values, what, error)
     if isinstance(values, np.ndarray) and values.dtype.kind in "fiu":
         result = _from_numpy(values, what, error, small_integers)
     else:
@@ -262,7 +255,10 @@ def _from_objects(values: Any, what: str, ndim: int, error: type[InvalidInput], 
             index = tuple(int(i) for i in np.unravel_index(position, shape))
             raise error(f"{what} at index {index if ndim > 1 else position}: {failure}") from failure
     if any(isinstance(v, float) for v in flat):
-        return np.array([float(v) for v in flat], dtype=np.float64).reshape(shape)
+        try:
+            return np.array([float(v) for v in flat], dtype=np.float64).reshape(shape)
+        except OverflowError:
+            raise error(f"{what} has floats among numbers that are larger than floats can be") from None
     if small_integers and all(v.denominator == 1 and abs(v) < _SMALL_INTEGER for v in flat):
         return np.array([int(v) for v in flat], dtype=np.int64).reshape(shape)
     return object_array(flat, shape)
@@ -272,13 +268,12 @@ def _nested(values: Any, ndim: int, what: str, error: type[InvalidInput]) -> Any
     if isinstance(values, np.ndarray):
         values = values.tolist()
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise error(f"{what} must be a sequence of numbers, found {values!r}")
+        raise error(f"{what} must be a sequence of numbers, found {shown(values)}")
     given = labelled(values) if ndim == 1 else None
     if isinstance(values, Mapping) or (column_names(values) if ndim > 1 else given and not given.counted):
         raise error(f"{what} must be numbers in order, found {type(values).__name__} with labels: pass its values")
-    if ndim == 1:
-        return list(values)
-    return [_nested(row, ndim - 1, what, error) for row in values]
+    rows = items(values, what, error)
+    return rows if ndim == 1 else [_nested(row, ndim - 1, what, error) for row in rows]
 
 
 def _shape(rows: Any, ndim: int, what: str, error: type[InvalidInput]) -> tuple[int, ...]:
@@ -324,6 +319,8 @@ def fractions(values: Array) -> Array:
     """The exact values as an object array of fractions; floats become dyadic rationals."""
     if values.dtype == object:
         return values
+    if not np.isfinite(values).all():
+        raise InvalidInput("infinities are no fractions: give finite numbers")
     return object_array([Fraction(v) for v in values.ravel().tolist()], values.shape)
 
 
@@ -379,6 +376,16 @@ def _dyadic_integers(values: NDArray[np.float64]) -> tuple[list[int], int]:
     integers = [m << k for m, k in zip(whole, shift, strict=True)]
     excess = lowest - 53  # of two, the power that multiplies them
     return ([m << excess for m in integers], 1) if excess > 0 else (integers, 1 << -excess)
+
+
+def number_pairs(pairs: Any, what: str, read: Callable[[Any], Fraction] = exact) -> list[tuple[Fraction, Fraction]]:
+    """Pairs of numbers, exactly, or as another function reads them."""
+    found = []
+    for pair in items(pairs, what):
+        if not isinstance(pair, tuple | list | np.ndarray) or len(pair) != 2:
+            raise InvalidInput(f"{what} are pairs of numbers, found {shown(pair)}")
+        found.append((read(pair[0]), read(pair[1])))
+    return found
 
 
 def float_above(value: Fraction) -> float:

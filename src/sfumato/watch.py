@@ -14,7 +14,7 @@ from numbers import Real
 from time import perf_counter
 from typing import Any
 
-from sfumato.errors import InvalidInput
+from sfumato.errors import InvalidInput, shown
 
 __all__ = ["TimeIsUp", "Watch", "announcing", "watch_of", "working_time"]
 
@@ -102,7 +102,7 @@ def _seconds(limit: Any) -> float | None:
         return None
     is_number = isinstance(limit, Real) and not isinstance(limit, bool)
     if not is_number or not limit >= 0:
-        raise InvalidInput(f"the time limit is a number of seconds, 0 or more, found {limit!r}")
+        raise InvalidInput(f"the time limit is a number of seconds, 0 or more, found {shown(limit)}")
     return None if limit > _ENDLESS else float(limit)
 
 

@@ -42,7 +42,7 @@ def test_posteriors() -> None:
     assert sf.output_distribution(sf.Prior.uniform([0, 1]), channel).tolist() == [Fraction(1, 2)] * 2 + [0]
     with pytest.raises(InvalidInput, match="probability 0"):
         sf.posterior(sf.Prior.uniform([0, 1]), channel, 2)
-    with pytest.raises(InvalidInput, match="no output"):
+    with pytest.raises(InvalidInput, match="not among"):
         sf.posterior(sf.Prior.uniform([0, 1]), channel, "three")
 
 

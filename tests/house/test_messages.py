@@ -1,4 +1,4 @@
-"""No message prints two numbers that differ with so few digits that they read the same."""
+"""No message prints two numbers that differ with so few digits that they read the same, nor all of a long value."""
 
 from __future__ import annotations
 
@@ -44,4 +44,27 @@ def test_numbers_that_are_said_to_differ_are_told_apart() -> None:
     assert comparisons('f"it lies between {a:.6g} and {b:.6g}"')
     assert not comparisons('f"loss {a:.6g}, bound {b:.6g}"')
     wrong = [f"{path.name}:{line}" for path in SOURCES for line in comparisons(path.read_text())]
+    assert not wrong
+
+
+# the proof kernel imports nothing of ours; what it, the command line, the studio and the specs quote are short texts
+# that they have read themselves
+QUOTE_TEXTS = ("/certify/kernel.py", "/certify/exponentials.py", "/cli/", "/studio/", "/specs/")
+
+
+def quotations(text: str) -> list[int]:
+    """Lines of errors that quote a value with all that its ``repr`` says; :func:`sfumato.errors.shown` is for those."""
+    return [
+        node.lineno
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Raise)
+        and any(isinstance(part, ast.FormattedValue) and part.conversion == ord("r") for part in ast.walk(node))
+    ]
+
+
+def test_errors_quote_values_in_few_words() -> None:
+    assert quotations('raise ValueError(f"found {value!r}")')
+    assert not quotations('raise ValueError(f"found {shown(value)}")')
+    sources = [path for path in SOURCES if not any(part in path.as_posix() for part in QUOTE_TEXTS)]
+    wrong = [f"{path.name}:{line}" for path in sources for line in quotations(path.read_text())]
     assert not wrong

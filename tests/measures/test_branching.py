@@ -58,7 +58,7 @@ def test_bad_functions_and_generators() -> None:
             is_convex_homogeneous(lambda column, value=value: value)  # type: ignore[misc]
     with pytest.raises(InvalidInput, match="function of a column"):
         is_convex_homogeneous(3)  # type: ignore[arg-type]
-    with pytest.raises(InvalidInput, match="at least one entry"):
+    with pytest.raises(InvalidInput, match="secrets must be an integer of at least 1"):
         is_convex_homogeneous(max, 0)
     with pytest.raises(NotSupported, match="hellinger"):
         divergence("hellinger")

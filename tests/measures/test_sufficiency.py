@@ -80,7 +80,7 @@ def test_bad_measures() -> None:
         with pytest.raises(InvalidInput, match="the measure must give a number"):
             respects_sufficiency(lambda channel, value=value: value)  # type: ignore[misc]
     for arguments in ({"secrets": 1}, {"tries": -1}):
-        with pytest.raises(InvalidInput, match="two secrets"):
+        with pytest.raises(InvalidInput, match="must be an integer of at least"):
             respects_sufficiency(len, **arguments)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="Channel"):
         gram_determinant(3)  # type: ignore[arg-type]

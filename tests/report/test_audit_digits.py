@@ -30,7 +30,11 @@ def test_half_a_unit_of_the_last_digit(cells: list[str], units: list[str]) -> No
     assert rough_errors(cells) == pytest.approx([float(half * Fraction(unit)) for unit in units])
 
 
-@given(st.lists(st.floats(1e-6, 1), min_size=1, max_size=8), st.sampled_from([".17g", ".16g", ".18e", ".20f", "r"]))
+# below 1, which ".17g" writes as an integer, and those are exact
+@given(
+    st.lists(st.floats(1e-6, 1, exclude_max=True), min_size=1, max_size=8),
+    st.sampled_from([".17g", ".16g", ".18e", ".20f", "r"]),
+)
 @settings(max_examples=60)
 def test_what_prints_as_doubles_is_known_as_doubles_are(values: list[float], style: str) -> None:
     values = [1 / 3, *values]  # one with many digits, so that the file is seen to be one of doubles

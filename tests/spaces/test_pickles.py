@@ -68,6 +68,7 @@ def test_errors_keep_what_they_carry(error: type[errors.SfumatoError]) -> None:
         errors.InvalidMetric: (errors.InvalidMetric("no metric", (0, 1, 2)), "triple"),
         errors.PrivacyViolation: (errors.PrivacyViolation("broken", (0, 1), 2, 3.0, 2.0), "pair"),
         errors.NotSupported: (errors.NotSupported("this", ["that"]), "supported"),
+        errors.TooLarge: (errors.TooLarge("this", 2**40, 2**30, ["less"]), "bytes"),
         errors.MissingExtra: (errors.MissingExtra("figures", "kaleido"), "extra"),
         errors.Mismatch: (errors.Mismatch("secrets", (1,), (2,)), "expected"),
     }

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sfumato.certify import kernel
 from sfumato.certify.mechanism import Ceiling, Claim, Mechanism
-from sfumato.errors import InvalidInput
+from sfumato.errors import InvalidInput, shown
 from sfumato.numbers import Array, common_denominator, is_exact
 from sfumato.privacy.events import EventPromise
 from sfumato.privacy.promise import rational_power
@@ -89,7 +89,7 @@ def certificate(
         "metric": {"form": str(ruler.form), "unit": str(ruler.unit), "source": source},
         "promise": {"kind": "rows" if len(space.pairs.first) or not events else "events", **_promise(privacy)},
         "claims": {},
-        "provenance": provenance or {},
+        "provenance": _said(provenance),
     }
     if events:
         header["events"] = [_event(event) for event in events]
@@ -102,6 +102,20 @@ def certificate(
             sections["event_dual_pair"] = _indices(claim.dual.event_pair)
             sections["event_dual_action"] = _indices(claim.dual.event_action)
     return Certificate(header, sections)
+
+
+def _said(provenance: dict[str, Any] | None) -> dict[str, Any]:
+    """Where a mechanism comes from, as far as JSON can write it."""
+    if provenance is None:
+        return {}
+    try:
+        if not isinstance(provenance, dict):
+            raise TypeError("it is no dictionary")
+        json.dumps(provenance, allow_nan=False, ensure_ascii=False).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        reason = shown(provenance) if isinstance(error, RecursionError) else error
+        raise InvalidInput(f"the provenance is a dictionary that JSON can write: {reason}") from error
+    return provenance
 
 
 def certificate_of(mechanism: Mechanism) -> Certificate:
@@ -259,12 +273,12 @@ def label_to_json(label: Any) -> Any:
         try:
             label.encode()
         except UnicodeEncodeError as error:
-            raise InvalidInput(f"the label {label!r} is not valid text") from error
+            raise InvalidInput(f"the label {shown(label)} is not valid text") from error
     if label is None or isinstance(label, str | int | bool):
         return label
     if isinstance(label, float) and np.isfinite(label):
         return label
-    raise InvalidInput(f"the label {label!r} cannot be saved: use strings, numbers or tuples of them")
+    raise InvalidInput(f"the label {shown(label)} cannot be saved: use strings, numbers or tuples of them")
 
 
 def label_from_json(label: Any) -> Any:

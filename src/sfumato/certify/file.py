@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import zlib
 from fractions import Fraction
 from os import PathLike
@@ -17,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.arguments import file_path, quoted
 from sfumato.certify import kernel
 from sfumato.certify.certificate import Certificate, Section, certificate_of, label_from_json
 from sfumato.certify.mechanism import Ceiling, Claim, Dual, Mechanism
@@ -71,10 +71,11 @@ def digest_of(written: Certificate) -> str:
 
 def read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, bytes], str]:
     """Header, sections and digest of a file; one clear error for anything that is wrong with it."""
+    path = file_path(path, "a mechanism file")
     try:
         return kernel.read(path)
     except kernel.Unreadable as error:
-        raise InvalidFile(f"{os.fspath(path)}: {str(error)[:300]}") from error
+        raise InvalidFile(f"{quoted(path)}: {str(error)[:300]}") from error
 
 
 def parts_of(header: dict[str, Any], sections: dict[str, bytes]) -> dict[str, Any]:

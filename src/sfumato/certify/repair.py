@@ -26,12 +26,12 @@ from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.verify import prove
 from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior
-from sfumato.errors import InvalidChannel, InvalidInput, NotSupported
+from sfumato.errors import InvalidChannel, InvalidInput, NotSupported, expect, shown
 from sfumato.labels import column_names, table_in_order
 from sfumato.losses.loss import Loss
 from sfumato.numbers import array, common_denominator, floats
 from sfumato.privacy.satisfaction import satisfies
-from sfumato.privacy.type import PrivacyType
+from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.spaces.finite import label_tuple
 
 __all__ = ["DEFAULT_BITS", "Repair", "private_weights", "quantise", "repair"]
@@ -101,6 +101,7 @@ def repair(
     >>> round(float(fixed.mechanism.channel.matrix[0, 0]), 6)
     0.668188
     """
+    privacy = as_type(privacy)
     if isinstance(channel, Channel) and channel.exact and bool(satisfies(channel, privacy)):
         _, denominator = common_denominator(channel.matrix)
         if denominator <= _LARGEST_TOTAL:
@@ -133,8 +134,11 @@ def quantise(
     provenance
         Said in the certificate about where the matrix comes from.
     """
-    if not isinstance(bits, int) or not 8 <= bits <= 60:
-        raise NotSupported(f"{bits} bits", ["a whole number from 8 to 60"])
+    if isinstance(bits, bool) or not isinstance(bits, int) or not 8 <= bits <= 60:
+        raise NotSupported(f"{shown(bits)} bits", ["a whole number from 8 to 60"])
+    privacy = as_type(privacy)
+    if provenance is not None:
+        expect(provenance, dict, "the provenance")
     matrix, labels = _approximate(channel, privacy, outputs)
     stakes = _Stakes.of(matrix, labels, prior, loss)
     weights = _rounded(matrix, privacy, stakes, 1 << bits)
@@ -176,7 +180,7 @@ def _approximate(channel: Any, privacy: PrivacyType, outputs: Any) -> tuple[NDAr
     if (given < -_MOST_NEGATIVE).any():
         x, y = np.argwhere(given < -_MOST_NEGATIVE)[0]
         raise InvalidChannel(
-            f"the entry of {privacy.space.labels[x]!r} at output {labels[y]!r} is {given[x, y]}, "
+            f"the entry of {shown(privacy.space.labels[x])} at output {shown(labels[y])} is {given[x, y]}, "
             "too negative for a probability with an error",
             privacy.space.labels[x],
         )
@@ -187,7 +191,7 @@ def _approximate(channel: Any, privacy: PrivacyType, outputs: Any) -> tuple[NDAr
     if off.size:
         x = int(off[0])
         raise InvalidChannel(
-            f"the row of {privacy.space.labels[x]!r} sums to {sums[x]}, which approximates no distribution; "
+            f"the row of {shown(privacy.space.labels[x])} sums to {sums[x]}, which approximates no distribution; "
             "sfumato.channels.normalise() divides rows by their sums",
             privacy.space.labels[x],
             sums[x],

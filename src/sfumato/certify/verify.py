@@ -8,15 +8,24 @@ from typing import Any, Literal
 
 import numpy as np
 
+from sfumato.arguments import items, one_of
 from sfumato.certify import kernel, twin, twin_claims
 from sfumato.certify.certificate import Certificate, certificate, certificate_of, label_from_json
 from sfumato.certify.file import digest_of, parts_of, read
 from sfumato.certify.mechanism import Claim, Mechanism, Proof
 from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
-from sfumato.errors import InvalidChannel, InvalidFile, InvalidInput, Mismatch, NotSupported, PrivacyViolation, expect
+from sfumato.errors import (
+    InvalidChannel,
+    InvalidFile,
+    InvalidInput,
+    Mismatch,
+    PrivacyViolation,
+    expect,
+    shown,
+)
 from sfumato.labels import column_names, table_in_order
-from sfumato.losses.loss import Loss
+from sfumato.losses.loss import Loss, as_loss
 from sfumato.numbers import Array, common_denominator, float_above, floats, object_array
 from sfumato.privacy.events import EventPromise
 from sfumato.privacy.satisfaction import Violation
@@ -74,10 +83,16 @@ def prove(
     Mechanism(2 secrets → 2 outputs, PrivacyType(line(2), alpha=1/2), proved)
     """
     privacy = as_type(privacy)
+    if claim is not None:
+        expect(claim, Claim, "a claim", "claim(prior, mechanism, loss) makes a mechanism with one")
+    events = tuple(
+        expect(event, EventPromise, "a promise about events", "event_promises(…) makes them")
+        for event in items(events, "promises about events")
+    )
     weights, labels = _weights(channel, privacy, outputs)
     total = int(sum(int(w) for w in weights[0]))
     if not total:
-        raise InvalidChannel(f"the weights of {privacy.space.labels[0]!r} sum to 0", privacy.space.labels[0], 0)
+        raise InvalidChannel(f"the weights of {shown(privacy.space.labels[0])} sum to 0", privacy.space.labels[0], 0)
     written = certificate(privacy, labels, weights, total, claim, provenance, events)
     verdict = _decide(*written.interpreted(), digest_of(written), checker)
     if not verdict:
@@ -142,6 +157,7 @@ def claim(prior: Prior, mechanism: Mechanism, loss: Loss) -> Mechanism:
     Fraction(1, 3)
     """
     prior, mechanism = as_prior(prior), expect(mechanism, Mechanism, "a mechanism")
+    loss = as_loss(loss)
     check_secrets("prior, mechanism and loss", mechanism, prior, loss)
     made = claim_of(prior, mechanism.weights, mechanism.total, loss)
     return prove(
@@ -165,8 +181,7 @@ def claim_of(prior: Prior, weights: Array, total: int, loss: Loss) -> Claim:
 
 
 def _decide(header: dict[str, Any], sections: dict[str, bytes], digest: str, checker: Checker) -> Verdict:
-    if checker not in ("auto", "kernel", "twin"):
-        raise NotSupported(f"checker {checker!r}", ["auto", "kernel", "twin"])
+    one_of(checker, ("auto", "kernel", "twin"), "checker")
     pairs = len(sections["distances"]) // 8
     large = (
         pairs > _KERNEL_PAIRS
@@ -219,8 +234,8 @@ def _weights(channel: Any, privacy: PrivacyType, outputs: Any) -> tuple[Array, t
             raise InvalidInput(
                 "a float channel cannot be proved as it stands: repair() or quantise() makes an integer mechanism of it"
             )
-        if outputs is not None and tuple(outputs) != channel.outputs:
-            raise Mismatch("outputs of the channel", channel.outputs, tuple(outputs))
+        if outputs is not None and label_tuple(outputs, "the outputs") != channel.outputs:
+            raise Mismatch("outputs of the channel", channel.outputs, label_tuple(outputs, "the outputs"))
         weights, _ = common_denominator(channel.matrix)
         return _compact(weights), channel.outputs
     named = column_names(channel) if outputs is None else outputs

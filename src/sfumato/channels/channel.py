@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.arguments import answer_of
 from sfumato.channels.prior import secrets_of
-from sfumato.errors import InvalidChannel, InvalidInput, Mismatch, expect
+from sfumato.errors import InvalidChannel, InvalidInput, Mismatch, expect, shown
 from sfumato.labels import column_names, table_in_order
 from sfumato.numbers import Array, array, divide, floats, fractions, is_exact
-from sfumato.spaces.finite import label_tuple
+from sfumato.spaces.finite import label_tuple, place_of
 
 __all__ = ["Channel", "as_channel", "check_secrets", "normalise"]
 
@@ -82,8 +83,8 @@ class Channel:
     def deterministic(cls, space: Any, function: Callable[[Any], Any]) -> Channel:
         """The channel that discloses f(x)."""
         secrets = secrets_of(space)
-        images = [function(secret) for secret in secrets]
-        outputs = tuple(dict.fromkeys(images))
+        images = [answer_of(function, "the function of a channel", secret) for secret in secrets]
+        outputs = label_tuple(_distinct(images), "the outputs")
         matrix = np.array([[int(image == y) for y in outputs] for image in images])
         return cls(secrets, matrix, outputs)
 
@@ -103,10 +104,7 @@ class Channel:
 
     def row(self, secret: Any) -> Array:
         """The output distribution of one secret."""
-        try:
-            return np.asarray(self.matrix[self.secrets.index(secret)])
-        except ValueError:
-            raise Mismatch.unknown("the secret of a row", self.secrets, [secret]) from None
+        return np.asarray(self.matrix[place_of(secret, self.secrets, "the secret of a row")])
 
     def to_floats(self) -> Channel:
         """The same channel in float64, rows renormalised."""
@@ -118,6 +116,13 @@ class Channel:
             return self
         matrix = fractions(self.matrix)
         return Channel(self.secrets, matrix / matrix.sum(axis=1)[:, None], self.outputs)
+
+
+def _distinct(images: list[Any]) -> list[Any]:
+    try:
+        return list(dict.fromkeys(images))
+    except TypeError as error:
+        raise InvalidChannel(f"outputs are labels, which must be hashable: {error}") from error
 
 
 def as_channel(value: Any) -> Channel:
@@ -139,6 +144,8 @@ def normalise(matrix: Any) -> Array:
 
 def check_secrets(what: str, *owners: Any) -> tuple[Any, ...]:
     """The common secrets of several values; an error that names the labels if they differ."""
+    if not owners:
+        raise InvalidInput(f"{what}: nothing has secrets")
     for owner in owners:
         if not hasattr(owner, "secrets") and not hasattr(owner, "labels"):
             raise InvalidInput(f"{what}: found a value of type {type(owner).__name__}, which has no secrets")
@@ -154,7 +161,7 @@ def _check_stochastic(secrets: tuple[Any, ...], outputs: Iterable[Any], matrix: 
     if (matrix < 0).any():
         x, y = np.argwhere(matrix < 0)[0]
         raise InvalidChannel(
-            f"the probability of output {tuple(outputs)[y]!r} for {secrets[x]!r} is negative: {matrix[x, y]}",
+            f"the probability of output {shown(tuple(outputs)[y])} for {shown(secrets[x])} is negative: {matrix[x, y]}",
             secrets[x],
         )
     totals = matrix.sum(axis=1)
@@ -164,7 +171,7 @@ def _check_stochastic(secrets: tuple[Any, ...], outputs: Iterable[Any], matrix: 
     if bad.size:
         x = int(bad[0])
         raise InvalidChannel(
-            f"the row of {secrets[x]!r} sums to {totals[x]}, not to 1; "
+            f"the row of {shown(secrets[x])} sums to {totals[x]}, not to 1; "
             "sfumato.channels.normalise() divides rows by their sums, sfumato.repair() also makes them private",
             secrets[x],
             totals[x],

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
+from sfumato.arguments import answer_of, items
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.prior import secrets_of
-from sfumato.errors import InvalidInput, Mismatch
+from sfumato.errors import InvalidInput, Mismatch, shown
 from sfumato.numbers import Number, as_written, is_exact, product, together
+from sfumato.spaces.finite import place_of
 
 __all__ = ["cascade", "choice", "oblivious", "parallel", "remap", "restrict"]
 
@@ -37,7 +39,7 @@ def cascade(first: Channel, second: Channel) -> Channel:
 def remap(channel: Channel, function: Callable[[Any], Any] | dict[Any, Any]) -> Channel:
     """Deterministic post-processing: output y becomes f(y); columns with one image add up."""
     channel = as_channel(channel)
-    image = function.__getitem__ if isinstance(function, dict) else function
+    image = function.__getitem__ if isinstance(function, Mapping) else function
     return cascade(channel, Channel.deterministic(channel.outputs, image))
 
 
@@ -62,7 +64,7 @@ def choice(probability: Number, first: Channel, second: Channel) -> Channel:
     check_secrets("the channels of a choice", first, second)
     p = as_written(probability, "the probability of a choice")
     if not 0 <= p <= 1:
-        raise InvalidInput(f"the probability of a choice lies in [0, 1], found {probability!r}")
+        raise InvalidInput(f"the probability of a choice lies in [0, 1], found {shown(probability)}")
     share = np.array([p, 1 - p], dtype=object)
     share, left, right = together(share, first.matrix, second.matrix)
     matrix = np.concatenate([share[0] * left, share[1] * right], axis=1)
@@ -72,18 +74,14 @@ def choice(probability: Number, first: Channel, second: Channel) -> Channel:
 
 def restrict(channel: Channel, secrets: Iterable[Any]) -> Channel:
     """The restriction M↓X′: rows of the given secrets only."""
-    channel, chosen = as_channel(channel), tuple(secrets)
-    if any(s not in channel.secrets for s in chosen):
-        raise Mismatch.unknown("the secrets of a restriction", channel.secrets, chosen)
-    rows = [channel.secrets.index(s) for s in chosen]
+    channel, chosen = as_channel(channel), tuple(items(secrets, "the secrets of a restriction"))
+    rows = [place_of(s, channel.secrets, "the secrets of a restriction") for s in chosen]
     return Channel(chosen, channel.matrix[rows], channel.outputs)
 
 
 def oblivious(mechanism: Channel, query: Callable[[Any], Any], databases: Any) -> Channel:
     """H ∘ f: answer the query, then disclose the answer by H; the secrets are databases."""
     mechanism, labels = as_channel(mechanism), secrets_of(databases)
-    position = {answer: i for i, answer in enumerate(mechanism.secrets)}
-    answers = [query(db) for db in labels]
-    if any(answer not in position for answer in answers):
-        raise Mismatch.unknown("answers of the query", mechanism.secrets, list(dict.fromkeys(answers)))
-    return Channel(labels, mechanism.matrix[[position[a] for a in answers]], mechanism.outputs)
+    answers = [answer_of(query, "the query", db) for db in labels]
+    rows = [place_of(answer, mechanism.secrets, "answers of the query") for answer in answers]
+    return Channel(labels, mechanism.matrix[rows], mechanism.outputs)

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
-from sfumato.errors import InvalidInput
+from sfumato.errors import InvalidInput, shown
 from sfumato.numbers import Array, divide, floats, is_exact, together
+from sfumato.spaces.finite import place_of
 
 __all__ = ["Hyper", "hyper", "joint", "output_distribution", "posterior"]
 
@@ -69,12 +70,10 @@ def output_distribution(prior: Prior, channel: Channel) -> Array:
 def posterior(prior: Prior, channel: Channel, output: Any) -> Prior:
     """What is believed of the secret after one output was seen."""
     prior, channel = as_prior(prior), as_channel(channel)
-    if output not in channel.outputs:
-        raise InvalidInput(f"{output!r} is no output of the channel")
-    column = joint(prior, channel)[:, channel.outputs.index(output)]
+    column = joint(prior, channel)[:, place_of(output, channel.outputs, "the output that was seen")]
     total = column.sum()
     if total == 0:
-        raise InvalidInput(f"output {output!r} has probability 0 under this prior")
+        raise InvalidInput(f"output {shown(output)} has probability 0 under this prior")
     return Prior(prior.secrets, divide(column, total))
 
 

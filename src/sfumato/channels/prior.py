@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import InvalidPrior, Mismatch, expect
+from sfumato.errors import InvalidPrior, expect, short, shown
 from sfumato.labels import in_order, labelled, listed
 from sfumato.numbers import Array, array, divide, floats, is_exact, number
-from sfumato.spaces.finite import FiniteSpace, label_tuple
+from sfumato.spaces.finite import FiniteSpace, label_tuple, place_of
 
 __all__ = ["Prior", "as_prior", "secrets_of"]
 
@@ -65,7 +65,7 @@ class Prior:
             raise InvalidPrior(f"{len(weights)} weights for {len(secrets)} secrets")
         if (weights < 0).any():
             x = int(np.flatnonzero(weights < 0)[0])
-            raise InvalidPrior(f"the weight of {secrets[x]!r} is negative: {weights[x]}")
+            raise InvalidPrior(f"the weight of {shown(secrets[x])} is negative: {weights[x]}")
         total = weights.sum()
         # n doubles, each rounded once, sum to 1 within n units in the last place
         slack = 0 if is_exact(weights) else (len(weights) + 8) * 2.0**-52
@@ -86,9 +86,8 @@ class Prior:
     def point(cls, space: Any, secret: Any) -> Prior:
         """All weight on one secret."""
         secrets = secrets_of(space)
-        if secret not in secrets:
-            raise Mismatch.unknown("the secret of a point prior", secrets, [secret])
-        return cls(secrets, [int(s == secret) for s in secrets])
+        place = place_of(secret, secrets, "the secret of a point prior")
+        return cls(secrets, [int(i == place) for i in range(len(secrets))])
 
     @classmethod
     def from_counts(cls, counts: Mapping[Any, Any] | Iterable[Any], space: Any = None) -> Prior:
@@ -120,10 +119,10 @@ class Prior:
         table = array(values, "counts", 1, error=InvalidPrior)
         if (table < 0).any():
             x = int(np.flatnonzero(table < 0)[0])
-            raise InvalidPrior(f"the count of {secrets[x]!r} is negative: {table[x]}")
+            raise InvalidPrior(f"the count of {shown(secrets[x])} is negative: {table[x]}")
         total = table.sum()
         if not 0 < total < np.inf:
-            raise InvalidPrior(f"counts must have a positive finite total, found {total}")
+            raise InvalidPrior(f"counts must have a positive finite total, found {short(total)}")
         return cls(secrets, divide(table, total))
 
     def __len__(self) -> int:

@@ -9,8 +9,8 @@ from typing import Any
 import typer
 
 from sfumato.cli.wording import counted
-from sfumato.errors import SfumatoError
-from sfumato.numbers import as_written, shown
+from sfumato.errors import SfumatoError, shown
+from sfumato.numbers import as_written
 from sfumato.spaces.lengths import in_unit
 from sfumato.specs.complaints import nearest
 from sfumato.specs.setup import loss_of, prior_of, privacy_of, space_of

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from sfumato.errors import InvalidInput, NotSupported
-from sfumato.numbers import shown
+from sfumato.errors import InvalidInput, NotSupported, shown
 from sfumato.spaces import SPACES, FiniteSpace
 
 __all__ = ["space_from_text"]

@@ -12,13 +12,15 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
+from sfumato.arguments import items, optional_function, positive
+from sfumato.channels.channel import check_secrets
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.design.objectives import Objective, as_objective
 from sfumato.design.optimal import Design, Effort, best_of
 from sfumato.design.problem import problem
 from sfumato.design.solvers import Trail
-from sfumato.errors import InvalidInput, NotConverged, NotSupported, expect
-from sfumato.losses.loss import Loss
+from sfumato.errors import InvalidInput, NotConverged, NotSupported, expect, short, shown
+from sfumato.losses.loss import Loss, as_loss
 from sfumato.measures.uncertainty import prior_loss
 from sfumato.numbers import Number, as_written, fractions, told_apart
 from sfumato.privacy.promise import rate, rate_bounds
@@ -120,11 +122,12 @@ def calibrate(
     aim, wanted = as_written(target, "the target"), as_objective(objective)
     if wanted.plain:
         _check_target(aim, as_prior(prior), loss)
-    if not 0 < precision < 1:
-        raise InvalidInput(f"the precision is a relative width between 0 and 1, found {precision}")
+    progress = optional_function(progress, "progress")
+    if not positive(precision, "the precision") < 1:
+        raise InvalidInput(f"the precision is a relative width between 0 and 1, found {short(precision)}")
     distances = space.pair_distances.floats
-    if goal not in ("reach", "keep") or not distances.size:
-        raise InvalidInput(f"the goal is 'reach' or 'keep', on a space with more than one secret; found {goal!r}")
+    if not isinstance(goal, str) or goal not in ("reach", "keep") or not distances.size:
+        raise InvalidInput(f"the goal is 'reach' or 'keep', on a space with more than one secret; found {shown(goal)}")
 
     trail, watch = Trail(), watch_of(time_limit)
 
@@ -152,6 +155,8 @@ def calibrate(
 
 
 def _check_target(aim: Fraction, prior: Prior, loss: Loss) -> None:
+    loss = as_loss(loss)
+    check_secrets("prior and loss", prior, loss)
     least = sum((fractions(prior.weights) * fractions(loss.matrix).min(axis=0)).tolist(), Fraction(0))
     most = Fraction(prior_loss(prior, loss))
     if not least < aim < most:
@@ -236,7 +241,7 @@ def curve(
     >>> [round(float(end), 3) for end in found.band("1.5")]
     [0.196, 0.521]
     """
-    values = tuple(sorted(rate(epsilon) for epsilon in epsilons))
+    values = tuple(sorted(rate(epsilon) for epsilon in items(epsilons, "epsilons")))
     if not values:
         raise InvalidInput("a curve needs at least one epsilon")
     watch, wanted = watch_of(time_limit), as_objective(objective)
@@ -252,5 +257,6 @@ def curve(
         return Curve(values[: len(made)], tuple(made))
     if progress is not None:
         raise NotSupported("progress of designs in other processes", ["progress without an executor"])
+    expect(executor, Executor, "an executor", "concurrent.futures.ProcessPoolExecutor() makes one")
     alone = replace(effort, trail=None, time_limit=watch.share(1 / len(asked)).limit)
     return Curve(values, tuple(executor.map(best_of, asked, [alone] * len(asked))))

@@ -14,13 +14,14 @@ from typing import Literal
 
 import numpy as np
 
+from sfumato.arguments import items, one_of
 from sfumato.certify.mechanism import Ceiling, Criterion
 from sfumato.channels.channel import check_secrets
 from sfumato.channels.prior import Prior, as_prior
-from sfumato.errors import InvalidInput, Mismatch, NotSupported, expect
-from sfumato.losses.loss import Loss
+from sfumato.errors import InvalidInput, Mismatch, NotSupported, expect, shown
+from sfumato.losses.loss import Loss, as_loss
 from sfumato.numbers import Number, array, as_written, fractions, object_array
-from sfumato.spaces.finite import FiniteSpace
+from sfumato.spaces.finite import FiniteSpace, as_space
 from sfumato.spaces.lengths import Length, as_length
 
 __all__ = [
@@ -84,8 +85,8 @@ def expected(*, limits: Bound | Iterable[Bound] = (), then: Second | None = None
         loss of the worst secret; ``"entropy"``, the larger conditional entropy of the secret given the output (Oya,
         Troncoso and Pérez-González 2017 show how little the expected loss alone may say).
     """
-    if then not in (None, "worst secret", "entropy"):
-        raise NotSupported(f"then={then!r}", ["worst secret", "entropy"])
+    if then is not None:
+        one_of(then, ("worst secret", "entropy"), "then=")
     return Objective("expected", _limits(limits), then=then)
 
 
@@ -96,7 +97,7 @@ def worst_secret(*, limits: Bound | Iterable[Bound] = ()) -> Objective:
 
 def worst_prior(priors: Iterable[Prior], *, limits: Bound | Iterable[Bound] = ()) -> Objective:
     """The largest of the expected losses under several priors."""
-    given = tuple(as_prior(prior) for prior in priors)
+    given = tuple(as_prior(prior) for prior in items(priors, "priors"))
     if not given:
         raise InvalidInput("worst_prior needs at least one prior")
     check_secrets("priors", given[0], *given[1:])
@@ -112,12 +113,14 @@ def weighted(priors: Iterable[Prior], weights: Iterable[Number]) -> Prior:
     >>> weighted([day, night], [2, 1]).weights.tolist()
     [Fraction(1, 2), Fraction(1, 2)]
     """
-    given = tuple(as_prior(prior) for prior in priors)
-    typed = weights if isinstance(weights, Sized) else list(weights)
+    given = tuple(as_prior(prior) for prior in items(priors, "priors"))
+    typed = weights if isinstance(weights, Sized) else items(weights, "the weights of priors")
     array(typed, "the weights of priors", 1)  # refuses what has other shapes or labels
     shares = object_array(as_written(weight, "the weight of a prior") for weight in typed)
     if not given or len(given) != len(shares) or (shares < 0).any() or not shares.sum():
-        raise InvalidInput(f"{len(given)} priors need as many weights ≥ 0, not all zero, found {shares.tolist()}")
+        raise InvalidInput(
+            f"{len(given)} priors need as many weights ≥ 0, not all zero, found {shown(shares.tolist())}"
+        )
     check_secrets("priors", given[0], *given[1:])
     mixed = sum(share * fractions(prior.weights) for share, prior in zip(shares, given, strict=True))
     return Prior.from_counts(np.asarray(mixed).tolist(), given[0].secrets)
@@ -149,13 +152,13 @@ def as_objective(value: Objective | str) -> Objective:
     named = {"expected": expected(), "worst secret": worst_secret()}
     if isinstance(value, str):
         if value not in named:
-            raise NotSupported(f"objective {value!r}", [*named, "objectives.worst_prior(…) and others as values"])
+            raise NotSupported(f"objective {shown(value)}", [*named, "objectives.worst_prior(…) and others as values"])
         return named[value]
     return expect(value, Objective, "an objective", "objectives.expected(…), objectives.worst_secret(…)")
 
 
 def _limits(given: Bound | Iterable[Bound]) -> tuple[Bound, ...]:
-    every = (given,) if isinstance(given, Bound) else tuple(given)
+    every = (given,) if isinstance(given, Bound) else tuple(items(given, "limits"))
     for limit in every:
         expect(limit, Bound, "a limit", "objectives.loss_at_most(…), objectives.displacement_at_most(…)")
     return every
@@ -163,6 +166,8 @@ def _limits(given: Bound | Iterable[Bound]) -> tuple[Bound, ...]:
 
 def ceiling(limit: Bound, loss: Loss, space: FiniteSpace) -> Ceiling:
     """A limit as a table over the actions of the loss that is designed for."""
+    limit = expect(limit, Bound, "a limit", "objectives.loss_at_most(…), objectives.displacement_at_most(…)")
+    loss, space = as_loss(loss), as_space(space)
     if limit.radius is not None:
         return Ceiling(_far(limit.radius, loss, space), limit.level)
     table = loss if limit.loss is None else limit.loss

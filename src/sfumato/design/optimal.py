@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arguments import one_of, optional_function, positive
 from sfumato.certify.certificate import Certificate, certificate_of
 from sfumato.certify.mechanism import Mechanism
 from sfumato.channels.prior import Prior
@@ -28,7 +29,7 @@ from sfumato.design.solvers import SOLVERS, Answer, Trail, gpu_is_there
 from sfumato.design.solvers.blocks import solve_in_blocks
 from sfumato.design.symmetry import symmetry
 from sfumato.design.ties import conditional_entropy, least_worst_secret, most_entropy, tied
-from sfumato.errors import Infeasible, InvalidInput, NotConverged, NotSupported, SolverError
+from sfumato.errors import Infeasible, NotConverged, NotSupported, SolverError, shown
 from sfumato.losses.loss import Loss
 from sfumato.lp.column_program import ColumnProgress
 from sfumato.lp.peaks import first_losses
@@ -187,10 +188,9 @@ class Effort:
     trail: Trail | None = None
 
     def __post_init__(self) -> None:
-        if not self.tolerance > 0:
-            raise InvalidInput(f"the tolerance is a positive relative gap, found {self.tolerance}")
-        if self.solver != "auto" and self.solver not in SOLVERS:
-            raise NotSupported(f"solver {self.solver!r}", ["auto", *SOLVERS])
+        positive(self.tolerance, "the tolerance, a relative gap,")
+        optional_function(self.progress, "progress")
+        one_of(self.solver, ("auto", *SOLVERS), "solver")
 
     def say(self, stage: str, watch: Watch | None = None) -> None:
         """Tell what begins now; who answers with a KeyboardInterrupt wants what there is."""
@@ -246,7 +246,7 @@ class _Search:
         free = effort.solver == "auto"
         name = self._choice() if free else effort.solver
         if asked.events and name not in _FOR_EVENTS:
-            raise NotSupported(f"solver {name!r} for promises about events", ["auto", *_FOR_EVENTS])
+            raise NotSupported(f"solver {shown(name)} for promises about events", ["auto", *_FOR_EVENTS])
         if name == "blocks" and free and asked.shape[0] * asked.shape[1] <= _EXACT_VARIABLES:
             quick = self._quickly()
             if quick is not None and asked.objective.then is None:

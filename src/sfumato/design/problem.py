@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arguments import items
 from sfumato.certify.mechanism import Ceiling
 from sfumato.channels.channel import check_secrets
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.design.objectives import EXPECTED, Objective, ceiling
-from sfumato.errors import InvalidInput, Mismatch, expect
+from sfumato.errors import InvalidInput, expect, shown
 from sfumato.losses.loss import Loss
 from sfumato.lp import ColumnProgram, Limit
 from sfumato.memory import refusing
@@ -28,6 +29,7 @@ from sfumato.privacy.events import EventPromise, event_promises
 from sfumato.privacy.predicates import Predicate
 from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.spaces.constructors import graph
+from sfumato.spaces.finite import place_of
 
 __all__ = ["Feasibility", "Problem", "Under", "feasibility", "problem"]
 
@@ -159,12 +161,10 @@ def problem(
     prior = Prior.uniform(privacy.space) if prior is None else as_prior(prior)
     check_secrets("prior, loss and privacy type", privacy.space, prior, loss, *objective.priors)
     if outputs is not None:
-        wanted = tuple(outputs)
+        wanted = items(outputs, "outputs")
         if not wanted:
             raise InvalidInput("outputs must name at least one action of the loss")
-        if any(w not in loss.actions for w in wanted):
-            raise Mismatch.unknown("outputs as actions of the loss", loss.actions, wanted)
-        loss = _with_actions(loss, [loss.actions.index(w) for w in wanted])
+        loss = _with_actions(loss, [place_of(w, loss.actions, "outputs as actions of the loss") for w in wanted])
     ceilings = [ceiling(limit, loss, privacy.space) for limit in objective.limits]
     # a secret of prior 0 counts as soon as anything but the expected loss does
     counted = prior.float_weights > 0 if objective.plain else np.ones(len(privacy.space), dtype=bool)
@@ -179,8 +179,10 @@ def _promises(loss: Loss, privacy: PrivacyType | None, under: Under) -> tuple[Pr
     """Bounds on ratios, none if there is no privacy type, and promises about events."""
     several: Any = [under] if isinstance(under, Predicate) or _is_pair(under) else under
     if not isinstance(several, Iterable):
-        raise InvalidInput(f"under= takes a predicate, a predicate with its neighbours, or several; found {under!r}")
-    listed = list(several)
+        raise InvalidInput(
+            f"under= takes a predicate, a predicate with its neighbours, or several; found {shown(under)}"
+        )
+    listed = items(several, "under=")
     if privacy is None and not listed:
         raise InvalidInput("a design needs a privacy type, or a predicate given as under=")
     if privacy is None:

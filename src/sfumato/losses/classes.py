@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.channels.channel import check_secrets
-from sfumato.losses.loss import Loss
-from sfumato.spaces.finite import FiniteSpace
+from sfumato.losses.loss import Loss, as_loss
+from sfumato.spaces.finite import FiniteSpace, as_space
 from sfumato.verdict import Verdict, fails, holds, undecided
 
 __all__ = ["Monotone", "SingleCrossing", "is_monotone", "is_single_crossing", "is_strictly_monotone", "is_trivial"]
@@ -48,6 +48,7 @@ def is_trivial(loss: Loss) -> Verdict:
     >>> bool(is_trivial(matrix([0, 1], [[1, 2], [1, 2]]))), bool(is_trivial(bin([0, 1])))
     (True, False)
     """
+    loss = as_loss(loss)
     differs = np.argwhere(loss.matrix != loss.matrix[0])
     if not differs.size:
         return holds("every action has the same loss", dict(zip(loss.secrets, loss.matrix[0], strict=True)))
@@ -97,6 +98,7 @@ def is_single_crossing(loss: Loss, space: FiniteSpace) -> Verdict:
     >>> print(is_single_crossing(member(space, [1]), space))
     fails: the difference of True and False changes its sign more than once along the line
     """
+    loss, space = as_loss(loss), as_space(space)
     check_secrets("loss and space", space, loss)
     path = _path(space)
     if path is None:
@@ -145,6 +147,7 @@ def _path(space: FiniteSpace) -> list[int] | None:
 
 
 def _monotone(loss: Loss, space: FiniteSpace, strict: bool) -> Verdict:
+    loss, space = as_loss(loss), as_space(space)
     check_secrets("loss and space", space, loss)
     if len(loss.actions) > len(space):
         return fails(f"{len(loss.actions)} actions cannot map injectively to {len(space)} secrets")

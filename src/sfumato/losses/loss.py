@@ -8,13 +8,14 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
+from sfumato.arguments import items, text
 from sfumato.channels.prior import secrets_of
-from sfumato.errors import InvalidInput, InvalidLoss, Mismatch
+from sfumato.errors import InvalidLoss, Mismatch, expect, shown
 from sfumato.labels import in_order, table_in_order
 from sfumato.numbers import Array, Number, array, as_written, is_exact, together
-from sfumato.spaces.finite import label_tuple
+from sfumato.spaces.finite import label_tuple, place_of
 
-__all__ = ["Gain", "Loss", "add", "lift", "restrict_loss", "scale"]
+__all__ = ["Gain", "Loss", "add", "as_loss", "lift", "restrict_loss", "scale"]
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -38,11 +39,11 @@ class _Stake:
             )
         if matrix.dtype == np.float64 and not np.isfinite(matrix).all():
             w, x = np.argwhere(~np.isfinite(matrix))[0]
-            raise InvalidLoss(f"the {self.kind} of {actions[w]!r} at {secrets[x]!r} is not finite")
+            raise InvalidLoss(f"the {self.kind} of {shown(actions[w])} at {shown(secrets[x])} is not finite")
         object.__setattr__(self, "actions", actions)
         object.__setattr__(self, "secrets", secrets)
         object.__setattr__(self, "matrix", matrix)
-        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "name", text(name, f"the name of a {self.kind}"))
 
     @property
     def kind(self) -> str:
@@ -56,11 +57,8 @@ class _Stake:
 
     def at(self, action: Any, secret: Any) -> Any:
         """Its value for one action and one secret."""
-        if action not in self.actions:
-            raise InvalidInput(f"{action!r} is no action of this {self.kind}")
-        if secret not in self.secrets:
-            raise InvalidInput(f"{secret!r} is no secret of this {self.kind}")
-        return self.matrix[self.actions.index(action), self.secrets.index(secret)]
+        row = place_of(action, self.actions, f"the action of a {self.kind}")
+        return self.matrix[row, place_of(secret, self.secrets, f"the secret of a {self.kind}")]
 
     def __repr__(self) -> str:
         shape = f"{len(self.actions)} actions, {len(self.secrets)} secrets"
@@ -97,8 +95,14 @@ class Gain(_Stake):
         return Loss(self.actions, self.secrets, -self.matrix, f"-{self.name}" if self.name else "")
 
 
+def as_loss(value: Any, what: str = "a loss") -> Loss:
+    """The loss; an error for anything else."""
+    return expect(value, Loss, what, "Loss(actions, space, matrix) or losses.* make one")
+
+
 def add(first: Loss, second: Loss) -> Loss:
     """The loss of playing both games: ℓ((w₁, w₂), x) = ℓ₁(w₁, x) + ℓ₂(w₂, x)."""
+    first, second = as_loss(first), as_loss(second)
     if first.secrets != second.secrets:
         raise Mismatch("secrets of two losses", first.secrets, second.secrets)
     left, right = together(first.matrix, second.matrix)
@@ -114,6 +118,7 @@ def are_several(factor: Number | Iterable[Number]) -> TypeGuard[Iterable[Number]
 
 def scale(loss: Loss, factor: Number | Iterable[Number]) -> Loss:
     """Generalised scaling (v × ℓ)(w, x) = v(x) ℓ(w, x) with v ≥ 0, or by one number."""
+    loss = as_loss(loss)
     if are_several(factor):
         factors = in_order(factor, loss.secrets, "the scale of a loss")
         factors = array(factors, "the scale of a loss", 1, error=InvalidLoss)
@@ -126,21 +131,21 @@ def scale(loss: Loss, factor: Number | Iterable[Number]) -> Loss:
     if (factors < 0).any():
         raise InvalidLoss("a scale of a loss must not be negative")
     table, factors = together(loss.matrix, factors)
-    return Loss(loss.actions, loss.secrets, table * factors[None, :], f"scaled {loss.name}".strip())
+    with np.errstate(over="ignore", invalid="ignore"):  # what becomes infinite is refused by the loss
+        scaled = table * factors[None, :]
+    return Loss(loss.actions, loss.secrets, scaled, f"scaled {loss.name}".strip())
 
 
 def restrict_loss(loss: Loss, secrets: Iterable[Any]) -> Loss:
     """The restriction ℓ↓X′ to some of the secrets."""
-    chosen = tuple(secrets)
-    if any(s not in loss.secrets for s in chosen):
-        raise Mismatch.unknown("the secrets of a restriction", loss.secrets, chosen)
-    columns = [loss.secrets.index(s) for s in chosen]
+    loss, chosen = as_loss(loss), items(secrets, "the secrets of a restriction")
+    columns = [place_of(s, loss.secrets, "the secrets of a restriction") for s in chosen]
     return Loss(loss.actions, chosen, loss.matrix[:, columns], loss.name)
 
 
 def lift(loss: Loss, space: Any) -> Loss:
     """The lifting ℓ↑X to more secrets, zero on the new ones."""
-    secrets = secrets_of(space)
+    loss, secrets = as_loss(loss), secrets_of(space)
     if any(s not in secrets for s in loss.secrets):
         raise Mismatch.unknown("the secrets of a lifted loss", secrets, loss.secrets)
     table = np.zeros((len(loss.actions), len(secrets)), dtype=loss.matrix.dtype)

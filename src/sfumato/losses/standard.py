@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.arguments import answer_of, items
 from sfumato.channels.prior import secrets_of
-from sfumato.errors import InvalidLoss, Mismatch, expect
+from sfumato.errors import InvalidLoss, shown
 from sfumato.labels import row_names
 from sfumato.losses.loss import Gain, Loss
 from sfumato.numbers import Array, Number, array, floats, number
-from sfumato.spaces.finite import FiniteSpace
+from sfumato.spaces.finite import FiniteSpace, as_space, label_tuple, place_of
 from sfumato.spaces.lengths import in_unit
 
 __all__ = [
@@ -28,6 +29,9 @@ __all__ = [
     "squared",
     "threshold",
 ]
+
+
+_LARGEST_LABEL = 2.0**500  # of numbers: their differences, and the squares of those, are still floats
 
 
 def bin(space: Any) -> Loss:
@@ -50,6 +54,7 @@ def guess(space: Any) -> Gain:
 
 def distance(space: FiniteSpace) -> Loss:
     """The metric itself, ℓ(w, x) = d(w, x); exact where the distances are rational."""
+    space = as_space(space)
     table = space.distances
     if table.infinite.any():
         raise InvalidLoss(f"{space.name} has infinite distances, which make no loss: use threshold or matrix")
@@ -82,6 +87,7 @@ def default(space: FiniteSpace) -> Loss:
     >>> default(sum_query(10, 3)).at(0, 30), distance(sum_query(10, 3)).at(0, 30), default(grid(2, 2)).name
     (np.int64(30), np.int64(10), 'distance')
     """
+    space = as_space(space)
     if space.answers:
         return absolute(space)
     if not _places_are_labels(space):
@@ -104,10 +110,10 @@ def _places_are_labels(space: FiniteSpace) -> bool:
 
 def threshold(space: FiniteSpace, radius: Number) -> Loss:
     """0 when the guess is within ``radius`` of the secret, 1 otherwise; ``"500 m"`` where distances are in km."""
-    space = expect(space, FiniteSpace, "the space of a threshold")
+    space = as_space(space)
     limit = in_unit(radius, space.unit, "the radius of a threshold", InvalidLoss)
     if limit < 0:
-        raise InvalidLoss(f"the radius of a threshold must not be negative, found {radius!r}")
+        raise InvalidLoss(f"the radius of a threshold must not be negative, found {shown(radius)}")
     table = space.distances
     values, where = np.unique(table.values, return_inverse=True)
     far = np.array([table.exceeds(v, limit) for v in values], dtype=np.int64)
@@ -117,10 +123,8 @@ def threshold(space: FiniteSpace, radius: Number) -> Loss:
 def member(space: Any, subset: Iterable[Any]) -> Loss:
     """Is x in S? 0 for the right answer, 1 for the wrong one; actions are True and False."""
     secrets = secrets_of(space)
-    inside = set(subset)
-    if not inside <= set(secrets):
-        raise Mismatch.unknown("the members asked for", secrets, sorted(inside, key=repr))
-    outside = np.array([int(s not in inside) for s in secrets])
+    inside = {place_of(member, secrets, "the members asked for") for member in items(subset, "the members asked for")}
+    outside = np.array([int(x not in inside) for x in range(len(secrets))])
     return Loss((True, False), secrets, np.stack([outside, 1 - outside]), "member")
 
 
@@ -132,14 +136,16 @@ def matrix(space: Any, table: Any, actions: Iterable[Any] | None = None) -> Loss
         if isinstance(table, np.ndarray) or not hasattr(table, "__len__"):
             table = array(table, "a loss", 2, error=InvalidLoss, small_integers=True)
         named = secrets if len(table) == len(secrets) else range(len(table))
-    return Loss(tuple(named), secrets, table, "matrix")
+    return Loss(tuple(named) if isinstance(named, str) else named, secrets, table, "matrix")
 
 
 def function(space: Any, value: Callable[[Any, Any], Number], actions: Iterable[Any] | None = None) -> Loss:
     """Any function ℓ(w, x) of action and secret; actions default to the secrets."""
     secrets = secrets_of(space)
-    chosen = secrets if actions is None else tuple(actions)
-    return Loss(chosen, secrets, [[value(w, x) for x in secrets] for w in chosen], "function")
+    listed = tuple(actions) if isinstance(actions, str) else actions  # letters, where a text is given
+    chosen = secrets if listed is None else label_tuple(listed, "the actions")
+    table = [[answer_of(value, "the function of a loss", w, x) for x in secrets] for w in chosen]
+    return Loss(chosen, secrets, table, "function")
 
 
 def _numeric(space: Any) -> tuple[tuple[Any, ...], list[Array]]:
@@ -151,4 +157,6 @@ def _numeric(space: Any) -> tuple[tuple[Any, ...], list[Array]]:
         values = [array([number(s, "a label") for s in part], "labels", 1, small_integers=True) for part in parts]
     except ValueError as error:
         raise InvalidLoss(f"this loss needs labels that are numbers ({error}); distance() takes any space") from error
+    if any(part.dtype == np.float64 and np.abs(part).max() > _LARGEST_LABEL for part in values):
+        raise InvalidLoss("this loss needs labels whose differences have finite squares; distance() takes any space")
     return secrets, values

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from sfumato.errors import InvalidInput, expect
+from sfumato.errors import InvalidInput, expect, shown
 from sfumato.numbers import Array, array, floats, told_apart
 from sfumato.watch import Watch, watch_of
 
@@ -161,7 +161,7 @@ def _indices(ends: Any, what: str, n: int) -> NDArray[np.int64]:
     if given.size == 0:
         return np.empty(0, dtype=np.int64)
     if given.dtype.kind not in "iu" or given.ndim != 1:
-        raise InvalidInput(f"the {what} ends of pairs must be a list of row numbers, found {ends!r}")
+        raise InvalidInput(f"the {what} ends of pairs must be a list of row numbers, found {shown(ends)}")
     if given.min() < 0 or given.max() >= n:
         raise InvalidInput(
             f"the {what} ends of pairs must lie between 0 and {n - 1}, found {given.min()} … {given.max()}"

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import InvalidInput, Mismatch, MissingExtra, NotSupported
+from sfumato.errors import InvalidInput, Mismatch, MissingExtra, NotSupported, shown
 from sfumato.lp.column_program import (
     ColumnProgram,
     ColumnProgress,
@@ -206,7 +206,7 @@ def _device(asked: str, has_gpu: bool) -> str:
     if asked == "auto":
         return "cuda" if has_gpu else "cpu"
     if asked not in ("cpu", "cuda"):
-        raise NotSupported(f"device {asked!r}", ["auto", "cpu", "cuda"])
+        raise NotSupported(f"device {shown(asked)}", ["auto", "cpu", "cuda"])
     if asked == "cuda" and not has_gpu:
         raise NotSupported("device 'cuda' on a machine where torch finds no GPU", ["auto", "cpu"])
     return asked

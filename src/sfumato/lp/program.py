@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from sfumato.errors import InvalidInput
+from sfumato.errors import InvalidInput, shown
 from sfumato.numbers import Array, array, floats, is_exact
 
 __all__ = ["LinearProgram", "Solution", "Status", "check_optimality"]
@@ -48,7 +48,7 @@ class LinearProgram:
             if numbers.dtype == np.float64 and not np.isfinite(numbers).all():
                 raise InvalidInput(f"the {name} of a program has an entry that is not finite")
         if set(self.senses) - set("<=>"):
-            raise InvalidInput(f"senses must be made of '<', '=' and '>', found {self.senses!r}")
+            raise InvalidInput(f"senses must be made of '<', '=' and '>', found {shown(self.senses)}")
         if len(self.senses) != len(self.rhs):
             raise InvalidInput(f"{len(self.senses)} senses for {len(self.rhs)} right-hand sides")
         if not len(self.rows) == len(self.columns) == len(self.values):

@@ -23,11 +23,12 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.arguments import answer_of, float_array, integer
 from sfumato.channels.channel import Channel, as_channel
 from sfumato.channels.prior import Prior, as_prior, secrets_of
-from sfumato.errors import InvalidInput, Mismatch, NotSupported, expect
+from sfumato.errors import InvalidInput, Mismatch, NotSupported, expect, shown
 from sfumato.losses.loss import Gain, Loss
-from sfumato.numbers import Array, Number, exact, floats, is_exact, object_array
+from sfumato.numbers import Array, Number, array, floats, is_exact, number_pairs, object_array
 from sfumato.verdict import Verdict, fails, holds, undecided
 
 __all__ = [
@@ -43,6 +44,9 @@ __all__ = [
     "polygon",
 ]
 
+MOST_TRIES = 1_000_000  # of a search by random examples: minutes for the quickest functions
+_MOST_ENTRIES = 1000  # of a column that is searched
+
 ROUNDING_OF_MEASURES = 1e-9
 """Floats of a measure that differ by less, absolutely or relatively, may differ by the rounding of long sums only."""
 
@@ -55,7 +59,7 @@ def branching(channel: Channel, function: Callable[[Array], Any]) -> Any:
     >>> branching(Channel([0, 1], [["2/3", "1/3"], ["1/3", "2/3"]]), max)
     Fraction(4, 3)
     """
-    values = [function(column) for column in as_channel(channel).matrix.T]
+    values = [_number(function, column) for column in as_channel(channel).matrix.T]
     return sum(values[1:], values[0])
 
 
@@ -73,7 +77,10 @@ class Branch:
 
     def __call__(self, column: Array) -> Any:
         """F of one column."""
-        return self.value(column)
+        entries = array(column, "a column", 1)
+        if not np.isfinite(float_array(entries, "a column")).all():
+            raise InvalidInput("a column has finite entries, found an infinity")
+        return self.value(entries)
 
 
 def largest_gain(prior: Prior, stake: Gain | Loss) -> Branch:
@@ -137,7 +144,7 @@ def polygon(corners: Iterable[tuple[Number, Number]]) -> Generator:
     >>> branching(Channel.identity([0, 1, 2, 3]), divergence(hockey_stick))
     Fraction(2, 1)
     """
-    points = [(exact(t), exact(value)) for t, value in corners]
+    points = number_pairs(corners, "the corners of a polygon")
     if len(points) < 2 or points[0][0] or any(a[0] >= b[0] for a, b in pairwise(points)):
         raise InvalidInput("a polygon has corners (0, φ(0)), (t₁, φ(t₁)), … with growing t, two at least")
     slopes = [(b[1] - a[1]) / (b[0] - a[0]) for a, b in pairwise(points)]
@@ -175,7 +182,7 @@ def divergence(generator: Generator | str, prior: Prior | None = None) -> Branch
     """
     if isinstance(generator, str):
         if generator not in GENERATORS:
-            raise NotSupported(f"generator {generator!r}", [*GENERATORS, "polygon(corners)"])
+            raise NotSupported(f"generator {shown(generator)}", [*GENERATORS, "polygon(corners)"])
         generator = GENERATORS[generator]
     phi = expect(generator, Generator, "the generator of a divergence", "a name in GENERATORS, or polygon(corners)")
     given = None if prior is None else as_prior(prior)
@@ -248,10 +255,10 @@ def is_convex_homogeneous(
     if isinstance(function, Branch):
         return holds(function.reason)
     if not callable(function):
-        raise InvalidInput(f"F must be a function of a column, found {function!r}")
-    labels = tuple(range(secrets)) if isinstance(secrets, int) else secrets_of(secrets)
-    if not labels:
-        raise InvalidInput("a column has at least one entry: secrets must be positive")
+        raise InvalidInput(f"F must be a function of a column, found {shown(function)}")
+    counted = isinstance(secrets, int | np.integer)
+    labels = tuple(range(integer(secrets, "secrets", 1, _MOST_ENTRIES))) if counted else secrets_of(secrets)
+    tries, seed = integer(tries, "tries", 0, MOST_TRIES), integer(seed, "the seed")
     looked = 0
     for v, w, merged in _columns(len(labels), tries, Random(seed)):
         looked += 1
@@ -305,11 +312,11 @@ def _broken(
 
 
 def _number(function: Callable[[Array], Any], column: Array) -> Any:
-    value = function(column)
+    value = answer_of(function, "F", column)
     if isinstance(value, np.generic):
         value = value.item()
     if not isinstance(value, int | float | Fraction) or value != value:
-        raise InvalidInput(f"F must give a number for every column, found {value!r} for {_shown(column)}")
+        raise InvalidInput(f"F must give a number for every column, found {shown(value)} for {_shown(column)}")
     return value
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.channels.channel import Channel
 from sfumato.channels.hyper import joint
-from sfumato.channels.prior import Prior
+from sfumato.channels.prior import Prior, as_prior
 from sfumato.measures.uncertainty import bayes_vulnerability
 from sfumato.numbers import Array, floats, is_exact
 
@@ -29,7 +29,7 @@ __all__ = [
 
 def shannon_entropy(prior: Prior) -> float:
     """H(π) = −Σ π_x log₂ π_x."""
-    return _entropy_bits(floats(prior.weights))
+    return _entropy_bits(floats(as_prior(prior).weights))
 
 
 def conditional_shannon_entropy(prior: Prior, channel: Channel) -> float:
@@ -45,7 +45,7 @@ def mutual_information(prior: Prior, channel: Channel) -> float:
 
 def min_entropy(prior: Prior) -> float:
     """H_∞(π) = −log₂ max_x π_x."""
-    return -log2(prior.weights.max())
+    return -log2(as_prior(prior).weights.max())
 
 
 def conditional_min_entropy(prior: Prior, channel: Channel) -> float:
@@ -68,7 +68,7 @@ def min_mutual_information(prior: Prior, channel: Channel) -> float:
 
 def guessing_entropy(prior: Prior) -> Any:
     """Expected number of tries to find the secret, trying the likeliest first."""
-    return _guesses(prior.weights[:, None])
+    return _guesses(as_prior(prior).weights[:, None])
 
 
 def conditional_guessing_entropy(prior: Prior, channel: Channel) -> Any:

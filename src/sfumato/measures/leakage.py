@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
+from sfumato.arguments import one_of
 from sfumato.channels.channel import Channel, as_channel
 from sfumato.channels.prior import Prior
-from sfumato.errors import InvalidInput, NotSupported
+from sfumato.errors import InvalidInput
 from sfumato.losses.loss import Gain, Loss
 from sfumato.losses.standard import guess
 from sfumato.measures.uncertainty import (
@@ -41,8 +42,7 @@ def leakage(
     >>> leakage(Prior.uniform([0, 1]), channel), leakage(Prior.uniform([0, 1]), channel, kind="additive")
     (Fraction(4, 3), Fraction(1, 6))
     """
-    if kind not in ("multiplicative", "additive"):
-        raise NotSupported(f"leakage of kind {kind!r}", ["multiplicative", "additive"])
+    one_of(kind, ("multiplicative", "additive"), "leakage of kind")
     if stake is None:
         stake = guess(prior)
     if isinstance(stake, Gain):

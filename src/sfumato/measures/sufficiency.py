@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.arguments import answer_of, integer
 from sfumato.channels.channel import Channel, as_channel
 from sfumato.channels.composition import cascade
-from sfumato.errors import InvalidInput
-from sfumato.measures.branching import exceeds
+from sfumato.errors import InvalidInput, shown
+from sfumato.measures.branching import MOST_TRIES, exceeds
 from sfumato.verdict import Verdict, fails, holds, undecided
 
 __all__ = ["Ground", "UtilityMeasure", "respects_sufficiency"]
@@ -37,6 +38,9 @@ class Ground:
 
     def __str__(self) -> str:
         return f"{self.theorem}: {'; '.join(self.hypotheses)}"
+
+
+_MOST_SECRETS = 100  # of a random channel
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +78,7 @@ class UtilityMeasure:
 
     def compared(self, channel: Channel) -> Any:
         """What two channels are compared by."""
-        return (self.ordering or self.value)(channel)
+        return (self.ordering or self.value)(as_channel(channel))
 
 
 def respects_sufficiency(
@@ -106,13 +110,13 @@ def respects_sufficiency(
     """
     if not isinstance(measure, UtilityMeasure):
         if not callable(measure):
-            raise InvalidInput(f"a measure is a function of channels, found {measure!r}")
+            raise InvalidInput(f"a measure is a function of channels, found {shown(measure)}")
         name = getattr(measure, "__name__", "<")
         measure = UtilityMeasure("the measure" if name.startswith("<") else name, measure)
     if measure.ground is not None:
         return holds(str(measure.ground), measure.ground)
-    if secrets < 2 or tries < 0:
-        raise InvalidInput(f"a search needs two secrets at least and no negative number of tries: {secrets}, {tries}")
+    secrets, tries = integer(secrets, "secrets", 2, _MOST_SECRETS), integer(tries, "tries", 0, MOST_TRIES)
+    seed = integer(seed, "the seed")
     structured = 0
     for channel, processings in _structured(measure):
         before = _value(measure, channel)
@@ -136,11 +140,13 @@ def respects_sufficiency(
 
 
 def _value(measure: UtilityMeasure, channel: Channel) -> Any:
-    value = measure.compared(channel)
+    value = answer_of(measure.compared, measure.name, channel)
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, int | float | Fraction) or value != value:
-        raise InvalidInput(f"{measure.name} must give a number for every channel, found {value!r} for {channel!r}")
+        raise InvalidInput(
+            f"{measure.name} must give a number for every channel, found {shown(value)} for {shown(channel)}"
+        )
     return value
 
 

@@ -12,7 +12,7 @@ from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.hyper import joint
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.errors import Mismatch, expect
-from sfumato.losses.loss import Gain, Loss
+from sfumato.losses.loss import Gain, Loss, as_loss
 from sfumato.numbers import Array, floats, is_exact, product, together
 
 __all__ = [
@@ -35,7 +35,7 @@ def prior_loss(prior: Prior, loss: Loss) -> Any:
 
 def optimal_action(prior: Prior, loss: Loss) -> Any:
     """An action that attains :func:`prior_loss`, the first one listed if several do."""
-    return loss.actions[int(np.argmin(_prior_costs(prior, loss)))]
+    return as_loss(loss).actions[int(np.argmin(_prior_costs(prior, loss)))]
 
 
 def posterior_loss(prior: Prior, channel: Channel, loss: Loss) -> Any:
@@ -48,7 +48,7 @@ def posterior_loss(prior: Prior, channel: Channel, loss: Loss) -> Any:
     >>> posterior_loss(Prior.uniform([0, 1]), channel, bin([0, 1]))
     Fraction(1, 3)
     """
-    prior, channel, loss = as_prior(prior), as_channel(channel), _as_loss(loss)
+    prior, channel, loss = as_prior(prior), as_channel(channel), as_loss(loss)
     check_secrets("prior, channel and loss", prior, channel, loss)
     if _is_identity(loss, complement=True):
         return bayes_risk(prior, channel)
@@ -58,13 +58,13 @@ def posterior_loss(prior: Prior, channel: Channel, loss: Loss) -> Any:
 def optimal_remap(prior: Prior, channel: Channel, loss: Loss) -> dict[Any, Any]:
     """The best action for each output; the first one listed if several are equally good."""
     channel = as_channel(channel)
-    best = np.argmin(_costs(as_prior(prior), channel, _as_loss(loss)), axis=0)
+    best = np.argmin(_costs(as_prior(prior), channel, as_loss(loss)), axis=0)
     return {y: loss.actions[int(w)] for y, w in zip(channel.outputs, best, strict=True)}
 
 
 def expected_loss(prior: Prior, channel: Channel, loss: Loss) -> Any:
     """Σ_xy π_x C_xy ℓ(y, x): the loss when outputs are taken as actions, without a remap."""
-    prior, channel, loss = as_prior(prior), as_channel(channel), _as_loss(loss)
+    prior, channel, loss = as_prior(prior), as_channel(channel), as_loss(loss)
     check_secrets("prior, channel and loss", prior, channel, loss)
     rows = {action: i for i, action in enumerate(loss.actions)}
     if any(y not in rows for y in channel.outputs):
@@ -75,7 +75,7 @@ def expected_loss(prior: Prior, channel: Channel, loss: Loss) -> Any:
 
 def prior_vulnerability(prior: Prior, gain: Gain) -> Any:
     """V_g(π) = max_w Σ_x π_x g(w, x)."""
-    return -prior_loss(prior, gain.as_loss())
+    return -prior_loss(prior, expect(gain, Gain, "a gain").as_loss())
 
 
 def posterior_vulnerability(prior: Prior, channel: Channel, gain: Gain) -> Any:
@@ -101,12 +101,8 @@ def bayes_risk(prior: Prior, channel: Channel) -> Any:
     return 1 - bayes_vulnerability(prior, channel)
 
 
-def _as_loss(value: Any) -> Loss:
-    return expect(value, Loss, "a loss", "Loss(actions, space, matrix) or losses.* make one")
-
-
 def _prior_costs(prior: Prior, loss: Loss) -> Array:
-    prior, loss = as_prior(prior), _as_loss(loss)
+    prior, loss = as_prior(prior), as_loss(loss)
     check_secrets("prior and loss", prior, loss)
     table, weights = together(loss.matrix, prior.weights)
     return np.asarray(table @ weights)

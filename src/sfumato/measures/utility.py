@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from sfumato.channels.channel import Channel
-from sfumato.channels.prior import Prior
+from sfumato.channels.prior import Prior, as_prior, secrets_of
 from sfumato.errors import InvalidInput
-from sfumato.losses.loss import Gain, Loss
+from sfumato.losses.loss import Gain, Loss, as_loss
 from sfumato.measures.branching import (
     Branch,
     Generator,
@@ -117,6 +117,7 @@ discrimination = UtilityMeasure(
 
 def expected_utility(prior: Prior, loss: Loss) -> UtilityMeasure:
     """Negative expected loss with outputs taken as actions: the textbook choice, and a bad one."""
+    prior, loss = as_prior(prior), as_loss(loss)
     return UtilityMeasure(
         "−expected loss", lambda channel: -expected_loss(prior, channel, loss), outputs=loss.actions,
         secrets=loss.secrets,
@@ -187,7 +188,7 @@ def branching_measure(
         error = InvalidInput(f"{name} is no branching measure: {verdict.reason}")
         error.witness = verdict.witness  # type: ignore[attr-defined]
         raise error
-    given = None if isinstance(secrets, int) else tuple(secrets)
+    given = None if isinstance(secrets, int) else secrets_of(secrets)
     return UtilityMeasure(name, partial(branching, function=function), secrets=given, note=f"{verdict.reason}; ")
 
 

@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.arguments import flag, items, one_of, optional_function
 from sfumato.certify.mechanism import Mechanism
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
-from sfumato.errors import Infeasible, InvalidInput, NotSupported, SolverError, UndecidedError, expect
+from sfumato.errors import Infeasible, InvalidInput, NotSupported, SolverError, UndecidedError, expect, shown
 from sfumato.losses.loss import Loss
 from sfumato.measures.leakage import leakage
 from sfumato.measures.uncertainty import expected_loss, posterior_loss, prior_loss
@@ -96,7 +97,7 @@ class Comparison:
         for row in self.rows:
             if row.name == name:
                 return row
-        raise InvalidInput(f"{name!r} is not compared: {', '.join(row.name for row in self.rows)}")
+        raise InvalidInput(f"{shown(name)} is not compared: {', '.join(row.name for row in self.rows)}")
 
     def records(self) -> list[dict[str, Any]]:
         """The rows as plain numbers and texts."""
@@ -185,6 +186,8 @@ def compare_known(
     check_secrets("prior, loss and privacy type", privacy.space, prior, loss)
     if len(privacy.space) > LARGEST_TABLE:
         raise NotSupported(f"a comparison on {len(privacy.space)} secrets", [f"at most {LARGEST_TABLE}"])
+    progress = optional_function(progress, "progress")
+    optimal = None if optimal is None else flag(optimal, "optimal")
     rows, left_out = [], {}
     for name, candidate in _candidates(mechanisms).items():
         if progress is not None:
@@ -222,12 +225,11 @@ def _candidates(mechanisms: Iterable[str] | Mapping[str, Any] | None) -> Mapping
     if isinstance(mechanisms, Mapping):
         for name, value in mechanisms.items():
             if not isinstance(value, Mechanism | Channel) and not callable(value):
-                raise InvalidInput(f"{name!r} is no mechanism, channel or constructor: {type(value).__name__}")
+                raise InvalidInput(f"{shown(name)} is no mechanism, channel or constructor: {type(value).__name__}")
         return mechanisms
-    names = [mechanisms] if isinstance(mechanisms, str) else list(mechanisms)
+    names = [mechanisms] if isinstance(mechanisms, str) else items(mechanisms, "known mechanisms")
     for name in names:
-        if name not in MECHANISMS:
-            raise NotSupported(f"known mechanism {name!r}", MECHANISMS)
+        one_of(name, tuple(MECHANISMS), "known mechanism")
     return {name: MECHANISMS[name] for name in names}
 
 

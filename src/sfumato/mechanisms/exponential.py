@@ -25,11 +25,12 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
+from sfumato.arguments import one_of
 from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.repair import quantise
 from sfumato.certify.verify import prove
 from sfumato.channels.channel import Channel, check_secrets, normalise
-from sfumato.errors import InvalidInput, NotSupported
+from sfumato.errors import InvalidInput, expect
 from sfumato.labels import column_names, in_order, table_in_order
 from sfumato.losses.loss import Loss
 from sfumato.numbers import (
@@ -238,8 +239,7 @@ def score_mechanism(
 
     ``most`` · ε bounds the values of β worth looking at; None where every β is as private as any other.
     """
-    if calibration not in ("bound", "exact"):
-        raise NotSupported(f"calibration {calibration!r}", ["bound", "exact"])
+    one_of(calibration, ("bound", "exact"), "calibration")
     constant = score.lipschitz or Fraction(1)  # a score that ignores the secret is private with any β
     ratio: Fraction | float = 1 / (2 * constant)
     exactly = score.values.size <= largest_exact
@@ -314,6 +314,7 @@ def true_epsilon(mechanism: Mechanism) -> float:
     >>> true_epsilon(exponential(PrivacyType(line(2), alpha="1/4")))
     0.6931471805599454
     """
+    mechanism = expect(mechanism, Mechanism, "a mechanism")
     space, weights = mechanism.privacy.space, mechanism.weights
     pairs = space.pairs
     if not pairs.first.size:

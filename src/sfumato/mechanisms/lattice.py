@@ -32,7 +32,8 @@ from numba import njit, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from sfumato.errors import InvalidInput, NotSupported
+from sfumato.arguments import integer, items, one_of
+from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported, short, shown
 from sfumato.numbers import Number, as_ball, as_written, dyadic, float_below, whole
 from sfumato.privacy.type import PrivacyType, ball_rate
 from sfumato.spaces.constructors import METRICS, grid, line
@@ -51,6 +52,9 @@ _PRIMES = (4611686017554972673, 4611686015004835841)  # below 2^62, 1 modulo 2^2
 
 Floats = NDArray[np.float64]
 Words = NDArray[np.uint64]
+
+
+_LARGEST_RATE = 10_000  # e^-rate is then far below what 60 bits can tell from 0
 
 
 @dataclass(frozen=True)
@@ -78,14 +82,14 @@ class Lattice:
     step: Fraction = Fraction(1)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shape", tuple(whole(side, "points along a side") for side in self.shape))
+        sides = items(self.shape, "the sides of a lattice")
+        object.__setattr__(self, "shape", tuple(whole(side, "points along a side") for side in sides))
         object.__setattr__(self, "step", as_written(self.step, "the step of a lattice"))
         if not self.shape or max(self.shape) > _LARGEST_SIDE:
-            raise InvalidInput(f"the sides of a lattice are integers up to {_LARGEST_SIDE}, found {self.shape}")
-        if self.metric not in METRICS:
-            raise NotSupported(f"metric {self.metric!r}", METRICS)
+            raise InvalidInput(f"the sides of a lattice are integers up to {_LARGEST_SIDE}, found {shown(self.shape)}")
+        one_of(self.metric, METRICS, "metric")
         if self.step <= 0:
-            raise InvalidInput(f"the step of a lattice must be positive, found {self.step}")
+            raise InvalidInput(f"the step of a lattice must be positive, found {short(self.step)}")
 
     def __len__(self) -> int:
         return prod(self.shape)
@@ -97,6 +101,7 @@ class Lattice:
 
     def lengths(self, reach: tuple[int, ...]) -> NDArray[np.int64]:
         """Squared lengths (Euclidean) or lengths of the offsets 0, …, reach along each axis, in steps."""
+        reach = tuple(integer(r, "how far along an axis", 0, _LARGEST_SIDE) for r in items(reach, "reach"))
         total = np.zeros(tuple(r + 1 for r in reach), dtype=np.int64)
         for axis in np.meshgrid(*(np.arange(r + 1) for r in reach), indexing="ij", sparse=True):
             if self.metric == "chebyshev":
@@ -108,7 +113,12 @@ class Lattice:
     def promise(self, epsilon: Number | None = None, alpha: Number | None = None) -> PrivacyType:
         """The promise on a few points of the lattice, which carries ε, the step and the form of its distances."""
         few = grid(2, 2, step=self.step) if self.metric == "euclidean" else line(2, step=self.step)
-        return PrivacyType(few, epsilon, alpha)
+        promise = PrivacyType(few, epsilon, alpha)
+        if promise.rate * float(self.step) > _LARGEST_RATE:
+            raise InvalidEpsilon(
+                f"epsilon times the step goes up to {_LARGEST_RATE} here: beyond, neighbours differ freely"
+            )
+        return promise
 
 
 def lattice_of(space: FiniteSpace) -> Lattice | None:

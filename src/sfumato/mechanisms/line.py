@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.arguments import integer
 from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.verify import prove
-from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported
+from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported, short, shown
 from sfumato.mechanisms.proved import proved
 from sfumato.numbers import Array, Number, as_written, fractions, is_exact
 from sfumato.privacy.similarity import similarity
 from sfumato.privacy.type import PrivacyType, as_type
-from sfumato.spaces.constructors import line
+from sfumato.spaces.constructors import check_size, line
 from sfumato.spaces.finite import FiniteSpace
 
 __all__ = ["InfiniteGeometric", "geometric", "hamming_kernel", "line_order"]
@@ -41,25 +42,39 @@ class InfiniteGeometric:
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", as_written(self.alpha, "alpha", InvalidEpsilon))
         if not 0 < self.alpha < 1:
-            raise InvalidEpsilon(f"alpha lies strictly between 0 and 1, found {self.alpha}")
+            raise InvalidEpsilon(f"alpha lies strictly between 0 and 1, found {short(self.alpha)}")
 
     def probability(self, x: int, y: int) -> Fraction:
         """G(x)(y)."""
-        return (1 - self.alpha) / (1 + self.alpha) * self.alpha ** abs(x - y)
+        apart = abs(integer(x, "x") - integer(y, "y"))
+        return Fraction((1 - self.alpha) / (1 + self.alpha) * power_of(self.alpha, apart))
 
     def cumulative(self, x: int, y: int) -> Fraction:
         """The probability of an answer of at most y."""
-        if y < x:
-            return self.alpha ** (x - y) / (1 + self.alpha)
-        return 1 - self.alpha ** (y - x + 1) / (1 + self.alpha)
+        if integer(y, "y") < integer(x, "x"):
+            return Fraction(power_of(self.alpha, x - y) / (1 + self.alpha))
+        return Fraction(1 - power_of(self.alpha, y - x + 1) / (1 + self.alpha))
 
     def truncated(self, low: int, high: int) -> Mechanism:
         """Answers beyond an end count for the end: the mechanism on the secrets low, …, high."""
-        if low >= high:
-            raise InvalidInput(f"needs low < high, found {low} and {high}")
+        if integer(low, "low") >= integer(high, "high"):
+            raise InvalidInput(f"needs low < high, found {short(low)} and {short(high)}")
+        check_size(high - low + 1)
         labels = range(low, high + 1)
         space = FiniteSpace(labels, line(len(labels)).distances)
         return geometric(PrivacyType(space, alpha=self.alpha))
+
+
+_MOST_DIGITS = 1_000_000  # of a probability that is asked for exactly
+
+
+def power_of(base: Fraction | float, exponent: int) -> Any:
+    """The base to a power, exact for an exact base; an error where its digits could not be held."""
+    if isinstance(base, Fraction):
+        if exponent * max(base.denominator.bit_length(), 2) > 3 * _MOST_DIGITS:
+            raise NotSupported(f"a probability this far out, {short(exponent)} steps", ["nearer values"])
+        return base**exponent
+    return base**exponent if exponent < 2**53 else 0.0  # which it is long before
 
 
 def geometric(privacy: PrivacyType, *, alpha: Number | None = None) -> Mechanism:
@@ -85,7 +100,7 @@ def geometric(privacy: PrivacyType, *, alpha: Number | None = None) -> Mechanism
     if alpha is not None:
         stricter = PrivacyType(privacy.space, alpha=alpha)
         if stricter.rate_bounds(64)[1] > privacy.rate_bounds(64)[1]:
-            raise InvalidEpsilon(f"alpha = {alpha} tells more than {privacy!r} allows")
+            raise InvalidEpsilon(f"alpha = {alpha} tells more than {shown(privacy)} allows")
         made = geometric(stricter)
         return prove(made.channel, privacy, provenance={"made by": "geometric", "alpha": str(stricter.alpha)})
     order = line_order(privacy.space)
@@ -122,7 +137,7 @@ def hamming_kernel(privacy: PrivacyType) -> Mechanism:
 
 def _bits(label: Any) -> list[int]:
     if not isinstance(label, str | tuple) or not label or any(str(bit) not in "01" for bit in label):
-        raise NotSupported(f"the Hamming kernel for the secret {label!r}", ["strings or tuples of bits"])
+        raise NotSupported(f"the Hamming kernel for the secret {shown(label)}", ["strings or tuples of bits"])
     return [int(bit) for bit in label]
 
 

@@ -29,10 +29,11 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh_tridiagonal
 from scipy.special import gammainc
 
+from sfumato.arguments import flag, one_of
 from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.repair import quantise
 from sfumato.certify.verify import prove
-from sfumato.errors import NotSupported, PrivacyViolation
+from sfumato.errors import NotSupported, PrivacyViolation, shown
 from sfumato.mechanisms.exponential import largest_scale, needed_epsilon, true_epsilon
 from sfumato.numbers import exact
 from sfumato.privacy.type import PrivacyType, as_type
@@ -134,14 +135,14 @@ def planar_laplace(
     """
     privacy = as_type(privacy)
     plane = plane_of(privacy.space)
-    if cells == "remapped":
+    if one_of(cells, ("remapped", "centres"), "cells") == "remapped":
         return _on_grid("planar_laplace", privacy, lambda rate: planar_laplace_masses(plane, rate), within, 1.0, 4.0)
     if cells == "centres":
         distances = privacy.space.distances.floats
         return _on_grid(
             "planar_laplace, centres", privacy, lambda rate: _divided(np.exp(-rate * distances)), within, 2.0, 2.0
         )
-    raise NotSupported(f"cells {cells!r}", ["remapped", "centres"])
+    raise NotSupported(f"cells {shown(cells)}", ["remapped", "centres"])
 
 
 def planar_geometric(privacy: PrivacyType, *, within: bool = False) -> Mechanism:
@@ -178,7 +179,7 @@ def _on_grid(
     """
     space = privacy.space
     nominal = privacy.rate
-    if within:
+    if flag(within, "within"):
         nominal = largest_scale(
             lambda rate: needed_epsilon(masses(rate), space), nominal, nominal / worst, nominal * most / worst
         )

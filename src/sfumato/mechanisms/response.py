@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.arguments import items
 from sfumato.certify.mechanism import Mechanism
 from sfumato.errors import InvalidInput, NotSupported
 from sfumato.mechanisms.proved import proved
@@ -94,7 +95,7 @@ def membership(privacy: PrivacyType, subset: Iterable[Any]) -> Mechanism:
     """
     privacy = as_type(privacy)
     inside = np.zeros(len(privacy.space), dtype=bool)
-    inside[[privacy.space.index(secret) for secret in subset]] = True
+    inside[[privacy.space.index(secret) for secret in items(subset, "a subset")]] = True
     if inside.all() or not inside.any():
         raise InvalidInput(f"a subset of some secrets and not all is needed, found {int(inside.sum())}")
     between = np.where(inside[:, None] & ~inside[None, :], privacy.space.distances.floats, np.inf)

@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arguments import integer
 from sfumato.certify.mechanism import Mechanism
-from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported
+from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported, short, shown
+from sfumato.mechanisms.line import power_of
 from sfumato.mechanisms.proved import proved
 from sfumato.numbers import Array, is_exact, number, object_array
 from sfumato.privacy.promise import rational_power
@@ -60,11 +62,11 @@ class Staircase:
     def __post_init__(self) -> None:
         object.__setattr__(self, "decay", number(self.decay, "the decay"))
         if not 0 < self.decay < 1:
-            raise InvalidEpsilon(f"the decay e^-ε lies strictly between 0 and 1, found {self.decay}")
+            raise InvalidEpsilon(f"the decay e^-ε lies strictly between 0 and 1, found {short(self.decay)}")
         if not isinstance(self.width, int) or self.width < 1:
-            raise InvalidInput(f"the width of a period is a positive integer, found {self.width!r}")
+            raise InvalidInput(f"the width of a period is a positive integer, found {shown(self.width)}")
         if not isinstance(self.high, int) or not 1 <= self.high <= self.width:
-            raise InvalidInput(f"the number of high steps lies between 1 and {self.width}, found {self.high!r}")
+            raise InvalidInput(f"the number of high steps lies between 1 and {self.width}, found {shown(self.high)}")
 
     @cached_property
     def peak(self) -> Any:
@@ -79,17 +81,16 @@ class Staircase:
 
     def probability(self, noise: int) -> Any:
         """The probability of one value."""
-        k, s = divmod(abs(noise), self.width)
-        return self.peak * self.decay ** (k + (s >= self.high))
+        k, s = divmod(abs(integer(noise, "noise")), self.width)
+        return self.peak * power_of(self.decay, k + (s >= self.high))
 
     def beyond(self, noise: int) -> Any:
         """The probability of this value or a larger one, for a value ≥ 0."""
-        if noise < 0:
-            raise InvalidInput(f"tails are asked for values from 0 on, found {noise}")
+        noise = integer(noise, "the noise of a tail", 0)
         k, s = divmod(noise, self.width)
         b, r = self.decay, self.high
         rest = max(r - s, 0) + b * (self.width - max(r, s))
-        return self.peak * b**k * (rest + b * self.period / (1 - b))
+        return self.peak * power_of(b, k) * (rest + b * self.period / (1 - b))
 
     @cached_property
     def mean_size(self) -> Any:
@@ -129,7 +130,7 @@ def staircase(privacy: PrivacyType, *, high: int | None = None) -> Mechanism:
     privacy = as_type(privacy)
     width, unit = stretch_of(privacy.space)
     if high is not None and (not isinstance(high, int) or not 1 <= high <= width):
-        raise InvalidInput(f"the number of high steps lies between 1 and {width}, found {high!r}")
+        raise InvalidInput(f"the number of high steps lies between 1 and {width}, found {shown(high)}")
     decay = None if privacy.alpha is None else rational_power(privacy.alpha, unit)
     exactly = decay is not None and len(privacy.space) ** 2 <= _LARGEST_EXACT
     floats = min(max(exp(-privacy.rate * float(unit)), _SMALLEST_DECAY), 1 - _SMALLEST_DECAY)

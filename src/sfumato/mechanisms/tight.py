@@ -23,6 +23,7 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
+from sfumato.arguments import integer, positive
 from sfumato.certify.certificate import kernel_terms
 from sfumato.certify.exponentials import factors_below
 from sfumato.certify.mechanism import Mechanism
@@ -30,7 +31,7 @@ from sfumato.certify.repair import DEFAULT_BITS
 from sfumato.certify.twin import product_exceeds
 from sfumato.certify.verify import prove
 from sfumato.channels.channel import Channel
-from sfumato.errors import Infeasible, InvalidInput, NotSupported, PrivacyViolation, UndecidedError, expect
+from sfumato.errors import Infeasible, InvalidInput, NotSupported, PrivacyViolation, UndecidedError, expect, shown
 from sfumato.mechanisms.lattice import (
     KERNEL_BITS,
     Kernel,
@@ -194,7 +195,7 @@ class ProductMechanism:
 
     def _labels(self, secret: Any) -> tuple[Any, ...]:
         if not isinstance(secret, tuple) or len(secret) != len(self.factors):
-            raise InvalidInput(f"a secret is a tuple of {len(self.factors)} labels, found {secret!r}")
+            raise InvalidInput(f"a secret is a tuple of {len(self.factors)} labels, found {shown(secret)}")
         return secret
 
 
@@ -346,7 +347,7 @@ class LatticeMechanism:
         if len(place) != len(shape) or not all(
             isinstance(i, int | np.integer) and 0 <= i < side for i, side in zip(place, shape, strict=False)
         ):
-            raise InvalidInput(f"a secret of this lattice is a tuple of indices below {shape}, found {secret!r}")
+            raise InvalidInput(f"a secret of this lattice is a tuple of indices below {shape}, found {shown(secret)}")
         return tuple(int(i) for i in place)
 
 
@@ -422,13 +423,12 @@ def lattice_threshold(lattice: Lattice, *, digits: int = 7, near: float | None =
     lattice = expect(lattice, Lattice, "a lattice")
     if lattice.metric == "manhattan" or lattice.dimension <= 1:
         raise NotSupported(f"a threshold on {lattice}: the mechanism exists for every ε", ["other metrics"])
-    if not 1 <= digits <= 9:
-        raise NotSupported(f"{digits} digits", ["1 to 9"])
+    digits = integer(digits, "digits", 1, 9)
 
     def least(rate: float) -> float:
         return float(lattice_solution(Kernel(lattice, lattice.promise(rate))).values.min())
 
-    high = near * 1.1 if near else 2.0 / float(lattice.step)
+    high = 2.0 / float(lattice.step) if near is None else 1.1 * positive(near, "near")
     low = high * 0.8
     while least(low) >= 0:
         high, low = low, low * 0.8

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arguments import items
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.errors import InvalidInput
 from sfumato.orders.refinement import Factor, refines
@@ -109,7 +110,7 @@ def _named(channels: Mapping[str, Any] | Iterable[Any]) -> dict[str, Any]:
     elif isinstance(channels, Channel) or not isinstance(channels, Iterable):
         raise InvalidInput("several channels are ordered: give a list of them, or a mapping from names to channels")
     else:
-        named = {str(k): channel for k, channel in enumerate(channels)}
+        named = {str(k): as_channel(channel) for k, channel in enumerate(items(channels, "channels"))}
     if not named:
         raise InvalidInput("there are no channels to order")
     for channel in named.values():

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import lsmr
 
+from sfumato.arguments import flag
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.prior import Prior
 from sfumato.losses.loss import Gain
@@ -94,10 +95,11 @@ def refines(b: Channel, a: Channel, *, proof: bool = False) -> Verdict:
     >>> bool(reverse), reverse.witness.margin > 0
     (False, True)
     """
-    rounded = _stands_for_another(a) or _stands_for_another(b)
+    given = (a, b)
     a, b = as_channel(a), as_channel(b)
+    rounded = any(map(_stands_for_another, given))
     check_secrets("two channels in a refinement", a, b)
-    if proof:
+    if flag(proof, "proof"):
         a, b = a.to_rationals(), b.to_rationals()
     if not (a.exact and b.exact):
         return _refines_in_floats(b, a)

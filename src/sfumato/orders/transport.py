@@ -20,11 +20,11 @@ from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.hyper import Hyper
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.errors import InvalidInput, NotSupported, SolverError, expect
-from sfumato.losses.loss import Loss
+from sfumato.losses.loss import Loss, as_loss
 from sfumato.lp import LinearProgram, solve
 from sfumato.numbers import Array, floats, fractions, is_exact
 from sfumato.orders.refinement import refines
-from sfumato.spaces.finite import FiniteSpace
+from sfumato.spaces.finite import FiniteSpace, as_space
 from sfumato.verdict import Verdict
 
 __all__ = ["Transport", "hyper_distance", "hyper_refines", "kantorovich", "loss_lipschitz"]
@@ -49,7 +49,7 @@ def kantorovich(first: Prior, second: Prior, space: FiniteSpace) -> Transport:
     >>> kantorovich(Prior(space, ["1/2", "1/2", 0]), Prior(space, [0, "1/2", "1/2"]), space).cost
     Fraction(1, 1)
     """
-    first, second, space = as_prior(first), as_prior(second), expect(space, FiniteSpace, "a space")
+    first, second, space = as_prior(first), as_prior(second), as_space(space)
     check_secrets("two distributions and a space", space, first, second)
     table = space.distances
     if table.infinite.any():
@@ -61,6 +61,7 @@ def kantorovich(first: Prior, second: Prior, space: FiniteSpace) -> Transport:
 
 def hyper_distance(first: Hyper, second: Hyper, space: FiniteSpace) -> Transport:
     """Kantorovich distance of two hypers over the Kantorovich distance of their inners."""
+    first, second, space = _as_hyper(first), _as_hyper(second), as_space(space)
     check_secrets("two hypers and a space", space, first, second)
     cost: list[list[Any]] = [
         [
@@ -79,6 +80,7 @@ def hyper_refines(b: Hyper, a: Hyper) -> Verdict:
     The hypers must have the same average; the verdict is that of the channels they stand
     for on its support, and the witness R tells how much of inner i of A goes to inner j of B.
     """
+    a, b = _as_hyper(a), _as_hyper(b)
     check_secrets("two hypers", a, b)
     average = a.average()
     close = np.abs(floats(average) - floats(b.average())).max() <= 1e-12
@@ -89,6 +91,7 @@ def hyper_refines(b: Hyper, a: Hyper) -> Verdict:
 
 def loss_lipschitz(loss: Loss, space: FiniteSpace) -> Any:
     """The smallest κ with ``|ℓ(w, x) − ℓ(w, x′)| ≤ κ d(x, x′)`` for all actions."""
+    loss, space = as_loss(loss), as_space(space)
     check_secrets("loss and space", space, loss)
     table = space.distances
     first, second = np.triu_indices(len(space), 1)
@@ -101,6 +104,10 @@ def loss_lipschitz(loss: Loss, space: FiniteSpace) -> Any:
     if rational is not None and loss.exact:
         return max(Fraction(g) / d for g, d in zip(fractions(gaps), fractions(rational[first, second]), strict=True))
     return float((floats(gaps) / table.floats[first, second]).max())
+
+
+def _as_hyper(value: Any) -> Hyper:
+    return expect(value, Hyper, "a hyper", "hyper(prior, channel) makes one")
 
 
 def _channel_of(hyper: Hyper) -> Channel:

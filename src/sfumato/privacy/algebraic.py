@@ -18,12 +18,16 @@ from typing import Any
 import flint
 import numpy as np
 
+from sfumato.arguments import integer
 from sfumato.numbers import as_ball, dyadic, fmpq
 from sfumato.privacy.promise import rational_power
 from sfumato.privacy.similarity import Quotient
 from sfumato.spaces.distances import Distances, Form
 
 __all__ = ["Endpoint", "Steps", "Stretch", "algebraic_stretches", "ball_endpoint", "commensurable", "fmpq"]
+
+
+_MOST_DECIMALS = 4000  # Python prints no more digits of an integer
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,7 @@ class Endpoint:
 
     def decimal(self, digits: int) -> str:
         """The value with the given number of decimals."""
-        return f"{_scaled((self.low + self.high) / 2, digits)}"
+        return _scaled((self.low + self.high) / 2, integer(digits, "digits", 0, _MOST_DECIMALS))
 
 
 def _scaled(value: Fraction, digits: int) -> str:

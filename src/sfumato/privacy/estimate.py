@@ -20,7 +20,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sfumato.errors import InvalidInput, NotSupported, UndecidedError
+from sfumato.arguments import integer, optional_function, positive
+from sfumato.errors import InvalidInput, NotSupported, UndecidedError, short, shown
 from sfumato.privacy.rays import FLOAT_ERROR, Rays, rays_of
 from sfumato.privacy.supports import MOST_SECRETS, Residues, residues_of
 from sfumato.privacy.type import PrivacyType, as_type
@@ -56,6 +57,9 @@ class KernelEstimate:
         )
 
 
+_MOST_SAMPLES = 10**9  # an hour or two
+
+
 def estimate_kernels(
     privacy: PrivacyType,
     *,
@@ -75,17 +79,18 @@ def estimate_kernels(
     >>> found.low < 15346 < found.high
     True
     """
-    if not isinstance(samples, int) or samples < 1 or not 0 < confidence < 1:
-        raise InvalidInput(f"needs samples ≥ 1 and a confidence in (0, 1), found {samples} and {confidence}")
-    if seed is not None and (not isinstance(seed, int) or seed < 0):
-        raise InvalidInput(f"a seed is a whole number from 0 on, found {seed!r}")
+    samples, progress = integer(samples, "samples", 1, _MOST_SAMPLES), optional_function(progress, "progress")
+    if not positive(confidence, "the confidence") < 1:
+        raise InvalidInput(f"a confidence lies in (0, 1), found {short(confidence)}")
+    if seed is not None:
+        seed = integer(seed, "a seed", 0)
     n = len(as_type(privacy).space)
     if n > MOST_SECRETS:
         raise NotSupported(f"an estimate for {n} secrets", [f"at most {MOST_SECRETS}"])
     rays = rays_of(vertices(privacy))
     count = len(rays)
     if not rays.complete or rays.integers is None:
-        raise NotSupported(f"an estimate for {privacy!r}", ["rational bounds", "few irrational distances"])
+        raise NotSupported(f"an estimate for {shown(privacy)}", ["rational bounds", "few irrational distances"])
     residues = residues_of(rays.integers)
     draws = np.random.default_rng(seed)
     hits = drawn = 0

@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sfumato.errors import InvalidInput, NotSupported, UndecidedError, expect
-from sfumato.numbers import Number, as_written, exact
+from sfumato.arguments import answer_of, flag, float_array, integer, precision, text
+from sfumato.errors import InvalidInput, NotSupported, UndecidedError, expect, short, shown
+from sfumato.numbers import Number, as_written, exact, number_pairs
 from sfumato.privacy.predicates_curves import (
     DENSITIES,
     Growth,
@@ -30,6 +31,7 @@ from sfumato.privacy.predicates_curves import (
     Tail,
     closed_form,
     growth,
+    shift_of,
     tails,
 )
 from sfumato.privacy.predicates_density import moved_tails
@@ -94,8 +96,9 @@ class Predicate:
 
     def allows(self, a: Fraction, b: Fraction) -> bool | None:
         """Whether q(a, b) holds, or None: m(a) ≤ b ≤ M(a), or what the relation says."""
+        a, b = exact(a), exact(b)
         if self.relation is not None:
-            return bool(self.relation(a, b))
+            return bool(answer_of(self.relation, self.name, a, b))
         return _all(self._below(a, b), self._below(1 - a, 1 - b))
 
     def _below(self, a: Fraction, b: Fraction) -> bool | None:
@@ -113,7 +116,7 @@ class Predicate:
 
     def upper(self, a: ArrayLike) -> Floats:
         """M at many points, in floats."""
-        at = np.asarray(a, dtype=np.float64)
+        at = _probabilities(a)
         if self.points:
             return np.asarray(np.interp(at, *np.array(self.points, dtype=np.float64).T))
         if self.relation is not None:
@@ -125,11 +128,11 @@ class Predicate:
 
     def lower(self, a: ArrayLike) -> Floats:
         """m(a) = 1 − M(1 − a) at many points, in floats."""
-        return 1 - self.upper(1 - np.asarray(a, dtype=np.float64))
+        return 1 - self.upper(1 - _probabilities(a))
 
     def bounds(self, a: Number, bits: int = 64) -> tuple[Fraction, Fraction]:
         """Rationals around M(a), equal where it is known to be rational."""
-        at = as_written(a, "a probability")
+        at, bits = as_written(a, "a probability"), precision(bits)
         if self.points:
             value = _interpolate(self.points, at)
             return value, value
@@ -141,6 +144,13 @@ class Predicate:
     def tradeoff(self, a: ArrayLike) -> Floats:
         """The trade-off function f(a) = 1 − M(a) of f-DP, in floats."""
         return 1 - self.upper(a)
+
+
+def _probabilities(values: ArrayLike) -> Floats:
+    found = float_array(values, "probabilities")
+    if not ((found >= 0) & (found <= 1)).all():
+        raise InvalidInput("probabilities lie in [0, 1]")
+    return found
 
 
 def _all(*answers: bool | None) -> bool | None:
@@ -183,8 +193,8 @@ def epsilon_delta(
     factor = growth(epsilon, alpha)
     slack = as_written(delta, "delta")
     if not 0 <= slack <= 1:
-        raise InvalidInput(f"delta lies in [0, 1], found {delta}")
-    line = Line(factor, Fraction(0), slack)
+        raise InvalidInput(f"delta lies in [0, 1], found {short(delta)}")
+    line, one_sided = Line(factor, Fraction(0), slack), flag(one_sided, "one_sided")
     parts = (line,) if one_sided else (line, line.reflected())
     return Predicate(f"({factor.epsilon}, {slack})-privacy{', one-sided' if one_sided else ''}", parts)
 
@@ -232,8 +242,9 @@ def exponential(*, epsilon: Number | None = None, alpha: Number | None = None, t
     """
     factor = growth(epsilon, alpha)
     right = Line(factor, Fraction(0), Fraction(0))
-    parts = {"right": right, "left": right.reflected()}
-    return Predicate(f"exponential, {tail} tail, shift {factor.epsilon}", tuple(parts[side] for side in tails(tail)))
+    sides = {"right": right, "left": right.reflected()}
+    parts = tuple(sides[side] for side in tails(tail))
+    return Predicate(f"exponential, {tail} tail, shift {factor.epsilon}", parts)
 
 
 _SCIPY_NAMES = {
@@ -263,10 +274,8 @@ def from_distribution(distribution: Any, shift: Number, *, tail: str = "right") 
     """
     family = getattr(distribution, "dist", None)
     if family is None or not hasattr(distribution, "isf"):
-        raise InvalidInput(f"a frozen scipy distribution such as norm(scale=2) is needed, found {distribution!r}")
-    moved = as_written(shift, "a shift")
-    if moved < 0:
-        raise InvalidInput(f"a tail moves by a shift ≥ 0, found {shift}")
+        raise InvalidInput(f"a frozen scipy distribution such as norm(scale=2) is needed, found {shown(distribution)}")
+    moved, sides = shift_of(shift), tails(tail)
     name = f"{family.name}, {tail} tail, shift {moved}"
     if family.name in _SCIPY_NAMES:
         scale = distribution.args[1] if len(distribution.args) > 1 else distribution.kwds.get("scale", 1)
@@ -279,7 +288,7 @@ def from_distribution(distribution: Any, shift: Number, *, tail: str = "right") 
     def left(a: Floats) -> Floats:
         return np.asarray(distribution.cdf(distribution.ppf(a) + t))
 
-    return Predicate(name, tuple(NumericTail(right, left, side) for side in tails(tail)))
+    return Predicate(name, tuple(NumericTail(right, left, side) for side in sides))
 
 
 def from_density(c: Callable[[float], float], shift: Number, *, tail: str = "right") -> Predicate:
@@ -294,9 +303,7 @@ def from_density(c: Callable[[float], float], shift: Number, *, tail: str = "rig
     >>> bool(abs(curve.upper(0.5) - gaussian(1).upper(0.5)) < 1e-9)
     True
     """
-    moved = as_written(shift, "a shift")
-    if moved < 0:
-        raise InvalidInput(f"a tail moves by a shift ≥ 0, found {shift}")
+    moved = shift_of(shift)
     right, left, tolerance = moved_tails(c, float(moved))
     parts = tuple(NumericTail(right, left, side, tolerance) for side in tails(tail))
     return Predicate(f"density e^-c, {tail} tail, shift {moved}", parts)
@@ -308,10 +315,10 @@ def from_points(points: Iterable[tuple[Number, Number]]) -> Predicate:
     A concave M with M(1) = 1 becomes a minimum of lines. Any other is kept as it is, so that one can ask what is
     wrong with it.
     """
-    corners = sorted((exact(a), exact(b)) for a, b in points)
+    corners = sorted(number_pairs(points, "the points of a curve"))
     ends = [a for a, _ in corners]
     if len(corners) < 2 or ends[0] != 0 or ends[-1] != 1 or len(set(ends)) != len(ends):
-        raise InvalidInput(f"a curve needs one value at each point, from a = 0 to a = 1; found a in {ends}")
+        raise InvalidInput(f"a curve needs one value at each point, from a = 0 to a = 1; found a in {shown(ends)}")
     if any(not 0 <= b <= 1 for _, b in corners):
         raise InvalidInput("values of a curve are probabilities")
     name = f"curve through {len(corners)} points"
@@ -363,10 +370,12 @@ def from_profile(profile: Iterable[tuple[Number, Number]], *, symmetric: bool = 
     less likely an event may become.
     """
     lines: list[Part] = []
-    for factor, delta in profile:
-        s, slack = as_written(factor, "e^ε"), as_written(delta, "delta")
+    symmetric = flag(symmetric, "symmetric")
+    for s, slack in number_pairs(profile, "the promises of a profile", as_written):
         if s <= 0 or not 0 <= slack <= 1 or slack < 1 - s:
-            raise InvalidInput(f"a promise needs e^ε > 0 and δ in [max(0, 1 − e^ε), 1], found {factor}, {delta}")
+            raise InvalidInput(
+                f"a promise needs e^ε > 0 and δ in [max(0, 1 − e^ε), 1], found {short(s)}, {short(slack)}"
+            )
         line = Line(Growth(s), Fraction(0), slack)
         lines += [line, line.reflected()] if symmetric else [line]
     return Predicate(f"profile of {len(lines)} lines", tuple(dict.fromkeys(lines)))
@@ -375,8 +384,8 @@ def from_profile(profile: Iterable[tuple[Number, Number]], *, symmetric: bool = 
 def from_function(q: Callable[[Fraction, Fraction], bool], name: str = "") -> Predicate:
     """Any relation q(a, b), called with fractions: a black box, of which nothing can be proved."""
     if not callable(q):
-        raise InvalidInput(f"q must be a function of two probabilities, found {q!r}")
-    return Predicate(name or getattr(q, "__name__", "q"), relation=q)
+        raise InvalidInput(f"q must be a function of two probabilities, found {shown(q)}")
+    return Predicate(text(name, "the name of a predicate") or getattr(q, "__name__", "q"), relation=q)
 
 
 def symmetrised(predicate: Predicate) -> Predicate:
@@ -404,6 +413,9 @@ def _described(predicate: Predicate, name: str) -> Predicate:
     return Predicate(name, predicate.parts, predicate.relation, predicate.points)
 
 
+_MOST_CORNERS = 100_000  # of a polygon below a curve
+
+
 def inscribed(predicate: Predicate, *, corners: int = 33) -> Predicate:
     """A predicate made of lines whose curve stays on or below that of ``predicate``, so that it promises no less.
 
@@ -417,8 +429,7 @@ def inscribed(predicate: Predicate, *, corners: int = 33) -> Predicate:
     ([0.0, 0.841345], True)
     """
     predicate = as_predicate(predicate)
-    if corners < 2:
-        raise InvalidInput(f"a polygon needs at least 2 corners, found {corners}")
+    corners = integer(corners, "the number of corners", 2, _MOST_CORNERS)
     if not predicate.proved:
         raise NotSupported(f"a polygon below {predicate.name}, whose curve is not proved", ["curves with closed forms"])
     unit = 2**40

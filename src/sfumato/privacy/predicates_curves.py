@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported
-from sfumato.numbers import Number, as_ball, as_written, dyadic, exact, exp_bounds
+from sfumato.arguments import one_of
+from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported, short, shown
+from sfumato.numbers import Number, as_ball, as_written, dyadic, exact, exp_bounds, float_below
 from sfumato.privacy.promise import promise
 
 __all__ = ["DENSITIES", "Growth", "Line", "NumericTail", "Part", "Tail", "growth"]
@@ -53,6 +54,9 @@ class Part(Protocol):
         """Equal parts are kept once."""
 
 
+_LARGEST_SHIFT = 10**6  # of ε, or of a density in units of its scale: more promises nothing
+
+
 @dataclass(frozen=True)
 class Growth:
     """A positive number: a rational, or e^exponent for a rational exponent other than 0, which is transcendental.
@@ -67,7 +71,7 @@ class Growth:
     exponent: Fraction | None = None
 
     def __float__(self) -> float:
-        return float(self.rational) if self.rational is not None else exp(float(self.exponent or 0))
+        return float_below(self.rational) if self.rational is not None else exp(float(self.exponent or 0))
 
     def __str__(self) -> str:
         return str(self.rational) if self.rational is not None else f"e^{float(self.exponent or 0):g}"
@@ -117,13 +121,13 @@ def growth(epsilon: Number | None = None, alpha: Number | None = None, what: str
     rate, base = promise(epsilon, alpha, what)
     if base is not None:
         if not 0 < base <= 1:
-            raise InvalidEpsilon(f"alpha is e^-epsilon, in (0, 1], found {alpha}")
+            raise InvalidEpsilon(f"alpha is e^-epsilon, in (0, 1], found {short(alpha)}")
         return Growth(1 / base)
     assert rate is not None
     if rate < 0:
-        raise InvalidEpsilon(f"epsilon must not be negative, found {epsilon}")
-    if rate > 10**6:
-        raise InvalidEpsilon(f"epsilon beyond 1,000,000 promises nothing, found {epsilon}")
+        raise InvalidEpsilon(f"epsilon must not be negative, found {short(epsilon)}")
+    if rate > _LARGEST_SHIFT:
+        raise InvalidEpsilon(f"epsilon beyond 1,000,000 promises nothing, found {short(epsilon)}")
     return Growth(Fraction(1)) if rate == 0 else Growth(exponent=rate)
 
 
@@ -332,9 +336,7 @@ class NumericTail:
 
 def closed_form(name: str, shift: Number, tail: str) -> tuple[Part, ...]:
     """The parts of a named density whose boundary moves by ``shift`` in units of its scale."""
-    moved = as_written(shift, "a shift")
-    if moved < 0:
-        raise InvalidInput(f"a tail moves by a shift ≥ 0, found {shift}")
+    moved = shift_of(shift)
     s = Growth(Fraction(1)) if moved == 0 else Growth(exponent=moved)
     zero, one = Fraction(0), Fraction(1)
     sides = tails(tail)
@@ -343,13 +345,19 @@ def closed_form(name: str, shift: Number, tail: str) -> tuple[Part, ...]:
     if name == "uniform":
         return (Line(Growth(one), zero, moved),)
     if name not in DENSITIES:
-        raise NotSupported(f"the density {name!r} in closed form", [*DENSITIES, "exponential", "uniform"])
+        raise NotSupported(f"the density {shown(name)} in closed form", [*DENSITIES, "exponential", "uniform"])
     return tuple(Tail(DENSITIES[name], s, side) for side in sides)
+
+
+def shift_of(shift: Number) -> Fraction:
+    """By how much the boundary of a density moves."""
+    moved = as_written(shift, "a shift")
+    if not 0 <= moved <= _LARGEST_SHIFT:
+        raise InvalidInput(f"a tail moves by a shift between 0 and {_LARGEST_SHIFT}, found {short(shift)}")
+    return moved
 
 
 def tails(tail: str) -> tuple[str, ...]:
     """The sides that a word stands for."""
     sides = {"right": ("right",), "left": ("left",), "both": ("right", "left")}
-    if tail not in sides:
-        raise NotSupported(f"the tail {tail!r}", sides)
-    return sides[tail]
+    return sides[one_of(tail, tuple(sides), "the tail")]

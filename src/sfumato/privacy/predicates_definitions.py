@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.channels.channel import Channel, check_secrets
+from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.composition import cascade
-from sfumato.errors import InvalidInput, Mismatch
+from sfumato.errors import InvalidInput, Mismatch, expect, short, shown
 from sfumato.numbers import Number, as_written
 from sfumato.privacy.predicates import Predicate, as_predicate
 from sfumato.privacy.predicates_curves import growth
@@ -96,7 +96,8 @@ def mixture(weight: Number, first: Channel, second: Channel) -> Channel:
     """
     p = as_written(weight, "a weight")
     if not 0 <= p <= 1:
-        raise InvalidInput(f"a weight lies in [0, 1], found {weight}")
+        raise InvalidInput(f"a weight lies in [0, 1], found {short(weight)}")
+    first, second = as_channel(first), as_channel(second)
     check_secrets("the channels of a mixture", first, second)
     if first.outputs != second.outputs:
         raise Mismatch("outputs of a mixture", first.outputs, second.outputs)
@@ -122,6 +123,9 @@ def breaks(breach: Breach, definition: Predicate | Definition) -> bool:
     >>> all(breaks(breach, example) for breach in example.suspects())
     True
     """
+    breach = expect(breach, Breach, "a breach", "satisfies_axioms(definition) finds one")
+    if not isinstance(definition, Definition):
+        definition = as_predicate(definition)
     if not all(_kept(mechanism, definition, breach.exempt) is True for mechanism in breach.mechanisms):
         return False
     if breach.axiom == TRANSFORMATION:
@@ -159,7 +163,7 @@ def probabilistic(*, delta: Number, epsilon: Number | None = None, alpha: Number
     """
     factor, slack = growth(epsilon, alpha), as_written(delta, "delta")
     if not 0 <= slack <= 1:
-        raise InvalidInput(f"delta lies in [0, 1], found {delta}")
+        raise InvalidInput(f"delta lies in [0, 1], found {short(delta)}")
 
     def within(a: Fraction, b: Fraction) -> bool:
         return factor.sign(a, b) <= 0 and factor.sign(b, a) <= 0
@@ -265,6 +269,11 @@ def k_of_n_pairs(k: int, n: int, predicate: Predicate) -> Definition:
 
 
 def _share(k: int, n: int) -> Fraction:
-    if not (isinstance(k, int) and isinstance(n, int) and 0 <= k <= n and n > 0):
-        raise InvalidInput(f"k of n needs whole numbers 0 ≤ k ≤ n, n > 0, found {k!r} of {n!r}")
+    if not (isinstance(k, int) and isinstance(n, int) and 0 <= k <= n and 0 < n <= _MOST_PARTS):
+        raise InvalidInput(
+            f"k of n needs whole numbers 0 ≤ k ≤ n ≤ {_MOST_PARTS}, n > 0, found {shown(k)} of {shown(n)}"
+        )
     return Fraction(k, n)
+
+
+_MOST_PARTS = 10_000  # outputs or pairs of which some keep a promise; counter-examples are tables of that size

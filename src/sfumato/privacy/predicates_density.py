@@ -12,7 +12,8 @@ import numpy as np
 from numpy.polynomial.legendre import leggauss
 from numpy.typing import NDArray
 
-from sfumato.errors import InvalidInput
+from sfumato.arguments import answer_of
+from sfumato.errors import InvalidInput, shown
 
 __all__ = ["moved_tails"]
 
@@ -31,13 +32,21 @@ def moved_tails(
 
     The tolerance is ten times the difference that half as many panels make, at least 10⁻⁹.
     """
-    height = np.vectorize(lambda x: float(c(float(x))), otypes=[np.float64])
+    height = np.vectorize(lambda x: _height(c, float(x)), otypes=[np.float64])
     low, high, peak = _hump(height)
     fine, coarse = (_Table(height, low, high, peak, panels) for panels in (_PANELS, _PANELS // 2))
     at = np.linspace(0.02, 0.98, 33)
     difference = np.abs(fine.right(at, shift) - coarse.right(at, shift)).max()
     tolerance = max(1e-9, 10 * float(difference))
     return (lambda a: fine.right(a, shift)), (lambda a: fine.left(a, shift)), tolerance
+
+
+def _height(c: Callable[[float], float], x: float) -> float:
+    value = answer_of(c, "c", x)
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidInput(f"c must be a number or inf everywhere, found {shown(value)} at {x:g}") from error
 
 
 def _hump(height: Callable[[Floats], Floats]) -> tuple[float, float, float]:

@@ -18,8 +18,8 @@ from decimal import ROUND_DOWN, Decimal, localcontext
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from sfumato.errors import InvalidEpsilon
-from sfumato.numbers import Number, as_written, log_bounds
+from sfumato.errors import InvalidEpsilon, InvalidInput, short
+from sfumato.numbers import Number, as_written, exact, log_bounds
 
 __all__ = ["Promise", "promise", "rate", "rate_bounds", "rational_power"]
 
@@ -118,9 +118,12 @@ def rational_power(base: Fraction, exponent: Fraction) -> Fraction | None:
     >>> rational_power(Fraction(4), Fraction(3, 2)), rational_power(Fraction(2), Fraction(1, 2))
     (Fraction(8, 1), None)
     """
+    base, exponent = exact(base), exact(exponent)
+    if base <= 0:
+        raise InvalidInput(f"the base of a power is positive, found {short(base)}")
     root_of = exponent.denominator
     size = max(base.numerator.bit_length(), base.denominator.bit_length())
-    if size * exponent > _LARGEST_EXACT_POWER or root_of > size:
+    if size * abs(exponent) > _LARGEST_EXACT_POWER or root_of > size:
         return None
     numerator, denominator = (_integer_root(part, root_of) for part in (base.numerator, base.denominator))
     if numerator is None or denominator is None:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.arguments import items
 from sfumato.errors import InvalidInput, Mismatch
 from sfumato.labels import row_names, table_in_order
 from sfumato.numbers import Array, array, exact, float_below, object_array
@@ -85,7 +86,7 @@ def _space(bounds: Array, names: tuple[Any, ...]) -> FiniteSpace:
 
 def _bounds(given: Any) -> Array:
     """A table of numbers or infinities, symmetric, zero on the diagonal."""
-    rows = [list(row) for row in given]
+    rows = [items(row, "a row of bounds") for row in items(given, "a table of bounds")]
     if not rows or any(len(row) != len(rows) for row in rows):
         raise InvalidInput(f"a table of bounds is square, found rows of {[len(row) for row in rows]} numbers")
     unbounded = np.array([[isinstance(v, float | np.floating) and v == np.inf for v in row] for row in rows])

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 
 from sfumato.channels.channel import Channel, check_secrets, normalise
 from sfumato.channels.prior import Prior, as_prior
-from sfumato.errors import InvalidInput, SolverError, expect
+from sfumato.errors import SolverError, expect
 from sfumato.lp import LinearProgram, Status, solve
-from sfumato.numbers import (
+from sfumato.numbers import (  # fmt: skip
     ROUNDING,
     Array,
     Number,
@@ -40,7 +40,8 @@ from sfumato.numbers import (
     is_exact,
     object_array,
     to_flint,
-)  # fmt: skip
+    whole,
+)
 from sfumato.privacy.predicates_curves import growth
 from sfumato.privacy.similarity import (
     UNIT,
@@ -545,8 +546,7 @@ def database_leakage_bound(
     2.522568
     """
     factor = growth(epsilon, alpha, "a bound on what leaks")
-    if individuals < 1 or values < 1:
-        raise InvalidInput(f"a database needs individuals and values, found {individuals} and {values}")
+    individuals, values = whole(individuals, "individuals"), whole(values, "values")
     with flint.ctx.workprec(128):
         bits = individuals * (values / (1 + (values - 1) / factor.ball())).log_base(2)
         return float_above(dyadic(bits.upper()))

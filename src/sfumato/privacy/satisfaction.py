@@ -17,12 +17,12 @@ from numba import njit
 from numpy.typing import NDArray
 
 from sfumato.channels.channel import Channel, as_channel, check_secrets
-from sfumato.errors import InvalidInput, expect
+from sfumato.errors import expect
 from sfumato.numbers import ROUNDING, Array, exact, float_above, is_exact, log_bounds, printed_above, told_apart
 from sfumato.privacy.predicates import Predicate
 from sfumato.privacy.predicates_satisfaction import satisfies_predicate
 from sfumato.privacy.type import PrivacyType, as_type
-from sfumato.spaces.finite import FiniteSpace, Pairs
+from sfumato.spaces.finite import FiniteSpace, Pairs, place_of
 from sfumato.threads import on_threads
 from sfumato.verdict import Verdict, fails, holds, undecided
 
@@ -262,11 +262,10 @@ def _tightest(channel: Channel, space: FiniteSpace, candidate: tuple[Any, int, i
 def row_distance(channel: Channel, x: Any, z: Any) -> float:
     """The multiplicative distance d_P of two rows, ``max_y |ln(C_xy / C_zy)|``, with 0/0 = 1 and 1/0 = ∞."""
     channel = as_channel(channel)
-    if x not in channel.secrets or z not in channel.secrets:
-        raise InvalidInput(f"{x!r} and {z!r} must both be secrets of the channel")
-    if x == z:
+    first, second = (place_of(secret, channel.secrets, "the secret of a row") for secret in (x, z))
+    if first == second:
         return 0.0
-    where = Pairs(np.array([channel.secrets.index(x)]), np.array([channel.secrets.index(z)]))
+    where = Pairs(np.array([first]), np.array([second]))
     ratio = _ratio_at(channel, where, 0)[0]
     return inf if ratio == inf else printed_above(log_bounds(ratio)[1])
 

@@ -16,7 +16,7 @@ exponent 0 comes from the identity permutation alone, with coefficient 1 and b_y
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -27,11 +27,12 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sfumato.errors import NotSupported
+from sfumato.arguments import items
+from sfumato.errors import InvalidInput, NotSupported, shown
 from sfumato.numbers import Array, as_ball, exact, fmpq, object_array
-from sfumato.privacy.type import PrivacyType, ball_rate
+from sfumato.privacy.type import PrivacyType, as_type, ball_rate
 from sfumato.spaces.distances import Distances, Form
-from sfumato.spaces.finite import FiniteSpace
+from sfumato.spaces.finite import FiniteSpace, as_space
 
 __all__ = [
     "Quotient",
@@ -80,6 +81,7 @@ def similarity(privacy: PrivacyType) -> Array:
      [Fraction(1, 2) Fraction(1, 1) Fraction(1, 2)]
      [Fraction(1, 4) Fraction(1, 2) Fraction(1, 1)]]
     """
+    privacy = as_type(privacy)
     values, codes = np.unique(privacy.space.distances.values, return_inverse=True)
     powers = exact_powers(privacy, values)
     table = float_powers(privacy, values) if powers is None else object_array(powers)
@@ -100,13 +102,17 @@ def symmetry_classes(space: FiniteSpace, colours: Sequence[Any] | None = None) -
     >>> symmetry_classes(hamming(3)).max()
     np.int64(0)
     """
+    space = as_space(space)
     if len(space) > _MOST_SECRETS:
         raise NotSupported(
             f"a table of {len(space)} secrets", [f"at most {_MOST_SECRETS}", "grids of any size by mechanisms.Lattice"]
         )
     _, codes = np.unique(space.distances.values, return_inverse=True)
+    given = [0] * len(space) if colours is None else items(colours, "colours")
+    if len(given) != len(space) or not all(isinstance(colour, Hashable) for colour in given):
+        raise InvalidInput(f"colours are {len(space)} hashable values, one for each secret, found {shown(colours)}")
     ids: dict[Any, int] = {}
-    classes = np.array([ids.setdefault(c, len(ids)) for c in (colours if colours is not None else [0] * len(space))])
+    classes = np.array([ids.setdefault(colour, len(ids)) for colour in given])
     while True:
         count = int(classes.max()) + 1
         seen = np.sort(codes * count + classes[None, :], axis=1)

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
+from sfumato.arguments import optional_function
 from sfumato.errors import NotSupported
 from sfumato.numbers import Array
 from sfumato.privacy.adjacency import all_pairs, bare_pairs, sharing_pairs, subsets, vanishes
@@ -111,6 +112,7 @@ def residues_of(table: Array) -> Residues:
 
 def supports_in_pieces(rays: Rays, report: Report | None = None) -> Iterator[NDArray[np.uint64]]:
     """Supports of all kernels as bit sets, words × some; what was yielded is not kept."""
+    report = optional_function(report, "progress")
     level = _all_rays(rays)
     # where a nonzero polynomial may be zero as a number, ranks of polynomials decide nothing about adjacency
     residues = residues_of(rays.equations) if rays.complete and rays.equations is not None else None

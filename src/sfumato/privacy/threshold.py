@@ -27,7 +27,7 @@ from scipy.sparse.csgraph import connected_components
 
 from sfumato.channels.channel import check_secrets
 from sfumato.channels.prior import Prior, as_prior
-from sfumato.errors import InvalidPrior, NotSupported, expect
+from sfumato.errors import InvalidPrior, NotSupported, expect, shown
 from sfumato.numbers import as_ball, fractions
 from sfumato.privacy.algebraic import Endpoint, Stretch, algebraic_stretches, ball_endpoint, commensurable
 from sfumato.privacy.similarity import (
@@ -123,7 +123,7 @@ def regular_threshold(prior: Prior, space: FiniteSpace, *, digits: int = 9) -> T
 
 def _check_digits(digits: int) -> None:
     if not isinstance(digits, int) or not 0 <= digits <= _MOST_DIGITS:
-        raise NotSupported(f"{digits!r} digits", [f"a whole number up to {_MOST_DIGITS}"])
+        raise NotSupported(f"{shown(digits)} digits", [f"a whole number up to {_MOST_DIGITS}"])
 
 
 def _threshold(system: Quotient, rhs: list[Fraction] | None, digits: int) -> Threshold:

@@ -22,21 +22,22 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from sfumato.arguments import items, precision
 from sfumato.channels.channel import Channel, as_channel
-from sfumato.errors import InvalidInput, Mismatch
+from sfumato.errors import InvalidInput, Mismatch, expect, short
 from sfumato.numbers import (
     Array,
     Number,
     as_written,
     common_denominator,
-    exact,
     floats,
     log_bounds,
+    number_pairs,
     object_array,
     printed_above,
 )
 from sfumato.privacy.predicates_curves import Growth, growth
-from sfumato.spaces.finite import FiniteSpace
+from sfumato.spaces.finite import FiniteSpace, place_of
 from sfumato.threads import on_threads
 
 __all__ = [
@@ -74,7 +75,7 @@ class TradeOff:
     @classmethod
     def through(cls, points: Iterable[tuple[Number, Number]]) -> TradeOff:
         """The least concave curve above some points of the unit square, (0, 0) and (1, 1)."""
-        given = [(exact(a), exact(b)) for a, b in points]
+        given = number_pairs(points, "the corners of a trade-off curve")
         if any(not (0 <= a <= 1 and 0 <= b <= 1) for a, b in given):
             raise InvalidInput("a trade-off curve has its corners in the unit square")
         return cls(tuple(point for point, _ in _hull([(point, 0) for point in given])))
@@ -87,7 +88,7 @@ class TradeOff:
         """The largest probability under the second secret of an event with probability a under the first."""
         at = as_written(a, "a probability")
         if not 0 <= at <= 1:
-            raise InvalidInput(f"a probability lies in [0, 1], found {a}")
+            raise InvalidInput(f"a probability lies in [0, 1], found {short(a)}")
         best = Fraction(0)
         for (a0, b0), (a1, b1) in pairwise(self.points):
             if a0 <= at <= a1:
@@ -100,7 +101,8 @@ class TradeOff:
 
     def delta_bounds(self, factor: Growth, bits: int = 64) -> tuple[Fraction, Fraction]:
         """Rationals around δ(s) = max over corners of b − s·a, equal for a rational s."""
-        low, high = factor.bounds(bits)
+        expect(factor, Growth, "the factor e^ε", "delta(epsilon=…) takes ε itself")
+        low, high = factor.bounds(precision(bits))
         return max(b - high * a for a, b in self.points), max(b - low * a for a, b in self.points)
 
     def reversed(self) -> TradeOff:
@@ -366,7 +368,7 @@ def smallest_epsilon_at(channel: Channel, delta: Number, neighbours: Any = None)
     channel = as_channel(channel)
     slack = as_written(delta, "delta")
     if not 0 <= slack <= 1:
-        raise InvalidInput(f"delta lies in [0, 1], found {delta}")
+        raise InvalidInput(f"delta lies in [0, 1], found {short(delta)}")
     first, second, _ = ordered_pairs(channel.secrets, neighbours)
     best = SmallestEpsilon(Fraction(1), None, ())
     open_pairs = np.ones(first.size, dtype=bool)
@@ -451,14 +453,12 @@ def ordered_pairs(secrets: tuple[Any, ...], neighbours: Any) -> tuple[NDArray[np
             raise InvalidInput(f"no two secrets of {neighbours} are at distance 1: give pairs of neighbours")
         return first.astype(np.int64), second.astype(np.int64), "pairs at distance 1"
     try:
-        pairs = [(x, z) for x, z in neighbours]
+        pairs = [(x, z) for x, z in items(neighbours, "neighbours")]
     except (TypeError, ValueError) as error:
         raise InvalidInput("neighbours are pairs of secrets, a space, or None for all pairs") from error
-    position = {secret: k for k, secret in enumerate(secrets)}
-    strangers = [secret for pair in pairs for secret in pair if secret not in position]
-    if strangers:
-        raise Mismatch.unknown("neighbours", secrets, strangers)
-    table: Array = np.array([[position[x], position[z]] for x, z in pairs], dtype=np.int64).reshape(-1, 2)
+    if not pairs:
+        raise InvalidInput("there are no neighbours: give pairs of secrets, a space, or None for all pairs")
+    table: Array = np.array([[place_of(secret, secrets, "neighbours") for secret in pair] for pair in pairs])
     return table[:, 0], table[:, 1], "the given pairs"
 
 

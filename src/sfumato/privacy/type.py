@@ -12,8 +12,9 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import InvalidEpsilon, InvalidInput, expect
-from sfumato.numbers import Number, as_ball, exp_bounds, log_bounds, shown
+from sfumato.arguments import precision
+from sfumato.errors import InvalidEpsilon, InvalidInput, expect, shown
+from sfumato.numbers import Number, as_ball, exp_bounds, log_bounds
 from sfumato.privacy.promise import LARGEST_PARAMETER, promise, rational_power
 from sfumato.spaces.axioms import INFINITE
 from sfumato.spaces.distances import Form
@@ -57,7 +58,7 @@ class PrivacyType:
 
     def __init__(self, space: FiniteSpace, epsilon: Number | None = None, alpha: Number | None = None) -> None:
         if not isinstance(space, FiniteSpace):
-            raise InvalidInput(f"a privacy type needs a FiniteSpace, found {space!r}")
+            raise InvalidInput(f"a privacy type needs a FiniteSpace, found {shown(space)}")
         rate, base = promise(epsilon, alpha)
         if rate is not None and rate <= 0:
             raise InvalidEpsilon(f"epsilon must be positive, found {shown(epsilon)}")
@@ -93,6 +94,7 @@ class PrivacyType:
 
     def rate_bounds(self, bits: int) -> tuple[Fraction, Fraction]:
         """Rationals around ε."""
+        bits = precision(bits)
         if self.epsilon is not None:
             return self.epsilon, self.epsilon
         assert self.alpha is not None
@@ -119,7 +121,7 @@ class PrivacyType:
         space = self.space
         where = space.index(x), space.index(z)
         if space.distances.infinite[where]:
-            raise InvalidInput(f"{x!r} and {z!r} are infinitely far apart: nothing bounds their ratio")
+            raise InvalidInput(f"{shown(x)} and {shown(z)} are infinitely far apart: nothing bounds their ratio")
         return self.factor_bounds(space.distances.values[where], bits)
 
     def exact_factor(self, value: Any) -> Fraction | None:
@@ -133,7 +135,7 @@ class PrivacyType:
 
     def factor_bounds(self, value: Any, bits: int = 64) -> tuple[Fraction, Fraction]:
         """Rationals p ≤ e^{ε d} ≤ P for one entry of the table of distances, P/p − 1 ≤ 2^(2 − bits)."""
-        rational = self.exact_factor(value)
+        bits, rational = precision(bits), self.exact_factor(value)
         if rational is not None:
             return rational, rational
         working = bits + 8

@@ -18,11 +18,12 @@ from collections.abc import Iterable
 from fractions import Fraction
 from importlib import import_module
 from itertools import pairwise
-from math import ceil, isfinite
+from math import ceil
 from typing import Any
 
+from sfumato.arguments import positive
 from sfumato.channels.channel import Channel, as_channel
-from sfumato.errors import InvalidInput, MissingExtra
+from sfumato.errors import InvalidInput, MissingExtra, shown
 from sfumato.numbers import float_above, log_bounds
 from sfumato.privacy.tradeoff import TradeOff, tradeoff, worst_tradeoff
 
@@ -81,10 +82,9 @@ def _distribution(curve: TradeOff, interval: float, slack: float) -> Any:
         module = import_module("dp_accounting.pld.privacy_loss_distribution")
     except ImportError as error:
         raise MissingExtra("opendp", "dp-accounting") from error
-    if not (isinstance(interval, float | int) and isfinite(interval) and interval > 0):
-        raise InvalidInput(f"the interval of losses is a positive number, found {interval!r}")
+    interval = positive(interval, "the interval of losses")
     if not (isinstance(slack, float | int) and 0 <= slack < 1):
-        raise InvalidInput(f"slack is a probability, found {slack!r}")
+        raise InvalidInput(f"slack is a probability, found {shown(slack)}")
     steps = [(a1 - a0, b1 - b0) for (a0, b0), (a1, b1) in pairwise(curve.points)]
     there, beyond_there = rounded_losses(((b, a) for a, b in steps), interval, slack)
     back, beyond_back = rounded_losses(steps, interval, slack)

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arguments import flag, optional_function
 from sfumato.certify.mechanism import Mechanism
-from sfumato.errors import InvalidInput
+from sfumato.errors import InvalidInput, shown
 from sfumato.mechanisms.tight import LatticeMechanism
 from sfumato.numbers import Number, as_written
 from sfumato.release.keys import Changes, Fingerprint, check_statement, id_digests, key_bytes, salt_of
@@ -228,6 +229,7 @@ def batch_release(
     """What a release needs, checked before the first row is looked at."""
     check_policy(on_unknown)
     share = _share(most_moved, on_unknown)
+    keep, progress = flag(keep, "keep"), optional_function(progress, "progress")
     if (key is None) != (row_id is None):
         raise InvalidInput(
             "keyed noise needs both key= and row_id=: the key alone names no row, the id alone hides none"
@@ -240,11 +242,11 @@ def batch_release(
     ground = _ground(draws)
     ids = (row_id,) if isinstance(row_id, str) else tuple(row_id or ())
     if row_id is not None and not (ids and all(isinstance(name, str) for name in ids)):
-        raise InvalidInput(f"row_id is the name of a column or a list of names, found {row_id!r}")
+        raise InvalidInput(f"row_id is the name of a column or a list of names, found {shown(row_id)}")
     finder = _finder(column, draws, ground, on_unknown, within)
     for name in finder.columns:
         if name in ids:
-            raise InvalidInput(f"{name!r} is released and cannot be the row id, which stays as it is")
+            raise InvalidInput(f"{shown(name)} is released and cannot be the row id, which stays as it is")
     return BatchRelease(
         mechanism=mechanism,
         sampler=draws,
@@ -267,14 +269,14 @@ def _share(most_moved: Number | None, on_unknown: str) -> Fraction:
         raise InvalidInput("most_moved= goes with on_unknown='nearest': otherwise nothing is moved")
     share = as_written(most_moved, "most_moved")
     if not 0 <= share <= 1:
-        raise InvalidInput(f"most_moved is a share of the rows, between 0 and 1, found {most_moved!r}")
+        raise InvalidInput(f"most_moved is a share of the rows, between 0 and 1, found {shown(most_moved)}")
     return share
 
 
 def _check_account(mechanism: Any, ledger: Ledger | None, dataset: Any, times: Any) -> None:
     """What a ledger would refuse is refused before any row is drawn."""
     if ledger is None:
-        if dataset is not None or times != 1:
+        if dataset is not None or not isinstance(times, int) or times != 1:
             raise InvalidInput("dataset= and times= are for a ledger: give ledger= too")
         return
     if not callable(getattr(ledger, "charge", None)):
@@ -306,7 +308,8 @@ def _finder(column: Column, draws: Sampler, ground: Ground, on_unknown: str, wit
         return coordinates_of(column, ground, on_unknown=on_unknown, within=within)
     if not isinstance(column, str):
         raise InvalidInput(
-            f"a column is named by a text; coordinates are Position('x', 'y') or Place('lat', 'lon'), found {column!r}"
+            "a column is named by a text; coordinates are Position('x', 'y') or Place('lat', 'lon'), "
+            f"found {shown(column)}"
         )
     if within is not None:
         raise InvalidInput("within= is for coordinates: name them with Position('x', 'y') or Place('lat', 'lon')")
@@ -323,7 +326,7 @@ def _added(
     column: Column, taken: tuple[str, ...], into: str | None, draws: Sampler, ground: Ground
 ) -> tuple[Added, ...]:
     if into is not None and (not isinstance(into, str) or not into):
-        raise InvalidInput(f"into is the name of a column, found {into!r}")
+        raise InvalidInput(f"into is the name of a column, found {shown(into)}")
     if isinstance(column, str) or into is not None:
         return (Added(into or taken[0], draws.outputs),)
     where = _output_coordinates(draws, ground)

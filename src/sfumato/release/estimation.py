@@ -24,7 +24,7 @@ from scipy.linalg import lapack, qr, solve_triangular
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.hyper import joint
 from sfumato.channels.prior import Prior, as_prior, secrets_of
-from sfumato.errors import InvalidInput, Mismatch, few
+from sfumato.errors import InvalidInput, Mismatch, few, short, shown
 from sfumato.labels import Labelled, in_order, label_key, labelled, listed
 from sfumato.losses.loss import Loss
 from sfumato.measures.uncertainty import optimal_remap
@@ -43,6 +43,7 @@ from sfumato.numbers import (
     product,
     to_flint,
 )
+from sfumato.spaces.finite import place_of
 
 __all__ = [
     "CredibleSets",
@@ -155,7 +156,7 @@ def output_counts(channel: Channel | Any, released: Mapping[Any, int] | Iterable
         values = in_order(released, outputs, "released outputs", absent=0)
         for label, count in zip(outputs, values, strict=True):
             if exact(count).denominator != 1:
-                raise InvalidInput(f"the count of {label!r} is {count}, no integer")
+                raise InvalidInput(f"the count of {shown(label)} is {count}, no integer")
         counts = np.array([int(exact(count)) for count in values], dtype=np.int64)
     else:
         counts = np.bincount(_places(outputs, listed(released)), minlength=len(outputs)).astype(np.int64)
@@ -184,7 +185,7 @@ def _places(outputs: tuple[Any, ...], rows: list[Any]) -> list[int]:
     keys = [label_key(label) for label in rows]
     for label, key in zip(rows, keys, strict=True):
         if key not in place:
-            raise Mismatch("released outputs", outputs, [label], f"{label!r} is not among {few(outputs)}")
+            raise Mismatch("released outputs", outputs, [label], f"{shown(label)} is not among {few(outputs)}")
     return [place[key] for key in keys]
 
 
@@ -281,6 +282,8 @@ def nearest_prior(secrets: Any, weights: Any) -> Prior:
     """
     secrets = secrets_of(secrets)
     weights = array(in_order(weights, secrets, "the numbers"), "the numbers next to which a prior is looked for", 1)
+    if not is_exact(weights) and not np.isfinite(weights).all():
+        raise InvalidInput("a prior lies next to finite numbers only")
     ordered = np.sort(weights)[::-1]
     excess = (np.cumsum(ordered) - 1) / np.arange(1, len(ordered) + 1)
     kept = np.flatnonzero(ordered > excess)
@@ -315,7 +318,7 @@ class Posteriors:
         columns = _places(self.outputs, released)
         for y in set(columns):
             if not self.table[:, y].any():
-                raise InvalidInput(f"output {self.outputs[y]!r} has probability 0 under this prior")
+                raise InvalidInput(f"output {shown(self.outputs[y])} has probability 0 under this prior")
         return columns
 
 
@@ -359,9 +362,7 @@ class CredibleSets:
 
     def of(self, output: Any) -> tuple[Any, ...]:
         """The credible set of one output, likeliest secret first."""
-        if output not in self.outputs:
-            raise Mismatch.unknown("the output of a credible set", self.outputs, [output])
-        y = self.outputs.index(output)
+        y = place_of(output, self.outputs, "the output of a credible set")
         return tuple(self.secrets[x] for x in self.order[: self.sizes[y], y])
 
 
@@ -378,7 +379,7 @@ def credible_sets(prior: Prior, channel: Channel | Any, level: Number = "0.95") 
     """
     wanted = as_written(level, "the level of credible sets")
     if not 0 < wanted <= 1:
-        raise InvalidInput(f"the level of credible sets lies in (0, 1], found {level}")
+        raise InvalidInput(f"the level of credible sets lies in (0, 1], found {short(level)}")
     found = posteriors(prior, channel)
     exactly = is_exact(found.table)
     order = np.argsort(-found.table, axis=0, kind="stable")

@@ -27,9 +27,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, blas, cho_factor, cho_solve
 
+from sfumato.arguments import integer, one_of, optional_function, positive
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
-from sfumato.errors import InvalidInput, NotConverged, NotSupported
+from sfumato.errors import InvalidInput, NotConverged, shown
 from sfumato.numbers import floats, told_apart
 from sfumato.release.estimation import output_counts
 
@@ -60,6 +61,9 @@ class Likeliest:
     method: str
     path: tuple[float, ...] = field(default=(), repr=False)
     """The log-likelihoods on the way, one for each step."""
+
+
+_MOST_STEPS = 10**8  # of a climb, each a pass over the channel
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,8 +125,8 @@ def iterative_bayesian_update(
     ([0.7, 0.3], True)
     """
     task = _task(channel, released)
-    if steps is not None and (isinstance(steps, bool) or not isinstance(steps, int) or steps < 0):
-        raise InvalidInput(f"steps is a number of updates, found {steps!r}")
+    if steps is not None:
+        steps = integer(steps, "steps, the number of updates,", 0, _MOST_STEPS)
     weights = _first(task, start)
     best = float(task.shares @ np.log(task.shares))
     enough = max(len(task.shares) - 1, 1) / (2 * task.rows)
@@ -173,10 +177,9 @@ def maximum_likelihood(
         If the gap is not reached; ``best`` is the best :class:`Likeliest` so far.
     """
     task = _task(channel, released)
-    if not tolerance > 0:
-        raise InvalidInput(f"the tolerance must be positive, found {tolerance}")
-    if method not in ("auto", "newton", "squared"):
-        raise NotSupported(f"method {method!r}", ["auto", "newton", "squared"])
+    tolerance, progress = positive(tolerance, "the tolerance"), optional_function(progress, "progress")
+    most_steps = integer(most_steps, "most_steps", 1, _MOST_STEPS)
+    one_of(method, ("auto", "newton", "squared"), "method")
     weights = _first(task, start)
     newton = method == "newton" or (method == "auto" and len(task.secrets) <= _LARGEST_NEWTON)
     climb = _newton if newton else _squared
@@ -195,7 +198,7 @@ def _task(channel: Channel | Any, released: Any) -> _Task:
     impossible = ~(matrix > 0).any(axis=0)
     if impossible.any():
         y = int(np.flatnonzero(seen)[np.argmax(impossible)])
-        raise InvalidInput(f"output {channel.outputs[y]!r} was released, but no secret ever gives it")
+        raise InvalidInput(f"output {shown(channel.outputs[y])} was released, but no secret ever gives it")
     return _Task(channel.secrets, matrix, counts[seen] / counts.sum(), int(counts.sum()))
 
 
@@ -285,6 +288,8 @@ def _newton_step(half: Floats, gradient: Floats, point: Floats, prices: Floats) 
         return move, (target - prices * move) / point - prices
 
     mean = float(point @ prices) / len(point)
+    if not mean:  # the gap is closed as far as floats can tell
+        return None
     move, change = direction(0.0)
     reach, reach_prices = _room(point, move), _room(prices, change)
     ahead = float((point + reach * move) @ (prices + reach_prices * change)) / len(point)

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sfumato.errors import InvalidInput, Mismatch
+from sfumato.errors import InvalidInput, Mismatch, shown
 from sfumato.mechanisms.continuous.pixelation import Pixelated
 from sfumato.release.alias import AliasTables
 from sfumato.release.implicit_noise import Noise, Rate, noise
@@ -111,7 +111,7 @@ class Tuples(Sequence[tuple[Any, ...]]):
             for axis, numbers, part in zip(self.axes, self._numbers, parts, strict=True):
                 place = place * len(axis) + (numbers.index(part) if isinstance(numbers, range) else numbers[part])
         except (KeyError, ValueError, TypeError) as error:
-            raise Mismatch("labels", self[:20], (value,), f"{value!r} is not among {self!r}") from error
+            raise Mismatch("labels", self[:20], (value,), f"{shown(value)} is not among {shown(self)}") from error
         return place
 
     def __contains__(self, value: object) -> bool:

@@ -31,7 +31,8 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numba import njit
 from numpy.typing import NDArray
 
-from sfumato.errors import InvalidInput
+from sfumato.arguments import file_path, quoted
+from sfumato.errors import InvalidInput, shown
 
 __all__ = [
     "KEY_BYTES",
@@ -74,15 +75,17 @@ def release_key(path: str | PathLike[str]) -> Path:
     ...     len(key_bytes(release_key(f"{folder}/rows.key")))
     32
     """
-    place = Path(path)
-    if not place.parent.is_dir():
-        raise InvalidInput(f"{place} cannot be written: there is no folder {place.parent}")
+    place = file_path(path, "a key file")
     try:
+        if not place.parent.is_dir():
+            raise InvalidInput(f"{quoted(place)} cannot be written: there is no folder {quoted(place.parent)}")
         handle = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         raise InvalidInput(
             f"{place} is already there: another key would release the same rows again with fresh noise"
         ) from None
+    except OSError as error:
+        raise InvalidInput(f"{quoted(place)} cannot be written: {error.strerror}") from error
     with os.fdopen(handle, "wb") as file:
         file.write(token_bytes(KEY_BYTES).hex().encode() + b"\n")
         file.flush()
@@ -124,7 +127,7 @@ def key_bytes(key: bytes | str | PathLike[str]) -> bytes:
 def check_statement(secret_never_changes: Any, *, keyed: bool, ledger: bool = False) -> None:
     """Refuse keyed noise where neither a ledger looks for changed secrets nor anybody says that there are none."""
     if not isinstance(secret_never_changes, bool):
-        raise InvalidInput(f"secret_never_changes is True or False, found {secret_never_changes!r}")
+        raise InvalidInput(f"secret_never_changes is True or False, found {shown(secret_never_changes)}")
     if secret_never_changes and not keyed:
         raise InvalidInput("secret_never_changes=True is said of noise with a key: give key= and row_id= too")
     if keyed and not ledger and not secret_never_changes:

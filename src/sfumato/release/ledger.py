@@ -42,7 +42,7 @@ from fractions import Fraction
 from os import PathLike
 from typing import Any
 
-from sfumato.errors import BudgetExceeded, InvalidInput, Mismatch
+from sfumato.errors import BudgetExceeded, InvalidInput, Mismatch, shown
 from sfumato.numbers import Number
 from sfumato.release import ledger_arguments as arguments
 from sfumato.release import ledger_store as store
@@ -280,7 +280,8 @@ def _same(known: Entry, request: dict[str, Any]) -> Entry:
     differing = [name for name, value in request.items() if getattr(known, name) != value and name != "note"]
     if differing:
         raise InvalidInput(
-            f"the token {known.token!r} was used for another charge (entry {known.id}): {', '.join(differing)} differ"
+            f"the token {shown(known.token)} was used for another charge (entry {known.id}): "
+            f"{', '.join(differing)} differ"
         )
     return known
 
@@ -297,9 +298,9 @@ def _refuse_shared_noise(connection: sqlite3.Connection, request: dict[str, Any]
     if other is not None:
         what = f"dataset {other['dataset']!r}" if other["dataset"] != request["dataset"] else "other data"
         raise InvalidInput(
-            f"this key was used for column {request['column']!r} of {what} (entry {other['id']}): a row with the same "
-            "id and another secret would get the same noise, and who compares the two answers learns more than both "
-            "promises allow; make a key for each dataset, and a new one when it changes"
+            f"this key was used for column {shown(request['column'])} of {what} (entry {other['id']}): a row with the "
+            "same id and another secret would get the same noise, and who compares the two answers learns more than "
+            "both promises allow; make a key for each dataset, and a new one when it changes"
         )
 
 
@@ -320,17 +321,18 @@ def _refuse_other_metric(connection: sqlite3.Connection, request: dict[str, Any]
         first = same[0]
         raise Mismatch(
             "metrics of one column", [first["metric"]], [request["metric"]],
-            f"column {request['column']!r} of {request['dataset']!r} has the metric of {_metric_words(first)} since "
-            f"entry {first['id']}, and this release that of {_metric_words(request)}: an ε of the one says nothing of "
-            "an ε of the other; use a mechanism on the first space, with its labels, distances and unit",
+            f"column {shown(request['column'])} of {shown(request['dataset'])} has the metric of "
+            f"{_metric_words(first)} since entry {first['id']}, and this release that of {_metric_words(request)}: "
+            "an ε of the one says nothing of an ε of the other; use a mechanism on the first space, with its "
+            "labels, distances and unit",
         )  # fmt: skip
     if near and request["unit"] not in {row["unit"] for row in near}:
         first = near[0]
         shared = _BETWEEN.join(sorted(names & set(_names(first["column"]))))
         raise Mismatch(
             "units of one column", [first["unit"]], [request["unit"]],
-            f"{shared!r} of {request['dataset']!r} has distances in {first['unit']!r} since entry {first['id']}, and "
-            f"this release in {request['unit']!r}: use one unit for a column",
+            f"{shown(shared)} of {shown(request['dataset'])} has distances in {shown(first['unit'])} since entry "
+            f"{first['id']}, and this release in {shown(request['unit'])}: use one unit for a column",
         )  # fmt: skip
 
 

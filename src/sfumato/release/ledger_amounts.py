@@ -20,7 +20,7 @@ from typing import Any
 
 import flint
 
-from sfumato.errors import InvalidEpsilon, InvalidInput
+from sfumato.errors import InvalidEpsilon, InvalidInput, shown
 from sfumato.numbers import Number, as_ball, dyadic, printed_above
 from sfumato.privacy.promise import promise
 
@@ -56,7 +56,7 @@ class Amount:
 
     def __mul__(self, times: int) -> Amount:
         if isinstance(times, bool) or not isinstance(times, int):
-            raise InvalidInput(f"amounts are multiplied by integers, found {times!r}")
+            raise InvalidInput(f"amounts are multiplied by integers, found {shown(times)}")
         return _collected(times * self.rational, {base: times * count for base, count in self.logarithms})
 
     __rmul__ = __mul__

@@ -9,14 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable
 from datetime import UTC, datetime
 from operator import index
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from sfumato.errors import InvalidEpsilon, InvalidInput
+from sfumato.arguments import items
+from sfumato.errors import InvalidEpsilon, InvalidInput, shown
 from sfumato.numbers import Number, as_written
 from sfumato.release.ledger_amounts import Amount, amount
 from sfumato.release.ledger_promises import Promise
@@ -42,34 +42,34 @@ _MOST_BITS = 8192  # of a numerator or denominator, as for the ε of a privacy t
 def place(path: Any) -> Path:
     """Where a ledger lies."""
     if not isinstance(path, str | PathLike) or isinstance(path, bytes) or not str(path) or "\0" in str(path):
-        raise InvalidInput(f"a ledger is a file, named by a text or a path, found {_shown(path)}")
+        raise InvalidInput(f"a ledger is a file, named by a text or a path, found {shown(path)}")
     try:
         Path(path).exists()
         os.fsencode(path)
     except (OSError, UnicodeEncodeError) as error:
         reason = getattr(error, "strerror", None) or "this is no name of a file"
-        raise InvalidInput(f"a ledger cannot be {_shown(path)}: {reason}") from None
+        raise InvalidInput(f"a ledger cannot be {shown(path)}: {reason}") from None
     return Path(path)
 
 
 def text(given: Any, what: str) -> str:
     """A text, as a plain one: enumerations and the texts of numpy are subclasses."""
     if not isinstance(given, str):
-        raise InvalidInput(f"{what} must be a text, found {_shown(given)}")
+        raise InvalidInput(f"{what} must be a text, found {shown(given)}")
     if len(given) > _LONGEST_TEXT:
         raise InvalidInput(f"{what} has {len(given):,} letters: a ledger keeps at most {_LONGEST_TEXT:,}")
     plain = str.__str__(given)
     try:
         plain.encode()
     except UnicodeEncodeError:
-        raise InvalidInput(f"{what} is {_shown(plain)}, which is no Unicode text") from None
+        raise InvalidInput(f"{what} is {shown(plain)}, which is no Unicode text") from None
     return plain
 
 
 def name(given: Any, what: str) -> str:
     """A text that is not empty."""
     if not isinstance(given, str) or not given:
-        raise InvalidInput(f"{what} must be a name, found {_shown(given)}")
+        raise InvalidInput(f"{what} must be a name, found {shown(given)}")
     return text(given, what)
 
 
@@ -79,9 +79,7 @@ def column_names(given: Any) -> tuple[str, ...] | None:
         return None
     if isinstance(given, str):
         return (name(given, "a column"),)
-    if not isinstance(given, Iterable) or isinstance(given, bytes):
-        raise InvalidInput(f"columns are named by texts, found {_shown(given)}")
-    columns = tuple(sorted({name(column, "a column") for column in given}))
+    columns = tuple(sorted({name(column, "a column") for column in items(given, "columns, which are named by texts,")}))
     if not columns:
         raise InvalidInput("columns are named by texts, found none")
     return columns
@@ -94,7 +92,7 @@ def _count(given: Any, what: str, least: int) -> int:
         count = None
     if count is None or not least <= count <= _MOST_TIMES:
         kind = "a positive integer" if least else "a number of rows"
-        raise InvalidInput(f"{what} must be {kind} up to 2^53, found {_shown(given)}")
+        raise InvalidInput(f"{what} must be {kind} up to 2^53, found {shown(given)}")
     return int(count)
 
 
@@ -178,7 +176,7 @@ def delta_text(delta: Number | None) -> str | None:
     _refuse_strange(delta, "delta")
     value = as_written(delta, "delta", InvalidEpsilon)
     if not 0 <= value <= 1 or value.denominator.bit_length() > _MOST_BITS:
-        raise InvalidEpsilon(f"delta is a number between 0 and 1, found {_shown(delta)}")
+        raise InvalidEpsilon(f"delta is a number between 0 and 1, found {shown(delta)}")
     return str(value)
 
 
@@ -186,16 +184,7 @@ def _refuse_strange(number: Any, what: str) -> None:
     """Truth values, and texts and integers that are too long to be read, or to be shown in an error."""
     long = isinstance(number, str) and len(number) > _LONGEST_TEXT
     if isinstance(number, bool) or long or (isinstance(number, int) and number.bit_length() > _MOST_BITS):
-        raise InvalidEpsilon(f"{what} is a number of at most {_MOST_BITS} bits, found {_shown(number)}")
-
-
-def _shown(value: Any) -> str:
-    """A value in an error, as much of it as somebody reads."""
-    try:
-        spelled = repr(value)
-    except ValueError:  # Python spells no integer of more than 4,300 digits
-        return f"a value of type {type(value).__name__}"
-    return spelled if len(spelled) <= 80 else f"{spelled[:80]}…"
+        raise InvalidEpsilon(f"{what} is a number of at most {_MOST_BITS} bits, found {shown(number)}")
 
 
 def now() -> str:

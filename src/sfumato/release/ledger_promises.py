@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from sfumato.errors import InvalidInput
+from sfumato.errors import InvalidInput, shown
 from sfumato.release.ledger_amounts import Amount, amount
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def rate_of(text: str) -> Amount:
     """
     name, _, value = text.partition(" ")
     if name not in ("epsilon", "alpha"):
-        raise InvalidInput(f"{text[:60]!r} is no promise: 'epsilon 7/10' and 'alpha 1/2' are")
+        raise InvalidInput(f"{shown(text[:60])} is no promise: 'epsilon 7/10' and 'alpha 1/2' are")
     return amount(**{name: value})
 
 
@@ -244,7 +244,7 @@ def _of_sampler(draws: Sampler) -> Promise:
         return _of_integers(f"alpha {rate.alpha}" if rate.epsilon is None else f"epsilon {rate.epsilon}")
     if draws.source is None:
         raise InvalidInput(
-            f"{draws!r} does not say which mechanism it draws from: sampler(mechanism) makes one that does"
+            f"{shown(draws)} does not say which mechanism it draws from: sampler(mechanism) makes one that does"
         )
     promise = promise_of(draws.source)
     return promise if promise.noise else replace(promise, noise=draws.digest.hex())

@@ -30,7 +30,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from sfumato.errors import InvalidFile, InvalidInput
+from sfumato.errors import InvalidFile, InvalidInput, shown
 
 __all__ = ["ENTRY_FIELDS", "LIMIT_FIELDS", "append", "check", "reading", "rows_of", "writing", "written"]
 
@@ -216,7 +216,7 @@ def append(connection: sqlite3.Connection, table: str, fields: tuple[str, ...], 
     kept = connection.execute(f"SELECT * FROM {table} WHERE id = ?", [number]).fetchone()
     for name, value in row.items():
         if type(kept[name]) is not type(value) or kept[name] != value:
-            raise InvalidInput(f"{name} cannot be kept in a ledger as it was given, {value!r}: give it as a text")
+            raise InvalidInput(f"{name} cannot be kept in a ledger as it was given, {shown(value)}: give it as a text")
     return number
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from sfumato.errors import InvalidInput
+from sfumato.errors import InvalidInput, shown
 from sfumato.release.ledger_amounts import Amount
 from sfumato.release.ledger_promises import metric_digest, rate_of
 
@@ -148,15 +148,17 @@ class Spent:
             for part in self._parts_of(scope):
                 if part.delta is not None:
                     raise InvalidInput(
-                        f"what was told of {part.column!r} is a promise about events of {part.space}, which has no "
-                        "distances: for neighbours it is .total and .delta, for others there is none"
+                        f"what was told of {shown(part.column)} is a promise about events of {part.space}, which has "
+                        "no distances: for neighbours it is .total and .delta, for others there is none"
                     )
                 if part.metric not in known:
                     raise InvalidInput(f"{part.space} is among what was released: give that space too")
                 space = known[part.metric]
                 where = space.index(x), space.index(z)
                 if space.distances.infinite[where]:
-                    raise InvalidInput(f"{x!r} and {z!r} are infinitely far apart in {space.name}: nothing is promised")
+                    raise InvalidInput(
+                        f"{shown(x)} and {shown(z)} are infinitely far apart in {space.name}: nothing is promised"
+                    )
                 near = space.distances.bounds(space.distances.values[where], bits)
                 rate = part.amount.bounds(bits)
                 low, high = low + rate[0] * near[0], high + rate[1] * near[1]

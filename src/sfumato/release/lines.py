@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from numba import njit
 from numpy.typing import NDArray
 
+from sfumato.errors import shown
 from sfumato.release.foreign import Foreign
 from sfumato.release.keys import Texts
 from sfumato.release.rows import BadRow
@@ -96,12 +97,14 @@ class CellValues:
         content, offsets, escaped = _gathered(self.data, self.starts, self.ends, True)
         empty = np.flatnonzero(np.diff(offsets) == 0) if self.spelled else np.flatnonzero(self.starts < 0)
         if empty.size:
-            raise BadRow(f"the row id {what!r} is missing", first + int(empty[0]) + 1)
+            raise BadRow(f"the row id {shown(what)} is missing", first + int(empty[0]) + 1)
         if self.typed:
             row = _first_no_id(self.data, self.starts, self.ends)
             if row >= 0:
                 value = self.value(row)
-                raise BadRow(f"the row id {what!r} is {value!r}: use integers or texts", first + row + 1, value)
+                raise BadRow(
+                    f"the row id {shown(what)} is {shown(value)}: use integers or texts", first + row + 1, value
+                )
         if escaped.any():
             # only these, and as bytes: the id of a row must depend neither on other rows nor on how bytes are decoded
             cells = [content[a:b].tobytes() for a, b in pairwise(offsets.tolist())]

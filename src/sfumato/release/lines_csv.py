@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sfumato.errors import InvalidInput
+from sfumato.errors import InvalidInput, shown
 from sfumato.release.batches import Added, BatchRelease
 from sfumato.release.lines import Bytes, CellValues, Edit, Entries, Places, Scanned
 from sfumato.release.rows import BadRow, label_spelling
@@ -43,8 +43,9 @@ class CsvRecords:
     """The records of a CSV file: what is found in them and what is put in."""
 
     def __init__(self, work: BatchRelease, delimiter: str | None = None) -> None:
-        if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n' or not delimiter.isascii()):
-            raise InvalidInput(f"a delimiter is one character such as ',' or ';', found {delimiter!r}")
+        one = isinstance(delimiter, str) and len(delimiter) == 1
+        if delimiter is not None and (not one or delimiter in '"\r\n' or not delimiter.isascii()):
+            raise InvalidInput(f"a delimiter is one character such as ',' or ';', found {shown(delimiter)}")
         self.work = work
         self.delimiter = delimiter
         self.names: list[str] = []

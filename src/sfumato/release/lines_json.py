@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sfumato.errors import InvalidInput
+from sfumato.errors import InvalidInput, shown
 from sfumato.release.batches import Added, BatchRelease
 from sfumato.release.lines import Bytes, CellValues, Edit, Entries, Places, Scanned
 from sfumato.release.rows import BadRow
@@ -65,7 +65,7 @@ class JsonRecords:
             there = np.flatnonzero(found.starts[k] >= 0)
             if there.size:
                 raise BadRow(
-                    f"there is a key {name!r} already: name another one with into=", first_row + int(there[0]) + 1
+                    f"there is a key {shown(name)} already: name another one with into=", first_row + int(there[0]) + 1
                 )
         return found
 
@@ -129,7 +129,7 @@ def scan_json(data: Bytes, names: list[str], most: int, *, final: bool, first_ro
     count, used, wrong, at = _scan_json(data, keys, bounds, final, places, cells, strange)
     if wrong:
         near = data[at : at + 20].tobytes().decode("utf-8", "replace")
-        raise BadRow(f"{_WRONG[wrong]}, near {near!r}", first_row + count + 1)
+        raise BadRow(f"{_WRONG[wrong]}, near {shown(near)}", first_row + count + 1)
     first, last, after = (part[:count] for part in places)
     for row in np.flatnonzero(strange[:count]).tolist():
         plain = (cells[0, :, row] >= 0).tolist()
@@ -144,7 +144,7 @@ def _refuse_disguised(record: bytes, names: list[str], plain: list[bool], row: i
     keys = [key for key, _ in json.loads(record, object_pairs_hook=list, parse_int=str, parse_float=str)]
     for name, found in zip(names, plain, strict=True):
         if keys.count(name) != int(found):
-            raise BadRow(f"the key {name!r} is spelled with escapes: write it plainly, and once", row)
+            raise BadRow(f"the key {shown(name)} is spelled with escapes: write it plainly, and once", row)
 
 
 @njit(cache=True)

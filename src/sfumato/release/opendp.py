@@ -21,6 +21,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arguments import integer, one_of
 from sfumato.certify.mechanism import Mechanism
 from sfumato.errors import InvalidInput, MissingExtra, NotSupported, expect
 from sfumato.mechanisms.line import InfiniteGeometric
@@ -53,8 +54,7 @@ def opendp_measurement(mechanism: Any, *, metric: Literal["auto", "user"] = "aut
         If OpenDP is not installed.
     """
     dp = _opendp()
-    if metric not in ("auto", "user"):
-        raise NotSupported(f"metric {metric!r}", ["auto", "user"])
+    one_of(metric, ("auto", "user"), "metric")
     if isinstance(mechanism, InfiniteGeometric):
         domain, measured = dp.atom_domain(T=int), dp.absolute_distance(T=int)
     else:
@@ -91,8 +91,7 @@ def opendp_rows(mechanism: Mechanism, size: int) -> Any:
     """
     dp = _opendp()
     mechanism = expect(mechanism, Mechanism, "what becomes a measurement", "a Design has one as .mechanism")
-    if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-        raise InvalidInput(f"the number of rows is a positive integer, found {size!r}")
+    size = integer(size, "the number of rows", 1, 2**31 - 1)  # OpenDP counts in 32 bits
     draw = _drawing(mechanism)
     factor = local_factor(mechanism)
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from sfumato.errors import InvalidInput, Mismatch
+from sfumato.errors import InvalidInput, Mismatch, shown
 from sfumato.numbers import nearest_float, told_apart
 from sfumato.release.rows import BadRow, Located, Rows, Values
 from sfumato.spaces.constructors import EARTH_RADIUS_KM
@@ -42,7 +42,9 @@ class Position:
 
     def __init__(self, *columns: str) -> None:
         if not columns or not all(isinstance(name, str) for name in columns):
-            raise InvalidInput(f"a position is named by its columns, such as Position('x', 'y'), found {columns!r}")
+            raise InvalidInput(
+                f"a position is named by its columns, such as Position('x', 'y'), found {shown(columns)}"
+            )
         self.columns = columns
 
     def __repr__(self) -> str:
@@ -157,7 +159,7 @@ def distance_in(unit: str, given: Any) -> float:
     """A positive distance as a number, or as a text with a unit of length: ``"500 m"``."""
     found = nearest_float(in_unit(given, unit, "within"))
     if not 0 < found < inf:
-        raise InvalidInput(f"within must be a positive distance, found {given!r}")
+        raise InvalidInput(f"within must be a positive distance, found {shown(given)}")
     return found
 
 

@@ -26,7 +26,8 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
 from numpy.typing import NDArray
 
-from sfumato.errors import InvalidInput
+from sfumato.arguments import integer
+from sfumato.errors import InvalidInput, short, shown
 
 __all__ = [
     "DEEP",
@@ -53,6 +54,7 @@ DEEP = 1 << 32
 
 _BUFFER = 1 << 12  # words kept ready for small requests
 _PIECE = 1 << 20  # bytes encrypted at once
+_MOST_WORDS = 1 << 30  # of one request: 8 GB
 _ZEROS = bytes(_PIECE)
 _KEY_BYTES = 32
 _ID_BYTES = 16
@@ -109,6 +111,7 @@ class SystemBits:
 
     def words(self, count: int) -> Words:
         """The next words."""
+        count = integer(count, "the number of words", 0, _MOST_WORDS)
         if self._process != os.getpid():  # a fork that Python was not told of
             self._begin()
         with self._lock:
@@ -178,9 +181,9 @@ class SeededBits(SystemBits):
 
     def __init__(self, seed: int) -> None:
         if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
-            raise InvalidInput(f"a seed is an integer, found {seed!r}")
+            raise InvalidInput(f"a seed is an integer, found {shown(seed)}")
         warnings.warn(
-            f"SeededBits({seed}) is for tests only: noise from a seed protects nobody. "
+            f"SeededBits({short(seed)}) is for tests only: noise from a seed protects nobody. "
             "Leave the source out to draw with the system's random bits.",
             InsecureSeed,
             stacklevel=2,
@@ -276,7 +279,10 @@ def checked_key(key: Any) -> bytes:
 
 def checked_ids(ids: Any) -> NDArray[np.uint8]:
     """Row ids: an array of bytes with 16 columns."""
-    found = np.asarray(ids)
+    try:
+        found = np.asarray(ids)
+    except (ValueError, TypeError, MemoryError) as error:
+        raise InvalidInput(f"row ids are an array of uint8 with {_ID_BYTES} columns, found {shown(ids)}") from error
     if found.dtype != np.uint8 or found.ndim != 2 or found.shape[1] != _ID_BYTES:
         raise InvalidInput(
             f"row ids are an array of uint8 with {_ID_BYTES} columns, one row an id; "

@@ -31,7 +31,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sfumato.errors import InvalidInput, NotSupported
+from sfumato.arguments import one_of
+from sfumato.errors import InvalidInput, shown
 from sfumato.release.foreign import Foreign, foreign_kind, is_bytes, is_text
 from sfumato.release.implicit import LARGEST_SECRET
 from sfumato.release.keys import Texts
@@ -168,10 +169,10 @@ class TypedValues:
         written = pa.types.is_integer(kind) or is_text(kind)
         if array.null_count:
             row = int(np.argmax(pc.is_null(array).to_numpy(zero_copy_only=False)))
-            raise BadRow(f"the row id {what!r} is missing", first + row + 1)
+            raise BadRow(f"the row id {shown(what)} is missing", first + row + 1)
         if not written and not is_bytes(kind):
             raise InvalidInput(
-                f"the row id {what!r} holds {kind}: use integers, texts or bytes, which have one spelling"
+                f"the row id {shown(what)} holds {kind}: use integers, texts or bytes, which have one spelling"
             )
         array = array.cast(pa.large_string() if written else pa.large_binary())
         _, offsets, data = array.buffers()
@@ -318,7 +319,9 @@ class Labels:
         for index, label in enumerate(self.labels):
             text = label_spelling(label)
             if label is not None and result.setdefault(text, index) != index:
-                raise InvalidInput(f"two secrets are spelled {text!r}: release a table with types, such as Parquet")
+                raise InvalidInput(
+                    f"two secrets are spelled {shown(text)}: release a table with types, such as Parquet"
+                )
         return result
 
     @cached_property
@@ -456,9 +459,7 @@ def _shown(value: Any) -> str:
 
 def check_policy(on_unknown: str) -> str:
     """One of the three policies."""
-    if on_unknown not in POLICIES:
-        raise NotSupported(f"on_unknown={on_unknown!r}", POLICIES)
-    return on_unknown
+    return str(one_of(on_unknown, POLICIES, "on_unknown="))
 
 
 def line_position(labels: tuple[Any, ...], coordinates: NDArray[np.float64] | None, name: str) -> NDArray[np.float64]:
@@ -470,7 +471,7 @@ def line_position(labels: tuple[Any, ...], coordinates: NDArray[np.float64] | No
             + ("" if coordinates is None else "; release Position(…) or Place(…) columns instead")
         )
     if not all(isinstance(label, int | float | Fraction) and not isinstance(label, bool) for label in labels):
-        raise InvalidInput(f"on_unknown='nearest' needs labels that are numbers: {name} has {labels[0]!r}")
+        raise InvalidInput(f"on_unknown='nearest' needs labels that are numbers: {name} has {shown(labels[0])}")
     numbers = np.array([float(label) for label in labels])
     where = coordinates[:, 0]
     # a label is its coordinate in other units: the two lists are proportional up to the rounding of a product
@@ -522,7 +523,7 @@ class Integers:
             row = int(np.argmax(wrong))
             value = values.value(row)
             needed = f"an integer of 64 bits is needed, within ±2^{LARGEST_SECRET.bit_length() - 1}"
-            raise BadRow(f"{self.column!r} is {_shown(value)}, but {needed}", first + row + 1, value)
+            raise BadRow(f"{shown(self.column)} is {_shown(value)}, but {needed}", first + row + 1, value)
         listed = np.array([self.left_out if value is None else value for value in found], dtype=np.int64)
         return np.asarray(listed[places])
 

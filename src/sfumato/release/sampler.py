@@ -25,9 +25,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arguments import items
 from sfumato.certify.certificate import label_to_json
 from sfumato.certify.mechanism import Mechanism
-from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported
+from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported, short, shown
 from sfumato.mechanisms.continuous.interval import lattice
 from sfumato.mechanisms.continuous.laplace import TruncatedLaplace
 from sfumato.mechanisms.continuous.pixelation import Pixelated, pixelate
@@ -165,9 +166,10 @@ class Sampler:
         """
         check_statement(secret_never_changes, keyed=True)
         names, secret = checked_ids(ids), checked_key(key)
-        if np.ndim(rows) and len(rows) != len(names):
-            raise InvalidInput(f"each row has an id: found {len(rows)} rows and {len(names)} ids")
-        return self._drawn(rows, lambda first, last: KeyedBits(secret, self.digest, names[first:last]))
+        given = _array(rows)
+        if given.ndim and len(given) != len(names):
+            raise InvalidInput(f"each row has an id: found {len(given)} rows and {len(names)} ids")
+        return self._drawn(given, lambda first, last: KeyedBits(secret, self.digest, names[first:last]))
 
     def _drawn(self, rows: Any, stream: Callable[[int, int], Stream]) -> Integers:
         found = _checked(rows, self.plan.sides)
@@ -195,9 +197,16 @@ def _written(labels: Sequence[Any] | None) -> Any:
     return None if labels is None or isinstance(labels, Tuples) else [label_to_json(label) for label in labels]
 
 
+def _array(rows: Any) -> Any:
+    try:
+        return np.asarray(items(rows, "rows") if isinstance(rows, range) else rows)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise InvalidInput(f"rows are integer indices of secrets, found {shown(rows)}") from error
+
+
 def _checked(rows: Any, sides: tuple[int, ...] | None) -> Integers:
     """Indices that exist, in int64."""
-    found = np.asarray(rows)
+    found = _array(rows)
     axes = 1 if sides is None else len(sides)
     wide = found.ndim == 2 and axes > 1 and found.shape[1] == axes
     if (found.ndim != 1 and not wide) or (found.size and found.dtype.kind not in "iu"):
@@ -297,9 +306,9 @@ def integer_noise(epsilon: Number | None = None, *, alpha: Number | None = None)
     """
     rate = Rate(*promise(epsilon, alpha))
     if rate.alpha is not None and not 0 < rate.alpha < 1:
-        raise InvalidEpsilon(f"alpha lies strictly between 0 and 1, found {rate.alpha}")
+        raise InvalidEpsilon(f"alpha lies strictly between 0 and 1, found {short(rate.alpha)}")
     if rate.epsilon is not None and rate.epsilon <= 0:
-        raise InvalidEpsilon(f"epsilon must be positive, found {rate.epsilon}")
+        raise InvalidEpsilon(f"epsilon must be positive, found {short(rate.epsilon)}")
     said = f"epsilon={_short(rate.epsilon)}" if rate.epsilon is not None else f"alpha={_short(rate.alpha)}"
     return Sampler(None, None, IntegerNoise(noise(rate, fair=False)), f"integers, noise with {said}")
 

@@ -21,8 +21,9 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
+from sfumato.arguments import file_path, flag, integer, one_of
 from sfumato.certify.verify import load
-from sfumato.errors import InvalidFile, InvalidInput, NotSupported, SfumatoError
+from sfumato.errors import InvalidFile, InvalidInput, NotSupported, SfumatoError, shown
 from sfumato.numbers import Number
 from sfumato.release.batches import BATCH, BatchRelease, Column, Progress, RowId, batch_release
 from sfumato.release.geometry import refuse_geometry_text, refuse_geometry_types, watched
@@ -53,6 +54,7 @@ _COMPRESSIONS: dict[str, Any] = {
 }  # of text; the others compress inside
 _BLOCK = 1 << 22  # bytes of text read at once
 _LONGEST_RECORD = 1 << 26  # bytes
+_LARGEST_BATCH = 1 << 26  # rows that are drawn at once
 _LARGEST_GROUP = 1 << 20  # rows of a row group or an Arrow batch; larger ones are split, so that memory stays bounded
 
 
@@ -118,11 +120,11 @@ def release_file(
     delimiter
         Of a CSV file; the one that its header has most of, unless given.
     """
-    old, new = Path(source), Path(target)
+    old, new = file_path(source, "the source"), file_path(target, "the target")
+    overwrite = flag(overwrite, "overwrite")
     kind = _format_of(old, new, format)
     _check_places(old, new, overwrite)
-    if not isinstance(batch, int) or batch < 1:
-        raise InvalidInput(f"batch is a number of rows, found {batch!r}")
+    batch = integer(batch, "batch, a number of rows,", 1, _LARGEST_BATCH)
     if isinstance(mechanism, str | PathLike):
         mechanism = load(mechanism)
     work = batch_release(
@@ -152,8 +154,7 @@ def release_file(
 
 def _format_of(source: Path, target: Path, given: str | None) -> str:
     if given is not None:
-        if given not in FORMATS:
-            raise NotSupported(f"format {given!r}", FORMATS)
+        one_of(given, tuple(FORMATS), "format")
         for path in (source, target):
             if given not in ("csv", "jsonl") and _compression(path):
                 raise NotSupported(f"a {given} file that is compressed as a whole, {path.name}", ["without the ending"])
@@ -173,7 +174,9 @@ def _ending_format(path: Path) -> str:
         if ending in endings and (not compressed or name in ("csv", "jsonl")):
             return name
     known = [ending for endings in FORMATS.values() for ending in endings]
-    raise NotSupported(f"the format of {path.name!r}", [*known, "with .gz, .bz2, .zst or .lz4 after text", "format="])
+    raise NotSupported(
+        f"the format of {shown(path.name)}", [*known, "with .gz, .bz2, .zst or .lz4 after text", "format="]
+    )
 
 
 def _compression(path: Path) -> Any:
@@ -434,7 +437,7 @@ def _refuse_stored_order(file: Any, work: BatchRelease) -> None:
             name = group.column(column.column_index).path_in_schema.split(".")[0]
             if name in work.taken and not work.keep:
                 raise InvalidInput(
-                    f"the rows are sorted by {name!r}, so that their order tells the secrets: shuffle them first"
+                    f"the rows are sorted by {shown(name)}, so that their order tells the secrets: shuffle them first"
                 )
 
 

@@ -31,7 +31,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.errors import InvalidInput, NotSupported
+from sfumato.errors import InvalidInput, NotSupported, shown
 from sfumato.numbers import Number
 from sfumato.release.batches import BATCH, Added, BatchRelease, Column, Progress, RowId, batch_release
 from sfumato.release.geometry import (
@@ -115,7 +115,7 @@ def release(
     (['id', 'smokes'], True)
     """
     if not isinstance(batch, int) or batch < 1:
-        raise InvalidInput(f"batch is a number of rows, found {batch!r}")
+        raise InvalidInput(f"batch is a number of rows, found {shown(batch)}")
     work = batch_release(
         mechanism, column, into=into, keep=keep, on_unknown=on_unknown, within=within, most_moved=most_moved, key=key,
         row_id=row_id, secret_never_changes=secret_never_changes, ledger=ledger, dataset=dataset, times=times,
@@ -151,7 +151,11 @@ def released_table(table: Any, work: BatchRelease, batch: int, finish: Callable[
     if _is_relation(table):
         return _relation_over(table, _released_arrow(table.to_arrow_table(), work, batch, finish))
     if hasattr(table, "__arrow_c_stream__"):
-        return _released_arrow(pa.RecordBatchReader.from_stream(table).read_all(), work, batch, finish)
+        try:
+            whole = pa.RecordBatchReader.from_stream(table).read_all()
+        except pa.ArrowInvalid as error:
+            raise InvalidInput(f"a table has columns with names; {type(table).__name__} has none: {error}") from error
+        return _released_arrow(whole, work, batch, finish)
     raise NotSupported(
         f"a table of type {type(table).__module__}.{type(table).__name__}",
         ["pandas", "polars", "pyarrow", "DuckDB relations", "anything with __arrow_c_stream__"],
@@ -166,11 +170,11 @@ def order_after(names: Sequence[str], work: BatchRelease) -> list[str | Added]:
     for name in (*work.taken, *work.ids):
         if names.count(name) != 1:
             raise InvalidInput(
-                f"there {'are several columns' if name in names else 'is no column'} {name!r}{_hint(name, names)}"
+                f"there {'are several columns' if name in names else 'is no column'} {shown(name)}{_hint(name, names)}"
             )
     for added in work.added:
         if added.name in names and (work.keep or added.name not in work.taken):
-            raise InvalidInput(f"there is a column {added.name!r} already: name another one with into=")
+            raise InvalidInput(f"there is a column {shown(added.name)} already: name another one with into=")
     if work.keep:
         return [*names, *work.added]
     first = dict(zip(work.taken, work.added, strict=False))
@@ -182,7 +186,7 @@ def _refuse_twins(names: Sequence[str]) -> None:
     seen = set[str]()
     for name in names:
         if name in seen:
-            raise InvalidInput(f"there are several columns {name!r}: rename them first")
+            raise InvalidInput(f"there are several columns {shown(name)}: rename them first")
         seen.add(name)
 
 
@@ -273,7 +277,7 @@ def _refuse_extension(field: Any) -> None:
     name = (field.metadata or {}).get(b"ARROW:extension:name")
     if name is not None:
         raise InvalidInput(
-            f"the column {field.name!r} holds {name.decode(errors='replace')}, stored as {field.type}: "
+            f"the column {shown(field.name)} holds {name.decode(errors='replace')}, stored as {field.type}: "
             "types are not guessed, convert the column first"
         )
 
@@ -299,7 +303,7 @@ def _metadata_without(metadata: Any, taken: Sequence[str]) -> Any:
         return rest
     for name, place in stored:
         if name in taken and place not in taken:
-            raise _index_stays(name, f"the column {place!r}")
+            raise _index_stays(name, f"the column {shown(place)}")
     return rest | {b"pandas": json.dumps(about).encode()}
 
 
@@ -418,7 +422,7 @@ def _arrow_of_pandas(frame: Any, name: str) -> Any:
     try:
         return frame[name].to_arrow()
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        raise InvalidInput(f"the column {name!r} cannot be read: {str(error)[:100]}") from error
+        raise InvalidInput(f"the column {shown(name)} cannot be read: {str(error)[:100]}") from error
 
 
 def _refuse_mixture(name: str, values: Sequence[Any]) -> None:
@@ -433,10 +437,10 @@ def _refuse_mixture(name: str, values: Sequence[Any]) -> None:
             continue  # NaN, which stands for what is missing
         if plain not in _BUILT_IN and issubclass(plain, _BUILT_IN):
             what = f"{kind.__name__}: types are not guessed, convert the column first"
-            raise BadRow(f"{name!r} is {value!r}, {what}", row + 1, value)
+            raise BadRow(f"{shown(name)} is {shown(value)}, {what}", row + 1, value)
         if first is not None and plain is not first:
             what = "of another type than the values before: a column has values of one type"
-            raise BadRow(f"{name!r} is {value!r}, {what}", row + 1, value)
+            raise BadRow(f"{shown(name)} is {shown(value)}, {what}", row + 1, value)
         first = plain
 
 
@@ -494,7 +498,9 @@ def _released_polars(table: Any, work: BatchRelease, batch: int, finish: Callabl
     native = nw.get_native_namespace(frame)
     for name in (*work.taken, *work.ids):
         if table[name].dtype == native.Object:
-            raise InvalidInput(f"the column {name!r} holds Python objects: types are not guessed, convert it first")
+            raise InvalidInput(
+                f"the column {shown(name)} holds Python objects: types are not guessed, convert it first"
+            )
     if watched(work):
         known = [name for name in table.columns if table[name].dtype != native.Object]
         refuse_geometry_schema(table.select(known).head(0).to_arrow().schema, work)

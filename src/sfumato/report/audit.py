@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.arguments import flag
 from sfumato.certify.repair import Repair, repair
 from sfumato.certify.verify import prove
 from sfumato.channels.channel import Channel, check_secrets
@@ -204,7 +205,7 @@ def audit(
     believed, stake = _stakes(told, space, prior, loss)
     remapped, as_is = _losses(told, believed, stake)
     reference = promise or own
-    wanted = max(told.shape) <= _LARGEST_OPTIMUM if optimum is None else optimum
+    wanted = max(told.shape) <= _LARGEST_OPTIMUM if optimum is None else flag(optimum, "optimum")
     best = None
     if wanted and reference is not None and believed is not None and stake is not None:
         best = design(believed, stake, reference, tolerance=tolerance, time_limit=time_limit, progress=progress)

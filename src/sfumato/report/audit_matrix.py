@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.channels.channel import Channel
-from sfumato.errors import InvalidChannel, InvalidInput, Mismatch, NotSupported
+from sfumato.errors import InvalidChannel, InvalidInput, Mismatch, NotSupported, shown
 from sfumato.numbers import Array, exact, floats, is_exact, object_array, told_apart
 from sfumato.report.audit_digits import array_errors, rough_errors, text_errors
 from sfumato.report.audit_rounding import Box
@@ -412,7 +412,7 @@ def _exact(cell: str) -> Fraction | float:
     try:
         return Fraction(cell)
     except ZeroDivisionError:
-        raise InvalidInput(f"{cell!r} is no number") from None
+        raise InvalidInput(f"{shown(cell)} is no number") from None
 
 
 # ----------------------------------------------------------------- JSON and arrays
@@ -467,7 +467,7 @@ def _json_number(value: Any, file: Path, i: int, j: int) -> str:
             return "inf"
     elif isinstance(value, str) and _is_number(value.strip(), infinite=True):
         return value
-    raise InvalidInput(f"{file}, row {i + 1}, column {j + 1}: {value!r} is no number")
+    raise InvalidInput(f"{file}, row {i + 1}, column {j + 1}: {shown(value)} is no number")
 
 
 def _texts(labels: Any) -> tuple[str, ...] | None:

@@ -19,7 +19,7 @@ import plotly.graph_objects as go
 import plotly.io
 from numpy.typing import NDArray
 
-from sfumato.errors import MissingExtra, NotSupported, expect
+from sfumato.errors import MissingExtra, NotSupported, expect, shown
 from sfumato.files import write_whole
 
 __all__ = [
@@ -219,7 +219,7 @@ def write(figure: go.Figure, path: str | PathLike[str]) -> Path:
     target = Path(path)
     draw = FORMATS.get(target.suffix.lower())
     if draw is None:
-        raise NotSupported(f"a figure in the file {target.name!r}", FORMATS)
+        raise NotSupported(f"a figure in the file {shown(target.name)}", FORMATS)
     write_whole(target, lambda: draw(figure))
     return target
 

@@ -14,10 +14,11 @@ from typing import Any
 import plotly.graph_objects as go
 import plotly.io
 
+from sfumato.arguments import file_path, quoted, text
 from sfumato.certify.mechanism import Mechanism
 from sfumato.channels.prior import Prior
 from sfumato.design.optimal import Design
-from sfumato.errors import InvalidInput, NotSupported
+from sfumato.errors import InvalidInput, NotSupported, shown
 from sfumato.files import write_whole
 from sfumato.losses.loss import Loss
 from sfumato.report.html import Figure, page, plain
@@ -99,22 +100,24 @@ def report(
     >>> "if two places are 1 km apart, seeing the output makes one at most 2.02 times as likely" in text
     True
     """
-    target = Path(path)
+    target = file_path(path, "a report")
+    title, file = text(title, "the title"), text(file, "the name of the mechanism's file")
+    folder = None if figures is None else file_path(figures, "the folder of figures")
     if target.suffix.lower() not in (".html", ".htm"):
-        raise NotSupported(f"a report in the file {target.name!r}", [".html"])
+        raise NotSupported(f"a report in the file {shown(target.name)}", [".html"])
     if not target.parent.is_dir():
-        raise InvalidInput(f"{target} cannot be written: there is no folder {target.parent}")
+        raise InvalidInput(f"{quoted(target)} cannot be written: there is no folder {quoted(target.parent)}")
     facts = facts_of(
         subject, prior=prior, loss=loss, compare=compare, secret=secret, released=released, progress=progress
     )
     where = facts.space.name if facts.bounds_ratios else f"{len(facts.space)} secrets"
     heading = title or f"Privacy report: {where}"
     write_whole(target, lambda: _page(facts, heading, file))
-    if figures is None:
+    if folder is None:
         return Report(target, (), facts)
     if progress is not None:
         progress("figures")
-    return Report(target, tuple(_write_figures(facts, Path(figures))), facts)
+    return Report(target, tuple(_write_figures(facts, folder)), facts)
 
 
 def _page(facts: Facts, title: str, file: str) -> bytes:
@@ -136,7 +139,10 @@ def _page(facts: Facts, title: str, file: str) -> bytes:
 
 def _write_figures(facts: Facts, target: Path) -> list[Path]:
     """Every figure of a report as SVG, and as PNG where the extra ``figures`` and a browser are there."""
-    target.mkdir(parents=True, exist_ok=True)
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInput(f"{quoted(target)} is no folder for figures: {error.strerror}") from error
     drawn = drawings(facts) + ([peers_drawing(facts)] if facts.peers else [])
     written = []
     for figure in drawn:

@@ -15,12 +15,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from sfumato.arguments import flag, optional_function
 from sfumato.certify.mechanism import Claim, Mechanism
 from sfumato.certify.verify import claim_of
 from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.design.optimal import Design
-from sfumato.errors import InvalidInput, Mismatch, expect
+from sfumato.errors import InvalidInput, expect
 from sfumato.losses import LOSSES, Loss
 from sfumato.measures.leakage import Capacity, capacity
 from sfumato.measures.uncertainty import bayes_vulnerability, expected_loss, posterior_loss, prior_loss
@@ -33,7 +34,7 @@ from sfumato.privacy.satisfaction import Tightest
 from sfumato.release.estimation import output_counts
 from sfumato.report.maps import ground_of
 from sfumato.report.page_noise import laplace_table
-from sfumato.spaces.finite import FiniteSpace
+from sfumato.spaces.finite import FiniteSpace, place_of
 from sfumato.threads import on_threads
 
 __all__ = ["EventExcess", "Facts", "Peer", "facts_of", "is_called", "named_loss"]
@@ -153,7 +154,7 @@ def facts_of(
     progress: Callable[[str], Any] | None = None,
 ) -> Facts:
     """Measure a mechanism for a report; arguments as for :func:`sfumato.report.page.report`."""
-    say = progress or (lambda _: None)
+    compare, say = flag(compare, "compare"), optional_function(progress, "progress") or (lambda _: None)
     mechanism = subject.mechanism if isinstance(subject, Design) else subject
     mechanism = expect(mechanism, Mechanism, "what is reported", "design() and prove() make one, load() reads one")
     space, notes = mechanism.privacy.space, {}
@@ -276,9 +277,7 @@ def is_called(name: str, loss: Loss, space: FiniteSpace) -> bool:
 def _pointed_out(mechanism: Mechanism, prior: Prior, secret: Any) -> int:
     if secret is None:
         return int(np.argmax(prior.float_weights))
-    if secret not in mechanism.secrets:
-        raise Mismatch.unknown("the secret whose outputs are drawn", mechanism.secrets, [secret])
-    return mechanism.secrets.index(secret)
+    return place_of(secret, mechanism.secrets, "the secret whose outputs are drawn")
 
 
 def _counts(mechanism: Mechanism, released: Iterable[Any] | Mapping[Any, int] | None) -> NDArray[np.int64] | None:

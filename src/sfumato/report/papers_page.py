@@ -10,7 +10,7 @@ from typing import Any
 import plotly.io
 from plotly.offline import get_plotlyjs
 
-from sfumato.errors import NotSupported
+from sfumato.errors import NotSupported, shown
 from sfumato.report.papers import PAPERS
 from sfumato.report.tables import PaperTable
 
@@ -70,7 +70,7 @@ def recomputed(
     wanted = list(PAPERS) if keys is None else list(keys)
     unknown = [key for key in wanted if key not in PAPERS]
     if unknown:
-        raise NotSupported(f"paper item {unknown[0]!r}", PAPERS)
+        raise NotSupported(f"paper item {shown(unknown[0])}", PAPERS)
     tables = []
     for k, key in enumerate(wanted):
         if progress is not None:

@@ -21,8 +21,9 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from sfumato.arguments import items, one_of, text
 from sfumato.channels import Hyper, Prior, as_channel, as_prior, check_secrets, hyper
-from sfumato.errors import InvalidInput, NotSupported
+from sfumato.errors import InvalidInput, NotSupported, short, shown
 from sfumato.numbers import Array, divide, floats, together
 from sfumato.privacy import PrivacyType, Vertices, vertices
 from sfumato.privacy.type import as_type
@@ -163,6 +164,7 @@ def simplex(
     >>> sorted(trace.name for trace in figure.data if trace.mode == "markers")
     ['geometric', 'uniform prior', 'vertices']
     """
+    caption = text(caption, "the caption")
     plan = _planned(privacy, channel, prior, show, labels)
     figure = _flat(plan) if len(privacy.space) == 3 else _solid(plan)
     return _captioned(figure, caption) if caption else figure
@@ -210,10 +212,10 @@ def _planned(privacy: Any, channel: Any, prior: Prior | None, show: Any, labels:
     check_secrets("privacy and prior", space, prior)
     if (prior.weights <= 0).any():
         zero = space.labels[int(np.flatnonzero(prior.weights <= 0)[0])]
-        raise InvalidInput(f"the prior gives {zero!r} weight 0, so no posterior shows it: restrict the space")
-    shown = frozenset([show] if isinstance(show, str) else show)
-    if not shown <= set(SHOWN):
-        raise NotSupported(f"showing {', '.join(sorted(map(str, shown - set(SHOWN))))}", SHOWN)
+        raise InvalidInput(f"the prior gives {shown(zero)} weight 0, so no posterior shows it: restrict the space")
+    drawn = frozenset(
+        one_of(part, SHOWN, "showing") for part in ([show] if isinstance(show, str) else items(show, "show"))
+    )
     rays = np.stack([vertex.ray for vertex in found.vertices])
     weights, rays = together(prior.weights, rays)
     posteriors = divide(rays * weights, (rays * weights).sum(axis=1)[:, None])
@@ -224,8 +226,8 @@ def _planned(privacy: Any, channel: Any, prior: Prior | None, show: Any, labels:
         posteriors=posteriors,
         names=_vertex_names(found, posteriors, labels),
         constraints=_constraints(privacy, prior),
-        hypers=tuple(_hypers(privacy, prior, channel)) if "inners" in shown else (),
-        show=shown,
+        hypers=tuple(_hypers(privacy, prior, channel)) if "inners" in drawn else (),
+        show=drawn,
     )
 
 
@@ -235,7 +237,7 @@ def _hypers(privacy: PrivacyType, prior: Prior, channel: Any) -> list[tuple[str,
     if isinstance(channel, Mapping):
         named = [(str(name), one) for name, one in channel.items()]
     elif isinstance(channel, Sequence):
-        named = [(f"mechanism {k}", one) for k, one in enumerate(channel, 1)]
+        named = [(f"mechanism {k}", one) for k, one in enumerate(items(channel, "channels"), 1)]
     else:
         named = [("mechanism", channel)]
     found = []
@@ -248,7 +250,7 @@ def _hypers(privacy: PrivacyType, prior: Prior, channel: Any) -> list[tuple[str,
 def _vertex_names(found: Region, posteriors: Array, labels: Any) -> tuple[str, ...]:
     count = len(found.vertices)
     if labels is not None:
-        names = tuple(_short(label) for label in labels)
+        names = tuple(_short(label) for label in items(labels, "labels"))
         if len(names) != count:
             raise InvalidInput(f"{len(names)} labels for {count} vertices: give one for each of vertices(privacy)")
         return names
@@ -284,7 +286,7 @@ def _constraints(privacy: PrivacyType, prior: Prior) -> tuple[_Constraint, ...]:
 
 def _short(label: Any, most: int = _LONGEST) -> str:
     """A label as text that plotly shows as it is."""
-    text = str(label)
+    text = label if isinstance(label, str) else short(label)
     return escape(text if len(text) <= most else f"{text[: most - 1]}…", quote=False)
 
 

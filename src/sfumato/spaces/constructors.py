@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
-from sfumato.errors import InvalidInput, InvalidMetric, NotSupported
-from sfumato.numbers import Number, exact, nearest_float, shown, whole
+from sfumato.arguments import float_array, items, one_of, text
+from sfumato.errors import InvalidInput, InvalidMetric, NotSupported, shown
+from sfumato.numbers import Number, exact, nearest_float, whole
 from sfumato.spaces.axioms import INFINITE, LARGEST_RADICAND
 from sfumato.spaces.distances import Distances, Form
 from sfumato.spaces.finite import Edges, FiniteSpace, Pairs, Structure, label_tuple
@@ -87,8 +88,7 @@ def grid(*shape: int, metric: MetricName = "euclidean", step: Number = 1, unit: 
     shape = tuple(whole(side, "points along a side") for side in shape)
     check_size(prod(shape))
     unit_length = _positive(step, "step", unit)
-    if metric not in METRICS:
-        raise NotSupported(f"metric {metric!r}", METRICS)
+    one_of(metric, METRICS, "metric")
     cells = np.stack(np.meshgrid(*(np.arange(s) for s in shape), indexing="ij"), axis=-1).reshape(-1, len(shape))
 
     def distances() -> Distances:
@@ -129,7 +129,7 @@ def hamming(length: int, *, symbols: int = 2) -> FiniteSpace:
     """
     length, symbols = whole(length, "letters"), whole(symbols, "symbols")
     if symbols > 36:
-        raise NotSupported(f"{symbols} symbols", ["at most 36: digits and letters"])
+        raise NotSupported(f"{shown(symbols)} symbols", ["at most 36: digits and letters"])
     check_size(length, "letters")
     if symbols > 1 and length > _MOST_POINTS.bit_length():  # 2^length is already too much, and might not be held
         raise _too_large(f"{symbols}^{length}", "points")
@@ -200,19 +200,22 @@ def graph(
     """
     listed = _edge_list(edges)
     if labels is None:
-        labels = dict.fromkeys(node for x, z, _ in listed for node in (x, z))
+        try:
+            labels = dict.fromkeys(node for x, z, _ in listed for node in (x, z))
+        except TypeError as error:
+            raise InvalidInput(f"the nodes of a graph must be hashable: {error}") from error
     nodes = label_tuple(labels, "the nodes of a graph")
     position = {label: i for i, label in enumerate(nodes)}
     shortest: dict[tuple[int, int], Any] = {}
     for x, z, length in listed:
         for node in (x, z):
             if node not in position:
-                raise InvalidInput(f"the edge ({x!r}, {z!r}) names {node!r}, which is no node")
+                raise InvalidInput(f"the edge ({shown(x)}, {shown(z)}) names {shown(node)}, which is no node")
         if x == z:
-            raise InvalidMetric(f"the edge from {x!r} to itself has no meaning", (x,))
+            raise InvalidMetric(f"the edge from {shown(x)} to itself has no meaning", (x,))
         key = (min(position[x], position[z]), max(position[x], position[z]))
         shortest[key] = min(length, shortest.get(key, length))
-    return _graph_space(nodes, shortest, unit, name or f"graph of {len(nodes)} nodes")
+    return _graph_space(nodes, shortest, unit, text(name, "the name of a graph") or f"graph of {len(nodes)} nodes")
 
 
 def points(
@@ -227,8 +230,7 @@ def points(
     Integer or rational coordinates keep the distances exact (as square roots of integers
     for the Euclidean metric); float coordinates give float distances.
     """
-    if metric not in METRICS:
-        raise NotSupported(f"metric {metric!r}", METRICS)
+    one_of(metric, METRICS, "metric")
     table = _coordinates(coordinates)
     names = tuple(range(len(table))) if labels is None else label_tuple(labels, "labels of points")
     if len(names) != len(table):
@@ -242,7 +244,7 @@ def points(
         if biggest < limit:
             structure = Structure(lambda: _lattice_distances(cells, metric, step))
             return FiniteSpace(names, structure, unit, f"{len(names)} points, {metric}", table.astype(float))
-    position = table.astype(np.float64)
+    position = float_array(table, "coordinates")
     _refuse_repeats(position, names)
     structure = Structure(lambda: Distances(Form.FLOAT, _float_distances(position, metric)))
     return FiniteSpace(names, structure, unit, f"{len(names)} points, {metric}", position)
@@ -259,7 +261,7 @@ def geo(coordinates: Any, *, labels: Iterable[Any] | None = None, radius_km: Num
     >>> round(cities.distance("Paris", "London"))
     344
     """
-    degrees = np.asarray(_coordinates(coordinates), dtype=np.float64)
+    degrees = float_array(_coordinates(coordinates), "coordinates")
     if degrees.shape[1] != 2:
         raise InvalidInput(f"give (latitude, longitude) pairs, found {degrees.shape[1]} columns")
     latitude, longitude = degrees.T
@@ -277,7 +279,7 @@ def geo(coordinates: Any, *, labels: Iterable[Any] | None = None, radius_km: Num
     same = (angles < _SAME_PLACE) & ~np.eye(len(names), dtype=bool)
     if same.any():
         x, z = np.argwhere(same)[0]
-        raise InvalidMetric(f"{names[x]!r} and {names[z]!r} are the same place", (names[x], names[z]))
+        raise InvalidMetric(f"{shown(names[x])} and {shown(names[z])} are the same place", (names[x], names[z]))
     table = nearest_float(_positive(radius_km, "radius_km", "km")) * angles
     structure = Structure(lambda: Distances(Form.FLOAT, table))
     return FiniteSpace(names, structure, "km", f"{len(names)} places", degrees[:, ::-1].copy())
@@ -334,17 +336,19 @@ def _equal_edges(pairs: Pairs, length: Fraction) -> Edges:
 
 def _edge_list(edges: Any) -> list[tuple[Any, Any, Fraction | float]]:
     if isinstance(edges, Mapping):
-        edges = [(x, z, length) for (x, z), length in edges.items()]
+        edges = [(*pair, length) if isinstance(pair, tuple) else pair for pair, length in edges.items()]
     if hasattr(edges, "columns"):
         raise InvalidInput("edges are pairs or triples, found a table: pass its rows, such as .itertuples(index=False)")
     result = []
-    for edge in edges:
-        if isinstance(edge, str | bytes) or len(edge) not in (2, 3):
-            raise InvalidInput(f"an edge is (x, z) or (x, z, length), found {edge!r}")
+    for edge in items(edges, "the edges of a graph"):
+        if isinstance(edge, str | bytes) or not isinstance(edge, Sequence | np.ndarray) or len(edge) not in (2, 3):
+            raise InvalidInput(f"an edge is (x, z) or (x, z, length), found {shown(edge)}")
         x, z, length = edge if len(edge) == 3 else (*edge, 1)
         value = exact(length)
         if value <= 0:
-            raise InvalidMetric(f"the edge from {x!r} to {z!r} has length {length!r}: give a positive one", (x, z))
+            raise InvalidMetric(
+                f"the edge from {shown(x)} to {shown(z)} has length {shown(length)}: give a positive one", (x, z)
+            )
         result.append((x, z, float(value) if isinstance(length, float | np.floating) else value))
     return result
 
@@ -424,12 +428,17 @@ def _coordinates(coordinates: Any) -> NDArray[Any]:
     else:
         if hasattr(coordinates, "columns") or isinstance(coordinates, Mapping | set | frozenset):
             raise InvalidInput("coordinates are rows of numbers in order: pass them and labels=… for their names")
-        rows = [[row] if not isinstance(row, Iterable) or isinstance(row, str) else list(row) for row in coordinates]
+        rows = [
+            [row] if not isinstance(row, Iterable) or isinstance(row, str) else items(row, "the coordinates of a point")
+            for row in items(coordinates, "coordinates")
+        ]
         if len({len(row) for row in rows}) > 1:
             raise InvalidInput("points have different numbers of coordinates")
         is_float = any(isinstance(v, float | np.floating) for row in rows for v in row)
-        table = np.array([[float(v) if is_float else exact(v) for v in row] for row in rows],
-                         dtype=np.float64 if is_float else object)  # fmt: skip
+        if is_float:
+            table = float_array(rows, "coordinates")
+        else:
+            table = np.array([[exact(v) for v in row] for row in rows], dtype=object)
     if table.ndim == 1:
         table = table[:, None]
     if table.ndim != 2 or table.size == 0:
@@ -480,5 +489,7 @@ def _refuse_repeats(rows: NDArray[Any], names: tuple[Any, ...]) -> None:
     for i, row in enumerate(map(tuple, rows.tolist())):
         if row in seen:
             x, z = names[seen[row]], names[i]
-            raise InvalidMetric(f"{x!r} and {z!r} are the same point {row}: merge them into one secret", (x, z))
+            raise InvalidMetric(
+                f"{shown(x)} and {shown(z)} are the same point {row}: merge them into one secret", (x, z)
+            )
         seen[row] = i

@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import InvalidMetric
-from sfumato.numbers import Array, array, is_exact, nearest_float, object_array
+from sfumato.errors import InvalidMetric, expect, shown
+from sfumato.numbers import Array, array, exact, is_exact, nearest_float, object_array, whole
 from sfumato.spaces.axioms import FLOAT, INFINITE, RATIONAL, ROOT
 
 __all__ = ["Distances", "Form"]
@@ -53,6 +53,9 @@ class Distances:
     unit: Fraction = Fraction(1)
 
     def __post_init__(self) -> None:
+        expect(self.form, Form, "the form of distances")
+        expect(self.values, np.ndarray, "a table of distances", "Distances.parse(table, what, ndim) takes others")
+        expect(self.unit, Fraction, "the unit of distances")
         self.values.flags.writeable = False
 
     @classmethod
@@ -60,7 +63,7 @@ class Distances:
         """From what a user gives: exact numbers become integers with one unit."""
         if isinstance(given, Distances):
             return given
-        table = array(given, what, ndim, error=InvalidMetric, small_integers=True)
+        table = array(given, what, whole(ndim, "dimensions"), error=InvalidMetric, small_integers=True)
         if not is_exact(table):
             return cls(Form.FLOAT, table)
         if table.dtype == np.int64:
@@ -68,7 +71,10 @@ class Distances:
         unit = Fraction(1, lcm(*(v.denominator for v in table.ravel())))
         integers = [int(v / unit) for v in table.ravel()]
         if max(map(abs, integers)) >= INFINITE:
-            return cls(Form.FLOAT, table.astype(np.float64))
+            try:
+                return cls(Form.FLOAT, table.astype(np.float64))
+            except OverflowError:
+                raise InvalidMetric(f"{what}: the largest is beyond the range of floats; give a larger unit") from None
         return cls(Form.RATIONAL, np.array(integers, dtype=np.int64).reshape(table.shape), unit)
 
     @cached_property
@@ -92,8 +98,9 @@ class Distances:
 
     def bounds(self, value: Any, bits: int = 64) -> tuple[Fraction, Fraction]:
         """Rationals around the distance that one table entry stands for (equal when rational)."""
+        self._check(value)
         if self.form is Form.FLOAT:
-            return Fraction(float(value)), Fraction(float(value))
+            return exact(value), exact(value)
         if self.form is Form.RATIONAL:
             return self.unit * int(value), self.unit * int(value)
         scaled = int(value) << (2 * bits)
@@ -107,6 +114,8 @@ class Distances:
         Beside doubles a limit is the double nearest to it, as they are the nearest to what was measured: a distance
         0.1 in an array lies on the border of the ball of radius 1/10, although the double is a little larger.
         """
+        self._check(value)
+        limit = exact(limit)
         if self.form is Form.FLOAT:
             return _sign(float(value), nearest_float(limit))
         if int(value) == INFINITE:
@@ -133,6 +142,12 @@ class Distances:
         unique, where = np.unique(values, return_inverse=True)
         multiples = object_array(self.unit * int(v) for v in unique)
         return np.asarray(multiples[where].reshape(values.shape))
+
+    def _check(self, value: Any) -> None:
+        """An entry is an integer, or a float where the table has floats; infinity among those alone."""
+        number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+        if not number or value != value or (self.form is not Form.FLOAT and value in (np.inf, -np.inf)):
+            raise InvalidMetric(f"an entry of these distances is a number, found {shown(value)}")
 
 
 def _sign(value: Fraction | float, limit: Fraction | float) -> int:

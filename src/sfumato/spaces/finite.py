@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import InvalidInput, InvalidMetric, NotSupported
+from sfumato.arguments import float_array, items, text
+from sfumato.errors import InvalidInput, InvalidMetric, Mismatch, NotSupported, expect, shown
 from sfumato.labels import listed, table_in_order
 from sfumato.memory import check_room
 from sfumato.spaces.axioms import midpoints, open_pairs, triangle_violation
 from sfumato.spaces.distances import Distances, Form
 
-__all__ = ["Edges", "FiniteSpace", "Pairs", "Structure", "label_tuple"]
+__all__ = ["Edges", "FiniteSpace", "Pairs", "Structure", "as_space", "label_tuple", "place_of"]
 
 # A float table is accepted as a metric when a triangle is broken by no more than this
 # fraction of the largest distance: square roots and haversines round each entry by a few
@@ -109,14 +110,15 @@ class FiniteSpace:
             _check_metric(names, distances)
             source = Structure(lambda: distances)
         if coordinates is not None:
-            coordinates = np.asarray(table_in_order(coordinates, names, None, "the coordinates"), dtype=np.float64)
-        if coordinates is not None and len(coordinates) != len(names):
-            raise InvalidInput(f"{len(coordinates)} coordinates for {len(names)} points")
+            coordinates = float_array(table_in_order(coordinates, names, None, "the coordinates"), "coordinates")
+            if coordinates.ndim != 2 or len(coordinates) != len(names):
+                found = len(coordinates) if coordinates.ndim == 2 else f"a table of shape {coordinates.shape} as"
+                raise InvalidInput(f"{found} coordinates for {len(names)} points")
         for field, value in {
             "labels": names,
             "source": source,
-            "unit": unit,
-            "name": name or f"space of {len(names)} points",
+            "unit": text(unit, "the unit of a space"),
+            "name": text(name, "the name of a space") or f"space of {len(names)} points",
             "coordinates": coordinates,
         }.items():
             object.__setattr__(self, field, value)
@@ -166,7 +168,7 @@ class FiniteSpace:
         try:
             return self.position[label]
         except (KeyError, TypeError):
-            raise InvalidInput(f"{label!r} is not in {self.name}") from None
+            raise InvalidInput(f"{shown(label)} is not in {self.name}") from None
 
     def distance(self, x: Any, z: Any) -> float:
         """The distance between two labels."""
@@ -206,7 +208,7 @@ class FiniteSpace:
 
     def restrict(self, labels: Iterable[Any]) -> FiniteSpace:
         """The subspace on some of the labels, distances kept."""
-        chosen = list(labels)
+        chosen = items(labels, "labels")
         indices = [self.index(label) for label in chosen]
         table = self.distances
         part = Distances(table.form, table.values[np.ix_(indices, indices)].copy(), table.unit)
@@ -219,10 +221,15 @@ class FiniteSpace:
         )
 
 
+def as_space(value: Any, what: str = "a space") -> FiniteSpace:
+    """The space; an error for anything else."""
+    return expect(value, FiniteSpace, what, "line(n), grid(n, m), FiniteSpace(labels, distances) make one")
+
+
 def label_tuple(labels: Iterable[Hashable], what: str) -> tuple[Any, ...]:
     """Distinct hashable labels as a tuple; columns of any library become Python's own values."""
     if isinstance(labels, str | bytes) or not isinstance(labels, Iterable):
-        raise InvalidInput(f"{what} must be a list of labels, found {labels!r}")
+        raise InvalidInput(f"{what} must be a list of labels, found {shown(labels)}")
     if isinstance(labels, set | frozenset):
         raise InvalidInput(f"{what} must have an order, which a set has not: give a list")
     if hasattr(labels, "columns"):
@@ -233,12 +240,22 @@ def label_tuple(labels: Iterable[Hashable], what: str) -> tuple[Any, ...]:
     seen: set[Any] = set()
     for label in result:
         try:
-            if label in seen:
-                raise InvalidInput(f"{what} must be distinct: {label!r} occurs twice")
+            twice = label in seen
             seen.add(label)
         except TypeError:
-            raise InvalidInput(f"{what} must be hashable, found {label!r}") from None
+            raise InvalidInput(f"{what} must be hashable, found {shown(label)}") from None
+        if twice:
+            raise InvalidInput(f"{what} must be distinct: {shown(label)} occurs twice")
     return result
+
+
+def place_of(label: Any, labels: tuple[Any, ...], what: str) -> int:
+    """Where a label stands among others; an unknown one is an error that names it."""
+    try:
+        hash(label)  # what has no hash is no label, and may not compare to a truth value either
+        return labels.index(label)
+    except (TypeError, ValueError):
+        raise Mismatch.unknown(what, labels, [label]) from None
 
 
 def _check_metric(labels: Sequence[Any], distances: Distances) -> None:
@@ -247,22 +264,24 @@ def _check_metric(labels: Sequence[Any], distances: Distances) -> None:
         raise InvalidMetric(f"{n} labels need a {n} × {n} table of distances, found {table.shape}")
     if (table < 0).any():
         x, z = np.argwhere(table < 0)[0]
-        raise InvalidMetric(f"the distance from {labels[x]!r} to {labels[z]!r} is negative", (labels[x], labels[z]))
+        raise InvalidMetric(
+            f"the distance from {shown(labels[x])} to {shown(labels[z])} is negative", (labels[x], labels[z])
+        )
     if (table != table.T).any():
         x, z = np.argwhere(table != table.T)[0]
         raise InvalidMetric(
-            f"distances are not symmetric: from {labels[x]!r} to {labels[z]!r} it is "
+            f"distances are not symmetric: from {shown(labels[x])} to {shown(labels[z])} it is "
             f"{distances.floats[x, z]:g}, back it is {distances.floats[z, x]:g}",
             (labels[x], labels[z]),
         )
     off_diagonal = ~np.eye(n, dtype=bool)
     if np.diagonal(table).any():
         x = int(np.flatnonzero(np.diagonal(table))[0])
-        raise InvalidMetric(f"the distance of {labels[x]!r} to itself is not 0", (labels[x],))
+        raise InvalidMetric(f"the distance of {shown(labels[x])} to itself is not 0", (labels[x],))
     if ((table == 0) & off_diagonal).any():
         x, z = np.argwhere((table == 0) & off_diagonal)[0]
         raise InvalidMetric(
-            f"{labels[x]!r} and {labels[z]!r} are at distance 0: merge them into one secret",
+            f"{shown(labels[x])} and {shown(labels[z])} are at distance 0: merge them into one secret",
             (labels[x], labels[z]),
         )
     slack: float | int = 0
@@ -273,9 +292,10 @@ def _check_metric(labels: Sequence[Any], distances: Distances) -> None:
     if found is not None:
         x, y, z = found
         d = distances.floats
+        a, b, c = (shown(labels[i]) for i in found)
         raise InvalidMetric(
-            f"the triangle inequality fails: d({labels[x]!r}, {labels[z]!r}) = {d[x, z]:g} > "
-            f"d({labels[x]!r}, {labels[y]!r}) + d({labels[y]!r}, {labels[z]!r}) = {d[x, y]:g} + {d[y, z]:g}; "
+            f"the triangle inequality fails: d({a}, {c}) = {d[x, z]:g} > "
+            f"d({a}, {b}) + d({b}, {c}) = {d[x, y]:g} + {d[y, z]:g}; "
             "sfumato.graph() makes a metric of such numbers by taking shortest paths",
             (labels[x], labels[y], labels[z]),
         )

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import NotSupported
-from sfumato.spaces.finite import FiniteSpace
+from sfumato.spaces.finite import FiniteSpace, as_space
 
 __all__ = ["isometries"]
 
@@ -24,6 +24,7 @@ def isometries(space: FiniteSpace) -> NDArray[np.int64]:
     >>> len(isometries(grid(3, 3))), len(isometries(hamming(3)))
     (8, 48)
     """
+    space = as_space(space)
     table = space.distances.values
     n = len(space)
     # an image has the same distances to all points, in some order

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from sfumato.errors import InvalidInput
-from sfumato.numbers import as_written, shown
+from sfumato.errors import InvalidInput, shown
+from sfumato.numbers import as_written
 
 __all__ = ["METRES", "Length", "as_length", "in_unit"]
 

@@ -20,11 +20,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
-from sfumato.errors import InvalidInput, NotSupported
-from sfumato.numbers import Number, as_written, whole
+from sfumato.arguments import answer_of, items
+from sfumato.errors import InvalidInput, NotSupported, shown
+from sfumato.numbers import Number, as_written, exact, whole
 from sfumato.spaces.constructors import check_size, graph, grid, line
 from sfumato.spaces.distances import Distances, Form
-from sfumato.spaces.finite import Edges, FiniteSpace, Pairs, Structure
+from sfumato.spaces.finite import Edges, FiniteSpace, Pairs, Structure, as_space
 from sfumato.verdict import Verdict, fails, holds
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
 ]
 
 _MOST_DATABASES = 4_000_000  # enumerated; each is one call of the user's function
+_MOST_INDIVIDUALS = 32  # axes of the table of answers; two values of each make more databases than that
 
 
 def count_query(individuals: int) -> FiniteSpace:
@@ -80,6 +82,7 @@ def k_count_query(individuals: int, k: int) -> FiniteSpace:
     One individual changes each count by at most one, so d is the Chebyshev distance.
     """
     individuals, k = whole(individuals, "individuals"), whole(k, "counts")
+    check_size((individuals + 1) ** min(k, 64))  # more counts than that are too many for any number of individuals
     space = grid(*[individuals + 1] * k, metric="chebyshev")
     return _answers(space, f"k_count_query({individuals}, {k})")
 
@@ -107,12 +110,12 @@ def query(function: Callable[[tuple[Any, ...]], Hashable], *, values: Sequence[A
     >>> parity.labels, parity.distance(0, 1)
     ((0, 1), 1.0)
     """
-    individuals = whole(individuals, "individuals")
+    individuals, values = whole(individuals, "individuals"), items(values, "the values that an individual can have")
     if not values:
         raise InvalidInput("a query needs at least one value that an individual can have")
-    if len(values) ** individuals > _MOST_DATABASES:
+    if individuals > _MOST_INDIVIDUALS or len(values) ** individuals > _MOST_DATABASES:
         raise NotSupported(
-            f"enumerating {len(values)}^{individuals} databases",
+            f"enumerating {len(values)}^{shown(individuals)} databases",
             [f"at most {_MOST_DATABASES}", "count_query", "sum_query", "k_count_query", "induced"],
         )
     number: dict[Hashable, int] = {}
@@ -131,6 +134,7 @@ def query(function: Callable[[tuple[Any, ...]], Hashable], *, values: Sequence[A
 
 def induced(function: Callable[[Any], Hashable], databases: FiniteSpace) -> FiniteSpace:
     """The answers of a query on a graph of databases, with the graph it induces on them."""
+    databases = as_space(databases, "a space of databases")
     if databases.edges is None:
         raise NotSupported(f"{databases.name}, which is no graph", ["hamming", "graph", "grid"])
     number: dict[Hashable, int] = {}
@@ -145,11 +149,9 @@ def induced(function: Callable[[Any], Hashable], databases: FiniteSpace) -> Fini
 
 def _answer(function: Callable[[Any], Hashable], database: Any) -> Hashable:
     """The user's answer; whatever goes wrong is told with the database it went wrong on."""
-    try:
-        answer = function(database)
-        hash(answer)
-    except Exception as error:
-        raise InvalidInput(f"the query failed on database {database!r}: {error!r}") from error
+    answer = answer_of(function, "the query", database, place="database ")
+    if not isinstance(answer, Hashable):
+        raise InvalidInput(f"the answer {shown(answer)} for database {shown(database)} is unhashable: give a tuple")
     return answer
 
 
@@ -228,7 +230,7 @@ def is_uniformly_sensitive(
         x, z = np.argwhere(grown > allowed)[0]
         pair = (databases.labels[x], databases.labels[z])
         return fails(f"the distance of {pair[0]!r} and {pair[1]!r} grows by more than {delta}", pair)
-    images = np.array([answers.index(function(db)) for db in databases.labels])
+    images = np.array([answers.index(_answer(function, db)) for db in databases.labels])
     table = answers.distances.values
     n = len(answers)
     x, z = np.nonzero((grown == allowed) & (above > 0))
@@ -243,11 +245,18 @@ def is_uniformly_sensitive(
     return holds(f"all answers are joined by tight, {delta}-expansive chains", Chains(answers, previous))
 
 
+def _not_negative(delta: Number) -> Fraction:
+    found = exact(delta)
+    if found < 0:
+        raise InvalidInput(f"delta, by how much distances may grow, is not negative: found {shown(delta)}")
+    return found
+
+
 def _rational_tables(
     function: Callable[[Any], Hashable], databases: FiniteSpace, answers: FiniteSpace
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    for space in (databases, answers):
+    for space in (as_space(databases, "a space of databases"), as_space(answers, "a space of answers")):
         if space.distances.form is not Form.RATIONAL or space.distances.infinite.any():
             raise NotSupported(f"sensitivity on {space.name}", ["finite rational distances"])
-    images = [answers.index(function(db)) for db in databases.labels]
+    images = [answers.index(_answer(function, db)) for db in databases.labels]
     return databases.distances.values, answers.distances.values[np.ix_(images, images)]

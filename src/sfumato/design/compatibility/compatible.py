@@ -13,8 +13,9 @@ from fractions import Fraction
 from math import isfinite, log
 from typing import Any
 
+from sfumato.arguments import items
 from sfumato.design.compatibility.families import Family, Net, Packing, finite
-from sfumato.errors import InvalidInput, expect
+from sfumato.errors import InvalidInput, expect, shown
 from sfumato.numbers import Number, as_written
 from sfumato.spaces.finite import FiniteSpace
 from sfumato.verdict import Verdict, fails, holds, undecided
@@ -77,7 +78,7 @@ def privacy_compatible(family: Family | FiniteSpace, *, scales: Iterable[Number]
     if isinstance(family, FiniteSpace):
         family = finite(family)
     family = expect(family, Family, "a family", "compatibility.interval(), compatibility.covering(…), a FiniteSpace")
-    radii = sorted({as_written(scale, "a scale") for scale in scales}, reverse=True)
+    radii = sorted({as_written(scale, "a scale") for scale in items(scales, "scales")}, reverse=True)
     if not radii or radii[-1] <= 0:
         raise InvalidInput("scales are positive radii, at least one")
     if family.net is not None:
@@ -118,7 +119,7 @@ def _covered(family: Family, radii: list[Fraction]) -> Verdict:
     numbers: list[tuple[Fraction, Any]] = [(radius, family.covering_number(radius)) for radius in radii]
     for radius, number in numbers:
         if not number >= 1:
-            raise InvalidInput(f"a covering number is at least 1, found {number!r} at radius {radius}")
+            raise InvalidInput(f"a covering number is at least 1, found {shown(number)} at radius {radius}")
         if not isfinite(number):
             if family.diameter is None:
                 return undecided("databases are unbounded: Theorem 3.4 does not apply", (radius, number))

@@ -16,11 +16,12 @@ from math import exp, floor, inf, log
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arguments import items, positive
 from sfumato.certify.mechanism import Mechanism
 from sfumato.design.compatibility.question import Ball, FiniteFunction, Utility, utility
 from sfumato.design.compatibility.rungs import Level, Promises, Rung
 from sfumato.design.compatibility.star import blind, first_guess, hopeless, level, short
-from sfumato.errors import InvalidInput, NotConverged
+from sfumato.errors import InvalidInput, NotConverged, shown
 from sfumato.numbers import Number, float_below, printed_above
 from sfumato.spaces.finite import FiniteSpace
 
@@ -89,12 +90,12 @@ def tradeoff_grid(
     >>> bool((found.high <= 1.06 * found.low).all()), bool((found.low[1] < found.high[0]).all())
     (True, True)
     """
-    asked = [utility(target, gamma, ball) for gamma in gammas]
-    levels = tuple(level(delta) for delta in deltas)
+    asked = [utility(target, gamma, ball) for gamma in items(gammas, "gammas")]
+    levels = tuple(level(delta) for delta in items(deltas, "deltas"))
     if not asked or not levels:
         raise InvalidInput("a grid needs at least one gamma and one delta")
-    if not 0 < precision < 1:
-        raise InvalidInput(f"the precision is a relative width between 0 and 1, found {precision}")
+    if not positive(precision, "the precision") < 1:
+        raise InvalidInput(f"the precision is a relative width between 0 and 1, found {shown(precision)}")
     found: dict[bytes, _Row] = {}
     promises = Promises(asked[0].function.databases)
     guesses: dict[Fraction, float] = {}  # the ε* found for each δ at the last radius: where to look first at the next

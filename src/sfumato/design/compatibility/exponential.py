@@ -24,7 +24,7 @@ from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.repair import quantise
 from sfumato.design.compatibility.question import Ball, FiniteFunction, Utility, as_function, misses, utility
 from sfumato.design.compatibility.star import level
-from sfumato.errors import InvalidInput, NotConverged, NotSupported, SolverError
+from sfumato.errors import InvalidInput, NotConverged, NotSupported, SolverError, shown
 from sfumato.labels import in_order
 from sfumato.lp import LinearProgram, Status, solve
 from sfumato.mechanisms.exponential import true_epsilon
@@ -165,10 +165,10 @@ def _measure(asked: Utility, chance: Fraction, base: Base | Any) -> Array:
             return object_array([Fraction(1, size)] * size)
         if base == "best":
             return best_measure(asked.function, asked.gamma, chance, asked.ball)
-        raise NotSupported(f"base measure {base!r}", ["nets", "uniform", "best", "a number for each answer"])
+        raise NotSupported(f"base measure {shown(base)}", ["nets", "uniform", "best", "a number for each answer"])
     given = fractions(array(in_order(base, asked.function.answers.labels, "a base measure"), "a base measure", 1))
     if len(given) != size or (given < 0).any() or not given.any():
-        raise InvalidInput(f"a base measure has {size} numbers ≥ 0, one an answer, not all 0; found {base!r}")
+        raise InvalidInput(f"a base measure has {size} numbers ≥ 0, one an answer, not all 0; found {shown(base)}")
     return np.asarray(given / given.sum())
 
 
@@ -253,6 +253,7 @@ def _displacements(asked: Utility) -> Floats:
 
 
 def _log_matrix(asked: Utility, measure: Floats, beta: float) -> Floats:
+    beta = min(beta, 1e290)  # an infinite one times a distance of 0 would be nothing at all
     with np.errstate(divide="ignore"):
         logs = np.log(measure)[None, :] - beta * _displacements(asked)
     top = logs.max(axis=1, keepdims=True)

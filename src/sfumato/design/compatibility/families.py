@@ -15,7 +15,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sfumato.errors import InvalidInput, NotSupported, expect
+from sfumato.arguments import flag, integer, one_of, text
+from sfumato.errors import InvalidInput, expect, short, shown
 from sfumato.numbers import Array, Number, array, as_written, exact, floats
 from sfumato.spaces.finite import FiniteSpace
 
@@ -37,6 +38,8 @@ __all__ = [
 ]
 
 _ROOM = Fraction(1, 2**40)  # relative: nets with centres in floats are made finer by this, far above their rounding
+_MOST_DIMENSIONS = 1_000_000  # of a cube or a ball: the sizes of their nets are numbers of as many bits
+_MOST_MEMBERS = 10_000  # of a packing that are compared with each other
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +66,7 @@ class Packing:
 
     def check(self, count: int) -> bool:
         """Whether the first members are as far apart as is said, exactly; for those who want to see some."""
-        first = [self.member(i) for i in range(count)]
+        first = [self.member(i) for i in range(integer(count, "how many members", 0, _MOST_MEMBERS))]
         return all(self.distance(a, b) >= self.separation for i, a in enumerate(first) for b in first[:i])
 
 
@@ -99,7 +102,7 @@ def interval(low: Number = 0, high: Number = 1) -> Family:
     """
     start, end = as_written(low, "an end"), as_written(high, "an end")
     if not start < end:
-        raise InvalidInput(f"an interval goes from a number to a larger one, found {low} and {high}")
+        raise InvalidInput(f"an interval goes from a number to a larger one, found {short(low)} and {short(high)}")
     return Family(f"interval [{start}, {end}]", end - start, net=lambda radius: _interval_net(start, end, radius))
 
 
@@ -122,9 +125,8 @@ def cube(dimension: int, metric: Literal["sup", "euclidean"] = "sup") -> Family:
     >>> cube(3).net(Fraction(1, 4)).size, cube(2, "euclidean").net(Fraction(1, 4)).size
     (8, 9)
     """
-    _check_dimension(dimension)
-    if metric not in ("sup", "euclidean"):
-        raise NotSupported(f"a cube with the metric {metric!r}", ["sup", "euclidean"])
+    dimension = integer(dimension, "a dimension", 1, _MOST_DIMENSIONS)
+    one_of(metric, ("sup", "euclidean"), "a cube with the metric")
     across = Fraction(1) if metric == "sup" else _root_above(Fraction(dimension))
     return Family(f"cube [0, 1]^{dimension}, {metric}", across, net=lambda radius: _cube_net(dimension, radius, across))
 
@@ -147,10 +149,10 @@ def ball(dimension: int, radius: Number = 1) -> Family:
     >>> net.size == len(list(net.centres())), net.size
     (True, 9)
     """
-    _check_dimension(dimension)
+    dimension = integer(dimension, "a dimension", 1, _MOST_DIMENSIONS)
     size = as_written(radius, "the radius")
     if size <= 0:
-        raise InvalidInput(f"the radius of a ball is positive, found {radius}")
+        raise InvalidInput(f"the radius of a ball is positive, found {short(radius)}")
     return Family(f"ball of radius {size} in R^{dimension}", 2 * size, net=lambda r: _ball_net(dimension, size, r))
 
 
@@ -211,7 +213,7 @@ def real_line(cap: Number | None = 1) -> Family:
         return Family("real line", None, unbounded_rate=text)
     most = as_written(cap, "the cap")
     if most <= 0:
-        raise InvalidInput(f"a cap on distances is positive, found {cap}")
+        raise InvalidInput(f"a cap on distances is positive, found {short(cap)}")
     packing = Packing(most, lambda i: most * i, lambda a, b: min(most, abs(a - b)), f"the multiples of {most}")
     return Family(f"real line, distances capped at {most}", most, packing=packing)
 
@@ -273,9 +275,10 @@ def covering(
         Whether you vouch that the number is finite at every r > 0. Values at a few scales cannot tell.
     """
     if not callable(number):
-        raise InvalidInput(f"covering numbers are a function of the radius, found {number!r}")
+        raise InvalidInput(f"covering numbers are a function of the radius, found {shown(number)}")
+    name = text(name, "the name of a family") or "family with given covering numbers"
     across = None if diameter is None else as_written(diameter, "the diameter")
-    return Family(name or "family with given covering numbers", across, covering_number=number, vouched=everywhere)
+    return Family(name, across, covering_number=number, vouched=flag(everywhere, "everywhere"))
 
 
 def samples(points: FiniteSpace | Iterable[Any], *, diameter: Number | None = 1) -> Family:
@@ -284,6 +287,8 @@ def samples(points: FiniteSpace | Iterable[Any], *, diameter: Number | None = 1)
     if isinstance(points, FiniteSpace):
         return Family(f"samples: {points.name}", across, sampled=points)
     table = floats(array(points, "samples", 2))
+    if not np.isfinite(table).all():
+        raise InvalidInput("samples have finite coordinates")
     apart = _euclidean(table)
     space = FiniteSpace(range(len(table)), apart, name=f"{len(table)} samples in R^{table.shape[1]}")
     return Family(f"samples: {space.name}", across, sampled=space)
@@ -291,11 +296,6 @@ def samples(points: FiniteSpace | Iterable[Any], *, diameter: Number | None = 1)
 
 def _euclidean(table: Array) -> Array:
     return np.asarray(np.sqrt(((table[:, None, :] - table[None, :, :]) ** 2).sum(axis=2)))
-
-
-def _check_dimension(dimension: int) -> None:
-    if not isinstance(dimension, int) or dimension < 1:
-        raise InvalidInput(f"a dimension is a whole number from 1 on, found {dimension!r}")
 
 
 def _root_above(value: Fraction, bits: int = 64) -> Fraction:

@@ -16,13 +16,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arguments import answer_of, one_of
 from sfumato.certify.mechanism import Mechanism
 from sfumato.channels.channel import check_secrets
-from sfumato.errors import InvalidInput, Mismatch, NotSupported, expect
+from sfumato.errors import InvalidInput, Mismatch, NotSupported, expect, shown
 from sfumato.losses.loss import Loss
 from sfumato.numbers import Number, as_written, float_above, float_below
 from sfumato.spaces.distances import Distances
-from sfumato.spaces.finite import FiniteSpace, Structure
+from sfumato.spaces.finite import FiniteSpace, Structure, place_of
 from sfumato.spaces.lengths import in_unit
 from sfumato.verdict import Verdict, fails, holds
 
@@ -123,11 +124,9 @@ def finite_function(function: Callable[[Any], Any], databases: FiniteSpace, answ
     """
     for space in (databases, answers):
         expect(space, FiniteSpace, "databases and answers")
-    values = [function(database) for database in databases.labels]
-    strangers = [value for value in values if value not in answers.position]
-    if strangers:
-        raise Mismatch.unknown("the values of a function as answers", answers.labels, strangers)
-    return FiniteFunction(databases, answers, np.array([answers.index(value) for value in values], dtype=np.int64))
+    values = [answer_of(function, "the function", database) for database in databases.labels]
+    images = [place_of(value, answers.labels, "the values of a function as answers") for value in values]
+    return FiniteFunction(databases, answers, np.array(images, dtype=np.int64))
 
 
 def as_function(target: FiniteFunction | FiniteSpace) -> FiniteFunction:
@@ -142,9 +141,8 @@ def utility(target: FiniteFunction | FiniteSpace, gamma: Number, ball: Ball = "c
     function = as_function(target)
     radius = in_unit(gamma, function.answers.unit, "gamma")
     if radius < 0:
-        raise InvalidInput(f"the radius gamma must not be negative, found {gamma}")
-    if ball not in ("closed", "open"):
-        raise NotSupported(f"a ball that is {ball!r}", ["closed", "open"])
+        raise InvalidInput(f"the radius gamma must not be negative, found {shown(gamma)}")
+    one_of(ball, ("closed", "open"), "a ball that is")
     return Utility(function, radius, ball)
 
 
@@ -161,6 +159,7 @@ def normalised(function: FiniteFunction) -> tuple[FiniteFunction, Fraction]:
     >>> constant, rescaled.lipschitz, rescaled.databases.distance(0, 1)
     (Fraction(2, 1), Fraction(1, 1), 2.0)
     """
+    function = expect(function, FiniteFunction, "a function", "finite_function(f, X, Y) makes one")
     constant = function.lipschitz
     if not constant:
         raise InvalidInput("a function that is constant on all databases has nothing to rescale")

@@ -17,6 +17,7 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from sfumato.arguments import positive
 from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.verify import prove
 from sfumato.design.compatibility.question import (
@@ -27,7 +28,7 @@ from sfumato.design.compatibility.question import (
     utility,
 )
 from sfumato.design.optimal import Design, design
-from sfumato.errors import InvalidInput, NotConverged, SolverError, expect
+from sfumato.errors import InvalidInput, NotConverged, SolverError, expect, shown
 from sfumato.lp import LinearProgram, solve
 from sfumato.numbers import Array, Number, as_written, common_denominator, fractions, object_array, told_apart
 from sfumato.privacy.promise import rate_bounds
@@ -137,8 +138,8 @@ def epsilon_star(
     EpsilonStar(0 … 0, gamma=1, delta=0.25)
     """
     asked, chance = utility(target, gamma, ball), level(delta)
-    if not 0 < precision < 1:
-        raise InvalidInput(f"the precision is a relative width between 0 and 1, found {precision}")
+    if not positive(precision, "the precision") < 1:
+        raise InvalidInput(f"the precision is a relative width between 0 and 1, found {shown(precision)}")
     rows, least = blind(asked)
     if least <= chance:
         mechanism = _proved_blind(asked, rows)
@@ -161,7 +162,7 @@ def level(delta: Number) -> Fraction:
     """δ as a rational in [0, 1)."""
     chance = as_written(delta, "delta")
     if not 0 <= chance < 1:
-        raise InvalidInput(f"delta is a probability below 1, found {delta}")
+        raise InvalidInput(f"delta is a probability below 1, found {shown(delta)}")
     return chance
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from sfumato.design.problem import Problem
 from sfumato.design.solvers.answer import Answer, EventMultipliers, Multipliers
-from sfumato.errors import Infeasible, NotSupported, SolverError
+from sfumato.errors import Infeasible, NotSupported, SolverError, shown
 from sfumato.lp import Limit, LinearProgram, Status, solve
 from sfumato.lp.highs import check_size
 from sfumato.numbers import Array, floats, fractions, object_array
@@ -118,7 +118,9 @@ def _event_rows(problem: Problem, decay: Array, start: int, slack: int) -> list[
 def _factor(problem: Problem, value: Any) -> Fraction:
     factor = problem.privacy.exact_factor(value)
     if factor is None:
-        raise NotSupported(f"an exact optimum for {problem.privacy!r}", ["rational bounds: alpha= and whole distances"])
+        raise NotSupported(
+            f"an exact optimum for {shown(problem.privacy)}", ["rational bounds: alpha= and whole distances"]
+        )
     return factor
 
 

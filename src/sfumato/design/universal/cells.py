@@ -24,9 +24,10 @@ from sfumato.errors import NotSupported
 from sfumato.numbers import Array
 from sfumato.threads import plain_interrupts
 
-__all__ = ["MOST_RAYS", "cell_vertices", "extreme_rays"]
+__all__ = ["LARGEST_MOST", "MOST_RAYS", "cell_vertices", "extreme_rays"]
 
 MOST_RAYS = 400_000  # kept at one time
+LARGEST_MOST = 10**9  # that may be asked for instead; pairs of rays are still counted in 64 bits
 _PAIRS_A_RAY = 10_000  # looked at for each ray that may be kept: at most some ten seconds of work in all
 _FITS = 2**62  # a machine word, with room for one addition
 

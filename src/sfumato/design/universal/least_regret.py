@@ -16,12 +16,14 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arguments import integer, optional_function
 from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.repair import quantise
 from sfumato.certify.verify import prove
 from sfumato.channels.channel import Channel
 from sfumato.channels.prior import Prior
 from sfumato.design.universal.answers import Certificate, Regret, UniversalDesign
+from sfumato.design.universal.cells import LARGEST_MOST
 from sfumato.design.universal.certificate import certified_below
 from sfumato.design.universal.large import large_design
 from sfumato.design.universal.least_loss import LeastLoss
@@ -94,7 +96,9 @@ def universal_design(
     """
     started = perf_counter()
     asked = question(loss, as_type(privacy), relative=relative)
-    among = prior_set(priors, asked.privacy)
+    among, progress = prior_set(priors, asked.privacy), optional_function(progress, "progress")
+    most = None if most is None else integer(most, "most", 1, LARGEST_MOST)
+    rounds = integer(rounds, "rounds", 1, LARGEST_MOST)
     if asked.trivial:
         constant = prove(Channel.constant(asked.privacy.space), asked.privacy)
         zero = Fraction(0)

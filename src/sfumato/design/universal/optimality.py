@@ -5,9 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+from sfumato.arguments import integer
 from sfumato.channels.channel import Channel, as_channel
 from sfumato.design.universal.answers import Better, Regret
-from sfumato.design.universal.cells import MOST_RAYS
+from sfumato.design.universal.cells import LARGEST_MOST, MOST_RAYS
 from sfumato.design.universal.least_loss import LeastLoss
 from sfumato.design.universal.prior_sets import Priors, PriorSet, prior_set
 from sfumato.design.universal.question import Question, member_of, question, type_of
@@ -82,6 +83,7 @@ def is_universally_optimal(
     asked = question(loss, type_of(mechanism, privacy))
     channel = member_of(mechanism, asked.privacy)
     among = prior_set(priors, asked.privacy)
+    starts, most = integer(starts, "starts", 0, LARGEST_MOST), integer(most, "most", 1, LARGEST_MOST)
     ground = theorem(asked, channel)
     if ground is not None:
         return holds(str(ground), ground)

@@ -14,16 +14,17 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from sfumato.arguments import items
 from sfumato.channels.channel import check_secrets
 from sfumato.channels.prior import Prior, as_prior
-from sfumato.errors import InvalidInput, NotSupported
+from sfumato.errors import InvalidInput, NotSupported, shown
 from sfumato.numbers import Array, Number, common_denominator, fractions, object_array
 from sfumato.privacy.regular import corner_priors
 from sfumato.privacy.type import PrivacyType
 from sfumato.privacy.vertices import vertices
 from sfumato.spaces.constructors import discrete
 from sfumato.spaces.distances import Form
-from sfumato.spaces.finite import FiniteSpace
+from sfumato.spaces.finite import FiniteSpace, as_space
 from sfumato.spaces.lengths import in_unit
 
 __all__ = ["PriorSet", "Priors", "all_priors", "ball", "hull", "prior_set", "regular_priors"]
@@ -66,7 +67,9 @@ def prior_set(priors: Priors, privacy: PrivacyType) -> PriorSet:
             return all_priors(privacy.space)
         if priors == "regular":
             return regular_priors(privacy)
-        raise NotSupported(f"priors {priors!r}", ["all", "regular", "a list of priors", "ball(prior, radius, space)"])
+        raise NotSupported(
+            f"priors {shown(priors)}", ["all", "regular", "a list of priors", "ball(prior, radius, space)"]
+        )
     given = hull([priors] if isinstance(priors, Prior) else priors)
     check_secrets("priors and privacy type", privacy.space, given)
     return given
@@ -86,7 +89,7 @@ def hull(priors: Iterable[Prior]) -> PriorSet:
     >>> hull([Prior([0, 1], [1, 0]), Prior([0, 1], ["1/2", "1/2"])]).generators.tolist()
     [[1, 1], [0, 1]]
     """
-    given = [as_prior(prior) for prior in priors]
+    given = [as_prior(prior) for prior in items(priors, "priors")]
     if not given:
         raise InvalidInput("the hull of no priors is empty: give at least one prior")
     check_secrets("the priors of a hull", *given)
@@ -112,10 +115,10 @@ def ball(prior: Prior, radius: Number, space: FiniteSpace | None = None) -> Prio
     >>> sorted(near.limits.tolist())                           # 3π₀ ≥ π₁ and 3π₁ ≥ π₀
     [[-1, 3], [3, -1]]
     """
-    prior = as_prior(prior)
+    prior, space = as_prior(prior), None if space is None else as_space(space)
     reach = in_unit(radius, "" if space is None else space.unit, "the radius of a ball")
     if reach < 0:
-        raise InvalidInput(f"the radius of a ball must not be negative, found {radius!r}")
+        raise InvalidInput(f"the radius of a ball must not be negative, found {shown(radius)}")
     n = len(prior)
     metric = discrete(n) if space is None else space
     if space is not None:

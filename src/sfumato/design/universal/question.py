@@ -17,11 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arguments import flag
 from sfumato.certify.mechanism import Mechanism
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.prior import Prior
 from sfumato.design.universal.prior_sets import PriorSet
-from sfumato.errors import InvalidInput, InvalidLoss, PrivacyViolation, expect
+from sfumato.errors import InvalidInput, InvalidLoss, PrivacyViolation, expect, shown
 from sfumato.losses.loss import Loss
 from sfumato.numbers import Array, common_denominator, floats, fractions, is_exact, object_array
 from sfumato.privacy.rays import rays_of
@@ -137,7 +138,7 @@ def question(loss: Loss, privacy: PrivacyType, *, relative: bool = False) -> Que
     privacy = as_type(privacy)
     loss = expect(loss, Loss, "a loss", "losses.distance(space), Loss(actions, secrets, table)")
     check_secrets("loss and privacy type", privacy.space, loss)
-    return _question(loss, privacy, relative)
+    return _question(loss, privacy, flag(relative, "relative"))
 
 
 @lru_cache(maxsize=64)
@@ -148,7 +149,7 @@ def _question(loss: Loss, privacy: PrivacyType, relative: bool) -> Question:
         w, x = np.argwhere(values < 0)[0]
         raise InvalidLoss(
             f"relative regret needs a loss that is nowhere negative, found {values[w, x]} for "
-            f"{loss.actions[w]!r} at {loss.secrets[x]!r}: add a constant, or ask for additive regret"
+            f"{shown(loss.actions[w])} at {shown(loss.secrets[x])}: add a constant, or ask for additive regret"
         )
     kept = _undominated(values)
     values = values[kept]

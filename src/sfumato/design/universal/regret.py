@@ -16,12 +16,13 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arguments import integer
 from sfumato.channels.channel import Channel
 from sfumato.channels.prior import Prior
 from sfumato.design.optimal import design
 from sfumato.design.universal.answers import Regret
 from sfumato.design.universal.bounds import bounded_regret
-from sfumato.design.universal.cells import MOST_RAYS, cell_vertices
+from sfumato.design.universal.cells import LARGEST_MOST, MOST_RAYS, cell_vertices
 from sfumato.design.universal.least_loss import MARGIN, Least, LeastLoss
 from sfumato.design.universal.prior_sets import Priors, PriorSet, prior_set
 from sfumato.design.universal.question import (
@@ -83,7 +84,7 @@ def worst_case_regret(
         return Regret(Fraction(0), Fraction(0), None, None, "one action is always best", relative=relative)
     program = LeastLoss(asked)
     try:
-        found = regret_on(asked, cells_of(asked, channel, among, most), program)
+        found = regret_on(asked, cells_of(asked, channel, among, integer(most, "most", 1, LARGEST_MOST)), program)
     except NotSupported:
         found = bounded_regret(asked, channel, among, program)
     ground = None if relative or found.exact else theorem(asked, channel)

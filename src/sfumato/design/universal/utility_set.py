@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from sfumato.arguments import items
 from sfumato.channels.channel import Channel
 from sfumato.channels.composition import choice, restrict
 from sfumato.channels.prior import secrets_of
 from sfumato.design.universal.optimality import is_universally_optimal
 from sfumato.design.universal.question import member_of, type_of
 from sfumato.design.universal.theorems import Ground
-from sfumato.errors import InvalidInput, Mismatch
+from sfumato.errors import InvalidInput, expect, shown
 from sfumato.labels import in_order
-from sfumato.losses.loss import Loss, add, are_several, lift, scale
+from sfumato.losses.loss import Loss, add, are_several, as_loss, lift, scale
 from sfumato.numbers import Number, as_written, exact
 from sfumato.privacy.type import PrivacyType
 from sfumato.verdict import Outcome, Verdict, holds
@@ -54,8 +55,9 @@ class UtilitySet:
 
     def scaled(self, loss: Loss, factor: Number | Iterable[Number], **options: Any) -> Verdict:
         """Whether v × ℓ is a member for weights v(x) ≥ 0: it is if ℓ is."""
+        loss = as_loss(loss)
         several = in_order(factor, loss.secrets, "the scale of a loss") if are_several(factor) else [as_written(factor)]
-        weights = [exact(weight) for weight in several]
+        weights = [exact(weight) for weight in items(several, "the scale of a loss")]
         made = scale(loss, weights if are_several(factor) else weights[0])  # raises for negative weights
         own = self.contains(loss, **options)
         if own.outcome is Outcome.HOLDS:
@@ -64,9 +66,7 @@ class UtilitySet:
 
     def restricted(self, secrets: Iterable[Any]) -> UtilitySet:
         """The utility set of M↓X′ in the type on X′."""
-        labels = tuple(secrets)
-        if any(x not in self.channel.secrets for x in labels):
-            raise Mismatch.unknown("the secrets of a restriction", self.channel.secrets, labels)
+        labels = restrict(self.channel, secrets).secrets
         smaller = PrivacyType(
             self.privacy.space.restrict(labels), epsilon=self.privacy.epsilon, alpha=self.privacy.alpha
         )
@@ -87,13 +87,16 @@ class UtilitySet:
 
     def intersection(self, other: UtilitySet, probability: Number = Fraction(1, 2)) -> UtilitySet:
         """The utility set of M ⊕_p M′, 0 < p < 1: exactly what both sets contain (Theorem 6(4))."""
+        other = expect(other, UtilitySet, "the other utility set", "utility_set(mechanism) makes one")
         if self.privacy is not other.privacy:
             raise InvalidInput(
                 "the intersection of utility sets needs two mechanisms of one type (the same PrivacyType)"
             )
         p = as_written(probability, "the probability of a choice")
         if not 0 < p < 1:
-            raise InvalidInput(f"the probability of a choice lies strictly between 0 and 1 here, found {probability!r}")
+            raise InvalidInput(
+                f"the probability of a choice lies strictly between 0 and 1 here, found {shown(probability)}"
+            )
         return UtilitySet(choice(p, self.channel, other.channel), self.privacy)
 
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from sfumato.channels.channel import check_secrets
 from sfumato.channels.hyper import Hyper
 from sfumato.channels.prior import secrets_of
-from sfumato.errors import InvalidInput, SolverError
+from sfumato.errors import InvalidInput, SolverError, expect
 from sfumato.lp import LinearProgram, solve
 from sfumato.numbers import Array, array, floats, is_exact, number, together
 from sfumato.orders.transport import Transport
@@ -50,6 +50,8 @@ def line_hyper_distance(first: Hyper, second: Hyper) -> Transport:
     >>> line_hyper_distance(hyper(prior, geometric), hyper(prior, coarse)).cost
     Fraction(4, 85)
     """
+    for given in (first, second):
+        expect(given, Hyper, "a hyper", "hyper(prior, channel) makes one")
     check_secrets("two hypers", first, second)
     points = _points(first)
     ordered = np.argsort(floats(points), kind="stable")

@@ -22,9 +22,10 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.arguments import items
 from sfumato.channels.hyper import hyper
 from sfumato.channels.prior import Prior, as_prior
-from sfumato.errors import InvalidInput, expect
+from sfumato.errors import InvalidInput, expect, shown
 from sfumato.losses.loss import Loss
 from sfumato.measures.uncertainty import posterior_loss as finite_loss
 from sfumato.mechanisms.continuous.chain import line_hyper_distance
@@ -81,6 +82,7 @@ def theorem_14_constant(mechanism: TruncatedLaplace) -> Fraction:
     >>> theorem_14_constant(truncated_laplace(alpha="1/2"))
     Fraction(12, 1)
     """
+    mechanism = expect(mechanism, TruncatedLaplace, "the mechanism", "truncated_laplace(epsilon) makes one")
     length, promise = mechanism.interval.length, mechanism.promise
     factor = None if promise.alpha is None else rational_power(promise.alpha, length)
     if factor is None:
@@ -119,7 +121,7 @@ def laplace_gap(
     steps = whole(len(prior.secrets) - 1, "steps")
     space = lattice_space(steps, mechanism.interval)
     geometric = lattice_geometric(mechanism, steps)
-    coarse = on_lattice(pixelate(mechanism, pixels or 4 * steps), steps)
+    coarse = on_lattice(pixelate(mechanism, 4 * steps if pixels is None else pixels), steps)
     # only a float of the distance is reported, so floats are good enough here
     rough = prior.to_floats()
     moved = line_hyper_distance(hyper(rough, geometric.to_floats()), hyper(rough, coarse.to_floats())).cost
@@ -159,7 +161,7 @@ def _within(low: Fraction, high: Fraction, bound: Fraction, *, exact: bool) -> V
 
 def _kappa(loss: IntervalLoss) -> Fraction:
     if loss.lipschitz is None:
-        raise InvalidInput(f"{loss!r} has no Lipschitz constant: give lipschitz=…, without it nothing is bounded")
+        raise InvalidInput(f"{shown(loss)} has no Lipschitz constant: give lipschitz=…, without it nothing is bounded")
     return loss.lipschitz
 
 
@@ -195,9 +197,10 @@ def climb(density: Any, mechanism: TruncatedLaplace, loss: IntervalLoss, steps: 
     """
     mechanism = expect(mechanism, TruncatedLaplace, "the mechanism", "truncated_laplace(epsilon) makes one")
     density = as_density(density, mechanism.interval)
+    loss = expect(loss, IntervalLoss, "a loss on an interval", "absolute_error() is one")
     kappa, length = float(_kappa(loss)), float(mechanism.interval.length)
     rungs = []
-    for count in steps:
+    for count in items(steps, "steps"):
         value = posterior_loss(gather(density, count), lattice_geometric(mechanism, count), loss).value
         floor = float(np.exp(-mechanism.rate * length / count)) * value - kappa * length / count
         rungs.append(Rung(int(count), value, max(floor, 0.0)))

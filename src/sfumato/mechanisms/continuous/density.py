@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.arguments import answer_of, flag, float_array, items, text
 from sfumato.channels.prior import Prior
 from sfumato.errors import InvalidPrior, expect
 from sfumato.mechanisms.continuous.interval import UNIT, Floats, Interval, as_interval, lattice
@@ -88,7 +89,9 @@ class Density:
         interval = as_interval(interval)
         function, cdf, more, found = _parts(pdf)
         low, high = interval.ends
-        inside = [float(b) for b in (*breaks, *more) if low < float(b) < high]
+        normalise, name = flag(normalise, "normalise"), text(name, "the name of a density")
+        given = float_array(items(breaks, "breaks"), "breaks").ravel().tolist()
+        inside = [b for b in (*given, *more) if low < b < high]
         edges, total, error = _panels(function, np.unique([low, *inside, high]))
         if cdf is not None:
             known = float(cdf(high) - cdf(low))
@@ -156,7 +159,7 @@ class Density:
 
     def cumulative(self, x: Any) -> Floats:
         """The probability of everything up to x, by the distribution's own formula or by quadrature."""
-        points = np.asarray(x, dtype=np.float64)
+        points = float_array(x, "points")
         if self._cdf is not None:
             low = self._cdf(float(self.interval.low))
             return np.asarray((self._cdf(points) - low) / self._total, dtype=np.float64)
@@ -229,12 +232,19 @@ def _parts(pdf: Any) -> tuple[Callable[[Any], Any], Callable[[Any], Any] | None,
 
 def _checked(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """The function on arrays, whatever it was written for; no negative values, no NaN."""
+
+    def one_by_one(x: float) -> float:
+        found = float_array(answer_of(function, "the density", x), "the density at one point")
+        if found.shape != ():
+            raise InvalidPrior("the density at one point must be one number")
+        return float(found)
+
     try:
         trial = np.asarray(function(np.array([0.25, 0.75])), dtype=np.float64)
         whole = trial.shape in ((), (2,))
     except (TypeError, ValueError):
         whole = False
-    evaluate = function if whole else np.vectorize(function, otypes=[np.float64])
+    evaluate = function if whole else np.vectorize(one_by_one, otypes=[np.float64])
 
     def checked(x: Any) -> Floats:
         values = np.broadcast_to(np.asarray(evaluate(x), dtype=np.float64), np.shape(x))

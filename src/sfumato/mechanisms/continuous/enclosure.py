@@ -25,6 +25,7 @@ from itertools import pairwise
 import flint
 import numpy as np
 
+from sfumato.arguments import precision
 from sfumato.channels.channel import check_secrets
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.errors import Mismatch, NotSupported, expect
@@ -84,7 +85,7 @@ def enclosed_loss(prior: Prior, mechanism: TruncatedLaplace, loss: Loss, *, bits
     place = np.arange(steps + 1)
     likelihood = powers[np.abs(place[:, None] - place[None, :])]
     costs = product(fractions(loss.matrix) * prior.weights[None, :], likelihood)
-    working = bits + 32
+    working = precision(bits) + 32
     with flint.ctx.workprec(working):
         total = flint.arb(0)
         for terms in _cells(costs, powers[1]):

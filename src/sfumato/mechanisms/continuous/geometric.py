@@ -22,15 +22,15 @@ inwards with (1 − α)·H(s).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import lcm
 from typing import Any
 
 import numpy as np
 
+from sfumato.arguments import float_array, integer
 from sfumato.channels.channel import Channel, normalise
 from sfumato.errors import expect
 from sfumato.mechanisms.continuous.interval import Floats, lattice
-from sfumato.mechanisms.continuous.laplace import Laplace, TruncatedLaplace, decay_powers
+from sfumato.mechanisms.continuous.laplace import Laplace, TruncatedLaplace, common_steps, decay_powers
 from sfumato.mechanisms.continuous.pixelation import on_lattice, pixelate
 from sfumato.numbers import Array, is_exact, whole
 from sfumato.orders.refinement import refines
@@ -85,14 +85,17 @@ class Smear:
         low, high = self.source.interval.ends
         width = (high - low) / self.steps
         alpha = np.exp(-self.source.rate * width)
-        share = np.abs((np.asarray(y, dtype=np.float64) - low) / width - index)
+        index = integer(index, "the number of an output", 0, self.steps)
+        share = np.minimum(
+            np.abs((np.clip(float_array(y, "outputs"), low - width, high + width) - low) / width - index), 2
+        )
         weight = 1 / (1 + alpha) if index in (0, self.steps) else (1 - alpha) / (1 + alpha)
         mixed = alpha**share * (1 - alpha ** (2 - 2 * share)) / (1 - alpha**2)
         return np.asarray(np.where(share <= 1, self.source.rate / 2 * mixed / weight, 0.0))
 
     def edge_sums(self, pixels: int) -> Array:
         """For each output of G_N, the probability to end below each of T + 1 pixel edges; rational where it can be."""
-        common = lcm(self.steps, pixels)
+        common = common_steps(self.steps, pixels)
         unit = common // self.steps  # a step of U_N in steps of the common lattice
         powers = decay_powers(self.source, common)
         gaps = (np.arange(pixels + 1) * (common // pixels))[None, :] - np.arange(self.steps + 1)[:, None] * unit

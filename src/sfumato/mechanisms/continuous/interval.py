@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import inf
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import InvalidInput
-from sfumato.numbers import Number, as_written, whole
-from sfumato.spaces.constructors import line
+from sfumato.arguments import float_array
+from sfumato.errors import InvalidInput, short, shown
+from sfumato.numbers import Number, as_written, float_above, float_below, whole
+from sfumato.spaces.constructors import check_size, line
 from sfumato.spaces.finite import FiniteSpace
 
 __all__ = ["UNIT", "Floats", "Interval", "as_interval", "cells_of", "lattice", "lattice_space"]
@@ -34,7 +36,9 @@ class Interval:
         for end in ("low", "high"):
             object.__setattr__(self, end, as_written(getattr(self, end), "an end of an interval"))
         if not self.low < self.high:
-            raise InvalidInput(f"an interval needs low < high, found [{self.low}, {self.high}]")
+            raise InvalidInput(f"an interval needs low < high, found [{short(self.low)}, {short(self.high)}]")
+        if float_below(self.low) == -inf or float_above(self.high) == inf or not 0 < float_below(self.length) < inf:
+            raise InvalidInput("the ends of an interval and its length lie within the range of floats")
 
     @property
     def length(self) -> Fraction:
@@ -59,7 +63,7 @@ def as_interval(value: Interval | tuple[Number, Number]) -> Interval:
     if isinstance(value, Interval):
         return value
     if not isinstance(value, tuple | list) or len(value) != 2:
-        raise InvalidInput(f"an interval is a pair (low, high), found {value!r}")
+        raise InvalidInput(f"an interval is a pair (low, high), found {shown(value)}")
     return Interval(*value)  # type: ignore[arg-type]  # it reads its ends
 
 
@@ -71,7 +75,8 @@ def lattice(steps: int, interval: Interval = UNIT) -> tuple[Fraction, ...]:
     >>> lattice(2)
     (Fraction(0, 1), Fraction(1, 2), Fraction(1, 1))
     """
-    steps = whole(steps, "steps")
+    steps, interval = whole(steps, "steps"), as_interval(interval)
+    check_size(steps + 1)
     return tuple(interval.low + interval.length * n / steps for n in range(steps + 1))
 
 
@@ -83,7 +88,7 @@ def lattice_space(steps: int, interval: Interval = UNIT) -> FiniteSpace:
     >>> lattice_space(4).distance(Fraction(1, 4), 1)
     0.75
     """
-    points = lattice(steps, interval)
+    points, interval = lattice(steps, interval), as_interval(interval)
     row = line(len(points), step=interval.length / steps)
     where = np.array([[float(point)] for point in points])
     return FiniteSpace(points, row.source, name=f"{len(points)} points of {interval}", coordinates=where)
@@ -98,7 +103,7 @@ def cells_of(x: Any, steps: int, interval: Interval = UNIT) -> NDArray[np.int64]
     [0, 2, 3, 9]
     """
     low, high = interval.ends
-    scaled = (np.asarray(x, dtype=np.float64) - low) * (steps / (high - low))
+    scaled = (np.clip(float_array(x, "secrets"), low, high) - low) * (steps / (high - low))
     nearest = np.rint(scaled)
     cell = np.where(np.abs(scaled - nearest) <= _SAME_POINT * steps, nearest, np.floor(scaled))
     return np.clip(cell, 0, steps - 1).astype(np.int64)

@@ -23,10 +23,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arguments import float_array, index_array
+from sfumato.errors import InvalidInput, NotSupported
 from sfumato.mechanisms.continuous.interval import UNIT, Floats, Interval, as_interval, lattice_space
-from sfumato.numbers import Array, Number, object_array
+from sfumato.numbers import Array, Number, object_array, whole
 from sfumato.privacy.promise import rational_power
 from sfumato.privacy.type import PrivacyType
+from sfumato.spaces.constructors import check_size
 
 __all__ = ["Laplace", "TruncatedLaplace", "decay_powers", "laplace", "truncated_laplace"]
 
@@ -58,8 +61,9 @@ class Laplace:
 
     def density(self, x: Any, y: Any) -> Floats:
         """The density of output y for the secret x."""
-        gap = np.abs(np.asarray(y, dtype=np.float64) - np.asarray(x, dtype=np.float64))
-        return np.asarray(self.rate / 2 * np.exp(-self.rate * gap))
+        with np.errstate(over="ignore"):  # what is that far away has density 0
+            gap = np.abs(float_array(y, "outputs") - _secrets(x))
+            return np.asarray(self.rate / 2 * np.exp(-self.rate * gap))
 
     def mass_between(self, x: Any, low: Any, high: Any) -> Floats:
         """The probability that the output lies between two numbers; they may be infinite.
@@ -67,11 +71,12 @@ class Laplace:
         What lies left of x and what lies right of x are added, each as a product: no difference of nearly
         equal cumulative sums is taken.
         """
-        x, low, high = (np.asarray(v, dtype=np.float64) for v in (x, low, high))
+        x, low, high = _secrets(x), float_array(low, "outputs"), float_array(high, "outputs")
         left_end, right_start = np.minimum(high, x), np.maximum(low, x)
-        left = np.exp(-self.rate * (x - left_end)) * -np.expm1(-self.rate * np.maximum(left_end - low, 0))
-        right = np.exp(-self.rate * (right_start - x)) * -np.expm1(-self.rate * np.maximum(high - right_start, 0))
-        return np.asarray((left + right) / 2)
+        with np.errstate(over="ignore", invalid="ignore"):  # far away is nothing, and so is from ∞ to ∞
+            left = np.exp(-self.rate * (x - left_end)) * -np.expm1(-self.rate * np.maximum(left_end - low, 0))
+            right = np.exp(-self.rate * (right_start - x)) * -np.expm1(-self.rate * np.maximum(high - right_start, 0))
+        return np.asarray(np.nan_to_num((left + right) / 2, nan=0.0))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -94,14 +99,14 @@ class TruncatedLaplace(Laplace):
     def mass(self, x: Any, index: Any) -> Floats:
         """The probability of the lower end (index 0) or the upper end (index 1)."""
         low, high = self.interval.ends
-        x = np.asarray(x, dtype=np.float64)
-        gap = np.where(np.asarray(index) == 0, x - low, high - x)
+        x = np.clip(_secrets(x), low, high)
+        gap = np.where(index_array(index, 2, "the number of an end") == 0, x - low, high - x)
         return np.asarray(np.exp(-self.rate * gap) / 2)
 
     def cumulative(self, x: Any, y: Any) -> Floats:
         """The probability of an output up to y: all of it at the upper end, the lower atom already at the lower."""
         low, high = self.interval.ends
-        y = np.asarray(y, dtype=np.float64)
+        y = float_array(y, "outputs")
         inside = self.mass_between(x, -np.inf, y)
         return np.asarray(np.where(y >= high, 1.0, np.where(y < low, 0.0, inside)))
 
@@ -166,6 +171,7 @@ def truncated_laplace(
 
 def decay_powers(mechanism: Laplace, steps: int) -> Array:
     """e^{−ε(b−a)k/N} for k = 0, …, N: rationals if e^{−ε(b−a)/N} is one, else floats."""
+    check_size(steps + 1, "points of a common lattice")
     alpha, length = mechanism.promise.alpha, mechanism.interval.length
     base = None if alpha is None else rational_power(alpha, length / steps)
     if base is None:
@@ -176,9 +182,28 @@ def decay_powers(mechanism: Laplace, steps: int) -> Array:
     return object_array(powers)
 
 
+_MOST_ENTRIES = 50_000_000  # of a table of secrets and pixels
+
+
+def common_steps(steps: int, pixels: int) -> int:
+    """The steps of the lattice that holds both the secrets and the edges of pixels; an error if it is too fine."""
+    steps, pixels = whole(steps, "steps"), whole(pixels, "pixels")
+    check_size(lcm(steps, pixels) + 1, "points of a common lattice")
+    if (steps + 1) * (pixels + 1) > _MOST_ENTRIES:
+        raise NotSupported(f"a table of {steps + 1} secrets and {pixels} pixels", [f"at most {_MOST_ENTRIES} entries"])
+    return lcm(steps, pixels)
+
+
+def _secrets(x: Any) -> Floats:
+    found = float_array(x, "secrets")
+    if not np.isfinite(found).all():
+        raise InvalidInput("secrets are finite numbers")
+    return found
+
+
 def _common_lattice(mechanism: Laplace, steps: int, pixels: int) -> tuple[NDArray[np.int64], Array]:
     """Edge minus secret for all secrets of U_N and edges of U_T, in steps of the common lattice; its powers."""
-    common = lcm(steps, pixels)
+    common = common_steps(steps, pixels)
     secrets = np.arange(steps + 1) * (common // steps)
     edges = np.arange(pixels + 1) * (common // pixels)
     return edges[None, :] - secrets[:, None], decay_powers(mechanism, common)

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.errors import InvalidLoss, expect
+from sfumato.arguments import float_array, items, text
+from sfumato.errors import InvalidLoss, expect, short
 from sfumato.losses.loss import Loss
 from sfumato.mechanisms.continuous.interval import (
     UNIT,
@@ -73,15 +74,19 @@ class IntervalLoss:
             raise InvalidLoss(f"a loss on an interval is a function of w and x, found {type(value).__name__}")
         interval = as_interval(interval)
         value = _on_arrays(value, interval)
-        chosen = None if actions is None else np.array([float(exact(w)) for w in actions])
+        chosen = None if actions is None else float_array([exact(w) for w in items(actions, "actions")], "actions")
         if chosen is not None and not chosen.size:
             raise InvalidLoss("the list of actions is empty")
         kappa = None if lipschitz is None else as_written(lipschitz, "a Lipschitz constant", InvalidLoss)
         if kappa is not None and kappa < 0:
-            raise InvalidLoss(f"a Lipschitz constant must not be negative, found {lipschitz}")
+            raise InvalidLoss(f"a Lipschitz constant must not be negative, found {short(lipschitz)}")
         low, high = interval.ends
-        inside = np.unique([float(b) for b in breaks if low < float(b) < high])
-        values = (value, interval, chosen, kappa, inside, tuple(float(o) for o in offsets), name)
+        listed = (
+            float_array(items(given, what), what).ravel() for given, what in ((breaks, "breaks"), (offsets, "offsets"))
+        )
+        jumps, kinks = listed
+        inside = np.unique(jumps[(low < jumps) & (jumps < high)])
+        values = (value, interval, chosen, kappa, inside, tuple(kinks.tolist()), text(name, "the name of a loss"))
         for field, content in zip(self.__dataclass_fields__, values, strict=True):
             object.__setattr__(self, field, content)
 
@@ -161,7 +166,7 @@ def lattice_loss(loss: IntervalLoss, steps: int, actions: Iterable[Number] | Non
     """
     loss = expect(loss, IntervalLoss, "a loss on an interval", "absolute_error() is one")
     points = lattice(whole(steps, "steps"), loss.interval)
-    chosen = points if actions is None else tuple(exact(w) for w in actions)
+    chosen = points if actions is None else tuple(exact(w) for w in items(actions, "actions"))
     table: Array = _exactly(loss, object_array(chosen), object_array(points))
     return Loss(chosen, points, table, loss.name)
 

@@ -13,16 +13,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import lcm
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from sfumato.arguments import index_array
 from sfumato.certify import Mechanism, prove, repair
 from sfumato.channels.channel import Channel, as_channel, normalise
 from sfumato.errors import InvalidInput, Mismatch, NotSupported, expect
 from sfumato.mechanisms.continuous.interval import UNIT, Floats, Interval, cells_of, lattice
-from sfumato.mechanisms.continuous.laplace import Laplace, TruncatedLaplace, decay_powers
+from sfumato.mechanisms.continuous.laplace import Laplace, TruncatedLaplace, common_steps, decay_powers
 from sfumato.numbers import floats, is_exact, whole
 
 __all__ = [
@@ -92,7 +92,7 @@ class Pixelated:
     def mass(self, x: Any, index: Any) -> Floats:
         """The probability of pixel number ``index``; the first and the last have the ends and the tails."""
         edges = np.concatenate([[-np.inf], self.jumps, [np.inf]])
-        index = np.asarray(index)
+        index = index_array(index, self.pixels, "the number of a pixel")
         return self.source.mass_between(x, edges[index], edges[index + 1])
 
 
@@ -165,7 +165,9 @@ class SteppedChannel:
 
     def mass(self, x: Any, index: Any) -> Floats:
         """The probability of an output in the row of the lattice point at or left of x."""
-        return np.asarray(self.matrix[cells_of(x, self.steps, self.interval), np.asarray(index)])
+        return np.asarray(
+            self.matrix[cells_of(x, self.steps, self.interval), index_array(index, len(self.outputs), "an output")]
+        )
 
 
 def pixelate(mechanism: TruncatedLaplace, pixels: int) -> Pixelated:
@@ -227,7 +229,7 @@ def on_lattice(mechanism: Pixelated, steps: int) -> Channel:
     pixelated = expect(mechanism, Pixelated, "a mechanism to restrict", "pixelate(mechanism, pixels) makes one")
     steps = whole(steps, "steps")
     secrets = lattice(steps, pixelated.interval)
-    if is_exact(decay_powers(pixelated.source, lcm(steps, pixelated.pixels))):
+    if is_exact(decay_powers(pixelated.source, common_steps(steps, pixelated.pixels))):
         matrix = np.diff(pixelated.source.edge_sums(steps, pixelated.pixels), axis=1)
         return Channel(secrets, matrix, pixelated.outputs)
     where = np.array([[float(s)] for s in secrets])

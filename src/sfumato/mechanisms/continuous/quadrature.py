@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arguments import positive
 from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior
-from sfumato.errors import InvalidInput, Mismatch, expect
+from sfumato.errors import InvalidInput, Mismatch, expect, shown
 from sfumato.mechanisms.continuous.density import Density, as_density, gauss
 from sfumato.mechanisms.continuous.interval import Floats, Interval
 from sfumato.mechanisms.continuous.loss import IntervalLoss
@@ -96,8 +97,8 @@ def posterior_loss(prior: Any, mechanism: Any, loss: IntervalLoss, *, tolerance:
     0.23783...
     """
     loss = expect(loss, IntervalLoss, "a loss on an interval", "absolute_error() is one")
-    if not 1e-14 <= tolerance < 1:
-        raise InvalidInput(f"the tolerance is a number between 1e-14 and 1, found {tolerance!r}")
+    if not 1e-14 <= positive(tolerance, "the tolerance") < 1:
+        raise InvalidInput(f"the tolerance is a number between 1e-14 and 1, found {shown(tolerance)}")
     if isinstance(mechanism, Channel):
         return _finite_loss(prior, mechanism, loss)
     mechanism = as_interval_mechanism(mechanism)
