@@ -32,7 +32,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
 
 from public_names import public_callables
 from valid_calls import CALLS
-from wrong_arguments import judged, wrong_calls
+from wrong_arguments import faults, wrong_calls
 
 SECONDS = 60
 LONGEST_ANSWER = 160
@@ -75,9 +75,9 @@ def every_argument(pattern: str = "") -> None:
             valid = CALLS[name]()
             function(*valid.positional, **valid.named)
             calls, started = wrong_calls({name: function}), perf_counter()
-            faults = [fault for wrong in calls if (fault := judged(wrong, function))]
-            first = _one_line(f"{faults[0].wrong}: {faults[0].what}") if faults else ""
-            table.add(name, len(calls), perf_counter() - started, len(faults), first)
+            failed = list(faults(calls, {name: function}))
+            first = _one_line(f"{failed[0].wrong}: {failed[0].what}") if failed else ""
+            table.add(name, len(calls), perf_counter() - started, len(failed), first)
         os.chdir(home)
     table.add("all", sum(row[1] for row in table.rows), sum(row[2] for row in table.rows),
               sum(row[3] for row in table.rows), "")  # fmt: skip

@@ -18,7 +18,10 @@ from typing import Any
 
 import sfumato as sf
 
-__all__ = ["public_callables"]
+__all__ = ["WITH_PEERS", "public_callables"]
+
+WITH_PEERS = ("opendp_measurement", "opendp_rows", "privacy_loss", "worst_privacy_loss")
+"""What hands over to packages of the extra ``peers``."""
 
 ROOMS = ("certify", "channels", "design", "design.compatibility", "losses", "measures", "mechanisms", "orders",
          "privacy", "spaces")  # fmt: skip

@@ -351,7 +351,7 @@ def judged(wrong: Wrong, function: Callable[..., Any]) -> Fault | None:
             return None
         except SfumatoError as error:
             complaint = _unreadable(str(error))
-            return complaint and Fault(wrong, f"{type(error).__name__} {complaint} [{_where(error)}]")
+            return Fault(wrong, f"{type(error).__name__} {complaint} [{_where(error)}]") if complaint else None
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt):
                 raise

@@ -230,3 +230,17 @@ def test_new_columns_stand_beside_or_instead(
 def test_frames_of_another_engine_are_refused(engine: Engine, mechanism: sf.Mechanism, survey: pa.Table) -> None:
     with pytest.raises(errors.InvalidInput):
         engine.release(mechanism, survey, "answer", "out")
+
+
+def test_geometries_of_spark_name_themselves() -> None:
+    from pyspark.sql import types
+
+    from sfumato.release.batches import batch_release
+    from sfumato.release.geometry import refuse_geometry_types
+
+    places = sf.planar_geometric(sf.PrivacyType(sf.grid(3, 3), epsilon=1))
+    work = batch_release(places, Position("lat", "lon"), on_unknown="nearest")
+    for kind in (types.GeometryType(4326), types.GeographyType(4326)):
+        with pytest.raises(errors.InvalidInput, match="the column 'shape' holds geometries"):
+            refuse_geometry_types({"lat": "double", "shape": kind.typeName()}, work)
+    refuse_geometry_types({"lat": "double", "shape": types.StringType().typeName()}, work)

@@ -159,3 +159,11 @@ def test_the_guide(dp: Any) -> None:
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     failed, tried = doctest.testfile(str(page), module_relative=False, optionflags=flags)
     assert tried > 10 and failed == 0
+
+
+def test_no_measurement_of_pure_privacy_is_made_of_a_promise_about_events() -> None:
+    three = sf.discrete(3)
+    near = sf.predicates.epsilon_delta(epsilon=5, delta="1/2")
+    best = sf.design(sf.Prior.uniform(three), sf.losses.bin(three), None, under=near).mechanism
+    with pytest.raises(NotSupported, match="a promise about events"):
+        opendp_measurement(best)

@@ -89,12 +89,6 @@ def test_bounds_on_ratios_are_charged_where_there_are_any() -> None:
     assert (both.text, both.delta, both.metric) == ("epsilon 2", None, metric_digest(DISCRETE))
 
 
-def test_no_measurement_of_pure_privacy_is_made_of_it() -> None:
-    pytest.importorskip("opendp")
-    with pytest.raises(NotSupported, match="a promise about events"):
-        sf.opendp_measurement(best(near(5, "1/2")))
-
-
 # ----------------------------------------------------------------- noise is what is drawn
 
 
