@@ -271,3 +271,11 @@ def test_what_is_possible_is_shown() -> None:
     cycle = sf.PrivacyType(sf.cycle(5), alpha="1/2")
     found = impossibility(losses.distance(cycle.space), cycle)
     assert found and found.witness.theorem is None and len(found.witness.priors) >= 2
+
+
+def test_more_secrets_than_vertices_are_listed_for_are_answered() -> None:
+    space = sf.grid(8, 8)
+    privacy, loss = sf.PrivacyType(space, epsilon=1), sf.losses.distance(space)
+    best = sf.design(sf.Prior.from_counts([1 + (k * k) % 7 for k in range(64)], space), loss, privacy, tolerance=1e-2)
+    verdict = sf.is_universally_optimal(best.mechanism, loss, privacy, starts=2)
+    assert verdict.outcome in (sf.Outcome.FAILS, sf.Outcome.UNDECIDED)

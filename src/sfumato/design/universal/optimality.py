@@ -88,7 +88,7 @@ def is_universally_optimal(
     if ground is not None:
         return holds(str(ground), ground)
     found = _searched(asked, channel, among, starts, most)
-    rounded = not asked.exact or not as_channel(mechanism).exact
+    rounded = not asked.privacy.exact or not as_channel(mechanism).exact
     if rounded and isinstance(found.witness, Better) and found.witness.gap <= TABLE_ROUNDING * asked.unit:
         return undecided(
             f"{found.reason}, no more than the rounding of the table may cost: whether what it is rounded from is "
