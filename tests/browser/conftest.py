@@ -35,11 +35,12 @@ class Served:
             if not folder.name.isdecimal():
                 continue
             try:
-                parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+                state, parent = (folder / "stat").read_text().rpartition(")")[2].split()[:2]
                 command = (folder / "cmdline").read_bytes()
             except OSError:
                 continue
-            if parent == self.process.pid and b"resource_tracker" not in command:
+            # a process that has ended stays in the list until its parent asks for its status
+            if int(parent) == self.process.pid and state != "Z" and b"resource_tracker" not in command:
                 found.add(int(folder.name))
         return found
 
