@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 import sfumato as sf
 from sfumato.numbers import Array
 from sfumato.privacy import supports
-from sfumato.privacy.adjacency import all_pairs
+from sfumato.privacy.adjacency import adjacent_pairs
+from sfumato.privacy.modular import Residues, residues_of
 from sfumato.privacy.rays import Rays, rays_of
-from sfumato.privacy.supports import Residues, members_of, residues_of, supports_in_pieces
+from sfumato.privacy.supports import members_of, supports_in_pieces
 
 Sets = NDArray[np.uint64]
 
@@ -38,13 +39,20 @@ def searches(given: Rays, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, Se
     """What an enumeration searches for adjacent pairs: equations, sets on the one and on the other side."""
     calls: list[tuple[int, Sets, Sets]] = []
 
-    def spy(tables: Any, primes: Any, k: int, inner: Sets, outer: Sets) -> Any:
-        calls.append((k, inner, outer))
-        return all_pairs(tables, primes, k, inner, outer)
+    def spy(*arguments: Any) -> Any:
+        *_, shared, inner, outer = arguments
+        if not shared:
+            calls.append((arguments[2], inner, outer))
+        return adjacent_pairs(*arguments)
 
-    monkeypatch.setattr(supports, "all_pairs", spy)
+    monkeypatch.setattr(supports, "adjacent_pairs", spy)
     list(supports_in_pieces(given))
     return calls
+
+
+def all_pairs(tables: Any, primes: Any, k: int, inner: Sets, outer: Sets) -> Any:
+    """Adjacent pairs, every pair looked at."""
+    return adjacent_pairs(tables, primes, k, inner, np.empty(0, np.uint64), np.empty(0, np.int64), 0, inner, outer)
 
 
 def one_dimension(equations: Array, members: list[int]) -> bool:

@@ -8,8 +8,8 @@ import pytest
 import sfumato as sf
 from sfumato.errors import InvalidInput, NotSupported
 from sfumato.privacy import estimate
+from sfumato.privacy.modular import residues_of
 from sfumato.privacy.rays import rays_of
-from sfumato.privacy.supports import residues_of
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,9 @@ import numpy as np
 from numba import njit, types
 from numba.extending import intrinsic
 
-__all__ = ["all_pairs", "bare_pairs", "sharing_pairs", "subsets", "vanishes"]
+from sfumato.privacy.modular import eliminate, remainder
+
+__all__ = ["adjacent_pairs", "subsets", "vanishes"]
 
 
 @intrinsic
@@ -79,79 +81,73 @@ def _grown(array, count):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def sharing_pairs(tables, primes, k, keys, owners, size, shared, inner, outer):  # type: ignore[no-untyped-def]
-    """Unions of adjacent pairs of one-word sets that share a subset; keys are subsets of the inner ones."""
-    first, second = np.empty(1024, np.int64), np.empty(1024, np.int64)
-    count = 0
-    own = np.empty(_choose(size, shared), np.uint64)
-    near = np.empty(inner.shape[1], np.int64)
-    rest, spanned, work, members = _workspace(tables)
-    for i in range(outer.shape[1]):
-        word = outer[0, i]
-        _spread(word, size, shared, own)
-        found = 0
-        for key in own:
-            place = np.searchsorted(keys, key)
-            while place < keys.size and keys[place] == key:
-                j = owners[place]
-                place += 1
-                both = inner[0, j] & word
-                # a pair that shares more comes up under several subsets: take it under the lowest
-                for _ in range(_bits(both) - shared):
-                    top = np.uint64(1) << np.uint64(63)
-                    while not top & both:
-                        top >>= np.uint64(1)
-                    both ^= top
-                if both == key:
-                    near[found] = j
-                    found += 1
-        found = _adjacent(tables, primes, k, outer, i, inner, near, found, rest, spanned, work, members)
-        first, second = _grown(first, count + found), _grown(second, count + found)
-        first[count : count + found] = i
-        second[count : count + found] = near[:found]
-        count += found
-    return _unions(outer, inner, first[:count], second[:count])
+def adjacent_pairs(tables, primes, k, supports, keys, owners, shared, inner, outer):  # type: ignore[no-untyped-def]
+    """Unions of adjacent pairs of an outer and an inner set, and the indices of both.
 
-
-@njit(cache=True)
-def all_pairs(tables, primes, k, inner, outer):  # type: ignore[no-untyped-def]
-    """Unions of adjacent pairs, every pair looked at."""
+    Without primes, adjacent are those with no third of ``supports`` in their union. If a pair must share so many
+    members, the outer sets have one size and one word, and ``keys`` are all such subsets of the inner sets, sorted.
+    """
     first, second = np.empty(1024, np.int64), np.empty(1024, np.int64)
     count = 0
     near = np.empty(inner.shape[1], np.int64)
     rest, spanned, work, members = _workspace(tables)
+    own = np.empty(_choose(_members(outer, 0, members), shared) if shared else 0, np.uint64)
     for i in range(outer.shape[1]):
-        found = _small_unions(outer, i, inner, k + 1, near)
-        found = _adjacent(tables, primes, k, outer, i, inner, near, found, rest, spanned, work, members)
-        first, second = _grown(first, count + found), _grown(second, count + found)
-        first[count : count + found] = i
-        second[count : count + found] = near[:found]
-        count += found
+        if shared:
+            size = _sharing(outer[0, i], shared, inner[0], keys, owners, own, near)
+        else:
+            size = _small_unions(outer, i, inner, k + 1, near)
+        if primes.size:
+            size = _adjacent(tables, primes, k, outer, i, inner, near, size, rest, spanned, work, members)
+        else:
+            size = _alone(supports, outer, i, inner, near, size)
+        first, second = _grown(first, count + size), _grown(second, count + size)
+        first[count : count + size] = i
+        second[count : count + size] = near[:size]
+        count += size
     return _unions(outer, inner, first[:count], second[:count])
 
 
 @njit(cache=True)
-def bare_pairs(k, supports, inner, outer):  # type: ignore[no-untyped-def]
-    """Unions of adjacent pairs by the combinatorial test: no third set lies in the union."""
-    first, second = np.empty(1024, np.int64), np.empty(1024, np.int64)
+def _sharing(word, shared, inner, keys, owners, own, near):  # type: ignore[no-untyped-def]
+    """Write the indices of the inner sets that share so many members with a set; returns how many."""
+    _spread(word, _bits(word), shared, own)
     count = 0
-    near = np.empty(inner.shape[1], np.int64)
-    for i in range(outer.shape[1]):
-        for t in range(_small_unions(outer, i, inner, k + 1, near)):
-            j = near[t]
-            within = 2 if _one_apart(outer, i, inner, j) else 0
-            for s in range(supports.shape[1] if within == 0 else 0):
-                beyond = False
-                for w in range(len(supports)):
-                    beyond |= supports[w, s] & ~(outer[w, i] | inner[w, j]) != 0
-                within += not beyond
-                if within > 2:
-                    break
-            if within == 2:
+    for key in own:
+        place = np.searchsorted(keys, key)
+        while place < keys.size and keys[place] == key:
+            j = owners[place]
+            place += 1
+            both = inner[j] & word
+            # a pair that shares more comes up under several subsets: take it under the lowest
+            for _ in range(_bits(both) - shared):
+                top = np.uint64(1) << np.uint64(63)
+                while not top & both:
+                    top >>= np.uint64(1)
+                both ^= top
+            if both == key:
+                near[count] = j
                 count += 1
-                first, second = _grown(first, count), _grown(second, count)
-                first[count - 1], second[count - 1] = i, j
-    return _unions(outer, inner, first[:count], second[:count])
+    return count
+
+
+@njit(cache=True)
+def _alone(supports, outer, i, inner, near, count):  # type: ignore[no-untyped-def]
+    """Keep those of ``count`` indices whose union with set i holds no third support, in place; returns how many."""
+    kept = 0
+    for t in range(count):
+        j = near[t]
+        within = 2 if _one_apart(outer, i, inner, j) else 0
+        for s in range(supports.shape[1] if within == 0 else 0):
+            beyond = False
+            for w in range(len(supports)):
+                beyond |= supports[w, s] & ~(outer[w, i] | inner[w, j]) != 0
+            within += not beyond
+            if within > 2:
+                break
+        near[kept] = j
+        kept += within == 2
+    return kept
 
 
 @njit(cache=True)
@@ -187,12 +183,27 @@ def _members(supports, index, out):  # type: ignore[no-untyped-def]
     """Write the members of one support; returns how many there are."""
     size = 0
     for w in range(len(supports)):
-        word = supports[w, index]
-        while word:
-            low = word & (~word + np.uint64(1))
-            out[size] = 64 * w + _bits(low - np.uint64(1))
-            size += 1
-            word ^= low
+        size = _spell(supports[w, index], w, out, size)
+    return size
+
+
+@njit(cache=True)
+def _added(outer, i, inner, j, out):  # type: ignore[no-untyped-def]
+    """Write what set j adds to set i; returns how much."""
+    size = 0
+    for w in range(len(outer)):
+        size = _spell(inner[w, j] & ~outer[w, i], w, out, size)
+    return size
+
+
+@njit(cache=True)
+def _spell(word, w, out, size):  # type: ignore[no-untyped-def]
+    """Write the members that are bits of word w, behind ``size`` others; returns how many there are now."""
+    while word:
+        low = word & (~word + np.uint64(1))
+        out[size] = 64 * w + _bits(low - np.uint64(1))
+        size += 1
+        word ^= low
     return size
 
 
@@ -211,7 +222,7 @@ def _workspace(tables):  # type: ignore[no-untyped-def]
     """Equations without a base, for each prime; the rays the base spans; room to eliminate in; members of a set."""
     count, _, rays = tables.shape
     rest, spanned = np.empty((count, 16, rays), np.int64), np.empty(-(-rays // 64), np.uint64)
-    return rest, spanned, np.empty((17, 40), np.int64), np.empty(1024, np.int64)
+    return rest, spanned, np.empty((40, 17), np.int64), np.empty(1024, np.int64)
 
 
 @njit(cache=True)
@@ -243,36 +254,12 @@ def _adjacent(tables, primes, k, outer, i, inner, near, count, rest, spanned, wo
             others = _added(outer, i, inner, near[t], members) - 1
             adjacent = others == 1  # which set i does not span
             for q in range(0 if adjacent else primes.size):
-                if _full_rank(rest, primes, q, rows, members, others, work):
+                _gather(rest, q, rows, members, others, work)
+                if eliminate(work, rows, others, others, primes[q]):
                     adjacent = True
                     break
         kept += adjacent
     return kept
-
-
-@njit(cache=True)
-def _added(outer, i, inner, j, out):  # type: ignore[no-untyped-def]
-    """Write what set j adds to set i; returns how much."""
-    count = 0
-    for w in range(len(outer)):
-        word = inner[w, j] & ~outer[w, i]
-        while word:
-            low = word & (~word + np.uint64(1))
-            out[count] = 64 * w + _bits(low - np.uint64(1))
-            count += 1
-            word ^= low
-    return count
-
-
-@njit(cache=True, inline="always")
-def _modulo(value, prime, reciprocal):  # type: ignore[no-untyped-def]
-    """value mod prime for 0 ≤ value < 2^62: the rounded quotient is off by at most one."""
-    rest = value - np.int64(np.float64(value) * reciprocal) * prime
-    if rest < 0:
-        rest += prime
-    elif rest >= prime:
-        rest -= prime
-    return rest
 
 
 @njit(cache=True)
@@ -283,12 +270,11 @@ def _without_base(tables, primes, q, k, outer, i, rest, spanned, work, base):  #
     """
     size = _members(outer, i, base)
     prime = primes[q]
-    for r in range(k):
-        for c in range(size):
-            work[r, c] = tables[q, r, base[c]]
-        for c in range(k):
-            work[r, size + c] = 1 if r == c else 0
-    independent = _eliminate(work, k, size, size + k, prime) == size
+    _gather(tables, q, k, base, size, work)
+    for c in range(k):
+        for r in range(k):
+            work[size + c, r] = 1 if r == c else 0
+    independent = eliminate(work, k, size, size + k, prime)
     reciprocal = 1.0 / prime
     for r in range(size, k):
         row = rest[q, r - size]
@@ -296,68 +282,21 @@ def _without_base(tables, primes, q, k, outer, i, rest, spanned, work, base):  #
         if not independent:  # as they are modulo another prime; this one shows nothing
             continue
         for t in range(k):
-            factor = work[r, size + t]
+            factor = work[size + t, r]
             for c in range(row.size):
                 row[c] += factor * tables[q, t, c]  # at most 15 products of 58 bits
         for c in range(row.size):
-            row[c] = _modulo(row[c], prime, reciprocal)
+            row[c] = remainder(row[c], prime, reciprocal)
         for c in range(row.size):
             spanned[c >> 6] &= ~(np.uint64(row[c] != 0) << np.uint64(c & 63))
 
 
 @njit(cache=True)
-def _full_rank(rest, primes, q, rows, columns, count, work):  # type: ignore[no-untyped-def]
-    """Whether so many columns of what is left of the equations are independent modulo a prime.
-
-    Column by column, so that most refusals come early: row t of ``work`` keeps pivot t's multipliers, with the
-    place it was swapped from behind them.
-    """
-    prime = primes[q]
-    reciprocal = 1.0 / prime
-    for position in range(count):
-        c = columns[position]
+def _gather(tables, q, rows, columns, count, work):  # type: ignore[no-untyped-def]
+    """Write the first rows of so many columns, modulo prime q, where they are eliminated."""
+    for c in range(count):
         for r in range(rows):
-            work[16, r] = rest[q, r, c]
-        for t in range(position):
-            swapped, head = work[t, 16], work[t, t]
-            work[16, t], work[16, swapped] = work[16, swapped], work[16, t]
-            top = prime - work[16, t]
-            for r in range(t + 1, rows):
-                work[16, r] = _modulo(work[16, r] * head + top * work[t, r], prime, reciprocal)
-        pivot = position
-        while pivot < rows and work[16, pivot] == 0:
-            pivot += 1
-        if pivot == rows:
-            return False
-        work[16, position], work[16, pivot] = work[16, pivot], work[16, position]
-        work[position, 16] = pivot
-        for r in range(position, rows):
-            work[position, r] = work[16, r]
-    return True
-
-
-@njit(cache=True)
-def _eliminate(work, rows, pivots, width, prime):  # type: ignore[no-untyped-def]
-    """Echelon form of the first ``pivots`` columns modulo a prime, in place; returns the rank."""
-    reciprocal = 1.0 / prime
-    rank = 0
-    for c in range(pivots):
-        pivot = rank
-        while pivot < rows and work[pivot, c] == 0:
-            pivot += 1
-        if pivot == rows:
-            continue
-        if pivot != rank:
-            for j in range(c, width):
-                work[rank, j], work[pivot, j] = work[pivot, j], work[rank, j]
-        head = work[rank, c]
-        for r in range(rank + 1, rows):
-            factor = work[r, c]
-            if factor:
-                for j in range(c, width):
-                    work[r, j] = _modulo(work[r, j] * head + (prime - work[rank, j]) * factor, prime, reciprocal)
-        rank += 1
-    return rank
+            work[c, r] = tables[q, r, columns[c]]
 
 
 @njit(cache=True)
@@ -365,15 +304,13 @@ def vanishes(tables, primes, k, supports, which):  # type: ignore[no-untyped-def
     """Whether equation k is zero on extreme rays of the first k: it adds no rank modulo any prime."""
     result = np.empty(which.size, np.bool_)
     members = np.empty(64 * len(supports), np.int64)
-    work = np.empty((17, 40), np.int64)
+    work = np.empty((40, 17), np.int64)
     for t in range(which.size):
         size = _members(supports, which[t], members)
         result[t] = True
         for q in range(primes.size):
-            for r in range(k + 1):
-                for c in range(size):
-                    work[r, c] = tables[q, r, members[c]]
-            if _eliminate(work, k + 1, size, size, primes[q]) == size:
+            _gather(tables, q, k + 1, members, size, work)
+            if eliminate(work, k + 1, size, size, primes[q]):
                 result[t] = False
                 break
     return result

@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 
 from sfumato.arguments import integer, optional_function, positive
 from sfumato.errors import InvalidInput, NotSupported, UndecidedError, short, shown
+from sfumato.privacy.modular import Residues, eliminate, residues_of, substitute_back
 from sfumato.privacy.rays import FLOAT_ERROR, Rays, rays_of
-from sfumato.privacy.supports import MOST_SECRETS, Residues, residues_of
+from sfumato.privacy.supports import MOST_SECRETS
 from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.privacy.vertices import vertices
 from sfumato.threads import plain_interrupts
@@ -188,7 +189,7 @@ def _answers(rays, tables, primes, sets, entry_error, least_pivot):  # type: ign
     n = rays.shape[0]
     answers = np.empty(len(sets), np.int64)
     inverse, basis, weights = np.empty((n, 2 * n)), np.empty((n, n)), np.empty(n)
-    work = np.empty((n, 2 * n + 1), np.int64)
+    work = np.empty((2 * n + 1, n + 1), np.int64)
     for t in range(len(sets)):
         for x in range(n):
             for i in range(n):
@@ -267,14 +268,14 @@ def _modular_answer(tables, primes, members, weights, error, work):  # type: ign
             singular += 1
             continue
         for i in range(n):
-            if work[i, 2 * n]:
+            if work[2 * n, i]:
                 zero[i] = False
         for v in range(tables.shape[2]):
             for i in range(n):
-                if members[i] > v and not replaceable and work[i, 2 * n] == 0:
+                if members[i] > v and not replaceable and work[2 * n, i] == 0:
                     value = 0
                     for x in range(n):
-                        value += work[i, n + x] * tables[q, x, v]  # at most 16 products of 58 bits
+                        value += work[n + x, i] * tables[q, x, v]  # at most 16 products of 58 bits
                     replaceable = value % primes[q] != 0
     if singular == primes.size:
         return 0
@@ -288,32 +289,14 @@ def _modular_answer(tables, primes, members, weights, error, work):  # type: ign
 
 @njit(cache=True)
 def _invert_modulo(table, prime, members, work):  # type: ignore[no-untyped-def]
-    """Write [I | inverse | inverse · 1] of the members' matrix modulo a prime; whether it is regular."""
+    """Write the inverse of the members' matrix modulo a prime behind it, and inverse · 1; whether it is regular."""
     n = members.size
-    for r in range(n):
-        for c in range(n):
-            work[r, c] = table[r, members[c]]
-            work[r, n + c] = 1 if r == c else 0
-        work[r, 2 * n] = 1
     for c in range(n):
-        pivot = c
-        while pivot < n and work[pivot, c] == 0:
-            pivot += 1
-        if pivot == n:
-            return False
-        for j in range(2 * n + 1):
-            work[c, j], work[pivot, j] = work[pivot, j], work[c, j]
-        scale, power, exponent = 1, work[c, c], prime - 2
-        while exponent:  # Fermat: the inverse is the (p − 2)th power
-            if exponent & 1:
-                scale = scale * power % prime
-            power = power * power % prime
-            exponent >>= 1
-        for j in range(2 * n + 1):
-            work[c, j] = work[c, j] * scale % prime
         for r in range(n):
-            factor = work[r, c]
-            if r != c and factor:
-                for j in range(2 * n + 1):
-                    work[r, j] = (work[r, j] + (prime - work[c, j]) * factor) % prime
+            work[c, r] = table[r, members[c]]
+            work[n + c, r] = 1 if r == c else 0
+        work[2 * n, c] = 1
+    if not eliminate(work, n, n, 2 * n + 1, prime):
+        return False
+    substitute_back(work, n, 2 * n + 1, prime)
     return True

@@ -17,8 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
-from math import comb, isqrt
+from math import comb
 from time import perf_counter
 from typing import NamedTuple
 
@@ -29,16 +28,14 @@ from scipy.linalg import qr
 
 from sfumato.arguments import optional_function
 from sfumato.errors import NotSupported
-from sfumato.numbers import Array
-from sfumato.privacy.adjacency import all_pairs, bare_pairs, sharing_pairs, subsets, vanishes
+from sfumato.privacy.adjacency import adjacent_pairs, subsets, vanishes
+from sfumato.privacy.modular import MOST_ROWS, Residues, residues_of
 from sfumato.privacy.rays import FLOAT_ERROR, Rays
 from sfumato.threads import plain_interrupts
 
-__all__ = ["MOST_SECRETS", "Enumeration", "Residues", "members_of", "residues_of", "supports_in_pieces"]
+__all__ = ["MOST_SECRETS", "Enumeration", "members_of", "supports_in_pieces"]
 
-_PRIME_BITS = 29  # sixteen products of residues still fit into a machine word
-_MOST_PRIMES = 512
-MOST_SECRETS = 16  # so that a row of products fits into a machine word
+MOST_SECRETS = MOST_ROWS
 
 _MOST_PAIRS = 2 * 10**10  # looked at in half a minute
 _PAIRS_A_LOOKUP = 100  # looked at in the time in which one subset is sorted or found
@@ -64,15 +61,10 @@ class Enumeration:
         return f"equation {self.equation} of {self.equations}, {self.share:.0%}, {self.rays:,} rays"
 
 
+_NO_RESIDUES = Residues(np.empty((0, 0, 0), np.int64), np.empty(0, np.int64))
+
 Report = Callable[[Enumeration], None]
 Indices = NDArray[np.int64]
-
-
-class Residues(NamedTuple):
-    """The equations modulo enough primes to decide every minor."""
-
-    tables: NDArray[np.int64]  # primes × equations × rays
-    primes: NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,25 +81,6 @@ class _Level:
             self.values[:, which],
             np.ascontiguousarray(self.errors[:, which]),
         )
-
-
-def residues_of(table: Array) -> Residues:
-    """An integer table modulo primes whose product exceeds twice Hadamard's bound on its minors."""
-    bound = 2
-    for row in table:
-        norms = sorted((int(v) ** 2 for v in row), reverse=True)[: len(table) + 1]
-        bound *= isqrt(sum(norms)) + 1
-    primes: list[int] = []
-    product, candidate = 1, 2**_PRIME_BITS
-    while product <= bound:
-        candidate -= 1
-        if flint.fmpz(candidate).is_prime():
-            primes.append(candidate)
-            product *= candidate
-    if len(primes) > _MOST_PRIMES or len(table) > MOST_SECRETS:
-        raise NotSupported("kernels with determinants this large", ["fewer secrets", "an alpha with smaller powers"])
-    tables = [np.mod(table, prime).astype(np.int64) for prime in primes] or [table.astype(np.int64)]
-    return Residues(np.ascontiguousarray(np.stack(tables)), np.array(primes or [2], dtype=np.int64))
 
 
 def supports_in_pieces(rays: Rays, report: Report | None = None) -> Iterator[NDArray[np.uint64]]:
@@ -289,18 +262,18 @@ def _joined(
     """Combine two groups, a piece of the first at a time."""
     outer, inner, shared, _ = task
     theirs = supports[:, inner]
-    if residues is None:
-        search, step = partial(bare_pairs, k, supports), max(1, _PAIRS_A_PIECE // len(inner) // supports.shape[1])
+    tables, primes = _NO_RESIDUES if residues is None else residues
+    keys, owners = np.empty(0, np.uint64), np.empty(0, np.int64)
+    step = max(1, _PAIRS_A_PIECE // len(inner))
+    if residues is None:  # every pair is compared with all supports
+        shared, step = 0, max(1, step // supports.shape[1])
     elif shared:
-        size, other = (int(np.bitwise_count(supports[:, group[0]]).sum()) for group in (outer, inner))
-        keys, owners = subsets(theirs[0], other, shared)
+        keys, owners = subsets(theirs[0], int(np.bitwise_count(theirs[0, 0])), shared)
         order = np.argsort(keys, kind="stable")
-        search = partial(sharing_pairs, *residues, k, keys[order], owners[order], size, shared)
+        keys, owners = keys[order], owners[order]
         step = _RAYS_A_PIECE
-    else:
-        search, step = partial(all_pairs, *residues, k), max(1, _PAIRS_A_PIECE // len(inner))
     for start in range(0, len(outer), step):
         part = outer[start : start + step]
         with plain_interrupts():
-            found, i, j = search(theirs, supports[:, part])
-        yield min(1.0, (start + step) / len(outer)), (found, part[i], inner[j])
+            unions, i, j = adjacent_pairs(tables, primes, k, supports, keys, owners, shared, theirs, supports[:, part])
+        yield min(1.0, (start + step) / len(outer)), (unions, part[i], inner[j])
