@@ -38,8 +38,8 @@ from sfumato.errors import NotSupported, SolverError, UndecidedError
 from sfumato.lp import LinearProgram, solve
 from sfumato.measures.leakage import capacity
 from sfumato.numbers import Array, exact, float_below, fmpq, is_exact, object_array
-from sfumato.privacy.capacity_program import distance_ball, enclosed_capacity, private_channel
-from sfumato.privacy.type import PrivacyType, as_type, ball_rate
+from sfumato.privacy.capacity_program import enclosed_capacity, private_channel
+from sfumato.privacy.type import PrivacyType, as_type, ball_rate, distance_ball
 from sfumato.privacy.vertices import vertices
 from sfumato.spaces.distances import Form
 

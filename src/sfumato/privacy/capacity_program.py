@@ -14,7 +14,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import fsum, inf, nextafter
-from typing import Any
 
 import flint
 import numpy as np
@@ -27,11 +26,10 @@ from sfumato.channels.channel import Channel
 from sfumato.lp.column_program import ColumnProgram, Ending
 from sfumato.lp.columns import solve_columns
 from sfumato.measures.leakage import capacity
-from sfumato.numbers import as_ball, float_above, float_below, fractions, object_array
-from sfumato.privacy.type import PrivacyType, ball_rate
-from sfumato.spaces.distances import Distances, Form
+from sfumato.numbers import float_above, float_below, fractions, object_array
+from sfumato.privacy.type import PrivacyType, ball_rate, distance_ball
 
-__all__ = ["Enclosure", "Pairs", "distance_ball", "enclosed_capacity", "pairs_of", "private_channel"]
+__all__ = ["Enclosure", "Pairs", "enclosed_capacity", "pairs_of", "private_channel"]
 
 Floats = NDArray[np.float64]
 
@@ -80,14 +78,6 @@ def pairs_of(privacy: PrivacyType) -> Pairs:
     twice = np.concatenate([where, where])
     ends = np.concatenate(space.pairs), np.concatenate(space.pairs[::-1])
     return Pairs(*ends, logs[twice], low[twice], high[twice])
-
-
-def distance_ball(table: Distances, value: Any) -> flint.arb:
-    """The distance one entry of a table stands for, in the working precision."""
-    if table.form is Form.FLOAT:
-        return flint.arb(float(value))
-    unit = as_ball(table.unit)
-    return unit * (flint.arb(int(value)).sqrt() if table.form is Form.ROOT else flint.arb(int(value)))
 
 
 def enclosed_capacity(privacy: PrivacyType, kind: str) -> Enclosure:

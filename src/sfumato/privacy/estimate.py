@@ -24,6 +24,7 @@ from sfumato.arguments import integer, optional_function, positive
 from sfumato.errors import InvalidInput, NotSupported, UndecidedError, short, shown
 from sfumato.privacy.modular import Residues, eliminate, residues_of, substitute_back
 from sfumato.privacy.rays import FLOAT_ERROR, Rays, rays_of
+from sfumato.privacy.similarity import inverted
 from sfumato.privacy.supports import MOST_SECRETS
 from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.privacy.vertices import vertices
@@ -32,8 +33,6 @@ from sfumato.threads import plain_interrupts
 __all__ = ["KernelEstimate", "estimate_kernels"]
 
 _A_PIECE = 50_000  # samples between two reports, a tenth of a second
-_MOST_BITS = 4096  # of balls, before a sign is called undecided
-_LEAST_PIVOT = 2.0**-30  # below, floats are not trusted to invert at all
 
 _NO, _YES, _OPEN = 0, 1, 2
 
@@ -140,7 +139,7 @@ def _subsets(draws: np.random.Generator, count: int, n: int, number: int) -> NDA
 def _hits(rays: Rays, residues: Residues, sets: NDArray[np.int64]) -> int:
     """How many sets are the basis of a kernel."""
     with plain_interrupts():
-        answers = _answers(rays.floats, *residues, sets, FLOAT_ERROR, _LEAST_PIVOT)
+        answers = _answers(rays.floats, *residues, sets, FLOAT_ERROR)
     exact = sum(_is_basis_of_kernel(rays, residues, members.tolist()) for members in sets[answers == _OPEN])
     return int((answers == _YES).sum()) + exact
 
@@ -159,42 +158,28 @@ def _is_basis_of_kernel(rays: Rays, residues: Residues, members: list[int]) -> b
     if len(solved) < len(residues.primes):
         raise UndecidedError(f"the vertices {members} are dependent modulo a prime; draw with another seed")
     zero = [all(int(x[i, len(rays)]) == 0 for x in solved) for i in range(n)]
-    if any(_sign_of_weight(rays, members, i) < 0 for i in range(n) if not zero[i]):
+    # weight i is proportional to (−1)^i times the minor of the equations without column i, and the weights are not
+    # all negative, since the rays are positive
+    minors = {(-1) ** i * rays.sign(range(n - 1), members[:i] + members[i + 1 :]) for i in range(n) if not zero[i]}
+    if len(minors) > 1:
         return False
     later = [i for i in range(n) if zero[i]]
     outside = (v for v in range(len(rays)) if v not in members)
     return not any(int(x[i, v]) for v in outside for i in later if members[i] > v for x in solved)
 
 
-def _sign_of_weight(rays: Rays, members: list[int], i: int) -> int:
-    """The sign of a weight that is not zero."""
-    bits = 128
-    while bits <= _MOST_BITS:
-        balls = rays.balls(members, bits)
-        with flint.ctx.workprec(bits):
-            basis = flint.arb_mat([[ray[x] for ray in balls] for x in range(len(members))])
-            try:
-                weight = basis.solve(flint.arb_mat(len(members), 1, [1] * len(members)))[i, 0]
-            except ZeroDivisionError:  # not yet seen to be regular
-                weight = flint.arb(0)
-        if weight > 0 or weight < 0:
-            return int(weight > 0) - int(weight < 0)
-        bits *= 2
-    raise UndecidedError(f"a weight on the vertices {members} is below 2^-{bits // 2}: it may be zero or not")
-
-
 @njit(cache=True)
-def _answers(rays, tables, primes, sets, entry_error, least_pivot):  # type: ignore[no-untyped-def]
+def _answers(rays, tables, primes, sets, entry_error):  # type: ignore[no-untyped-def]
     """For each set of columns: no, yes, or open."""
     n = rays.shape[0]
     answers = np.empty(len(sets), np.int64)
-    inverse, basis, weights = np.empty((n, 2 * n)), np.empty((n, n)), np.empty(n)
+    basis, weights = np.empty((n, n)), np.empty(n)
     work = np.empty((2 * n + 1, n + 1), np.int64)
     for t in range(len(sets)):
         for x in range(n):
             for i in range(n):
                 basis[x, i] = rays[x, sets[t, i]]
-        error = _solve(basis, inverse, weights, entry_error, least_pivot)
+        error = _solve(basis, weights, entry_error)
         least = weights.min()
         if error >= 0 and least < -error:
             answers[t] = 0
@@ -206,37 +191,19 @@ def _answers(rays, tables, primes, sets, entry_error, least_pivot):  # type: ign
 
 
 @njit(cache=True)
-def _solve(basis, work, weights, entry_error, least_pivot):  # type: ignore[no-untyped-def]
+def _solve(basis, weights, entry_error):  # type: ignore[no-untyped-def]
     """Weights a with basis · a = 1 and a bound of their error, or −1 if floats give none.
 
     With an approximate inverse C and E = I − C B, ‖a − ã‖ ≤ max_i Σ_j |C_ij| |1 − B ã|_j / (1 − ‖E‖).
     """
     n = len(basis)
-    for r in range(n):
-        for c in range(n):
-            work[r, c] = basis[r, c]
-            work[r, n + c] = 1.0 if r == c else 0.0
-    for c in range(n):
-        pivot = c
-        for r in range(c + 1, n):
-            if abs(work[r, c]) > abs(work[pivot, c]):
-                pivot = r
-        if abs(work[pivot, c]) < least_pivot:
-            weights[:] = 0.0
-            return -1.0
-        for j in range(c, 2 * n):
-            work[c, j], work[pivot, j] = work[pivot, j], work[c, j]
-        scale = 1.0 / work[c, c]
-        for j in range(c, 2 * n):
-            work[c, j] *= scale
-        for r in range(n):
-            if r != c:
-                factor = work[r, c]
-                for j in range(c, 2 * n):
-                    work[r, j] -= factor * work[c, j]
+    inverse = inverted(basis.copy())
+    if not np.isfinite(inverse).all():
+        weights[:] = 0.0
+        return -1.0
     size = 0.0
     for i in range(n):
-        weights[i] = work[i, n:].sum()
+        weights[i] = inverse[i].sum()
         size += abs(weights[i])
     unit = 2.0**-53
     contraction, error = 0.0, 0.0
@@ -245,12 +212,12 @@ def _solve(basis, work, weights, entry_error, least_pivot):  # type: ignore[no-u
         for j in range(n):
             product, rest = 0.0, 1.0
             for k in range(n):
-                product += work[i, n + k] * basis[k, j]
+                product += inverse[i, k] * basis[k, j]
                 rest -= basis[j, k] * weights[k]
             row += abs((1.0 if i == j else 0.0) - product)
-            spread += abs(work[i, n + j])
+            spread += abs(inverse[i, j])
             # sums of n + 1 rounded terms, entries in [0, 1] wrong by entry_error
-            total += abs(work[i, n + j]) * (abs(rest) + ((n + 4) * unit + entry_error) * (1.0 + size))
+            total += abs(inverse[i, j]) * (abs(rest) + ((n + 4) * unit + entry_error) * (1.0 + size))
         contraction = max(contraction, row + n * ((n + 4) * unit + entry_error) * spread)
         error = max(error, total)
     return 2.0 * error if contraction < 0.4 else -1.0

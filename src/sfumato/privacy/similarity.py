@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from sfumato.arguments import items
 from sfumato.errors import InvalidInput, NotSupported, shown
 from sfumato.numbers import Array, as_ball, exact, fmpq, object_array
-from sfumato.privacy.type import PrivacyType, as_type, ball_rate
+from sfumato.privacy.type import PrivacyType, as_type, ball_rate, distance_ball
 from sfumato.spaces.distances import Distances, Form
 from sfumato.spaces.finite import FiniteSpace, as_space
 
@@ -43,6 +43,7 @@ __all__ = [
     "ball_powers",
     "exact_powers",
     "float_powers",
+    "inverted",
     "product",
     "quotient",
     "similarity",
@@ -205,14 +206,10 @@ def ball_powers(space: FiniteSpace, values: NDArray[Any], rate: flint.arb) -> li
     """e^{−rate·d} for entries of the table of distances, as balls of the current precision."""
     table = space.distances
     infinite = Distances(table.form, np.array(values)).infinite
-    unit = as_ball(table.unit) * -rate
-    result = []
-    for value, far in zip(values.tolist(), infinite.tolist(), strict=True):
-        if far:
-            result.append(flint.arb(0))
-        else:
-            result.append((unit * (flint.arb(value).sqrt() if table.form is Form.ROOT else flint.arb(value))).exp())
-    return result
+    return [
+        flint.arb(0) if far else (-rate * distance_ball(table, value)).exp()
+        for value, far in zip(values.tolist(), infinite.tolist(), strict=True)
+    ]
 
 
 def float_powers(privacy: PrivacyType, values: NDArray[Any]) -> NDArray[np.float64]:
@@ -367,7 +364,7 @@ def product(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np
 
 def approximate_inverse(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     """An inverse in float64, with entries that are not finite where the matrix is singular."""
-    return np.asarray(_inverted(np.array(matrix, dtype=np.float64, order="C")))
+    return np.asarray(inverted(np.array(matrix, dtype=np.float64, order="C")))
 
 
 def approximate_solution(matrix: NDArray[np.float64], rhs: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -402,8 +399,8 @@ def _exchange(table, k, order):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _inverted(table):  # type: ignore[no-untyped-def]
-    """Gauss–Jordan elimination in place."""
+def inverted(table):  # type: ignore[no-untyped-def]
+    """The inverse by Gauss–Jordan elimination, which overwrites the table; not finite where it is singular."""
     m = table.shape[0]
     order = np.arange(m)
     for k in range(m):

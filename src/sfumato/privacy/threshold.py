@@ -41,8 +41,8 @@ from sfumato.privacy.similarity import (
     quotient,
     solve_signs,
 )
-from sfumato.privacy.type import PrivacyType
-from sfumato.spaces.distances import Distances, Form
+from sfumato.privacy.type import PrivacyType, distance_ball
+from sfumato.spaces.distances import Distances
 from sfumato.spaces.finite import FiniteSpace
 
 __all__ = ["Endpoint", "Stretch", "Threshold", "regular_threshold", "tight_threshold"]
@@ -185,7 +185,7 @@ def _tree_endpoint(ruler: Distances, lengths: tuple[Any, ...], digits: int) -> E
             with flint.ctx.workprec(bits):
                 total = flint.arb(0)
                 for value in lengths:
-                    total += 1 / (1 + (as_ball(rate) * _ball_length(ruler, value)).exp())
+                    total += 1 / (1 + (as_ball(rate) * distance_ball(ruler, value)).exp())
                 if total > 1 or total < 1:
                     return bool(total > 1)
             bits *= 2
@@ -197,11 +197,6 @@ def _tree_endpoint(ruler: Distances, lengths: tuple[Any, ...], digits: int) -> E
         middle = (low + high) / 2
         low, high = (middle, high) if excess(middle) else (low, middle)
     return Endpoint(low, high)
-
-
-def _ball_length(ruler: Distances, value: Any) -> flint.arb:
-    number = flint.arb(value)
-    return as_ball(ruler.unit) * (number.sqrt() if ruler.form is Form.ROOT else number)
 
 
 # ----------------------------------------------------------------- enclosures

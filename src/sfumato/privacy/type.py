@@ -17,10 +17,10 @@ from sfumato.errors import InvalidEpsilon, InvalidInput, expect, shown
 from sfumato.numbers import Number, as_ball, exp_bounds, log_bounds
 from sfumato.privacy.promise import LARGEST_PARAMETER, promise, rational_power
 from sfumato.spaces.axioms import INFINITE
-from sfumato.spaces.distances import Form
+from sfumato.spaces.distances import Distances, Form
 from sfumato.spaces.finite import FiniteSpace
 
-__all__ = ["PrivacyType", "as_type", "ball_rate"]
+__all__ = ["PrivacyType", "as_type", "ball_rate", "distance_ball"]
 
 _SMALLEST_EPSILON = Fraction(1, 10**300)  # within the range of floats, as 1/ε is
 
@@ -160,3 +160,9 @@ def ball_rate(privacy: PrivacyType) -> flint.arb:
         return as_ball(privacy.epsilon)
     assert privacy.alpha is not None
     return -as_ball(privacy.alpha).log()
+
+
+def distance_ball(table: Distances, value: Any) -> flint.arb:
+    """The distance that one entry of a table stands for, as a ball of the current precision."""
+    number = flint.arb(float(value) if table.form is Form.FLOAT else int(value))
+    return as_ball(table.unit) * (number.sqrt() if table.form is Form.ROOT else number)
