@@ -24,7 +24,6 @@ A, Corollaries 17 and 18), all others are enclosed by a program over columns.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from fractions import Fraction
 from math import inf, nextafter
 from typing import Any
@@ -34,13 +33,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.channels.channel import Channel
-from sfumato.errors import NotSupported, SolverError, UndecidedError
-from sfumato.lp import LinearProgram, solve
+from sfumato.errors import NotSupported, UndecidedError
 from sfumato.measures.leakage import capacity
 from sfumato.numbers import Array, exact, float_below, fmpq, is_exact, object_array
-from sfumato.privacy.capacity_program import enclosed_capacity, private_channel
+from sfumato.privacy.capacity_program import CapacityMethod, FoundCapacity, enclosed_capacity, private_channel
+from sfumato.privacy.similarity import ball_solution, exact_solution, quotient
 from sfumato.privacy.type import PrivacyType, as_type, ball_rate, distance_ball
-from sfumato.privacy.vertices import vertices
+from sfumato.privacy.vertices import cheapest_mixture, vertices
 from sfumato.spaces.distances import Form
 
 __all__ = ["CapacityMethod", "TypeCapacities", "capacities"]
@@ -53,16 +52,6 @@ _CLEARLY_NEGATIVE = -1e-6  # of the largest entry: a solution with such an entry
 _MOST_VERTICES = 2000  # columns of an exact program that takes seconds
 _MOST_SECRETS = 9  # whose vertices are listed in a second
 _MOST_SECRETS_SPARSE = 12  # the same where there are at most twice as many pairs as secrets
-
-
-class CapacityMethod(StrEnum):
-    """How a capacity of a type was found."""
-
-    TIGHT = "closed form, from the solution of Φz = 1"
-    LOOSE = "closed form, from the solution of Σ w e^{εd} = 1"
-    TREE = "closed form on a tree"
-    VERTICES = "exact program over the vertices"
-    COLUMNS = "program over columns, enclosed"
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,14 +82,6 @@ class TypeCapacities:
 
     def __repr__(self) -> str:
         return f"TypeCapacities(multiplicative={self.multiplicative}, additive={self.additive})"
-
-
-@dataclass(frozen=True, eq=False)
-class _Found:
-    value: Fraction | float
-    bound: Fraction | float
-    channel: Channel
-    method: CapacityMethod
 
 
 def capacities(privacy: PrivacyType) -> TypeCapacities:
@@ -138,7 +119,7 @@ def capacities(privacy: PrivacyType) -> TypeCapacities:
     )  # fmt: skip
 
 
-def _closed_forms(privacy: PrivacyType) -> tuple[_Found | None, _Found | None]:
+def _closed_forms(privacy: PrivacyType) -> tuple[FoundCapacity | None, FoundCapacity | None]:
     """Multiplicative and additive capacity by closed forms whose conditions are proved."""
     space = privacy.space
     # measured distances add up to within rounding only: what holds on a tree need not hold for them
@@ -153,7 +134,7 @@ def _closed_forms(privacy: PrivacyType) -> tuple[_Found | None, _Found | None]:
     if None not in rational:
         factors = [fmpq(factor) for factor in rational if factor is not None]
         return _Closed(privacy, tree, hopeful, where, factors).both()
-    found: tuple[_Found | None, _Found | None] = None, None
+    found: tuple[FoundCapacity | None, FoundCapacity | None] = None, None
     for bits in _BALL_BITS:
         with flint.ctx.workprec(bits):
             rate = ball_rate(privacy)
@@ -195,7 +176,7 @@ class _Closed:
         self.privacy, self.tree, self.hopeful, self.where, self.factors = privacy, tree, hopeful, where, factors
         self.rational = isinstance(factors[0], flint.fmpq)
 
-    def both(self) -> tuple[_Found | None, _Found | None]:
+    def both(self) -> tuple[FoundCapacity | None, FoundCapacity | None]:
         """The multiplicative and the additive capacity, where their conditions are proved."""
         decays = [1 / factor for factor in self.factors]
         z = self._tree_weights() if self.tree else self._weights(decays, -1)
@@ -221,18 +202,16 @@ class _Closed:
 
     def _weights(self, numbers: list[Any], sign: int) -> list[Any] | None:
         """The solution of a linear system with right-hand side 1, if it is proved to be non-negative."""
-        n = len(self.where)
         if not self.hopeful[sign]:
             return None
-        kind = flint.fmpq_mat if self.rational else flint.arb_mat
-        entries = [numbers[k] for k in self.where.ravel().tolist()]
-        try:
-            weights = kind(n, n, entries).solve(kind(n, 1, [1] * n)).entries()
-        except ZeroDivisionError:
+        solve = exact_solution if self.rational else ball_solution
+        system = quotient(self.privacy.space)
+        by_class = solve(system, numbers, [Fraction(1)] * len(system))
+        if by_class is None or not all(weight >= 0 for weight in by_class):
             return None
-        return weights if all(weight >= 0 for weight in weights) else None
+        return [by_class[c] for c in system.classes]
 
-    def _found(self, value: Any, weights: list[Any], numbers: list[Any], method: CapacityMethod) -> _Found:
+    def _found(self, value: Any, weights: list[Any], numbers: list[Any], method: CapacityMethod) -> FoundCapacity:
         """The mechanism with columns weights_y · numbers, and its capacity."""
         space = self.privacy.space
         if not self.rational:
@@ -248,16 +227,16 @@ class _Closed:
             if space.distances.form is Form.FLOAT:
                 # the columns are private by the triangle inequality, which measured distances may break by a rounding
                 low = float_below(getattr(capacity(channel), kind))
-            return _Found(max(low, 1.0 if method is CapacityMethod.TIGHT else 0.0), high, channel, method)
+            return FoundCapacity(max(low, 1.0 if method is CapacityMethod.TIGHT else 0.0), high, channel, method)
         used = [y for y, weight in enumerate(weights) if weight > 0]
         rows = [[exact(weights[y] * numbers[row[y]]) for y in used] for row in self.where.tolist()]
         entries = object_array([entry for row in rows for entry in row], (len(rows), len(used)))
         channel = Channel(space, entries, [space.labels[y] for y in used])
-        return _Found(exact(value), exact(value), channel, method)
+        return FoundCapacity(exact(value), exact(value), channel, method)
 
 
 def _few_rays(privacy: PrivacyType) -> Array | None:
-    """The rays of an exact type with few vertices, one column each; None for any other type."""
+    """The rays of an exact type with few vertices, one row each; None for any other type."""
     space = privacy.space
     sparse = len(space.pairs.first) <= 2 * len(space)
     if not privacy.exact or len(space) > (_MOST_SECRETS_SPARSE if sparse else _MOST_SECRETS):
@@ -268,27 +247,19 @@ def _few_rays(privacy: PrivacyType) -> Array | None:
         return None
     if len(corner) > _MOST_VERTICES:
         return None
-    rays = np.stack([vertex.ray for vertex in corner], axis=1)
-    return rays if is_exact(rays) else None
+    return corner.rays if is_exact(corner.rays) else None
 
 
-def _by_program(privacy: PrivacyType, rays: Array | None, kind: str) -> _Found:
+def _by_program(privacy: PrivacyType, rays: Array | None, kind: str) -> FoundCapacity:
     """Exactly over the vertices, or enclosed over columns.
 
-    Every mechanism is a post-processing of a sum Σ a_i v_i = 1 of rays (paper A, Theorem 3), which never raises a
-    capacity. With rays scaled to maximum 1 the multiplicative capacity of the sum is Σ a_i and the additive one
-    1 − Σ a_i min_x v_i(x), both linear.
+    Post-processing, which is all that mechanisms add to sums Σ a_i v_i = 1 of rays, never raises a capacity. With rays
+    scaled to maximum 1 the multiplicative capacity of the sum is Σ a_i and the additive one 1 − Σ a_i min_x v_i(x), both
+    linear.
     """
     if rays is None:
-        found = enclosed_capacity(privacy, kind)
-        return _Found(found.value, found.bound, found.channel, CapacityMethod.COLUMNS)
-    count = rays.shape[1]
-    cost = rays.min(axis=0) if kind == "additive" else -np.ones(count, dtype=np.int64)
-    one = np.ones(len(rays), dtype=np.int64)
-    solution = solve(LinearProgram.dense(cost, rays, "=" * len(rays), one))
-    if solution.primal is None or solution.value is None:
-        raise SolverError(f"the program over the vertices ended as {solution.status}")
-    used = [i for i, a in enumerate(solution.primal) if a > 0]
-    channel = Channel(privacy.space, rays[:, used] * solution.primal[used], used)
-    value = 1 - solution.value if kind == "additive" else -solution.value
-    return _Found(value, value, channel, CapacityMethod.VERTICES)
+        return enclosed_capacity(privacy, kind)
+    cost = rays.min(axis=1) if kind == "additive" else -np.ones(len(rays), dtype=np.int64)
+    least, channel = cheapest_mixture(privacy.space, rays, cost)
+    value = 1 - least if kind == "additive" else -least
+    return FoundCapacity(value, value, channel, CapacityMethod.VERTICES)

@@ -12,6 +12,7 @@ the additive one is 1 minus the smallest (columns with their extreme at the same
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from fractions import Fraction
 from math import fsum, inf, nextafter
 
@@ -29,7 +30,7 @@ from sfumato.measures.leakage import capacity
 from sfumato.numbers import float_above, float_below, fractions, object_array
 from sfumato.privacy.type import PrivacyType, ball_rate, distance_ball
 
-__all__ = ["Enclosure", "Pairs", "enclosed_capacity", "pairs_of", "private_channel"]
+__all__ = ["CapacityMethod", "FoundCapacity", "PromisedPairs", "enclosed_capacity", "pairs_of", "private_channel"]
 
 Floats = NDArray[np.float64]
 
@@ -44,7 +45,7 @@ _MOST_SWEEPS = 10_000
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class PromisedPairs:
     """The pairs of a type that imply all others, in both directions, with floats on either side of e^{−εd}."""
 
     first: NDArray[np.int64]
@@ -54,16 +55,27 @@ class Pairs:
     high: Floats
 
 
+class CapacityMethod(StrEnum):
+    """How a capacity of a type was found."""
+
+    TIGHT = "closed form, from the solution of Φz = 1"
+    LOOSE = "closed form, from the solution of Σ w e^{εd} = 1"
+    TREE = "closed form on a tree"
+    VERTICES = "exact program over the vertices"
+    COLUMNS = "program over columns, enclosed"
+
+
 @dataclass(frozen=True, eq=False)
-class Enclosure:
-    """A capacity that the channel has, rounded down, and one that no mechanism exceeds, rounded up."""
+class FoundCapacity:
+    """A capacity that the channel has, exact or rounded down, and what no mechanism exceeds, exact or rounded up."""
 
-    value: float
-    bound: float
+    value: Fraction | float
+    bound: Fraction | float
     channel: Channel
+    method: CapacityMethod
 
 
-def pairs_of(privacy: PrivacyType) -> Pairs:
+def pairs_of(privacy: PrivacyType) -> PromisedPairs:
     """Pairs with proven bounds of e^{−εd}, one ball for each distinct distance."""
     space = privacy.space
     table = space.pair_distances
@@ -77,10 +89,10 @@ def pairs_of(privacy: PrivacyType) -> Pairs:
         logs = np.array([float(ball.mid()) for ball in balls])
     twice = np.concatenate([where, where])
     ends = np.concatenate(space.pairs), np.concatenate(space.pairs[::-1])
-    return Pairs(*ends, logs[twice], low[twice], high[twice])
+    return PromisedPairs(*ends, logs[twice], low[twice], high[twice])
 
 
-def enclosed_capacity(privacy: PrivacyType, kind: str) -> Enclosure:
+def enclosed_capacity(privacy: PrivacyType, kind: str) -> FoundCapacity:
     """The ``"multiplicative"`` or ``"additive"`` capacity of a type, between two proven bounds.
 
     Examples
@@ -100,7 +112,8 @@ def enclosed_capacity(privacy: PrivacyType, kind: str) -> Enclosure:
     channel = private_channel(found.matrix, privacy, kind, pairs)
     own = getattr(capacity(channel), kind)
     bound = float_above(1 - Fraction(least)) if kind == "additive" else -least
-    return Enclosure(float_below(own) + 0.0, min(bound, _bound_by_radius(privacy, kind)), channel)
+    bound = min(bound, _bound_by_radius(privacy, kind))
+    return FoundCapacity(float_below(own) + 0.0, bound, channel, CapacityMethod.COLUMNS)
 
 
 def _bound_by_radius(privacy: PrivacyType, kind: str) -> float:
@@ -115,7 +128,7 @@ def _bound_by_radius(privacy: PrivacyType, kind: str) -> float:
         return nextafter(float(ball.upper()), inf)
 
 
-def _bound_below(cost: Floats, pairs: Pairs, multipliers: Floats) -> float:
+def _bound_below(cost: Floats, pairs: PromisedPairs, multipliers: Floats) -> float:
     """A number that Σ cost∘M is never below: Σ_x min_y (C + AᵀZ)_xy less all rounding errors.
 
     With k terms in an entry, each a float or a product of two, the computed sum is off by at most
@@ -146,7 +159,7 @@ def _reduced_costs(cost, first, second, decay, multipliers):  # type: ignore[no-
     return reduced, size, terms
 
 
-def private_channel(matrix: Floats, privacy: PrivacyType, kind: str, pairs: Pairs | None = None) -> Channel:
+def private_channel(matrix: Floats, privacy: PrivacyType, kind: str, pairs: PromisedPairs | None = None) -> Channel:
     """A mechanism of the type next to an approximate one, in rationals, one output for each secret.
 
     Entries are raised until every column is private, M_zy ≥ e^{−εd(x, z)} M_xy, proved with upper bounds of
@@ -170,7 +183,7 @@ def private_channel(matrix: Floats, privacy: PrivacyType, kind: str, pairs: Pair
     return max(made, key=lambda channel: getattr(capacity(channel), kind))
 
 
-def _made_private(matrix: Floats, privacy: PrivacyType, pairs: Pairs) -> Channel:
+def _made_private(matrix: Floats, privacy: PrivacyType, pairs: PromisedPairs) -> Channel:
     columns = np.maximum(matrix.T, _SMALLEST_ENTRY)
     if _raise_columns(columns, pairs.first, pairs.second, pairs.high, _MOST_SWEEPS):
         return Channel(privacy.space, [[1]] * len(matrix), [privacy.secrets[0]])  # one output tells nothing
@@ -188,7 +201,7 @@ def _made_private(matrix: Floats, privacy: PrivacyType, pairs: Pairs) -> Channel
     return Channel(privacy.space, exact / exact[0].sum(), privacy.secrets)
 
 
-def _merged(matrix: Floats, pairs: Pairs) -> Floats:
+def _merged(matrix: Floats, pairs: PromisedPairs) -> Floats:
     """One row for all secrets that must have nearly equal ones."""
     n, near = len(matrix), pairs.logs < _NEARLY_EQUAL
     joined = csr_array((np.ones(int(near.sum())), (pairs.first[near], pairs.second[near])), shape=(n, n))
@@ -219,7 +232,7 @@ def _raise_columns(columns, first, second, decay, most):  # type: ignore[no-unty
     return False
 
 
-def _where_to_fill(columns: Floats, missing: Floats, pairs: Pairs) -> tuple[int, Fraction]:
+def _where_to_fill(columns: Floats, missing: Floats, pairs: PromisedPairs) -> tuple[int, Fraction]:
     """The column that needs the smallest constant beside the missing mass, and that constant.
 
     With decay δ, v_z + c ≥ δ (v_x + c) means c ≥ (δ v_x − v_z) / (1 − δ). Columns are given as rows.

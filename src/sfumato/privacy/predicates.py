@@ -11,7 +11,7 @@ as a Python function, or a curve that is not concave, is kept as it is.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -23,12 +23,10 @@ from sfumato.arguments import answer_of, flag, float_array, integer, precision, 
 from sfumato.errors import InvalidInput, NotSupported, UndecidedError, expect, short, shown
 from sfumato.numbers import Number, as_written, exact, number_pairs
 from sfumato.privacy.predicates_curves import (
-    DENSITIES,
     Growth,
     Line,
     NumericTail,
     Part,
-    Tail,
     closed_form,
     growth,
     shift_of,
@@ -39,6 +37,7 @@ from sfumato.privacy.tradeoff import TradeOff
 
 __all__ = [
     "Predicate",
+    "all_of",
     "as_predicate",
     "epsilon_delta",
     "exponential",
@@ -99,10 +98,10 @@ class Predicate:
         a, b = exact(a), exact(b)
         if self.relation is not None:
             return bool(answer_of(self.relation, self.name, a, b))
-        return _all(self._below(a, b), self._below(1 - a, 1 - b))
+        return all_of(self._below(a, b), self._below(1 - a, 1 - b))
 
     def _below(self, a: Fraction, b: Fraction) -> bool | None:
-        return _all(*(part.allows(a, b) for part in self.parts))
+        return all_of(*(part.allows(a, b) for part in self.parts))
 
     @property
     def proved(self) -> bool:
@@ -153,7 +152,8 @@ def _probabilities(values: ArrayLike) -> Floats:
     return found
 
 
-def _all(*answers: bool | None) -> bool | None:
+def all_of(*answers: bool | None) -> bool | None:
+    """Whether all answers are yes: no if one is no, else None if one is not known."""
     return False if any(answer is False for answer in answers) else None if None in answers else True
 
 
@@ -177,9 +177,8 @@ def pure(*, epsilon: Number | None = None, alpha: Number | None = None) -> Predi
     >>> pure(alpha="1/2").bounds("1/4")[0], pure(alpha="1/2").bounds("3/4")[0]
     (Fraction(1, 2), Fraction(7, 8))
     """
-    return _described(
-        epsilon_delta(epsilon=epsilon, alpha=alpha), f"{growth(epsilon, alpha).epsilon}-differential privacy"
-    )
+    promise = epsilon_delta(epsilon=epsilon, alpha=alpha)
+    return replace(promise, name=f"{growth(epsilon, alpha).epsilon}-differential privacy")
 
 
 def epsilon_delta(
@@ -213,26 +212,25 @@ def gaussian(mu: Number) -> Predicate:
     >>> round(float(curve.upper(0.5)), 6), curve("1/2", "0.8413"), curve("1/2", "0.8414")
     (0.841345, True, False)
     """
-    return Predicate(f"Gaussian, shift {as_written(mu, 'mu')}", closed_form("gaussian", mu, "right"))
+    return Predicate(f"Gaussian, shift {as_written(mu, 'mu')}", closed_form("gaussian", shift_of(mu), "right"))
 
 
 def laplace(*, epsilon: Number | None = None, alpha: Number | None = None) -> Predicate:
     """Moved tails of the Laplace density e^{−|x|}/2, the shift being ε; weaker events get less than ε-DP gives."""
     factor = growth(epsilon, alpha)
-    return Predicate(f"Laplace, shift {factor.epsilon}", (Tail(DENSITIES["laplace"], factor),))
+    return Predicate(f"Laplace, shift {factor.epsilon}", closed_form("laplace", factor, "right"))
 
 
 def logistic(*, epsilon: Number | None = None, alpha: Number | None = None) -> Predicate:
     """Moved tails of the logistic density: M(a) = s·a / (s·a + 1 − a) with s = e^ε, so odds grow by at most s."""
     factor = growth(epsilon, alpha)
-    return Predicate(f"logistic, shift {factor.epsilon}", (Tail(DENSITIES["logistic"], factor),))
+    return Predicate(f"logistic, shift {factor.epsilon}", closed_form("logistic", factor, "right"))
 
 
 def gumbel(*, epsilon: Number | None = None, alpha: Number | None = None, tail: str = "right") -> Predicate:
     """Moved tails of the Gumbel density: 1 − (1 − a)^s on the right, a^{1/s} on the left, s = e^ε."""
     factor = growth(epsilon, alpha)
-    parts = tuple(Tail(DENSITIES["gumbel"], factor, side) for side in tails(tail))
-    return Predicate(f"Gumbel, {tail} tail, shift {factor.epsilon}", parts)
+    return Predicate(f"Gumbel, {tail} tail, shift {factor.epsilon}", closed_form("gumbel", factor, tail))
 
 
 def exponential(*, epsilon: Number | None = None, alpha: Number | None = None, tail: str = "right") -> Predicate:
@@ -241,10 +239,7 @@ def exponential(*, epsilon: Number | None = None, alpha: Number | None = None, t
     Both together are ε-differential privacy, as is the right one symmetrised.
     """
     factor = growth(epsilon, alpha)
-    right = Line(factor, Fraction(0), Fraction(0))
-    sides = {"right": right, "left": right.reflected()}
-    parts = tuple(sides[side] for side in tails(tail))
-    return Predicate(f"exponential, {tail} tail, shift {factor.epsilon}", parts)
+    return Predicate(f"exponential, {tail} tail, shift {factor.epsilon}", closed_form("exponential", factor, tail))
 
 
 _SCIPY_NAMES = {
@@ -279,7 +274,8 @@ def from_distribution(distribution: Any, shift: Number, *, tail: str = "right") 
     name = f"{family.name}, {tail} tail, shift {moved}"
     if family.name in _SCIPY_NAMES:
         scale = distribution.args[1] if len(distribution.args) > 1 else distribution.kwds.get("scale", 1)
-        return Predicate(name, closed_form(_SCIPY_NAMES[family.name], moved / as_written(scale, "the scale"), tail))
+        parts = closed_form(_SCIPY_NAMES[family.name], shift_of(moved / as_written(scale, "the scale")), tail)
+        return Predicate(name, parts)
     t = float(moved)
 
     def right(a: Floats) -> Floats:
@@ -400,17 +396,10 @@ def symmetrised(predicate: Predicate) -> Predicate:
     predicate = as_predicate(predicate)
     name = f"{predicate.name}, symmetrised"
     if predicate.relation is None:
-        return Predicate(name, _distinct([*predicate.parts, *(part.reflected() for part in predicate.parts)]))
+        exchanged = (part.reflected() for part in predicate.parts)
+        return Predicate(name, tuple(dict.fromkeys([*predicate.parts, *exchanged])))
     q = predicate.relation
     return Predicate(name, relation=lambda a, b: bool(q(a, b)) and bool(q(b, a)))
-
-
-def _distinct(parts: Iterable[Part]) -> tuple[Part, ...]:
-    return tuple(dict.fromkeys(parts))
-
-
-def _described(predicate: Predicate, name: str) -> Predicate:
-    return Predicate(name, predicate.parts, predicate.relation, predicate.points)
 
 
 _MOST_CORNERS = 100_000  # of a polygon below a curve
@@ -436,20 +425,7 @@ def inscribed(predicate: Predicate, *, corners: int = 33) -> Predicate:
     spread = (1 - np.cos(np.linspace(0, np.pi, corners))) / 2
     at = sorted({Fraction(round(a * unit), unit) for a in spread.tolist()} | {Fraction(0), Fraction(1)})
     heights = [(a, Fraction(predicate.bounds(a)[0] * unit // 1, unit)) for a in at]
-    return _described(from_points(_concave_hull(heights)), f"{predicate.name}, polygon of {corners} corners")
-
-
-def _concave_hull(points: Sequence[tuple[Fraction, Fraction]]) -> list[tuple[Fraction, Fraction]]:
-    """The corners of the least concave function above points; rounding may have bent them."""
-    hull: list[tuple[Fraction, Fraction]] = []
-    for a, b in points:
-        while len(hull) > 1:
-            (a0, b0), (a1, b1) = hull[-2:]
-            if (b1 - b0) * (a - a0) > (b - b0) * (a1 - a0):
-                break
-            hull.pop()
-        hull.append((a, b))
-    return hull
+    return replace(from_tradeoff(TradeOff.through(heights)), name=f"{predicate.name}, polygon of {corners} corners")
 
 
 def tradeoff_of(predicate: Predicate) -> TradeOff:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from sfumato.arguments import one_of
-from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported, short, shown
+from sfumato.errors import InvalidEpsilon, InvalidInput, short
 from sfumato.numbers import Number, as_ball, as_written, dyadic, exact, exp_bounds, float_below
 from sfumato.privacy.promise import promise
 
@@ -128,7 +128,12 @@ def growth(epsilon: Number | None = None, alpha: Number | None = None, what: str
         raise InvalidEpsilon(f"epsilon must not be negative, found {short(epsilon)}")
     if rate > _LARGEST_SHIFT:
         raise InvalidEpsilon(f"epsilon beyond 1,000,000 promises nothing, found {short(epsilon)}")
-    return Growth(Fraction(1)) if rate == 0 else Growth(exponent=rate)
+    return _exponential(rate)
+
+
+def _exponential(rate: Fraction) -> Growth:
+    """e^rate, which is rational for 0 only."""
+    return Growth(exponent=rate) if rate else Growth(Fraction(1))
 
 
 @dataclass(frozen=True)
@@ -334,18 +339,16 @@ class NumericTail:
         return NumericTail(self.right, self.left, "left" if self.tail == "right" else "right", self.tolerance)
 
 
-def closed_form(name: str, shift: Number, tail: str) -> tuple[Part, ...]:
-    """The parts of a named density whose boundary moves by ``shift`` in units of its scale."""
-    moved = shift_of(shift)
-    s = Growth(Fraction(1)) if moved == 0 else Growth(exponent=moved)
-    zero, one = Fraction(0), Fraction(1)
+def closed_form(name: str, moved: Fraction | Growth, tail: str) -> tuple[Part, ...]:
+    """The parts of a named density whose boundary moves by t in units of its scale, given as t or as e^t."""
+    s = moved if isinstance(moved, Growth) else _exponential(moved)
+    zero = Fraction(0)
     sides = tails(tail)
     if name == "exponential":
-        return tuple(Line(s, zero, zero) if side == "right" else Line(s.inverse(), one, one) for side in sides)
-    if name == "uniform":
-        return (Line(Growth(one), zero, moved),)
-    if name not in DENSITIES:
-        raise NotSupported(f"the density {shown(name)} in closed form", [*DENSITIES, "exponential", "uniform"])
+        right = Line(s, zero, zero)
+        return tuple(right if side == "right" else right.reflected() for side in sides)
+    if name == "uniform" and isinstance(moved, Fraction):
+        return (Line(Growth(Fraction(1)), zero, moved),)
     return tuple(Tail(DENSITIES[name], s, side) for side in sides)
 
 

@@ -18,7 +18,7 @@ from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.composition import cascade
 from sfumato.errors import InvalidInput, Mismatch, expect, short, shown
 from sfumato.numbers import Number, as_written
-from sfumato.privacy.predicates import Predicate, as_predicate
+from sfumato.privacy.predicates import Predicate, all_of, as_predicate
 from sfumato.privacy.predicates_curves import growth
 from sfumato.privacy.predicates_satisfaction import all_events, satisfies_predicate
 from sfumato.verdict import Verdict
@@ -144,14 +144,8 @@ def _kept(channel: Channel, definition: Predicate | Definition, exempt: bool) ->
     if isinstance(definition, Definition):
         return bool(definition.keeps(channel))
     events = all_events(channel, 0, 1)
-    return _together(
-        [definition.allows(a, b) for event, a, b in events if not exempt or 0 < len(event) < channel.shape[1]]
-    )
-
-
-def _together(answers: Iterable[bool | None]) -> bool | None:
-    told = set(answers)
-    return False if False in told else None if None in told else True
+    inside = [(a, b) for event, a, b in events if not exempt or 0 < len(event) < channel.shape[1]]
+    return all_of(*(definition.allows(a, b) for a, b in inside))
 
 
 def probabilistic(*, delta: Number, epsilon: Number | None = None, alpha: Number | None = None) -> Definition:

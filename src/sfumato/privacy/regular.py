@@ -21,7 +21,7 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.channels.channel import Channel, check_secrets, normalise
+from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.errors import SolverError, expect
 from sfumato.lp import LinearProgram, Status, solve
@@ -56,7 +56,7 @@ from sfumato.privacy.similarity import (
     solve_signs,
 )
 from sfumato.privacy.type import PrivacyType, as_type, ball_rate
-from sfumato.privacy.vertices import vertices
+from sfumato.privacy.vertices import cheapest_mixture, vertices
 from sfumato.spaces.distances import Distances
 from sfumato.spaces.finite import FiniteSpace
 from sfumato.verdict import Verdict, fails, holds, undecided
@@ -568,17 +568,9 @@ def optimal_utility(prior: Prior, privacy: PrivacyType) -> tuple[Any, Channel]:
     """
     prior, privacy = as_prior(prior), as_type(privacy)
     check_secrets("prior and privacy type", privacy.space, prior)
-    rays = np.stack([vertex.ray for vertex in vertices(privacy)], axis=1)
+    rays = vertices(privacy).rays
     if not (is_exact(rays) and prior.exact):
         rays = floats(rays)
     weights = prior.weights if is_exact(rays) else prior.float_weights
-    gain = (weights[:, None] * rays).max(axis=0)
-    one = np.ones(len(rays), dtype=np.int64 if is_exact(rays) else np.float64)
-    solution = solve(LinearProgram.dense(-gain, rays, "=" * len(rays), one))
-    if solution.primal is None or solution.value is None:
-        raise SolverError(f"the program over the vertices ended as {solution.status}")
-    used = [i for i, a in enumerate(solution.primal) if a > 0]
-    matrix = rays[:, used] * solution.primal[used]
-    if not is_exact(rays):
-        matrix = normalise(np.maximum(matrix, 0.0))
-    return -solution.value, Channel(privacy.space, matrix, used)
+    loss, channel = cheapest_mixture(privacy.space, rays, -(weights * rays).max(axis=1))
+    return -loss, channel

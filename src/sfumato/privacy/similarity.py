@@ -41,7 +41,9 @@ __all__ = [
     "approximate_inverse",
     "approximate_solution",
     "ball_powers",
+    "ball_solution",
     "exact_powers",
+    "exact_solution",
     "float_powers",
     "inverted",
     "product",
@@ -278,36 +280,51 @@ def solve_signs(
     return best
 
 
-def solve_exactly(system: Quotient, powers: Sequence[Fraction], rhs: Sequence[Fraction]) -> Solution | None:
-    """The solution in rationals, None where the matrix is singular."""
+def exact_solution(system: Quotient, powers: Sequence[flint.fmpq], rhs: Sequence[Fraction]) -> list[flint.fmpq] | None:
+    """v with Bv = rhs in rationals, None where the matrix is singular."""
     m = len(system)
-    entries = system.entries([fmpq(p) for p in powers], flint.fmpq(0))
+    matrix = flint.fmpq_mat(m, m, system.entries(powers, flint.fmpq(0)))
     try:
-        found = flint.fmpq_mat(m, m, entries).solve(flint.fmpq_mat(m, 1, [fmpq(exact(b)) for b in rhs]))
+        return list(matrix.solve(flint.fmpq_mat(m, 1, [fmpq(exact(b)) for b in rhs])).entries())
     except ZeroDivisionError:
         return None
-    values = object_array(map(exact, found.entries()))
-    return Solution(values, np.zeros(m), tuple((v > 0) - (v < 0) for v in values))
 
 
-def solve_balls(
+def ball_solution(
     system: Quotient, powers: Sequence[flint.arb], rhs: Sequence[Fraction], spread: Fraction = Fraction(0)
-) -> Solution | None:
-    """The solution in balls of the current precision, None where the matrix cannot be told from a singular one."""
+) -> list[flint.arb] | None:
+    """v with Bv = rhs in balls of the current precision, None where the matrix cannot be told from a singular one."""
     m = len(system)
     around = flint.arb(1, fmpq(spread)) if spread else flint.arb(1)
     right = flint.arb_mat(m, 1, [as_ball(exact(b)) * around for b in rhs])
     matrix = flint.arb_mat(m, m, system.entries(powers, flint.arb(0)))
     try:
         # plain elimination loses bits with every row
-        found = matrix.solve(right, algorithm="lu" if m <= 8 else "precond").entries()
+        balls = list(matrix.solve(right, algorithm="lu" if m <= 8 else "precond").entries())
     except ZeroDivisionError:
         return None
-    if not all(ball.is_finite() for ball in found):
+    return balls if all(ball.is_finite() for ball in balls) else None
+
+
+def solve_exactly(system: Quotient, powers: Sequence[Fraction], rhs: Sequence[Fraction]) -> Solution | None:
+    """The solution in rationals, None where the matrix is singular."""
+    entries = exact_solution(system, [fmpq(p) for p in powers], rhs)
+    if entries is None:
         return None
-    values = np.array([float(ball.mid()) for ball in found])
-    error = np.array([float(ball.rad()) for ball in found]) * _SAFE + np.abs(values) * 2 * UNIT + _TINY
-    return Solution(values, error, tuple(1 if v > 0 else -1 if v < 0 else None for v in found))
+    values = object_array(map(exact, entries))
+    return Solution(values, np.zeros(len(system)), tuple((v > 0) - (v < 0) for v in values))
+
+
+def solve_balls(
+    system: Quotient, powers: Sequence[flint.arb], rhs: Sequence[Fraction], spread: Fraction = Fraction(0)
+) -> Solution | None:
+    """The solution as centres of balls with their radii, None where the matrix cannot be told from a singular one."""
+    balls = ball_solution(system, powers, rhs, spread)
+    if balls is None:
+        return None
+    values = np.array([float(ball.mid()) for ball in balls])
+    error = np.array([float(ball.rad()) for ball in balls]) * _SAFE + np.abs(values) * 2 * UNIT + _TINY
+    return Solution(values, error, tuple(1 if v > 0 else -1 if v < 0 else None for v in balls))
 
 
 def _solve_floats(system: Quotient, privacy: PrivacyType, rhs: Sequence[Fraction], spread: Fraction) -> Solution | None:

@@ -23,14 +23,16 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from sfumato.channels.channel import Channel, normalise
 from sfumato.channels.prior import Prior
-from sfumato.errors import NotSupported, UndecidedError
-from sfumato.numbers import Array, object_array
+from sfumato.errors import NotSupported, SolverError, UndecidedError
+from sfumato.lp import LinearProgram, solve
+from sfumato.numbers import Array, is_exact, object_array
 from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.spaces.distances import Form
 from sfumato.spaces.finite import FiniteSpace
 
-__all__ = ["Vertex", "Vertices", "vertices"]
+__all__ = ["Vertex", "Vertices", "cheapest_mixture", "vertices"]
 
 _MOST_SECRETS = 62  # sets of secrets are bits of one machine word
 
@@ -158,6 +160,22 @@ def vertices(privacy: PrivacyType) -> Vertices:
     both = np.array([[*first, *second], [*second, *first]], dtype=np.int64)
     found = _reachable(table, both, symbols, _GAP * float(space.distances.floats.max()))
     return Vertices(privacy, found, symbols)
+
+
+def cheapest_mixture(space: FiniteSpace, rays: Array, cost: Array) -> tuple[Any, Channel]:
+    """The least Σ a_i cost_i over mechanisms Σ a_i v_i = 1 of rays v_i (rows), and one that has it.
+
+    Exact where the numbers are. Every mechanism of a type is such a sum of its vertices, followed by post-processing
+    (Fernandes et al. 2023, Theorem 3). Outputs are the numbers of the rays that are used.
+    """
+    n = rays.shape[1]
+    one = np.ones(n, dtype=np.int64 if is_exact(rays) else np.float64)
+    solution = solve(LinearProgram.dense(cost, rays.T, "=" * n, one))
+    if solution.primal is None or solution.value is None:
+        raise SolverError(f"the program over the vertices ended as {solution.status}")
+    used = [i for i, a in enumerate(solution.primal) if a > 0]
+    matrix = rays[used].T * solution.primal[used]
+    return solution.value, Channel(space, matrix if is_exact(rays) else normalise(np.maximum(matrix, 0.0)), used)
 
 
 def _reachable(
