@@ -9,7 +9,7 @@ import sfumato as sf
 from sfumato import losses as L
 from sfumato.errors import InvalidInput, Mismatch
 from sfumato.measures.branching import Branch, Unbranched, branching
-from sfumato.measures.sufficiency import Ground
+from sfumato.measures.sufficiency import SufficiencyGround
 from sfumato.measures.utility import (
     BRANCHES,
     bayes_utility,
@@ -78,7 +78,7 @@ def test_overlaps_of_many_rows_in_parts(monkeypatch: pytest.MonkeyPatch) -> None
 def test_what_is_proved_names_its_theorem_and_hypotheses(measure: object) -> None:
     verdict = respects_sufficiency(measure)  # type: ignore[arg-type]
     assert verdict
-    assert isinstance(verdict.witness, Ground)
+    assert isinstance(verdict.witness, SufficiencyGround)
     assert "Kifer and Lin 2012" in verdict.reason and all(text in verdict.reason for text in verdict.witness.hypotheses)
     assert verdict.witness.hypotheses
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.errors import InvalidEpsilon
 from sfumato.numbers import as_written, log_bounds
-from sfumato.privacy.promise import Promise, promise, rate, rate_bounds
+from sfumato.privacy.promise import EpsilonOrAlpha, promise, rate, rate_bounds
 from sfumato.specs.setup import setup
 from sfumato.specs.spec import spec_from_values
 
@@ -35,7 +35,7 @@ EXACT = {
 
 @pytest.mark.parametrize("text", EXACT)
 def test_logarithms_with_a_rational_alpha_are_exact(text: str) -> None:
-    assert promise(text, None) == Promise(None, EXACT[text])
+    assert promise(text, None) == EpsilonOrAlpha(None, EXACT[text])
     assert float(rate(text)) == pytest.approx(-log(EXACT[text]), rel=1e-14)
 
 
@@ -59,7 +59,7 @@ def test_a_factor_of_two_at_thirty_km_is_kept_there() -> None:
 
 @pytest.mark.parametrize("text", ["0.7", "1/3", " 2 ", "1e-3", "-1"])
 def test_numbers_are_taken_for_what_is_written(text: str) -> None:
-    assert promise(text, None) == Promise(as_written(text), None) == Promise(Fraction(text.strip()), None)
+    assert promise(text, None) == EpsilonOrAlpha(as_written(text), None) == EpsilonOrAlpha(Fraction(text.strip()), None)
 
 
 @pytest.mark.parametrize(("text", "complaint"), [

@@ -21,7 +21,7 @@ from sfumato.measures.entropy import (
     shannon_entropy,
 )
 from sfumato.measures.leakage import Capacity, capacity, leakage
-from sfumato.measures.sufficiency import Ground
+from sfumato.measures.sufficiency import SufficiencyGround
 from sfumato.measures.uncertainty import (
     bayes_risk,
     bayes_vulnerability,
@@ -57,7 +57,7 @@ __all__ = [
     "Branch",
     "Capacity",
     "Generator",
-    "Ground",
+    "SufficiencyGround",
     "Unbranched",
     "UtilityMeasure",
     "bayes_risk",

@@ -262,9 +262,9 @@ def is_convex_homogeneous(
     looked = 0
     for v, w, merged in _columns(len(labels), tries, Random(seed)):
         looked += 1
-        found = _broken(function, labels, v, w, merged)
-        if found is not None:
-            return fails(_said(found), found)
+        violation = _broken(function, labels, v, w, merged)
+        if violation is not None:
+            return fails(_in_words(violation), violation)
     return undecided(
         f"F is a black box, which no number of examples proves: no violation at {looked} pairs of columns "
         f"with {len(labels)} entries",
@@ -349,13 +349,13 @@ def _splitting(labels: tuple[Any, ...], v: Array, w: Array) -> tuple[Channel, Ch
     return channel, Channel(channel.outputs, rows)
 
 
-def _said(found: Unbranched) -> str:
-    v, w = found.columns
+def _in_words(violation: Unbranched) -> str:
+    v, w = violation.columns
     apart = f"F{_shown(v)} + F{_shown(w)}"
     whole = f"F{_shown(v + w)}"
-    if len(found.processing.outputs) > len(found.channel.outputs):  # it was split
-        return f"F is not {found.condition}: {whole} = {found.before}, {apart} = {found.after}"
-    return f"F is not {found.condition}: {apart} = {found.before}, {whole} = {found.after}"
+    if len(violation.processing.outputs) > len(violation.channel.outputs):  # it was split
+        return f"F is not {violation.condition}: {whole} = {violation.before}, {apart} = {violation.after}"
+    return f"F is not {violation.condition}: {apart} = {violation.before}, {whole} = {violation.after}"
 
 
 def _shown(column: Array) -> str:

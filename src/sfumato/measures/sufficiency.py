@@ -23,14 +23,14 @@ from sfumato.errors import InvalidInput, shown
 from sfumato.measures.branching import MOST_TRIES, exceeds
 from sfumato.verdict import Verdict, fails, holds, undecided
 
-__all__ = ["Ground", "UtilityMeasure", "respects_sufficiency"]
+__all__ = ["SufficiencyGround", "UtilityMeasure", "respects_sufficiency"]
 
 _MOST_STRUCTURED = 4000  # pairs of a channel and a post-processing that are tried before random ones
 _PARTS = 3  # entries of the first channels are multiples of a third
 
 
 @dataclass(frozen=True)
-class Ground:
+class SufficiencyGround:
     """A theorem, and for each of its hypotheses why it holds here."""
 
     theorem: str
@@ -65,7 +65,7 @@ class UtilityMeasure:
 
     name: str
     value: Callable[[Channel], Any]
-    ground: Ground | None = None
+    ground: SufficiencyGround | None = None
     outputs: tuple[Any, ...] | None = None
     secrets: tuple[Any, ...] | None = None
     square: bool = False
@@ -86,7 +86,7 @@ def respects_sufficiency(
 ) -> Verdict:
     """Does no post-processing raise the measure?
 
-    *Holds* where a theorem says so; the witness is a :class:`Ground`. Otherwise channels and post-processings are
+    *Holds* where a theorem says so; the witness is a :class:`SufficiencyGround`. Otherwise channels and post-processings are
     tried: *fails* comes with (C, A), a pair with μ(C·A) > μ(C); *undecided* says how far it was searched. Rational
     values decide exactly; floats must differ by more than a billionth.
 
@@ -122,15 +122,15 @@ def respects_sufficiency(
         before = _value(measure, channel)
         for processing in processings:
             structured += 1
-            found = _raised(measure, channel, before, processing)
-            if found is not None:
-                return found
+            verdict = _raised(measure, channel, before, processing)
+            if verdict is not None:
+                return verdict
     random = Random(seed)
     for _ in range(tries):
         channel, processing = _random_pair(measure, random.randint(2, secrets), random)
-        found = _raised(measure, channel, _value(measure, channel), processing)
-        if found is not None:
-            return found
+        verdict = _raised(measure, channel, _value(measure, channel), processing)
+        if verdict is not None:
+            return verdict
     size = f"{len(measure.secrets)} secrets" if measure.secrets else f"up to {secrets} secrets"
     return undecided(
         f"{measure.note}no counter-example among {structured} pairs of a channel with entries in thirds and a "
@@ -209,12 +209,12 @@ def _functions(outputs: tuple[Any, ...], named: bool) -> list[Channel]:
             list(image) for image in product(range(width), repeat=width)
             if all(y <= max(image[:k], default=-1) + 1 for k, y in enumerate(image))
         ]  # fmt: skip
-    made = []
+    processings = []
     for image in images:
         if image != list(range(width)):
             names = outputs if named else tuple(range(max(image) + 1))
-            made.append(Channel(outputs, [[int(z == y) for z in range(len(names))] for y in image], names))
-    return made
+            processings.append(Channel(outputs, [[int(z == y) for z in range(len(names))] for y in image], names))
+    return processings
 
 
 def _splits(outputs: tuple[Any, ...]) -> list[Channel]:

@@ -25,7 +25,7 @@ from sfumato.measures.branching import (
     is_convex_homogeneous,
     largest_gain,
 )
-from sfumato.measures.sufficiency import Ground, UtilityMeasure, respects_sufficiency
+from sfumato.measures.sufficiency import SufficiencyGround, UtilityMeasure, respects_sufficiency
 from sfumato.measures.uncertainty import expected_loss
 from sfumato.numbers import Array, exact, to_flint
 
@@ -77,17 +77,17 @@ def _overlaps(channel: Channel, choose: Callable[[Array], Any]) -> Any:
     n, m = rows.shape
     if n == 1:
         return rows.sum()
-    found = []
+    extremes = []
     for x in range(n - 1):
         for start in range(x + 1, n, max(1, _CHUNK // m)):
-            found.append(choose(np.minimum(rows[x], rows[start : start + max(1, _CHUNK // m)]).sum(axis=1)))
-    return choose(np.array(found, dtype=rows.dtype))
+            extremes.append(choose(np.minimum(rows[x], rows[start : start + max(1, _CHUNK // m)]).sum(axis=1)))
+    return choose(np.array(extremes, dtype=rows.dtype))
 
 
 determinant = UtilityMeasure(
     "|det C|",
     _determinant,
-    Ground(
+    SufficiencyGround(
         "the determinant is multiplicative and at most 1 for a stochastic matrix (Kifer and Lin 2012, Example 3.2.2)",
         ("both channels have at most as many outputs as secrets, which is checked whenever it is evaluated",),
     ),
@@ -103,14 +103,14 @@ _OVERLAP = "the overlap of two rows, Σ_y min(C_xy, C_zy), never falls under pos
 dobrushin = UtilityMeasure(
     "−min overlap of two rows",
     lambda channel: -_overlaps(channel, np.min),
-    Ground("negative Dobrushin coefficient (Kifer and Lin 2012, Appendix D)", (_OVERLAP,)),
+    SufficiencyGround("negative Dobrushin coefficient (Kifer and Lin 2012, Appendix D)", (_OVERLAP,)),
 )
 """−min over two secrets of Σ_y min(C_xy, C_zy): how well the two that are easiest to tell apart can be told apart."""
 
 discrimination = UtilityMeasure(
     "−max overlap of two rows",
     lambda channel: -_overlaps(channel, np.max),
-    Ground("all-pairs discrimination (Kifer and Lin 2012, Appendix D)", (_OVERLAP,)),
+    SufficiencyGround("all-pairs discrimination (Kifer and Lin 2012, Appendix D)", (_OVERLAP,)),
 )
 """−max over two secrets of Σ_y min(C_xy, C_zy): how well the two that are hardest to tell apart can be told apart."""
 
@@ -181,7 +181,7 @@ def branching_measure(
     (Fraction(2, 1), False)
     """
     if isinstance(function, Branch):
-        ground = Ground("a branching measure (Kifer and Lin 2012, Theorem 3.2.8)", (function.reason,))
+        ground = SufficiencyGround("a branching measure (Kifer and Lin 2012, Theorem 3.2.8)", (function.reason,))
         return UtilityMeasure(name, partial(branching, function=function), ground, secrets=function.secrets)
     verdict = is_convex_homogeneous(function, secrets, tries=tries)
     if verdict.decided:

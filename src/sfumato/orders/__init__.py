@@ -1,13 +1,13 @@
 """WHICH tells more: refinement (the sufficiency order) and transport between hypers."""
 
 from sfumato.orders.maximal import Hasse, hasse, maximal_channels
-from sfumato.orders.refinement import Factor, Separation, refines
+from sfumato.orders.refinement import Factor, SeparatingConsumer, refines
 from sfumato.orders.transport import Transport, hyper_distance, hyper_refines, kantorovich, loss_lipschitz
 
 __all__ = [
     "Factor",
     "Hasse",
-    "Separation",
+    "SeparatingConsumer",
     "Transport",
     "hasse",
     "hyper_distance",

@@ -65,8 +65,8 @@ def hasse(channels: Mapping[str, Channel] | Iterable[Channel]) -> Hasse:
     --------
     >>> response = Channel([0, 1], [["2/3", "1/3"], ["1/3", "2/3"]])
     >>> weaker = Channel([0, 1], [["3/5", "2/5"], ["2/5", "3/5"]])
-    >>> found = hasse({"yes": Channel.constant((0, 1)), "weaker": weaker, "response": response})
-    >>> found.classes, found.covers, found.maximal
+    >>> order = hasse({"yes": Channel.constant((0, 1)), "weaker": weaker, "response": response})
+    >>> order.classes, order.covers, order.maximal
     ((('yes',), ('weaker',), ('response',)), ((0, 1), (1, 2)), (2,))
     """
     named = _named(channels)
@@ -100,8 +100,8 @@ def maximal_channels(channels: Mapping[str, Channel] | Iterable[Channel]) -> tup
     >>> maximal_channels([Channel.constant((0, 1)), Channel.identity((0, 1))])
     ('1',)
     """
-    found = hasse(channels)
-    return tuple(name for k in found.maximal for name in found.classes[k])
+    order = hasse(channels)
+    return tuple(name for k in order.maximal for name in order.classes[k])
 
 
 def _named(channels: Mapping[str, Any] | Iterable[Any]) -> dict[str, Any]:
@@ -148,16 +148,18 @@ def _implied(below: NDArray[np.bool_], not_below: NDArray[np.bool_]) -> NDArray[
 
 
 def _factor(verdict: Verdict) -> Factor:
-    found = verdict.witness
-    assert isinstance(found, Factor)
-    return found
+    witness = verdict.witness
+    assert isinstance(witness, Factor)
+    return witness
 
 
 def _by_promise(channels: list[Any]) -> list[tuple[int, int]]:
     """Pairs, those first whose answer is likely to be yes and to imply others: much information above little."""
-    told = [float(np.asarray(as_channel(channel).matrix, dtype=np.float64).max(axis=0).sum()) for channel in channels]
+    capacities = [
+        float(np.asarray(as_channel(channel).matrix, dtype=np.float64).max(axis=0).sum()) for channel in channels
+    ]
     pairs: list[tuple[Any, tuple[int, int]]] = [
-        (told[i] - told[j], (i, j)) for i in range(len(channels)) for j in range(len(channels)) if i != j
+        (capacities[i] - capacities[j], (i, j)) for i in range(len(channels)) for j in range(len(channels)) if i != j
     ]
     return [pair for _, pair in sorted(pairs, key=lambda item: (item[0] > 0, abs(item[0]), item[1]))]
 

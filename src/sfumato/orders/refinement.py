@@ -39,7 +39,7 @@ from sfumato.numbers import (
 )
 from sfumato.verdict import Verdict, fails, holds, undecided
 
-__all__ = ["Factor", "Separation", "refines"]
+__all__ = ["Factor", "SeparatingConsumer", "refines"]
 
 _MOST_PROJECTIONS = 300  # a small fraction of what the linear program takes that they may save
 
@@ -53,7 +53,7 @@ class Factor:
 
 
 @dataclass(frozen=True, eq=False)
-class Separation:
+class SeparatingConsumer:
     """Witness that B is not A·R: a consumer who gains more from B than from A."""
 
     prior: Prior
@@ -82,7 +82,7 @@ def refines(b: Channel, a: Channel, *, proof: bool = False) -> Verdict:
     Returns
     -------
     Verdict
-        *holds* with a :class:`Factor`, *fails* with a :class:`Separation`, or *undecided*.
+        *holds* with a :class:`Factor`, *fails* with a :class:`SeparatingConsumer`, or *undecided*.
 
     Examples
     --------
@@ -103,10 +103,15 @@ def refines(b: Channel, a: Channel, *, proof: bool = False) -> Verdict:
         a, b = a.to_rationals(), b.to_rationals()
     if not (a.exact and b.exact):
         return _refines_in_floats(b, a)
-    found = _refines_exactly(b, a)
-    if rounded and not proof and isinstance(found.witness, Separation) and found.witness.margin <= TABLE_ROUNDING:
-        return undecided(f"{found.reason}, no more than the rounding of their tables may cost", found.witness)
-    return found
+    verdict = _refines_exactly(b, a)
+    if (
+        rounded
+        and not proof
+        and isinstance(verdict.witness, SeparatingConsumer)
+        and verdict.witness.margin <= TABLE_ROUNDING
+    ):
+        return undecided(f"{verdict.reason}, no more than the rounding of their tables may cost", verdict.witness)
+    return verdict
 
 
 def _stands_for_another(value: Any) -> bool:
@@ -202,7 +207,7 @@ def _separated(b: Channel, a: Channel, direction: Array, output: int) -> Verdict
 
 
 def _separation_verdict(b: Channel, a: Channel, weights: Array) -> Verdict:
-    witness = _separation(b, a, weights)
+    witness = _separating_consumer(b, a, weights)
     more, less = told_apart(witness.from_b, witness.from_a)
     return fails(
         f"a consumer gains {more} from b and {less} from a, that is {float(witness.margin):.3g} more",
@@ -210,7 +215,7 @@ def _separation_verdict(b: Channel, a: Channel, weights: Array) -> Verdict:
     )
 
 
-def _separation(b: Channel, a: Channel, weights: Array) -> Separation:
+def _separating_consumer(b: Channel, a: Channel, weights: Array) -> SeparatingConsumer:
     """Turn weights F with Σ_y F_y·B_y > Σ_z max_y F_y·A_z into a prior and a gain in [0, 1].
 
     The uniform prior with gain n·F does it. Adding a constant for each secret and dividing
@@ -221,7 +226,7 @@ def _separation(b: Channel, a: Channel, weights: Array) -> Separation:
     table = (shifted / largest if largest > 0 else shifted).T
     gain = Gain(b.outputs, b.secrets, table, "separating")
     prior = Prior.uniform(b.secrets)
-    return Separation(prior, gain, _vulnerability(b, gain), _vulnerability(a, gain))
+    return SeparatingConsumer(prior, gain, _vulnerability(b, gain), _vulnerability(a, gain))
 
 
 def _vulnerability(channel: Channel, gain: Gain) -> Fraction:
@@ -249,7 +254,7 @@ def _refines_in_floats(b: Channel, a: Channel) -> Verdict:
         if residual <= allowed:
             return _factored(b, a, factor, residual)
     if separating is not None:
-        witness = _separation(b, a, _tame(separating))
+        witness = _separating_consumer(b, a, _tame(separating))
         # moving every entry of A and B by its rounding moves a gain in [0, 1] by at most twice that
         if witness.margin > 2 * exact(ROUNDING):
             return fails(

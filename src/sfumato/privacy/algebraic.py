@@ -24,7 +24,7 @@ from sfumato.privacy.promise import rational_power
 from sfumato.privacy.similarity import Quotient
 from sfumato.spaces.distances import Distances, Form
 
-__all__ = ["Endpoint", "Steps", "Stretch", "algebraic_stretches", "ball_endpoint", "commensurable", "fmpq"]
+__all__ = ["CommonLength", "Endpoint", "Stretch", "algebraic_stretches", "ball_endpoint", "commensurable", "fmpq"]
 
 
 _MOST_DECIMALS = 4000  # Python prints no more digits of an integer
@@ -60,7 +60,7 @@ class Stretch:
 
 
 @dataclass(frozen=True)
-class Steps:
+class CommonLength:
     """Distances as integer multiples of one length; −1 stands for infinity."""
 
     exponents: list[int]
@@ -68,7 +68,7 @@ class Steps:
     rational: Fraction | None
 
 
-def commensurable(system: Quotient) -> Steps | None:
+def commensurable(system: Quotient) -> CommonLength | None:
     """Distances as multiples of their greatest common divisor, if there is one and they are exact."""
     table = system.space.distances
     if table.form is Form.FLOAT:
@@ -90,8 +90,8 @@ def commensurable(system: Quotient) -> Steps | None:
         exponents, length = [r // step for r in roots], lambda: as_ball(scale) / flint.arb(least).sqrt()
         whole = isqrt(least)
         rational = scale / whole if whole * whole == least else None
-    found = iter(exponents)
-    return Steps([-1 if f else next(found) for f in far], length, rational)
+    finite = iter(exponents)
+    return CommonLength([-1 if f else next(finite) for f in far], length, rational)
 
 
 @dataclass
@@ -153,7 +153,7 @@ def _sign(value: Any) -> int:
 
 
 def algebraic_stretches(
-    system: Quotient, steps: Steps, rhs: list[Fraction], digits: int
+    system: Quotient, steps: CommonLength, rhs: list[Fraction], digits: int
 ) -> tuple[tuple[Stretch, ...], tuple[Endpoint, ...]]:
     """All ε > 0 for which B has a solution v ≥ 0, and the single ε at which that is not settled.
 
@@ -221,17 +221,17 @@ def _roots_in_unit(factor: Any) -> list[tuple[Fraction, Fraction]]:
         constant, slope = (int(c) for c in factor.coeffs())
         root = Fraction(-constant, slope)
         return [(root, root)] if 0 < root < 1 else []
-    found = []
+    intervals = []
     waiting = [(Fraction(0), Fraction(1))]
     while waiting:
         low, high = waiting.pop()
         count = _count_roots(_on_unit(factor, low, high))
         if count == 1:
-            found.append((low, high))
+            intervals.append((low, high))
         elif count:
             middle = (low + high) / 2
             waiting += [(low, middle), (middle, high)]
-    return found
+    return intervals
 
 
 def _separate(roots: list[_Root]) -> None:
@@ -270,7 +270,7 @@ def _stretches(
     return (*result, Stretch(start, None))
 
 
-def _endpoint_of(root: _Root, steps: Steps, digits: int) -> Endpoint:
+def _endpoint_of(root: _Root, steps: CommonLength, digits: int) -> Endpoint:
     """ε = −ln t / length to the digits asked for."""
     while True:
         end = ball_endpoint(root.low, root.high, steps.length, digits, steps.rational)

@@ -25,7 +25,7 @@ from sfumato.privacy.predicates_curves import NumericTail
 from sfumato.privacy.predicates_definitions import EXISTENCE, Breach, Definition, breaks, mixed, transformed
 from sfumato.verdict import Verdict, fails, holds, undecided
 
-__all__ = ["AxiomReport", "Condition", "Search", "satisfies_axioms"]
+__all__ = ["AxiomReport", "AxiomSearch", "Condition", "satisfies_axioms"]
 
 Point = tuple[Fraction, Fraction]
 
@@ -44,7 +44,7 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Search:
+class AxiomSearch:
     """How far a black box was searched: steps of the grid, binary digits of its edge, evaluations or channels tried."""
 
     grid: int
@@ -58,7 +58,7 @@ class AxiomReport:
 
     conditions: tuple[Condition, ...] = ()
     breach: Breach | None = None
-    search: Search | None = None
+    search: AxiomSearch | None = None
 
 
 def satisfies_axioms(definition: Predicate | Definition) -> Verdict:
@@ -148,9 +148,9 @@ def _refuted(predicate: Predicate, breach: Breach, point: Point, why: str, broke
     """A verdict with a breach that has been checked, and what it says about the conditions."""
     assert breaks(breach, predicate), "a breach is checked before it is shown"
     open_question = undecided("not needed: another condition fails")
-    told = tuple(fails(why) if k in broken else open_question for k in range(1, 7))
+    verdicts = tuple(fails(why) if k in broken else open_question for k in range(1, 7))
     at = f"({point[0]}, {point[1]})"
-    return fails(f"{breach.axiom} is broken at {at}: {why}", AxiomReport(_conditions(told), breach))
+    return fails(f"{breach.axiom} is broken at {at}: {why}", AxiomReport(_conditions(verdicts), breach))
 
 
 def _nothing_kept(predicate: Predicate, why: str) -> Verdict:
@@ -164,12 +164,12 @@ def _nothing_kept(predicate: Predicate, why: str) -> Verdict:
                 f"no channel keeps {predicate.name}, which refuses the impossible event ({why}); if that and the "
                 f"certain event are exempt, a coin breaks it at ({a}, {a})"
             )
-            told = tuple(fails(why) if k in (2, 6) else undecided("another condition fails") for k in range(1, 7))
-            return fails(reason, AxiomReport(_conditions(told), exempt))
+            verdicts = tuple(fails(why) if k in (2, 6) else undecided("another condition fails") for k in range(1, 7))
+            return fails(reason, AxiomReport(_conditions(verdicts), exempt))
     breach = Breach(EXISTENCE, (), _constant())
-    told = tuple(fails(why) if k == 6 else undecided("another condition fails") for k in range(1, 7))
+    verdicts = tuple(fails(why) if k == 6 else undecided("another condition fails") for k in range(1, 7))
     reason = f"no channel keeps {predicate.name}, not even one that tells nothing: {why}"
-    return fails(reason, AxiomReport(_conditions(told), breach))
+    return fails(reason, AxiomReport(_conditions(verdicts), breach))
 
 
 def _polygon_axioms(predicate: Predicate) -> Verdict:
@@ -209,7 +209,7 @@ def _numeric_axioms(predicate: Predicate) -> Verdict:
         breach = mixed(Fraction(1, 2), *map(_two_outputs, ends))
         if breaks(breach, predicate):
             return _refuted(predicate, breach, _blend(Fraction(1, 2), *ends), f"M is not concave around {middle}", (3,))
-    search = Search(128, 0, 129)
+    search = AxiomSearch(128, 0, 129)
     return undecided(
         "by Theorem 2.2.2 the axioms hold if c is convex; that was looked at in floats only, and M bends the right way "
         f"at all of {search.tried} points",
@@ -253,7 +253,7 @@ def _black_box_axioms(predicate: Predicate) -> Verdict:
         verdict = _hollow(predicate, box, weight, left, right)
         if verdict is not None:
             return verdict
-    search = Search(_GRID, _PRECISION, len(box.answers))
+    search = AxiomSearch(_GRID, _PRECISION, len(box.answers))
     return undecided(
         f"{predicate.name} is a black box: no counter-example among {search.tried} evaluations, on a grid of "
         f"1/{_GRID} and along the edge to 2^-{_PRECISION}",
@@ -319,7 +319,7 @@ def _definition_axioms(definition: Definition) -> Verdict:
                 return fails(f"{definition.name}: {breach.axiom} is broken", AxiomReport(breach=breach))
     return undecided(
         f"{definition.name}: no counter-example among {tries} small channels, their merged outputs and mixtures",
-        AxiomReport(search=Search(0, 0, tries)),
+        AxiomReport(search=AxiomSearch(0, 0, tries)),
     )
 
 

@@ -36,7 +36,7 @@ from sfumato.channels.channel import Channel
 from sfumato.errors import NotSupported, UndecidedError
 from sfumato.measures.leakage import capacity
 from sfumato.numbers import Array, exact, float_below, fmpq, is_exact, object_array
-from sfumato.privacy.capacity_program import CapacityMethod, FoundCapacity, enclosed_capacity, private_channel
+from sfumato.privacy.capacity_program import CapacityMethod, CapacityResult, enclosed_capacity, private_channel
 from sfumato.privacy.similarity import ball_solution, exact_solution, quotient
 from sfumato.privacy.type import PrivacyType, as_type, ball_rate, distance_ball
 from sfumato.privacy.vertices import cheapest_mixture, vertices
@@ -97,12 +97,12 @@ def capacities(privacy: PrivacyType) -> TypeCapacities:
     >>> from sfumato.spaces import grid, line
     >>> capacities(PrivacyType(line(5), alpha="1/2"))
     TypeCapacities(multiplicative=7/3, additive=3/4)
-    >>> found = capacities(PrivacyType(grid(4, 4), alpha="1/2"))
-    >>> print(found.multiplicative_method)
+    >>> both = capacities(PrivacyType(grid(4, 4), alpha="1/2"))
+    >>> print(both.multiplicative_method)
     closed form, from the solution of Φz = 1
-    >>> print(found.additive_method)
+    >>> print(both.additive_method)
     program over columns, enclosed
-    >>> found.additive <= found.additive_bound < found.additive + 1e-8
+    >>> both.additive <= both.additive_bound < both.additive + 1e-8
     True
     """
     privacy = as_type(privacy)
@@ -119,7 +119,7 @@ def capacities(privacy: PrivacyType) -> TypeCapacities:
     )  # fmt: skip
 
 
-def _closed_forms(privacy: PrivacyType) -> tuple[FoundCapacity | None, FoundCapacity | None]:
+def _closed_forms(privacy: PrivacyType) -> tuple[CapacityResult | None, CapacityResult | None]:
     """Multiplicative and additive capacity by closed forms whose conditions are proved."""
     space = privacy.space
     # measured distances add up to within rounding only: what holds on a tree need not hold for them
@@ -129,21 +129,21 @@ def _closed_forms(privacy: PrivacyType) -> tuple[FoundCapacity | None, FoundCapa
     table = space.distances
     distinct, where = np.unique(table.values, return_inverse=True)
     where = where.reshape(table.values.shape)
-    hopeful = {sign: _may_be_positive(privacy, sign) for sign in (-1, 1)}
+    promising = {sign: _may_be_positive(privacy, sign) for sign in (-1, 1)}
     rational = [privacy.exact_factor(value) for value in distinct.tolist()]
     if None not in rational:
         factors = [fmpq(factor) for factor in rational if factor is not None]
-        return _Closed(privacy, tree, hopeful, where, factors).both()
-    found: tuple[FoundCapacity | None, FoundCapacity | None] = None, None
+        return _Closed(privacy, tree, promising, where, factors).both()
+    proved: tuple[CapacityResult | None, CapacityResult | None] = None, None
     for bits in _BALL_BITS:
         with flint.ctx.workprec(bits):
             rate = ball_rate(privacy)
             balls = [(rate * distance_ball(table, value)).exp() for value in distinct.tolist()]
-            more = _Closed(privacy, tree, hopeful, where, balls).both()
-        found = found[0] or more[0], found[1] or more[1]
-        if None not in found:
+            more = _Closed(privacy, tree, promising, where, balls).both()
+        proved = proved[0] or more[0], proved[1] or more[1]
+        if None not in proved:
             break
-    return found
+    return proved
 
 
 def _may_be_positive(privacy: PrivacyType, sign: int) -> bool:
@@ -169,26 +169,26 @@ class _Closed:
         self,
         privacy: PrivacyType,
         tree: bool,
-        hopeful: dict[int, bool],
+        promising: dict[int, bool],
         where: NDArray[np.int64],
         factors: list[Any],
     ) -> None:
-        self.privacy, self.tree, self.hopeful, self.where, self.factors = privacy, tree, hopeful, where, factors
+        self.privacy, self.tree, self.promising, self.where, self.factors = privacy, tree, promising, where, factors
         self.rational = isinstance(factors[0], flint.fmpq)
 
-    def both(self) -> tuple[FoundCapacity | None, FoundCapacity | None]:
+    def both(self) -> tuple[CapacityResult | None, CapacityResult | None]:
         """The multiplicative and the additive capacity, where their conditions are proved."""
         decays = [1 / factor for factor in self.factors]
         z = self._tree_weights() if self.tree else self._weights(decays, -1)
-        multiplicative = None if z is None else self._found(sum(z), z, decays, CapacityMethod.TIGHT)
+        multiplicative = None if z is None else self._attained(sum(z), z, decays, CapacityMethod.TIGHT)
         w = self._weights(self.factors, 1)
         if w is not None:
-            return multiplicative, self._found(1 - sum(w), w, self.factors, CapacityMethod.LOOSE)
+            return multiplicative, self._attained(1 - sum(w), w, self.factors, CapacityMethod.LOOSE)
         if z is None or not self.tree:
             return multiplicative, None
         # distinct distances are sorted, so the largest index in a row is the farthest secret
         smallest = sum(weight * decays[k] for weight, k in zip(z, self.where.max(axis=1).tolist(), strict=True))
-        return multiplicative, self._found(1 - smallest, z, decays, CapacityMethod.TREE)
+        return multiplicative, self._attained(1 - smallest, z, decays, CapacityMethod.TREE)
 
     def _tree_weights(self) -> list[Any] | None:
         """The solution of Φz = 1 on a tree: z_y = 1 − Σ 1/(1 + e^{εd}) over the edges at y."""
@@ -202,7 +202,7 @@ class _Closed:
 
     def _weights(self, numbers: list[Any], sign: int) -> list[Any] | None:
         """The solution of a linear system with right-hand side 1, if it is proved to be non-negative."""
-        if not self.hopeful[sign]:
+        if not self.promising[sign]:
             return None
         solve = exact_solution if self.rational else ball_solution
         system = quotient(self.privacy.space)
@@ -211,7 +211,7 @@ class _Closed:
             return None
         return [by_class[c] for c in system.classes]
 
-    def _found(self, value: Any, weights: list[Any], numbers: list[Any], method: CapacityMethod) -> FoundCapacity:
+    def _attained(self, value: Any, weights: list[Any], numbers: list[Any], method: CapacityMethod) -> CapacityResult:
         """The mechanism with columns weights_y · numbers, and its capacity."""
         space = self.privacy.space
         if not self.rational:
@@ -227,12 +227,12 @@ class _Closed:
             if space.distances.form is Form.FLOAT:
                 # the columns are private by the triangle inequality, which measured distances may break by a rounding
                 low = float_below(getattr(capacity(channel), kind))
-            return FoundCapacity(max(low, 1.0 if method is CapacityMethod.TIGHT else 0.0), high, channel, method)
+            return CapacityResult(max(low, 1.0 if method is CapacityMethod.TIGHT else 0.0), high, channel, method)
         used = [y for y, weight in enumerate(weights) if weight > 0]
         rows = [[exact(weights[y] * numbers[row[y]]) for y in used] for row in self.where.tolist()]
         entries = object_array([entry for row in rows for entry in row], (len(rows), len(used)))
         channel = Channel(space, entries, [space.labels[y] for y in used])
-        return FoundCapacity(exact(value), exact(value), channel, method)
+        return CapacityResult(exact(value), exact(value), channel, method)
 
 
 def _few_rays(privacy: PrivacyType) -> Array | None:
@@ -250,16 +250,16 @@ def _few_rays(privacy: PrivacyType) -> Array | None:
     return corner.rays if is_exact(corner.rays) else None
 
 
-def _by_program(privacy: PrivacyType, rays: Array | None, kind: str) -> FoundCapacity:
+def _by_program(privacy: PrivacyType, rays: Array | None, kind: str) -> CapacityResult:
     """Exactly over the vertices, or enclosed over columns.
 
     Post-processing, which is all that mechanisms add to sums Σ a_i v_i = 1 of rays, never raises a capacity. With rays
-    scaled to maximum 1 the multiplicative capacity of the sum is Σ a_i and the additive one 1 − Σ a_i min_x v_i(x), both
-    linear.
+    scaled to maximum 1 the multiplicative capacity of the sum is Σ a_i and the additive one 1 − Σ a_i min_x v_i(x):
+    both are linear.
     """
     if rays is None:
         return enclosed_capacity(privacy, kind)
     cost = rays.min(axis=1) if kind == "additive" else -np.ones(len(rays), dtype=np.int64)
     least, channel = cheapest_mixture(privacy.space, rays, cost)
     value = 1 - least if kind == "additive" else -least
-    return FoundCapacity(value, value, channel, CapacityMethod.VERTICES)
+    return CapacityResult(value, value, channel, CapacityMethod.VERTICES)

@@ -30,7 +30,7 @@ from sfumato.measures.leakage import capacity
 from sfumato.numbers import float_above, float_below, fractions, object_array
 from sfumato.privacy.type import PrivacyType, ball_rate, distance_ball
 
-__all__ = ["CapacityMethod", "FoundCapacity", "PromisedPairs", "enclosed_capacity", "pairs_of", "private_channel"]
+__all__ = ["CapacityMethod", "CapacityResult", "PromisedPairs", "enclosed_capacity", "pairs_of", "private_channel"]
 
 Floats = NDArray[np.float64]
 
@@ -66,7 +66,7 @@ class CapacityMethod(StrEnum):
 
 
 @dataclass(frozen=True, eq=False)
-class FoundCapacity:
+class CapacityResult:
     """A capacity that the channel has, exact or rounded down, and what no mechanism exceeds, exact or rounded up."""
 
     value: Fraction | float
@@ -92,28 +92,28 @@ def pairs_of(privacy: PrivacyType) -> PromisedPairs:
     return PromisedPairs(*ends, logs[twice], low[twice], high[twice])
 
 
-def enclosed_capacity(privacy: PrivacyType, kind: str) -> FoundCapacity:
+def enclosed_capacity(privacy: PrivacyType, kind: str) -> CapacityResult:
     """The ``"multiplicative"`` or ``"additive"`` capacity of a type, between two proven bounds.
 
     Examples
     --------
     >>> from sfumato.spaces import grid
-    >>> found = enclosed_capacity(PrivacyType(grid(2, 2), alpha="1/2"), "additive")
-    >>> round(found.value, 7), 0 <= found.bound - found.value < 1e-8
+    >>> capacity = enclosed_capacity(PrivacyType(grid(2, 2), alpha="1/2"), "additive")
+    >>> round(capacity.value, 7), 0 <= capacity.bound - capacity.value < 1e-8
     (0.4781572, True)
     """
     pairs = pairs_of(privacy)
     cost = np.eye(len(privacy.space)) * (1.0 if kind == "additive" else -1.0)
     program = ColumnProgram(cost, pairs.first, pairs.second, np.maximum(pairs.logs, _SMALLEST_LOG))
-    found = solve_columns(program, tolerance=_TOLERANCE)
-    if found.ended is Ending.INTERRUPTED:
+    solution = solve_columns(program, tolerance=_TOLERANCE)
+    if solution.ended is Ending.INTERRUPTED:
         raise KeyboardInterrupt
-    least = _bound_below(cost, pairs, found.multipliers)
-    channel = private_channel(found.matrix, privacy, kind, pairs)
+    least = _bound_below(cost, pairs, solution.multipliers)
+    channel = private_channel(solution.matrix, privacy, kind, pairs)
     own = getattr(capacity(channel), kind)
     bound = float_above(1 - Fraction(least)) if kind == "additive" else -least
     bound = min(bound, _bound_by_radius(privacy, kind))
-    return FoundCapacity(float_below(own) + 0.0, bound, channel, CapacityMethod.COLUMNS)
+    return CapacityResult(float_below(own) + 0.0, bound, channel, CapacityMethod.COLUMNS)
 
 
 def _bound_by_radius(privacy: PrivacyType, kind: str) -> float:
@@ -177,13 +177,13 @@ def private_channel(matrix: Floats, privacy: PrivacyType, kind: str, pairs: Prom
     pairs = pairs_of(privacy) if pairs is None else pairs
     if not pairs.first.size:  # a single secret
         return Channel(privacy.space, [[1]], privacy.secrets)
-    made = [_made_private(matrix, privacy, pairs)]
+    candidates = [_raised_to_private(matrix, privacy, pairs)]
     if (pairs.logs < _NEARLY_EQUAL).any():
-        made.append(_made_private(_merged(matrix, pairs), privacy, pairs))
-    return max(made, key=lambda channel: getattr(capacity(channel), kind))
+        candidates.append(_raised_to_private(_merged(matrix, pairs), privacy, pairs))
+    return max(candidates, key=lambda channel: getattr(capacity(channel), kind))
 
 
-def _made_private(matrix: Floats, privacy: PrivacyType, pairs: PromisedPairs) -> Channel:
+def _raised_to_private(matrix: Floats, privacy: PrivacyType, pairs: PromisedPairs) -> Channel:
     columns = np.maximum(matrix.T, _SMALLEST_ENTRY)
     if _raise_columns(columns, pairs.first, pairs.second, pairs.high, _MOST_SWEEPS):
         return Channel(privacy.space, [[1]] * len(matrix), [privacy.secrets[0]])  # one output tells nothing

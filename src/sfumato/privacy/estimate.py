@@ -75,8 +75,8 @@ def estimate_kernels(
     Examples
     --------
     >>> from sfumato.spaces import line
-    >>> found = estimate_kernels(PrivacyType(line(6), alpha="1/2"), samples=100_000, seed=7)
-    >>> found.low < 15346 < found.high
+    >>> estimate = estimate_kernels(PrivacyType(line(6), alpha="1/2"), samples=100_000, seed=7)
+    >>> estimate.low < 15346 < estimate.high
     True
     """
     samples, progress = integer(samples, "samples", 1, _MOST_SAMPLES), optional_function(progress, "progress")

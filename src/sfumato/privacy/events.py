@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InvalidInput, NotSupported
 from sfumato.privacy.predicates import Predicate, as_predicate
-from sfumato.privacy.predicates_curves import Growth, Line, Part
+from sfumato.privacy.predicates_curves import CurvePart, Growth, Line
 from sfumato.privacy.tradeoff import ordered_pairs
 
 __all__ = ["EventPromise", "event_promises"]
@@ -62,19 +62,19 @@ def event_promises(secrets: tuple[Any, ...], predicate: Predicate, neighbours: A
             f"a design under {predicate.name}, whose curve is no polygon",
             ["predicates made of lines", "predicates.inscribed(predicate), a polygon below the curve"],
         )
-    found: dict[tuple[Growth, Fraction], list[NDArray[np.int64]]] = {}
+    by_line: dict[tuple[Growth, Fraction], list[NDArray[np.int64]]] = {}
     for factor, delta, exchanged in _steep_lines(predicate.parts):
         if delta >= 1:
             continue
         if factor.rational == 1 and delta == 0:
             raise InvalidInput(f"{predicate.name} lets no event tell two neighbours apart: make them one secret")
         pairs = np.stack([first, second] if exchanged else [second, first])
-        found.setdefault((factor, delta), []).append(pairs)
-    merged = {line: np.unique(np.hstack(pairs), axis=1) for line, pairs in found.items()}
+        by_line.setdefault((factor, delta), []).append(pairs)
+    merged = {line: np.unique(np.hstack(pairs), axis=1) for line, pairs in by_line.items()}
     return tuple(EventPromise(ends[0], ends[1], *line) for line, ends in merged.items() if ends.size)
 
 
-def _steep_lines(parts: Iterable[Part]) -> Iterable[tuple[Growth, Fraction, bool]]:
+def _steep_lines(parts: Iterable[CurvePart]) -> Iterable[tuple[Growth, Fraction, bool]]:
     """Slope at least 1, intercept, and whether the line is about exchanged secrets."""
     for part in parts:
         assert isinstance(part, Line)

@@ -101,7 +101,7 @@ class Orbits:
         return f"Orbits({len(self)} of {len(self.kernels)} kernels)"
 
 
-def orbits(found: Kernels) -> Orbits:
+def orbits(all_kernels: Kernels) -> Orbits:
     """Group kernels by the isometries of their space.
 
     Examples
@@ -110,18 +110,18 @@ def orbits(found: Kernels) -> Orbits:
     >>> orbits(kernels(PrivacyType(line(4), alpha="1/2")))
     Orbits(7 of 11 kernels)
     """
-    found = expect(found, Kernels, "kernels", "kernels(privacy)")
-    count = len(found.vertices)
-    words = found.supports.astype("<u8").T.copy()
+    all_kernels = expect(all_kernels, Kernels, "kernels", "kernels(privacy)")
+    count = len(all_kernels.vertices)
+    words = all_kernels.supports.astype("<u8").T.copy()
     members = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little")[:, :count]
     smallest = None
-    for permutation in _on_vertices(found.vertices):
+    for permutation in _on_vertices(all_kernels.vertices):
         packed = np.packbits(members[:, np.argsort(permutation)], axis=1)
         rows = np.ascontiguousarray(packed).view(f"V{packed.shape[1]}").ravel()
         smallest = rows if smallest is None else np.where(_below(packed, smallest), rows, smallest)
     assert smallest is not None
     _, first, sizes = np.unique(smallest, return_index=True, return_counts=True)
-    return Orbits(found, first.astype(np.int64), sizes.astype(np.int64))
+    return Orbits(all_kernels, first.astype(np.int64), sizes.astype(np.int64))
 
 
 def _below(packed: NDArray[np.uint8], smallest: NDArray[Any]) -> NDArray[np.bool_]:
@@ -159,10 +159,10 @@ def kernels(privacy: PrivacyType, *, progress: Report | None = None) -> Kernels:
     Examples
     --------
     >>> from sfumato.spaces import grid, line
-    >>> found = kernels(PrivacyType(line(4), alpha="1/2"))
-    >>> len(found), found.sizes()
+    >>> listed = kernels(PrivacyType(line(4), alpha="1/2"))
+    >>> len(listed), listed.sizes()
     (11, {2: 1, 3: 2, 4: 8})
-    >>> [str(w) for w in found[0].weights]
+    >>> [str(w) for w in listed[0].weights]
     ['2/3', '2/3']
     >>> kernels(PrivacyType(grid(2, 2), alpha="1/2"))
     Kernels(403 of PrivacyType(grid(2, 2, euclidean), alpha=1/2))

@@ -23,10 +23,10 @@ from sfumato.arguments import answer_of, flag, float_array, integer, precision, 
 from sfumato.errors import InvalidInput, NotSupported, UndecidedError, expect, short, shown
 from sfumato.numbers import Number, as_written, exact, number_pairs
 from sfumato.privacy.predicates_curves import (
+    CurvePart,
     Growth,
     Line,
     NumericTail,
-    Part,
     closed_form,
     growth,
     shift_of,
@@ -79,7 +79,7 @@ class Predicate:
     """
 
     name: str
-    parts: tuple[Part, ...] = ()
+    parts: tuple[CurvePart, ...] = ()
     relation: Callable[[Fraction, Fraction], bool] | None = None
     points: tuple[tuple[Fraction, Fraction], ...] = ()
 
@@ -146,10 +146,10 @@ class Predicate:
 
 
 def _probabilities(values: ArrayLike) -> Floats:
-    found = float_array(values, "probabilities")
-    if not ((found >= 0) & (found <= 1)).all():
+    probabilities = float_array(values, "probabilities")
+    if not ((probabilities >= 0) & (probabilities <= 1)).all():
         raise InvalidInput("probabilities lie in [0, 1]")
-    return found
+    return probabilities
 
 
 def all_of(*answers: bool | None) -> bool | None:
@@ -329,7 +329,7 @@ def from_points(points: Iterable[tuple[Number, Number]]) -> Predicate:
     return Predicate(name, relation=relation, points=curve)
 
 
-def _lines(corners: Sequence[tuple[Fraction, Fraction]]) -> tuple[Part, ...] | None:
+def _lines(corners: Sequence[tuple[Fraction, Fraction]]) -> tuple[CurvePart, ...] | None:
     """The lines of a concave polygon that ends at 1; None if it is not one."""
     slopes = [(b1 - b0) / (a1 - a0) for (a0, b0), (a1, b1) in pairwise(corners)]
     if corners[-1][1] != 1 or any(s < t for s, t in pairwise(slopes)) or slopes[-1] < 0:
@@ -365,7 +365,7 @@ def from_profile(profile: Iterable[tuple[Number, Number]], *, symmetric: bool = 
     With ``symmetric`` they hold for the exchanged secrets too. Any e^ε > 0 may be given: below 1 it bounds how much
     less likely an event may become.
     """
-    lines: list[Part] = []
+    lines: list[CurvePart] = []
     symmetric = flag(symmetric, "symmetric")
     for s, slack in number_pairs(profile, "the promises of a profile", as_written):
         if s <= 0 or not 0 <= slack <= 1 or slack < 1 - s:
@@ -480,8 +480,8 @@ def profile(
     peak = _peak(predicate, float(factor))
     best = (Fraction(0), Fraction(1))
     for digits in (8, 12, 16, 20, 24, 28, 32, 40):
-        found = _enclosed_peak(predicate, factor, peak, Fraction(1, 2**digits))
-        best = max(best[0], found[0]), min(best[1], found[1])
+        bounds = _enclosed_peak(predicate, factor, peak, Fraction(1, 2**digits))
+        best = max(best[0], bounds[0]), min(best[1], bounds[1])
     return best
 
 

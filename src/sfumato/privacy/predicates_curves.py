@@ -24,14 +24,14 @@ from sfumato.errors import InvalidEpsilon, InvalidInput, short
 from sfumato.numbers import Number, as_ball, as_written, dyadic, exact, exp_bounds, float_below
 from sfumato.privacy.promise import promise
 
-__all__ = ["DENSITIES", "Growth", "Line", "NumericTail", "Part", "Tail", "growth"]
+__all__ = ["DENSITIES", "CurvePart", "Growth", "Line", "NumericTail", "Tail", "growth"]
 
 Floats = NDArray[np.float64]
 
 _MOST_BITS = 2048  # two different numbers this close are not met by chance; a tie is reported as undecided
 
 
-class Part(Protocol):
+class CurvePart(Protocol):
     """A concave, non-decreasing bound b ≤ part(a) on [0, 1]."""
 
     @property
@@ -47,7 +47,7 @@ class Part(Protocol):
     def allows(self, a: Fraction, b: Fraction) -> bool | None:
         """Whether b ≤ part(a); None where no enclosure decides."""
 
-    def reflected(self) -> Part:
+    def reflected(self) -> CurvePart:
         """The part that says the same with the two secrets exchanged."""
 
     def __hash__(self) -> int:
@@ -339,7 +339,7 @@ class NumericTail:
         return NumericTail(self.right, self.left, "left" if self.tail == "right" else "right", self.tolerance)
 
 
-def closed_form(name: str, moved: Fraction | Growth, tail: str) -> tuple[Part, ...]:
+def closed_form(name: str, moved: Fraction | Growth, tail: str) -> tuple[CurvePart, ...]:
     """The parts of a named density whose boundary moves by t in units of its scale, given as t or as e^t."""
     s = moved if isinstance(moved, Growth) else _exponential(moved)
     zero = Fraction(0)

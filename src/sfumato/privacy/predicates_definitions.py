@@ -130,13 +130,13 @@ def breaks(breach: Breach, definition: Predicate | Definition) -> bool:
         return False
     if breach.axiom == TRANSFORMATION:
         assert breach.post_processing is not None
-        made = cascade(breach.mechanisms[0], breach.post_processing)
+        result = cascade(breach.mechanisms[0], breach.post_processing)
     elif breach.axiom == CONVEXITY:
         assert breach.weight is not None
-        made = mixture(breach.weight, *breach.mechanisms)
+        result = mixture(breach.weight, *breach.mechanisms)
     else:
-        made = breach.result
-    same = made.shape == breach.result.shape and bool((made.matrix == breach.result.matrix).all())
+        result = breach.result
+    same = result.shape == breach.result.shape and bool((result.matrix == breach.result.matrix).all())
     return same and _kept(breach.result, definition, breach.exempt) is False
 
 
@@ -242,15 +242,15 @@ def k_of_n_pairs(k: int, n: int, predicate: Predicate) -> Definition:
     pairs = [(2 * i, 2 * i + 1) for i in range(n)]
 
     def holds_for(channel: Channel, pair: tuple[int, int]) -> bool:
-        found: Verdict = satisfies_predicate(channel, base, [pair, pair[::-1]])
-        return found.decided and bool(found)
+        verdict: Verdict = satisfies_predicate(channel, base, [pair, pair[::-1]])
+        return verdict.decided and bool(verdict)
 
     def keeps(channel: Channel) -> bool:
         return sum(holds_for(channel, pair) for pair in pairs) >= share * n
 
-    def telling(told: set[int]) -> Channel:
+    def telling(revealed: set[int]) -> Channel:
         allowed = base.bounds(0)[0] if base.has_curve else Fraction(0)
-        apart = [Fraction(1) if x // 2 in told else allowed for x in range(2 * n)]
+        apart = [Fraction(1) if x // 2 in revealed else allowed for x in range(2 * n)]
         return Channel(range(2 * n), [[1 - x % 2 * t, x % 2 * t] for x, t in enumerate(apart)])
 
     def suspects() -> Iterable[Breach]:

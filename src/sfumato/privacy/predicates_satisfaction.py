@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sfumato.channels.channel import Channel, as_channel
 from sfumato.numbers import ROUNDING, exact, float_above, float_below, floats, told_apart
 from sfumato.privacy.predicates import Predicate, as_predicate
-from sfumato.privacy.predicates_curves import Line, NumericTail, Part
+from sfumato.privacy.predicates_curves import CurvePart, Line, NumericTail
 from sfumato.privacy.tradeoff import (
     best_event,
     excess_band,
@@ -98,7 +98,7 @@ def satisfies_predicate(channel: Channel, predicate: Predicate, neighbours: Any 
     return holds(f"every event was decided for {first.size} ordered pairs ({which})")
 
 
-def _suspects(channel: Channel, part: Part, first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.int64]:
+def _suspects(channel: Channel, part: CurvePart, first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.int64]:
     """Pairs that floats cannot clear, the worst first."""
     if isinstance(part, Line):
         factor = float(part.slope)
@@ -121,7 +121,7 @@ def _suspects(channel: Channel, part: Part, first: NDArray[Any], second: NDArray
     return close[np.argsort(slack[close], kind="stable")]
 
 
-def _clearance(part: Part, corners: NDArray[np.float64]) -> NDArray[np.float64]:
+def _clearance(part: CurvePart, corners: NDArray[np.float64]) -> NDArray[np.float64]:
     """How far corners lie below a polygon that is itself below the curve."""
     at, value = _polygon(part)
     a, b = np.clip(corners[..., 0], 0, 1), corners[..., 1]
@@ -129,7 +129,7 @@ def _clearance(part: Part, corners: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 @lru_cache(maxsize=32)
-def _polygon(part: Part) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _polygon(part: CurvePart) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Chords of a concave curve between values that were rounded down."""
     at = (1 - np.cos(np.linspace(0, np.pi, _NODES))) / 2
     if isinstance(part, NumericTail):
@@ -137,7 +137,7 @@ def _polygon(part: Part) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return at, np.array([float_below(part.bounds(exact(float(a)))[0]) for a in at])
 
 
-def _broken(channel: Channel, predicate: Predicate, part: Part, x: int, z: int) -> BrokenEvent | None:
+def _broken(channel: Channel, predicate: Predicate, part: CurvePart, x: int, z: int) -> BrokenEvent | None:
     """An event of one pair that a part forbids, decided exactly; the one that exceeds it most."""
     if isinstance(part, Line):
         event, a, b = best_event(channel, x, z, part.slope)
@@ -163,7 +163,7 @@ def _event(
     return BrokenEvent((channel.secrets[x], channel.secrets[z]), event, a, b, allowed)
 
 
-def _judge(channel: Channel, predicate: Predicate, part: Part, broken: BrokenEvent) -> Verdict:
+def _judge(channel: Channel, predicate: Predicate, part: CurvePart, broken: BrokenEvent) -> Verdict:
     reason = _in_words(channel, predicate, broken)
     if part.allows(broken.a, broken.b) is None:
         return undecided(f"{reason}: equal to within all precision", broken)
@@ -231,8 +231,8 @@ def all_events(channel: Channel, x: int, z: int) -> list[tuple[tuple[Any, ...], 
 def _likely_events(channel: Channel, x: int, z: int) -> list[tuple[tuple[Any, ...], Fraction, Fraction]]:
     """Single outputs and the corners of the curve of a pair, with their complements."""
     p, q, total = rows_as_integers(channel, x, z)
-    found = [((y,), Fraction(p[k], total), Fraction(q[k], total)) for k, y in enumerate(channel.outputs)]
+    events = [((y,), Fraction(p[k], total), Fraction(q[k], total)) for k, y in enumerate(channel.outputs)]
     curve = pair_curve(channel, x, z)
-    found += [(event, a, b) for (a, b), event in zip(curve.points, curve.events, strict=True)]
-    others = [(tuple(y for y in channel.outputs if y not in set(event)), 1 - a, 1 - b) for event, a, b in found]
-    return [*found, *others]
+    events += [(event, a, b) for (a, b), event in zip(curve.points, curve.events, strict=True)]
+    others = [(tuple(y for y in channel.outputs if y not in set(event)), 1 - a, 1 - b) for event, a, b in events]
+    return [*events, *others]

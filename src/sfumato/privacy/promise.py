@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from sfumato.errors import InvalidEpsilon, InvalidInput, short
 from sfumato.numbers import Number, as_written, exact, log_bounds
 
-__all__ = ["Promise", "promise", "rate", "rate_bounds", "rational_power"]
+__all__ = ["EpsilonOrAlpha", "promise", "rate", "rate_bounds", "rational_power"]
 
 LARGEST_PARAMETER = 8192
 """Bits of a numerator or denominator of ε or α that can be written down."""
@@ -40,14 +40,14 @@ _EXPECTED = "a number such as 2, 0.7 or '1/3', or a logarithm such as ln 2, ln(2
 _FACTORS = re.compile(rf"([*/])\s*({_PLAIN})")
 
 
-class Promise(NamedTuple):
+class EpsilonOrAlpha(NamedTuple):
     """ε or α, one of them, as exact rationals."""
 
     epsilon: Fraction | None
     alpha: Fraction | None
 
 
-def promise(epsilon: Number | None, alpha: Number | None, who: str = "") -> Promise:
+def promise(epsilon: Number | None, alpha: Number | None, who: str = "") -> EpsilonOrAlpha:
     """ε or α from what was written; a logarithm is α where that is rational.
 
     Nothing is said about their ranges: 0 is an ε for some.
@@ -60,24 +60,24 @@ def promise(epsilon: Number | None, alpha: Number | None, who: str = "") -> Prom
     Examples
     --------
     >>> promise(0.7, None)
-    Promise(epsilon=Fraction(7, 10), alpha=None)
+    EpsilonOrAlpha(epsilon=Fraction(7, 10), alpha=None)
     >>> promise("ln(2)/0.5", None)
-    Promise(epsilon=None, alpha=Fraction(1, 4))
+    EpsilonOrAlpha(epsilon=None, alpha=Fraction(1, 4))
     >>> float(promise("ln(2)/30", None).epsilon)
     0.0231049060186648
     """
     if (epsilon is None) == (alpha is None):
         raise InvalidEpsilon(f"{who} needs either epsilon or alpha" if who else "give either epsilon or alpha")
     if alpha is not None:
-        return Promise(None, as_written(alpha, "alpha", InvalidEpsilon))
+        return EpsilonOrAlpha(None, as_written(alpha, "alpha", InvalidEpsilon))
     logarithm = _logarithm(epsilon)
     if logarithm is None:
-        return Promise(_number(epsilon), None)
+        return EpsilonOrAlpha(_number(epsilon), None)
     factor, base = logarithm
     power = rational_power(base, factor)
     if power is not None and power.numerator.bit_length() <= LARGEST_PARAMETER:
-        return Promise(None, 1 / power)
-    return Promise(_below(factor, base), None)
+        return EpsilonOrAlpha(None, 1 / power)
+    return EpsilonOrAlpha(_below(factor, base), None)
 
 
 def rate(epsilon: Number) -> Fraction:

@@ -136,13 +136,13 @@ def _table(privacy: PrivacyType, rate: Fraction | None) -> list[list[Any]]:
     """ε·d as rationals where it is one, else a double below; without a rate the promise's own."""
     distances = privacy.space.distances
     different, where = np.unique(distances.values, return_inverse=True)
-    found: list[Any] = []
+    bounds: list[Any] = []
     for value in different:
-        if np.isinf(distances.floats.ravel()[np.flatnonzero(where.ravel() == len(found))[0]]):
-            found.append(np.inf)
+        if np.isinf(distances.floats.ravel()[np.flatnonzero(where.ravel() == len(bounds))[0]]):
+            bounds.append(np.inf)
             continue
         low, high = distances.bounds(value)
         slow = privacy.rate_bounds(96)[0] if rate is None else rate
-        found.append(exact(slow * low) if low == high and rate is not None else float_below(slow * low))
-    table = object_array(found)[where].reshape(distances.values.shape)
+        bounds.append(exact(slow * low) if low == high and rate is not None else float_below(slow * low))
+    table = object_array(bounds)[where].reshape(distances.values.shape)
     return [list(row) for row in table]

@@ -46,7 +46,7 @@ from sfumato.privacy.predicates_curves import growth
 from sfumato.privacy.similarity import (
     UNIT,
     Quotient,
-    Solution,
+    SignedSolution,
     ball_powers,
     exact_powers,
     float_powers,
@@ -85,7 +85,7 @@ class Combination:
     """Why a prior is regular: μ ≥ 0 with π = μΦ."""
 
     privacy: PrivacyType
-    multipliers: Solution
+    multipliers: SignedSolution
 
     @cached_property
     def coefficients(self) -> Array:
@@ -242,8 +242,8 @@ def has_tight_constraints(privacy: PrivacyType) -> Verdict:
     Returns
     -------
     Verdict
-        With z as witness (a :class:`Solution`), or a :class:`Separation` that names the secret where z is negative.
-        For a rational ε the answer is never undecided.
+        With z as witness (a :class:`~sfumato.privacy.similarity.SignedSolution`), or a :class:`Separation` that names the
+        secret where z is negative. For a rational ε the answer is never undecided.
 
     Examples
     --------
@@ -282,11 +282,11 @@ def _regular_with_zeros(privacy: PrivacyType, weights: Array, support: NDArray[n
         vector[support] = witness.vector
         return Verdict(verdict.outcome, verdict.reason, Separation(vector, witness.secret, witness.margin))
     if isinstance(witness, Combination):
-        found = witness.multipliers
-        values: Array = object_array([Fraction(0)] * len(space)) if found.exact else np.zeros(len(space))
+        multipliers = witness.multipliers
+        values: Array = object_array([Fraction(0)] * len(space)) if multipliers.exact else np.zeros(len(space))
         error, signs = np.zeros(len(space)), np.zeros(len(space), dtype=int)
-        values[support], error[support], signs[support] = found.values, found.error, found.signs
-        return holds(verdict.reason, Combination(privacy, Solution(values, error, tuple(signs.tolist()))))
+        values[support], error[support], signs[support] = multipliers.values, multipliers.error, multipliers.signs
+        return holds(verdict.reason, Combination(privacy, SignedSolution(values, error, tuple(signs.tolist()))))
     return verdict
 
 
@@ -329,27 +329,27 @@ def _steep(privacy: PrivacyType, weights: Array, x: int, y: int, high: Fraction)
 
 def _in_cone(system: Quotient, privacy: PrivacyType, rhs: list[Fraction], spread: Fraction) -> Verdict:
     """Whether Bv = rhs has a solution v ≥ 0."""
-    found = solve_signs(system, privacy, rhs, spread)
-    if found is None:
+    solution = solve_signs(system, privacy, rhs, spread)
+    if solution is None:
         powers = exact_powers(privacy, system.values)
         if powers is not None and not spread:
             return _in_cone_of_singular(system, privacy, powers, rhs)
         return undecided("the similarity matrix cannot be told from a singular one")
-    if -1 in found.signs:
-        worst = min((c for c, sign in enumerate(found.signs) if sign == -1), key=lambda c: float(found.values[c]))
+    if -1 in solution.signs:
+        worst = min((c for c, sign in enumerate(solution.signs) if sign == -1), key=lambda c: float(solution.values[c]))
         secret = privacy.space.labels[int(system.representatives[worst])]
         name = "z" if len(set(rhs)) == 1 and rhs[0] == 1 else "μ"
-        value = found.values[worst]
-        shown = value if found.exact and value.denominator < 10**6 else f"{float(value):.6g}"
+        value = solution.values[worst]
+        shown = value if solution.exact and value.denominator < 10**6 else f"{float(value):.6g}"
         equation = "Φz = 1" if name == "z" else "μΦ = π"
         return fails(
             f"the only solution of {equation} has {name} = {shown} < 0 at {secret!r}",
-            _separation(system, privacy, rhs, worst, found),
+            _separation(system, privacy, rhs, worst, solution),
         )
-    if not found.decided:
+    if not solution.decided:
         why = "the weights are known up to rounding" if spread else f"balls of {2**13} bits contain zero"
         return undecided(f"a multiplier is too close to zero to tell its sign: {why}")
-    return holds("μ ≥ 0 and μΦ = π", Combination(privacy, found.lifted(system.classes)))
+    return holds("μ ≥ 0 and μΦ = π", Combination(privacy, solution.lifted(system.classes)))
 
 
 def _in_cone_of_singular(
@@ -361,8 +361,10 @@ def _in_cone_of_singular(
     solution = solve(LinearProgram.dense([0] * m, matrix, "=" * m, rhs))
     if solution.status is Status.OPTIMAL and solution.primal is not None:
         signs = tuple(int(v > 0) for v in solution.primal)
-        found = Solution(object_array(map(exact, solution.primal)), np.zeros(m), signs).lifted(system.classes)
-        return holds("Φ is singular; one of several μ ≥ 0 with μΦ = π", Combination(privacy, found))
+        multipliers = SignedSolution(object_array(map(exact, solution.primal)), np.zeros(m), signs).lifted(
+            system.classes
+        )
+        return holds("Φ is singular; one of several μ ≥ 0 with μΦ = π", Combination(privacy, multipliers))
     if solution.ray is None:
         raise SolverError(f"the program for a regular prior ended as {solution.status}")
     # Bᵀy ≤ 0 and rhs·y > 0; with sizes D, DB is symmetric, so w = −y/D has Bw ≥ 0 and Σ D rhs w < 0
@@ -377,7 +379,7 @@ def _lifted(system: Quotient, rhs: list[Fraction], vector: Array, secret: Any) -
 
 
 def _separation(
-    system: Quotient, privacy: PrivacyType, rhs: list[Fraction], worst: int, found: Solution
+    system: Quotient, privacy: PrivacyType, rhs: list[Fraction], worst: int, solution: SignedSolution
 ) -> Separation | None:
     """w with Bw ≥ 0 and Σ sizes · rhs · w < 0: column ``worst`` of B^{-1}, raised a little where it is not exact.
 
@@ -387,11 +389,11 @@ def _separation(
     secret = privacy.space.labels[int(system.representatives[worst])]
     unit = [Fraction(int(c == worst)) for c in range(len(system))]
     powers = exact_powers(privacy, system.values)
-    if found.exact and powers is not None:
+    if solution.exact and powers is not None:
         column = solve_exactly(system, powers, unit)
         assert column is not None
         return _lifted(system, rhs, column.values, secret)
-    values = floats(found.values)
+    values = floats(solution.values)
     room = float(system.sizes[worst] * abs(values[worst]) / (system.sizes * np.abs(values)).sum())
     target = [u + exact(room / 4) for u in unit]
     bits = 64
@@ -409,9 +411,9 @@ def _separation(
             vector = object_array(dyadic(ball.mid()) for ball in column.entries())
             product = matrix * column.mid()
             positive = all(ball > 0 for ball in product.entries())
-        made = _lifted(system, rhs, vector, secret)
-        if positive and made.margin > 0:
-            return made
+        separation = _lifted(system, rhs, vector, secret)
+        if positive and separation.margin > 0:
+            return separation
         bits *= 2
     return None
 
@@ -449,30 +451,30 @@ def utility_bound(prior: Prior, privacy: PrivacyType) -> UtilityBound:
     check_secrets("prior and privacy type", privacy.space, prior)
     weights = fractions(prior.weights)
     system = quotient(privacy.space, weights.tolist())
-    found = (
+    solution = (
         _positive_multipliers(system, privacy, [weights[x] for x in system.representatives]) if prior.exact else None
     )
-    if found is None:
+    if solution is None:
         return _program_bound(prior, system, privacy)
-    tight = found if len(set(weights.tolist())) == 1 else _tight_multipliers(privacy)
+    tight = solution if len(set(weights.tolist())) == 1 else _tight_multipliers(privacy)
     if tight is None:
         return _program_bound(prior, system, privacy)
     attained = holds("the tight-constraints mechanism reaches it (paper C, Theorem 4)")
-    multipliers = np.asarray(found.values[system.classes])
-    if found.exact:
+    multipliers = np.asarray(solution.values[system.classes])
+    if solution.exact:
         return UtilityBound(Fraction(multipliers.sum()), multipliers, attained)
     # n doubles and their errors: the sum is on the safe side by 2n units in the last place
-    multipliers = multipliers + found.error[system.classes]
+    multipliers = multipliers + solution.error[system.classes]
     return UtilityBound(float(multipliers.sum()) * (1 + 4 * len(prior) * UNIT), multipliers, attained)
 
 
-def _positive_multipliers(system: Quotient, privacy: PrivacyType, rhs: list[Fraction]) -> Solution | None:
+def _positive_multipliers(system: Quotient, privacy: PrivacyType, rhs: list[Fraction]) -> SignedSolution | None:
     """The solution of Bv = rhs if it is proved to be non-negative."""
-    found = solve_signs(system, privacy, rhs) if all(rhs) else None
-    return None if found is None or not found.decided or -1 in found.signs else found
+    solution = solve_signs(system, privacy, rhs) if all(rhs) else None
+    return None if solution is None or not solution.decided or -1 in solution.signs else solution
 
 
-def _tight_multipliers(privacy: PrivacyType) -> Solution | None:
+def _tight_multipliers(privacy: PrivacyType) -> SignedSolution | None:
     system = quotient(privacy.space)
     return _positive_multipliers(system, privacy, [Fraction(1)] * len(system))
 
@@ -485,15 +487,15 @@ def _program_bound(prior: Prior, system: Quotient, privacy: PrivacyType) -> Util
     m, powers = len(system), exact_powers(privacy, system.values)
     if powers is not None and prior.exact and m <= _EXACT_PROGRAM:
         matrix = object_array(map(exact, system.entries(powers, Fraction(0))), (m, m))
-        found = solve(LinearProgram.dense(system.sizes, matrix, ">" * m, rhs))
-        if found.primal is None or found.value is None:
-            raise SolverError(f"the program for the utility bound ended as {found.status}")
-        return UtilityBound(Fraction(found.value), np.asarray(found.primal[system.classes]), attained)
+        solution = solve(LinearProgram.dense(system.sizes, matrix, ">" * m, rhs))
+        if solution.primal is None or solution.value is None:
+            raise SolverError(f"the program for the utility bound ended as {solution.status}")
+        return UtilityBound(Fraction(solution.value), np.asarray(solution.primal[system.classes]), attained)
     table = system.floats(float_powers(privacy, system.values))
-    found = solve(LinearProgram.dense(system.sizes.astype(float), table, ">" * m, floats(rhs)))
-    if found.primal is None:
-        raise SolverError(f"the program for the utility bound ended as {found.status}")
-    multipliers = np.maximum(found.primal, 0.0)
+    solution = solve(LinearProgram.dense(system.sizes.astype(float), table, ">" * m, floats(rhs)))
+    if solution.primal is None:
+        raise SolverError(f"the program for the utility bound ended as {solution.status}")
+    multipliers = np.maximum(solution.primal, 0.0)
     # every product is non-negative, so all relative errors below add up to less than this
     slack = 1 + 8 * (m + system.most_terms + len(prior)) * UNIT + (0 if prior.exact else 2 * ROUNDING)
     needed = rhs > 0

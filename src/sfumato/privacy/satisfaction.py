@@ -224,14 +224,14 @@ def tightest_pair(channel: Channel, space: FiniteSpace) -> Tightest | None:
     slack = _LOG_BAND / distances.floats.min() + _LOG_BAND * abs(top)
     near = np.flatnonzero(rates >= top - 2 * slack) if np.isfinite(top) else np.flatnonzero(rates == top)
     # ties are many in symmetric mechanisms: equal (ratio, distance) need one logarithm
-    found: dict[Any, Tightest] = {}
+    candidates: dict[Any, Tightest] = {}
     for k in near:
         candidate = _ratio_at(channel, pairs, int(k))
         value = distances.values[k]
         key = (candidate[0], value)
-        if key not in found:
-            found[key] = _tightest(channel, space, candidate, value)
-    return max(found.values(), key=lambda t: t.epsilon)
+        if key not in candidates:
+            candidates[key] = _tightest(channel, space, candidate, value)
+    return max(candidates.values(), key=lambda t: t.epsilon)
 
 
 def _ratio_at(channel: Channel, pairs: Pairs, k: int) -> tuple[Any, int, int, int]:

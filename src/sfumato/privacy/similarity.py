@@ -36,7 +36,7 @@ from sfumato.spaces.finite import FiniteSpace, as_space
 
 __all__ = [
     "Quotient",
-    "Solution",
+    "SignedSolution",
     "apply",
     "approximate_inverse",
     "approximate_solution",
@@ -184,8 +184,8 @@ def _quotient(space: FiniteSpace, colours: tuple[Any, ...] | None) -> Quotient:
     _, representatives, sizes = np.unique(classes, return_index=True, return_counts=True)
     m, distinct = len(sizes), len(values)
     keys = (np.arange(m)[:, None] * m + classes[None, :]) * distinct + codes[representatives]
-    found, count = np.unique(keys, return_counts=True)
-    pair, k = np.divmod(found, distinct)
+    distinct_keys, count = np.unique(keys, return_counts=True)
+    pair, k = np.divmod(distinct_keys, distinct)
     terms = np.column_stack([pair // m, pair % m, k, count])
     return Quotient(space, classes, sizes, representatives, values, terms)
 
@@ -224,7 +224,7 @@ def float_powers(privacy: PrivacyType, values: NDArray[Any]) -> NDArray[np.float
 
 
 @dataclass(frozen=True, eq=False)
-class Solution:
+class SignedSolution:
     """A vector v with Φv = b, one number a secret or a class.
 
     ``values`` are exact, or floats of which none is farther from the truth than its ``error``; ``signs`` are proved,
@@ -235,10 +235,10 @@ class Solution:
     error: NDArray[np.float64]
     signs: tuple[int | None, ...]
 
-    def lifted(self, classes: NDArray[np.int64]) -> Solution:
+    def lifted(self, classes: NDArray[np.int64]) -> SignedSolution:
         """From one number a class to one a secret."""
         signs = tuple(self.signs[c] for c in classes)
-        return Solution(np.asarray(self.values[classes]), np.asarray(self.error[classes]), signs)
+        return SignedSolution(np.asarray(self.values[classes]), np.asarray(self.error[classes]), signs)
 
     @property
     def exact(self) -> bool:
@@ -253,7 +253,7 @@ class Solution:
 
 def solve_signs(
     system: Quotient, privacy: PrivacyType, rhs: Sequence[Fraction], spread: Fraction = Fraction(0)
-) -> Solution | None:
+) -> SignedSolution | None:
     """The solution of Bv = rhs with proved signs; None where B is singular, exactly or as far as balls can see.
 
     ``spread`` is the relative uncertainty of the right-hand side: floats stand for numbers near them.
@@ -262,19 +262,19 @@ def solve_signs(
     if powers is not None and not spread and len(system) <= _EXACT_FIRST:
         return solve_exactly(system, powers, rhs)
     if len(system) >= _FLOATS_FIRST:
-        found = _solve_floats(system, privacy, rhs, spread)
-        if found is not None and found.decided:
-            return found
-    best: Solution | None = None
+        solution = _solve_floats(system, privacy, rhs, spread)
+        if solution is not None and solution.decided:
+            return solution
+    best: SignedSolution | None = None
     bits = 64
     # balls cannot get smaller than what they start from
     most = 256 if spread or powers is not None else _MOST_BITS
     while bits <= most:
         with flint.ctx.workprec(bits):
-            found = solve_balls(system, ball_powers(privacy.space, system.values, ball_rate(privacy)), rhs, spread)
-        if found is not None and found.decided:
-            return found
-        best, bits = found or best, 2 * bits
+            solution = solve_balls(system, ball_powers(privacy.space, system.values, ball_rate(privacy)), rhs, spread)
+        if solution is not None and solution.decided:
+            return solution
+        best, bits = solution or best, 2 * bits
     if powers is not None and not spread:
         return solve_exactly(system, powers, rhs)
     return best
@@ -306,36 +306,38 @@ def ball_solution(
     return balls if all(ball.is_finite() for ball in balls) else None
 
 
-def solve_exactly(system: Quotient, powers: Sequence[Fraction], rhs: Sequence[Fraction]) -> Solution | None:
+def solve_exactly(system: Quotient, powers: Sequence[Fraction], rhs: Sequence[Fraction]) -> SignedSolution | None:
     """The solution in rationals, None where the matrix is singular."""
     entries = exact_solution(system, [fmpq(p) for p in powers], rhs)
     if entries is None:
         return None
     values = object_array(map(exact, entries))
-    return Solution(values, np.zeros(len(system)), tuple((v > 0) - (v < 0) for v in values))
+    return SignedSolution(values, np.zeros(len(system)), tuple((v > 0) - (v < 0) for v in values))
 
 
 def solve_balls(
     system: Quotient, powers: Sequence[flint.arb], rhs: Sequence[Fraction], spread: Fraction = Fraction(0)
-) -> Solution | None:
+) -> SignedSolution | None:
     """The solution as centres of balls with their radii, None where the matrix cannot be told from a singular one."""
     balls = ball_solution(system, powers, rhs, spread)
     if balls is None:
         return None
     values = np.array([float(ball.mid()) for ball in balls])
     error = np.array([float(ball.rad()) for ball in balls]) * _SAFE + np.abs(values) * 2 * UNIT + _TINY
-    return Solution(values, error, tuple(1 if v > 0 else -1 if v < 0 else None for v in balls))
+    return SignedSolution(values, error, tuple(1 if v > 0 else -1 if v < 0 else None for v in balls))
 
 
-def _solve_floats(system: Quotient, privacy: PrivacyType, rhs: Sequence[Fraction], spread: Fraction) -> Solution | None:
+def _solve_floats(
+    system: Quotient, privacy: PrivacyType, rhs: Sequence[Fraction], spread: Fraction
+) -> SignedSolution | None:
     matrix = system.floats(float_powers(privacy, system.values))
     right = np.array([float(b) for b in rhs])
-    found = verified_solve(matrix, (system.most_terms + 3) * 2 * UNIT, right, float(spread) + UNIT)
-    if found is None:
+    enclosed = verified_solve(matrix, (system.most_terms + 3) * 2 * UNIT, right, float(spread) + UNIT)
+    if enclosed is None:
         return None
-    values, error = found
+    values, error = enclosed
     signs = tuple(1 if v > e else -1 if v < -e else None for v, e in zip(values, error, strict=True))
-    return Solution(values, error, signs)
+    return SignedSolution(values, error, signs)
 
 
 def verified_solve(

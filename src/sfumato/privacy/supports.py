@@ -98,14 +98,14 @@ def supports_in_pieces(rays: Rays, report: Report | None = None) -> Iterator[NDA
         rest = _Level(level.supports, level.values[1:], level.errors[1:])
         last = k + 1 == total
         pieces = [rest[signs == 0]]
-        found = pieces[0].supports.shape[1]
+        count = pieces[0].supports.shape[1]
         if last:
             yield pieces.pop().supports
         for share, (supports, first, second) in _joined_pieces(residues, k + 1, level.supports, signs):
-            found += supports.shape[1]
-            if not last and found * supports.shape[0] > _LARGEST_LEVEL:
+            count += supports.shape[1]
+            if not last and count * supports.shape[0] > _LARGEST_LEVEL:
                 raise NotSupported(
-                    f"a type this large: over {found:,} rays after {k + 1} of {total} equations",
+                    f"a type this large: over {count:,} rays after {k + 1} of {total} equations",
                     ["fewer secrets; estimate_kernels(), --estimate on the command line"],
                 )
             if last:
@@ -113,7 +113,7 @@ def supports_in_pieces(rays: Rays, report: Report | None = None) -> Iterator[NDA
             else:
                 pieces.append(_combination(level, signs, supports, first, second))
             if report is not None:
-                report(Enumeration(k + 1, total, share, found, perf_counter() - started))
+                report(Enumeration(k + 1, total, share, count, perf_counter() - started))
         if not last:
             level = _Level(
                 np.concatenate([piece.supports for piece in pieces], axis=1),
@@ -194,7 +194,7 @@ def members_of(support: NDArray[np.uint64]) -> list[int]:
     return [i for i in range(64 * len(support)) if bits >> i & 1]
 
 
-class _Task(NamedTuple):
+class _Pairing(NamedTuple):
     """Two groups to combine, by all pairs or by the number of members that a pair must share, and what it costs."""
 
     outer: Indices
@@ -203,29 +203,31 @@ class _Task(NamedTuple):
     pairs: float
 
 
-_Joined = tuple[NDArray[np.uint64], Indices, Indices]
+_Unions = tuple[NDArray[np.uint64], Indices, Indices]
 
 
 def _joined_pieces(
     residues: Residues | None, k: int, supports: NDArray[np.uint64], signs: NDArray[np.int64]
-) -> Iterator[tuple[float, _Joined]]:
+) -> Iterator[tuple[float, _Unions]]:
     """Adjacent pairs: the share of the work done, and (supports, outer rays, inner rays) of those found meanwhile.
 
     The rays of the shorter side come one by one, in groups of equal size, against all of the other side.
     """
     sides = sorted((np.flatnonzero(signs == side) for side in (1, -1)), key=len)
-    tasks = [task for outer in _by_size(supports, sides[0]) for task in _tasks(k, supports, outer, sides[1])]
-    work = [task.pairs for task in tasks]
+    pairings = [
+        pairing for outer in _by_size(supports, sides[0]) for pairing in _pairings(k, supports, outer, sides[1])
+    ]
+    work = [pairing.pairs for pairing in pairings]
     if sum(work) > _MOST_PAIRS:
         raise NotSupported(
             f"a type this large: {sum(work):.1e} pairs of rays to combine",
             [f"{_MOST_PAIRS:.0e} pairs; estimate_kernels(), --estimate on the command line"],
         )
     done = 0.0
-    for task in tasks:
-        for part, found in _joined(residues, k, supports, task):
-            yield (done + part * task.pairs) / sum(work), found
-        done += task.pairs
+    for pairing in pairings:
+        for part, joined in _joined(residues, k, supports, pairing):
+            yield (done + part * pairing.pairs) / sum(work), joined
+        done += pairing.pairs
 
 
 def _by_size(supports: NDArray[np.uint64], which: NDArray[np.int64]) -> list[NDArray[np.int64]]:
@@ -234,7 +236,7 @@ def _by_size(supports: NDArray[np.uint64], which: NDArray[np.int64]) -> list[NDA
     return [which[sizes == size] for size in np.unique(sizes)]
 
 
-def _tasks(k: int, supports: NDArray[np.uint64], outer: Indices, side: Indices) -> Iterator[_Task]:
+def _pairings(k: int, supports: NDArray[np.uint64], outer: Indices, side: Indices) -> Iterator[_Pairing]:
     """How to combine a group of equal size with the other side.
 
     A union of at most k + 1 members from sets of a and b needs a + b − k − 1 common ones, so a pair shows
@@ -250,17 +252,17 @@ def _tasks(k: int, supports: NDArray[np.uint64], outer: Indices, side: Indices) 
         if lookups == 0 or len(supports) > 1 or pairs <= equivalent:
             plain.append(inner)
         else:
-            yield _Task(outer, inner, shared, equivalent)
+            yield _Pairing(outer, inner, shared, equivalent)
     if plain:
         together = np.concatenate(plain)
-        yield _Task(outer, together, 0, float(len(outer)) * len(together))
+        yield _Pairing(outer, together, 0, float(len(outer)) * len(together))
 
 
 def _joined(
-    residues: Residues | None, k: int, supports: NDArray[np.uint64], task: _Task
-) -> Iterator[tuple[float, _Joined]]:
+    residues: Residues | None, k: int, supports: NDArray[np.uint64], pairing: _Pairing
+) -> Iterator[tuple[float, _Unions]]:
     """Combine two groups, a piece of the first at a time."""
-    outer, inner, shared, _ = task
+    outer, inner, shared, _ = pairing
     theirs = supports[:, inner]
     tables, primes = _NO_RESIDUES if residues is None else residues
     keys, owners = np.empty(0, np.uint64), np.empty(0, np.int64)

@@ -90,8 +90,8 @@ def tight_threshold(space: FiniteSpace, *, digits: int = 9) -> Threshold:
     >>> print(tight_threshold(star(4)))
     1.098612289 (ln 3)
     >>> edges = [(i, j) for i in range(3) for j in range(3, 6)] + [(0, 1)]
-    >>> found = tight_threshold(graph(edges), digits=6)         # K_{3,3} and one more edge
-    >>> [(s.low.decimal(6), s.high and s.high.decimal(6)) for s in found.exists]
+    >>> threshold = tight_threshold(graph(edges), digits=6)         # K_{3,3} and one more edge
+    >>> [(s.low.decimal(6), s.high and s.high.decimal(6)) for s in threshold.exists]
     [('0.000000', '0.346574'), ('0.693147', None)]
     """
     space = expect(space, FiniteSpace, "a space")
@@ -309,9 +309,9 @@ def _march(
     while True:
         gap = float(here) - goal
         if below is not None and gap < bracket * below:
-            found = _rising(system, rhs, below, 1.001 * gap)
-            if found is not None:
-                return here, found
+            rising = _rising(system, rhs, below, 1.001 * gap)
+            if rising is not None:
+                return here, rising
             bracket /= 4
         if gap < _SMALLEST_STEP * float(here) or step < _SMALLEST_STEP * float(here):
             return here, None
@@ -360,8 +360,8 @@ def _refined(system: Quotient, rhs: list[Fraction], rising: tuple[Fraction, Frac
 
 def _least_entry(system: Quotient, rhs: list[Fraction], rate: Fraction) -> tuple[float, int]:
     """The least entry of v at a rational ε, and its proved sign: for rational ε it is never zero."""
-    found = solve_signs(system, PrivacyType(system.space, epsilon=rate), rhs)
-    if found is None or not found.decided:
+    solution = solve_signs(system, PrivacyType(system.space, epsilon=rate), rhs)
+    if solution is None or not solution.decided:
         raise NotSupported(f"a sign at ε = {float(rate)} beyond 8192 bits", ["fewer digits"])
-    least = int(np.argmin(found.values))
-    return float(found.values[least]), -1 if -1 in found.signs else 1
+    least = int(np.argmin(solution.values))
+    return float(solution.values[least]), -1 if -1 in solution.signs else 1

@@ -316,8 +316,8 @@ def smallest_delta(
     Examples
     --------
     >>> channel = Channel(["x", "z"], [["89/100", "1/10", "1/100", 0], ["79/100", "1/5", 0, "1/100"]])
-    >>> found = smallest_delta(channel, alpha="1/2")
-    >>> found.low, found.high, found.pair, found.event
+    >>> smallest = smallest_delta(channel, alpha="1/2")
+    >>> smallest.low, smallest.high, smallest.pair, smallest.event
     (Fraction(1, 100), Fraction(1, 100), ('x', 'z'), (3,))
     """
     channel = as_channel(channel)

@@ -143,8 +143,8 @@ def vertices(privacy: PrivacyType) -> Vertices:
     Examples
     --------
     >>> from sfumato.spaces import grid, line
-    >>> found = vertices(PrivacyType(line(3), alpha="1/2"))
-    >>> sorted([str(w) for w in vertex.posterior.weights] for vertex in found)
+    >>> corners = vertices(PrivacyType(line(3), alpha="1/2"))
+    >>> sorted([str(w) for w in vertex.posterior.weights] for vertex in corners)
     [['1/4', '1/2', '1/4'], ['1/7', '2/7', '4/7'], ['2/5', '1/5', '2/5'], ['4/7', '2/7', '1/7']]
     >>> len(vertices(PrivacyType(grid(2, 2), epsilon=1)))
     18
@@ -158,8 +158,8 @@ def vertices(privacy: PrivacyType) -> Vertices:
     table, symbols = _symbolic(space)
     first, second = space.pairs
     both = np.array([[*first, *second], [*second, *first]], dtype=np.int64)
-    found = _reachable(table, both, symbols, _GAP * float(space.distances.floats.max()))
-    return Vertices(privacy, found, symbols)
+    coefficients = _reachable(table, both, symbols, _GAP * float(space.distances.floats.max()))
+    return Vertices(privacy, coefficients, symbols)
 
 
 def cheapest_mixture(space: FiniteSpace, rays: Array, cost: Array) -> tuple[Any, Channel]:
@@ -287,7 +287,7 @@ def _movable_sets(near, reach, n):  # type: ignore[no-untyped-def]
     for x in range(n):
         for y in range(n):
             held[x] |= (reach[y] >> np.uint64(x) & np.uint64(1)) << np.uint64(y)
-    found = [np.uint64(0) for _ in range(0)]
+    sets = [np.uint64(0) for _ in range(0)]
     stack = np.zeros((n + 2, 2), np.uint64)  # each step decides a secret, and only one of its two branches waits
     depth = 1
     while depth:
@@ -296,7 +296,7 @@ def _movable_sets(near, reach, n):  # type: ignore[no-untyped-def]
         free = everything & ~(inside | outside)
         if free == np.uint64(0):
             if inside and outside and _connected(inside, near, n) and _connected(outside, near, n):
-                found.append(inside)
+                sets.append(inside)
             continue
         x = 0
         while not free >> np.uint64(x) & np.uint64(1):
@@ -307,7 +307,7 @@ def _movable_sets(near, reach, n):  # type: ignore[no-untyped-def]
         if not held[x] & inside:
             stack[depth, 0], stack[depth, 1] = inside, outside | held[x]
             depth += 1
-    return found
+    return sets
 
 
 @njit(cache=True)
