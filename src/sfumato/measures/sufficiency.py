@@ -86,9 +86,9 @@ def respects_sufficiency(
 ) -> Verdict:
     """Does no post-processing raise the measure?
 
-    *Holds* where a theorem says so; the witness is a :class:`SufficiencyGround`. Otherwise channels and post-processings are
-    tried: *fails* comes with (C, A), a pair with μ(C·A) > μ(C); *undecided* says how far it was searched. Rational
-    values decide exactly; floats must differ by more than a billionth.
+    *Holds* where a theorem says so; the witness is a :class:`SufficiencyGround`. Otherwise channels and
+    post-processings are tried: *fails* comes with (C, A), a pair with μ(C·A) > μ(C); *undecided* says how far it was
+    searched. Rational values decide exactly; floats must differ by more than a billionth.
 
     Parameters
     ----------

@@ -242,8 +242,8 @@ def has_tight_constraints(privacy: PrivacyType) -> Verdict:
     Returns
     -------
     Verdict
-        With z as witness (a :class:`~sfumato.privacy.similarity.SignedSolution`), or a :class:`Separation` that names the
-        secret where z is negative. For a rational ε the answer is never undecided.
+        With z as witness (a :class:`~sfumato.privacy.similarity.SignedSolution`), or a :class:`Separation` that names
+        the secret where z is negative. For a rational ε the answer is never undecided.
 
     Examples
     --------
