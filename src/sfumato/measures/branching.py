@@ -59,7 +59,7 @@ def branching(channel: Channel, function: Callable[[Array], Any]) -> Any:
     >>> branching(Channel([0, 1], [["2/3", "1/3"], ["1/3", "2/3"]]), max)
     Fraction(4, 3)
     """
-    values = [_number(function, column) for column in as_channel(channel).matrix.T]
+    values = [_value(function, column) for column in as_channel(channel).matrix.T]
     return sum(values[1:], values[0])
 
 
@@ -301,8 +301,8 @@ def _broken(
     function: Callable[[Array], Any], labels: tuple[Any, ...], v: Array, w: Array, merged: bool
 ) -> Unbranched | None:
     """What a pair of columns shows against F, if anything."""
-    parts = [_number(function, column) for column in (v, w)]
-    apart, together = parts[0] + parts[1], _number(function, v + w)
+    parts = [_value(function, column) for column in (v, w)]
+    apart, together = parts[0] + parts[1], _value(function, v + w)
     if exceeds(together, apart):
         condition = "convex" if merged else "homogeneous"
         return Unbranched(condition, (v, w), apart, together, *_merging(labels, v, w))
@@ -311,13 +311,18 @@ def _broken(
     return None
 
 
-def _number(function: Callable[[Array], Any], column: Array) -> Any:
-    value = answer_of(function, "F", column)
+def number_from(function: Callable[[Any], Any], name: str, argument: Any, kind: str, shown_as: str) -> Any:
+    """What a function that was given says of an argument, if that is a number."""
+    value = answer_of(function, name, argument)
     if isinstance(value, np.generic):
         value = value.item()
-    if not isinstance(value, int | float | Fraction) or value != value:
-        raise InvalidInput(f"F must give a number for every column, found {shown(value)} for {_shown(column)}")
+    if isinstance(value, bool) or not isinstance(value, int | float | Fraction) or value != value:
+        raise InvalidInput(f"{name} must give a number for every {kind}, found {shown(value)} for {shown_as}")
     return value
+
+
+def _value(function: Callable[[Array], Any], column: Array) -> Any:
+    return number_from(function, "F", column, "column", _shown(column))
 
 
 def exceeds(value: Any, other: Any) -> bool:

@@ -14,13 +14,11 @@ from itertools import product
 from random import Random
 from typing import Any
 
-import numpy as np
-
-from sfumato.arguments import answer_of, integer
+from sfumato.arguments import integer
 from sfumato.channels.channel import Channel, as_channel
 from sfumato.channels.composition import cascade
 from sfumato.errors import InvalidInput, shown
-from sfumato.measures.branching import MOST_TRIES, exceeds
+from sfumato.measures.branching import MOST_TRIES, exceeds, number_from
 from sfumato.verdict import Verdict, fails, holds, undecided
 
 __all__ = ["SufficiencyGround", "UtilityMeasure", "respects_sufficiency"]
@@ -140,14 +138,7 @@ def respects_sufficiency(
 
 
 def _value(measure: UtilityMeasure, channel: Channel) -> Any:
-    value = answer_of(measure.compared, measure.name, channel)
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, bool) or not isinstance(value, int | float | Fraction) or value != value:
-        raise InvalidInput(
-            f"{measure.name} must give a number for every channel, found {shown(value)} for {shown(channel)}"
-        )
-    return value
+    return number_from(measure.compared, measure.name, channel, "channel", shown(channel))
 
 
 def _raised(measure: UtilityMeasure, channel: Channel, before: Any, processing: Channel) -> Verdict | None:

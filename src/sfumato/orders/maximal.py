@@ -18,7 +18,6 @@ from sfumato.arguments import items
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.errors import InvalidInput
 from sfumato.orders.refinement import Factor, refines
-from sfumato.verdict import Verdict
 
 __all__ = ["Hasse", "hasse", "maximal_channels"]
 
@@ -133,7 +132,7 @@ def _relation(
         if not verdict.decided:
             continue
         if verdict:
-            factors[names[i], names[j]] = _factor(verdict)
+            factors[names[i], names[j]] = verdict.witness
             below |= np.outer(below[:, i], below[j])
         else:
             not_below[i, j] = True
@@ -145,12 +144,6 @@ def _implied(below: NDArray[np.bool_], not_below: NDArray[np.bool_]) -> NDArray[
     """If i ≤ j and k ≤ m but not i ≤ m, then not j ≤ k: otherwise i ≤ j ≤ k ≤ m."""
     order, refused = below.astype(np.int64), not_below.astype(np.int64)
     return np.asarray((order.T @ refused @ order.T) > 0)
-
-
-def _factor(verdict: Verdict) -> Factor:
-    witness = verdict.witness
-    assert isinstance(witness, Factor)
-    return witness
 
 
 def _by_promise(channels: list[Any]) -> list[tuple[int, int]]:

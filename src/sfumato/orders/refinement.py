@@ -164,7 +164,8 @@ def _decide_by_program(b: Channel, a: Channel) -> Verdict:
     if solution.primal is None or solution.dual is None:
         return undecided(f"the linear program ended as {solution.status}")
     if solution.value == 0:
-        return _factored(b, a, _factor_part(solution.primal, a, b))
+        shape = len(a.outputs), len(b.outputs)
+        return _factored(b, a, np.asarray(solution.primal[: shape[0] * shape[1]].reshape(shape)))
     return _separation_verdict(b, a, solution.dual[: b.matrix.size].reshape(b.matrix.shape))
 
 
@@ -192,11 +193,6 @@ def _closest_program(b: Array, a: Array) -> LinearProgram:
         senses="=" * (n * k + m),
         rhs=np.concatenate([b.ravel(), np.repeat(one, m)]),
     )
-
-
-def _factor_part(point: Array, a: Channel, b: Channel) -> Array:
-    m, k = len(a.outputs), len(b.outputs)
-    return np.asarray(point[: m * k].reshape(m, k))
 
 
 def _separated(b: Channel, a: Channel, direction: Array, output: int) -> Verdict:

@@ -9,10 +9,10 @@ their conditions (3) to (6) are what convexity of R means for its upper curve.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import combinations, pairwise
+from itertools import chain, combinations, pairwise
 from random import Random
 
 import numpy as np
@@ -126,13 +126,14 @@ def _conditions(verdicts: tuple[Verdict, ...]) -> tuple[Condition, ...]:
     return tuple(Condition(k + 1, _STATEMENTS[k], verdict) for k, verdict in enumerate(verdicts))
 
 
-def _constant() -> Channel:
-    return Channel.constant((0, 1))
+def _broken(why: str, numbers: tuple[int, ...]) -> tuple[Condition, ...]:
+    """The conditions of these numbers fail; nothing is said of the others."""
+    return _conditions(tuple(fails(why) if k in numbers else undecided("another condition fails") for k in range(1, 7)))
 
 
 def _coin(a: Fraction) -> Breach:
     """A constant channel whose one output becomes one of two by a coin: its events lie on the diagonal."""
-    return transformed(_constant(), Channel([0], [[a, 1 - a]]))
+    return transformed(Channel.constant((0, 1)), Channel([0], [[a, 1 - a]]))
 
 
 def _two_outputs(point: Point) -> Channel:
@@ -145,31 +146,33 @@ def _blend(weight: Fraction, first: Point, second: Point) -> Point:
 
 
 def _refuted(predicate: Predicate, breach: Breach, point: Point, why: str, broken: tuple[int, ...]) -> Verdict:
-    """A verdict with a breach that has been checked, and what it says about the conditions."""
+    """A verdict with a breach that has been checked, and which conditions it breaks."""
     assert breaks(breach, predicate), "a breach is checked before it is shown"
-    open_question = undecided("not needed: another condition fails")
-    verdicts = tuple(fails(why) if k in broken else open_question for k in range(1, 7))
-    at = f"({point[0]}, {point[1]})"
-    return fails(f"{breach.axiom} is broken at {at}: {why}", AxiomReport(_conditions(verdicts), breach))
+    reason = f"{breach.axiom} is broken at ({point[0]}, {point[1]}): {why}"
+    return fails(reason, AxiomReport(_broken(why, broken), breach))
+
+
+def _not_convex(
+    predicate: Predicate, weight: Fraction, left: Point, right: Point, why: str = "M is not concave"
+) -> Verdict:
+    """Two allowed points, and one between them that is not."""
+    breach = mixed(weight, _two_outputs(left), _two_outputs(right))
+    return _refuted(predicate, breach, _blend(weight, left, right), why, (3,))
 
 
 def _nothing_kept(predicate: Predicate, why: str) -> Verdict:
     """q refuses the impossible event, so no channel keeps it. If that one is exempt, a coin may still break it."""
-    for k in range(1, _GRID):
-        breach = _coin(Fraction(k, _GRID) if k != 1 else Fraction(1, 2))
-        exempt = Breach(breach.axiom, breach.mechanisms, breach.result, breach.post_processing, None, exempt=True)
-        if breaks(exempt, predicate):
-            a = exempt.result.matrix[0, 0]
+    for a in (Fraction(1, 2), *(Fraction(k, _GRID) for k in range(2, _GRID))):
+        breach = replace(_coin(a), exempt=True)
+        if breaks(breach, predicate):
             reason = (
                 f"no channel keeps {predicate.name}, which refuses the impossible event ({why}); if that and the "
                 f"certain event are exempt, a coin breaks it at ({a}, {a})"
             )
-            verdicts = tuple(fails(why) if k in (2, 6) else undecided("another condition fails") for k in range(1, 7))
-            return fails(reason, AxiomReport(_conditions(verdicts), exempt))
-    breach = Breach(EXISTENCE, (), _constant())
-    verdicts = tuple(fails(why) if k == 6 else undecided("another condition fails") for k in range(1, 7))
+            return fails(reason, AxiomReport(_broken(why, (2, 6)), breach))
+    breach = Breach(EXISTENCE, (), Channel.constant((0, 1)))
     reason = f"no channel keeps {predicate.name}, not even one that tells nothing: {why}"
-    return fails(reason, AxiomReport(_conditions(verdicts), breach))
+    return fails(reason, AxiomReport(_broken(why, (6,)), breach))
 
 
 def _polygon_axioms(predicate: Predicate) -> Verdict:
@@ -180,20 +183,10 @@ def _polygon_axioms(predicate: Predicate) -> Verdict:
     for a, value in corners:
         if value < a:
             return _refuted(predicate, _coin(a), (a, a), f"M({a}) = {value} is below the diagonal", (6,))
-    # the widest chord that goes above the curve is the easiest to read
-    best: tuple[Fraction, Point, Point, Point] | None = None
-    for left, right in combinations(corners, 2):
-        for a, value in corners:
-            if left[0] < a < right[0]:
-                weight = (right[0] - a) / (right[0] - left[0])
-                above = weight * left[1] + (1 - weight) * right[1] - value
-                if above > 0 and (best is None or above > best[0]):
-                    best = above, left, right, (a, value)
-    assert best is not None, "a polygon above the diagonal that ends at 1 and is concave would be a minimum of lines"
-    _, left, right, (a, _) = best
-    weight = (right[0] - a) / (right[0] - left[0])
-    breach = mixed(weight, _two_outputs(left), _two_outputs(right))
-    return _refuted(predicate, breach, _blend(weight, left, right), "M is not concave", (3,))
+    chords = list(_chords_above(corners))
+    assert chords, "a polygon above the diagonal that ends at 1 and is concave would be a minimum of lines"
+    _, *widest = max(chords, key=lambda chord: chord[0])  # the easiest to read
+    return _not_convex(predicate, *widest)
 
 
 def _numeric_axioms(predicate: Predicate) -> Verdict:
@@ -208,7 +201,7 @@ def _numeric_axioms(predicate: Predicate) -> Verdict:
         ends = [(a, predicate.bounds(a)[0] if a else Fraction(0)) for a in (left, right)]
         breach = mixed(Fraction(1, 2), *map(_two_outputs, ends))
         if breaks(breach, predicate):
-            return _refuted(predicate, breach, _blend(Fraction(1, 2), *ends), f"M is not concave around {middle}", (3,))
+            return _not_convex(predicate, Fraction(1, 2), *ends, why=f"M is not concave around {middle}")
     search = AxiomSearch(128, 0, 129)
     return undecided(
         "by Theorem 2.2.2 the axioms hold if c is convex; that was looked at in floats only, and M bends the right way "
@@ -249,7 +242,7 @@ def _black_box_axioms(predicate: Predicate) -> Verdict:
         if verdict is not None:
             return verdict
     edge = [(a, _edge(box, a)) for a in steps]
-    for weight, left, right in _chords_above(edge):
+    for _, weight, left, right in _chords_above(edge, Fraction(1, 2**_PRECISION)):
         verdict = _hollow(predicate, box, weight, left, right)
         if verdict is not None:
             return verdict
@@ -262,11 +255,9 @@ def _black_box_axioms(predicate: Predicate) -> Verdict:
 
 
 def _hollow(predicate: Predicate, box: _Box, weight: Fraction, left: Point, right: Point) -> Verdict | None:
-    point = _blend(weight, left, right)
-    if not (box(*left) and box(*right)) or box(*point):
+    if not (box(*left) and box(*right)) or box(*_blend(weight, left, right)):
         return None
-    breach = mixed(weight, _two_outputs(left), _two_outputs(right))
-    return _refuted(predicate, breach, point, "the allowed points are not convex", (3,))
+    return _not_convex(predicate, weight, left, right, "the allowed points are not convex")
 
 
 def _hollow_segments(inside: NDArray[np.bool_]) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
@@ -295,28 +286,27 @@ def _edge(box: _Box, a: Fraction) -> Fraction:
     return low
 
 
-def _chords_above(edge: list[Point]) -> Iterator[tuple[Fraction, Point, Point]]:
-    """Chords between points of the edge that go above it, where by more than it was located to."""
-    values = [float(b) for _, b in edge]
-    for i, j in combinations(range(len(edge)), 2):
-        for k in range(i + 1, j):
-            weight = Fraction(j - k, j - i)
-            if float(weight) * values[i] + float(1 - weight) * values[j] > values[k] + 2.0**-_PRECISION:
-                yield weight, edge[i], edge[j]
-                break
+def _chords_above(
+    curve: Sequence[Point], slack: Fraction = Fraction(0)
+) -> Iterator[tuple[Fraction, Fraction, Point, Point]]:
+    """Chords between points of a curve that pass above another one by more than the slack: by how much, and where."""
+    for left, right in combinations(curve, 2):
+        for a, value in curve:
+            if left[0] < a < right[0]:
+                weight = (right[0] - a) / (right[0] - left[0])
+                above = weight * left[1] + (1 - weight) * right[1] - value
+                if above > slack:
+                    yield above, weight, left, right
 
 
 def _definition_axioms(definition: Definition) -> Verdict:
     if definition.theorem:
         return holds(definition.theorem)
-    for breach in definition.suspects():
+    random, tries = Random(0), 2 * _TRIES // len(definition.secrets)
+    cases = (breach for _ in range(tries) for breach in _small_cases(definition, random))
+    for breach in chain(definition.suspects(), cases):
         if breaks(breach, definition):
             return fails(f"{definition.name}: {breach.axiom} is broken", AxiomReport(breach=breach))
-    random, tries = Random(0), 2 * _TRIES // len(definition.secrets)
-    for _ in range(tries):
-        for breach in _small_cases(definition, random):
-            if breaks(breach, definition):
-                return fails(f"{definition.name}: {breach.axiom} is broken", AxiomReport(breach=breach))
     return undecided(
         f"{definition.name}: no counter-example among {tries} small channels, their merged outputs and mixtures",
         AxiomReport(search=AxiomSearch(0, 0, tries)),

@@ -334,13 +334,9 @@ def _lines(corners: Sequence[tuple[Fraction, Fraction]]) -> tuple[CurvePart, ...
     slopes = [(b1 - b0) / (a1 - a0) for (a0, b0), (a1, b1) in pairwise(corners)]
     if corners[-1][1] != 1 or any(s < t for s, t in pairwise(slopes)) or slopes[-1] < 0:
         return None
-    starts = zip(slopes, corners, strict=False)
-    return tuple(dict.fromkeys(Line(Growth(s), *_on_axis(s, corner)) for s, corner in starts if s > 0))
-
-
-def _on_axis(slope: Fraction, corner: tuple[Fraction, Fraction]) -> tuple[Fraction, Fraction]:
-    """The point of a line at a = 0, so that equal lines compare equal."""
-    return Fraction(0), corner[1] - slope * corner[0]
+    # lines are kept by their value at 0, so that equal ones compare equal
+    starts = ((slope, b - slope * a) for slope, (a, b) in zip(slopes, corners, strict=False))
+    return tuple(dict.fromkeys(Line(Growth(slope), Fraction(0), start) for slope, start in starts if slope > 0))
 
 
 def from_tradeoff(curve: TradeOff) -> Predicate:

@@ -135,14 +135,13 @@ def together_private(*types: PrivacyType) -> PrivacyType:
 def _table(privacy: PrivacyType, rate: Fraction | None) -> list[list[Any]]:
     """ε·d as rationals where it is one, else a double below; without a rate the promise's own."""
     distances = privacy.space.distances
-    different, where = np.unique(distances.values, return_inverse=True)
-    bounds: list[Any] = []
-    for value in different:
-        if np.isinf(distances.floats.ravel()[np.flatnonzero(where.ravel() == len(bounds))[0]]):
-            bounds.append(np.inf)
-            continue
+    slow = privacy.rate_bounds(96)[0] if rate is None else rate
+
+    def bound(value: Any) -> Any:
         low, high = distances.bounds(value)
-        slow = privacy.rate_bounds(96)[0] if rate is None else rate
-        bounds.append(exact(slow * low) if low == high and rate is not None else float_below(slow * low))
-    table = object_array(bounds)[where].reshape(distances.values.shape)
-    return [list(row) for row in table]
+        return exact(slow * low) if low == high and rate is not None else float_below(slow * low)
+
+    different, first, where = np.unique(distances.values, return_index=True, return_inverse=True)
+    far = distances.infinite.ravel()[first]
+    bounds = object_array(np.inf if beyond else bound(value) for value, beyond in zip(different, far, strict=True))
+    return [list(row) for row in bounds[where].reshape(distances.values.shape)]

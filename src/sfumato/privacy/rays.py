@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import factorial
+from operator import mul
 
 import flint
 import numpy as np
@@ -115,7 +116,7 @@ class Rays:
                 heights = self.corner.heights[i]
                 top = self.exponents[i, int(heights.argmax())]
                 drops = (self.exponents[i] - top).tolist()
-                result.append([_dot(drop, logarithms).exp() for drop in drops])
+                result.append([sum(map(mul, drop, logarithms), flint.arb(0)).exp() for drop in drops])
             return result
 
     def vanishes(self, rows: Sequence[int], columns: Sequence[int]) -> bool:
@@ -188,10 +189,6 @@ def _logarithms(corner: Vertices, bits: int) -> list[flint.arb]:
             return [rate * as_ball(Fraction(float(s))) for s in corner.symbols]
         unit = as_ball(distances.unit)
         return [rate * unit * flint.arb(radical).sqrt() for radical in corner.radicals]
-
-
-def _dot(exponents: Sequence[int], logarithms: Sequence[flint.arb]) -> flint.arb:
-    return sum((e * s for e, s in zip(exponents, logarithms, strict=True)), flint.arb(0))
 
 
 def _sign(value: flint.arb | flint.fmpz) -> int:

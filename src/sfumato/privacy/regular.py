@@ -456,9 +456,10 @@ def utility_bound(prior: Prior, privacy: PrivacyType) -> UtilityBound:
     )
     if solution is None:
         return _program_bound(prior, system, privacy)
-    tight = solution if len(set(weights.tolist())) == 1 else _tight_multipliers(privacy)
-    if tight is None:
-        return _program_bound(prior, system, privacy)
+    if len(set(weights.tolist())) > 1:
+        alike = quotient(privacy.space)
+        if _positive_multipliers(alike, privacy, [Fraction(1)] * len(alike)) is None:
+            return _program_bound(prior, system, privacy)
     attained = holds("the tight-constraints mechanism reaches it (paper C, Theorem 4)")
     multipliers = np.asarray(solution.values[system.classes])
     if solution.exact:
@@ -472,11 +473,6 @@ def _positive_multipliers(system: Quotient, privacy: PrivacyType, rhs: list[Frac
     """The solution of Bv = rhs if it is proved to be non-negative."""
     solution = solve_signs(system, privacy, rhs) if all(rhs) else None
     return None if solution is None or not solution.decided or -1 in solution.signs else solution
-
-
-def _tight_multipliers(privacy: PrivacyType) -> SignedSolution | None:
-    system = quotient(privacy.space)
-    return _positive_multipliers(system, privacy, [Fraction(1)] * len(system))
 
 
 def _program_bound(prior: Prior, system: Quotient, privacy: PrivacyType) -> UtilityBound:

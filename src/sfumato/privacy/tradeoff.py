@@ -250,7 +250,9 @@ def _near_the_hull(matrix: NDArray[np.float64], first: NDArray[Any], second: NDA
     hull = np.array([[0.0, 0.0], [1.0, 1.0]])
     for start in blocks:
         corners = float_corners(matrix, first[start : start + chunk], second[start : start + chunk])
-        hull = _float_hull(np.concatenate([hull, corners.reshape(-1, 2)]))
+        points = np.concatenate([hull, corners.reshape(-1, 2)])
+        points = points[np.lexsort((points[:, 1], points[:, 0]))]
+        hull = points[: _upper_chain(points)]
     near: list[int] = []
     for start in blocks:
         corners = float_corners(matrix, first[start : start + chunk], second[start : start + chunk])
@@ -260,13 +262,6 @@ def _near_the_hull(matrix: NDArray[np.float64], first: NDArray[Any], second: NDA
         inside = (b + _HULL_BAND < bound) | ((a > 1 - _HULL_BAND) & (b > 1 - _HULL_BAND))
         near += (start + np.flatnonzero(~inside.all(axis=1))).tolist()
     return near or [0]
-
-
-def _float_hull(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The upper hull of points, in floats."""
-    points = points[np.lexsort((points[:, 1], points[:, 0]))]
-    size = _upper_chain(points)
-    return points[:size]
 
 
 @njit(cache=True)
