@@ -44,8 +44,8 @@ __all__ = [
     "polygon",
 ]
 
-MOST_TRIES = 1_000_000  # of a search by random examples: minutes for the quickest functions
-_MOST_ENTRIES = 1000  # of a column that is searched
+MOST_TRIES = 1_000_000  # A search by so many random examples takes minutes for the quickest functions.
+_MOST_ENTRIES = 1000  # A column that is searched has at most so many entries.
 
 ROUNDING_OF_MEASURES = 1e-9
 """Floats of a measure that differ by less, absolutely or relatively, may differ by the rounding of long sums only."""

@@ -23,8 +23,8 @@ from sfumato.verdict import Verdict, fails, holds, undecided
 
 __all__ = ["SufficiencyGround", "UtilityMeasure", "respects_sufficiency"]
 
-_MOST_STRUCTURED = 4000  # pairs of a channel and a post-processing that are tried before random ones
-_PARTS = 3  # entries of the first channels are multiples of a third
+_MOST_STRUCTURED = 4000  # So many pairs of a channel and a post-processing are tried before random ones.
+_PARTS = 3  # The entries of the first channels are multiples of one over this.
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class SufficiencyGround:
         return f"{self.theorem}: {'; '.join(self.hypotheses)}"
 
 
-_MOST_SECRETS = 100  # of a random channel
+_MOST_SECRETS = 100  # A random channel has at most so many secrets.
 
 
 @dataclass(frozen=True, eq=False)

@@ -47,7 +47,7 @@ __all__ = [
     "total_variation",
 ]
 
-_CHUNK = 2**22  # minima held at once
+_CHUNK = 2**22  # So many minima are held at once.
 
 
 def _determinant(channel: Channel) -> Any:

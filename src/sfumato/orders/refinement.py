@@ -41,7 +41,8 @@ from sfumato.verdict import Verdict, fails, holds, undecided
 
 __all__ = ["Factor", "SeparatingConsumer", "refines"]
 
-_MOST_PROJECTIONS = 300  # a small fraction of what the linear program takes that they may save
+# So many projections take a small fraction of the time of the linear program that they may save.
+_MOST_PROJECTIONS = 300
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,7 +27,7 @@ from sfumato.spaces.distances import Distances, Form
 __all__ = ["CommonLength", "Endpoint", "Stretch", "algebraic_stretches", "ball_endpoint", "commensurable", "fmpq"]
 
 
-_MOST_DECIMALS = 4000  # Python prints no more digits of an integer
+_MOST_DECIMALS = 4000  # Python prints no more digits of an integer.
 
 
 @dataclass(frozen=True)

@@ -29,9 +29,10 @@ __all__ = ["AxiomReport", "AxiomSearch", "Condition", "satisfies_axioms"]
 
 Point = tuple[Fraction, Fraction]
 
-_GRID = 24  # steps of the unit interval: halves, thirds, quarters, sixths and eighths are among them
-_PRECISION = 40  # binary digits to which the edge of a black box is located
-_TRIES = 400  # small channels of two secrets tried against a definition of another kind, fewer of more secrets
+_GRID = 24  # The unit interval has so many steps: halves, thirds, quarters, sixths and eighths are among them.
+_PRECISION = 40  # The edge of a black box is located to so many binary digits.
+# So many small channels of two secrets are tried against a definition of another kind, fewer of more secrets.
+_TRIES = 400
 
 
 @dataclass(frozen=True)

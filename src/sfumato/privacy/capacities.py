@@ -44,14 +44,15 @@ from sfumato.spaces.distances import Form
 
 __all__ = ["CapacityMethod", "TypeCapacities", "capacities"]
 
-_BALL_BITS = (128, 384)  # working precisions in which to prove the sign of a solution
-_LARGEST_SOLVED = 400  # secrets for which Φz = 1 is solved without a tree to help
-_LARGEST_TREE = 1000  # secrets for which a matrix of fractions is written down
-_ALWAYS_SOLVED = 60  # secrets below which it is not worth asking floats first
-_CLEARLY_NEGATIVE = -1e-6  # of the largest entry: a solution with such an entry in floats is not looked at again
-_MOST_VERTICES = 2000  # columns of an exact program that takes seconds
-_MOST_SECRETS = 9  # whose vertices are listed in a second
-_MOST_SECRETS_SPARSE = 12  # the same where there are at most twice as many pairs as secrets
+_BALL_BITS = (128, 384)  # The sign of a solution is tried to be proved in these working precisions.
+_LARGEST_SOLVED = 400  # Φz = 1 is solved for up to so many secrets where no tree helps.
+_LARGEST_TREE = 1000  # A matrix of fractions is written down for up to so many secrets of a tree.
+_ALWAYS_SOLVED = 60  # For fewer secrets it is not worth asking floats first.
+_CLEARLY_NEGATIVE = -1e-6  # A float solution with an entry below this share of its largest one is not looked at again.
+_MOST_VERTICES = 2000  # An exact program with so many columns takes seconds.
+_MOST_SECRETS = 9  # The vertices of so many secrets are listed in a second.
+# Where there are at most twice as many pairs as secrets, those of so many are listed in a second.
+_MOST_SECRETS_SPARSE = 12
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,13 +34,13 @@ __all__ = ["CapacityMethod", "CapacityResult", "PromisedPairs", "enclosed_capaci
 
 Floats = NDArray[np.float64]
 
-_TOLERANCE = 1e-9  # relative gap asked of the search; it stops earlier where rounding makes it
-_SMALLEST_LOG = 1e-8  # pairs that must be nearer to equal than that may differ so much in the search
-_BITS = 96  # of balls around e^{−εd}: rounded to floats they are off by no more than one unit in the last place
-_NEARLY_EQUAL = 1e-7
+_TOLERANCE = 1e-9  # The search ends at this relative gap, or earlier where rounding makes it.
+_SMALLEST_LOG = 1e-8  # Secrets that must be nearer to equal than this may differ by so much in the search.
+_BITS = 96  # Balls of so many bits around e^{−εd} are off by at most one unit in the last place when rounded to floats.
 # Secrets this near (in εd) may get equal rows before columns are made private, where that is better: their rows may
 # hardly differ, so even rounding errors in their sums take much to make good.
-_SMALLEST_ENTRY = 1e-290  # far above what underflows in a product, far below what matters
+_NEARLY_EQUAL = 1e-7
+_SMALLEST_ENTRY = 1e-290  # Entries this small are far above what underflows in a product, and far below what matters.
 _MOST_SWEEPS = 10_000
 
 

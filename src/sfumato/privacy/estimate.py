@@ -32,7 +32,7 @@ from sfumato.threads import plain_interrupts
 
 __all__ = ["KernelEstimate", "estimate_kernels"]
 
-_A_PIECE = 50_000  # samples between two reports, a tenth of a second
+_A_PIECE = 50_000  # So many samples take a tenth of a second, after which the caller is told.
 
 _NO, _YES, _OPEN = 0, 1, 2
 
@@ -57,7 +57,7 @@ class KernelEstimate:
         )
 
 
-_MOST_SAMPLES = 10**9  # an hour or two
+_MOST_SAMPLES = 10**9  # So many samples take an hour or two.
 
 
 def estimate_kernels(

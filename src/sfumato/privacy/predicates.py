@@ -398,7 +398,7 @@ def symmetrised(predicate: Predicate) -> Predicate:
     return Predicate(name, relation=lambda a, b: bool(q(a, b)) and bool(q(b, a)))
 
 
-_MOST_CORNERS = 100_000  # of a polygon below a curve
+_MOST_CORNERS = 100_000  # A polygon below a curve has at most so many corners.
 
 
 def inscribed(predicate: Predicate, *, corners: int = 33) -> Predicate:

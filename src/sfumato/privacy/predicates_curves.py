@@ -28,7 +28,8 @@ __all__ = ["DENSITIES", "CurvePart", "Growth", "Line", "NumericTail", "Tail", "g
 
 Floats = NDArray[np.float64]
 
-_MOST_BITS = 2048  # two different numbers this close are not met by chance; a tie is reported as undecided
+# Two different numbers that agree to so many bits are not met by chance; a tie is reported as undecided.
+_MOST_BITS = 2048
 
 
 class CurvePart(Protocol):
@@ -54,7 +55,7 @@ class CurvePart(Protocol):
         """Equal parts are kept once."""
 
 
-_LARGEST_SHIFT = 10**6  # of ε, or of a density in units of its scale: more promises nothing
+_LARGEST_SHIFT = 10**6  # An ε beyond this, or a density that is moved by more units of its scale, promises nothing.
 
 
 @dataclass(frozen=True)

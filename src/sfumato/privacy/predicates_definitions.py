@@ -270,4 +270,5 @@ def _share(k: int, n: int) -> Fraction:
     return Fraction(k, n)
 
 
-_MOST_PARTS = 10_000  # outputs or pairs of which some keep a promise; counter-examples are tables of that size
+# Counter-examples are tables with as many outputs or pairs as a definition counts, so there is a limit.
+_MOST_PARTS = 10_000

@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 _RISE = 60.0
 _PANELS = 1024
 _NODES, _WEIGHTS = leggauss(10)
-_HALVINGS = 60  # of an interval, until it is as short as floats go
+_HALVINGS = 60  # After so many halvings an interval is as short as floats go.
 
 
 def moved_tails(

@@ -33,9 +33,11 @@ from sfumato.verdict import Verdict, fails, holds, undecided
 
 __all__ = ["BrokenEvent", "all_events", "satisfies_predicate"]
 
-_MOST_ENUMERATED = 14  # outputs: 16,384 events a pair, a fraction of a second in rationals
-_CLEAR = 1e-9  # sums of up to a million floats are off by less than 10^-9: beyond, floats decide a corner
-_NODES = 257  # of the polygon below a smooth curve that proves most corners at once
+# Channels with so many outputs have 16,384 events a pair, which rationals go through in a fraction of a second.
+_MOST_ENUMERATED = 14
+# Sums of up to a million floats are off by less than this: floats decide a corner that is farther from the curve.
+_CLEAR = 1e-9
+_NODES = 257  # The polygon below a smooth curve has so many corners; it proves most corners of a channel at once.
 
 
 @dataclass(frozen=True)

@@ -26,9 +26,9 @@ __all__ = ["EpsilonOrAlpha", "promise", "rate", "rate_bounds", "rational_power"]
 LARGEST_PARAMETER = 8192
 """Bits of a numerator or denominator of ε or α that can be written down."""
 
-_LARGEST_EXACT_POWER = 2**16  # bits of an exact α^-d; beyond, an enclosure is as good and cheaper
-_LONGEST_LOGARITHM = 400  # characters
-_DIGITS = 15  # of an ε that is no rational and has no rational α: what a float shows without noise in the last place
+_LARGEST_EXACT_POWER = 2**16  # An α^-d of more bits is enclosed instead, which is as good and cheaper.
+_LONGEST_LOGARITHM = 400  # A text of more characters is no logarithm that a person writes.
+_DIGITS = 15  # An ε without a rational form has as many digits as a float shows without noise in the last place.
 
 _PLAIN = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
 _SHARE = rf"{_PLAIN}(?:\s*/\s*{_PLAIN})?"

@@ -26,7 +26,7 @@ from sfumato.spaces.finite import Edges, FiniteSpace, Pairs, label_tuple
 
 __all__ = ["ratio_bounds", "together_private"]
 
-_LARGEST_SUM = 2**53  # of whole bounds: paths are summed in doubles, and beyond they would not be exact
+_LARGEST_SUM = 2**53  # Paths of whole bounds are summed in doubles, which are exact up to this.
 
 
 def ratio_bounds(*tables: Any, labels: Iterable[Any] | None = None) -> PrivacyType:

@@ -38,11 +38,13 @@ from sfumato.spaces.distances import Form
 
 __all__ = ["FLOAT_ERROR", "Rays", "rays_of"]
 
-FLOAT_ERROR = 2.0**-52  # of one entry, which is at most 1 and rounded once from a ball of radius below 2^-60
+# An entry is at most 1 and rounded once from a ball of radius below 2^-60, so it is right to this.
+FLOAT_ERROR = 2.0**-52
 
-_LARGEST_ENTRY = 2**11  # bits of an integer that stands for an irrational entry
-_BALL_BITS = 128  # where the search for a sign starts
-_MOST_BALL_BITS = 4096  # where it ends: two numbers that agree so far are taken for undecided
+_LARGEST_ENTRY = 2**11  # An integer that stands for an irrational entry has at most so many bits.
+_BALL_BITS = 128  # The search for a sign starts with balls of so many bits.
+# The search for a sign ends with balls of so many bits: numbers that agree so far are left undecided.
+_MOST_BALL_BITS = 4096
 
 
 @dataclass(frozen=True, eq=False)

@@ -77,7 +77,7 @@ __all__ = [
     "utility_bound",
 ]
 
-_EXACT_PROGRAM = 40  # classes up to which a linear program over rationals takes less than seconds
+_EXACT_PROGRAM = 40  # A linear program over rationals takes less than seconds for up to so many classes.
 
 
 @dataclass(frozen=True, eq=False)

@@ -65,9 +65,9 @@ _SAFE = 1 + 2.0**-20
 _TINY = 1e-290
 """Added to bounds: what underflow may have taken away."""
 
-_MOST_SECRETS = 6_000  # a table of distances takes 300 MB
-_EXACT_FIRST = 40  # classes up to which rationals are asked before anything else
-_FLOATS_FIRST = 24  # classes from which enclosures in float64 are faster than balls
+_MOST_SECRETS = 6_000  # A table of the distances of so many secrets takes 300 MB.
+_EXACT_FIRST = 40  # Up to so many classes rationals are asked before anything else.
+_FLOATS_FIRST = 24  # From so many classes on enclosures in float64 are faster than balls.
 _MOST_BITS = 2**13
 
 

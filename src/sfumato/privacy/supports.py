@@ -37,14 +37,14 @@ __all__ = ["MOST_SECRETS", "Enumeration", "members_of", "supports_in_pieces"]
 
 MOST_SECRETS = MOST_ROWS
 
-_MOST_PAIRS = 2 * 10**10  # looked at in half a minute
-_PAIRS_A_LOOKUP = 100  # looked at in the time in which one subset is sorted or found
-_PAIRS_A_PIECE = 3 * 10**7  # looked at in a tenth of a second, after which others may speak
+_MOST_PAIRS = 2 * 10**10  # So many pairs are looked at in half a minute.
+_PAIRS_A_LOOKUP = 100  # So many pairs are looked at in the time in which one subset is sorted or found.
+_PAIRS_A_PIECE = 3 * 10**7  # So many pairs are looked at in a tenth of a second, after which the caller is told.
 _RAYS_A_PIECE = 20_000
 
-_LARGEST_LEVEL = 2**27  # words of supports that are kept from one equation to the next, 1 GB
+_LARGEST_LEVEL = 2**27  # So many words of supports, 1 GB, may be kept from one equation to the next.
 
-_GROWTH = 1 + 2.0**-40  # covers the rounding of error bounds themselves
+_GROWTH = 1 + 2.0**-40  # Error bounds are multiplied by this, which covers the rounding of the bounds themselves.
 
 
 @dataclass(frozen=True)

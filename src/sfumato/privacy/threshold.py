@@ -47,12 +47,12 @@ from sfumato.spaces.finite import FiniteSpace
 
 __all__ = ["Endpoint", "Stretch", "Threshold", "regular_threshold", "tight_threshold"]
 
-_MOST_CLASSES = 48  # up to which polynomials are eliminated, a few seconds
-_MOST_DEGREE = 2_000  # of one entry of the matrix
+_MOST_CLASSES = 48  # Polynomials are eliminated in a few seconds for up to so many classes.
+_MOST_DEGREE = 2_000  # Polynomials are eliminated if no entry of the matrix has a larger degree.
 _MOST_DIGITS = 1_000
-_FIRST_BRACKET = 0.02  # relative width at which monotonicity is first tried
-_SMALLEST_STEP = 1e-7  # relative; a march that gets no farther has met a zero
-_LOWEST = 1e-3  # of where the march starts: below, Φ is too close to singular for float64
+_FIRST_BRACKET = 0.02  # Monotonicity is first tried in a bracket of this relative width.
+_SMALLEST_STEP = 1e-7  # A march whose relative steps get smaller than this has met a zero.
+_LOWEST = 1e-3  # The march ends at this share of where it starts: below, Φ is too close to singular for float64.
 
 
 @dataclass(frozen=True)

@@ -401,7 +401,7 @@ def excess_band(channel: Channel, factor: float) -> float:
     return (4 * channel.shape[1] + 16) * 2.0**-52 * (1 + factor)
 
 
-_SMALL_SCAN = 200_000  # comparisons that take less time than starting threads
+_SMALL_SCAN = 200_000  # So few comparisons take less time than starting threads.
 
 
 def excesses(channel: Channel, first: NDArray[Any], second: NDArray[Any], factor: float) -> NDArray[np.float64]:

@@ -22,7 +22,7 @@ from sfumato.spaces.finite import FiniteSpace
 
 __all__ = ["PrivacyType", "as_type", "ball_rate", "distance_ball"]
 
-_SMALLEST_EPSILON = Fraction(1, 10**300)  # within the range of floats, as 1/ε is
+_SMALLEST_EPSILON = Fraction(1, 10**300)  # This and its inverse are within the range of floats.
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)

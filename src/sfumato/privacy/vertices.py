@@ -34,7 +34,7 @@ from sfumato.spaces.finite import FiniteSpace
 
 __all__ = ["Vertex", "Vertices", "cheapest_mixture", "vertices"]
 
-_MOST_SECRETS = 62  # sets of secrets are bits of one machine word
+_MOST_SECRETS = 62  # Sets of secrets are bits of one machine word.
 
 # Two different combinations of symbols are told apart in float64 when they differ by more than
 # this fraction of the largest distance; closer ones leave the enumeration undecided.
