@@ -13,6 +13,7 @@ import pytest
 
 from sfumato.studio import jobs
 from sfumato.studio.jobs import Busy, Message, Workers
+from studio_work import work
 
 
 async def _all(workers: Workers, task: str, seconds: float = 20.0, name: str = "job") -> list[Message]:
@@ -35,7 +36,7 @@ def _gone(pid: int) -> bool:
 def run() -> Callable[..., Any]:
     def running(use: Callable[[Workers], Any], most: int = 1) -> Any:
         async def whole() -> Any:
-            workers = Workers("studio_work:work", most=most)
+            workers = Workers(work, most=most)
             try:
                 return await use(workers)
             finally:

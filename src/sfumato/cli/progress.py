@@ -12,10 +12,12 @@ from time import perf_counter
 from types import FrameType
 from typing import Any
 
+from sfumato.threads import plain_interrupts
+
 __all__ = ["Ending", "line", "standing", "until_asked"]
 
-_PATIENCE = 2.0  # seconds before the first word
-_EVERY = 0.2  # seconds between two
+_PATIENCE = 2.0  # seconds before the line is shown first
+_EVERY = 0.2  # seconds between two states of the line
 
 
 @contextmanager
@@ -92,14 +94,14 @@ class Ending:
         several designs.
         """
 
-        def told(state: Any) -> None:
+        def report(state: Any) -> None:
             self.working = self.working or bool(getattr(state, "iteration", True))
             if say is not None:
                 say(before + standing(state))
             if self.interrupted:
                 raise end
 
-        return told
+        return report
 
 
 @contextmanager
@@ -108,8 +110,6 @@ def until_asked(keeping: str = "what has been found") -> Iterator[Ending]:
 
     Before the first iteration there is nothing to keep, so that the first one stops it too.
     """
-    from sfumato.threads import plain_interrupts
-
     ending = Ending()
 
     def hear(number: int, frame: FrameType | None) -> None:

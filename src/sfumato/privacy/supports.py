@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from scipy.linalg import qr
 
 from sfumato.arguments import optional_function
-from sfumato.errors import NotSupported
+from sfumato.errors import NotSupported, advice
 from sfumato.numbers import Array
 from sfumato.privacy.adjacency import all_pairs, bare_pairs, sharing_pairs, subsets, vanishes
 from sfumato.privacy.rays import FLOAT_ERROR, Rays
@@ -133,7 +133,7 @@ def supports_in_pieces(rays: Rays, report: Report | None = None) -> Iterator[NDA
             if not last and found * supports.shape[0] > _LARGEST_LEVEL:
                 raise NotSupported(
                     f"a type this large: over {found:,} rays after {k + 1} of {total} equations",
-                    ["fewer secrets; estimate_kernels(), --estimate on the command line"],
+                    ["fewer secrets" + advice(("estimate_kernels", "says how many there are"))],
                 )
             if last:
                 yield supports
@@ -246,7 +246,7 @@ def _joined_pieces(
     if sum(work) > _MOST_PAIRS:
         raise NotSupported(
             f"a type this large: {sum(work):.1e} pairs of rays to combine",
-            [f"{_MOST_PAIRS:.0e} pairs; estimate_kernels(), --estimate on the command line"],
+            [f"{_MOST_PAIRS:.0e} pairs" + advice(("estimate_kernels", "says how many there are"))],
         )
     done = 0.0
     for task in tasks:

@@ -24,7 +24,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from sfumato.channels.prior import Prior
-from sfumato.errors import NotSupported, UndecidedError
+from sfumato.errors import NotSupported, UndecidedError, advice
 from sfumato.numbers import Array, object_array
 from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.spaces.distances import Form
@@ -150,7 +150,9 @@ def vertices(privacy: PrivacyType) -> Vertices:
     privacy = as_type(privacy)
     space = privacy.space
     if space.distances.infinite.any():
-        raise NotSupported(f"vertices of {space.name}", ["finite distances; space.restrict() to a component"])
+        raise NotSupported(
+            f"vertices of {space.name}", ["finite distances" + advice(("space.restrict", "leaves one component"))]
+        )
     if len(space) > _MOST_SECRETS:
         raise NotSupported(f"vertices for {len(space)} secrets", [f"at most {_MOST_SECRETS}"])
     table, symbols = _symbolic(space)

