@@ -213,14 +213,14 @@ def test_coordinates_from_the_command_line(folder: Path) -> None:
         (["--lat", "x"], "a place has two columns"),
         (["--y", "x"], "first coordinate in --x"),
         (["--column", "hom"], "did you mean 'home'"),
-        (["--column", "home", "--on-unknown", "skip"], "on_unknown='skip'"),
+        (["--column", "home", "--on-unknown", "skip"], "--on-unknown 'skip'"),
         (["--column", "home", "--keep"], "the noise needs another name"),
-        (["--column", "home", "--row-id", "id"], "needs both key= and row_id="),
+        (["--column", "home", "--row-id", "id"], "needs both --key-file and --row-id"),
         (["--column", "home", "--key-file", "k", "--row-id", "id"], "an answer that changes cannot be private"),
         (["--column", "home", "--secret-never-changes"], "said of noise with a key"),
-        (["--column", "home", "--dataset", "people"], "dataset= and times= are for a ledger"),
+        (["--column", "home", "--dataset", "people"], "--dataset and --times are for a ledger"),
         (["--column", "home", "--format", "xml"], "format 'xml'"),
-        (["--column", "home", "--within", "3"], "within= is for coordinates"),
+        (["--column", "home", "--within", "3"], "--within is for coordinates"),
     ],
 )
 def test_mistakes_name_themselves(folder: Path, options: list[str], words: str) -> None:
