@@ -22,7 +22,7 @@ import sfumato as sf
 from sfumato.certify import kernel
 from sfumato.cli import designs, points, progress
 from sfumato.cli.main import app, run
-from sfumato.cli.progress import Ending, line, standing, until_asked
+from sfumato.cli.progress import Interruption, line, standing, until_asked
 from sfumato.errors import InvalidInput
 from sfumato.lp.column_program import ColumnProgress
 from sfumato.specs.spec import read_spec
@@ -279,9 +279,9 @@ def hearing() -> Iterator[None]:
 @pytest.fixture
 def third(hearing: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody presses Ctrl-C at the third iteration."""
-    plain = Ending.progress
+    plain = Interruption.progress
 
-    def noisy(self: Ending, *arguments: Any, **options: Any) -> Callable[[Any], None]:
+    def noisy(self: Interruption, *arguments: Any, **options: Any) -> Callable[[Any], None]:
         told = plain(self, *arguments, **options)
 
         def pressed(state: Any) -> None:
@@ -291,7 +291,7 @@ def third(hearing: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
         return pressed
 
-    monkeypatch.setattr(Ending, "progress", noisy)
+    monkeypatch.setattr(Interruption, "progress", noisy)
 
 
 def test_ctrl_c_ends_a_design_with_a_proof(folder: Path, third: None) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from sfumato.threads import plain_interrupts
 
-__all__ = ["Ending", "line", "standing", "until_asked"]
+__all__ = ["Interruption", "line", "standing", "until_asked"]
 
 _PATIENCE = 2.0  # seconds before the line is shown first
 _EVERY = 0.2  # seconds between two states of the line
@@ -78,7 +78,7 @@ def standing(state: Any) -> str:
     return "  ".join([*words, stage] if stage else words)
 
 
-class Ending:
+class Interruption:
     """Whether work was asked to end before it was through."""
 
     def __init__(self) -> None:
@@ -105,12 +105,12 @@ class Ending:
 
 
 @contextmanager
-def until_asked(keeping: str = "what has been found") -> Iterator[Ending]:
+def until_asked(keeping: str = "what has been found") -> Iterator[Interruption]:
     """The first Ctrl-C asks the work to end with what it has, between two iterations; a second one stops it.
 
     Before the first iteration there is nothing to keep, so that the first one stops it too.
     """
-    ending = Ending()
+    ending = Interruption()
 
     def hear(number: int, frame: FrameType | None) -> None:
         if ending.interrupted or not ending.working:

@@ -15,24 +15,17 @@ from fastapi.responses import JSONResponse, Response, StreamingResponse
 from sfumato.errors import InvalidInput, SfumatoError
 from sfumato.studio.jobs import Busy, Workers, sentence
 from sfumato.studio.limits import LARGEST_KEPT, MOST_KEPT, SECONDS
-from sfumato.studio.requests import ASKS, asked, key_of, question
+from sfumato.studio.requests import REQUESTS, checked, key_of, question
 from sfumato.studio.uploads import countries
 
-__all__ = ["Kept", "routes"]
+__all__ = ["KeptDesigns", "routes"]
 
-_KEEPING = (
-    "design",
-    "compare",
-    "kernels",
-    "verdicts",
-    "audit",
-    "mechanism",
-    "report",
-)  # tasks that begin with a design
+# The tasks that begin with a design.
+_DESIGNING = ("design", "compare", "kernels", "verdicts", "audit", "mechanism", "report")
 
 
 @dataclass(eq=False)
-class Kept:
+class KeptDesigns:
     """Designs that were made lately, as bytes that only workers read; the least recently used ones go first."""
 
     most: int = MOST_KEPT
@@ -56,7 +49,7 @@ class Kept:
             self.size -= len(self.designs.popitem(last=False)[1])
 
 
-def routes(workers: Workers, kept: Kept) -> APIRouter:
+def routes(workers: Workers, kept: KeptDesigns) -> APIRouter:
     """All that the page asks for; what it is made of is served beside."""
     router = APIRouter(prefix="/api")
 
@@ -70,10 +63,10 @@ def routes(workers: Workers, kept: Kept) -> APIRouter:
 
     @router.post("/{task}")
     async def answer(task: str, request: Request) -> Response:
-        if task not in ASKS:
+        if task not in REQUESTS:
             return JSONResponse({"error": "the studio has no such task"}, 404)
         try:
-            values = asked(task, await _json(request))
+            values = checked(task, await _json(request))
             if "spec" in values:
                 question(values["spec"], task)
         except SfumatoError as error:
@@ -91,9 +84,11 @@ async def _json(request: Request) -> Any:
 
 
 class _Events(StreamingResponse):
-    """The messages of a worker as server-sent events. A page that is gone ends the worker, wherever the answer was."""
+    """The messages of a worker as server-sent events. A page that is gone ends the worker, whatever was being sent."""
 
-    def __init__(self, task: str, values: dict[str, Any], request: Request, workers: Workers, kept: Kept) -> None:
+    def __init__(
+        self, task: str, values: dict[str, Any], request: Request, workers: Workers, kept: KeptDesigns
+    ) -> None:
         self.job, self.workers = token_hex(8), workers
         super().__init__(_events(self.job, task, values, request, workers, kept), media_type="text/event-stream")
 
@@ -105,9 +100,9 @@ class _Events(StreamingResponse):
             self.workers.leave(self.job)
 
 
-async def _events(job: str, task: str, values: dict[str, Any], request: Request, workers: Workers, kept: Kept
+async def _events(job: str, task: str, values: dict[str, Any], request: Request, workers: Workers, kept: KeptDesigns
                   ) -> AsyncIterator[str]:  # fmt: skip
-    key = key_of(values["spec"]) if task in _KEEPING else ""
+    key = key_of(values["spec"]) if task in _DESIGNING else ""
     known = kept.get(key) if key else None
     yield _event("started", {"job": job})
     messages = workers.run(job, task, values, known, SECONDS[task])

@@ -51,13 +51,13 @@ class Desk:
         under = under_of(self.spec, self.setup.space)
         promise = None if under else privacy or self.promise()
         loss = self.setup.loss_on_outputs
-        asked = problem(self.setup.prior, loss, promise, None, self.setup.objective, under)
+        question = problem(self.setup.prior, loss, promise, None, self.setup.objective, under)
         limit = self.spec.solve.time_limit
         effort = Effort(
             tolerance or float(self.spec.solve.tolerance), None if limit is None else float(limit),
             self.spec.solve.solver, self._teller(before), self.trail,
         )  # fmt: skip
-        return best_of(asked, effort)
+        return best_of(question, effort)
 
     def _teller(self, before: str) -> Callable[[Any], None]:
         started = last = perf_counter()

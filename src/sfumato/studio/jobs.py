@@ -109,7 +109,9 @@ class Workers:
                     yield Message("failure", {"error": f"this took longer than {seconds:.0f} s and was ended"})
                     return
                 try:
-                    message = await asyncio.wait_for(box.get(), min(every, left))
+                    # not wait_for, which in Python 3.11 forgets a cancellation that comes together with a message
+                    async with asyncio.timeout(min(every, left)):
+                        message = await box.get()
                 except TimeoutError:
                     message = Message("progress", {})
                 if message is None:

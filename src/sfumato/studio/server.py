@@ -23,7 +23,7 @@ from fastapi.responses import FileResponse, JSONResponse, Response
 from fastapi.staticfiles import StaticFiles
 
 from sfumato.errors import InvalidInput
-from sfumato.studio.api import Kept, routes
+from sfumato.studio.api import KeptDesigns, routes
 from sfumato.studio.guard import Guard, own_hosts
 from sfumato.studio.jobs import Work, Workers
 from sfumato.studio.tasks import do
@@ -60,7 +60,7 @@ def app(port: int, key: str, *, work: Work = do, warm: bool = True) -> Guard:
 
     inner = FastAPI(lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
     inner.state.workers = workers
-    inner.include_router(routes(workers, Kept()))
+    inner.include_router(routes(workers, KeptDesigns()))
 
     @inner.get("/")
     async def page() -> Response:
