@@ -23,11 +23,17 @@
 
 A message says what is wrong, where, what was found, what was expected and what
 to do. Whatever a program needs to react is kept as an attribute.
+
+What to do is spelled differently at each door: a keyword of Python is an option of the shell. A message names
+arguments by :func:`keyword` and functions by :func:`advice`; the door at which the reader stands says how they are
+written, with :func:`speaking`. Python's spelling is the one that holds where no door says otherwise.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from fractions import Fraction
 from inspect import isroutine
 from numbers import Number
@@ -55,10 +61,15 @@ __all__ = [
     "SolverError",
     "TooLarge",
     "UndecidedError",
+    "Wording",
+    "advice",
+    "counted",
     "expect",
     "few",
+    "keyword",
     "short",
     "shown",
+    "speaking",
 ]
 
 
@@ -220,6 +231,78 @@ class UndecidedError(SfumatoError):
     def __init__(self, message: str, verdict: Any = None) -> None:
         super().__init__(message)
         self.verdict = verdict
+
+
+@dataclass(frozen=True)
+class Wording:
+    """How the reader at one door writes an argument with its value (None: any) and calls a function of ours.
+
+    ``function`` returns an empty text for what cannot be called at that door.
+    """
+
+    keyword: Callable[[str, Any], str]
+    function: Callable[[str], str]
+
+
+def _python_keyword(name: str, value: Any) -> str:
+    return f"{name}={'' if value is None else shown(value)}"
+
+
+def _python_function(name: str) -> str:
+    return f"{name}()"
+
+
+# One for the whole process, and not for a thread: whoever reads messages reads those of all threads.
+_wording = Wording(_python_keyword, _python_function)
+
+
+@contextmanager
+def speaking(wording: Wording) -> Iterator[None]:
+    """Word messages for the reader at a door while the block runs."""
+    global _wording
+    before, _wording = _wording, wording
+    try:
+        yield
+    finally:
+        _wording = before
+
+
+def keyword(name: str, value: Any = None) -> str:
+    """An argument as the reader of a message gives it.
+
+    Examples
+    --------
+    >>> keyword("on_unknown", "drop"), keyword("into")
+    ("on_unknown='drop'", 'into=')
+    >>> with speaking(Wording(lambda name, value: f"--{name} {value}", lambda name: "")):
+    ...     keyword("into", "noise")
+    '--into noise'
+    """
+    return _wording.keyword(name, value)
+
+
+def advice(*functions: tuple[str, str]) -> str:
+    """What functions of ours would do about it, as the end of a message, without those that the reader cannot call.
+
+    Examples
+    --------
+    >>> advice(("normalise", "divides rows by their sums"), ("repair", "also makes them private"))
+    '; normalise() divides rows by their sums, repair() also makes them private'
+    """
+    calls = [(_wording.function(name), does) for name, does in functions]
+    offers = ", ".join(f"{call} {does}" for call, does in calls if call)
+    return f"; {offers}" if offers else ""
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """A number of things.
+
+    Examples
+    --------
+    >>> counted(1, "secret"), counted(3, "vertex", "vertices")
+    ('1 secret', '3 vertices')
+    """
+    return f"{number} {one if number == 1 else many or one + 's'}"
 
 
 def _written_size(size: float) -> str:

@@ -5,13 +5,22 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
+from types import TracebackType
+from typing import Any
 
 from sfumato.arguments import file_path, quoted
 from sfumato.errors import InvalidInput
 
-__all__ = ["write_whole"]
+fcntl: Any
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks
+    fcntl = None
+
+__all__ = ["PartialFile", "write_whole"]
 
 
 def write_whole(path: str | PathLike[str], content: Callable[[], bytes]) -> bytes:
@@ -36,23 +45,92 @@ def write_whole(path: str | PathLike[str], content: Callable[[], bytes]) -> byte
         raise InvalidInput(f"{quoted(target)} cannot be written: it is a folder")
     data = content()
     try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+        part = PartialFile(target)
     except OSError as error:
         raise InvalidInput(f"{quoted(target)} cannot be written: {error.strerror}") from error
-    try:
-        with os.fdopen(handle, "wb") as file:
+    with part:
+        with open(part.handle, "wb", closefd=False) as file:
             file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+        part.settle()
+        part.place(overwrite=True)
     return data
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+class PartialFile:
+    """A file under another name in the folder of its target, held by a lock as long as this process lives.
+
+    Used as a context: the other name is gone afterwards, whatever happens. What earlier processes left of the same
+    target is removed first.
+    """
+
+    def __init__(self, target: Path) -> None:
+        self.target = target
+        _remove_leftovers(target)
+        while True:
+            self.handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+            self.temporary = Path(name)
+            _held(self.handle, wait=True)  # for who is just taking it for a leftover, to see what came of it
+            if self.temporary.exists():
+                break
+            os.close(self.handle)
+
+    def __enter__(self) -> PartialFile:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        os.close(self.handle)
+        self.temporary.unlink(missing_ok=True)
+
+    def settle(self) -> None:
+        """Bring the content to the disk."""
+        os.fsync(self.handle)
+
+    def place(self, *, overwrite: bool) -> None:
+        """Let others read the file, which they could not before, and give it its name."""
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(self.temporary, 0o666 & ~mask)
+        if overwrite:
+            os.replace(self.temporary, self.target)
+        else:
+            try:
+                os.link(self.temporary, self.target)  # unlike a renaming, this never replaces what has appeared there
+            except FileExistsError:
+                raise InvalidInput(f"{self.target} has appeared meanwhile: nothing was written") from None
+            except OSError:  # a file system without links
+                if self.target.exists():
+                    raise InvalidInput(f"{self.target} has appeared meanwhile: nothing was written") from None
+                os.replace(self.temporary, self.target)
+        with suppress(OSError):  # where folders cannot be opened, the name reaches the disk when it does
+            folder = os.open(self.target.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+
+
+def _held(handle: int, *, wait: bool = False) -> bool:
+    """Whether this process now holds the lock of a file; never where there are no locks."""
+    if fcntl is None:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _remove_leftovers(target: Path) -> None:
+    """Remove parts of the same target that no process holds."""
+    for entry in os.scandir(target.parent):
+        if not (entry.name.startswith(f".{target.name}.") and entry.name.endswith(".part")):
+            continue
+        with suppress(OSError):
+            handle = os.open(entry.path, os.O_RDWR)
+            try:
+                if entry.is_file(follow_symlinks=False) and _held(handle):
+                    os.unlink(entry.path)
+            finally:
+                os.close(handle)

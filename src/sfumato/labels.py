@@ -30,6 +30,7 @@ from enum import Enum
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from sfumato.arguments import items
 from sfumato.errors import InvalidInput, Mismatch, few, shown
@@ -259,8 +260,6 @@ def _frame(values: Any) -> _Frame | None:
         default = _is_default(values.index), _is_default(values.columns)
         return _Frame(names, columns, index, *default, row_numbers=row_numbers)
     if hasattr(values, "columns") and (hasattr(values, "__arrow_c_stream__") or hasattr(values, "to_pylist")):
-        import pyarrow as pa
-
         table = values if isinstance(values, pa.Table | pa.RecordBatch) else pa.table(values)
         return _Frame(list(table.schema.names), [listed(column) for column in table.columns])
     return None

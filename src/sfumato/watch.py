@@ -7,12 +7,13 @@ that was asked for, so it is announced (:func:`announcing`) and not counted.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from numbers import Real
 from time import perf_counter
 from typing import Any
+
+from numba.core import event
 
 from sfumato.errors import InvalidInput, shown
 
@@ -139,23 +140,10 @@ class _Compiling:
         self.listening = False
 
     def listen(self) -> None:
-        """Hear of what is compiled from now on, once numba is there: who has no numba compiles nothing."""
-        if self.listening or "numba" not in sys.modules:
+        """Hear of what is compiled from now on."""
+        if self.listening:
             return
-        from numba.core import event
-
-        compiling = self
-
-        class Listener(event.Listener):
-            """Hands numba's events on."""
-
-            def on_start(self, event: Any) -> None:
-                compiling.begin()
-
-            def on_end(self, event: Any) -> None:
-                compiling.end()
-
-        event.register("numba:compile", Listener())
+        event.register("numba:compile", _Listener(self))
         self.listening = True
 
     def begin(self) -> None:
@@ -178,6 +166,19 @@ class _Compiling:
         self.listen()
         now, since = perf_counter(), self.since
         return (since if self.depth else now) - self.total
+
+
+class _Listener(event.Listener):
+    """Hands numba's events on."""
+
+    def __init__(self, compiling: _Compiling) -> None:
+        self.compiling = compiling
+
+    def on_start(self, event: Any) -> None:
+        self.compiling.begin()
+
+    def on_end(self, event: Any) -> None:
+        self.compiling.end()
 
 
 _compiling = _Compiling()

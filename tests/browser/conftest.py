@@ -6,9 +6,7 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -29,19 +27,6 @@ class Served:
 
     def __init__(self, process: subprocess.Popen[str], address: str) -> None:
         self.process, self.address = process, address
-
-    def idle(self) -> bool:
-        """Whether no worker takes any processor time for half a second."""
-        before = self._processor_time()
-        time.sleep(0.5)
-        return self._processor_time() == before
-
-    def _processor_time(self) -> list[tuple[str, str]]:
-        spent = []
-        for worker in sorted(self.workers()):
-            with suppress(OSError):
-                spent.append(tuple(Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split()[11:13]))
-        return spent
 
     def workers(self) -> set[int]:
         """The processes that compute; multiprocessing's own tracker is none of them."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import io
 import json
 import math
@@ -21,9 +20,9 @@ from typer.testing import CliRunner, Result
 
 import sfumato as sf
 from sfumato.certify import kernel
-from sfumato.cli import progress
+from sfumato.cli import designs, points, progress
 from sfumato.cli.main import app, run
-from sfumato.cli.progress import Ending, line, standing, until_asked
+from sfumato.cli.progress import Interruption, line, standing, until_asked
 from sfumato.errors import InvalidInput
 from sfumato.lp.column_program import ColumnProgress
 from sfumato.specs.spec import read_spec
@@ -280,9 +279,9 @@ def hearing() -> Iterator[None]:
 @pytest.fixture
 def third(hearing: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody presses Ctrl-C at the third iteration."""
-    plain = Ending.progress
+    plain = Interruption.progress
 
-    def noisy(self: Ending, *arguments: Any, **options: Any) -> Callable[[Any], None]:
+    def noisy(self: Interruption, *arguments: Any, **options: Any) -> Callable[[Any], None]:
         told = plain(self, *arguments, **options)
 
         def pressed(state: Any) -> None:
@@ -292,7 +291,7 @@ def third(hearing: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
         return pressed
 
-    monkeypatch.setattr(Ending, "progress", noisy)
+    monkeypatch.setattr(Interruption, "progress", noisy)
 
 
 def test_ctrl_c_ends_a_design_with_a_proof(folder: Path, third: None) -> None:
@@ -438,11 +437,10 @@ def test_the_line_stands_before_the_spec_is_read(
     def listening() -> Iterator[Callable[[Any], None]]:
         yield said.append
 
-    setup = importlib.import_module("sfumato.specs.setup")
-    original = setup.setup
-    monkeypatch.setattr(setup, "setup", lambda spec: said.append("laid out") or original(spec))
-    monkeypatch.setattr(progress, "line", listening)
-    monkeypatch.setattr("sfumato.cli.points.line", listening)
+    original = designs.setup
+    monkeypatch.setattr(designs, "setup", lambda spec: said.append("laid out") or original(spec))
+    monkeypatch.setattr(designs, "line", listening)
+    monkeypatch.setattr(points, "line", listening)
     assert sfumato(command[0], "town.toml", *command[1:]).exit_code == 0
     assert said[:2] == ["reading town.toml", "laid out"]
     assert any("repairing and proving" in words for words in said)

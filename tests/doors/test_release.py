@@ -18,7 +18,6 @@ import sfumato as sf
 from sfumato.certify.certificate import certificate
 from sfumato.certify.file import to_bytes
 from sfumato.cli.main import app
-from sfumato.cli.wording import in_shell_words
 from sfumato.release.ledger import Ledger
 
 
@@ -122,7 +121,7 @@ def test_a_copy_of_a_file_is_the_same_data(folder: Path) -> None:
     (folder / "copy.csv").write_bytes((folder / "in.csv").read_bytes())
     terms = ("--column", "home", "--ledger", str(folder / "spent.ledger"))
     _, _, error = inside("release", folder / "m.sfm", folder / "in.csv", folder / "out.csv", *terms)
-    words = in_shell_words(str(error))
+    words = str(error)
     assert "say --dataset …, a name of the data that stays the same wherever they are copied to" in words
     for source, status in (("in.csv", 0), ("copy.csv", 3)):
         done = inside("release", folder / "m.sfm", folder / source, folder / f"noisy {source}", *terms,
@@ -135,7 +134,7 @@ def test_changed_data_under_one_key_are_refused(folder: Path) -> None:
     keyed = ("--column", "home", "--key-file", folder / "rows.key", "--row-id", "id")
     inside("release-key", folder / "rows.key")
     _, _, error = inside("release", folder / "m.sfm", folder / "in.csv", folder / "out.csv", *keyed)
-    words = in_shell_words(str(error))
+    words = str(error)
     assert "give --ledger and --dataset, which notice a changed table" in words
     assert "say --secret-never-changes if" in words and "=" not in words
     Ledger(folder / "spent.ledger", limit=9)
@@ -214,14 +213,14 @@ def test_coordinates_from_the_command_line(folder: Path) -> None:
         (["--lat", "x"], "a place has two columns"),
         (["--y", "x"], "first coordinate in --x"),
         (["--column", "hom"], "did you mean 'home'"),
-        (["--column", "home", "--on-unknown", "skip"], "on_unknown='skip'"),
+        (["--column", "home", "--on-unknown", "skip"], "--on-unknown 'skip'"),
         (["--column", "home", "--keep"], "the noise needs another name"),
-        (["--column", "home", "--row-id", "id"], "needs both key= and row_id="),
+        (["--column", "home", "--row-id", "id"], "needs both --key-file and --row-id"),
         (["--column", "home", "--key-file", "k", "--row-id", "id"], "an answer that changes cannot be private"),
         (["--column", "home", "--secret-never-changes"], "said of noise with a key"),
-        (["--column", "home", "--dataset", "people"], "dataset= and times= are for a ledger"),
+        (["--column", "home", "--dataset", "people"], "--dataset and --times are for a ledger"),
         (["--column", "home", "--format", "xml"], "format 'xml'"),
-        (["--column", "home", "--within", "3"], "within= is for coordinates"),
+        (["--column", "home", "--within", "3"], "--within is for coordinates"),
     ],
 )
 def test_mistakes_name_themselves(folder: Path, options: list[str], words: str) -> None:

@@ -1,25 +1,68 @@
+"""What a message says is right where it is read: keywords in Python, options in the shell, keys on the page."""
+
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
 
-from sfumato.cli.wording import counted, in_shell_words
+import pytest
+from typer.testing import CliRunner
+
+import sfumato as sf
+from sfumato.cli.commands import COMMANDS, shell_wording
+from sfumato.cli.main import app
+from sfumato.errors import Wording, advice, counted, keyword, speaking
+from sfumato.studio.jobs import PAGE
+
+
+def release_wording() -> Wording:
+    return shell_wording(COMMANDS["release"].load("release").params)
 
 
 @pytest.mark.parametrize(
-    ("said", "meant"),
+    ("name", "value", "python", "shell", "page"),
     [
-        ("on_unknown='nearest' needs a line", "--on-unknown nearest needs a line"),
-        ("refused; set_limit() changes the limit", "refused; `sfumato ledger limit` changes the limit"),
-        ("'survey', all columns together,: 3", "'survey', all columns together: 3"),
-        ("must be positive, found Fraction(0, 1)", "must be positive, found 0"),
-        ("not taken for the names of outputs unasked", "not taken for the names of outputs without --header"),
-        ("found Fraction(-1, 2)", "found -1/2"),
-        ("repair() or quantise() makes one", "`sfumato audit --repair` makes one"),
-        ("1 secrets, 11 secrets, 0.1 pairs, all 1 pairs", "1 secret, 11 secrets, 0.1 pairs, all 1 pair"),
+        ("on_unknown", "drop", "on_unknown='drop'", "--on-unknown drop", ""),
+        ("key", None, "key=", "--key-file", ""),
+        ("secret_never_changes", True, "secret_never_changes=True", "--secret-never-changes", ""),
+        ("most_moved", 1, "most_moved=1", "--most-moved 1", ""),
+        ("solver", "exact", "solver='exact'", 'solver = "exact"', "solver exact"),
+        ("alpha", None, "alpha=", "alpha", "alpha"),
     ],
 )
-def test_messages_are_in_the_words_of_the_shell(said: str, meant: str) -> None:
-    assert in_shell_words(said) == meant
+def test_arguments_are_spelled_as_they_are_given(name: str, value: object, python: str, shell: str, page: str) -> None:
+    assert keyword(name, value) == python
+    with speaking(release_wording()):
+        assert keyword(name, value) == shell
+    with speaking(PAGE):
+        assert keyword(name, value) == page
+    assert keyword(name, value) == python
+
+
+def test_functions_are_commands_in_the_shell_and_nothing_where_there_is_none() -> None:
+    offers = ("channels.normalise", "divides rows by their sums"), ("repair", "also makes them private")
+    assert advice(*offers) == "; channels.normalise() divides rows by their sums, repair() also makes them private"
+    with speaking(release_wording()):
+        assert advice(*offers) == "; `sfumato audit --repair` also makes them private"
+        assert advice(offers[0]) == ""
+
+
+def test_the_wording_returns_when_a_command_fails() -> None:
+    with pytest.raises(sf.errors.SfumatoError):
+        CliRunner().invoke(app, ["capacity", "nowhere:3"], catch_exceptions=False)
+    assert keyword("epsilon") == "epsilon="
+
+
+def test_one_message_at_both_doors(tmp_path: Path) -> None:
+    """The same mistake, in Python and in the shell."""
+    privacy = sf.PrivacyType(sf.line(3), alpha="1/2")
+    mechanism = sf.prove([[4, 1, 1], [2, 2, 2], [1, 1, 4]], privacy)
+    sf.save(mechanism, tmp_path / "m.sfm")
+    (tmp_path / "in.csv").write_text("home\n7\n")
+    with pytest.raises(sf.errors.InvalidInput, match="on_unknown='drop' leaves such rows out"):
+        sf.release_file(mechanism, tmp_path / "in.csv", tmp_path / "out.csv", "home")
+    files = [str(tmp_path / name) for name in ("m.sfm", "in.csv", "out.csv")]
+    done = CliRunner().invoke(app, ["release", *files, "--column", "home"])
+    assert "--on-unknown drop leaves such rows out" in str(done.exception)
 
 
 def test_one_is_not_many() -> None:

@@ -68,3 +68,78 @@ def test_errors_quote_values_in_few_words() -> None:
     sources = [path for path in SOURCES if not any(part in path.as_posix() for part in QUOTE_TEXTS)]
     wrong = [f"{path.name}:{line}" for path in sources for line in quotations(path.read_text())]
     assert not wrong
+
+
+# An argument or a call as Python writes it: options of the shell and keys of a spec have another form, so that
+# messages name them by `keyword` and `advice` of sfumato.errors.
+PYTHON_SYNTAX = re.compile(r"(?<![\w<&?;\"-])[a-z_]{2,}=(?=['\u2026\s.,:;)]|True|False|\d|$)|\b[a-z_][\w.]*\(\)")
+
+# Messages about arguments that neither the shell nor the studio can give: only Python's readers see them.
+ONLY_IN_PYTHON = (
+    "a Repair has one as .mechanism, prove() makes one",
+    "weights must be integers, found",
+    "concurrent.futures.ProcessPoolExecutor() makes one",
+    "compatibility.interval(), compatibility.covering",
+    "covering numbers are finite down to radius",
+    "an expected loss needs a prior; objective='worst secret'",
+    "under= takes a predicate",
+    "given as under=",
+    "pass .to_numpy() for numbers in order",
+    "absolute_error()",
+    "has no Lipschitz constant: give lipschitz=",
+    "normalise=True divides by that",
+    "name where the density is concentrated in breaks=",
+    "truncated_laplace(alpha=",
+    "lattice_tight_constraints() on grids",
+    "product_mechanism() on products",
+    "delta(epsilon=",
+    "PrivacyType(space, epsilon=",
+    "ledger= is a Ledger",
+    "a release without a key is written once: name a target",
+    "maximum_likelihood() finds one of the most likely",
+    "pass .tolist() for rows, .to_dict() for counts",
+    "a keyed release is charged with a fingerprint of its data (data=",
+    "depends on its pixels and steps",
+    "a ledger records proved mechanisms",
+    "sampler(mechanism, pixels=",
+    "sampler(mechanism, steps=",
+    "design() and prove() make one, load() reads one",
+    "such as .itertuples(index=False)",
+    "pass them and labels=",
+    "a Python function: sf.",  # what kinds of a spec would need: the message says so
+    "a frozen scipy distribution such as norm(scale=2)",
+)  # fmt: skip
+
+
+def sentences(text: str) -> list[tuple[int, str]]:
+    """Line and text of strings with spaces in them that are no documentation, mark-up or question to a database."""
+    tree = ast.parse(text)
+    documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    inner = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+    found = []
+    for node in ast.walk(tree):
+        if id(node) in documentation or id(node) in inner:
+            continue
+        if isinstance(node, ast.JoinedStr):
+            words = "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            words = node.value
+        else:
+            continue
+        if " " in words.strip() and "<" not in words and not re.match(r"\s*(SELECT|CREATE|ALTER|PRAGMA)", words):
+            found.append((node.lineno, words))
+    return found
+
+
+def test_messages_are_right_at_every_door() -> None:
+    assert PYTHON_SYNTAX.search("or on_unknown='drop' leaves") and PYTHON_SYNTAX.search("design() finds it")
+    assert not PYTHON_SYNTAX.search("epsilon = 1 per km") and not PYTHON_SYNTAX.search(
+        "`sfumato design --solver exact`"
+    )
+    wrong = [
+        f"{path.name}:{line}: {words[:120]}"
+        for path in SOURCES
+        for line, words in sentences(path.read_text())
+        if PYTHON_SYNTAX.search(words) and not any(known in words for known in ONLY_IN_PYTHON)
+    ]
+    assert not wrong

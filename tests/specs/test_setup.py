@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from sfumato.errors import InvalidInput
+from sfumato.specs import spec as specs
 from sfumato.specs.setup import setup
 from sfumato.specs.spec import spec_from_text, spec_from_values, to_toml
 
@@ -38,3 +42,19 @@ def test_labels_that_no_float_holds_are_refused() -> None:
 def test_numbers_that_toml_cannot_hold_are_said_to_be_so(number: str) -> None:
     with pytest.raises(InvalidInput, match=r"^spec: a number has too many digits, or ten to too large a power$"):
         spec_from_text(f"[space]\nkind = 'line'\nn = 3\nstep = {number}\n")
+
+
+def test_a_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Places, people and names stand in one file, which three tables name."""
+    (tmp_path / "cities.csv").write_text("name,lat,lon,people\nA,1,1,3\nB,2,2,1\nC,3,3,2\n")
+    reads: list[Path] = []
+    read = specs.read_columns
+    monkeypatch.setattr(specs, "read_columns", lambda path: reads.append(path) or read(path))
+    values: dict[str, Any] = {
+        "space": {"kind": "geo", "file": "cities.csv", "label": "name"},
+        "prior": {"counts": "people"},
+        "loss": {"outputs": {"file": "cities.csv", "column": "name"}},
+    }
+    question = setup(spec_from_values(values, tmp_path))
+    assert question.prior.weights.tolist()[0] == 0.5 and question.outputs == ("A", "B", "C")
+    assert reads == [tmp_path / "cities.csv"]

@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from math import inf
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -55,10 +55,12 @@ solver = "blocks"
 
 
 def test_every_space_and_loss_is_in_the_schema_or_needs_python() -> None:
-    kinds = {kind for model in schema.SPACE_TABLES for kind in model.model_fields["kind"].annotation.__args__}
+    kinds, losses = (
+        {kind for model in get_args(get_args(union)[0]) for kind in get_args(model.model_fields["kind"].annotation)}
+        for union in (schema.SpaceSpec, schema.LossSpec)
+    )
     assert kinds == set(BUILDERS)
     assert set(SPACES) - kinds <= set(_NEEDS_PYTHON)
-    losses = {kind for model in schema.LOSS_TABLES for kind in model.model_fields["kind"].annotation.__args__}
     assert set(LOSSES) - losses <= set(_NEEDS_PYTHON)
     assert losses <= {*LOSSES, "default"}
 

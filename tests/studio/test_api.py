@@ -21,7 +21,7 @@ from sfumato.certify import kernel
 from sfumato.specs.setup import setup
 from sfumato.specs.spec import spec_from_text
 from sfumato.studio import answers
-from sfumato.studio.api import Kept
+from sfumato.studio.api import KeptDesigns
 from sfumato.studio.limits import MOST_SECRETS, SECONDS
 from sfumato.studio.requests import ASKS, key_of, question
 from sfumato.studio.tasks import TASKS, do
@@ -315,7 +315,7 @@ def test_a_design_is_kept_for_what_follows(studio: Studio) -> None:
 
 
 def test_only_so_much_is_kept() -> None:
-    kept = Kept(most=2, largest=100)
+    kept = KeptDesigns(most=2, largest=100)
     for name in "abc":
         kept.put(name, name.encode() * 10)
     assert kept.get("a") is None and kept.get("b") == b"b" * 10 and kept.size == 20

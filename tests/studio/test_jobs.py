@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import time
 from collections.abc import Callable
@@ -12,7 +13,9 @@ from typing import Any
 import pytest
 
 from sfumato.studio import jobs
+from sfumato.studio.api import KeptDesigns, _Events
 from sfumato.studio.jobs import Busy, Message, Workers
+from studio_work import work
 
 
 async def _all(workers: Workers, task: str, seconds: float = 20.0, name: str = "job") -> list[Message]:
@@ -35,7 +38,7 @@ def _gone(pid: int) -> bool:
 def run() -> Callable[..., Any]:
     def running(use: Callable[[Workers], Any], most: int = 1) -> Any:
         async def whole() -> Any:
-            workers = Workers("studio_work:work", most=most)
+            workers = Workers(work, most=most)
             try:
                 return await use(workers)
             finally:
@@ -113,6 +116,35 @@ def test_a_cancelled_request_ends_the_worker(run: Callable[..., Any]) -> None:
 
     gone, busy = run(use)
     assert gone and not busy
+
+
+def test_a_tab_that_is_closed_while_something_is_sent_to_it_ends_the_worker(run: Callable[..., Any]) -> None:
+    """The answer is cut off in the middle of sending: nobody asks its iterator for more, and nobody closes it."""
+
+    async def use(workers: Workers) -> Any:
+        sent: list[int] = []
+        sending = asyncio.Event()
+
+        class Request:
+            async def is_disconnected(self) -> bool:
+                return False
+
+        async def send(message: Any) -> None:
+            if b"pid" in message.get("body", b""):
+                sent.append(json.loads(message["body"].split(b"data: ")[1])["pid"])
+                sending.set()
+                await asyncio.Event().wait()  # the page does not read any more
+
+        async def receive() -> Any:
+            await sending.wait()
+            return {"type": "http.disconnect"}
+
+        answer = _Events("look", {}, Request(), workers, KeptDesigns())  # type: ignore[arg-type]
+        await answer({"type": "http"}, receive, send)
+        return answer, dict(workers.busy), sent[0]  # the answer is held, as a traceback or a log may hold it
+
+    _, busy, pid = run(use)
+    assert not busy and _gone(pid)
 
 
 def test_a_job_has_its_time(run: Callable[..., Any]) -> None:

@@ -1067,10 +1067,12 @@ def words(section: Any, kind: Any) -> Any:
 def report(header: Terms, proved: Terms, digest: str) -> list[str]:
     """What was proved, for people."""
     claims, n, unpromised = header["claims"], proved["secrets"], proved["open"]
+    sizes = [f"{number} {what}{'' if number == 1 else 's'}" for number, what in (
+        (n, "secret"), (proved["outputs"], "output"), (proved["pairs"], "pair"))]  # fmt: skip
     lines = [
         headline(header, proved),
-        f"  {n} secrets, {proved['outputs']} outputs, every row sums to {shown(proved['total'])}",
-        f"  {proved['pairs']} pairs checked in integers, {proved['implied']} implied by a checked chain",
+        f"  {sizes[0]}, {sizes[1]}, every row sums to {shown(proved['total'])}",
+        f"  {sizes[2]} checked in integers, {proved['implied']} implied by a checked chain",
     ]
     if unpromised:
         what = "no ratio is bounded between" if header["events"] else "nothing is promised about"

@@ -26,7 +26,7 @@ from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.verify import prove
 from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior
-from sfumato.errors import InvalidChannel, InvalidInput, NotSupported, expect, shown
+from sfumato.errors import InvalidChannel, InvalidInput, NotSupported, advice, expect, shown
 from sfumato.labels import column_names, table_in_order
 from sfumato.losses.loss import Loss
 from sfumato.numbers import array, common_denominator, floats
@@ -191,8 +191,8 @@ def _approximate(channel: Any, privacy: PrivacyType, outputs: Any) -> tuple[NDAr
     if off.size:
         x = int(off[0])
         raise InvalidChannel(
-            f"the row of {shown(privacy.space.labels[x])} sums to {sums[x]}, which approximates no distribution; "
-            "sfumato.channels.normalise() divides rows by their sums",
+            f"the row of {shown(privacy.space.labels[x])} sums to {sums[x]}, which approximates no distribution"
+            + advice(("channels.normalise", "divides rows by their sums")),
             privacy.space.labels[x],
             sums[x],
         )

@@ -15,15 +15,7 @@ from sfumato.certify.file import digest_of, parts_of, read
 from sfumato.certify.mechanism import Claim, Mechanism, Proof
 from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
-from sfumato.errors import (
-    InvalidChannel,
-    InvalidFile,
-    InvalidInput,
-    Mismatch,
-    PrivacyViolation,
-    expect,
-    shown,
-)
+from sfumato.errors import InvalidChannel, InvalidFile, InvalidInput, Mismatch, PrivacyViolation, advice, expect, shown
 from sfumato.labels import column_names, table_in_order
 from sfumato.losses.loss import Loss, as_loss
 from sfumato.numbers import Array, common_denominator, float_above, floats, object_array
@@ -232,7 +224,8 @@ def _weights(channel: Any, privacy: PrivacyType, outputs: Any) -> tuple[Array, t
         check_secrets("channel and privacy type", privacy.space, channel)
         if not channel.exact:
             raise InvalidInput(
-                "a float channel cannot be proved as it stands: repair() or quantise() makes an integer mechanism of it"
+                "a float channel cannot be proved as it stands"
+                + advice(("repair", "makes an integer mechanism of it"), ("quantise", "one that is as close as can be"))
             )
         if outputs is not None and label_tuple(outputs, "the outputs") != channel.outputs:
             raise Mismatch("outputs of the channel", channel.outputs, label_tuple(outputs, "the outputs"))

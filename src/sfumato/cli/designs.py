@@ -1,29 +1,32 @@
-"""The commands that take a spec and look for the best: ``design``, ``calibrate``, ``curve``; and ``init``, which asks.
-
-Heavy rooms are imported inside the commands, so that ``--help`` answers at once.
-"""
+"""The commands that take a spec and look for the best: ``design`` and ``calibrate``."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from sfumato.cli.wording import counted
-from sfumato.errors import InvalidInput, NotSupported
+from sfumato.certify import save
+from sfumato.cli.options import AsJson, SpecFile, promise_record, writable
+from sfumato.cli.progress import line, until_asked
+from sfumato.design import Calibration, Design
+from sfumato.design import calibrate as epsilon_for
+from sfumato.design import design as best_of
+from sfumato.design.solvers import SOLVERS
+from sfumato.errors import InvalidInput, NotSupported, counted
+from sfumato.numbers import as_written, told_apart
+from sfumato.specs.setup import Setup, setup
+from sfumato.specs.spec import read_spec
+from sfumato.specs.words import amount, meaning, on_events, per, promised, stake
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+__all__ = ["TimeLimit", "Tolerance", "calibrate", "design", "design_record", "plain", "read_setup"]
 
-    from sfumato.design import Design
-    from sfumato.specs.setup import Setup
-
-__all__ = ["calibrate", "curve", "design", "init"]
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object a line instead of text.")]
-SpecFile = Annotated[Path, typer.Argument(metavar="SPEC", help="A spec (TOML); `sfumato init` writes one.")]
+_SOLVERS = ", ".join(sorted(SOLVERS))
 TimeLimit = Annotated[
     float | None, typer.Option(min=0, help="Seconds after which the best that has been found is proved.")
 ]
@@ -44,41 +47,34 @@ def design(
     ] = None,
     time_limit: TimeLimit = None,
     tolerance: Tolerance = None,
-    solver: Annotated[
-        str | None, typer.Option(help="auto (default), or a solver by name, such as exact or blocks.")
-    ] = None,
+    solver: Annotated[str | None, typer.Option(help=f"auto (default), {_SOLVERS}.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Find the private mechanism of least loss for a spec, prove it, and write it.
 
     Ctrl-C ends with the best mechanism so far, proved as well.
     """
-    from sfumato import design as best_of
-    from sfumato import save
-    from sfumato.cli.progress import line, until_asked
-    from sfumato.numbers import told_apart
-
-    target = _place(output or Path(f"{spec.stem}.sfm"))
+    target = writable(output or Path(f"{spec.stem}.sfm"))
     if target.exists() and spec.exists() and target.samefile(spec):
         raise InvalidInput(f"{target} is the spec itself: name another file")
     with until_asked() as ending, line() as say:
-        asked = _asked(spec, tolerance, time_limit, solver, say)
-        if asked.privacy is None and not asked.under:
+        question = read_setup(spec, say, tolerance=tolerance, time_limit=time_limit, solver=solver)
+        if question.privacy is None and not question.under:
             raise InvalidInput(f"{spec}: table [privacy] is missing: say epsilon = … or alpha = …")
-        made = best_of(
-            asked.prior, asked.loss, asked.privacy, outputs=asked.outputs, tolerance=asked.tolerance,
-            time_limit=asked.time_limit, solver=asked.solver, objective=asked.objective, under=asked.under,
+        best = best_of(
+            question.prior, question.loss, question.privacy, outputs=question.outputs, tolerance=question.tolerance,
+            time_limit=question.time_limit, solver=question.solver, objective=question.objective, under=question.under,
             progress=ending.progress(say),
         )  # fmt: skip
-    digest = save(made.mechanism, target)
-    ended = _ended(made, asked, ending.interrupted)
+    digest = save(best.mechanism, target)
+    ended = _ended(best, question, ending.interrupted)
     if ended != "reached":
-        gap, wanted = told_apart(made.gap, asked.tolerance, 2)
-        typer.echo(f"sfumato: {_WHY[ended]}; the gap is {gap} instead of {wanted}", err=True)
+        gap, wanted = told_apart(best.gap, question.tolerance, 2)
+        typer.echo(f"sfumato: {_ENDINGS[ended]}; the gap is {gap} instead of {wanted}", err=True)
     if as_json:
-        typer.echo(json.dumps(_record(made, asked) | {"ended": ended, "file": str(target), "sha256": digest}))
+        typer.echo(json.dumps(design_record(best, question) | {"ended": ended, "file": str(target), "sha256": digest}))
         return
-    typer.echo("\n".join(_summary(made, asked)))
+    typer.echo("\n".join(_summary(best, question)))
     typer.echo(f"file     {target}, sha256 {digest[:16]}…; `sfumato verify {target}` proves it again")
 
 
@@ -94,229 +90,127 @@ def calibrate(
     as_json: AsJson = False,
 ) -> None:
     """Find the smallest ε that reaches a loss, or (--keep) the largest that keeps an adversary's expected loss."""
-    from sfumato import calibrate as epsilon_for
-    from sfumato import save
-    from sfumato.cli.progress import line, until_asked
-
-    place = None if output is None else _place(output)
-    aim = _number(target, "--target")
+    place = None if output is None else writable(output)
+    aim = as_written(target, "--target")
     try:
         with until_asked("nothing: no ε is proved yet") as ending, line() as say:
-            asked = _plain(_asked(spec, None, time_limit, None, say), spec, "calibrate")
-            found = epsilon_for(
-                asked.prior, asked.loss_on_outputs, asked.space, target=aim, goal="keep" if keep else "reach",
-                precision=precision, time_limit=asked.time_limit,
+            question = plain(read_setup(spec, say, time_limit=time_limit), spec, "calibrate")
+            result = epsilon_for(
+                question.prior, question.loss_on_outputs, question.space, target=aim, goal="keep" if keep else "reach",
+                precision=precision, time_limit=question.time_limit,
                 progress=ending.progress(say, "looking for ε  ", _Stopped),
             )  # fmt: skip
     except _Stopped:
         typer.echo("sfumato: stopped before ε was found", err=True)
         raise typer.Exit(130) from None
-    if found.high - found.low > precision * found.high:
+    if result.high - result.low > precision * result.high:
         typer.echo(
             "sfumato: the time is up; what is shown of ε is proved, and less precise than was asked for", err=True
         )
-    record: dict[str, Any] = {name: float(getattr(found, name)) for name in ("epsilon", "low", "high")}
-    record |= {"target": float(aim), "goal": "keep" if keep else "reach", **_record(found.design, asked)}
+    record: dict[str, Any] = {name: float(getattr(result, name)) for name in ("epsilon", "low", "high")}
+    record |= {"target": float(aim), "goal": "keep" if keep else "reach", **design_record(result.design, question)}
     if place is not None:
-        record |= {"file": str(place), "sha256": save(found.design.mechanism, place)}
+        record |= {"file": str(place), "sha256": save(result.design.mechanism, place)}
     if as_json:
         typer.echo(json.dumps(record))
         return
-    typer.echo("\n".join(_calibrated(found, aim, keep, asked)))
+    typer.echo("\n".join(_calibrated(result, aim, keep, question)))
     if place is not None:
         typer.echo(f"file     {place}, sha256 {record['sha256'][:16]}…; `sfumato verify {place}` proves it again")
 
 
-def curve(
-    spec: SpecFile,
-    epsilons: Annotated[str, typer.Option(help="Values of ε, such as 0.5,1,ln(8).")],
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="A table (.csv) or a figure (.html, .json, .svg, .png, .pdf).")
-    ] = None,
-    time_limit: TimeLimit = None,
-    tolerance: Tolerance = None,
-    as_json: AsJson = False,
-) -> None:
-    """Show the least loss for several ε, with a proved band. Ctrl-C ends with the points so far."""
-    from sfumato.cli.points import check_ending, listed, points_of, write_points
-    from sfumato.cli.progress import line
-    from sfumato.specs.words import stake
-
-    values = sorted({_rate(text, "--epsilons") for text in epsilons.split(",")})
-    place = None if output is None else check_ending(_place(output))
-    with line() as say:
-        asked = _plain(_asked(spec, tolerance, time_limit, None, say), spec, "curve")
-    found, note = points_of(asked, values)
-    if note:
-        typer.echo(f"sfumato: {note}", err=True)
-    if place is not None:
-        write_points(found, place)
-    if as_json:
-        for value, made in zip(found.epsilons, found.designs, strict=True):
-            typer.echo(json.dumps({"epsilon": float(value), **_record(made, asked)}))
-        return
-    typer.echo("\n".join([*listed(found, asked.space.unit), f"loss: {stake(asked)}"]))
-    if place is not None:
-        typer.echo(f"Wrote {place}")
-
-
-def init(
-    spec: Annotated[Path, typer.Argument(metavar="SPEC", help="The spec to write.")] = Path("spec.toml"),
-    as_json: AsJson = False,
-) -> None:
-    """Ask a few questions and write a spec."""
-    from sfumato.cli.questions import answers
-    from sfumato.specs.spec import write_spec
-
-    if spec.exists():
-        raise InvalidInput(f"{spec} is already there: name another file, or remove it first")
-    _place(spec)
-    told = answers(spec.parent, quiet=as_json)
-    if spec.exists():
-        raise InvalidInput(f"{spec} has appeared meanwhile: nothing was written")
-    write_spec(told, spec)
-    if as_json:
-        typer.echo(json.dumps({"file": str(spec)}))
-        return
-    typer.echo(f"\nWrote {spec}. Next: `sfumato design {spec}`")
-
-
-def _asked(
-    spec: Path, tolerance: float | None, time_limit: float | None, solver: str | None,
-    say: Callable[[Any], None] | None = None,
-) -> Setup:  # fmt: skip
+def read_setup(
+    spec: Path,
+    say: Callable[[Any], None] | None,
+    *,
+    tolerance: float | None = None,
+    time_limit: float | None = None,
+    solver: str | None = None,
+) -> Setup:
     """What the spec stands for, with what the command line says instead."""
     if say is not None:
         say(f"reading {spec}")
-    from dataclasses import replace
-
-    from sfumato.specs.setup import setup
-    from sfumato.specs.spec import read_spec
-
-    made = setup(read_spec(spec))
+    whole = setup(read_spec(spec))
     return replace(
-        made,
-        tolerance=made.tolerance if tolerance is None else tolerance,
-        time_limit=made.time_limit if time_limit is None else time_limit,
-        solver=solver or made.solver,
+        whole,
+        tolerance=whole.tolerance if tolerance is None else tolerance,
+        time_limit=whole.time_limit if time_limit is None else time_limit,
+        solver=solver or whole.solver,
     )
 
 
-def _plain(asked: Setup, spec: Path, command: str) -> Setup:
-    if asked.under:
+def plain(question: Setup, spec: Path, command: str) -> Setup:
+    """The setup, if it asks for an expected loss under a promise about ratios, as these commands do."""
+    if question.under:
         raise NotSupported(f"{spec}: delta with `sfumato {command}`", ["epsilon or alpha without delta"])
-    if not asked.objective.plain:
+    if not question.objective.plain:
         raise NotSupported(f"{spec}: [objective] with `sfumato {command}`", ["the expected loss, without limits"])
-    return asked
+    return question
 
 
-def _place(path: Path) -> Path:
-    """Where to write, looked at before any work is done."""
-    if not path.parent.is_dir():
-        raise InvalidInput(f"{path} cannot be written: there is no folder {path.parent}")
-    if path.is_dir():
-        raise InvalidInput(f"{path} cannot be written: it is a folder")
-    return path
-
-
-def _number(text: str, option: str) -> Any:
-    from sfumato.numbers import as_written
-
-    return as_written(text, option)
-
-
-def _rate(text: str, option: str) -> Any:
-    """ε as a rational, positive; a logarithm is rounded down."""
-    from sfumato.privacy.promise import rate
-
-    value = _read(rate, text, option)
-    if value <= 0:
-        raise InvalidInput(f"{option}: ε must be positive, found {text}")
-    return value
-
-
-def _promise(epsilon: str | None, alpha: str | None) -> dict[str, Any]:
-    """What --epsilon and --alpha say, as a privacy type takes it; ``ln 2`` is alpha = 1/2, exactly."""
-    from sfumato.privacy.promise import promise
-
-    if epsilon is None or alpha is not None:
-        return {"epsilon": epsilon, "alpha": alpha}
-    return dict(_read(lambda text: promise(text, None), epsilon, "--epsilon")._asdict())
-
-
-def _read(parse: Callable[[str], Any], text: str, option: str) -> Any:
-    try:
-        return parse(text)
-    except InvalidInput as error:
-        raise InvalidInput(f"{option}: {error}") from None
-
-
-_WHY = {
+_ENDINGS = {
     "interrupted": "interrupted; this is the best mechanism so far, proved like any other",
     "time limit": "the time is up; this is the best mechanism so far, proved like any other",
     "stalled": "rounding errors keep the solver from getting closer",
 }
 
 
-def _ended(made: Design, asked: Setup, interrupted: bool) -> str:
-    if made.gap <= asked.tolerance:
+def _ended(best: Design, question: Setup, interrupted: bool) -> str:
+    if best.gap <= question.tolerance:
         return "reached"
     if interrupted:
         return "interrupted"
-    return "time limit" if made.stopped and asked.time_limit is not None else "stalled"
+    return "time limit" if best.stopped and question.time_limit is not None else "stalled"
 
 
-def _record(made: Design, asked: Setup) -> dict[str, Any]:
+def design_record(best: Design, question: Setup) -> dict[str, Any]:
     """A design for a program to read."""
-    privacy = made.mechanism.privacy
-    promise = {"epsilon": str(privacy.epsilon)} if privacy.alpha is None else {"alpha": str(privacy.alpha)}
-    if made.mechanism.events:
-        promise = {"events": asked.under[0].name, "pairs": str(made.mechanism.proof.events)}
+    promise = promise_record(best.mechanism.privacy)
+    if best.mechanism.events:
+        promise = {"events": question.under[0].name, "pairs": str(best.mechanism.proof.events)}
     return {
-        "promise": promise, "unit": asked.space.unit, "space": asked.space.name, "secrets": len(asked.space),
-        "outputs": len(made.mechanism.outputs), "objective": asked.objective.criterion, "loss_name": asked.loss.name,
-        "loss": float(made.loss), "bound": float(made.bound), "gap": made.gap, "loss_exact": str(made.loss),
-        "bound_exact": str(made.bound), "second": made.second, "method": made.method, "iterations": made.iterations,
-        "seconds": {name: round(value, 4) for name, value in made.seconds.items()},
+        "promise": promise, "unit": question.space.unit, "space": question.space.name, "secrets": len(question.space),
+        "outputs": len(best.mechanism.outputs), "objective": question.objective.criterion,
+        "loss_name": question.loss.name,
+        "loss": float(best.loss), "bound": float(best.bound), "gap": best.gap, "loss_exact": str(best.loss),
+        "bound_exact": str(best.bound), "second": best.second, "method": best.method, "iterations": best.iterations,
+        "seconds": {name: round(value, 4) for name, value in best.seconds.items()},
     }  # fmt: skip
 
 
-def _summary(made: Design, asked: Setup) -> list[str]:
+def _summary(best: Design, question: Setup) -> list[str]:
     """A design for people to read."""
-    from sfumato.specs.words import amount, meaning, on_events, promised
-
-    method = f"{made.method}, {counted(made.iterations, 'iteration')}" if made.iterations else made.method
-    actions = counted(len(asked.loss_on_outputs.actions), "action")
-    ties = [] if made.second is None else [f"ties     broken by {asked.objective.then}, which is {made.second:.6g}"]
+    method = f"{best.method}, {counted(best.iterations, 'iteration')}" if best.iterations else best.method
+    actions = counted(len(question.loss_on_outputs.actions), "action")
+    ties = [] if best.second is None else [f"ties     broken by {question.objective.then}, which is {best.second:.6g}"]
+    mechanism = best.mechanism
     return [
-        f"promise  {on_events(made.mechanism, asked) if made.mechanism.events else promised(made.mechanism.privacy)}",
-        f"loss     {amount(made.loss, asked)}{meaning(asked)}",
-        f"bound    {amount(made.bound, asked)}: no mechanism with this promise loses less",
-        f"gap      {made.gap:.1e}" if made.gap else "gap      0, the optimum exactly",
+        f"promise  {on_events(mechanism, question) if mechanism.events else promised(mechanism.privacy)}",
+        f"loss     {amount(best.loss, question)}{meaning(question)}",
+        f"bound    {amount(best.bound, question)}: no mechanism with this promise loses less",
+        f"gap      {best.gap:.1e}" if best.gap else "gap      0, the optimum exactly",
         *ties,
-        f"method   {method}, {made.seconds['total']:.2f} s",
-        f"outputs  {len(made.mechanism.outputs)} of {actions}, for {counted(len(asked.space), 'secret')}",
+        f"method   {method}, {best.seconds['total']:.2f} s",
+        f"outputs  {len(mechanism.outputs)} of {actions}, for {counted(len(question.space), 'secret')}",
     ]
 
 
-def _calibrated(found: Any, aim: Any, keep: bool, asked: Setup) -> list[str]:
-    from sfumato.specs.words import amount, per, stake
-
-    low, high = (f"{float(value):.6g}" for value in (found.low, found.high))
-    unit = per(asked.space)
+def _calibrated(result: Calibration, aim: Fraction, keep: bool, question: Setup) -> list[str]:
+    low, high = (f"{float(value):.6g}" for value in (result.low, result.high))
+    unit, wanted = per(question.space), amount(aim, question)
     if keep:
         answer = [
-            f"epsilon  {low}{unit} keeps it: whatever the mechanism, an adversary's loss is above {amount(aim, asked)}",
+            f"epsilon  {low}{unit} keeps it: whatever the mechanism, an adversary's loss is above {wanted}",
             f"         {high}{unit} does not: some mechanism brings the loss down to that",
         ]
     else:
         answer = [
-            f"epsilon  {high}{unit} is enough for a loss of {amount(aim, asked)}",
+            f"epsilon  {high}{unit} is enough for a loss of {wanted}",
             f"         {low}{unit} is too small for any mechanism",
         ]
-    made = found.design
+    best = result.design
     return [
         *answer,
-        f"loss     {stake(asked)}",
-        f"design   loss {amount(made.loss, asked)}, bound {amount(made.bound, asked)} at the first of the two",
+        f"loss     {stake(question)}",
+        f"design   loss {amount(best.loss, question)}, bound {amount(best.bound, question)} at the first of the two",
     ]

@@ -1,80 +1,91 @@
-"""Comparisons named on the command line: a loss such as ``absolute`` or ``threshold:1``, a prior such as ``3,1,1``."""
+"""The commands that set mechanisms beside each other: ``compare`` two files, ``compare-known`` for a promise."""
 
 from __future__ import annotations
 
-from os import PathLike
-from typing import Any
+import json
+from pathlib import Path
+from typing import Annotated, Any
 
-from sfumato.channels import Prior
+import typer
+
+from sfumato.certify import load
+from sfumato.cli.options import (
+    Alpha,
+    AsJson,
+    Epsilon,
+    FigureFile,
+    Space,
+    loss_from_text,
+    prior_from_text,
+    privacy_from_texts,
+    promise_record,
+)
 from sfumato.cli.progress import line
-from sfumato.cli.wording import in_shell_words
-from sfumato.errors import InvalidInput, NotSupported
-from sfumato.losses import LOSSES, Loss, default
-from sfumato.mechanisms.comparison import OPTIMAL, Comparison, compare_known
-from sfumato.privacy import PrivacyType
-from sfumato.spaces import FiniteSpace
+from sfumato.losses import default
+from sfumato.measures import capacity
+from sfumato.mechanisms.comparison import OPTIMAL
+from sfumato.mechanisms.comparison import compare_known as known_mechanisms
+from sfumato.orders import refines
+from sfumato.report.comparison import comparison_figure
+from sfumato.report.figure import write
 
-__all__ = ["compared", "drawn", "loss_from_text", "prior_from_text", "said"]
-
-_OF_A_SPACE = ("absolute", "bin", "distance", "nib", "squared")
-_WITH_A_NUMBER = ("threshold",)
+__all__ = ["compare", "compare_known"]
 
 
-def compared(privacy: PrivacyType, loss: str | None, prior: str, optimal: bool | None = None) -> Comparison:
-    """All known mechanisms for a loss and a prior in words, and the best; one line says which is being built."""
-    space = privacy.space
+def compare(
+    first: Annotated[Path, typer.Argument(help="A mechanism file.")],
+    second: Annotated[Path, typer.Argument(help="Another on the same secrets.")],
+    as_json: AsJson = False,
+) -> None:
+    """Which of two mechanisms tells more: refinement in both directions, and their capacities."""
+    a, b = (load(path).channel for path in (first, second))
+    verdicts = {"second refines first": refines(b, a), "first refines second": refines(a, b)}
+    record: dict[str, Any] = {name: str(verdict.outcome) for name, verdict in verdicts.items()}
+    lines = [f"{name}: {verdict}" for name, verdict in verdicts.items()]
+    for name, channel in (("first", a), ("second", b)):
+        most = capacity(channel)
+        sizes = f"{float(most.multiplicative):.6g} multiplicative, {float(most.additive):.6g} additive"
+        lines.append(f"{name} capacity: {sizes}")
+        record[f"{name} capacity"] = {"multiplicative": str(most.multiplicative), "additive": str(most.additive)}
+    typer.echo(json.dumps(record) if as_json else "\n".join(lines))
+
+
+def compare_known(
+    space: Space,
+    alpha: Alpha = None,
+    epsilon: Epsilon = None,
+    loss: Annotated[
+        str | None,
+        typer.Option(help="absolute (default for queries), bin, distance (default), nib, squared or threshold:RADIUS."),
+    ] = None,
+    prior: Annotated[str, typer.Option(help="uniform, or counts such as 3,0,1, one for each secret.")] = "uniform",
+    figure: FigureFile = None,
+    optimal: Annotated[
+        bool | None,
+        typer.Option("--optimum/--no-optimum", help="The best mechanism too (default: on at most 100 secrets)."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Every known mechanism for a promise: its loss with and without remap, the ε it needs, its leakage.
+
+    The best one for the loss and the prior is beside them, with the bound that no mechanism goes below.
+    """
+    privacy = privacy_from_texts(space, epsilon, alpha)
+    home = privacy.space
+    chosen = default(home) if loss is None else loss_from_text(loss, home)
     with line() as say:
-        return compare_known(
-            prior_from_text(prior, space), default(space) if loss is None else loss_from_text(loss, space), privacy,
-            optimal=optimal, progress=say,
-        )  # fmt: skip
-
-
-def loss_from_text(text: str, space: FiniteSpace) -> Loss:
-    """The loss of a name, ``threshold`` with its radius after a colon.
-
-    Examples
-    --------
-    >>> from sfumato.spaces import line
-    >>> loss_from_text("threshold:1", line(4))
-    Loss(threshold(1), 4 actions, 4 secrets)
-    """
-    name, _, number = text.partition(":")
-    if name in _OF_A_SPACE and not number:
-        return LOSSES[name](space)
-    if name in _WITH_A_NUMBER and number:
-        return LOSSES[name](space, number)
-    raise NotSupported(f"loss {text!r}", [*_OF_A_SPACE, *(f"{known}:1" for known in _WITH_A_NUMBER)])
-
-
-def prior_from_text(text: str, space: FiniteSpace) -> Prior:
-    """``uniform``, or how often each secret was seen, in the order of the space.
-
-    Examples
-    --------
-    >>> from sfumato.spaces import line
-    >>> prior_from_text("3,0,1", line(3)).weights.tolist()
-    [Fraction(3, 4), Fraction(0, 1), Fraction(1, 4)]
-    """
-    if text == "uniform":
-        return Prior.uniform(space)
-    if "," not in text:
-        raise InvalidInput(f"{text!r} is no prior: write uniform, or counts such as 3,0,1, one for each secret")
-    return Prior.from_counts(text.split(","), space)
-
-
-def said(comparison: Comparison) -> list[str]:
-    """The table for people, with the names of mechanisms that do not exist here."""
-    lines = [in_shell_words(str(comparison))]
+        comparison = known_mechanisms(prior_from_text(prior, home), chosen, privacy, optimal=optimal, progress=say)
+    if figure is not None:
+        write(comparison_figure(comparison), figure)
+    if as_json:
+        for record in comparison.records():
+            typer.echo(json.dumps({"space": space, **promise_record(privacy), **record}))
+        if OPTIMAL in comparison.left_out:
+            typer.echo(f"sfumato: no row optimal: {comparison.left_out[OPTIMAL]}", err=True)
+        return
+    typer.echo(str(comparison))
     names = [name for name in comparison.left_out if name != OPTIMAL]
     if names:
-        lines.append(f"not for this promise: {', '.join(names)}")
-    return lines
-
-
-def drawn(comparison: Comparison, path: str | PathLike[str]) -> Any:
-    """Write the figure."""
-    from sfumato.report.comparison import comparison_figure
-    from sfumato.report.figure import write
-
-    return write(comparison_figure(comparison), path)
+        typer.echo(f"not for this promise: {', '.join(names)}")
+    if figure is not None:
+        typer.echo(f"Drawn: {figure}")

@@ -1,7 +1,4 @@
-"""The commands on a ledger: ``ledger show`` and ``ledger limit``.
-
-Heavy rooms are imported inside the commands, so that ``--help`` answers at once.
-"""
+"""The commands on a ledger: ``ledger show`` and ``ledger limit``."""
 
 from __future__ import annotations
 
@@ -9,22 +6,20 @@ import json
 from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from sfumato.cli.flags import Command, Group
-from sfumato.cli.wording import in_shell_words
+from sfumato.cli.commands import Command, Group
+from sfumato.cli.options import AsJson, promise_from_texts
 from sfumato.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from sfumato.release.ledger import Entry, Ledger, Limit, Part
+from sfumato.numbers import float_above
+from sfumato.release.ledger import Entry, Ledger, Limit, Part
 
 __all__ = ["app"]
 
 app = typer.Typer(cls=Group, help="What was released of which columns, and what may still be.", no_args_is_help=True)
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object a line instead of text.")]
 LedgerFile = Annotated[Path, typer.Argument(metavar="FILE", help="The ledger.")]
 
 
@@ -36,9 +31,6 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """What was spent of each column, in which metric, and what is left; the file is checked on the way."""
-    from sfumato.numbers import float_above
-    from sfumato.release.ledger import Ledger
-
     ledger = Ledger(file, create=False)
     limits = [limit for limit in ledger.limits() if dataset in (None, limit.dataset) or limit.dataset is None]
     columns = [where for where in ledger.columns() if dataset in (None, where[0])]
@@ -74,16 +66,13 @@ def limit(
     as_json: AsJson = False,
 ) -> None:
     """Set, change or lift a limit; a ledger that is not there is created."""
-    from sfumato.cli.designs import _promise
-    from sfumato.release.ledger import Ledger
-
     if (epsilon is not None) + (alpha is not None) + lift != 1:
         raise InvalidInput("give one of --epsilon, --alpha and --lift")
-    most = _promise(epsilon, alpha)
+    most = promise_from_texts(epsilon, alpha)
     limited = Ledger(file).set_limit(
         most.get("epsilon"), alpha=most.get("alpha"), delta=delta, dataset=dataset, column=column or None, unit=unit
     )
-    typer.echo(json.dumps(_limit_record(limited), ensure_ascii=False) if as_json else in_shell_words(str(limited)))
+    typer.echo(json.dumps(_limit_record(limited), ensure_ascii=False) if as_json else str(limited))
 
 
 def _limit_record(limit: Limit) -> dict[str, Any]:
@@ -103,7 +92,7 @@ def _column_record(ledger: Ledger, dataset: str, column: str) -> dict[str, Any]:
 
 
 def _limit_lines(limits: list[Limit]) -> list[str]:
-    return [f"limit    {in_shell_words(str(limit))}" for limit in limits] or ["limit    none"]
+    return [f"limit    {limit}" for limit in limits] or ["limit    none"]
 
 
 def _column_lines(ledger: Ledger, columns: list[tuple[str, str]]) -> list[str]:

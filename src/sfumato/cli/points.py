@@ -1,61 +1,98 @@
-"""The privacy-utility curve, point by point: what has been found can be kept whenever it ends."""
+"""The command ``curve``: the privacy-utility curve, point by point; the points so far can be kept whenever it ends."""
 
 from __future__ import annotations
 
 import csv
 import io
+import json
 from fractions import Fraction
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Annotated
 
+import typer
+
+from sfumato.cli.designs import TimeLimit, Tolerance, design_record, plain, read_setup
+from sfumato.cli.options import AsJson, SpecFile, rate_from_text, writable
 from sfumato.cli.progress import line, until_asked
-from sfumato.design import Curve, curve
+from sfumato.design import Curve
+from sfumato.design import curve as least_losses
 from sfumato.errors import MissingExtra, NotSupported
 from sfumato.files import write_whole
+from sfumato.report.curve import curve_figure
+from sfumato.report.figure import FORMATS, write
 from sfumato.specs.setup import Setup
+from sfumato.specs.words import stake
 from sfumato.watch import Watch
 
-__all__ = ["check_ending", "listed", "points_of", "write_points"]
+__all__ = ["curve"]
 
 _PICTURES = (".svg", ".png", ".pdf")  # which a browser draws
 
 
-def points_of(asked: Setup, epsilons: list[Fraction]) -> tuple[Curve, str]:
+def curve(
+    spec: SpecFile,
+    epsilons: Annotated[str, typer.Option(help="Values of ε, such as 0.5,1,ln(8).")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A table (.csv) or a figure (.html, .json, .svg, .png, .pdf).")
+    ] = None,
+    time_limit: TimeLimit = None,
+    tolerance: Tolerance = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the least loss for several ε, with a proved band. Ctrl-C ends with the points so far."""
+    values = sorted({rate_from_text(text, "--epsilons") for text in epsilons.split(",")})
+    place = None if output is None else _drawable(writable(output))
+    with line() as say:
+        question = plain(read_setup(spec, say, tolerance=tolerance, time_limit=time_limit), spec, "curve")
+    points, note = _points_of(question, values)
+    if note:
+        typer.echo(f"sfumato: {note}", err=True)
+    if place is not None:
+        _write_points(points, place)
+    if as_json:
+        for value, best in zip(points.epsilons, points.designs, strict=True):
+            typer.echo(json.dumps({"epsilon": float(value), **design_record(best, question)}))
+        return
+    typer.echo("\n".join([*_listed(points, question.space.unit), f"loss: {stake(question)}"]))
+    if place is not None:
+        typer.echo(f"Wrote {place}")
+
+
+def _points_of(question: Setup, epsilons: list[Fraction]) -> tuple[Curve, str]:
     """The designs at each ε, and a note where the work ended before the last."""
-    found: list[Curve] = []
-    watch = Watch(asked.time_limit)
+    parts: list[Curve] = []
+    watch = Watch(question.time_limit)
     with until_asked() as ending, line() as say:
         for number, epsilon in enumerate(epsilons, 1):
-            if ending.interrupted or (found and watch.over):
+            if ending.interrupted or (parts and watch.over):
                 break
             before = f"ε {number} of {len(epsilons)}  "
-            found.append(
-                curve(
-                    asked.prior, asked.loss_on_outputs, asked.space, [epsilon], tolerance=asked.tolerance,
+            parts.append(
+                least_losses(
+                    question.prior, question.loss_on_outputs, question.space, [epsilon], tolerance=question.tolerance,
                     time_limit=watch.share(1 / (len(epsilons) + 1 - number)), progress=ending.progress(say, before),
                 )
             )  # fmt: skip
-    whole = Curve(*(tuple(x for part in found for x in getattr(part, name)) for name in ("epsilons", "designs")))
+    whole = Curve(*(tuple(x for part in parts for x in getattr(part, name)) for name in ("epsilons", "designs")))
     why = "interrupted" if ending.interrupted else "the time is up"
-    short = len(found) < len(epsilons) or any(made.stopped for made in whole.designs)
-    note = f"{why} after {len(found)} of {len(epsilons)} points; what is shown is proved" if short else ""
+    short = len(parts) < len(epsilons) or any(best.stopped for best in whole.designs)
+    note = f"{why} after {len(parts)} of {len(epsilons)} points; what is shown is proved" if short else ""
     return whole, note
 
 
-def listed(found: Curve, unit: str) -> list[str]:
+def _listed(points: Curve, unit: str) -> list[str]:
     """The points as a table for people."""
     first = f"epsilon{f' per {unit}' if unit else ''}"
     lines = [f"{first}  {'loss':>10}  {'bound':>10}  {'gap':>8}"]
-    for epsilon, made in zip(found.epsilons, found.designs, strict=True):
-        shown = f"{float(epsilon):>{len(first)}.6g}  {float(made.loss):>10.6g}  {float(made.bound):>10.6g}"
-        lines.append(f"{shown}  {made.gap:>8.1e}")
+    for epsilon, best in zip(points.epsilons, points.designs, strict=True):
+        shown = f"{float(epsilon):>{len(first)}.6g}  {float(best.loss):>10.6g}  {float(best.bound):>10.6g}"
+        lines.append(f"{shown}  {best.gap:>8.1e}")
     return lines
 
 
-def check_ending(path: Path) -> Path:
-    """A file that can be written: asked before the work, not after it."""
-    from sfumato.report.figure import FORMATS
-
+def _drawable(path: Path) -> Path:
+    """A file that can be written: question before the work, not after it."""
     ending = path.suffix.lower()
     if ending != ".csv" and ending not in FORMATS:
         raise NotSupported(f"a curve in the file {path.name!r}", [".csv", *FORMATS])
@@ -64,18 +101,15 @@ def check_ending(path: Path) -> Path:
     return path
 
 
-def write_points(found: Curve, path: Path) -> None:
+def _write_points(points: Curve, path: Path) -> None:
     """A table (.csv) or a figure."""
     if path.suffix.lower() != ".csv":
-        from sfumato.report.curve import curve_figure
-        from sfumato.report.figure import write
-
-        write(curve_figure(found), path)
+        write(curve_figure(points), path)
         return
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     table.writerow(["epsilon", "loss", "bound", "gap", "method", "seconds"])
-    for epsilon, made in zip(found.epsilons, found.designs, strict=True):
-        numbers = [repr(float(value)) for value in (epsilon, made.loss, made.bound, made.gap)]
-        table.writerow([*numbers, made.method, f"{made.seconds['total']:.4f}"])
+    for epsilon, best in zip(points.epsilons, points.designs, strict=True):
+        numbers = [repr(float(value)) for value in (epsilon, best.loss, best.bound, best.gap)]
+        table.writerow([*numbers, best.method, f"{best.seconds['total']:.4f}"])
     write_whole(path, lambda: text.getvalue().encode())

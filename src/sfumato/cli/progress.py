@@ -12,10 +12,12 @@ from time import perf_counter
 from types import FrameType
 from typing import Any
 
-__all__ = ["Ending", "line", "standing", "until_asked"]
+from sfumato.threads import plain_interrupts
 
-_PATIENCE = 2.0  # seconds before the first word
-_EVERY = 0.2  # seconds between two
+__all__ = ["Interruption", "line", "standing", "until_asked"]
+
+_PATIENCE = 2.0  # seconds before the line is shown first
+_EVERY = 0.2  # seconds between two states of the line
 
 
 @contextmanager
@@ -76,7 +78,7 @@ def standing(state: Any) -> str:
     return "  ".join([*words, stage] if stage else words)
 
 
-class Ending:
+class Interruption:
     """Whether work was asked to end before it was through."""
 
     def __init__(self) -> None:
@@ -92,25 +94,23 @@ class Ending:
         several designs.
         """
 
-        def told(state: Any) -> None:
+        def report(state: Any) -> None:
             self.working = self.working or bool(getattr(state, "iteration", True))
             if say is not None:
                 say(before + standing(state))
             if self.interrupted:
                 raise end
 
-        return told
+        return report
 
 
 @contextmanager
-def until_asked(keeping: str = "what has been found") -> Iterator[Ending]:
+def until_asked(keeping: str = "what has been found") -> Iterator[Interruption]:
     """The first Ctrl-C asks the work to end with what it has, between two iterations; a second one stops it.
 
     Before the first iteration there is nothing to keep, so that the first one stops it too.
     """
-    from sfumato.threads import plain_interrupts
-
-    ending = Ending()
+    ending = Interruption()
 
     def hear(number: int, frame: FrameType | None) -> None:
         if ending.interrupted or not ending.working:

@@ -1,23 +1,24 @@
-"""Questions whose answers make a spec. Each answer is checked before the next question."""
+"""The command ``init``: questions whose answers make a spec. Each answer is checked before the next question."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
-from sfumato.cli.wording import counted
-from sfumato.errors import SfumatoError, shown
+from sfumato.cli.options import AsJson, writable
+from sfumato.errors import InvalidInput, SfumatoError, counted, shown
 from sfumato.numbers import as_written
 from sfumato.spaces.lengths import in_unit
 from sfumato.specs.complaints import nearest
 from sfumato.specs.setup import loss_of, prior_of, privacy_of, space_of
-from sfumato.specs.spec import Spec, spec_from_values
+from sfumato.specs.spec import Spec, spec_from_values, write_spec
 from sfumato.specs.tables import Columns, column_of, numbers_of, read_columns
 
-__all__ = ["answers"]
+__all__ = ["answers", "init"]
 
 _SPACES = {
     "line": "answers in a row, such as a count or a scale",
@@ -33,6 +34,24 @@ _LOSSES = {
     "squared": "the squared error, for secrets that are numbers",
     "threshold": "1 for a guess farther away than a radius",
 }
+
+
+def init(
+    spec: Annotated[Path, typer.Argument(metavar="SPEC", help="The spec to write.")] = Path("spec.toml"),
+    as_json: AsJson = False,
+) -> None:
+    """Ask a few questions and write a spec."""
+    if spec.exists():
+        raise InvalidInput(f"{spec} is already there: name another file, or remove it first")
+    writable(spec)
+    answered = answers(spec.parent, quiet=as_json)
+    if spec.exists():
+        raise InvalidInput(f"{spec} has appeared meanwhile: nothing was written")
+    write_spec(answered, spec)
+    if as_json:
+        typer.echo(json.dumps({"file": str(spec)}))
+        return
+    typer.echo(f"\nWrote {spec}. Next: `sfumato design {spec}`")
 
 
 def answers(folder: Path, *, quiet: bool = False) -> Spec:

@@ -1,26 +1,26 @@
-"""The commands that release data: ``release``, which copies a file with noise in a column, and ``release-key``.
-
-Heavy rooms are imported inside the commands, so that ``--help`` answers at once.
-"""
+"""The commands that release data: ``release``, which copies a file with noise in a column, and ``release-key``."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from sfumato.cli.wording import in_shell_words
+from sfumato.certify import Mechanism, load
+from sfumato.cli.options import AsJson, promise_record
+from sfumato.cli.progress import line
 from sfumato.errors import BudgetExceeded, InvalidInput
-
-if TYPE_CHECKING:
-    from sfumato.release.batches import Column
-    from sfumato.release.streams import Released
+from sfumato.release.batches import Column
+from sfumato.release.keys import release_key as create_key
+from sfumato.release.ledger import Ledger
+from sfumato.release.places import Place, Position
+from sfumato.release.streams import Released, release_file
+from sfumato.specs.words import promised
+from sfumato.threads import plain_interrupts
 
 __all__ = ["release", "release_key"]
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object a line instead of text.")]
 
 
 def release(
@@ -45,8 +45,9 @@ def release(
     most_moved: Annotated[
         str | None, typer.Option(help="With --on-unknown nearest: the share of rows that may lie outside (0.05).")
     ] = None,
-    key_file: Annotated[
-        Path | None, typer.Option(help="With --row-id: the same row always gets the same noise under this key.")
+    key: Annotated[
+        Path | None,
+        typer.Option("--key-file", help="With --row-id: the same row always gets the same noise under this key."),
     ] = None,
     row_id: Annotated[
         list[str] | None, typer.Option(help="The column that names a row; several name it together.")
@@ -72,58 +73,42 @@ def release(
 
     The whole file appears or none. Without a key the noise is fresh: release once, and use the result.
     """
-    from sfumato.cli.progress import line
-    from sfumato.release.streams import release_file
-    from sfumato.threads import plain_interrupts
-
     wanted = _columns(column, lat, lon, x, y)
     account = None
     if ledger is not None:
-        from sfumato.release.ledger import Ledger
-
         if not ledger.exists():
             raise InvalidInput(f"there is no ledger {ledger}: `sfumato ledger limit {ledger} --epsilon …` creates it")
         account = Ledger(ledger, create=False)
-    proved = _proved(mechanism)
+    proved = load(mechanism)
     try:
         with plain_interrupts(), line() as say:
             done = release_file(
                 proved, source, target, wanted, format=format, into=into, keep=keep, on_unknown=on_unknown,
-                within=within, most_moved=most_moved, key=key_file, row_id=row_id or None,
+                within=within, most_moved=most_moved, key=key, row_id=row_id or None,
                 secret_never_changes=secret_never_changes, ledger=account, dataset=dataset, times=times,
                 overwrite=overwrite, delimiter=delimiter, progress=say,
             )  # fmt: skip
     except BudgetExceeded as error:
-        typer.echo(f"sfumato: {in_shell_words(str(error))}", err=True)
+        typer.echo(f"sfumato: {error}", err=True)
         raise typer.Exit(3) from None
     if as_json:
-        record = _record(done, proved) | {"columns": _names(wanted), "keyed": key_file is not None}
+        record = _record(done, proved) | {"columns": _names(wanted), "keyed": key is not None}
         typer.echo(json.dumps(record | ({} if ledger is None else {"ledger": str(ledger), "dataset": dataset})))
         return
-    typer.echo("\n".join(_summary(done, proved, wanted, key_file, ledger)))
+    typer.echo("\n".join(_summary(done, proved, wanted, key, ledger)))
 
 
 def release_key(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The key file to create.")], as_json: AsJson = False
 ) -> None:
     """Create a key for `sfumato release --key-file`, readable by its owner only."""
-    from sfumato.release.keys import release_key as create
-
-    place = create(file)
+    place = create_key(file)
     typer.echo(
         json.dumps({"file": str(place)}) if as_json else f"Wrote {place}. Keep it: who has it can undo the noise."
     )
 
 
-def _proved(mechanism: Path) -> Any:
-    from sfumato.certify import load
-
-    return load(mechanism)
-
-
 def _columns(column: str | None, lat: str | None, lon: str | None, x: str | None, y: str | None) -> Column:
-    from sfumato.release.places import Place, Position
-
     if sum((column is not None, lat is not None or lon is not None, x is not None or y is not None)) != 1:
         raise InvalidInput("say which column holds the secret: --column, or --lat and --lon, or --x and --y")
     if column is not None:
@@ -141,26 +126,24 @@ def _names(wanted: Any) -> list[str]:
     return [wanted] if isinstance(wanted, str) else list(wanted.columns)
 
 
-def _record(done: Released, proved: Any) -> dict[str, Any]:
-    privacy = proved.privacy
-    promise = {"epsilon": str(privacy.epsilon)} if privacy.alpha is None else {"alpha": str(privacy.alpha)}
+def _record(done: Released, proved: Mechanism) -> dict[str, Any]:
     about_events = [{"epsilon": event.factor.epsilon, "delta": str(event.delta), "pairs": len(event)}
                     for event in proved.events]  # fmt: skip
     return {
         "file": str(done.file), "rows": done.rows - done.dropped, "dropped": done.dropped, "moved": done.moved,
         "seconds": round(done.seconds, 4), "rows_per_second": round(done.rate),
-        "promise": promise if proved.bounds_ratios else None, "events": about_events,
-        "unit": privacy.space.unit, "mechanism": proved.proof.digest,
+        "promise": promise_record(proved.privacy) if proved.bounds_ratios else None, "events": about_events,
+        "unit": proved.privacy.space.unit, "mechanism": proved.proof.digest,
     }  # fmt: skip
 
 
-def _moved(done: Released, proved: Any) -> str:
+def _moved(done: Released, proved: Mechanism) -> str:
     unit = f" {proved.privacy.space.unit}" if proved.privacy.space.unit else ""
     share = f"{done.moved:,} of {done.rows:,} rows lay outside the space"
     return f"{share}, by up to {done.farthest:.6g}{unit}; this is about the true data, keep it to yourself"
 
 
-def _summary(done: Released, proved: Any, wanted: Any, key_file: Path | None, ledger: Path | None) -> list[str]:
+def _summary(done: Released, proved: Mechanism, wanted: Any, key_file: Path | None, ledger: Path | None) -> list[str]:
     left_out = f", {done.dropped:,} left out" if done.dropped else ""
     noise = "fresh: another release would cost as much again" if key_file is None else f"fixed by {key_file}"
     return [
@@ -174,11 +157,9 @@ def _summary(done: Released, proved: Any, wanted: Any, key_file: Path | None, le
     ]
 
 
-def _promise_words(proved: Any) -> str:
+def _promise_words(proved: Mechanism) -> str:
     """What is promised about ratios, and about events."""
-    from sfumato.specs.words import promised
-
-    said = [promised(proved.privacy)] if proved.bounds_ratios else []
-    said += [f"epsilon = {event.factor.epsilon}, delta = {event.delta}: every event, for {len(event)} ordered pairs"
-             for event in proved.events]  # fmt: skip
-    return "; ".join(said) or "nothing about any pair of secrets"
+    words = [promised(proved.privacy)] if proved.bounds_ratios else []
+    words += [f"epsilon = {event.factor.epsilon}, delta = {event.delta}: every event, for {len(event)} ordered pairs"
+              for event in proved.events]  # fmt: skip
+    return "; ".join(words) or "nothing about any pair of secrets"

@@ -1,7 +1,4 @@
-"""The command ``report``: what a mechanism promises, costs and tells, as one page.
-
-Heavy rooms are imported inside the command, so that ``--help`` answers at once.
-"""
+"""The command ``report``: what a mechanism promises, costs and tells, as one page."""
 
 from __future__ import annotations
 
@@ -11,8 +8,15 @@ from typing import Annotated, Any
 
 import typer
 
-from sfumato.cli.designs import AsJson
+from sfumato.certify import load
+from sfumato.cli.options import AsJson, writable
+from sfumato.cli.progress import line
 from sfumato.errors import InvalidInput
+from sfumato.report.page import report as write
+from sfumato.specs.complaints import nearest
+from sfumato.specs.setup import setup
+from sfumato.specs.spec import read_spec
+from sfumato.specs.tables import text_of
 
 __all__ = ["report"]
 
@@ -35,35 +39,27 @@ def report(
 
     The page is one file that needs no network. The mechanism is proved again on the way.
     """
-    from sfumato import load
-    from sfumato.cli.designs import _place
-    from sfumato.cli.progress import line
-    from sfumato.report.page import report as write
-
-    target = _place(output or Path(f"{mechanism.stem}.html"))
+    target = writable(output or Path(f"{mechanism.stem}.html"))
     for given in (mechanism, spec):
         if given is not None and target.exists() and given.exists() and target.samefile(given):
             raise InvalidInput(f"{target} is {given} itself: name another file")
     with line() as say:
         if say is not None:
             say("proving the mechanism again")
-        made = load(mechanism)
-        told: dict[str, Any] = {}
+        proved = load(mechanism)
+        facts: dict[str, Any] = {}
         if spec is not None:
-            from sfumato.specs.setup import setup
-            from sfumato.specs.spec import read_spec
-
-            asked = setup(read_spec(spec))
-            told = {"prior": asked.prior, "loss": asked.loss_on_outputs}
+            question = setup(read_spec(spec))
+            facts = {"prior": question.prior, "loss": question.loss_on_outputs}
         if secret is not None:
-            told["secret"] = _label(secret, made.secrets)
+            facts["secret"] = _label(secret, proved.secrets)
         done = write(
-            made, target, compare=compare, title=title, file=mechanism.name, figures=figures, progress=say, **told
+            proved, target, compare=compare, title=title, file=mechanism.name, figures=figures, progress=say, **facts
         )
     if figures is not None and not any(path.suffix == ".png" for path in done.figures):
         typer.echo("sfumato: SVG only: PNG needs Chrome or Chromium and pip install 'sfumato[figures]'", err=True)
     if as_json:
-        record = {"file": str(done.page), "sha256": made.proof.digest, "figures": list(map(str, done.figures))}
+        record = {"file": str(done.page), "sha256": proved.proof.digest, "figures": list(map(str, done.figures))}
         typer.echo(json.dumps(record))
         return
     typer.echo(f"report   {done.page}")
@@ -73,11 +69,7 @@ def report(
 
 def _label(text: str, secrets: tuple[Any, ...]) -> Any:
     """The secret that a text spells."""
-    from sfumato.specs.tables import text_of
-
     spelled = {text_of(label): label for label in secrets}
     if text not in spelled:
-        from sfumato.specs.complaints import nearest
-
         raise InvalidInput(f"--secret: {text!r} is no secret{nearest(text, spelled) if len(spelled) < 40 else ''}")
     return spelled[text]

@@ -7,16 +7,18 @@ from typing import Annotated
 
 import typer
 
+from sfumato.cli.options import AsJson
+from sfumato.studio.server import serve
+
 __all__ = ["studio"]
 
 
 def studio(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Where to serve it (default: any free port).")] = 0,
     opens: Annotated[bool, typer.Option("--open/--no-open", help="Open a browser.")] = True,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Design mechanisms in a browser. The page is served to this machine only, and needs no network."""
-    from sfumato.studio.server import serve
 
     def say(address: str) -> None:
         typer.echo(json.dumps({"address": address}) if as_json else f"The studio is at {address}\nCtrl-C ends it.")

@@ -1,24 +1,24 @@
-"""The command ``universal``: one mechanism for every prior, or the one that comes closest.
-
-Heavy rooms are imported inside the command, so that ``--help`` answers at once.
-"""
+"""The command ``universal``: one mechanism for every prior, or the one that comes closest."""
 
 from __future__ import annotations
 
 import json
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
-from sfumato.cli.designs import AsJson, SpecFile
+from sfumato.certify import load, save
+from sfumato.channels import Prior
+from sfumato.cli.designs import read_setup
+from sfumato.cli.options import AsJson, SpecFile
+from sfumato.cli.progress import line
+from sfumato.design.universal import is_universally_optimal, universal_design
 from sfumato.errors import InvalidInput, NotSupported
-
-if TYPE_CHECKING:
-    from sfumato.channels import Prior
-    from sfumato.specs.setup import Setup
-    from sfumato.verdict import Verdict
+from sfumato.numbers import told_apart
+from sfumato.specs.setup import Setup
+from sfumato.verdict import Verdict
 
 __all__ = ["universal"]
 
@@ -39,26 +39,19 @@ def universal(
 
     With --mechanism: decide whether that one is the best for every prior.
     """
-    from sfumato import load, save
-    from sfumato.cli.progress import line
-    from sfumato.design.universal import is_universally_optimal, universal_design
-    from sfumato.numbers import told_apart
-    from sfumato.specs.setup import setup
-    from sfumato.specs.spec import read_spec
-
     if over not in _SETS:
         raise NotSupported(f"priors {over!r}", _SETS)
     priors: Literal["all", "regular"] = "regular" if over == "regular" else "all"
     with line() as say:
-        if say is not None:
-            say(f"reading {spec}")
-        asked = setup(read_spec(spec))
-    if asked.under:
+        question = read_setup(spec, say)
+    if question.under:
         raise NotSupported("universal optimality under delta > 0", ["epsilon or alpha without delta"])
-    if asked.privacy is None:
+    if question.privacy is None:
         raise InvalidInput(f"{spec}: table [privacy] is missing: say epsilon = … or alpha = …")
     if mechanism is not None:
-        _answer(is_universally_optimal(load(mechanism), asked.loss, asked.privacy, priors=priors), asked, as_json)
+        _print_verdict(
+            is_universally_optimal(load(mechanism), question.loss, question.privacy, priors=priors), question, as_json
+        )
         return
     with line() as say:
 
@@ -66,35 +59,35 @@ def universal(
             if say is not None:
                 say("round {}: least regret between {} and {}".format(done, *told_apart(lower, upper)))
 
-        made = universal_design(asked.loss, asked.privacy, priors=priors, relative=relative, progress=tell)
+        best = universal_design(question.loss, question.privacy, priors=priors, relative=relative, progress=tell)
     if output is not None:
-        save(made.mechanism, output)
-    proving = () if made.certificate is None else made.certificate.priors
+        save(best.mechanism, output)
+    proving = () if best.certificate is None else best.certificate.priors
     if as_json:
         typer.echo(json.dumps({
-            "exists": str(made.exists.outcome), "lower": str(made.lower),
-            "upper": None if made.upper is None else str(made.upper), "relative": relative, "method": made.method,
-            "seconds": made.seconds, "priors": [_weights(prior) for prior in proving],
+            "exists": str(best.exists.outcome), "lower": str(best.lower),
+            "upper": None if best.upper is None else str(best.upper), "relative": relative, "method": best.method,
+            "seconds": best.seconds, "priors": [_weights(prior) for prior in proving],
             "file": None if output is None else str(output),
         }))  # fmt: skip
         return
-    typer.echo(f"universally optimal: {made.exists.outcome}; {made.exists.reason}")
+    typer.echo(f"universally optimal: {best.exists.outcome}; {best.exists.reason}")
     kind = "relative regret" if relative else "regret"
-    ends = told_apart(made.lower, inf if made.upper is None else made.upper, 9)
-    said = f"{made.lower}" if made.exact else "between {} and {}".format(*ends)
-    typer.echo(f"least worst-case {kind}: {said} ({made.method}, {made.seconds:.2f} s)")
+    ends = told_apart(best.lower, inf if best.upper is None else best.upper, 9)
+    least = f"{best.lower}" if best.exact else "between {} and {}".format(*ends)
+    typer.echo(f"least worst-case {kind}: {least} ({best.method}, {best.seconds:.2f} s)")
     for prior in proving:
         typer.echo("  no mechanism serves, with the others listed, " + ", ".join(_weights(prior)))
     if output is not None:
         typer.echo(f"file     {output}; `sfumato verify {output}` proves that it is private")
 
 
-def _answer(verdict: Verdict, asked: Setup, as_json: bool) -> None:
+def _print_verdict(verdict: Verdict, question: Setup, as_json: bool) -> None:
     """A verdict on one mechanism: exit status 0 if it holds, 1 if it fails or stays open."""
-    found = verdict.witness
-    gap = getattr(found, "gap", None)
-    prior = getattr(found, "prior", None)
-    rounding = getattr(found, "regret", None)  # of a ground that holds up to the rounding of the table
+    witness = verdict.witness
+    gap = getattr(witness, "gap", None)
+    prior = getattr(witness, "prior", None)
+    rounding = getattr(witness, "regret", None)  # of a ground that holds up to the rounding of the table
     if as_json:
         typer.echo(json.dumps({
             "universally optimal": str(verdict.outcome), "reason": verdict.reason,
@@ -102,7 +95,7 @@ def _answer(verdict: Verdict, asked: Setup, as_json: bool) -> None:
             "regret_by_rounding": None if rounding is None else str(rounding),
         }))  # fmt: skip
     else:
-        typer.echo(f"universally optimal for {asked.loss.name or 'the loss'}: {verdict.outcome}; {verdict.reason}")
+        typer.echo(f"universally optimal for {question.loss.name or 'the loss'}: {verdict.outcome}; {verdict.reason}")
         if gap is not None and prior is not None and str(verdict.outcome) == "fails":
             typer.echo(f"  under ({', '.join(_weights(prior))}) another mechanism loses less by {gap}")
     if str(verdict.outcome) != "holds":

@@ -9,7 +9,7 @@ import numpy as np
 
 from sfumato.arguments import answer_of, items
 from sfumato.channels.prior import secrets_of
-from sfumato.errors import InvalidLoss, shown
+from sfumato.errors import InvalidLoss, advice, shown
 from sfumato.labels import row_names
 from sfumato.losses.loss import Gain, Loss
 from sfumato.numbers import Array, Number, array, floats, number
@@ -156,7 +156,12 @@ def _numeric(space: Any) -> tuple[tuple[Any, ...], list[Array]]:
     try:
         values = [array([number(s, "a label") for s in part], "labels", 1, small_integers=True) for part in parts]
     except ValueError as error:
-        raise InvalidLoss(f"this loss needs labels that are numbers ({error}); distance() takes any space") from error
+        raise InvalidLoss(
+            f"this loss needs labels that are numbers ({error})" + advice(("losses.distance", "takes any space"))
+        ) from error
     if any(part.dtype == np.float64 and np.abs(part).max() > _LARGEST_LABEL for part in values):
-        raise InvalidLoss("this loss needs labels whose differences have finite squares; distance() takes any space")
+        raise InvalidLoss(
+            "this loss needs labels whose differences have finite squares"
+            + advice(("losses.distance", "takes any space"))
+        )
     return secrets, values

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import InvalidInput, MissingExtra, shown
+from sfumato.errors import InvalidInput, MissingExtra, keyword, shown
 from sfumato.memory import room
 
 __all__ = ["Arrays", "arrays_on"]
@@ -148,7 +148,9 @@ def arrays_on(device: str | None) -> Arrays:
     except (RuntimeError, TypeError):
         raise InvalidInput(f"torch knows no device {shown(device)}: name one like 'cpu', 'cuda' or 'cuda:1'") from None
     if found.type == "cuda" and not torch.cuda.is_available():
-        raise InvalidInput(f"there is no device {shown(device)}: torch finds no CUDA on this machine, use device='cpu'")
+        raise InvalidInput(
+            f"there is no device {shown(device)}: torch finds no CUDA on this machine, use {keyword('device', 'cpu')}"
+        )
     if found.type not in ("cpu", "cuda"):
         raise InvalidInput(f"double precision is needed: use device 'cpu' or 'cuda', not {shown(device)}")
     return _TorchArrays(torch, found)

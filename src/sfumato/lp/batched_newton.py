@@ -48,7 +48,7 @@ _DOUBLE_TARGETS = True  # where there is memory for them
 _SMALLEST_COLUMN = 1e-4  # weight, beside the largest
 _HALVINGS = 6  # before a step is given up
 _SHIFT = 2.0**-50  # of the diagonal, when the matrix of the links has lost its definiteness
-_INSTEAD = ("fewer outputs", "solver='first-order', which needs no factors", "a coarser space")
+_INSTEAD = ("fewer outputs", "the first-order solver, which needs no factors", "a coarser space")
 
 
 @dataclass(frozen=True, eq=False)

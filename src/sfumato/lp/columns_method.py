@@ -27,7 +27,7 @@ __all__ = ["BlockNewton"]
 
 Floats = NDArray[np.float64]
 
-_INSTEAD = ("fewer outputs", "solver='first-order', which needs no factors", "a coarser space")
+_INSTEAD = ("fewer outputs", "the first-order solver, which needs no factors", "a coarser space")
 _SMALLEST_SCALE = 1e-6  # of the costs: relative gaps are not measured against values smaller than that
 _WORTH_A_THREAD = 100_000  # pairs times columns for each: below, handing over takes longer than the work
 _SPARSE = 0.1  # share of all ordered pairs: with more of them, an elimination is not even looked for

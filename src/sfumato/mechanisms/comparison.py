@@ -18,7 +18,7 @@ from sfumato.arguments import flag, items, one_of, optional_function
 from sfumato.certify.mechanism import Mechanism
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
-from sfumato.errors import Infeasible, InvalidInput, NotSupported, SolverError, UndecidedError, expect, shown
+from sfumato.errors import Infeasible, InvalidInput, NotSupported, SolverError, UndecidedError, expect, keyword, shown
 from sfumato.losses.loss import Loss
 from sfumato.measures.leakage import leakage
 from sfumato.measures.uncertainty import expected_loss, posterior_loss, prior_loss
@@ -205,7 +205,7 @@ def compare_known(
     if optimal is None and mechanisms is None and len(privacy.space) > _LARGEST_DESIGN:
         left_out[OPTIMAL] = (
             f"the best of all mechanisms is looked for unasked on at most {_LARGEST_DESIGN} secrets, here are "
-            f"{len(privacy.space)}; design() finds it"
+            f"{len(privacy.space)}; {keyword('optimal', True)} looks for it all the same"
         )
     elif optimal or (optimal is None and mechanisms is None):
         if progress is not None:

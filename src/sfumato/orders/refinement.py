@@ -259,7 +259,7 @@ def _refines_in_floats(b: Channel, a: Channel) -> Verdict:
                 witness,
             )
     return undecided(
-        "the channels are too close to the border of refinement for float64: give exact numbers, or ask for proof=True"
+        "the channels are too close to the border of refinement for float64: give exact numbers, or ask for a proof"
     )
 
 

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.channels.channel import Channel
-from sfumato.errors import NotSupported, UndecidedError
+from sfumato.errors import NotSupported, UndecidedError, advice
 from sfumato.measures.leakage import capacity
 from sfumato.numbers import Array, exact, float_below, fmpq, is_exact, object_array
 from sfumato.privacy.capacity_program import CapacityMethod, CapacityResult, enclosed_capacity, private_channel
@@ -108,7 +108,10 @@ def capacities(privacy: PrivacyType) -> TypeCapacities:
     """
     privacy = as_type(privacy)
     if privacy.space.distances.infinite.any():
-        raise NotSupported(f"capacities of {privacy.space.name}", ["finite distances; space.restrict() to a component"])
+        raise NotSupported(
+            f"capacities of {privacy.space.name}",
+            ["finite distances" + advice(("space.restrict", "leaves one component"))],
+        )
     multiplicative, additive = _closed_forms(privacy)
     if multiplicative is None or additive is None:
         rays = _few_rays(privacy)

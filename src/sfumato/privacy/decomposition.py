@@ -195,7 +195,7 @@ def _exact_parts(channel: Channel, privacy: PrivacyType) -> tuple[Channel, _Boun
     channel, privacy = as_channel(channel), as_type(privacy)
     check_secrets("channel and privacy type", privacy.space, channel)
     if not channel.exact or not privacy.exact:
-        raise NotSupported("taking float mechanisms apart", ["exact channels and exact privacy types (alpha=)"])
+        raise NotSupported("taking float mechanisms apart", ["exact channels and exact privacy types, by alpha"])
     if privacy.space.distances.infinite.any():
         raise NotSupported(f"row graphs on {privacy.space.name}", ["finite distances"])
     bounds: _Bounds = {}

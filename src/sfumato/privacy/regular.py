@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
-from sfumato.errors import SolverError, expect
+from sfumato.errors import SolverError, advice, expect
 from sfumato.lp import LinearProgram, Status, solve
 from sfumato.numbers import (  # fmt: skip
     ROUNDING,
@@ -477,7 +477,7 @@ def _positive_multipliers(system: Quotient, privacy: PrivacyType, rhs: list[Frac
 
 def _program_bound(prior: Prior, system: Quotient, privacy: PrivacyType) -> UtilityBound:
     """min Σ μ over μ ≥ 0 with μΦ ≥ π, on classes; floats are scaled up until they are feasible beyond rounding."""
-    attained = undecided("not examined; optimal_utility() finds the true optimum of small spaces")
+    attained = undecided("not examined" + advice(("optimal_utility", "finds the true optimum of small spaces")))
     weights = fractions(prior.weights)
     rhs = object_array(weights[x] for x in system.representatives)
     m, powers = len(system), exact_powers(privacy, system.values)

@@ -17,7 +17,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from sfumato.channels.channel import Channel, as_channel, check_secrets
-from sfumato.errors import expect
+from sfumato.errors import advice, counted, expect
 from sfumato.numbers import ROUNDING, Array, exact, float_above, is_exact, log_bounds, printed_above, told_apart
 from sfumato.privacy.predicates import Predicate
 from sfumato.privacy.predicates_satisfaction import satisfies_predicate
@@ -116,16 +116,18 @@ def satisfies(channel: Channel, privacy: PrivacyType | Predicate, neighbours: An
         violation = _violation(channel, privacy, pairs, int(k), decided)
         if violation is not None:
             return _judge(channel, violation)
-    about_others = f"; nothing is promised about {count} pairs" if (count := privacy.space.open_pairs) else ""
-    return holds(f"all {pairs.first.size} pairs that are not implied by others were checked exactly{about_others}")
+    count = privacy.space.open_pairs
+    about_others = f"; nothing is promised about {counted(count, 'pair')}" if count else ""
+    checked = counted(pairs.first.size, "pair that is", "pairs that are")
+    return holds(f"all {checked} not implied by others were checked exactly{about_others}")
 
 
 def _judge(channel: Channel, violation: Violation) -> Verdict:
     if channel.exact or violation.ratio > violation.bound * (1 + 2 * ROUNDING):
         return fails(str(violation), violation)
     return undecided(
-        f"{violation}, but only by the rounding of float64: repair() gives a proved mechanism next to it, "
-        "exact numbers a definite answer",
+        f"{violation}, but only by the rounding of float64: exact numbers give a definite answer"
+        + advice(("repair", "gives a proved mechanism next to it")),
         violation,
     )
 

@@ -27,8 +27,9 @@ from numpy.typing import NDArray
 from scipy.linalg import qr
 
 from sfumato.arguments import optional_function
-from sfumato.errors import NotSupported
-from sfumato.privacy.adjacency import adjacent_pairs, subsets, vanishes
+from sfumato.errors import NotSupported, advice
+from sfumato.numbers import Array
+from sfumato.privacy.adjacency import adjacent_pairs, all_pairs, bare_pairs, sharing_pairs, subsets, vanishes
 from sfumato.privacy.modular import MOST_ROWS, Residues, residues_of
 from sfumato.privacy.rays import FLOAT_ERROR, Rays
 from sfumato.threads import plain_interrupts
@@ -106,7 +107,7 @@ def supports_in_pieces(rays: Rays, report: Report | None = None) -> Iterator[NDA
             if not last and count * supports.shape[0] > _LARGEST_LEVEL:
                 raise NotSupported(
                     f"a type this large: over {count:,} rays after {k + 1} of {total} equations",
-                    ["fewer secrets; estimate_kernels(), --estimate on the command line"],
+                    ["fewer secrets" + advice(("estimate_kernels", "says how many there are"))],
                 )
             if last:
                 yield supports
@@ -221,7 +222,7 @@ def _joined_pieces(
     if sum(work) > _MOST_PAIRS:
         raise NotSupported(
             f"a type this large: {sum(work):.1e} pairs of rays to combine",
-            [f"{_MOST_PAIRS:.0e} pairs; estimate_kernels(), --estimate on the command line"],
+            [f"{_MOST_PAIRS:.0e} pairs" + advice(("estimate_kernels", "says how many there are"))],
         )
     done = 0.0
     for pairing in pairings:

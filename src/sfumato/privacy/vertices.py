@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from sfumato.channels.channel import Channel, normalise
 from sfumato.channels.prior import Prior
-from sfumato.errors import NotSupported, SolverError, UndecidedError
+from sfumato.errors import NotSupported, SolverError, UndecidedError, advice
 from sfumato.lp import LinearProgram, solve
 from sfumato.numbers import Array, is_exact, object_array
 from sfumato.privacy.type import PrivacyType, as_type
@@ -152,7 +152,9 @@ def vertices(privacy: PrivacyType) -> Vertices:
     privacy = as_type(privacy)
     space = privacy.space
     if space.distances.infinite.any():
-        raise NotSupported(f"vertices of {space.name}", ["finite distances; space.restrict() to a component"])
+        raise NotSupported(
+            f"vertices of {space.name}", ["finite distances" + advice(("space.restrict", "leaves one component"))]
+        )
     if len(space) > _MOST_SECRETS:
         raise NotSupported(f"vertices for {len(space)} secrets", [f"at most {_MOST_SECRETS}"])
     table, symbols = _symbolic(space)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from sfumato.arguments import flag, optional_function
 from sfumato.certify.mechanism import Mechanism
-from sfumato.errors import InvalidInput, shown
+from sfumato.errors import InvalidInput, advice, keyword, shown
 from sfumato.mechanisms.tight import LatticeMechanism
 from sfumato.numbers import Number, as_written
 from sfumato.release.keys import Changes, Fingerprint, check_statement, id_digests, key_bytes, salt_of
@@ -180,8 +180,8 @@ class BatchRelease:
         unit = f" {self.secrets.unit}" if self.secrets.unit else ""
         raise InvalidInput(
             f"{self.moved:,} of {rows:,} rows lie outside the space and would be moved into it, by up to "
-            f"{self.farthest:.6g}{unit}; that is more than the share of {self.most_moved} that most_moved allows: "
-            "are the columns, their order and their units right? most_moved=1 takes them all"
+            f"{self.farthest:.6g}{unit}; that is more than the share of {self.most_moved} that is allowed: "
+            f"are the columns, their order and their units right? {keyword('most_moved', 1)} takes them all"
         )
 
     def _remember(
@@ -232,12 +232,16 @@ def batch_release(
     keep, progress = flag(keep, "keep"), optional_function(progress, "progress")
     if (key is None) != (row_id is None):
         raise InvalidInput(
-            "keyed noise needs both key= and row_id=: the key alone names no row, the id alone hides none"
+            f"keyed noise needs both {keyword('key')} and {keyword('row_id')}: the key alone names no row, the id "
+            "alone hides none"
         )
     check_statement(secret_never_changes, keyed=key is not None, ledger=ledger is not None)
     _check_account(mechanism, ledger, dataset, times)
     if keep and into is None:
-        raise InvalidInput("keep=True leaves the true column in the table: the noise needs another name, into='…'")
+        raise InvalidInput(
+            f"{keyword('keep', True)} leaves the true column in the table: the noise needs another name, "
+            f"{keyword('into', '…')}"
+        )
     draws = sampler(mechanism)
     ground = _ground(draws)
     ids = (row_id,) if isinstance(row_id, str) else tuple(row_id or ())
@@ -266,7 +270,9 @@ def _share(most_moved: Number | None, on_unknown: str) -> Fraction:
     if most_moved is None:
         return MOST_MOVED
     if on_unknown != "nearest":
-        raise InvalidInput("most_moved= goes with on_unknown='nearest': otherwise nothing is moved")
+        raise InvalidInput(
+            f"{keyword('most_moved')} goes with {keyword('on_unknown', 'nearest')}: otherwise nothing is moved"
+        )
     share = as_written(most_moved, "most_moved")
     if not 0 <= share <= 1:
         raise InvalidInput(f"most_moved is a share of the rows, between 0 and 1, found {shown(most_moved)}")
@@ -277,7 +283,9 @@ def _check_account(mechanism: Any, ledger: Ledger | None, dataset: Any, times: A
     """What a ledger would refuse is refused before any row is drawn."""
     if ledger is None:
         if dataset is not None or not isinstance(times, int) or times != 1:
-            raise InvalidInput("dataset= and times= are for a ledger: give ledger= too")
+            raise InvalidInput(
+                f"{keyword('dataset')} and {keyword('times')} are for a ledger: give {keyword('ledger')} too"
+            )
         return
     if not callable(getattr(ledger, "charge", None)):
         raise InvalidInput(
@@ -285,8 +293,9 @@ def _check_account(mechanism: Any, ledger: Ledger | None, dataset: Any, times: A
         )
     if not isinstance(dataset, str) or not dataset:
         raise InvalidInput(
-            "a ledger adds up what is released of one dataset: say dataset='…', a name of the data that stays the same "
-            "wherever they are copied to (the name of a file does not: each copy would start with nothing spent)"
+            f"a ledger adds up what is released of one dataset: say {keyword('dataset', '…')}, a name of the data that "
+            "stays the same wherever they are copied to (the name of a file does not: each copy would start with "
+            "nothing spent)"
         )
     promise_of(mechanism)
 
@@ -312,10 +321,13 @@ def _finder(column: Column, draws: Sampler, ground: Ground, on_unknown: str, wit
             f"found {shown(column)}"
         )
     if within is not None:
-        raise InvalidInput("within= is for coordinates: name them with Position('x', 'y') or Place('lat', 'lon')")
+        raise InvalidInput(
+            f"{keyword('within')} is for coordinates, and {shown(column)} is one column of labels"
+            + advice(("Place", "names latitude and longitude"), ("Position", "other coordinates"))
+        )
     if draws.secrets is None:
         if on_unknown == "nearest":
-            raise InvalidInput(f"on_unknown='nearest': every integer is a secret of {ground.name}")
+            raise InvalidInput(f"{keyword('on_unknown', 'nearest')}: every integer is a secret of {ground.name}")
         return Integers(column, on_unknown)
     labels = tuple(draws.secrets)
     place = line_position(labels, ground.coordinates, ground.name) if on_unknown == "nearest" else None
@@ -331,7 +343,9 @@ def _added(
         return (Added(into or taken[0], draws.outputs),)
     where = _output_coordinates(draws, ground)
     if where is None:
-        raise InvalidInput(f"not every output of {ground.name} has coordinates: say into='…' for a column of labels")
+        raise InvalidInput(
+            f"not every output of {ground.name} has coordinates: say {keyword('into', '…')} for a column of labels"
+        )
     order = where.T[::-1] if isinstance(column, Place) else where.T  # a place is latitude first
     return tuple(Added(name, values.tolist(), numeric=True) for name, values in zip(taken, order, strict=True))
 

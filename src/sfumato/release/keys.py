@@ -32,7 +32,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from sfumato.arguments import file_path, quoted
-from sfumato.errors import InvalidInput, shown
+from sfumato.errors import InvalidInput, keyword, shown
 
 __all__ = [
     "KEY_BYTES",
@@ -129,12 +129,16 @@ def check_statement(secret_never_changes: Any, *, keyed: bool, ledger: bool = Fa
     if not isinstance(secret_never_changes, bool):
         raise InvalidInput(f"secret_never_changes is True or False, found {shown(secret_never_changes)}")
     if secret_never_changes and not keyed:
-        raise InvalidInput("secret_never_changes=True is said of noise with a key: give key= and row_id= too")
+        raise InvalidInput(
+            f"{keyword('secret_never_changes', True)} is said of noise with a key: give {keyword('key')} and "
+            f"{keyword('row_id')} too"
+        )
     if keyed and not ledger and not secret_never_changes:
         raise InvalidInput(
             "with a key and no ledger, two releases tell for certain whose secret has changed between them: an answer "
-            "that stays the same is free, an answer that changes cannot be private; give ledger= and dataset=, which "
-            "notice a changed table, or say secret_never_changes=True if the secret of an id never changes"
+            f"that stays the same is free, an answer that changes cannot be private; give {keyword('ledger')} and "
+            f"{keyword('dataset')}, which notice a changed table, or say {keyword('secret_never_changes', True)} if "
+            "the secret of an id never changes"
         )
 
 

@@ -42,7 +42,7 @@ from fractions import Fraction
 from os import PathLike
 from typing import Any
 
-from sfumato.errors import BudgetExceeded, InvalidInput, Mismatch, shown
+from sfumato.errors import BudgetExceeded, InvalidInput, Mismatch, advice, shown
 from sfumato.numbers import Number
 from sfumato.release import ledger_arguments as arguments
 from sfumato.release import ledger_store as store
@@ -106,7 +106,7 @@ class Ledger:
             if kept is None or (kept.amount, kept.most_delta) != (named.amount, named.most_delta):
                 raise InvalidInput(
                     f"{self.path} has another limit ({kept or 'no limit for all columns'}) than is given here "
-                    f"({named}); set_limit() changes it"
+                    f"({named}){advice(('set_limit', 'changes it'))}"
                 )
 
     def __repr__(self) -> str:
@@ -437,6 +437,7 @@ def _exceeded(
     rows = f" on the rows {scope!r}" if scope else ""
     return BudgetExceeded(
         f"{scope_words(dataset, columns)} has a limit of {what}{most}, of which {spent} are spent{rows}: a release "
-        f"for {what}{cost} more is refused; set_limit() changes the limit, if the promise made to people allows it",
+        f"for {what}{cost} more is refused"
+        + advice(("set_limit", "changes the limit, if the promise made to people allows it")),
         dataset, columns or (), spent, cost, most,
     )  # fmt: skip

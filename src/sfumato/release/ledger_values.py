@@ -174,7 +174,7 @@ def scope_words(dataset: str | None, columns: tuple[str, ...] | None) -> str:
     if dataset is None:
         return "each column"
     if columns is None:
-        return f"{dataset!r}, all columns together,"
+        return f"{dataset!r}, all columns together"
     if len(columns) == 1:
         return f"column {columns[0]!r} of {dataset!r}"
     return f"columns {', '.join(map(repr, columns))} of {dataset!r} together"

@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sfumato.errors import InvalidInput, shown
+from sfumato.errors import InvalidInput, keyword, shown
 from sfumato.release.batches import Added, BatchRelease
 from sfumato.release.lines import Bytes, CellValues, Edit, Entries, Places, Scanned
 from sfumato.release.rows import BadRow
@@ -65,7 +65,8 @@ class JsonRecords:
             there = np.flatnonzero(found.starts[k] >= 0)
             if there.size:
                 raise BadRow(
-                    f"there is a key {shown(name)} already: name another one with into=", first_row + int(there[0]) + 1
+                    f"there is a key {shown(name)} already: name another one with {keyword('into')}",
+                    first_row + int(there[0]) + 1,
                 )
         return found
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from sfumato.errors import InvalidInput, Mismatch, shown
+from sfumato.errors import InvalidInput, Mismatch, keyword, shown
 from sfumato.numbers import nearest_float, told_apart
 from sfumato.release.rows import BadRow, Located, Rows, Values
 from sfumato.spaces.constructors import EARTH_RADIUS_KM
@@ -132,7 +132,9 @@ class Coordinates:
         for name, value, number in zip(self.columns, values, point.tolist(), strict=True):
             if not np.isfinite(number):
                 what = "is missing" if value is None or value == "" else f"is {value!r}, which is no finite number"
-                return BadRow(f"{name!r} {what}; on_unknown='drop' leaves such rows out", first + row + 1, value)
+                return BadRow(
+                    f"{name!r} {what}; {keyword('on_unknown', 'drop')} leaves such rows out", first + row + 1, value
+                )
         return BadRow(
             f"{', '.join(map(repr, self.columns))} are {tuple(point.tolist())}: latitude is within ±90 degrees, "
             "longitude within ±360, latitude comes first",
@@ -149,7 +151,8 @@ class Coordinates:
             where = f"{away}{unit} from the nearest secret of {self.ground.name}, more than {most}{unit}"
         names = ", ".join(map(repr, self.columns))
         return BadRow(
-            f"{names} are {tuple(point.tolist())}, {where}; on_unknown='drop' leaves such rows out, 'nearest' takes it",
+            f"{names} are {tuple(point.tolist())}, {where}; {keyword('on_unknown', 'drop')} leaves such rows out, "
+            "'nearest' takes it",
             first + row + 1,
             tuple(point.tolist()),
         )
@@ -193,8 +196,8 @@ def coordinates_of(asked: Position | Place, ground: Ground, *, on_unknown: str, 
     if limit is None and on_unknown != "nearest" and not boxes:
         unit = f", a distance in {ground.unit}" if ground.unit else ", a distance"
         raise InvalidInput(
-            f"{ground.name} is no grid of cells: say within=…{unit} beyond which a point is outside, "
-            "or on_unknown='nearest' to take every point"
+            f"{ground.name} is no grid of cells: say {keyword('within')}{unit} beyond which a point is outside, "
+            f"or {keyword('on_unknown', 'nearest')} to take every point"
         )
     if limit is None and not boxes:
         assert where is not None
@@ -214,8 +217,8 @@ def _in_a_plane(ground: Ground, *, measured: bool) -> tuple[Nearest, bool]:
     power = _power(ground) if measured else 2.0
     if power is None:
         raise InvalidInput(
-            f"the distances of {ground.name} are not those of its coordinates, so that within= has no unit: "
-            "leave it out with on_unknown='nearest'"
+            f"the distances of {ground.name} are not those of its coordinates, so that {keyword('within')} has no "
+            f"unit: leave it out with {keyword('on_unknown', 'nearest')}"
         )
     if cells is None:
         assert ground.coordinates is not None

@@ -32,7 +32,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.arguments import one_of
-from sfumato.errors import InvalidInput, shown
+from sfumato.errors import InvalidInput, keyword, shown
 from sfumato.release.foreign import Foreign, foreign_kind, is_bytes, is_text
 from sfumato.release.implicit import LARGEST_SECRET
 from sfumato.release.keys import Texts
@@ -421,9 +421,9 @@ class Labels:
 
     def _complaint(self, code: int, value: Any) -> str:
         if code == MISSING:
-            return f"{self.column!r} is missing; fill it, or on_unknown='drop' leaves such rows out"
+            return f"{self.column!r} is missing; fill it, or {keyword('on_unknown', 'drop')} leaves such rows out"
         if code == NOT_A_NUMBER:
-            return f"{self.column!r} is NaN; fill it, or on_unknown='drop' leaves such rows out"
+            return f"{self.column!r} is NaN; fill it, or {keyword('on_unknown', 'drop')} leaves such rows out"
         if code == OTHER_KIND:
             kinds = " or ".join(dict.fromkeys(_kind_in_words(kind) for kind in self.known if kind != "missing"))
             return (
@@ -432,7 +432,7 @@ class Labels:
             )
         return (
             f"{self.column!r} is {_shown(value)}, which is no secret of {self.name}{self._similar(value)}; "
-            "on_unknown='drop' leaves such rows out"
+            f"{keyword('on_unknown', 'drop')} leaves such rows out"
         )
 
     def _similar(self, value: Any) -> str:
@@ -459,25 +459,27 @@ def _shown(value: Any) -> str:
 
 def check_policy(on_unknown: str) -> str:
     """One of the three policies."""
-    return str(one_of(on_unknown, POLICIES, "on_unknown="))
+    return str(one_of(on_unknown, POLICIES, keyword("on_unknown")))
 
 
 def line_position(labels: tuple[Any, ...], coordinates: NDArray[np.float64] | None, name: str) -> NDArray[np.float64]:
     """Where labels that are numbers lie on a line; refused where nearest numbers are not nearest secrets."""
     if coordinates is None or coordinates.shape[1] != 1:
         raise InvalidInput(
-            f"on_unknown='nearest' needs a line: {name} has "
+            f"{keyword('on_unknown', 'nearest')} needs a line: {name} has "
             + ("no coordinates" if coordinates is None else f"{coordinates.shape[1]} coordinates a secret")
-            + ("" if coordinates is None else "; release Position(…) or Place(…) columns instead")
+            + ("" if coordinates is None else "; release columns of coordinates instead")
         )
     if not all(isinstance(label, int | float | Fraction) and not isinstance(label, bool) for label in labels):
-        raise InvalidInput(f"on_unknown='nearest' needs labels that are numbers: {name} has {shown(labels[0])}")
+        raise InvalidInput(
+            f"{keyword('on_unknown', 'nearest')} needs labels that are numbers: {name} has {shown(labels[0])}"
+        )
     numbers = np.array([float(label) for label in labels])
     where = coordinates[:, 0]
     # a label is its coordinate in other units: the two lists are proportional up to the rounding of a product
     scale = max(np.abs(where).max(), 1e-300) / max(np.abs(numbers).max(), 1e-300)
     if not np.allclose(numbers * scale, where, rtol=1e-12, atol=0.0):
-        raise InvalidInput(f"on_unknown='nearest': the labels of {name} are not where its secrets are")
+        raise InvalidInput(f"{keyword('on_unknown', 'nearest')}: the labels of {name} are not where its secrets are")
     return numbers
 
 

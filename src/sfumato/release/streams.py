@@ -8,9 +8,8 @@ name is removed by the next release to the same place.
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -24,6 +23,7 @@ import pyarrow.parquet as pq
 from sfumato.arguments import file_path, flag, integer, one_of
 from sfumato.certify.verify import load
 from sfumato.errors import InvalidFile, InvalidInput, NotSupported, SfumatoError, shown
+from sfumato.files import PartialFile
 from sfumato.numbers import Number
 from sfumato.release.batches import BATCH, BatchRelease, Column, Progress, RowId, batch_release
 from sfumato.release.geometry import refuse_geometry_text, refuse_geometry_types, watched
@@ -133,7 +133,9 @@ def release_file(
         progress=progress,
     )  # fmt: skip
     work.changes.folder = new.parent
-    with _appearing(new, overwrite=overwrite) as part:
+    with _complaints_of_writing(new):
+        part = PartialFile(new)
+    with part:
         with _complaints_of_writing(new):
             if kind in ("csv", "jsonl"):
                 tab = "\t" if kind == "csv" and ".tsv" in old.suffixes and delimiter is None else delimiter
@@ -145,7 +147,7 @@ def release_file(
                 _release_arrow(old, part.temporary, work, batch)
             part.settle()
         work.finish(ledger, dataset, times)
-        part.place()
+        part.place(overwrite=overwrite)
     return Released(new, work.rows, work.dropped, work.seconds, work.moved, work.farthest)
 
 
@@ -203,85 +205,6 @@ def _check_places(source: Path, target: Path, overwrite: bool) -> None:
             )
         if not target.is_file():
             raise InvalidInput(f"{target} cannot be replaced: it is no file")
-
-
-class _Part:
-    """A file under another name in the folder of its target, held by a lock as long as this process lives."""
-
-    def __init__(self, target: Path, overwrite: bool) -> None:
-        self.target, self.overwrite = target, overwrite
-        while True:
-            self.handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
-            self.temporary = Path(name)
-            _held(self.handle, wait=True)  # for who is just taking it for a leftover, to see what came of it
-            if self.temporary.exists():
-                break
-            os.close(self.handle)
-
-    def settle(self) -> None:
-        """Bring the content to the disk."""
-        os.fsync(self.handle)
-
-    def place(self) -> None:
-        """Let others read the file, which they could not before it was charged, and give it its name."""
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(self.temporary, 0o666 & ~mask)
-        if self.overwrite:
-            os.replace(self.temporary, self.target)
-        else:
-            try:
-                os.link(self.temporary, self.target)  # unlike a renaming, this never replaces what has appeared there
-            except FileExistsError:
-                raise InvalidInput(f"{self.target} has appeared meanwhile: nothing was written") from None
-            except OSError:  # a file system without links
-                if self.target.exists():
-                    raise InvalidInput(f"{self.target} has appeared meanwhile: nothing was written") from None
-                os.replace(self.temporary, self.target)
-        with suppress(OSError):  # where folders cannot be opened, the name reaches the disk when it does
-            folder = os.open(self.target.parent, os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
-
-
-@contextmanager
-def _appearing(target: Path, *, overwrite: bool) -> Iterator[_Part]:
-    """A part of a file, which is gone afterwards whatever happens; what earlier processes left is removed first."""
-    with _complaints_of_writing(target):
-        _remove_leftovers(target)
-        part = _Part(target, overwrite)
-    try:
-        yield part
-    finally:
-        os.close(part.handle)
-        part.temporary.unlink(missing_ok=True)
-
-
-def _held(handle: int, *, wait: bool = False) -> bool:
-    """Whether this process now holds the lock of a file; never where there are no locks."""
-    try:
-        from fcntl import LOCK_EX, LOCK_NB, flock
-
-        flock(handle, LOCK_EX if wait else LOCK_EX | LOCK_NB)
-    except (ImportError, OSError):
-        return False
-    return True
-
-
-def _remove_leftovers(target: Path) -> None:
-    """Remove parts of the same target that no process holds."""
-    for entry in os.scandir(target.parent):
-        if not (entry.name.startswith(f".{target.name}.") and entry.name.endswith(".part")):
-            continue
-        with suppress(OSError):
-            handle = os.open(entry.path, os.O_RDWR)
-            try:
-                if entry.is_file(follow_symlinks=False) and _held(handle):
-                    os.unlink(entry.path)
-            finally:
-                os.close(handle)
 
 
 @contextmanager

@@ -31,7 +31,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.errors import InvalidInput, NotSupported, shown
+from sfumato.errors import InvalidInput, NotSupported, keyword, shown
 from sfumato.numbers import Number
 from sfumato.release.batches import BATCH, Added, BatchRelease, Column, Progress, RowId, batch_release
 from sfumato.release.geometry import (
@@ -174,7 +174,9 @@ def order_after(names: Sequence[str], work: BatchRelease) -> list[str | Added]:
             )
     for added in work.added:
         if added.name in names and (work.keep or added.name not in work.taken):
-            raise InvalidInput(f"there is a column {shown(added.name)} already: name another one with into=")
+            raise InvalidInput(
+                f"there is a column {shown(added.name)} already: name another one with {keyword('into')}"
+            )
     if work.keep:
         return [*names, *work.added]
     first = dict(zip(work.taken, work.added, strict=False))

@@ -16,7 +16,7 @@ from sfumato.certify.verify import prove
 from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.design.optimal import Design, design
-from sfumato.errors import InvalidChannel, InvalidInput, expect
+from sfumato.errors import InvalidChannel, InvalidInput, expect, keyword
 from sfumato.labels import column_names, row_names
 from sfumato.losses import Loss
 from sfumato.losses.standard import default
@@ -124,8 +124,14 @@ class Audit:
         privacy = self.promise or self.own
         if privacy is None:
             if self.epsilon == 0:
-                raise InvalidInput("all rows are the same, which is private at any epsilon: say at which to prove it")
-            raise InvalidInput("no epsilon is enough for this matrix: say which one the repaired mechanism should keep")
+                raise InvalidInput(
+                    f"all rows are the same, which is private at any epsilon: say with {keyword('epsilon')} at which "
+                    "to prove it"
+                )
+            raise InvalidInput(
+                f"no epsilon is enough for this matrix: say with {keyword('epsilon')} which one the repaired mechanism "
+                "should keep"
+            )
         if self.nearest is None:
             return repair(self.channel, privacy, prior=self.prior, loss=self.loss)
         if self.nearest.channel.exact:
@@ -283,7 +289,7 @@ def _any_epsilon(epsilon: float, tightest: Tightest | None, channel: Channel, bo
         if box is not None and _may_be_positive(channel, box):
             return undecided(
                 f"as written {reason}, but the numbers are known to {at_most(box.error)} only, and every zero may be a "
-                "small number: say at which epsilon that is asked", tightest,
+                f"small number: say with {keyword('epsilon')} at which one that is asked", tightest,
             )  # fmt: skip
         return fails(f"{reason}: no ε is enough", tightest)
     return holds("all rows are the same" if epsilon == 0 else f"private for every ε from {at_most(epsilon, 6)} on")

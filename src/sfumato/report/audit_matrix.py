@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.channels.channel import Channel
-from sfumato.errors import InvalidChannel, InvalidInput, Mismatch, NotSupported, shown
+from sfumato.errors import InvalidChannel, InvalidInput, Mismatch, NotSupported, keyword, shown
 from sfumato.numbers import Array, exact, floats, is_exact, object_array, told_apart
 from sfumato.report.audit_digits import array_errors, rough_errors, text_errors
 from sfumato.report.audit_rounding import Box
@@ -354,10 +354,11 @@ def _refuse(
     edges += [(0, 0, "outputs") for i, j in wrong if i == j == 0]
     for i, j, what in edges:
         said = f"{grid[i][j]!r} is no number" if grid[i][j] else "a number is missing"
-        line = "row" if what == "outputs" else "column"
+        line, choice = ("row", "header") if what == "outputs" else ("column", "names")
+        asking = keyword(choice, True)
         raise InvalidInput(
             f"{file}, row {i + 1}, column {j + 1}: {said}, and a first {line} with numbers in it is not taken for "
-            f"the names of {what} unasked"
+            f"the names of {what} {f'without {asking}' if asking else 'unasked'}"
         )
     raise InvalidInput(f"{file} has no numbers that could be a matrix")
 

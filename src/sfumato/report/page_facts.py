@@ -21,7 +21,7 @@ from sfumato.certify.verify import claim_of
 from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.design.optimal import Design
-from sfumato.errors import InvalidInput, expect
+from sfumato.errors import InvalidInput, advice, expect, keyword
 from sfumato.losses import LOSSES, Loss
 from sfumato.measures.leakage import Capacity, capacity
 from sfumato.measures.uncertainty import bayes_vulnerability, expected_loss, posterior_loss, prior_loss
@@ -213,7 +213,10 @@ def _stakes(
     if known is not None and _same(known, believed, stake):
         return believed, stake, known
     if believed is None:
-        raise InvalidInput("a loss was given and no prior: say prior=…, or let design() or claim() put both into it")
+        raise InvalidInput(
+            f"a loss was given and no prior: say {keyword('prior')} too"
+            + advice(("design", "puts both into the file"), ("claim", "does so afterwards"))
+        )
     if mechanism.weights.size <= _LARGEST_EXACT:
         return believed, stake, claim_of(believed, mechanism.weights, mechanism.total, stake)
     channel = Channel(mechanism.secrets, _float_matrix(mechanism), mechanism.outputs)
@@ -351,7 +354,7 @@ def _type_leaks(mechanism: Mechanism, say: Callable[[str], Any]) -> tuple[TypeCa
     if len(space) > _TYPE_CAPACITIES:
         return None, (
             f"The most that any mechanism with this promise could leak was not computed: for {len(space):,} secrets it "
-            "takes long. sf.capacities(privacy) does it."
+            f"takes long{advice(('capacities', 'does it'))}."
         )
     say("what mechanisms with this promise can leak")
     return capacities(mechanism.privacy), ""

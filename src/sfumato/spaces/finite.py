@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arguments import float_array, items, text
-from sfumato.errors import InvalidInput, InvalidMetric, Mismatch, NotSupported, expect, shown
+from sfumato.errors import InvalidInput, InvalidMetric, Mismatch, NotSupported, advice, expect, shown
 from sfumato.labels import listed, table_in_order
 from sfumato.memory import check_room
 from sfumato.spaces.axioms import midpoints, open_pairs, triangle_violation
@@ -295,8 +295,8 @@ def _check_metric(labels: Sequence[Any], distances: Distances) -> None:
         a, b, c = (shown(labels[i]) for i in found)
         raise InvalidMetric(
             f"the triangle inequality fails: d({a}, {c}) = {d[x, z]:g} > "
-            f"d({a}, {b}) + d({b}, {c}) = {d[x, y]:g} + {d[y, z]:g}; "
-            "sfumato.graph() makes a metric of such numbers by taking shortest paths",
+            f"d({a}, {b}) + d({b}, {c}) = {d[x, y]:g} + {d[y, z]:g}"
+            + advice(("graph", "makes a metric of such numbers by taking shortest paths")),
             (labels[x], labels[y], labels[z]),
         )
 

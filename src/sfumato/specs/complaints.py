@@ -23,11 +23,11 @@ _NEEDS_PYTHON = {
 
 def complaint(error: ValidationError, schema: type[BaseModel]) -> str:
     """The first thing that is wrong, and how many more there are."""
-    found = error.errors(include_url=False)
-    first = next((e for e in found if e["type"] == "extra_forbidden"), found[0])  # a typo explains what is missing
-    more = f" ({len(found) - 1} more)" if len(found) > 1 else ""
+    errors = error.errors(include_url=False)
+    first = next((e for e in errors if e["type"] == "extra_forbidden"), errors[0])  # a typo explains what is missing
+    more = f" ({len(errors) - 1} more)" if len(errors) > 1 else ""
     path, models = _walk(first["loc"], schema)
-    return f"{_said(first, path, models)}{more}"
+    return f"{_words(first, path, models)}{more}"
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -67,7 +67,7 @@ def _kinds(model: type[BaseModel]) -> tuple[Any, ...]:
     return get_args(field.annotation) if field is not None else ()
 
 
-def _said(error: Any, path: list[int | str], models: list[type[BaseModel]]) -> str:
+def _words(error: Any, path: list[int | str], models: list[type[BaseModel]]) -> str:
     kind, value = error["type"], error["input"]
     parent, key = path[:-1], path[-1] if path else ""
     if kind == "extra_forbidden":

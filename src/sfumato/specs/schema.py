@@ -19,21 +19,19 @@ from sfumato.privacy.promise import promise, rate
 from sfumato.spaces.lengths import as_length
 
 __all__ = [
-    "LOSS_TABLES",
-    "SPACE_TABLES",
-    "Displacement",
-    "FromFile",
-    "Loss",
-    "LossMatrix",
-    "NamedLoss",
-    "Objective",
-    "Outputs",
-    "Prior",
-    "Privacy",
-    "Sized",
-    "Solve",
-    "Space",
-    "Table",
+    "DisplacementSpec",
+    "FromFileSpec",
+    "LossMatrixSpec",
+    "LossSpec",
+    "NamedLossSpec",
+    "ObjectiveSpec",
+    "OutputsSpec",
+    "PriorSpec",
+    "PrivacySpec",
+    "SizedSpec",
+    "SolveSpec",
+    "SpaceSpec",
+    "TableSpec",
 ]
 
 
@@ -89,26 +87,26 @@ Count = Annotated[int, Field(ge=1)]
 Metric = Literal["euclidean", "manhattan", "chebyshev"]
 
 
-class Table(BaseModel):
+class TableSpec(BaseModel):
     """A table of a spec: keys it does not know are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, arbitrary_types_allowed=True)
 
 
-class Unit(Table):
+class UnitSpec(TableSpec):
     """A space whose unit of distance can be named."""
 
     unit: str = ""
 
 
-class Sized(Unit):
+class SizedSpec(UnitSpec):
     """A space of a number of secrets, or of their names."""
 
     n: Count | None = None
     labels: list[Label] | None = None
 
     @model_validator(mode="after")
-    def _one_size(self) -> Sized:
+    def _one_size(self) -> SizedSpec:
         if self.n is None and self.labels is None:
             raise ValueError("give n, the number of secrets, or labels, their names")
         if self.n is not None and self.labels is not None and self.n != len(self.labels):
@@ -121,27 +119,27 @@ class Sized(Unit):
         return len(self.labels) if self.labels is not None else self.n or 0
 
 
-class Line(Sized):
+class LineSpec(SizedSpec):
     """Secrets in a row."""
 
     kind: Literal["line"]
     step: Length = Fraction(1)
 
 
-class Discrete(Sized):
+class DiscreteSpec(SizedSpec):
     """Secrets that are all equally far apart."""
 
     kind: Literal["discrete"]
     distance: Length = Fraction(1)
 
 
-class Cycle(Sized):
+class CycleSpec(SizedSpec):
     """Secrets around a circle."""
 
     kind: Literal["cycle"]
 
 
-class Grid(Unit):
+class GridSpec(UnitSpec):
     """Cells of a rectangle, or a box of any dimension."""
 
     kind: Literal["grid"]
@@ -150,7 +148,7 @@ class Grid(Unit):
     step: Length = Fraction(1)
 
 
-class Hamming(Unit):
+class HammingSpec(UnitSpec):
     """Words, as far apart as the letters in which they differ."""
 
     kind: Literal["hamming"]
@@ -158,14 +156,14 @@ class Hamming(Unit):
     symbols: Count = 2
 
 
-class Star(Unit):
+class StarSpec(UnitSpec):
     """A centre and leaves around it."""
 
     kind: Literal["star"]
     leaves: Count
 
 
-class CompleteBipartite(Unit):
+class CompleteBipartiteSpec(UnitSpec):
     """Two groups, at distance 1 across and 2 within."""
 
     kind: Literal["complete_bipartite"]
@@ -173,14 +171,14 @@ class CompleteBipartite(Unit):
     b: Count
 
 
-class CountQuery(Unit):
+class CountQuerySpec(UnitSpec):
     """Answers of a count."""
 
     kind: Literal["count_query"]
     individuals: Count
 
 
-class SumQuery(Unit):
+class SumQuerySpec(UnitSpec):
     """Answers of a sum."""
 
     kind: Literal["sum_query"]
@@ -188,7 +186,7 @@ class SumQuery(Unit):
     largest: Count
 
 
-class KCountQuery(Unit):
+class KCountQuerySpec(UnitSpec):
     """Answers of k counts over the same individuals."""
 
     kind: Literal["k_count_query"]
@@ -196,20 +194,20 @@ class KCountQuery(Unit):
     k: Count
 
 
-class FromFile(Table):
+class FromFileSpec(TableSpec):
     """A space that is listed here or in a CSV file."""
 
     inline: ClassVar[str]  # the key that lists it here
     file: str | None = None
 
     @model_validator(mode="after")
-    def _one_source(self) -> FromFile:
+    def _one_source(self) -> FromFileSpec:
         if (self.file is None) == (getattr(self, self.inline) is None):
             raise ValueError(f"give either file, a CSV, or {self.inline}")
         return self
 
 
-class Graph(FromFile):
+class GraphSpec(FromFileSpec):
     """Shortest paths along edges."""
 
     inline = "edges"
@@ -233,7 +231,7 @@ class Graph(FromFile):
         return [[x, z, *(str(_quantity(length)) for length in rest)] for x, z, *rest in value]
 
 
-class Points(FromFile):
+class PointsSpec(FromFileSpec):
     """Points with coordinates."""
 
     inline = "coordinates"
@@ -246,7 +244,7 @@ class Points(FromFile):
     metric: Metric = "euclidean"
 
 
-class Geo(FromFile):
+class GeoSpec(FromFileSpec):
     """Places on the Earth, great-circle distances in km."""
 
     inline = "coordinates"
@@ -258,7 +256,7 @@ class Geo(FromFile):
     label: str | None = None
 
 
-class Matrix(FromFile):
+class MatrixSpec(FromFileSpec):
     """A table of distances."""
 
     inline = "distances"
@@ -268,20 +266,27 @@ class Matrix(FromFile):
     labels: list[Label] | None = None
 
 
-SPACE_TABLES = (
-    Line, Grid, Discrete, Hamming, Cycle, Star, CompleteBipartite, CountQuery, SumQuery, KCountQuery, Graph, Points,
-    Geo, Matrix,
-)  # fmt: skip
+SpaceSpec = Annotated[
+    LineSpec
+    | GridSpec
+    | DiscreteSpec
+    | HammingSpec
+    | CycleSpec
+    | StarSpec
+    | CompleteBipartiteSpec
+    | CountQuerySpec
+    | SumQuerySpec
+    | KCountQuerySpec
+    | GraphSpec
+    | PointsSpec
+    | GeoSpec
+    | MatrixSpec,
+    Field(discriminator="kind"),
+]
 """Every kind of space."""
 
-Space = Annotated[
-    Line | Grid | Discrete | Hamming | Cycle | Star | CompleteBipartite | CountQuery | SumQuery | KCountQuery | Graph
-    | Points | Geo | Matrix,
-    Field(discriminator="kind"),
-]  # fmt: skip
 
-
-class Privacy(Table):
+class PrivacySpec(TableSpec):
     """The promise: ε for each unit of distance, or α = e^−ε.
 
     With ``delta`` it is (ε, δ)-privacy of neighbours instead: secrets at distance 1, or all.
@@ -303,7 +308,7 @@ class Privacy(Table):
         return given
 
     @model_validator(mode="after")
-    def _one_parameter(self) -> Privacy:
+    def _one_parameter(self) -> PrivacySpec:
         if (self.epsilon is None) == (self.alpha is None):
             raise ValueError("give either epsilon or alpha = e^-epsilon")
         if self.epsilon is not None and self.epsilon <= 0:
@@ -317,7 +322,7 @@ class Privacy(Table):
         return self
 
 
-class Prior(Table):
+class PriorSpec(TableSpec):
     """How likely the secrets are: all the same, or by weights that sum to 1, or by counts."""
 
     uniform: bool | None = None
@@ -327,7 +332,7 @@ class Prior(Table):
     label: str | None = None
 
     @model_validator(mode="after")
-    def _one_way(self) -> Prior:
+    def _one_way(self) -> PriorSpec:
         if self.uniform is False:
             raise ValueError("a prior that is not uniform has weights or counts: leave uniform out")
         given = [name for name in ("uniform", "weights", "counts") if getattr(self, name) is not None]
@@ -339,7 +344,7 @@ class Prior(Table):
         return self
 
 
-class Outputs(Table):
+class OutputsSpec(TableSpec):
     """Outputs that are listed in a column of a CSV file."""
 
     file: str
@@ -350,39 +355,39 @@ def _outputs(value: Any) -> Any:
     if isinstance(value, list):
         return [_label(part) for part in value]
     if isinstance(value, dict):
-        return Outputs.model_validate(value)
-    if isinstance(value, Outputs):
+        return OutputsSpec.model_validate(value)
+    if isinstance(value, OutputsSpec):
         return value
     raise ValueError("a list of actions, or {file = 'some.csv', column = 'name'}, is needed")
 
 
-class Stake(Table):
+class StakeSpec(TableSpec):
     """Any loss; ``outputs`` are the actions that the mechanism may suggest, all by default."""
 
     outputs: Annotated[Any, BeforeValidator(_outputs)] = None
 
 
-class NamedLoss(Stake):
+class NamedLossSpec(StakeSpec):
     """A loss that needs nothing but the space; by default that of :func:`sfumato.losses.default`."""
 
     kind: Literal["default", "bin", "nib", "distance", "absolute", "squared"] = "default"
 
 
-class Threshold(Stake):
+class ThresholdSpec(StakeSpec):
     """0 within a radius, 1 beyond."""
 
     kind: Literal["threshold"]
     radius: Length
 
 
-class Member(Stake):
+class MemberSpec(StakeSpec):
     """Whether the secret is one of these."""
 
     kind: Literal["member"]
     members: Annotated[list[Label], Field(min_length=1)]
 
 
-class LossMatrix(Stake):
+class LossMatrixSpec(StakeSpec):
     """Any table, one row an action, one column a secret."""
 
     kind: Literal["matrix"]
@@ -391,7 +396,7 @@ class LossMatrix(Stake):
     actions: list[Label] | None = None
 
     @model_validator(mode="after")
-    def _one_source(self) -> LossMatrix:
+    def _one_source(self) -> LossMatrixSpec:
         if (self.file is None) == (self.table is None):
             raise ValueError("give either file, a CSV, or table")
         if self.file is not None and self.actions is not None:
@@ -399,36 +404,37 @@ class LossMatrix(Stake):
         return self
 
 
-LOSS_TABLES = (NamedLoss, Threshold, Member, LossMatrix)
+LossSpec = Annotated[
+    NamedLossSpec | ThresholdSpec | MemberSpec | LossMatrixSpec,
+    Field(discriminator="kind"),
+]
 """Every kind of loss."""
 
-Loss = Annotated[NamedLoss | Threshold | Member | LossMatrix, Field(discriminator="kind")]
 
-
-class Displacement(Table):
+class DisplacementSpec(TableSpec):
     """At most this probability that the action is farther than ``radius`` from the secret."""
 
     radius: Length
     probability: Quantity
 
     @model_validator(mode="after")
-    def _in_range(self) -> Displacement:
+    def _in_range(self) -> DisplacementSpec:
         if not 0 <= self.probability < 1:
             raise ValueError(f"probability lies between 0 and 1, found {_shown(self.probability)}")
         return self
 
 
-class Objective(Table):
+class ObjectiveSpec(TableSpec):
     """What is made small, under which limits, and what decides among equals."""
 
     kind: Literal["expected", "worst secret", "worst prior"] = "expected"
-    priors: list[Prior] | None = None
+    priors: list[PriorSpec] | None = None
     worst_loss: Quantity | None = None
-    displacement: Displacement | None = None
+    displacement: DisplacementSpec | None = None
     then: Literal["worst secret", "entropy"] | None = None
 
     @model_validator(mode="after")
-    def _sensible(self) -> Objective:
+    def _sensible(self) -> ObjectiveSpec:
         if (self.kind == "worst prior") != bool(self.priors):
             raise ValueError("priors, a list of tables like [prior], goes with kind = 'worst prior', and with no other")
         if self.then is not None and self.kind != "expected":
@@ -436,7 +442,7 @@ class Objective(Table):
         return self
 
 
-class Solve(Table):
+class SolveSpec(TableSpec):
     """How close to the optimum, how long at most, and by which solver."""
 
     tolerance: Quantity = Fraction(1, 10_000)
@@ -444,7 +450,7 @@ class Solve(Table):
     solver: str = "auto"
 
     @model_validator(mode="after")
-    def _positive(self) -> Solve:
+    def _positive(self) -> SolveSpec:
         for name in ("tolerance", "time_limit"):
             value = getattr(self, name)
             if value is not None and value <= 0:

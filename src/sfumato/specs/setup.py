@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 from sfumato.channels import Prior
+from sfumato.design import objectives
 from sfumato.errors import InvalidInput, SfumatoError
 from sfumato.losses import LOSSES, Loss
 from sfumato.losses import default as default_loss
@@ -22,7 +22,17 @@ from sfumato.spaces.lengths import in_unit
 from sfumato.specs import schema
 from sfumato.specs.complaints import nearest
 from sfumato.specs.spec import Spec
-from sfumato.specs.tables import Columns, column_of, in_order, labelled_table, numbers_of, read_columns, text_of
+from sfumato.specs.tables import (
+    LATITUDES,
+    LONGITUDES,
+    Columns,
+    column_of,
+    in_order,
+    labelled_table,
+    numbers_of,
+    text_of,
+    usual_column,
+)
 
 __all__ = [
     "BUILDERS",
@@ -36,9 +46,6 @@ __all__ = [
     "space_of",
     "under_of",
 ]
-
-_LATITUDES = ("latitude", "lat")
-_LONGITUDES = ("longitude", "lon", "lng", "long")
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,9 +80,9 @@ def setup(spec: Spec) -> Setup:
     Examples
     --------
     >>> from sfumato.specs.spec import spec_from_values
-    >>> told = {"space": {"kind": "line", "n": 3}, "privacy": {"alpha": 0.5}, "loss": {"kind": "absolute"}}
-    >>> made = setup(spec_from_values(told))
-    >>> made.privacy, made.loss
+    >>> values = {"space": {"kind": "line", "n": 3}, "privacy": {"alpha": 0.5}, "loss": {"kind": "absolute"}}
+    >>> question = setup(spec_from_values(values))
+    >>> question.privacy, question.loss
     (PrivacyType(line(3), alpha=1/2), Loss(absolute, 3 actions, 3 secrets))
     """
     space = space_of(spec)
@@ -98,7 +105,7 @@ def setup(spec: Spec) -> Setup:
 def space_of(spec: Spec) -> FiniteSpace:
     """Where the secrets live; its unit may come from ``per`` of the promise."""
     with _naming(spec, "space"):
-        built = BUILDERS[spec.space.kind](spec.space, spec.folder)
+        built = BUILDERS[spec.space.kind](spec.space, spec)
     per = spec.privacy.per if spec.privacy is not None else None
     if per is None or per == built.unit:
         return built
@@ -118,12 +125,12 @@ def privacy_of(spec: Spec, space: FiniteSpace) -> PrivacyType:
 
 def under_of(spec: Spec, space: FiniteSpace) -> Any:
     """What is promised about events, and between which secrets."""
-    told = spec.privacy
-    if told is None or told.delta is None:
+    given = spec.privacy
+    if given is None or given.delta is None:
         return ()
     with _naming(spec, "privacy"):
-        promised = predicates.epsilon_delta(epsilon=told.epsilon, alpha=told.alpha, delta=told.delta)
-        return promised, (space if told.neighbours == "adjacent" else None)
+        promised = predicates.epsilon_delta(epsilon=given.epsilon, alpha=given.alpha, delta=given.delta)
+        return promised, (space if given.neighbours == "adjacent" else None)
 
 
 def prior_of(spec: Spec, space: FiniteSpace) -> Prior:
@@ -134,47 +141,45 @@ def prior_of(spec: Spec, space: FiniteSpace) -> Prior:
 
 def loss_of(spec: Spec, space: FiniteSpace) -> Loss:
     """What is at stake."""
-    told = spec.loss
+    given = spec.loss
     with _naming(spec, "loss"):
-        if isinstance(told, schema.Threshold):
-            return LOSSES["threshold"](space, told.radius)
-        if isinstance(told, schema.Member):
-            return LOSSES["member"](space, _known(told.members, space.labels, "secret of the space"))
-        if isinstance(told, schema.LossMatrix):
-            return _loss_matrix(told, spec.folder, space)
-        return default_loss(space) if told.kind == "default" else LOSSES[told.kind](space)
+        if isinstance(given, schema.ThresholdSpec):
+            return LOSSES["threshold"](space, given.radius)
+        if isinstance(given, schema.MemberSpec):
+            return LOSSES["member"](space, _known(given.members, space.labels, "secret of the space"))
+        if isinstance(given, schema.LossMatrixSpec):
+            return _loss_matrix(given, spec, space)
+        return default_loss(space) if given.kind == "default" else LOSSES[given.kind](space)
 
 
 def outputs_of(spec: Spec, loss: Loss) -> tuple[Any, ...] | None:
     """The actions that the mechanism may suggest, None for all."""
-    told = spec.loss.outputs
-    if told is None:
+    given = spec.loss.outputs
+    if given is None:
         return None
     with _naming(spec, "loss", "outputs"):
-        if isinstance(told, schema.Outputs):
-            told = column_of(read_columns(spec.folder / told.file), told.column)
-        if not told:
+        if isinstance(given, schema.OutputsSpec):
+            given = column_of(spec.columns(given.file), given.column)
+        if not given:
             raise InvalidInput("name at least one action")
-        return _known(told, loss.actions, "action of the loss")
+        return _known(given, loss.actions, "action of the loss")
 
 
 def objective_of(spec: Spec, space: FiniteSpace) -> Any:
     """What is to be made small, as :mod:`sfumato.design.objectives` says it."""
-    from sfumato.design import objectives
-
-    told = spec.objective
+    given = spec.objective
     with _naming(spec, "objective"):
         limits = []
-        if told.worst_loss is not None:
-            limits.append(objectives.loss_at_most(told.worst_loss))
-        if told.displacement is not None:
-            limits.append(objectives.displacement_at_most(told.displacement.radius, told.displacement.probability))
-        if told.kind == "worst secret":
+        if given.worst_loss is not None:
+            limits.append(objectives.loss_at_most(given.worst_loss))
+        if given.displacement is not None:
+            limits.append(objectives.displacement_at_most(given.displacement.radius, given.displacement.probability))
+        if given.kind == "worst secret":
             return objectives.worst_secret(limits=limits)
-        if told.kind == "worst prior":
-            priors = [_prior(prior, spec, space) for prior in told.priors or ()]
+        if given.kind == "worst prior":
+            priors = [_prior(prior, spec, space) for prior in given.priors or ()]
             return objectives.worst_prior(priors, limits=limits)
-        return objectives.expected(limits=limits, then=told.then)
+        return objectives.expected(limits=limits, then=given.then)
 
 
 @contextmanager
@@ -186,69 +191,69 @@ def _naming(spec: Spec, *path: str) -> Iterator[None]:
         raise InvalidInput(f"{spec.source}: [{'.'.join(path)}]: {error}") from error
 
 
-def _by_parameters(told: Any, folder: Path) -> FiniteSpace:
+def _by_parameters(given: Any, spec: Spec) -> FiniteSpace:
     """The constructor of that name, with the keys as its parameters."""
-    keys = {name: value for name, value in told if name not in ("kind", "unit")}
-    return _in_unit(SPACES[told.kind](**keys), told.unit)
+    keys = {name: value for name, value in given if name not in ("kind", "unit")}
+    return _in_unit(SPACES[given.kind](**keys), given.unit)
 
 
-def _sized(told: Any, folder: Path) -> FiniteSpace:
+def _sized(given: Any, spec: Spec) -> FiniteSpace:
     """A line, a cycle or equally distant secrets, with names of their own where labels are given."""
     keys = {
-        name: in_unit(value, told.unit, name) for name, value in told if name not in ("kind", "unit", "labels", "n")
+        name: in_unit(value, given.unit, name) for name, value in given if name not in ("kind", "unit", "labels", "n")
     }
-    made = SPACES[told.kind](told.size, **keys)
-    if told.labels is not None:
-        made = FiniteSpace(told.labels, made.source, "", made.name, made.coordinates)
-    return _in_unit(made, told.unit)
+    space = SPACES[given.kind](given.size, **keys)
+    if given.labels is not None:
+        space = FiniteSpace(given.labels, space.source, "", space.name, space.coordinates)
+    return _in_unit(space, given.unit)
 
 
-def _grid(told: schema.Grid, folder: Path) -> FiniteSpace:
-    return SPACES["grid"](*told.shape, metric=told.metric, step=told.step, unit=told.unit)
+def _grid(given: schema.GridSpec, spec: Spec) -> FiniteSpace:
+    return SPACES["grid"](*given.shape, metric=given.metric, step=given.step, unit=given.unit)
 
 
-def _graph(told: schema.Graph, folder: Path) -> FiniteSpace:
-    edges: Iterable[Sequence[Any]] = told.edges or []
-    if told.file is not None:
-        table = read_columns(folder / told.file)
-        ends = [column_of(table, told.first), column_of(table, told.second)]
-        length = told.length or ("length" if "length" in table.header else None)
+def _graph(given: schema.GraphSpec, spec: Spec) -> FiniteSpace:
+    edges: Iterable[Sequence[Any]] = given.edges or []
+    if given.file is not None:
+        table = spec.columns(given.file)
+        ends = [column_of(table, given.first), column_of(table, given.second)]
+        length = given.length or ("length" if "length" in table.header else None)
         edges = list(zip(*ends, *([] if length is None else [numbers_of(table, length)]), strict=True))
-    return SPACES["graph"](edges, labels=told.nodes, unit=told.unit)
+    return SPACES["graph"](edges, labels=given.nodes, unit=given.unit)
 
 
-def _points(told: schema.Points, folder: Path) -> FiniteSpace:
-    coordinates: Any = told.coordinates
-    labels = told.labels
-    if told.file is not None:
-        table = read_columns(folder / told.file)
-        coordinates = list(zip(*(numbers_of(table, name) for name in told.columns), strict=True))
-        labels = _labels(told, table)
-    return SPACES["points"](coordinates, metric=told.metric, labels=labels, unit=told.unit)
+def _points(given: schema.PointsSpec, spec: Spec) -> FiniteSpace:
+    coordinates: Any = given.coordinates
+    labels = given.labels
+    if given.file is not None:
+        table = spec.columns(given.file)
+        coordinates = list(zip(*(numbers_of(table, name) for name in given.columns), strict=True))
+        labels = _labels(given, table)
+    return SPACES["points"](coordinates, metric=given.metric, labels=labels, unit=given.unit)
 
 
-def _geo(told: schema.Geo, folder: Path) -> FiniteSpace:
-    coordinates: Any = told.coordinates
-    labels = told.labels
-    if told.file is not None:
-        table = read_columns(folder / told.file)
-        names = [_column(told.latitude, _LATITUDES, table), _column(told.longitude, _LONGITUDES, table)]
+def _geo(given: schema.GeoSpec, spec: Spec) -> FiniteSpace:
+    coordinates: Any = given.coordinates
+    labels = given.labels
+    if given.file is not None:
+        table = spec.columns(given.file)
+        names = [_column(given.latitude, LATITUDES, table), _column(given.longitude, LONGITUDES, table)]
         coordinates = list(zip(*(numbers_of(table, name) for name in names), strict=True))
-        labels = _labels(told, table)
+        labels = _labels(given, table)
     return SPACES["geo"]([[float(value) for value in row] for row in coordinates], labels=labels)
 
 
-def _matrix(told: schema.Matrix, folder: Path) -> FiniteSpace:
-    if told.file is None:
-        distances = told.distances or []
-        return FiniteSpace(told.labels or range(len(distances)), distances, told.unit)
-    table = read_columns(folder / told.file)
+def _matrix(given: schema.MatrixSpec, spec: Spec) -> FiniteSpace:
+    if given.file is None:
+        distances = given.distances or []
+        return FiniteSpace(given.labels or range(len(distances)), distances, given.unit)
+    table = spec.columns(given.file)
     names, above, entries = labelled_table(table, infinite=True)
     order = in_order(table, above, names, "column")
-    return FiniteSpace(told.labels or names, [[row[i] for i in order] for row in entries], told.unit)
+    return FiniteSpace(given.labels or names, [[row[i] for i in order] for row in entries], given.unit)
 
 
-BUILDERS: dict[str, Callable[[Any, Path], FiniteSpace]] = {
+BUILDERS: dict[str, Callable[[Any, Spec], FiniteSpace]] = {
     "line": _sized,
     "discrete": _sized,
     "cycle": _sized,
@@ -271,43 +276,42 @@ def _in_unit(space: FiniteSpace, unit: str) -> FiniteSpace:
     return space if not unit else FiniteSpace(space.labels, space.source, unit, space.name, space.coordinates)
 
 
-def _labels(told: schema.Points | schema.Geo, table: Columns) -> list[Any] | None:
-    return told.labels if told.label is None else column_of(table, told.label)
+def _labels(given: schema.PointsSpec | schema.GeoSpec, table: Columns) -> list[Any] | None:
+    return given.labels if given.label is None else column_of(table, given.label)
 
 
 def _column(named: str | None, usual: tuple[str, ...], table: Columns) -> str:
     """The column that was named, or the first with a usual name."""
     if named is not None:
         return named
-    found = [name for word in usual for name in table.header if name.lower() == word]
-    if not found:
+    column = usual_column(table, usual)
+    if not column:
         raise InvalidInput(f"{table.file} has no column {usual[0]!r}: say {usual[0]} = … (it has {_few(table.header)})")
-    return found[0]
+    return column
 
 
-def _prior(told: schema.Prior, spec: Spec, space: FiniteSpace) -> Prior:
-    given = told.weights if told.counts is None else told.counts
-    if given is None:
+def _prior(given: schema.PriorSpec, spec: Spec, space: FiniteSpace) -> Prior:
+    amounts = given.weights if given.counts is None else given.counts
+    if amounts is None:
         return Prior.uniform(space)
-    if isinstance(given, str):
-        given = _prior_column(given, told, spec, space)
-    elif isinstance(given, dict):
-        labels = _known(given, space.labels, "secret of the space")
-        amounts = dict(zip(labels, given.values(), strict=True))
-        given = [amounts.get(label, Fraction(0)) for label in space.labels]
-    return Prior(space, given) if told.counts is None else Prior.from_counts(given, space)
+    if isinstance(amounts, str):
+        amounts = _prior_column(amounts, given, spec, space)
+    elif isinstance(amounts, dict):
+        by_label = dict(zip(_known(amounts, space.labels, "secret of the space"), amounts.values(), strict=True))
+        amounts = [by_label.get(label, Fraction(0)) for label in space.labels]
+    return Prior(space, amounts) if given.counts is None else Prior.from_counts(amounts, space)
 
 
-def _prior_column(name: str, told: schema.Prior, spec: Spec, space: FiniteSpace) -> list[Fraction]:
+def _prior_column(name: str, given: schema.PriorSpec, spec: Spec, space: FiniteSpace) -> list[Fraction]:
     """A column in the order of the space: of the space's own file, or of another one."""
     own = getattr(spec.space, "file", None)
-    file = told.file or own
+    file = given.file or own
     if file is None:
         raise InvalidInput(f"{name!r} names a column, but neither [prior] nor [space] has a file")
-    table = read_columns(spec.folder / file)
+    table = spec.columns(file)
     values = numbers_of(table, name)
-    if told.label is not None:
-        return [values[i] for i in in_order(table, column_of(table, told.label), space.labels, "row for")]
+    if given.label is not None:
+        return [values[i] for i in in_order(table, column_of(table, given.label), space.labels, "row for")]
     if file == own and spec.space.kind in ("graph", "matrix"):
         raise InvalidInput(f"the rows of {file} are no secrets: name the file of {name!r} with file = …")
     if len(values) != len(space):
@@ -315,10 +319,10 @@ def _prior_column(name: str, told: schema.Prior, spec: Spec, space: FiniteSpace)
     return values
 
 
-def _loss_matrix(told: schema.LossMatrix, folder: Path, space: FiniteSpace) -> Loss:
-    if told.file is None:
-        return LOSSES["matrix"](space, told.table, told.actions)
-    table = read_columns(folder / told.file)
+def _loss_matrix(given: schema.LossMatrixSpec, spec: Spec, space: FiniteSpace) -> Loss:
+    if given.file is None:
+        return LOSSES["matrix"](space, given.table, given.actions)
+    table = spec.columns(given.file)
     names, above, entries = labelled_table(table)
     order = in_order(table, above, space.labels, "column for")
     texts = {text_of(label): label for label in space.labels}
@@ -326,20 +330,20 @@ def _loss_matrix(told: schema.LossMatrix, folder: Path, space: FiniteSpace) -> L
     return LOSSES["matrix"](space, [[row[i] for i in order] for row in entries], actions)
 
 
-def _known(asked: Iterable[Any], known: Sequence[Any], what: str) -> tuple[Any, ...]:
+def _known(labels: Iterable[Any], known: Sequence[Any], what: str) -> tuple[Any, ...]:
     """Labels as the space has them; a file or a key of TOML can only spell them as text."""
     own = set(known)
     texts = {text_of(label): label for label in known}
-    found = []
-    for label in asked:
+    matches = []
+    for label in labels:
         if label in own:
-            found.append(label)
+            matches.append(label)
         elif text_of(label) in texts:
-            found.append(texts[text_of(label)])
+            matches.append(texts[text_of(label)])
         else:
             hint = nearest(text_of(label), texts) if len(texts) < 20 else ""
             raise InvalidInput(f"{label!r} is no {what}{hint}")
-    return tuple(found)
+    return tuple(matches)
 
 
 def _few(names: Sequence[str]) -> str:

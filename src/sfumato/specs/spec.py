@@ -17,7 +17,17 @@ from pydantic import BaseModel, PrivateAttr, ValidationError, field_validator
 from sfumato.errors import InvalidInput
 from sfumato.files import write_whole
 from sfumato.specs.complaints import complaint
-from sfumato.specs.schema import Loss, NamedLoss, Objective, Prior, Privacy, Solve, Space, Table
+from sfumato.specs.schema import (
+    LossSpec,
+    NamedLossSpec,
+    ObjectiveSpec,
+    PriorSpec,
+    PrivacySpec,
+    SolveSpec,
+    SpaceSpec,
+    TableSpec,
+)
+from sfumato.specs.tables import Columns, read_columns
 from sfumato.specs.toml import toml
 
 __all__ = ["Spec", "read_spec", "spec_from_text", "spec_from_values", "to_toml", "write_spec"]
@@ -25,17 +35,18 @@ __all__ = ["Spec", "read_spec", "spec_from_text", "spec_from_values", "to_toml",
 _LARGEST_FILE = 2**26  # bytes of a spec: room for a table of a few thousand numbers squared
 
 
-class Spec(Table):
+class Spec(TableSpec):
     """A whole spec. ``folder`` is where relative paths start, ``source`` how errors call the file."""
 
-    space: Space
-    privacy: Privacy | None = None
-    prior: Prior = Prior()
-    loss: Loss = NamedLoss()
-    objective: Objective = Objective()
-    solve: Solve = Solve()
+    space: SpaceSpec
+    privacy: PrivacySpec | None = None
+    prior: PriorSpec = PriorSpec()
+    loss: LossSpec = NamedLossSpec()
+    objective: ObjectiveSpec = ObjectiveSpec()
+    solve: SolveSpec = SolveSpec()
     _folder: Path = PrivateAttr(default=Path())
     _source: str = PrivateAttr(default="spec")
+    _files: dict[str, Columns] = PrivateAttr(default_factory=dict)
 
     @field_validator("loss", mode="before")
     @classmethod
@@ -57,6 +68,12 @@ class Spec(Table):
     def source(self) -> str:
         """How errors call the file."""
         return self._source
+
+    def columns(self, file: str) -> Columns:
+        """A CSV file that a table names; it is read once, however many tables name it."""
+        if file not in self._files:
+            self._files[file] = read_columns(self._folder / file)
+        return self._files[file]
 
 
 def read_spec(path: str | PathLike[str]) -> Spec:
@@ -115,7 +132,7 @@ def to_toml(spec: Spec) -> str:
     [privacy]
     alpha = "1/3"
     """
-    return toml(_told(spec))
+    return toml(_values(spec))
 
 
 def write_spec(spec: Spec, path: str | PathLike[str]) -> None:
@@ -123,11 +140,11 @@ def write_spec(spec: Spec, path: str | PathLike[str]) -> None:
     write_whole(path, lambda: to_toml(spec).encode())
 
 
-def _told(value: Any) -> Any:
+def _values(value: Any) -> Any:
     """A table as a dictionary of what was said: its kind first, its unit last."""
     if not isinstance(value, BaseModel):
-        return [_told(part) for part in value] if isinstance(value, list) else value
+        return [_values(part) for part in value] if isinstance(value, list) else value
     names = [name for name in type(value).model_fields if name in value.model_fields_set]
-    if isinstance(value, NamedLoss) and value.kind == "default":
+    if isinstance(value, NamedLossSpec) and value.kind == "default":
         names.remove("kind")
-    return {name: _told(getattr(value, name)) for name in sorted(names, key=lambda n: (n != "kind", n == "unit"))}
+    return {name: _values(getattr(value, name)) for name in sorted(names, key=lambda n: (n != "kind", n == "unit"))}

@@ -18,6 +18,8 @@ from sfumato.numbers import as_written
 from sfumato.specs.complaints import nearest
 
 __all__ = [
+    "LATITUDES",
+    "LONGITUDES",
     "Columns",
     "column_of",
     "columns_from_text",
@@ -26,7 +28,13 @@ __all__ = [
     "numbers_of",
     "read_columns",
     "text_of",
+    "usual_column",
 ]
+
+LATITUDES = ("latitude", "lat")
+LONGITUDES = ("longitude", "lon", "lng", "long")
+"""What columns of coordinates on the Earth are called."""
+
 
 _SEPARATORS = (",", ";", "\t")
 _LARGEST_FILE = 2**30  # bytes
@@ -94,6 +102,11 @@ def columns_from_text(text: str, name: str | PathLike[str] = "the table") -> Col
     return Columns(file, header, rows[1:], lines[1:])
 
 
+def usual_column(table: Columns, usual: Sequence[str]) -> str:
+    """The first column with a usual name, an empty text if there is none."""
+    return next((name for word in usual for name in table.header if name.lower() == word), "")
+
+
 def column_of(table: Columns, name: str) -> list[str]:
     """The texts of a column, none of them empty."""
     if name not in table.header:
@@ -136,15 +149,15 @@ def labelled_table(
     return tuple(names), tuple(above), entries
 
 
-def in_order(table: Columns, found: Sequence[str], wanted: Sequence[Any], what: str) -> list[int]:
+def in_order(table: Columns, names: Sequence[str], wanted: Sequence[Any], what: str) -> list[int]:
     """Where the labels of a space stand among those of a file; both must have the same ones."""
-    place = {label: i for i, label in enumerate(found)}
+    place = {label: i for i, label in enumerate(names)}
     texts = [text_of(label) for label in wanted]
     for text in texts:
         if text not in place:
-            raise InvalidInput(f"{table.file} has no {what} {text!r}{nearest(text, found) if len(found) < 20 else ''}")
+            raise InvalidInput(f"{table.file} has no {what} {text!r}{nearest(text, names) if len(names) < 20 else ''}")
     known = set(texts)
-    for text in found:
+    for text in names:
         if text not in known:
             raise InvalidInput(f"{table.file} has a {what} {text!r}, which is no secret of the space")
     return [place[text] for text in texts]

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import exp
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from sfumato.certify import Mechanism
-    from sfumato.privacy import PrivacyType
-    from sfumato.spaces import FiniteSpace
-    from sfumato.specs.setup import Setup
+from sfumato.certify import Mechanism
+from sfumato.measures import prior_loss
+from sfumato.privacy import PrivacyType
+from sfumato.spaces import FiniteSpace
+from sfumato.specs.setup import Setup
 
 __all__ = ["amount", "meaning", "on_events", "per", "promised", "stake"]
 
@@ -54,15 +53,15 @@ def promised(privacy: PrivacyType) -> str:
     )
 
 
-def amount(value: Fraction, asked: Setup) -> str:
+def amount(value: Fraction, setup: Setup) -> str:
     """A loss with its unit, as a fraction too where that is short and says more."""
-    unit = f" {asked.space.unit}" if asked.space.unit and asked.loss.name == "distance" else ""
+    unit = f" {setup.space.unit}" if setup.space.unit and setup.loss.name == "distance" else ""
     shown, exact = f"{float(value):.6g}", str(value)
     says_all = Fraction(shown) == value or len(exact) > _LONGEST_FRACTION
     return f"{shown}{unit}" if says_all else f"{exact} = {shown}{unit}"
 
 
-def stake(asked: Setup) -> str:
+def stake(setup: Setup) -> str:
     """What the loss is, and in which unit where a query has two: that of its answer, or people.
 
     Examples
@@ -75,23 +74,21 @@ def stake(asked: Setup) -> str:
     >>> stake(setup(spec_from_values({"space": total, "loss": {"kind": "distance"}})))
     'expected distance between action and secret, in people who must change'
     """
-    name = asked.loss.name
+    name = setup.loss.name
     if name.startswith("threshold("):
         return f"probability of an action farther away than {name[10:-1]}"
     of_answers = {"absolute": " of the answer", "squared": " of the answer", "distance": ", in people who must change"}
-    more = of_answers.get(name, "") if asked.space.answers else ""
+    more = of_answers.get(name, "") if setup.space.answers else ""
     return _MEANINGS.get(name, f"expected loss, {name}") + more
 
 
-def meaning(asked: Setup) -> str:
+def meaning(setup: Setup) -> str:
     """What the loss is, and what it would be if nothing were disclosed."""
-    from sfumato.measures import prior_loss
-
-    words = stake(asked)
-    if asked.objective.criterion != "expected":
-        return f", {words}, of the {asked.objective.criterion}"
-    blind = prior_loss(asked.prior.to_floats(), asked.loss_on_outputs)
-    return f", {words}; {amount(Fraction(float(blind)), asked)} if nothing is disclosed"
+    words = stake(setup)
+    if setup.objective.criterion != "expected":
+        return f", {words}, of the {setup.objective.criterion}"
+    blind = prior_loss(setup.prior.to_floats(), setup.loss_on_outputs)
+    return f", {words}; {amount(Fraction(float(blind)), setup)} if nothing is disclosed"
 
 
 def _short(value: Fraction) -> str:
@@ -99,6 +96,6 @@ def _short(value: Fraction) -> str:
     return f"{float(value):g}" if float(f"{float(value):g}") == float(value) or len(exact) > 12 else exact
 
 
-def on_events(mechanism: Mechanism, asked: Setup) -> str:
+def on_events(mechanism: Mechanism, setup: Setup) -> str:
     """A promise about events: its name, and for how many pairs it was proved."""
-    return f"{asked.under[0].name}: every event, for {mechanism.proof.events} ordered pairs of secrets"
+    return f"{setup.under[0].name}: every event, for {mechanism.proof.events} ordered pairs of secrets"

@@ -26,10 +26,11 @@ from sfumato.report.audit import audit as audited
 from sfumato.report.audit_matrix import TOLERANCE
 from sfumato.report.curve import curve_figure
 from sfumato.report.html import label
+from sfumato.report.page import report as written
 from sfumato.report.simplex import simplex
 from sfumato.specs.words import per
+from sfumato.studio.desk import Desk, Result, saved
 from sfumato.studio.limits import MOST_KERNELS
-from sfumato.studio.tasks import Desk, saved
 from sfumato.studio.uploads import uploaded
 from sfumato.studio.views import figure_of, packed, table_of
 from sfumato.verdict import Verdict
@@ -43,10 +44,8 @@ _LONGEST_FRACTION = 16  # letters
 _SAME = Fraction(1, 10**8)  # of a loss: a difference that is not worth a word
 _ANY_SUM = Fraction(1, 2)  # by which the sum of a row may miss 1 where somebody wants it divided
 
-Answer = tuple[dict[str, Any], Design | None]
 
-
-def curve(desk: Desk, values: dict[str, Any], known: Design | None) -> Answer:
+def curve(desk: Desk, values: dict[str, Any], known: Design | None) -> Result:
     """The least loss for several ε, drawn as far as it is known after each point."""
     space = desk.setup.space
     epsilons = sorted({_epsilon(value) for value in values["epsilons"]})
@@ -82,7 +81,7 @@ def _points(found: list[tuple[Fraction, Design]]) -> list[dict[str, float]]:
     return [{"epsilon": float(e), "loss": float(m.loss), "bound": float(m.bound), "gap": m.gap} for e, m in found]
 
 
-def compare(desk: Desk, values: dict[str, Any], known: Design | None) -> Answer:
+def compare(desk: Desk, values: dict[str, Any], known: Design | None) -> Result:
     """Every known mechanism for the promise, beside the optimum."""
     privacy, space = desk.promise(), desk.setup.space
     made = known or desk.design()
@@ -99,7 +98,7 @@ def compare(desk: Desk, values: dict[str, Any], known: Design | None) -> Answer:
             "loss_name": desk.setup.loss.name, "unit": space.unit, "rate": privacy.rate}, made  # fmt: skip
 
 
-def kernels(desk: Desk, values: dict[str, Any], known: Design | None) -> Answer:
+def kernels(desk: Desk, values: dict[str, Any], known: Design | None) -> Result:
     """The kernels of a small type; for three or four secrets one of them, beside the optimum, on the simplex."""
     privacy = desk.promise()
     made = known or desk.design()
@@ -121,7 +120,7 @@ def kernels(desk: Desk, values: dict[str, Any], known: Design | None) -> Answer:
     return result, made
 
 
-def verdicts(desk: Desk, values: dict[str, Any], known: Design | None) -> Answer:
+def verdicts(desk: Desk, values: dict[str, Any], known: Design | None) -> Result:
     """Is it private, best for every prior, and is the prior regular: each with its reason and witness."""
     privacy, space = desk.promise(), desk.setup.space
     made = known or desk.design()
@@ -170,7 +169,7 @@ def _about_regular(verdict: Verdict) -> str:
     return ""
 
 
-def audit(desk: Desk, values: dict[str, Any], known: Design | None) -> Answer:
+def audit(desk: Desk, values: dict[str, Any], known: Design | None) -> Result:
     """A matrix of any tool: private or not, at which ε, which pair breaks it, how far from the optimum, repaired."""
     privacy, space = desk.promise(), desk.setup.space
     channel, box = uploaded(values["matrix"], values["name"], space, _ANY_SUM if values["normalise"] else TOLERANCE)
@@ -202,10 +201,8 @@ def audit(desk: Desk, values: dict[str, Any], known: Design | None) -> Answer:
     }, made  # fmt: skip
 
 
-def report(desk: Desk, values: dict[str, Any], known: Design | None) -> Answer:
+def report(desk: Desk, values: dict[str, Any], known: Design | None) -> Result:
     """The report as one page that needs nothing else."""
-    from sfumato.report.page import report as written
-
     made = known or desk.design()
     with TemporaryDirectory(prefix="sfumato-") as folder:
         path = Path(folder) / "report.html"

@@ -12,27 +12,20 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
-from sfumato.errors import SfumatoError
-from sfumato.studio.jobs import Busy, Message, Workers, sentence
+from sfumato.errors import InvalidInput, SfumatoError
+from sfumato.studio.jobs import Busy, Workers, sentence
 from sfumato.studio.limits import LARGEST_KEPT, MOST_KEPT, SECONDS
-from sfumato.studio.requests import ASKS, asked, key_of, question
+from sfumato.studio.requests import REQUESTS, checked, key_of, question
 from sfumato.studio.uploads import countries
 
-__all__ = ["Kept", "routes"]
+__all__ = ["KeptDesigns", "routes"]
 
-_KEEPING = (
-    "design",
-    "compare",
-    "kernels",
-    "verdicts",
-    "audit",
-    "mechanism",
-    "report",
-)  # tasks that begin with a design
+# The tasks that begin with a design.
+_DESIGNING = ("design", "compare", "kernels", "verdicts", "audit", "mechanism", "report")
 
 
 @dataclass(eq=False)
-class Kept:
+class KeptDesigns:
     """Designs that were made lately, as bytes that only workers read; the least recently used ones go first."""
 
     most: int = MOST_KEPT
@@ -56,7 +49,7 @@ class Kept:
             self.size -= len(self.designs.popitem(last=False)[1])
 
 
-def routes(workers: Workers, kept: Kept) -> APIRouter:
+def routes(workers: Workers, kept: KeptDesigns) -> APIRouter:
     """All that the page asks for; what it is made of is served beside."""
     router = APIRouter(prefix="/api")
 
@@ -70,33 +63,46 @@ def routes(workers: Workers, kept: Kept) -> APIRouter:
 
     @router.post("/{task}")
     async def answer(task: str, request: Request) -> Response:
-        if task not in ASKS:
+        if task not in REQUESTS:
             return JSONResponse({"error": "the studio has no such task"}, 404)
         try:
-            values = asked(task, await _json(request))
+            values = checked(task, await _json(request))
             if "spec" in values:
                 question(values["spec"], task)
         except SfumatoError as error:
             return JSONResponse({"error": sentence(error)}, 422)
-        events = _events(task, values, request, workers, kept)
-        return StreamingResponse(events, media_type="text/event-stream")
+        return _Events(task, values, request, workers, kept)
 
     return router
 
 
 async def _json(request: Request) -> Any:
-    from sfumato.errors import InvalidInput
-
     try:
         return json.loads(await request.body())
     except (ValueError, RecursionError):
         raise InvalidInput("the request is not JSON") from None
 
 
-async def _events(task: str, values: dict[str, Any], request: Request, workers: Workers, kept: Kept
+class _Events(StreamingResponse):
+    """The messages of a worker as server-sent events. A page that is gone ends the worker, whatever was being sent."""
+
+    def __init__(
+        self, task: str, values: dict[str, Any], request: Request, workers: Workers, kept: KeptDesigns
+    ) -> None:
+        self.job, self.workers = token_hex(8), workers
+        super().__init__(_events(self.job, task, values, request, workers, kept), media_type="text/event-stream")
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Send the events; an answer that is cut off while one is being sent leaves its iterator as it was."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self.workers.leave(self.job)
+
+
+async def _events(job: str, task: str, values: dict[str, Any], request: Request, workers: Workers, kept: KeptDesigns
                   ) -> AsyncIterator[str]:  # fmt: skip
-    """The messages of a worker as server-sent events. A page that is gone ends the worker."""
-    job, key = token_hex(8), key_of(values["spec"]) if task in _KEEPING else ""
+    key = key_of(values["spec"]) if task in _DESIGNING else ""
     known = kept.get(key) if key else None
     yield _event("started", {"job": job})
     messages = workers.run(job, task, values, known, SECONDS[task])
@@ -108,7 +114,7 @@ async def _events(task: str, values: dict[str, Any], request: Request, workers: 
                 return
             yield _event(message.kind, message.content)
     except Busy:
-        yield _event("failure", Message("failure", {"error": "the studio is busy: try again in a moment"}).content)
+        yield _event("failure", {"error": "the studio is busy: try again in a moment"})
     finally:
         await messages.aclose()  # type: ignore[attr-defined]
 

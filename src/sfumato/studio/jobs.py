@@ -12,6 +12,7 @@ import os
 import pickle
 import signal
 import threading
+import traceback
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,13 +20,30 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import Any
 
-from sfumato.errors import SfumatoError
+from sfumato.errors import SfumatoError, Wording, speaking
 from sfumato.studio.limits import MOST_WAITING, WORKERS
 
-__all__ = ["Busy", "Message", "Workers", "sentence"]
+__all__ = ["PAGE", "Busy", "Message", "Work", "Workers", "sentence"]
 
 _GRACE = 2.0  # seconds for a worker to end by itself
 _LONGEST_ERROR = 600  # letters of a sentence
+
+Work = Callable[[str, dict[str, Any], bytes | None, Callable[[dict[str, Any]], None], Callable[[], bool]],
+                tuple[dict[str, Any], bytes | None]]  # fmt: skip
+"""What a worker does with a task: its values, what an earlier job has left, whom to tell, whether to stop."""
+
+_ON_THE_PAGE = ("alpha", "epsilon", "loss", "outputs", "prior", "solver", "time_limit", "tolerance", "unit")
+
+
+def _page_keyword(name: str, value: Any) -> str:
+    """Keys of a spec, which is what a state of the page is; the page has no other arguments."""
+    if name not in _ON_THE_PAGE:
+        return ""
+    return name if value is None else f"{name} {value}"
+
+
+PAGE = Wording(_page_keyword, lambda name: {"repair": "the repaired matrix below"}.get(name, ""))
+"""How messages are worded for the page."""
 
 
 class Busy(Exception):
@@ -58,7 +76,7 @@ class _Worker:
 class Workers:
     """A few processes, started when they are needed."""
 
-    work: str
+    work: Work
     most: int = WORKERS
     idle: list[_Worker] = field(default_factory=list)
     busy: dict[str, _Worker] = field(default_factory=dict)
@@ -91,7 +109,9 @@ class Workers:
                     yield Message("failure", {"error": f"this took longer than {seconds:.0f} s and was ended"})
                     return
                 try:
-                    message = await asyncio.wait_for(box.get(), min(every, left))
+                    # not wait_for, which in Python 3.11 forgets a cancellation that comes together with a message
+                    async with asyncio.timeout(min(every, left)):
+                        message = await box.get()
                 except TimeoutError:
                     message = Message("progress", {})
                 if message is None:
@@ -105,6 +125,15 @@ class Workers:
         finally:
             if not through:
                 self._ended(name, worker)
+
+    def leave(self, name: str) -> None:
+        """Nobody waits for a job any more: end its worker at once, if it is still at work. May be called again.
+
+        Nothing is awaited, so that a request that is being cancelled can call it, wherever it was interrupted.
+        """
+        worker = self.busy.get(name)
+        if worker is not None:
+            self._ended(name, worker)
 
     def stop(self, name: str) -> bool:
         """Ask a job to end with what it has; False if there is none of that name."""
@@ -240,37 +269,34 @@ def _end(worker: _Worker) -> None:
 # ----------------------------------------------------------------- in the worker
 
 
-def _main(work: str, line: Connection, control: Connection) -> None:
+def _main(work: Work, line: Connection, control: Connection) -> None:
     """Take jobs until the other side is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends its workers
     stop = threading.Event()
     threading.Thread(target=_hear, args=(control, stop), daemon=True).start()
-    module, _, name = work.partition(":")
-    do: Callable[..., tuple[dict[str, Any], bytes | None]] = getattr(__import__(module, fromlist=[name]), name)
-    _done(do, "warm", {}, None, line, stop)  # compiled code is loaded before somebody waits for it
-    while True:
-        try:
-            task, values, kept = line.recv()
-        except (EOFError, OSError):
-            return
-        stop.clear()
-        line.send(_done(do, task, values, kept, line, stop))
+    with speaking(PAGE):
+        _done(work, "warm", {}, None, line, stop)  # compiled code is loaded before somebody waits for it
+        while True:
+            try:
+                task, values, kept = line.recv()
+            except (EOFError, OSError):
+                return
+            stop.clear()
+            line.send(_done(work, task, values, kept, line, stop))
 
 
-def _done(do: Callable[..., Any], task: str, values: Any, kept: bytes | None, line: Connection, stop: threading.Event
+def _done(work: Work, task: str, values: Any, kept: bytes | None, line: Connection, stop: threading.Event
           ) -> Message:  # fmt: skip
     def say(content: dict[str, Any]) -> None:
         line.send(Message("progress", content))
 
     try:
-        return Message("result", *do(task, values, kept, say, stop.is_set))
+        return Message("result", *work(task, values, kept, say, stop.is_set))
     except SfumatoError as error:
         return Message("failure", {"error": sentence(error)})
     except MemoryError:
         return Message("failure", {"error": "there is not enough memory for this"})
     except Exception:  # a bug: its traceback is for the terminal, not for the page
-        import traceback
-
         traceback.print_exc()
         return Message("failure", {"error": "something went wrong inside; the terminal says what"})
 

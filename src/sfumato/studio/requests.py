@@ -16,43 +16,43 @@ from sfumato.errors import InvalidInput, NotSupported
 from sfumato.specs.spec import Spec, spec_from_values
 from sfumato.studio.limits import LARGEST_BODY, MOST_POINTS, MOST_SECRETS
 
-__all__ = ["ASKS", "Ask", "asked", "check_size", "key_of", "question"]
+__all__ = ["REQUESTS", "SpecRequest", "check_size", "checked", "key_of", "question"]
 
 _LONGEST_NAME = 200
 
 
-class Ask(BaseModel):
+class SpecRequest(BaseModel):
     """A spec, as tables."""
 
     model_config = ConfigDict(extra="forbid")
     spec: dict[str, Any]
 
 
-class Design(Ask):
+class DesignRequest(SpecRequest):
     """``quick`` asks for a looser answer, while somebody drags."""
 
     quick: bool = False
 
 
-class Curve(Ask):
+class CurveRequest(SpecRequest):
     """Values of ε, as texts or numbers."""
 
     epsilons: Annotated[list[str | float], Field(min_length=1, max_length=MOST_POINTS)]
 
 
-class Kernels(Ask):
+class KernelsRequest(SpecRequest):
     """Which kernel is drawn beside the optimum."""
 
     kernel: Annotated[int, Field(ge=0)] = 0
 
 
-class Verdicts(Ask):
+class VerdictsRequest(SpecRequest):
     """About the optimal mechanism, or about a known one by its name."""
 
     mechanism: Annotated[str, Field(max_length=_LONGEST_NAME)] = ""
 
 
-class Audit(Ask):
+class AuditRequest(SpecRequest):
     """A matrix as the text of a CSV file; ``normalise`` divides rows by their sums, ``repaired`` asks for the repaired
     mechanism as a file.
     """
@@ -63,7 +63,7 @@ class Audit(Ask):
     normalise: bool = False
 
 
-class Points(BaseModel):
+class PointsRequest(BaseModel):
     """Points with counts, as the text of a CSV file."""
 
     model_config = ConfigDict(extra="forbid")
@@ -71,7 +71,7 @@ class Points(BaseModel):
     name: Annotated[str, Field(max_length=_LONGEST_NAME)] = "the file"
 
 
-class Cities(BaseModel):
+class CitiesRequest(BaseModel):
     """The largest cities of a country."""
 
     model_config = ConfigDict(extra="forbid")
@@ -79,32 +79,32 @@ class Cities(BaseModel):
     most: Annotated[int, Field(ge=3, le=200)] = 40
 
 
-ASKS: dict[str, type[BaseModel]] = {
-    "look": Ask,
-    "design": Design,
-    "curve": Curve,
-    "compare": Ask,
-    "kernels": Kernels,
-    "verdicts": Verdicts,
-    "audit": Audit,
-    "mechanism": Ask,
-    "report": Ask,
-    "spec": Ask,
-    "points": Points,
-    "cities": Cities,
+REQUESTS: dict[str, type[BaseModel]] = {
+    "look": SpecRequest,
+    "design": DesignRequest,
+    "curve": CurveRequest,
+    "compare": SpecRequest,
+    "kernels": KernelsRequest,
+    "verdicts": VerdictsRequest,
+    "audit": AuditRequest,
+    "mechanism": SpecRequest,
+    "report": SpecRequest,
+    "spec": SpecRequest,
+    "points": PointsRequest,
+    "cities": CitiesRequest,
 }
-"""What each task is asked with."""
+"""What each task is requested with."""
 
 
-def asked(task: str, values: Any) -> dict[str, Any]:
+def checked(task: str, values: Any) -> dict[str, Any]:
     """The parameters of a task, checked; whatever is wrong with them is one sentence."""
     try:
-        made = ASKS[task].model_validate(values)
+        request = REQUESTS[task].model_validate(values)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"])) or "the request"
         raise InvalidInput(f"{where}: {first['msg']}") from None
-    return made.model_dump()
+    return request.model_dump()
 
 
 def question(values: dict[str, Any], task: str) -> Spec:
@@ -157,12 +157,12 @@ def _names_a_file(values: Any) -> bool:
 
 
 def _listed(name: str) -> Callable[[Any], int]:
-    return lambda told: len(getattr(told, name) or ())
+    return lambda space: len(getattr(space, name) or ())
 
 
-def _nodes(told: Any) -> int:
-    ends = {json.dumps(end, default=str) for edge in told.edges or () for end in edge[:2]}
-    return max(len(ends), len(told.nodes or ()))
+def _nodes(space: Any) -> int:
+    ends = {json.dumps(end, default=str) for edge in space.edges or () for end in edge[:2]}
+    return max(len(ends), len(space.nodes or ()))
 
 
 def _power(base: int, exponent: int) -> int:
@@ -170,21 +170,21 @@ def _power(base: int, exponent: int) -> int:
     return base**exponent if exponent * base.bit_length() < 64 else 2**63
 
 
-def _compositions(told: Any) -> int:
+def _compositions(space: Any) -> int:
     """Answers of k counts: at most individuals + 1 for each."""
-    return _power(told.individuals + 1, told.k)
+    return _power(space.individuals + 1, space.k)
 
 
 _SIZES: dict[str, Callable[[Any], int]] = {
-    "line": lambda told: told.size,
-    "discrete": lambda told: told.size,
-    "cycle": lambda told: told.size,
-    "grid": lambda told: prod(told.shape) if len(told.shape) < 20 else 2**63,
-    "hamming": lambda told: _power(told.symbols, told.length),
-    "star": lambda told: told.leaves + 1,
-    "complete_bipartite": lambda told: told.a + told.b,
-    "count_query": lambda told: told.individuals + 1,
-    "sum_query": lambda told: told.individuals * told.largest + 1,
+    "line": lambda space: space.size,
+    "discrete": lambda space: space.size,
+    "cycle": lambda space: space.size,
+    "grid": lambda space: prod(space.shape) if len(space.shape) < 20 else 2**63,
+    "hamming": lambda space: _power(space.symbols, space.length),
+    "star": lambda space: space.leaves + 1,
+    "complete_bipartite": lambda space: space.a + space.b,
+    "count_query": lambda space: space.individuals + 1,
+    "sum_query": lambda space: space.individuals * space.largest + 1,
     "k_count_query": _compositions,
     "graph": _nodes,
     "points": _listed("coordinates"),

@@ -23,17 +23,17 @@ from fastapi.responses import FileResponse, JSONResponse, Response
 from fastapi.staticfiles import StaticFiles
 
 from sfumato.errors import InvalidInput
-from sfumato.studio.api import Kept, routes
+from sfumato.studio.api import KeptDesigns, routes
 from sfumato.studio.guard import Guard, own_hosts
-from sfumato.studio.jobs import Workers
+from sfumato.studio.jobs import Work, Workers
+from sfumato.studio.tasks import do
 
 __all__ = ["app", "serve"]
 
 _STATIC = Path(__file__).parent / "static"
-_WORK = "sfumato.studio.tasks:do"
 
 
-def app(port: int, key: str, *, work: str = _WORK, warm: bool = True) -> Guard:
+def app(port: int, key: str, *, work: Work = do, warm: bool = True) -> Guard:
     """The whole studio as an ASGI application.
 
     Parameters
@@ -43,7 +43,7 @@ def app(port: int, key: str, *, work: str = _WORK, warm: bool = True) -> Guard:
     key
         What every request for work must carry.
     work
-        The function that workers call, as ``module:name``.
+        What workers do with a task.
     warm
         Whether a worker is started before somebody asks.
     """
@@ -60,7 +60,7 @@ def app(port: int, key: str, *, work: str = _WORK, warm: bool = True) -> Guard:
 
     inner = FastAPI(lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
     inner.state.workers = workers
-    inner.include_router(routes(workers, Kept()))
+    inner.include_router(routes(workers, KeptDesigns()))
 
     @inner.get("/")
     async def page() -> Response:
@@ -109,6 +109,7 @@ def serve(port: int = 0, *, opens: bool = True, say: Callable[[str], Any] = prin
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(("127.0.0.1", port))
+        listener.listen()  # before anybody is told the address: who comes early waits and is not refused
     except (OSError, OverflowError) as error:
         listener.close()
         raise InvalidInput(f"port {port} cannot be used: {getattr(error, 'strerror', None) or error}") from error

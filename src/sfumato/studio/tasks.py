@@ -5,75 +5,24 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
-from math import isfinite
-from time import perf_counter
 from typing import Any
 
-from sfumato.certify import Mechanism
-from sfumato.design.optimal import Design, Effort, best_of
-from sfumato.design.problem import problem
+from sfumato.design.optimal import Design
 from sfumato.design.solvers import Trail
-from sfumato.errors import InvalidInput
-from sfumato.privacy import PrivacyType
-from sfumato.specs.setup import Setup, privacy_of, setup, under_of
-from sfumato.specs.spec import Spec, spec_from_values
+from sfumato.measures import prior_loss
+from sfumato.specs.setup import Setup, privacy_of, setup
+from sfumato.specs.spec import spec_from_values, to_toml
 from sfumato.specs.words import amount, meaning, promised
+from sfumato.studio import answers
+from sfumato.studio.desk import Desk, Result, Say, saved
 from sfumato.studio.requests import key_of, question
+from sfumato.studio.uploads import cities, points
 from sfumato.studio.views import place_of, table_of
 
-__all__ = ["TASKS", "Desk", "do"]
+__all__ = ["TASKS", "do"]
 
 _QUICK_GAP = 1e-2  # while somebody drags: the picture is the same
-_TALK = 0.05  # seconds between two words about progress
-
-Say = Callable[[dict[str, Any]], None]
-
-
-@dataclass(frozen=True, eq=False)
-class Desk:
-    """What a task works with: the question, what it stands for, whom to tell, and when to stop."""
-
-    spec: Spec
-    setup: Setup
-    privacy: PrivacyType | None
-    trail: Trail
-    say: Say
-    stopping: Callable[[], bool]
-
-    def promise(self) -> PrivacyType:
-        """The promise, where there must be one."""
-        if self.privacy is None:
-            raise InvalidInput("the promise is missing: choose ε")
-        return self.privacy
-
-    def design(self, tolerance: float | None = None, privacy: PrivacyType | None = None, before: str = "") -> Design:
-        """The best mechanism; what it leaves is where the next design on the same space starts."""
-        under = under_of(self.spec, self.setup.space)
-        promise = None if under else privacy or self.promise()
-        loss = self.setup.loss_on_outputs
-        asked = problem(self.setup.prior, loss, promise, None, self.setup.objective, under)
-        limit = self.spec.solve.time_limit
-        effort = Effort(
-            tolerance or float(self.spec.solve.tolerance), None if limit is None else float(limit),
-            self.spec.solve.solver, self._teller(before), self.trail,
-        )  # fmt: skip
-        return best_of(asked, effort)
-
-    def _teller(self, before: str) -> Callable[[Any], None]:
-        started = last = perf_counter()
-
-        def tell(state: Any) -> None:
-            nonlocal last
-            if self.stopping():
-                raise KeyboardInterrupt  # which a solver takes as a wish to return what it has
-            now = perf_counter()
-            if now - last >= _TALK:
-                last = now
-                self.say({"doing": before, "seconds": round(now - started, 1), **_standing(state)})
-
-        return tell
 
 
 def do(task: str, values: dict[str, Any], kept: bytes | None, say: Say, stopping: Callable[[], bool]
@@ -104,24 +53,15 @@ def _place(key: str) -> tuple[Setup, Trail]:
     return setup(spec_from_values(json.loads(key))), Trail()
 
 
-def _standing(state: Any) -> dict[str, Any]:
-    if not all(hasattr(state, name) for name in ("iteration", "value", "bound", "gap")):
-        return {"words": str(state)}
-    numbers = {"iteration": int(state.iteration), "loss": float(state.value), "bound": float(state.bound),
-               "gap": float(state.gap)}  # fmt: skip
-    words = {"words": state.stage} if getattr(state, "stage", "") else {}
-    return words | {name: value for name, value in numbers.items() if isfinite(value)}
-
-
 # ----------------------------------------------------------------- tasks
 
 
-def _look(desk: Desk, values: dict[str, Any], known: Design | None) -> tuple[dict[str, Any], None]:
+def _look(desk: Desk, values: dict[str, Any], known: Design | None) -> Result:
     """The space and the prior, before anything is designed."""
     return {"place": place_of(desk.setup.space, desk.setup.prior)}, None
 
 
-def _design(desk: Desk, values: dict[str, Any], known: Design | None) -> tuple[dict[str, Any], Design | None]:
+def _design(desk: Desk, values: dict[str, Any], known: Design | None) -> Result:
     quick = values["quick"]
     made = known or desk.design(_QUICK_GAP if quick else None)
     return described(made, desk), None if quick else made
@@ -152,33 +92,18 @@ def described(made: Design, desk: Desk) -> dict[str, Any]:
 
 
 def _blind(desk: Desk) -> float | None:
-    from sfumato.measures import prior_loss
-
     if desk.setup.objective.criterion != "expected":
         return None
     return float(prior_loss(desk.setup.prior.to_floats(), desk.setup.loss_on_outputs))
 
 
-def _spec(desk: Desk, values: dict[str, Any], known: Design | None) -> tuple[dict[str, Any], None]:
-    from sfumato.specs.spec import to_toml
-
+def _spec(desk: Desk, values: dict[str, Any], known: Design | None) -> Result:
     return {"text": to_toml(desk.spec), "name": "spec.toml"}, None
 
 
-def _mechanism(desk: Desk, values: dict[str, Any], known: Design | None) -> tuple[dict[str, Any], Design]:
+def _mechanism(desk: Desk, values: dict[str, Any], known: Design | None) -> Result:
     made = known or desk.design()
     return saved(made.mechanism, "mechanism.sfm"), made
-
-
-def saved(mechanism: Mechanism, name: str) -> dict[str, Any]:
-    """The file of a mechanism, as the command line would write it."""
-    from base64 import b64encode
-
-    from sfumato.certify.certificate import certificate_of
-    from sfumato.certify.file import to_bytes
-
-    data = to_bytes(certificate_of(mechanism))
-    return {"file": b64encode(data).decode(), "name": name, "sha256": data[-32:].hex()}
 
 
 def _warm() -> tuple[dict[str, Any], None]:
@@ -191,41 +116,21 @@ def _warm() -> tuple[dict[str, Any], None]:
     return {}, None
 
 
-def _points(values: dict[str, Any]) -> dict[str, Any]:
-    from sfumato.studio.uploads import points
-
-    return points(values["text"], values["name"])
-
-
-def _cities(values: dict[str, Any]) -> dict[str, Any]:
-    from sfumato.studio.uploads import cities
-
-    return cities(values["country"], values["most"])
-
-
-def _later(name: str) -> Callable[..., Any]:
-    """A task whose rooms are loaded when it is asked for."""
-
-    def task(desk: Desk, values: dict[str, Any], known: Design | None) -> Any:
-        from sfumato.studio import answers
-
-        return getattr(answers, name)(desk, values, known)
-
-    return task
-
-
-TASKS: dict[str, Callable[[Desk, dict[str, Any], Design | None], tuple[dict[str, Any], Design | None]]] = {
+TASKS: dict[str, Callable[[Desk, dict[str, Any], Design | None], Result]] = {
     "look": _look,
     "design": _design,
-    "curve": _later("curve"),
-    "compare": _later("compare"),
-    "kernels": _later("kernels"),
-    "verdicts": _later("verdicts"),
-    "audit": _later("audit"),
+    "curve": answers.curve,
+    "compare": answers.compare,
+    "kernels": answers.kernels,
+    "verdicts": answers.verdicts,
+    "audit": answers.audit,
     "mechanism": _mechanism,
-    "report": _later("report"),
+    "report": answers.report,
     "spec": _spec,
 }
 """Everything about a spec that the page may ask."""
 
-_WITHOUT_A_SPEC: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {"points": _points, "cities": _cities}
+_WITHOUT_A_SPEC: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "points": lambda values: points(values["text"], values["name"]),
+    "cities": lambda values: cities(values["country"], values["most"]),
+}

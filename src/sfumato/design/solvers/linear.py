@@ -119,7 +119,8 @@ def _factor(problem: Problem, value: Any) -> Fraction:
     factor = problem.privacy.exact_factor(value)
     if factor is None:
         raise NotSupported(
-            f"an exact optimum for {shown(problem.privacy)}", ["rational bounds: alpha= and whole distances"]
+            f"an exact optimum for {shown(problem.privacy)}",
+            ["rational bounds: alpha instead of epsilon, and whole distances"],
         )
     return factor
 
@@ -132,7 +133,9 @@ def solve_exactly(
 ) -> Answer:
     """The optimum in rationals; loss and bound will be equal. Where its time is up first there is nothing."""
     if not problem.exact:
-        raise NotSupported("an exact optimum in floats", ["exact prior and loss, alpha= and whole distances"])
+        raise NotSupported(
+            "an exact optimum in floats", ["exact prior and loss, alpha instead of epsilon, and whole distances"]
+        )
     return _solve(problem, exact=True, method="exact", watch=watch_of(time_limit))
 
 

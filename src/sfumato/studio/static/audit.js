@@ -1,6 +1,6 @@
 // A matrix from somewhere else: private or not, at which ε, what breaks it, how far from the optimum, and repaired.
 
-import { Question } from "./asked.js";
+import { Question } from "./question.js";
 import { fill, make, near, percent, say } from "./dom.js";
 import { keep } from "./keep.js";
 import { state } from "./state.js";
@@ -60,9 +60,9 @@ function refuse(words) {
   fill(result, make("p", { className: "problem", role: "alert" }, words));
 }
 
-function draw(found) {
-  const unit = found.unit ? ` per ${found.unit}` : "";
-  const { verdict, tightest, nearest } = found;
+function draw(audit) {
+  const unit = audit.unit ? ` per ${audit.unit}` : "";
+  const { verdict, tightest, nearest } = audit;
   const breaks = verdict.outcome !== "holds" && !nearest;
   fill(result,
     make("article", {}, make("h3", {}, verdict.question),
@@ -70,15 +70,15 @@ function draw(found) {
       make("p", {}, verdict.reason),
       nearest && make("p", { className: "soft" }, `Nearest: a matrix within ${nearest.distance} of what is written, private at ε = ${nearest.epsilon}${unit}. The repaired mechanism below is that one.`)),
     make("article", {}, make("h3", {}, "At which ε is it?"),
-      make("p", {}, found.epsilon === null ? "At none: some output is impossible for one secret and possible for another." : `ε = ${found.needed}${unit}${nearest ? ", as it is written" : ""}.`),
+      make("p", {}, audit.epsilon === null ? "At none: some output is impossible for one secret and possible for another." : `ε = ${audit.needed}${unit}${nearest ? ", as it is written" : ""}.`),
       tightest && make("p", { className: "soft" }, `What decides it: output ${tightest.output} is ${tightest.ratio} times as likely for ${tightest.pair[0]} as for ${tightest.pair[1]}, at distance ${near(tightest.distance)}.`)),
     make("article", {}, make("h3", {}, "How far from the optimum?"),
-      make("p", {}, `With the best action for each output it loses ${near(found.loss, 5)}; the optimum for this promise loses ${near(found.optimum, 5)}.`),
-      breaks && make("p", { className: "soft" }, found.excess === null
+      make("p", {}, `With the best action for each output it loses ${near(audit.loss, 5)}; the optimum for this promise loses ${near(audit.optimum, 5)}.`),
+      breaks && make("p", { className: "soft" }, audit.excess === null
         ? "It promises less than was asked for, so that it may well lose less."
-        : `It promises less than was asked for, and yet it loses ${percent(found.excess, 2)} more than the optimum of the promise.`)),
+        : `It promises less than was asked for, and yet it loses ${percent(audit.excess, 2)} more than the optimum of the promise.`)),
     make("article", {}, make("h3", {}, "Repaired"),
-      make("p", {}, `A proved mechanism next to it: no row moves by more than ${near(found.moved, 3)} of its probability; loss ${near(found.repaired_loss, 5)}.`),
+      make("p", {}, `A proved mechanism next to it: no row moves by more than ${near(audit.moved, 3)} of its probability; loss ${near(audit.repaired_loss, 5)}.`),
       make("button", { type: "button", onclick: () => keep("audit", { spec: state().spec, matrix: text.value, name, normalise: sums.checked, repaired: true }) }, "Download the repaired mechanism")));
   say(`Audit: ${verdict.outcome}. ${verdict.reason}`);
 }

@@ -1,6 +1,6 @@
 // The privacy–utility curve, point by point, with the place where we are; a click on it goes there.
 
-import { Question } from "./asked.js";
+import { Question } from "./question.js";
 import { Chart } from "./charts.js";
 import { colour, fill, make, near } from "./dom.js";
 import { range } from "./promise.js";
@@ -46,6 +46,6 @@ async function draw() {
   }
   fill(table, make("summary", {}, "The points as a table"), make("table", {},
     make("thead", {}, make("tr", {}, ...["ε", "loss", "no mechanism below", "gap"].map((name) => make("th", { scope: "col" }, name)))),
-    make("tbody", {}, ...last.points.map((found) => make("tr", {}, make("th", { scope: "row" }, near(found.epsilon)),
-      make("td", {}, near(found.loss, 5)), make("td", {}, near(found.bound, 5)), make("td", {}, near(found.gap, 2)))))));
+    make("tbody", {}, ...last.points.map((point) => make("tr", {}, make("th", { scope: "row" }, near(point.epsilon)),
+      make("td", {}, near(point.loss, 5)), make("td", {}, near(point.bound, 5)), make("td", {}, near(point.gap, 2)))))));
 }

@@ -60,9 +60,9 @@ const ASKED_FOR = {
 
 /** What is missing before there is something to design, in words. */
 export function lacking() {
-  const { lacks, spec: told } = state();
+  const { lacks, spec: given } = state();
   if (lacks) return ASKED_FOR[lacks];
-  const bare = told.space.kind === "graph" && Array.isArray(told.space.edges) && !told.space.edges.length && !told.space.nodes;
+  const bare = given.space.kind === "graph" && Array.isArray(given.space.edges) && !given.space.edges.length && !given.space.nodes;
   return bare ? "A graph needs an edge: click two nodes to join them. What is dimmed is of the question before." : "";
 }
 
@@ -119,40 +119,40 @@ function put(space, { prior, drawn, from, epsilon, about } = {}) {
 }
 
 function kindShown() {
-  const { spec: told, from } = state();
+  const { spec: given, from } = state();
   if (FROM_ELSEWHERE.includes(from)) return from;
-  if (told.space.kind === "geo") return "cities";
-  return told.space.kind in KINDS ? told.space.kind : "";
+  if (given.space.kind === "geo") return "cities";
+  return given.space.kind in KINDS ? given.space.kind : "";
 }
 
 /** Put the state into the form. */
 export function show() {
-  const { spec: told } = state();
+  const { spec: given } = state();
   const kind = kindShown();
   $("space-kind").value = kind;
   const focused = document.activeElement?.dataset?.field;
   try {
-    fill($("space-fields"), ...(kind ? KINDS[kind].fields(told.space) : [make("p", { className: "hint" }, `A space of kind ${told.space.kind}, from a link.`)]));
+    fill($("space-fields"), ...(kind ? KINDS[kind].fields(given.space) : [make("p", { className: "hint" }, `A space of kind ${given.space.kind}, from a link.`)]));
   } catch {
     fill($("space-fields"), make("p", { className: "hint" }, "This space cannot be shown as a form."));
   }
-  showPrior(told);
-  $("loss-kind").value = told.loss.kind;
-  fill($("loss-fields"), told.loss.kind === "threshold" && text("Radius", told.loss.radius, (radius) => { spec({ loss: { kind: "threshold", radius } }); return null; }));
+  showPrior(given);
+  $("loss-kind").value = given.loss.kind;
+  fill($("loss-fields"), given.loss.kind === "threshold" && text("Radius", given.loss.radius, (radius) => { spec({ loss: { kind: "threshold", radius } }); return null; }));
   if (focused) document.querySelector(`[data-field="${CSS.escape(focused)}"]`)?.focus();
 }
 
-function showPrior(told) {
-  const counts = told.prior.counts ?? told.prior.weights;
+function showPrior(given) {
+  const counts = given.prior.counts ?? given.prior.weights;
   $("prior-kind").value = counts ? "counts" : "uniform";
-  const gone = !counts && lost === JSON.stringify(told.space);
+  const gone = !counts && lost === JSON.stringify(given.space);
   if (Boolean($("prior-note").textContent) !== gone) $("prior-note").textContent = gone ? "The counts were of other secrets: now all are the same." : "";
   if (!Array.isArray(counts)) {
     fill($("prior-fields"));
     paintingChanged(false);
     return;
   }
-  const wide = told.space.kind === "grid" && told.space.shape?.length === 2 ? told.space.shape[1] : 8;
+  const wide = given.space.kind === "grid" && given.space.shape?.length === 2 ? given.space.shape[1] : 8;
   const rows = [];
   for (let k = 0; k < counts.length; k += wide) rows.push(counts.slice(k, k + wide).join(" "));
   const brush = make("input", { type: "checkbox", id: "paint", checked: $("paint")?.checked ?? false, onchange: () => paintingChanged(brush.checked) });

@@ -1,15 +1,15 @@
 // Known mechanisms beside the optimum: a table, and two clouds of one secret next to each other.
 
-import { Question } from "./asked.js";
+import { Question } from "./question.js";
 import { fill, make, near } from "./dom.js";
 import { bar } from "./map.js";
 import { Picture } from "./picture.js";
 import { change, state } from "./state.js";
 import { Table } from "./table.js";
 
-let left = null, right = null, title = null, rows = null, found = null, place = null;
+let left = null, right = null, title = null, rows = null, comparison = null, place = null;
 
-export const question = new Question("compare", (answer) => { found = answer; draw(); });
+export const question = new Question("compare", (answer) => { comparison = answer; draw(); });
 
 export function build(panel) {
   const hosts = [make("div"), make("div")];
@@ -27,10 +27,10 @@ export function look(design) {
 }
 
 export function draw() {
-  if (!found || !place) return;
-  const others = found.rows.filter((row) => row.mechanism !== "optimal");
+  if (!comparison || !place) return;
+  const others = comparison.rows.filter((row) => row.mechanism !== "optimal");
   const chosen = others.find((row) => row.mechanism === state().beside) ?? others[0];
-  const best = found.rows.find((row) => row.mechanism === "optimal");
+  const best = comparison.rows.find((row) => row.mechanism === "optimal");
   const secret = Math.min(state().secret, place.labels.length - 1);
   title.textContent = chosen ? spoken(chosen.mechanism) : "Nothing else is known";
   const clouds = [[left, best], [right, chosen]].filter(([, row]) => row?.matrix);
@@ -43,13 +43,13 @@ export function draw() {
 const spoken = (name) => name.replaceAll("_", " ");
 
 function table(best, chosen) {
-  const unit = found.unit && found.loss_name === "distance" ? ` in ${found.unit}` : "";
-  const most = Math.max(found.blind, ...found.rows.map((row) => row.remapped));
+  const unit = comparison.unit && comparison.loss_name === "distance" ? ` in ${comparison.unit}` : "";
+  const most = Math.max(comparison.blind, ...comparison.rows.map((row) => row.remapped));
   return make("div", { className: "scroll" }, make("table", {},
-    make("caption", {}, `Expected loss${unit} if everybody takes the best action for each output; ${near(found.blind)} if nothing is disclosed.`),
+    make("caption", {}, `Expected loss${unit} if everybody takes the best action for each output; ${near(comparison.blind)} if nothing is disclosed.`),
     make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "mechanism"), make("th", { scope: "col", className: "slim" }, ""),
       ...["loss", "more than the optimum", "ε it needs", "leaks ×"].map((name, k) => make("th", { scope: "col", className: k > 1 ? "n slim" : "n" }, name)))),
-    make("tbody", {}, ...found.rows.map((row) => make("tr", { className: row === best ? "best" : "" },
+    make("tbody", {}, ...comparison.rows.map((row) => make("tr", { className: row === best ? "best" : "" },
       make("th", { scope: "row" }, row === best ? "the optimum" : make("button", { type: "button", className: "link", "aria-pressed": String(row === chosen), onclick: () => change({ beside: row.mechanism }, { why: "beside" }) }, spoken(row.mechanism))),
       make("td", { className: "slim" }, bar(row.remapped / most)),
       make("td", { className: "n" }, near(row.remapped)),
@@ -59,7 +59,7 @@ function table(best, chosen) {
 }
 
 function leftOut() {
-  const names = Object.entries(found.left_out);
+  const names = Object.entries(comparison.left_out);
   return names.length > 0 && make("details", {}, make("summary", {}, `${names.length} others do not exist here`),
     make("ul", {}, ...names.map(([name, why]) => make("li", {}, `${spoken(name)}: ${why}`))));
 }

@@ -19,7 +19,7 @@ import { cancelDesign, design, hold, holding, onDesign, stopDesign } from "./wor
 /** Views that ask the server for something of their own. */
 const ASKING = { curve, known, simplex, verdicts };
 
-let current = null; // the design that is shown: { place, table, answer, asked }
+let current = null; // the design that is shown: { place, table, answer, question }
 
 async function begin() {
   takeKey();
@@ -38,7 +38,7 @@ async function begin() {
   $("stop").addEventListener("click", () => { stopDesign(); for (const view of Object.values(ASKING)) view.question.stop(); });
   $("cancel").addEventListener("click", () => { cancelDesign(); for (const view of [...Object.values(ASKING), audit]) view.question.leave(true); });
   if (innerWidth < 992) $("question").open = false; // on a narrow screen the mechanism comes first
-  onDesign(found, refused, looked);
+  onDesign(showDesign, refused, showPlace);
   hear(changed);
   form.show();
   promise.show();
@@ -79,11 +79,11 @@ function paintedNow(counts) {
   map.show(current.place, current.table);
 }
 
-function found(answer, asked, quick) {
-  const place = drawnPlaces(answer.place, asked);
-  current = { place, table: new Table(answer, place.labels.length), answer, asked };
+function showDesign(answer, question, quick) {
+  const place = drawnPlaces(answer.place, question);
+  current = { place, table: new Table(answer, place.labels.length), answer, question };
   form.known(place.labels.length);
-  promise.told(answer);
+  promise.showReach(answer);
   numbers(answer);
   $("problem").hidden = true;
   curve.at(answer);
@@ -91,10 +91,10 @@ function found(answer, asked, quick) {
   if (!quick) say(`Expected loss ${near(answer.loss)}${unit(answer)}. ${$("promise").textContent}`);
 }
 
-/** A space whose design takes its time: its prior can be looked at meanwhile. */
-function looked(answer, asked) {
-  if (current && JSON.stringify(current.asked.spec.space) === JSON.stringify(asked.spec.space)) return;
-  current = { place: drawnPlaces(answer, asked), table: null, asked };
+/** A space whose design takes its time: its prior can be showPlace at meanwhile. */
+function showPlace(answer, question) {
+  if (current && JSON.stringify(current.question.spec.space) === JSON.stringify(question.spec.space)) return;
+  current = { place: drawnPlaces(answer, question), table: null, question };
   if (state().view === "map") map.show(current.place, null);
 }
 

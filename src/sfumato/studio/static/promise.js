@@ -66,7 +66,7 @@ export function show() {
 }
 
 /** What a design says of its promise. */
-export function told(answer) {
+export function showReach(answer) {
   [least, largest] = answer.place.distances;
   const unit = answer.unit;
   $("epsilon-unit").textContent = unit ? `per ${unit}` : "per unit";

@@ -1,6 +1,6 @@
 // Kernels of a small type; for three or four secrets they are drawn on the simplex, which can be turned.
 
-import { Question } from "./asked.js";
+import { Question } from "./question.js";
 import { Chart } from "./charts.js";
 import { fill, make } from "./dom.js";
 import { change, state } from "./state.js";

@@ -1,6 +1,6 @@
 // Yes, no or undecided, each with its reason; a counter-example is shown as a prior one can look at.
 
-import { Question } from "./asked.js";
+import { Question } from "./question.js";
 import { fill, make } from "./dom.js";
 import { Picture } from "./picture.js";
 import { floats } from "./server.js";
@@ -36,13 +36,13 @@ const shortened = (verdict) => verdict.witness
   ? `There is a prior for which another mechanism of the same promise loses ${verdict.witness.better} instead of ${verdict.witness.loss}.`
   : verdict.reason;
 
-function witness(found) {
+function witness(example) {
   const host = make("div");
-  const shares = floats(found.prior);
+  const shares = floats(example.prior);
   if (shares.every((share) => Math.abs(share - shares[0]) < 1e-6 * shares[0])) {
-    return make("p", { className: "soft" }, `All secrets are equally likely there; the difference is ${found.gap}.`);
+    return make("p", { className: "soft" }, `All secrets are equally likely there; the difference is ${example.gap}.`);
   }
-  const box = make("div", {}, make("p", { className: "soft" }, `That prior${found.weights.length <= 12 ? ` (${found.weights.join(", ")})` : ""}; the difference is ${found.gap}:`), host);
+  const box = make("div", {}, make("p", { className: "soft" }, `That prior${example.weights.length <= 12 ? ` (${example.weights.join(", ")})` : ""}; the difference is ${example.gap}:`), host);
   box.style.maxWidth = "24rem";
   const picture = new Picture(host, { named: "The prior of the counter-example", tallest: 260 });
   requestAnimationFrame(() => picture.show({ ...place, prior: [...shares] }, shares, -1));

@@ -17,8 +17,8 @@ let failed = () => {};
 let looked = () => {};
 
 /** Who is told: of a design, of a problem, and of a space whose design takes its time. */
-export function onDesign(found, problem, place) {
-  [listener, failed, looked] = [found, problem, place];
+export function onDesign(design, problem, place) {
+  [listener, failed, looked] = [design, problem, place];
 }
 
 export const holding = () => held !== "";
@@ -48,28 +48,28 @@ export function design(quick = false) {
 async function loop() {
   while (wanted !== null) {
     const { quick } = wanted;
-    const asked = state();
+    const question = state();
     wanted = null;
     const controller = new AbortController();
     running = { controller, quick, job: "" };
     const began = performance.now();
     const hint = setTimeout(() => {
       working("designing", true);
-      if (!quick) look(asked);
+      if (!quick) look(question);
     }, PATIENCE);
     try {
-      const answer = await ask("design", { spec: asked.spec, quick }, {
+      const answer = await ask("design", { spec: question.spec, quick }, {
         signal: controller.signal,
         progress: (content, job) => {
           running.job = job;
           if (running.stopping) return askToStop();
-          if (performance.now() - began > PATIENCE) told(content, performance.now() - began);
+          if (performance.now() - began > PATIENCE) showProgress(content, performance.now() - began);
         },
       });
       took = performance.now() - began;
       if (held) continue; // meanwhile the form asks for something else
       if (wanted === null && !quick) $("stage").classList.remove("stale");
-      listener(answer, asked, quick);
+      listener(answer, question, quick);
     } catch (error) {
       if (error.name === "AbortError") {
         if (running.cancelled) hold("Cancelled; nothing is running any more.");
@@ -85,16 +85,16 @@ async function loop() {
 }
 
 /** The space and the prior, while the design is not there yet. */
-async function look(asked) {
+async function look(question) {
   try {
-    const { place } = await ask("look", { spec: asked.spec });
-    if ((running !== null || held) && asked === state()) looked(place, asked); // also when it was cancelled
+    const { place } = await ask("look", { spec: question.spec });
+    if ((running !== null || held) && question === state()) looked(place, question); // also when it was cancelled
   } catch (error) {
     if (!(error instanceof Refusal)) throw error; // the design will say the same
   }
 }
 
-function told(content, spent) {
+function showProgress(content, spent) {
   const numbers = content.gap !== undefined
     ? `  ·  loss ${near(content.loss)}  ·  bound ${near(content.bound)}  ·  gap ${content.gap < 1 ? `${near(100 * content.gap, 2)} %` : "above 100 %"}`
     : "";
@@ -119,8 +119,8 @@ export function stopDesign() {
 
 /** Once, as soon as it is known whom to ask. */
 function askToStop() {
-  if (!running.job || running.asked) return;
-  running.asked = true;
+  if (!running.job || running.askedToStop) return;
+  running.askedToStop = true;
   stop(running.job);
 }
 

@@ -27,7 +27,7 @@ export class Question {
         signal: controller.signal,
         progress: (content, job) => {
           this.job = job;
-          if (controller.stopping && !controller.told) this.stop();
+          if (controller.stopping && !controller.askedToStop) this.stop();
           if (this.controller !== controller) return;
           if (!controller.stopping && content.doing && performance.now() - began > PATIENCE) {
             working(`${content.doing}  ·  ${((performance.now() - began) / 1000).toFixed(1)} s`, true);
@@ -61,7 +61,7 @@ export class Question {
     this.controller.stopping = true;
     working(STOPPING, true);
     if (!this.job) return; // it is asked as soon as it has a name
-    this.controller.told = true;
+    this.controller.askedToStop = true;
     stop(this.job);
   }
 

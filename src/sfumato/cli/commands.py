@@ -1,0 +1,181 @@
+"""The list of commands, and the group that loads a command's module when the command runs.
+
+The modules of commands import what they need at their top, compilers and solvers among it; the list of commands with
+a line on each is here, so that ``--help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from sfumato.errors import Wording, speaking
+
+__all__ = ["COMMANDS", "Command", "CommandEntry", "Group", "LazyGroup", "shell_wording"]
+
+
+@dataclass(frozen=True)
+class CommandEntry:
+    """Where a command is: ``module`` has ``function``, or a group of that name; ``summary`` is its first line."""
+
+    module: str
+    function: str
+    summary: str
+
+    def load(self, name: str) -> Any:
+        """The command itself, with its options."""
+        member = getattr(import_module(f"sfumato.cli.{self.module}"), self.function)
+        if not isinstance(member, typer.Typer):
+            member, body = typer.Typer(add_completion=False), member
+            member.command(name, cls=Command)(body)
+        return typer.main.get_command(member)
+
+
+COMMANDS: dict[str, CommandEntry] = {
+    "design": CommandEntry(
+        "designs", "design", "Find the private mechanism of least loss for a spec, prove it, and write it."
+    ),
+    "calibrate": CommandEntry(
+        "designs",
+        "calibrate",
+        "Find the smallest ε that reaches a loss, or (--keep) the largest that keeps an adversary's expected loss.",
+    ),
+    "curve": CommandEntry(
+        "points", "curve", "Show the least loss for several ε, with a proved band. Ctrl-C ends with the points so far."
+    ),
+    "init": CommandEntry("questions", "init", "Ask a few questions and write a spec."),
+    "universal": CommandEntry(
+        "universal",
+        "universal",
+        "Find the mechanism whose regret is least over all priors, and say whether any has none.",
+    ),
+    "release": CommandEntry(
+        "releases",
+        "release",
+        "Copy a file with the secrets of a column replaced by noise, drawn exactly as was proved.",
+    ),
+    "release-key": CommandEntry(
+        "releases", "release_key", "Create a key for `sfumato release --key-file`, readable by its owner only."
+    ),
+    "studio": CommandEntry(
+        "studio",
+        "studio",
+        "Design mechanisms in a browser. The page is served to this machine only, and needs no network.",
+    ),
+    "audit": CommandEntry(
+        "audits", "audit", "Is a matrix private, at which ε, which pair breaks it, how far is it from the best?"
+    ),
+    "report": CommandEntry(
+        "reports",
+        "report",
+        "Write a page on a mechanism: the promise in plain words, loss and bound, maps, leakage, how to verify it.",
+    ),
+    "demo": CommandEntry(
+        "demo",
+        "demo",
+        "Hide where people live among the cities of a country: the best mechanism, its proof, and a page to look at.",
+    ),
+    "verify": CommandEntry(
+        "verify", "verify", "Prove saved mechanisms again: exit status 0 proved, 3 refuted, 2 unreadable."
+    ),
+    "kernels": CommandEntry(
+        "types",
+        "kernels",
+        "Count the kernel mechanisms of a privacy type, by number of outputs, or estimate how many there are.",
+    ),
+    "capacity": CommandEntry(
+        "types", "capacity", "The most that any mechanism of a privacy type leaks, as a ratio and as a difference."
+    ),
+    "compare": CommandEntry(
+        "known", "compare", "Which of two mechanisms tells more: refinement in both directions, and their capacities."
+    ),
+    "compare-known": CommandEntry(
+        "known",
+        "compare_known",
+        "Every known mechanism for a promise: its loss with and without remap, the ε it needs, its leakage.",
+    ),
+    "paper": CommandEntry(
+        "papers", "paper", "Recompute a table or figure of a paper and show it beside the printed values."
+    ),
+    "ledger": CommandEntry("ledgers", "app", "What was released of which columns, and what may still be."),
+}
+"""Every command, in the order of ``--help``."""
+
+
+class Command(TyperCommand):
+    """A command whose help shows a flag as a flag: ``--json``, and not ``--json <bool>``.
+
+    While it runs, messages speak of its options and of commands.
+    """
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Arguments and options, ``--help`` included."""
+        return _plain(super().get_params(ctx))
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        with speaking(shell_wording(self.params)):
+            return super().invoke(ctx)
+
+
+class Group(TyperGroup):
+    """The same for what has commands below it."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Arguments and options, ``--help`` included."""
+        return _plain(super().get_params(ctx))
+
+
+class LazyGroup(Group):
+    """The commands of :data:`COMMANDS`; what is listed is a name and a line, what runs is loaded first."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands = {name: Command(name=name, help=entry.summary) for name, entry in COMMANDS.items()}
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that the first word names, loaded."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command if name is None else COMMANDS[name].load(name), rest
+
+
+_INSTEAD_OF_FUNCTIONS = {
+    "capacities": "`sfumato capacity`",
+    "claim": "`sfumato design`",
+    "design": "`sfumato design`",
+    "estimate_kernels": "`sfumato kernels --estimate`",
+    "repair": "`sfumato audit --repair`",
+    "set_limit": "`sfumato ledger limit`",
+}
+"""Commands that do what functions of the front door do."""
+
+
+def shell_wording(params: list[Any]) -> Wording:
+    """How messages are worded while a command with these parameters runs; what is no option is a key of the spec.
+
+    Examples
+    --------
+    >>> shell_wording([]).keyword("solver", "exact"), shell_wording([]).function("set_limit")
+    ('solver = "exact"', '`sfumato ledger limit`')
+    """
+    options = {param.name: (param.opts[0], getattr(param, "is_flag", False)) for param in params}
+
+    def keyword(name: str, value: Any) -> str:
+        if name not in options:
+            return name if value is None else f"{name} = {json.dumps(value, ensure_ascii=False)}"
+        option, flag = options[name]
+        return option if flag or value is None else f"{option} {value}"
+
+    return Wording(keyword, lambda name: _INSTEAD_OF_FUNCTIONS.get(name, ""))
+
+
+def _plain(params: list[Any]) -> list[Any]:
+    for param in params:
+        if getattr(param, "is_flag", False):
+            param.metavar = ""
+    return params

@@ -1,0 +1,141 @@
+"""Options that several commands have, and what their texts stand for: spaces, losses, priors, promises, files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sfumato.channels import Prior
+from sfumato.errors import InvalidInput, NotSupported, shown
+from sfumato.losses import LOSSES, Loss
+from sfumato.privacy import PrivacyType
+from sfumato.privacy.promise import promise, rate
+from sfumato.spaces import SPACES, FiniteSpace
+
+__all__ = [
+    "Alpha",
+    "AsJson",
+    "Epsilon",
+    "FigureFile",
+    "Space",
+    "SpecFile",
+    "loss_from_text",
+    "prior_from_text",
+    "privacy_from_texts",
+    "promise_from_texts",
+    "promise_record",
+    "rate_from_text",
+    "space_from_text",
+    "writable",
+]
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object a line instead of text.")]
+SpecFile = Annotated[Path, typer.Argument(metavar="SPEC", help="A spec (TOML); `sfumato init` writes one.")]
+FigureFile = Annotated[
+    Path | None, typer.Option("--figure", "-o", help="Draw it: a page (.html), .json, .svg, .png or .pdf.")
+]
+Space = Annotated[str, typer.Argument(help="A space, such as line:6, grid:3,3 or hamming:3.")]
+Alpha = Annotated[str | None, typer.Option(help="e^-ε for one unit of distance, a fraction (default: 1/2).")]
+Epsilon = Annotated[
+    str | None, typer.Option(help="Instead of alpha: ε for one unit of distance, such as 0.7 or ln(2)/30.")
+]
+
+_SPACES = ("line", "grid", "discrete", "hamming", "cycle", "star", "complete_bipartite", "count_query", "sum_query",
+           "k_count_query")  # fmt: skip
+_LOSSES_OF_A_SPACE = ("absolute", "bin", "distance", "nib", "squared")
+_LOSSES_WITH_A_NUMBER = ("threshold",)
+
+
+def space_from_text(text: str) -> FiniteSpace:
+    """The space of a name and whole numbers, such as ``grid:3,3``."""
+    name, _, numbers = text.partition(":")
+    if name not in _SPACES:
+        raise NotSupported(f"space {name!r}", [f"{known}:…" for known in _SPACES])
+    try:
+        sizes = [int(part) for part in numbers.split(",")]
+    except ValueError:
+        raise InvalidInput(f"{shown(text)} is no space: write a name and whole numbers, such as grid:3,3") from None
+    try:
+        return SPACES[name](*sizes)
+    except TypeError:
+        raise InvalidInput(f"{name} does not take {len(sizes)} numbers") from None
+
+
+def loss_from_text(text: str, space: FiniteSpace) -> Loss:
+    """The loss of a name, ``threshold`` with its radius after a colon.
+
+    Examples
+    --------
+    >>> from sfumato.spaces import line
+    >>> loss_from_text("threshold:1", line(4))
+    Loss(threshold(1), 4 actions, 4 secrets)
+    """
+    name, _, number = text.partition(":")
+    if name in _LOSSES_OF_A_SPACE and not number:
+        return LOSSES[name](space)
+    if name in _LOSSES_WITH_A_NUMBER and number:
+        return LOSSES[name](space, number)
+    raise NotSupported(f"loss {text!r}", [*_LOSSES_OF_A_SPACE, *(f"{known}:1" for known in _LOSSES_WITH_A_NUMBER)])
+
+
+def prior_from_text(text: str, space: FiniteSpace) -> Prior:
+    """``uniform``, or how often each secret was seen, in the order of the space.
+
+    Examples
+    --------
+    >>> from sfumato.spaces import line
+    >>> prior_from_text("3,0,1", line(3)).weights.tolist()
+    [Fraction(3, 4), Fraction(0, 1), Fraction(1, 4)]
+    """
+    if text == "uniform":
+        return Prior.uniform(space)
+    if "," not in text:
+        raise InvalidInput(f"{text!r} is no prior: write uniform, or counts such as 3,0,1, one for each secret")
+    return Prior.from_counts(text.split(","), space)
+
+
+def rate_from_text(text: str, option: str) -> Fraction:
+    """ε as a rational, positive; a logarithm is rounded down."""
+    value: Fraction = _named(option, rate, text)
+    if value <= 0:
+        raise InvalidInput(f"{option}: ε must be positive, found {text}")
+    return value
+
+
+def promise_from_texts(epsilon: str | None, alpha: str | None) -> dict[str, Any]:
+    """What --epsilon and --alpha say, as a privacy type takes it; ``ln 2`` is alpha = 1/2, exactly."""
+    if epsilon is None or alpha is not None:
+        return {"epsilon": epsilon, "alpha": alpha}
+    return dict(_named("--epsilon", promise, epsilon, None)._asdict())
+
+
+def privacy_from_texts(space: str, epsilon: str | None, alpha: str | None) -> PrivacyType:
+    """The privacy type that a space and a promise name; alpha = 1/2 where nothing is said."""
+    half = epsilon is None and alpha is None
+    return PrivacyType(space_from_text(space), **promise_from_texts(epsilon, "1/2" if half else alpha))
+
+
+def promise_record(privacy: PrivacyType) -> dict[str, str]:
+    """A promise for a program to read."""
+    return {"epsilon": str(privacy.epsilon)} if privacy.alpha is None else {"alpha": str(privacy.alpha)}
+
+
+def writable(path: Path) -> Path:
+    """Where to write, looked at before any work is done."""
+    if not path.parent.is_dir():
+        raise InvalidInput(f"{path} cannot be written: there is no folder {path.parent}")
+    if path.is_dir():
+        raise InvalidInput(f"{path} cannot be written: it is a folder")
+    return path
+
+
+def _named(option: str, parse: Callable[..., Any], *texts: str | None) -> Any:
+    """What a text says, with the option in front of what is wrong with it."""
+    try:
+        return parse(*texts)
+    except InvalidInput as error:
+        raise InvalidInput(f"{option}: {error}") from None

@@ -1,0 +1,102 @@
+"""The command ``paper``: tables and figures of the papers, recomputed beside the printed values."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from sfumato.cli.options import AsJson, FigureFile
+from sfumato.cli.progress import line
+from sfumato.errors import InvalidInput, NotSupported, counted
+from sfumato.files import write_whole
+from sfumato.report import PAPERS
+from sfumato.report.figure import write
+from sfumato.report.papers_page import compared, laid_out, recomputed
+
+__all__ = ["paper"]
+
+
+def paper(
+    key: Annotated[str | None, typer.Argument(help="Such as A.table4a or A.fig2; 'list' shows all.")] = None,
+    figure: FigureFile = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Rerun all of them and write one page (papers.html, or what -o names).")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Recompute a table or figure of a paper and show it beside the printed values."""
+    if everything:
+        _every_paper(figure or Path("papers.html"), key, as_json)
+        return
+    if key is None:
+        raise InvalidInput("name an item, such as A.table4a, or say --all; `sfumato paper list` shows them")
+    if key == "list":
+        typer.echo("\n".join(json.dumps({"key": name}) if as_json else name for name in PAPERS))
+        return
+    if key not in PAPERS:
+        raise NotSupported(f"paper item {key!r}", PAPERS)
+    table = PAPERS[key]()
+    if figure is not None:
+        if table.figure is None:
+            raise NotSupported(f"a figure of {key}", ["the table, without --figure"])
+        write(table.figure(), figure)
+    if as_json:
+        typer.echo(json.dumps({"key": table.key, "rows": table.rows, "notes": table.notes}, default=str))
+        return
+    typer.echo(f"{table.key}: {table.title}")
+    _print_table(table.rows)
+    for note in table.notes:
+        typer.echo(f"  Note: {note}")
+    if figure is not None:
+        typer.echo(f"  Drawn: {figure}")
+
+
+def _every_paper(target: Path, key: str | None, as_json: bool) -> None:
+    """All items, or those whose key begins as asked, on one page."""
+    keys = [name for name in PAPERS if key is None or name.startswith(key)]
+    if not keys:
+        raise InvalidInput(f"no item of the papers begins with {key!r}; `sfumato paper list` shows them")
+    with line() as say:
+        tables = recomputed(keys, say)
+        write_whole(target, lambda: laid_out(tables).encode())
+    comparisons = {table.key: compared(table) for table in tables}
+    printed = sum(counts.same + counts.different for counts in comparisons.values())
+    wrong = sum(counts.different for counts in comparisons.values())
+    where = [name for name, counts in comparisons.items() if counts.different]
+    if as_json:
+        record = {"file": str(target), "items": len(keys), "printed": printed, "different": wrong, "differ": where}
+        typer.echo(json.dumps(record))
+        return
+    typer.echo(f"{counted(len(keys), 'item')}: {target}")
+    inside = f" (in {', '.join(where)})" if where else ""
+    typer.echo(f"{wrong} of {counted(printed, 'printed number')} {'differs' if wrong == 1 else 'differ'}{inside}")
+
+
+def _print_table(rows: tuple[dict[str, Any], ...]) -> None:
+    """Columns under their names; as wide as it takes where nobody looks."""
+    table = Table(box=box.SIMPLE_HEAD)
+    for name in rows[0]:
+        table.add_column(name)
+    for row in rows:
+        table.add_row(*(_shown(row.get(name, "")) for name in rows[0]))
+    Console(width=None if sys.stdout.isatty() else 400, highlight=False).print(table)
+
+
+def _shown(value: Any) -> str:
+    """One cell of a paper's table: ours, and the printed value where it has more to say."""
+    if not isinstance(value, dict):
+        return f"{value:.7g}" if isinstance(value, float) else str(value)
+    printed, ours = value["printed"], value["ours"]
+    shown = f"{ours:.7g}" if isinstance(ours, float) else str(ours)
+    if "/" in shown and printed != shown:
+        shown += f" = {float(ours):.4g}"
+    if value["agree"] is False:
+        return f"{shown} (printed {printed}, differs)"
+    return shown if printed in ("–", "-", shown) else f"{shown} (printed {printed})"

@@ -1,0 +1,61 @@
+"""The commands on a privacy type: ``kernels`` and ``capacity``."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from sfumato.cli.options import Alpha, AsJson, Epsilon, Space, privacy_from_texts, promise_record
+from sfumato.cli.progress import line
+from sfumato.errors import counted
+from sfumato.numbers import told_apart
+from sfumato.privacy import capacities, estimate_kernels
+from sfumato.privacy import kernels as kernels_of
+
+__all__ = ["capacity", "kernels"]
+
+
+def kernels(
+    space: Space,
+    alpha: Alpha = None,
+    epsilon: Epsilon = None,
+    estimate: Annotated[int, typer.Option(help="Estimate from so many random sets instead of counting.")] = 0,
+    seed: Annotated[int | None, typer.Option(help="Seed of the estimate.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Count the kernel mechanisms of a privacy type, by number of outputs, or estimate how many there are."""
+    privacy = privacy_from_texts(space, epsilon, alpha)
+    record: dict[str, Any] = {"space": space, **promise_record(privacy)}
+    if estimate:
+        with line() as say:
+            guess = estimate_kernels(privacy, samples=estimate, seed=seed, progress=say)
+        record |= {"kernels": guess.count, "error": guess.error, "low": guess.low, "high": guess.high,
+                   "confidence": guess.confidence, "samples": guess.samples, "hits": guess.hits}  # fmt: skip
+        low, high = told_apart(guess.low, guess.high, 4)
+        lines = [f"{privacy!r}: {guess} kernels", f"  between {low} and {high} with confidence {guess.confidence:g}"]
+    else:
+        with line() as say:
+            family = kernels_of(privacy, progress=say)
+        record |= {"vertices": len(family.vertices), "kernels": len(family), "by_outputs": family.sizes()}
+        vertices = counted(len(family.vertices), "vertex", "vertices")
+        lines = [f"{privacy!r}: {counted(len(family), 'kernel')} from {vertices}"]
+        lines += [f"  with {counted(size, 'output')}: {number}" for size, number in family.sizes().items()]
+    typer.echo(json.dumps(record) if as_json else "\n".join(lines))
+
+
+def capacity(space: Space, alpha: Alpha = None, epsilon: Epsilon = None, as_json: AsJson = False) -> None:
+    """The most that any mechanism of a privacy type leaks, as a ratio and as a difference."""
+    privacy = privacy_from_texts(space, epsilon, alpha)
+    most = capacities(privacy)
+    record = {"space": space, **promise_record(privacy), "multiplicative": str(most.multiplicative),
+              "multiplicative_bound": str(most.multiplicative_bound), "additive": str(most.additive),
+              "additive_bound": str(most.additive_bound)}  # fmt: skip
+    parts = []
+    for kind in ("multiplicative", "additive"):
+        value, bound, method = (getattr(most, f"{kind}{end}") for end in ("", "_bound", "_method"))
+        parts.append(f"{kind} {value}" + ("" if value == bound else f" (at most {bound})"))
+        record[f"{kind}_method"] = str(method)
+    text = f"{privacy!r}: {', '.join(parts)}"
+    typer.echo(json.dumps(record) if as_json else text)

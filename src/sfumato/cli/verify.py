@@ -1,0 +1,64 @@
+"""The command ``verify``: saved mechanisms are proved again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sfumato.certify import kernel
+from sfumato.certify.verify import verify_file
+from sfumato.cli.options import AsJson
+from sfumato.errors import InvalidFile
+
+__all__ = ["verify"]
+
+
+def verify(
+    files: Annotated[list[Path], typer.Argument(help="Mechanism files (.sfm).")],
+    checker: Annotated[str, typer.Option(help="auto, kernel or twin.")] = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Prove saved mechanisms again: exit status 0 proved, 3 refuted, 2 unreadable."""
+    worst = 0
+    for file in files:
+        try:
+            record = _verified(file, checker)
+        except InvalidFile as error:
+            if not as_json:
+                typer.echo(f"sfumato: {error}", err=True)
+                worst = max(worst, 2)
+                continue
+            record = {"file": str(file), "outcome": "unreadable", "reason": str(error)}
+        worst = max(worst, {"holds": 0, "unreadable": 2}.get(record["outcome"], 3))
+        text = record.pop("text", "")
+        typer.echo(json.dumps(record, ensure_ascii=False) if as_json else f"{file}: {text}")
+    raise typer.Exit(worst)
+
+
+def _verified(file: Path, checker: str) -> dict[str, Any]:
+    """What the checker says of a file, as a record with a text for people."""
+    verdict, header, digest = verify_file(file, checker=checker)  # type: ignore[arg-type]
+    promise = {name: str(value) for name, value in header["promise"].items() if value is not None and name != "step"}
+    record: dict[str, Any] = {
+        "file": str(file), "outcome": str(verdict.outcome), "promise": promise, "unit": header["space"]["unit"],
+        "secrets": len(header["secrets"]), "outputs": len(header["outputs"]), "sha256": digest,
+    }  # fmt: skip
+    if not verdict:
+        violation = verdict.witness
+        if violation is not None:
+            record |= {"pair": [str(s) for s in violation.pair], "output": str(violation.output)}
+            record |= {"bound": violation.bound, "ratio": str(violation.ratio)}
+        return record | {"reason": verdict.reason, "text": f"REFUTED: {verdict.reason}"}
+    proof = verdict.witness
+    proved = {"secrets": record["secrets"], "outputs": record["outputs"], "total": header["total"],
+              "pairs": proof.pairs, "implied": proof.implied, "open": proof.open}  # fmt: skip
+    for claim in ("loss", "bound"):
+        value = getattr(proof, claim)
+        if value is not None:
+            proved[claim] = value
+            record[claim] = float(value)
+    record |= {"checker": proof.checker, "pairs": proof.pairs, "implied": proof.implied, "open": proof.open}
+    return record | {"text": "\n".join([*kernel.report(header, proved, digest), f"  by the {proof.checker}"])}

@@ -1,0 +1,108 @@
+"""Modules import what they need at their top; inside functions stands only what may not be installed."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "src" / "sfumato"
+FILES = {path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text()) for path in sorted(SOURCE.rglob("*.py"))}
+MOST = 25
+
+# Which module a distribution brings where that has another name; torch brings triton.
+MODULES = {"dp-accounting": ["dp_accounting"], "torch": ["torch", "triton"], "dask": ["dask", "distributed"]}
+
+# Modules of our own that are loaded by their name, each for a reason.
+BY_NAME = {
+    "cli/commands.py": "the table of commands: a command's module is loaded when the command runs",
+    "__init__.py": "the front door: public names are loaded on first use",
+}
+
+# What still imports inside functions or by name.
+LEFT_INSIDE = {
+    "lp/batched_arrays.py",
+    "privacy/estimate.py",
+    "release/ledger_promises.py",
+    "release/opendp.py",
+    "report/paper_a.py",
+    "report/paper_a_universal.py",
+    "report/paper_b.py",
+    "report/paper_c.py",
+    "report/paper_d.py",
+}
+LEFT_BY_NAME = {"certify/mechanism.py", "lp/batched_arrays.py", "mechanisms/comparison.py"}
+
+
+def optional() -> set[str]:
+    """The modules of what is optional and not needed by everybody."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+    def names(requirements: list[str]) -> set[str]:
+        return {re.split(r"[^\w-]", requirement)[0] for requirement in requirements}
+
+    extras = set().union(*map(names, project["optional-dependencies"].values())) - names(project["dependencies"])
+    return {module for name in extras for module in MODULES.get(name, [name])}
+
+
+def imported(node: ast.AST) -> list[str]:
+    """The modules that a statement imports."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        return [node.module or ""]
+    return []
+
+
+def inside(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Line and module of every import inside a function."""
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    found = {(node.lineno, name) for part in functions for node in ast.walk(part) for name in imported(node)}
+    yield from sorted(found)
+
+
+def by_name(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Line and name of every import that is a call, as far as the name stands there."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            called = getattr(node.func, "id", getattr(node.func, "attr", ""))
+            if called in ("import_module", "__import__", "resolve_name", "attach_stub"):
+                yield node.lineno, ast.unparse(node.args[0]) if node.args else ""
+
+
+def needs_an_extra(module: str, extras: set[str]) -> bool:
+    """Whether a module of ours names an optional one."""
+    tree = FILES.get(f"{module.removeprefix('sfumato.').replace('.', '/')}.py")
+    if tree is None:
+        return False
+    named = [name for node in ast.walk(tree) for name in imported(node)]
+    named += [name.strip("'\"") for _, name in by_name(tree)]
+    return any(name.partition(".")[0] in extras for name in named)
+
+
+def test_imports_inside_functions_are_of_optional_packages() -> None:
+    extras = optional()
+    assert {"torch", "triton", "pandas", "dp_accounting", "pyspark"} <= extras and "numpy" not in extras
+    allowed, wrong = [], []
+    for file, tree in FILES.items():
+        for line, module in inside(tree):
+            fine = module.partition(".")[0] in extras or needs_an_extra(module, extras)
+            (allowed if fine else wrong).append((file, line, module))
+    assert not [where for where in wrong if where[0] not in LEFT_INSIDE]
+    assert len(allowed) <= MOST
+
+
+def test_no_room_of_ours_is_imported_by_its_name() -> None:
+    extras = optional()
+    assert list(by_name(ast.parse("import_module('sfumato.lp')"))) == [(1, "'sfumato.lp'")]
+    wrong = [
+        (file, line, name)
+        for file, tree in FILES.items()
+        for line, name in by_name(tree)
+        if name.strip("'\"").partition(".")[0] not in extras and file not in {*BY_NAME, *LEFT_BY_NAME}
+    ]
+    assert not wrong
+    assert all(list(by_name(FILES[file])) for file in BY_NAME)
