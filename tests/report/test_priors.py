@@ -8,7 +8,7 @@ import pytest
 import sfumato as sf
 from sfumato.design.universal import universal_design
 from sfumato.errors import InvalidInput, NotSupported
-from sfumato.report.paper_a_universal import UNIVERSAL
+from sfumato.papers.paper_a_universal import UNIVERSAL
 from sfumato.report.priors import entropy_surface, prior_map, prior_map_figure
 
 PRIVACY = sf.PrivacyType(sf.discrete(3), alpha="1/2")

@@ -264,7 +264,7 @@ def paper(
 ) -> None:
     """Recompute a table or figure of a paper and show it beside the printed values."""
     from sfumato.errors import InvalidInput, NotSupported
-    from sfumato.report import PAPERS
+    from sfumato.papers import PAPERS
 
     if everything:
         _every_paper(figure or Path("papers.html"), key, as_json)
@@ -299,8 +299,8 @@ def _every_paper(target: Path, key: str | None, as_json: bool) -> None:
     from sfumato.cli.progress import line
     from sfumato.errors import InvalidInput
     from sfumato.files import write_whole
-    from sfumato.report import PAPERS
-    from sfumato.report.papers_page import compared, laid_out, recomputed
+    from sfumato.papers import PAPERS
+    from sfumato.papers.page import compared, laid_out, recomputed
 
     keys = [name for name in PAPERS if key is None or name.startswith(key)]
     if not keys:

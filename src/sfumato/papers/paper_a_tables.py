@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from sfumato.papers.tables import PaperTable, cell
 from sfumato.privacy import PrivacyType, capacities, count_kernels, estimate_kernels, vertices
-from sfumato.report.tables import PaperTable, cell
 from sfumato.spaces import FiniteSpace, complete_bipartite, cycle, discrete, grid, hamming, line, star
 
 __all__ = ["TABLES"]
@@ -24,19 +24,19 @@ _NOT_PRINTED = ("–", "–", "–", "–")
 Row = tuple[str, FiniteSpace, tuple[str, str, str, str], int]
 
 
-def _types(key: str, title: str, rows: list[Row], notes: tuple[str, ...] = ()) -> PaperTable:
+def _types(key: str, title: str, spaces: list[Row], notes: tuple[str, ...] = ()) -> PaperTable:
     """One row a space at e^ε = 2: what the paper prints and what we find; the last entry says how kernels are found."""
-    found = []
-    for size, space, printed, samples in rows:
+    rows = []
+    for size, space, printed, samples in spaces:
         privacy = PrivacyType(space, alpha="1/2")
         best = capacities(privacy)
         ours = (_vertices(privacy), _kernels(privacy, samples), best.multiplicative, best.additive)
         names = ("vertices", "kernels", "multiplicative capacity", "additive capacity")
-        cells = (cell(said, value) for said, value in zip(printed, ours, strict=True))
-        found.append({"size": size, **dict(zip(names, cells, strict=True))})
-    estimated = any(samples > 0 for *_, samples in rows)
-    said = ("Numbers with ± are unbiased estimates with one standard deviation.",) if estimated else ()
-    return PaperTable(key, title, tuple(found), notes + said)
+        cells = (cell(text, value) for text, value in zip(printed, ours, strict=True))
+        rows.append({"size": size, **dict(zip(names, cells, strict=True))})
+    estimated = any(samples > 0 for *_, samples in spaces)
+    closing = ("Numbers with ± are unbiased estimates with one standard deviation.",) if estimated else ()
+    return PaperTable(key, title, tuple(rows), notes + closing)
 
 
 def _vertices(privacy: PrivacyType) -> Any:
@@ -50,8 +50,8 @@ def _kernels(privacy: PrivacyType, samples: int) -> Any:
         return "–"
     if samples == _COUNT:
         return count_kernels(privacy)
-    found = estimate_kernels(privacy, samples=samples, seed=_SEED)
-    return f"{found.count:.3g} ± {found.error:.1g}"
+    estimate = estimate_kernels(privacy, samples=samples, seed=_SEED)
+    return f"{estimate.count:.3g} ± {estimate.error:.1g}"
 
 
 def _table_4a() -> PaperTable:

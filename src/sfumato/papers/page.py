@@ -11,10 +11,10 @@ import plotly.io
 from plotly.offline import get_plotlyjs
 
 from sfumato.errors import NotSupported, shown
-from sfumato.report.papers import PAPERS
-from sfumato.report.tables import PaperTable
+from sfumato.papers.register import PAPERS
+from sfumato.papers.tables import PaperTable
 
-__all__ = ["Comparison", "compared", "laid_out", "papers_page", "recomputed"]
+__all__ = ["Agreement", "compared", "laid_out", "papers_page", "recomputed"]
 
 TITLES = {
     "A": "Fernandes, McIver, Palamidessi, Ding: Universal optimality and robust utility bounds for metric differential "
@@ -30,7 +30,7 @@ TITLES = {
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Agreement:
     """How many numbers that a paper prints were found again, and how many came out differently."""
 
     same: int
@@ -45,17 +45,17 @@ class Comparison:
         return f"{self.different} of {printed} printed numbers {'differs' if self.different == 1 else 'differ'}"
 
 
-def compared(table: PaperTable) -> Comparison:
+def compared(table: PaperTable) -> Agreement:
     """The cells of a table that have a printed value beside them.
 
     Examples
     --------
-    >>> from sfumato.report.tables import cell
+    >>> from sfumato.papers.tables import cell
     >>> str(compared(PaperTable("X", "", ({"a": cell("0.67", 2 / 3), "b": cell("3", 4), "c": 5},))))
     '1 of 2 printed numbers differs'
     """
     agreements = [v["agree"] for row in table.rows for v in row.values() if isinstance(v, dict)]
-    return Comparison(agreements.count(True), agreements.count(False))
+    return Agreement(agreements.count(True), agreements.count(False))
 
 
 def papers_page(keys: Iterable[str] | None = None, progress: Callable[[str], object] | None = None) -> str:
@@ -96,11 +96,11 @@ def _summary(tables: list[PaperTable]) -> Iterator[str]:
         yield f"<h2>{letter} · {escape(title)}</h2>"
         yield "<table><thead><tr><th>item</th><th>what</th><th>verdict</th></tr></thead>"
         for table in items:
-            found = compared(table)
-            mark = "different" if found.different else "same" if found.same else "none"
+            agreement = compared(table)
+            mark = "different" if agreement.different else "same" if agreement.same else "none"
             yield (
                 f'<tr><td><a href="#{table.key}">{table.key}</a></td><td>{escape(table.title)}</td>'
-                f'<td class="{mark}">{found}</td></tr>'
+                f'<td class="{mark}">{agreement}</td></tr>'
             )
         yield "</table>"
 

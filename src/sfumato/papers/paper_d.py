@@ -18,12 +18,13 @@ from sfumato.losses.standard import bin as zero_one
 from sfumato.measures import expected_loss
 from sfumato.measures.utility import gram_determinant
 from sfumato.orders import refines
+from sfumato.papers.tables import PaperTable, cell, exact_cell
 from sfumato.privacy import predicates
 from sfumato.privacy.axioms import satisfies_axioms
 from sfumato.privacy.predicates import Predicate
 from sfumato.privacy.predicates_definitions import probabilistic
 from sfumato.privacy.tradeoff import smallest_delta
-from sfumato.report.tables import PaperTable, cell
+from sfumato.report.figure import ROLES, SERIES, canvas, caption
 
 __all__ = ["ITEMS", "curves_figure"]
 
@@ -54,8 +55,6 @@ def curves_figure(predicate: Predicate, title: str = "") -> Any:
     >>> [trace.name for trace in curves_figure(predicates.gaussian(1)).data[:2]]
     ['m(a)', 'M(a)']
     """
-    from sfumato.report.figure import ROLES, SERIES, canvas, caption
-
     figure = canvas(width=560, height=560)
     # more points near the ends, where the curves are steep
     a = (1 - np.cos(np.linspace(0, np.pi, 401))) / 2
@@ -143,7 +142,7 @@ def figure_8() -> PaperTable:
     first = Channel(secrets, [["2/3", "1/3"], ["1/3", "2/3"]], secrets)
     second = Channel(secrets, [[1, 0], [1, 0]], secrets)
     rows = tuple(
-        {"mechanism": name, "expected loss": _beside(printed, expected_loss(prior, channel, loss))}
+        {"mechanism": name, "expected loss": exact_cell(printed, expected_loss(prior, channel, loss))}
         for name, channel, printed in (("M₁", first, Fraction(1, 3)), ("M₂", second, Fraction(1, 4)))
     )
     notes = (
@@ -152,10 +151,6 @@ def figure_8() -> PaperTable:
         "Expected loss with outputs taken as answers prefers the mechanism that tells nothing.",
     )
     return PaperTable("D.fig8", "Two mechanisms for a survey", rows, notes)
-
-
-def _beside(printed: Fraction, ours: Any) -> dict[str, Any]:
-    return {"printed": str(printed), "ours": ours, "agree": printed == ours}
 
 
 def example_322() -> PaperTable:
