@@ -1,6 +1,10 @@
-"""BEST answers: the best mechanism for a prior, a loss, a promise and an objective; and for every prior at once."""
+"""BEST answers: the best mechanism for a prior, a loss, a promise and an objective; and for every prior at once.
 
-from sfumato.design import objectives
+``sf.design(prior, loss, privacy)`` calls :func:`sfumato.design.optimal.design`: the room is called like its function,
+see :class:`sfumato.rooms.CallableRoom`.
+"""
+
+from sfumato.design import compatibility, objectives, universal
 from sfumato.design.calibration import Calibration, Curve, calibrate, curve
 from sfumato.design.objectives import Objective
 from sfumato.design.optimal import Design, design
@@ -20,6 +24,7 @@ from sfumato.design.universal import (
     utility_set,
     worst_case_regret,
 )
+from sfumato.rooms import callable_room
 
 __all__ = [
     "Better",
@@ -35,13 +40,17 @@ __all__ = [
     "UtilitySet",
     "ball",
     "calibrate",
+    "compatibility",
     "curve",
     "design",
     "hull",
     "impossibility",
     "is_universally_optimal",
     "objectives",
+    "universal",
     "universal_design",
     "utility_set",
     "worst_case_regret",
 ]
+
+callable_room(__name__)

@@ -10,7 +10,8 @@ from typing import Any
 import plotly.io
 from plotly.offline import get_plotlyjs
 
-from sfumato.errors import NotSupported, shown
+from sfumato.arguments import items, optional_function
+from sfumato.errors import NotSupported, expect, shown
 from sfumato.papers.register import PAPERS
 from sfumato.papers.tables import PaperTable
 
@@ -54,6 +55,7 @@ def compared(table: PaperTable) -> Agreement:
     >>> str(compared(PaperTable("X", "", ({"a": cell("0.67", 2 / 3), "b": cell("3", 4), "c": 5},))))
     '1 of 2 printed numbers differs'
     """
+    table = expect(table, PaperTable, "what is compared", "PAPERS[key]() makes one")
     agreements = [v["agree"] for row in table.rows for v in row.values() if isinstance(v, dict)]
     return Agreement(agreements.count(True), agreements.count(False))
 
@@ -67,8 +69,9 @@ def recomputed(
     keys: Iterable[str] | None = None, progress: Callable[[str], object] | None = None
 ) -> tuple[PaperTable, ...]:
     """Items of the papers, all by default."""
-    wanted = list(PAPERS) if keys is None else list(keys)
-    unknown = [key for key in wanted if key not in PAPERS]
+    progress = optional_function(progress, "progress")
+    wanted = list(PAPERS) if keys is None else items(keys, "keys of items")
+    unknown = [key for key in wanted if not isinstance(key, str) or key not in PAPERS]
     if unknown:
         raise NotSupported(f"paper item {shown(unknown[0])}", PAPERS)
     tables = []

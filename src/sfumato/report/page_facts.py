@@ -351,7 +351,7 @@ def _type_leaks(mechanism: Mechanism, say: Callable[[str], Any]) -> tuple[TypeCa
     if len(space) > _TYPE_CAPACITIES:
         return None, (
             f"The most that any mechanism with this promise could leak was not computed: for {len(space):,} secrets it "
-            "takes long. sf.capacities(privacy) does it."
+            "takes long. sf.types.capacities(privacy) does it."
         )
     say("what mechanisms with this promise can leak")
     return capacities(mechanism.privacy), ""
