@@ -548,6 +548,10 @@ REPORT = {
     "audit": _n("channel", "privacy"),
     "report.report": lambda: given(noun("design"), str(Path(mkdtemp(dir=".")) / "page.html"), compare=False),
     "simplex": _n("privacy", "channel"),
+    **{
+        f"{kind}.to_pandas": _with(kind.lower(), exact=True)
+        for kind in ("Channel", "Gain", "Hyper", "Loss", "Mechanism", "Prior")
+    },
     "papers.compared": lambda: given(sf.papers.PaperTable("X", "", ({"a": {"agree": True}},))),
     "report.PriorMap.regret": lambda: given(noun("prior map"), "one"),
     "report.comparison_figure": lambda: given(sf.compare_known(noun("prior"), noun("loss"), noun("privacy"))),

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.arguments import answer_of
-from sfumato.channels.prior import secrets_of
+from sfumato.channels.prior import Prior, secrets_of
+from sfumato.channels.tabular import Tabular, as_numpy
 from sfumato.errors import InvalidChannel, InvalidInput, Mismatch, expect, shown
 from sfumato.labels import column_names, table_in_order
 from sfumato.numbers import Array, array, divide, floats, fractions, is_exact
@@ -19,7 +21,7 @@ __all__ = ["Channel", "as_channel", "check_secrets", "normalise"]
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class Channel:
+class Channel(Tabular):
     """A stochastic matrix C with labels: C_xy is the probability of output y for secret x.
 
     Parameters
@@ -43,6 +45,8 @@ class Channel:
     >>> channel = Channel(["x", "z"], [["2/3", "1/3"], ["1/3", "2/3"]], outputs=["yes", "no"])
     >>> channel.exact, channel.shape
     (True, (2, 2))
+    >>> channel["x", "yes"], channel["z"]  # one probability; the outputs of one secret
+    (Fraction(2, 3), Prior('yes': 1/3, 'no': 2/3))
     """
 
     secrets: tuple[Any, ...]
@@ -91,6 +95,18 @@ class Channel:
     def __repr__(self) -> str:
         kind = "exact" if self.exact else "float64"
         return f"Channel({len(self.secrets)} secrets → {len(self.outputs)} outputs, {kind})"
+
+    @property
+    def _axes(self) -> tuple[tuple[str, tuple[Any, ...]], tuple[str, tuple[Any, ...]]]:
+        return ("secret", self.secrets), ("output", self.outputs)
+
+    def __getitem__(self, key: Any) -> Any:
+        """``channel[secret, output]`` is one probability, ``channel[secret]`` the distribution of outputs."""
+        x, y = self._place(key)
+        return Prior(self.outputs, self.matrix[x]) if y is None else self.matrix[x, y]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return as_numpy(self.matrix, dtype, copy)
 
     @property
     def shape(self) -> tuple[int, int]:

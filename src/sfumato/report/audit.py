@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.design.optimal import Design, design
 from sfumato.errors import InvalidChannel, InvalidInput, expect
-from sfumato.labels import column_names, row_names
+from sfumato.labels import column_names, pandas_records, row_names
 from sfumato.losses import Loss
 from sfumato.losses.standard import default
 from sfumato.measures.leakage import Capacity, capacity
@@ -31,6 +31,9 @@ from sfumato.report.audit_rounding import Box, Nearest, private_within
 from sfumato.spaces.constructors import discrete
 from sfumato.spaces.finite import FiniteSpace
 from sfumato.verdict import Outcome, Verdict, fails, holds, undecided
+
+if TYPE_CHECKING:  # an extra
+    import pandas
 
 __all__ = ["Audit", "audit"]
 
@@ -100,6 +103,23 @@ class Audit:
         shares = [float(self.remapped) / float(best) - 1 if best else 0.0 if not self.remapped else inf
                   for best in (self.optimum.loss, self.optimum.bound)]  # fmt: skip
         return min(shares), max(shares)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The numbers as one row, to be put below those of other audits. Needs pandas (extra ``pandas``)."""
+        best = self.optimum
+        losses = {
+            "loss": self.as_is, "remapped": self.remapped,
+            "best": best and best.loss, "bound": best and best.bound,
+        }  # fmt: skip
+        row: dict[str, Any] = {
+            "outcome": str(self.verdict.outcome),
+            "promised": None if self.promise is None else self.promise.rate,
+            "epsilon": self.epsilon,
+            **{name: None if value is None else float(value) for name, value in losses.items()},
+            "multiplicative": float(self.leaks.multiplicative),
+            "additive": float(self.leaks.additive),
+        }
+        return pandas_records([row])
 
     @property
     def rates(self) -> tuple[str, str]:

@@ -18,6 +18,7 @@ from sfumato.losses import LOSSES, Loss
 from sfumato.losses import default as default_loss
 from sfumato.privacy import PrivacyType, predicates
 from sfumato.spaces import SPACES, FiniteSpace
+from sfumato.spaces.foreign import LATITUDES, LONGITUDES
 from sfumato.spaces.lengths import in_unit
 from sfumato.specs import schema
 from sfumato.specs.complaints import nearest
@@ -36,9 +37,6 @@ __all__ = [
     "space_of",
     "under_of",
 ]
-
-_LATITUDES = ("latitude", "lat")
-_LONGITUDES = ("longitude", "lon", "lng", "long")
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,7 +230,7 @@ def _geo(told: schema.Geo, folder: Path) -> FiniteSpace:
     labels = told.labels
     if told.file is not None:
         table = read_columns(folder / told.file)
-        names = [_column(told.latitude, _LATITUDES, table), _column(told.longitude, _LONGITUDES, table)]
+        names = [_column(told.latitude, LATITUDES, table), _column(told.longitude, LONGITUDES, table)]
         coordinates = list(zip(*(numbers_of(table, name) for name in names), strict=True))
         labels = _labels(told, table)
     return SPACES["geo"]([[float(value) for value in row] for row in coordinates], labels=labels)
