@@ -162,7 +162,7 @@ def _monotone(loss: Loss, space: FiniteSpace, strict: bool) -> Verdict:
                 f"the loss of action {loss.actions[w]!r} is no {word} function of the distance to any secret",
                 loss.actions[w],
             )
-    search = _Search(candidates, strict)
+    search = _CentreSearch(candidates, strict)
     found = search.run()
     if found is None:
         if search.steps >= _MOST_STEPS:
@@ -198,7 +198,7 @@ def _ordered(values: dict[int, Any], strict: bool) -> bool:
     return all(a < b if strict else a <= b for a, b in pairwise(ascending))
 
 
-class _Search:
+class _CentreSearch:
     """Depth-first choice of one centre for each action: all distinct, one function for all."""
 
     def __init__(self, candidates: list[list[tuple[int, dict[int, Any]]]], strict: bool) -> None:

@@ -15,7 +15,7 @@ from sfumato.errors import NotSupported, expect, shown
 from sfumato.papers.register import PAPERS
 from sfumato.papers.tables import PaperTable
 
-__all__ = ["Agreement", "compared", "laid_out", "papers_page", "recomputed"]
+__all__ = ["TITLES", "Agreement", "compared", "laid_out", "papers_page", "recomputed"]
 
 TITLES = {
     "A": "Fernandes, McIver, Palamidessi, Ding: Universal optimality and robust utility bounds for metric differential "

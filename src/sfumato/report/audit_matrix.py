@@ -30,7 +30,7 @@ from sfumato.report.audit_digits import array_errors, rough_errors, text_errors
 from sfumato.report.audit_rounding import Box
 from sfumato.spaces.finite import FiniteSpace
 
-__all__ = ["TOLERANCE", "Matrix", "channel_on", "channel_rows", "read_matrix", "read_square"]
+__all__ = ["TOLERANCE", "LabelledMatrix", "channel_on", "channel_rows", "read_matrix", "read_square"]
 
 TOLERANCE = Fraction(1, 1000)
 """How far from 1 the sum of a row may be: what is lost by writing a few dozen numbers with four digits."""
@@ -45,7 +45,7 @@ _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d{1,3})?")
 
 
 @dataclass(frozen=True, eq=False)
-class Matrix:
+class LabelledMatrix:
     """A table of numbers and the names of its rows and columns, None where the file has none.
 
     ``divided`` is how far from 1 the sum of a row was before rows were divided by their sums, 0 if that was not done.
@@ -68,7 +68,7 @@ def read_matrix(
     names: bool | None = None,
     tolerance: Fraction = TOLERANCE,
     secrets: int | None = None,
-) -> Matrix:
+) -> LabelledMatrix:
     """A stochastic matrix from a file; rows whose sums differ from 1 by at most ``tolerance`` are divided by them.
 
     Ten times that is allowed where the digits of a row explain it.
@@ -88,19 +88,21 @@ def read_matrix(
     """
     file = Path(path)
     found = _opened(file)
-    if not isinstance(found, Matrix):
+    if not isinstance(found, LabelledMatrix):
         found = _chosen(found, file, header, names, tolerance, secrets)
     if secrets not in (None, len(found.values)):
         raise InvalidInput(f"{file} has {len(found.values)} rows for {secrets} secrets")
     return channel_rows(found, tolerance, str(file))
 
 
-def read_square(path: str | PathLike[str]) -> Matrix:
+def read_square(path: str | PathLike[str]) -> LabelledMatrix:
     """A square table, such as distances: names of rows and columns, if there are some, must be the same."""
     file = Path(path)
     opened = _opened(file)
     readings = (
-        [opened] if isinstance(opened, Matrix) else _readings(opened, file, None, None, infinite=True, counted=True)
+        [opened]
+        if isinstance(opened, LabelledMatrix)
+        else _readings(opened, file, None, None, infinite=True, counted=True)
     )
     square = [m for m in readings if m.values.shape[0] == m.values.shape[1]]
     found = next((m for m in square if not np.diagonal(m.values).any()), None)
@@ -114,12 +116,12 @@ def read_square(path: str | PathLike[str]) -> Matrix:
     return found
 
 
-def channel_rows(found: Matrix, tolerance: Fraction = TOLERANCE, what: str = "the matrix") -> Matrix:
+def channel_rows(found: LabelledMatrix, tolerance: Fraction = TOLERANCE, what: str = "the matrix") -> LabelledMatrix:
     """The matrix with rows that sum to 1, or an error that says what it looks like instead.
 
     Examples
     --------
-    >>> channel_rows(Matrix(object_array([Fraction("0.333"), Fraction("0.666")], (1, 2)))).values.tolist()
+    >>> channel_rows(LabelledMatrix(object_array([Fraction("0.333"), Fraction("0.666")], (1, 2)))).values.tolist()
     [[Fraction(1, 3), Fraction(2, 3)]]
     """
     table = found.values
@@ -171,7 +173,9 @@ def _looks_like(table: Array, tolerance: Fraction) -> str:
     return ""
 
 
-def channel_on(found: Matrix, space: FiniteSpace | None, what: str = "the matrix") -> tuple[Channel, Box | None]:
+def channel_on(
+    found: LabelledMatrix, space: FiniteSpace | None, what: str = "the matrix"
+) -> tuple[Channel, Box | None]:
     """The channel of a matrix on a space, rows by their names where there are some, else in order; and its box.
 
     Outputs are called by their names; those that are secrets get the label of the secret. Without names, the outputs
@@ -181,7 +185,7 @@ def channel_on(found: Matrix, space: FiniteSpace | None, what: str = "the matrix
     --------
     >>> from sfumato.spaces import grid
     >>> half = object_array([Fraction(1, 2)] * 4, (2, 2))
-    >>> channel_on(Matrix(half, ("0,1", "0,0"), ("0,0", "none")), grid(1, 2))[0].outputs
+    >>> channel_on(LabelledMatrix(half, ("0,1", "0,0"), ("0,0", "none")), grid(1, 2))[0].outputs
     ((0, 0), 'none')
     """
     rows, columns = found.values.shape
@@ -216,7 +220,7 @@ def _spelled(label: Any) -> str:
 # ----------------------------------------------------------------- text
 
 
-def _opened(file: Path) -> Matrix | list[list[str]]:
+def _opened(file: Path) -> LabelledMatrix | list[list[str]]:
     """A table of numbers, or cells of text that may be names."""
     data = _bytes(file)
     if file.suffix.lower() == ".npy":
@@ -291,7 +295,7 @@ def _readings(
     *,
     infinite: bool = False,
     counted: bool = False,
-) -> list[Matrix]:
+) -> list[LabelledMatrix]:
     """Every way to tell names from numbers, with as few names as possible first.
 
     Numbers are names only if they are different whole ones, and those of a first row without a corner only if the
@@ -364,7 +368,7 @@ def _refuse(
 
 def _chosen(
     grid: list[list[str]], file: Path, header: bool | None, names: bool | None, tolerance: Fraction, secrets: int | None
-) -> Matrix:
+) -> LabelledMatrix:
     """The reading with the right number of rows whose rows sum to 1; else the first one, which is then refused."""
     readings = _readings(grid, file, header, names, counted=secrets is not None)
     sized = [m for m in readings if secrets in (None, len(m.values))]
@@ -373,7 +377,7 @@ def _chosen(
     return next((m for m in sized if _sums_fit(m, tolerance).all()), sized[0])
 
 
-def _sums_fit(found: Matrix, tolerance: Fraction) -> NDArray[np.bool_]:
+def _sums_fit(found: LabelledMatrix, tolerance: Fraction) -> NDArray[np.bool_]:
     """Which rows sum to 1 within the tolerance, or within ten times that where their digits explain it.
 
     Who asks for less than the usual tolerance gets what is asked for.
@@ -387,17 +391,19 @@ def _sums_fit(found: Matrix, tolerance: Fraction) -> NDArray[np.bool_]:
     ])  # fmt: skip
 
 
-def _from_cells(rows: Sequence[Sequence[str]], beside: tuple[str, ...] | None, above: tuple[str, ...] | None) -> Matrix:
+def _from_cells(
+    rows: Sequence[Sequence[str]], beside: tuple[str, ...] | None, above: tuple[str, ...] | None
+) -> LabelledMatrix:
     """Fractions of what is written, and how well they are known; doubles where they are very many."""
     shape = (len(rows), len(rows[0]))
     flat = [cell.replace(" ", "") for row in rows for cell in row]
     if any(cell.lower() in _INFINITE for cell in flat):  # distances, which nobody rounds to infinity
-        return Matrix(_array([_exact(cell) for cell in flat], shape), beside, above)
+        return LabelledMatrix(_array([_exact(cell) for cell in flat], shape), beside, above)
     if len(flat) > _MOST_EXACT:
         table = np.array([float(_exact(cell)) if "/" in cell else float(cell) for cell in flat]).reshape(shape)
-        return Matrix(table, beside, above, errors=rough_errors(flat).reshape(shape) + array_errors(table))
+        return LabelledMatrix(table, beside, above, errors=rough_errors(flat).reshape(shape) + array_errors(table))
     table = object_array([_exact(cell) for cell in flat], shape)
-    return Matrix(table, beside, above, errors=object_array(text_errors(flat), shape))
+    return LabelledMatrix(table, beside, above, errors=object_array(text_errors(flat), shape))
 
 
 def _array(values: list[Any], shape: tuple[int, int]) -> Array:
@@ -418,7 +424,7 @@ def _exact(cell: str) -> Fraction | float:
 # ----------------------------------------------------------------- JSON and arrays
 
 
-def _from_numpy(data: bytes, file: Path) -> Matrix:
+def _from_numpy(data: bytes, file: Path) -> LabelledMatrix:
     try:
         table = np.load(io.BytesIO(data), allow_pickle=False)
     except (ValueError, OSError, EOFError) as error:
@@ -429,10 +435,10 @@ def _from_numpy(data: bytes, file: Path) -> Matrix:
     if np.isnan(values).any():
         x, y = np.argwhere(np.isnan(values))[0]
         raise InvalidInput(f"{file}, row {x + 1}, column {y + 1}: NaN is no number")
-    return Matrix(values, errors=array_errors(table) if np.isfinite(values).all() else None)
+    return LabelledMatrix(values, errors=array_errors(table) if np.isfinite(values).all() else None)
 
 
-def _from_json(text: str, file: Path) -> Matrix:
+def _from_json(text: str, file: Path) -> LabelledMatrix:
     try:
         told = json.loads(text, parse_float=Decimal)
     except (ValueError, RecursionError) as error:
@@ -481,11 +487,11 @@ def _texts(labels: Any) -> tuple[str, ...] | None:
 # ----------------------------------------------------------------- words
 
 
-def _name(found: Matrix, x: int) -> Any:
+def _name(found: LabelledMatrix, x: int) -> Any:
     return x if found.rows is None else found.rows[x]
 
 
-def _where(found: Matrix, x: int, y: int | None = None) -> str:
+def _where(found: LabelledMatrix, x: int, y: int | None = None) -> str:
     row = f"row {x + 1}" if found.rows is None else f"the row of {found.rows[x]!r}"
     if y is None:
         return row

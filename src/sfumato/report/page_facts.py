@@ -32,7 +32,7 @@ from sfumato.privacy.capacities import TypeCapacities, capacities
 from sfumato.privacy.events import EventPromise
 from sfumato.privacy.satisfaction import Tightest
 from sfumato.release.estimation import output_counts
-from sfumato.report.maps import ground_of
+from sfumato.report.maps import map_layout
 from sfumato.report.page_noise import laplace_table
 from sfumato.spaces.finite import FiniteSpace, place_of
 from sfumato.threads import on_threads
@@ -381,10 +381,10 @@ def _peers(
             f"For {n:,} secrets they are computed in floats and not proved, and only the best known are shown."
         )
     if not any(peer.name == "planar_laplace" for peer in found):
-        ground = ground_of(privacy.space)
-        if ground.kind in ("places", "cells"):
+        layout = map_layout(privacy.space)
+        if layout.kind in ("places", "cells"):
             say("planar Laplace noise")
-            table = laplace_table(privacy.space, ground, np.arange(n), privacy.rate)
+            table = laplace_table(privacy.space, layout, np.arange(n), privacy.rate)
             found.append(_measured("planar_laplace", Channel(privacy.space, table, privacy.space.labels), prior, loss))
             notes.append(
                 "Planar Laplace noise lands anywhere and is moved to the nearest place; its table is a quadrature, "

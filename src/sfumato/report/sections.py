@@ -26,7 +26,7 @@ from sfumato.report.html import (
     share,
     table,
 )
-from sfumato.report.maps import ground_of, matrix_figure, share_figure
+from sfumato.report.maps import map_layout, matrix_figure, share_figure
 from sfumato.report.maps_peers import Standing, peers_figure
 from sfumato.report.page_facts import Facts, Peer
 from sfumato.report.sections_words import (
@@ -273,12 +273,12 @@ def peers_drawing(facts: Facts) -> Figure:
 
 def drawings(facts: Facts) -> list[Figure]:
     """Prior, released distribution, one secret's outputs and, if it is small, the whole table."""
-    mechanism, ground = facts.mechanism, ground_of(facts.space)
+    mechanism, layout = facts.mechanism, map_layout(facts.space)
     made = []
     if not facts.assumed:
         hardest = "" if facts.criterion == "expected" else " (the hardest that was found)"
         words = f"How likely each secret is beforehand{hardest}."
-        made.append(share_figure("prior", "The prior", words, ground, mechanism.secrets, facts.prior.float_weights))
+        made.append(share_figure("prior", "The prior", words, layout, mechanism.secrets, facts.prior.float_weights))
     expected = facts.prior.float_weights @ facts.matrix
     if facts.released is None:
         made.append(
@@ -298,13 +298,13 @@ def drawings(facts: Facts) -> list[Figure]:
 
 
 def _of_outputs(facts: Facts, name: str, title: str, words: str, shares: Any, marked: int | None = None) -> Figure:
-    """A distribution over outputs: on the ground where all of them are secrets, else as a list."""
+    """A distribution over outputs: on the map where all of them are secrets, else as a list."""
     mechanism, position = facts.mechanism, facts.space.position
     if all(y in position for y in mechanism.outputs):
         spread = np.zeros(len(mechanism.secrets))
         spread[[position[y] for y in mechanism.outputs]] = shares
-        return share_figure(name, title, words, ground_of(facts.space), mechanism.secrets, spread, marked)
-    nowhere = ground_of(FiniteSpace(["a", "b"], [[0, 1], [1, 0]]))
+        return share_figure(name, title, words, map_layout(facts.space), mechanism.secrets, spread, marked)
+    nowhere = map_layout(FiniteSpace(["a", "b"], [[0, 1], [1, 0]]))
     return share_figure(name, title, words, nowhere, mechanism.outputs, np.asarray(shares))
 
 
@@ -334,7 +334,7 @@ def _belief(facts: Facts) -> Figure:
     name = label(mechanism.outputs[y])
     words = f"What an adversary who knows the prior believes after being told {name}."
     position = facts.space.position.get(mechanism.outputs[y])
-    return share_figure("belief", f"Belief after {name}", words, ground_of(facts.space), mechanism.secrets,
+    return share_figure("belief", f"Belief after {name}", words, map_layout(facts.space), mechanism.secrets,
                         joint / joint.sum(), position)  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from sfumato.numbers import exp_bounds, log_bounds
 from sfumato.privacy.promise import rational_power
 from sfumato.privacy.type import PrivacyType
 from sfumato.report.html import above, below, near, percent, plain, power_of_ten
-from sfumato.report.maps import ground_of
+from sfumato.report.maps import map_layout
 from sfumato.report.page_facts import Facts, is_called
 from sfumato.spaces.finite import FiniteSpace
 
@@ -39,7 +39,7 @@ _MEANINGS = {
 
 def things(facts: Facts) -> str:
     """What secrets are called: places where they are on a map."""
-    return "places" if ground_of(facts.space).kind in ("cells", "places") else "secrets"
+    return "places" if map_layout(facts.space).kind in ("cells", "places") else "secrets"
 
 
 def promise_words(privacy: PrivacyType) -> str:

@@ -192,7 +192,7 @@ class _Constraint:
 
 
 @dataclass(frozen=True, eq=False)
-class _Plan:
+class _SimplexPlan:
     """All that is drawn, before it is known where."""
 
     secrets: tuple[str, ...]
@@ -205,7 +205,7 @@ class _Plan:
     show: frozenset[str]
 
 
-def _planned(privacy: Any, channel: Any, prior: Prior | None, show: Any, labels: Any) -> _Plan:
+def _planned(privacy: Any, channel: Any, prior: Prior | None, show: Any, labels: Any) -> _SimplexPlan:
     found = region(privacy)
     space = privacy.space
     prior = Prior.uniform(space) if prior is None else as_prior(prior)
@@ -219,7 +219,7 @@ def _planned(privacy: Any, channel: Any, prior: Prior | None, show: Any, labels:
     rays = np.stack([vertex.ray for vertex in found.vertices])
     weights, rays = together(prior.weights, rays)
     posteriors = divide(rays * weights, (rays * weights).sum(axis=1)[:, None])
-    return _Plan(
+    return _SimplexPlan(
         secrets=tuple(_short(secret) for secret in space.labels),
         prior=prior,
         region=found,
@@ -307,14 +307,14 @@ def _value(value: Any) -> str:
     return _fraction(value, 7) or f"{float(value):.3g}"
 
 
-def _posterior_text(plan: _Plan, posterior: Array) -> str:
+def _posterior_text(plan: _SimplexPlan, posterior: Array) -> str:
     return "<br>".join(
         f"{_component(secret)} = {_fraction(weight, 24) or f'{float(weight):.6g}'}"
         for secret, weight in zip(plan.prior.secrets, posterior, strict=True)
     )
 
 
-def _vertex_texts(plan: _Plan) -> list[str]:
+def _vertex_texts(plan: _SimplexPlan) -> list[str]:
     written = {one.pair: one.text.replace("≤", "=") for one in plan.constraints}
     return [
         f"<b>{name}</b><br>{_posterior_text(plan, posterior)}<br>tight: {', '.join(written[p] for p in vertex.tight)}"
@@ -322,7 +322,7 @@ def _vertex_texts(plan: _Plan) -> list[str]:
     ]
 
 
-def _inner_texts(plan: _Plan, name: str, found: Hyper) -> list[str]:
+def _inner_texts(plan: _SimplexPlan, name: str, found: Hyper) -> list[str]:
     return [
         f"<b>{name}</b>: weight {_value(weight)}<br>{_posterior_text(plan, inner)}"
         f"<br>output{'s' if len(outputs) > 1 else ''} {', '.join(map(_short, outputs[:6]))}"
@@ -331,7 +331,7 @@ def _inner_texts(plan: _Plan, name: str, found: Hyper) -> list[str]:
     ]
 
 
-def _prior_name(plan: _Plan) -> str:
+def _prior_name(plan: _SimplexPlan) -> str:
     return "uniform prior" if len(set(plan.prior.weights.tolist())) == 1 else "prior"
 
 
@@ -348,7 +348,7 @@ class _Mark:
     text: str
 
 
-def _marks(plan: _Plan, corners: NDArray[np.float64], scale: float) -> list[_Mark]:
+def _marks(plan: _SimplexPlan, corners: NDArray[np.float64], scale: float) -> list[_Mark]:
     """Vertices and inners, those at one place as one mark: its letter, then weights in the colours of mechanisms."""
     marks: list[_Mark] = []
     if "vertices" in plan.show:
@@ -372,7 +372,7 @@ def _colour(k: int) -> str:
     return SERIES[k % len(SERIES)]
 
 
-def _flat(plan: _Plan) -> go.Figure:
+def _flat(plan: _SimplexPlan) -> go.Figure:
     """Three secrets: the triangle, first secret left, second on top, third right."""
     side, below, top = 26 / _PIXELS, 34 / _PIXELS, _FLAT[1, 1] + 34 / _PIXELS
     figure = canvas(width=round(_PIXELS * (1 + 2 * side)) + 48, height=round(_PIXELS * (top + below)) + 32)
@@ -395,7 +395,7 @@ def _flat(plan: _Plan) -> go.Figure:
     return figure
 
 
-def _draw_lines(figure: go.Figure, plan: _Plan) -> None:
+def _draw_lines(figure: go.Figure, plan: _SimplexPlan) -> None:
     """The line of each constraint, from the corner of the third secret to the opposite side."""
     for k, one in enumerate(plan.constraints):
         x, y = (one.ends(3) @ _FLAT).T.tolist()
@@ -405,7 +405,7 @@ def _draw_lines(figure: go.Figure, plan: _Plan) -> None:
         )  # fmt: skip
 
 
-def _draw_points(figure: go.Figure, plan: _Plan) -> None:
+def _draw_points(figure: go.Figure, plan: _SimplexPlan) -> None:
     """Discs, the smaller ones on top, then vertices and the prior; in the legend they come the other way round."""
     discs = [
         (sqrt(float(weight)), k, x, y, text)
@@ -439,7 +439,7 @@ def _draw_points(figure: go.Figure, plan: _Plan) -> None:
         )  # fmt: skip
 
 
-def _draw_labels(figure: go.Figure, plan: _Plan) -> None:
+def _draw_labels(figure: go.Figure, plan: _SimplexPlan) -> None:
     """Secrets, letters and weights, away from the prior and clear of every mark."""
     marks = _corner_marks(plan, _FLAT) + _marks(plan, _FLAT, _PIXELS)
     places = np.array([*(mark.place for mark in marks), _place(plan.prior.weights, _FLAT)])
@@ -452,7 +452,7 @@ def _draw_labels(figure: go.Figure, plan: _Plan) -> None:
         figure.add_annotation(**label)
 
 
-def _corner_marks(plan: _Plan, corners: NDArray[np.float64]) -> list[_Mark]:
+def _corner_marks(plan: _SimplexPlan, corners: NDArray[np.float64]) -> list[_Mark]:
     return [_Mark(corner, 0.0, f"<b>{name}</b>") for name, corner in zip(plan.secrets, corners, strict=True)]
 
 
@@ -476,7 +476,7 @@ def _labels(
     ]  # fmt: skip
 
 
-def _solid(plan: _Plan) -> go.Figure:
+def _solid(plan: _SimplexPlan) -> go.Figure:
     """Four secrets: the tetrahedron, the solid of private posteriors inside it."""
     figure = canvas()
     axis = {"visible": False, "showspikes": False, "range": [-_REACH, _REACH]}
@@ -525,7 +525,7 @@ def _draw_segments(
     )
 
 
-def _draw_facets(figure: go.Figure, plan: _Plan, places: NDArray[np.float64]) -> None:
+def _draw_facets(figure: go.Figure, plan: _SimplexPlan, places: NDArray[np.float64]) -> None:
     """The facets of the solid, each cut into triangles; under the pointer, the constraint that makes it."""
     written = {one.pair: one.text.replace("≤", "=") for one in plan.constraints}
     for n, (pair, corners) in enumerate(plan.region.facets.items()):
@@ -538,7 +538,7 @@ def _draw_facets(figure: go.Figure, plan: _Plan, places: NDArray[np.float64]) ->
         )  # fmt: skip
 
 
-def _draw_planes(figure: go.Figure, plan: _Plan) -> None:
+def _draw_planes(figure: go.Figure, plan: _SimplexPlan) -> None:
     """Each constraint as the triangle in which its plane cuts the tetrahedron; off until the legend is clicked."""
     title = {"text": "planes (click)", "font": {"size": 12, "color": ROLES["faint"]}}
     for n, one in enumerate(plan.constraints):
@@ -550,7 +550,7 @@ def _draw_planes(figure: go.Figure, plan: _Plan) -> None:
         )  # fmt: skip
 
 
-def _draw_balls(figure: go.Figure, plan: _Plan, name: str, found: Hyper, colour: str) -> None:
+def _draw_balls(figure: go.Figure, plan: _SimplexPlan, name: str, found: Hyper, colour: str) -> None:
     """A ball at each inner; seen from anywhere, its area is the outer weight."""
     points, triangles = sphere()
     radii = _BALL * np.sqrt(floats(found.outer))
@@ -576,7 +576,7 @@ def _screen(places: NDArray[np.float64], height: float) -> tuple[NDArray[np.floa
     return seen * zoom[:, None], zoom / (2 * _REACH)
 
 
-def _draw_solid_labels(figure: go.Figure, plan: _Plan) -> None:
+def _draw_solid_labels(figure: go.Figure, plan: _SimplexPlan) -> None:
     """Labels that cover no mark before the solid is turned, and stay beside theirs afterwards."""
     marks = _corner_marks(plan, _SOLID) + _marks(plan, _SOLID, _PIXELS / sqrt(3))
     places = np.array([*(mark.place for mark in marks), _place(plan.prior.weights, _SOLID)])
