@@ -4,8 +4,8 @@
 see :class:`sfumato.rooms.CallableRoom`.
 """
 
-from sfumato.design import compatibility, objectives, universal
-from sfumato.design.calibration import Calibration, Curve, calibrate, curve
+from sfumato.design import calibration, compatibility, objectives, universal
+from sfumato.design.calibration import *
 from sfumato.design.objectives import Objective
 from sfumato.design.optimal import Design, design
 from sfumato.design.universal import (
@@ -28,8 +28,6 @@ from sfumato.rooms import callable_room
 
 __all__ = [
     "Better",
-    "Calibration",
-    "Curve",
     "Design",
     "Ground",
     "Impossibility",
@@ -39,9 +37,7 @@ __all__ = [
     "UniversalDesign",
     "UtilitySet",
     "ball",
-    "calibrate",
     "compatibility",
-    "curve",
     "design",
     "hull",
     "impossibility",
@@ -52,5 +48,6 @@ __all__ = [
     "utility_set",
     "worst_case_regret",
 ]
+__all__ += calibration.__all__
 
 callable_room(__name__)

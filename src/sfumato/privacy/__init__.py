@@ -1,6 +1,6 @@
 """WHAT is promised: privacy types, whether a channel keeps one, and what a type is made of."""
 
-from sfumato.privacy import predicates, types
+from sfumato.privacy import predicates, satisfaction, types
 from sfumato.privacy.axioms import AxiomReport, satisfies_axioms
 from sfumato.privacy.predicates import Predicate
 from sfumato.privacy.predicates_definitions import (
@@ -15,17 +15,10 @@ from sfumato.privacy.predicates_definitions import (
 from sfumato.privacy.predicates_satisfaction import BrokenEvent, satisfies_predicate
 from sfumato.privacy.promise import rational_power
 from sfumato.privacy.ratios import ratio_bounds, together_private
-from sfumato.privacy.satisfaction import (
-    Tightest,
-    Violation,
-    row_distance,
-    satisfies,
-    smallest_epsilon,
-    tightest_pair,
-)
+from sfumato.privacy.satisfaction import *
 from sfumato.privacy.tradeoff import TradeOff, smallest_delta, smallest_epsilon_at, tradeoff, worst_tradeoff
 from sfumato.privacy.type import PrivacyType
-from sfumato.privacy.types import *  # noqa: F403 - what it exports is listed there
+from sfumato.privacy.types import *
 
 __all__ = [
     "AxiomReport",
@@ -34,9 +27,7 @@ __all__ = [
     "Definition",
     "Predicate",
     "PrivacyType",
-    "Tightest",
     "TradeOff",
-    "Violation",
     "breaks",
     "k_of_n_outputs",
     "k_of_n_pairs",
@@ -45,17 +36,13 @@ __all__ = [
     "probabilistic",
     "ratio_bounds",
     "rational_power",
-    "row_distance",
-    "satisfies",
     "satisfies_axioms",
     "satisfies_predicate",
     "smallest_delta",
-    "smallest_epsilon",
     "smallest_epsilon_at",
-    "tightest_pair",
     "together_private",
     "tradeoff",
     "types",
     "worst_tradeoff",
 ]
-__all__ += types.__all__
+__all__ += satisfaction.__all__ + types.__all__
