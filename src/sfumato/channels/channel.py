@@ -143,8 +143,8 @@ def _distinct(images: list[Any]) -> list[Any]:
 
 def as_channel(value: Any) -> Channel:
     """The channel, or that of a mechanism; an error for anything else."""
-    found = getattr(value, "channel", value)
-    return expect(found, Channel, "a channel", "Channel(space, matrix) makes one")
+    channel = getattr(value, "channel", value)
+    return expect(channel, Channel, "a channel", "Channel(space, matrix) makes one")
 
 
 def normalise(matrix: Any) -> Array:
@@ -167,9 +167,9 @@ def check_secrets(what: str, *owners: Any) -> tuple[Any, ...]:
             raise InvalidInput(f"{what}: found a value of type {type(owner).__name__}, which has no secrets")
     expected = secrets_of(owners[0])
     for owner in owners[1:]:
-        found = secrets_of(owner)
-        if found != expected:
-            raise Mismatch(f"secrets of {what}", expected, found)
+        labels = secrets_of(owner)
+        if labels != expected:
+            raise Mismatch(f"secrets of {what}", expected, labels)
     return expected
 
 

@@ -14,6 +14,8 @@ from sfumato.arguments import items, optional_function
 from sfumato.errors import NotSupported, expect, shown
 from sfumato.papers.register import PAPERS
 from sfumato.papers.tables import PaperTable
+from sfumato.report.html import commands, page, paragraph, section
+from sfumato.report.html import table as html_table
 
 __all__ = ["TITLES", "Agreement", "compared", "laid_out", "papers_page", "recomputed"]
 
@@ -36,6 +38,11 @@ class Agreement:
 
     same: int
     different: int
+
+    @property
+    def agreed(self) -> bool | None:
+        """Whether all printed numbers were found again, None where there is none."""
+        return not self.different if self.same or self.different else None
 
     def __str__(self) -> str:
         printed = self.same + self.different
@@ -85,90 +92,65 @@ def recomputed(
 def laid_out(tables: Iterable[PaperTable]) -> str:
     """Items as one page that needs no network."""
     tables = list(tables)
-    return _PAGE.format(
-        summary="\n".join(_summary(tables)), items="\n".join(_item(table) for table in tables),
-        script=get_plotlyjs() if any(table.figure for table in tables) else "",
-    )  # fmt: skip
+    drawn = any(table.figure for table in tables)
+    return page(
+        "The papers, recomputed", paragraph(_INTRODUCTION) + "".join(_summary(tables)), [_item(t) for t in tables], (),
+        "", style=_STYLE, script=get_plotlyjs() if drawn else "",
+    ).decode()  # fmt: skip
 
 
 def _summary(tables: list[PaperTable]) -> Iterator[str]:
     for letter, title in TITLES.items():
         items = [table for table in tables if table.key.startswith(f"{letter}.")]
-        if not items:
-            continue
-        yield f"<h2>{letter} · {escape(title)}</h2>"
-        yield "<table><thead><tr><th>item</th><th>what</th><th>verdict</th></tr></thead>"
-        for table in items:
-            agreement = compared(table)
-            mark = "different" if agreement.different else "same" if agreement.same else "none"
-            yield (
-                f'<tr><td><a href="#{table.key}">{table.key}</a></td><td>{escape(table.title)}</td>'
-                f'<td class="{mark}">{agreement}</td></tr>'
-            )
-        yield "</table>"
+        rows = [
+            (f'<a href="#{item.key}">{item.key}</a>', escape(item.title), _marked(str(counts), counts.agreed))
+            for item, counts in ((item, compared(item)) for item in items)
+        ]
+        if rows:
+            yield html_table(f"{letter} · {escape(title)}", ("item", "what", "verdict"), rows, words=(1, 2))
 
 
-def _item(table: PaperTable) -> str:
-    names = list(dict.fromkeys(name for row in table.rows for name in row))
-    head = "".join(f"<th>{escape(name)}</th>" for name in names)
-    body = "".join(f"<tr>{''.join(_cell(row.get(name, '')) for name in names)}</tr>" for row in table.rows)
-    notes = "".join(f"<li>{escape(note)}</li>" for note in table.notes)
+def _item(item: PaperTable) -> str:
+    names = list(dict.fromkeys(name for row in item.rows for name in row))
+    rows = [[_cell(row.get(name, "")) for name in names] for row in item.rows]
+    listed = html_table(escape(item.title), list(map(escape, names)), rows, words=range(len(names)))
+    notes = "".join(f"<li>{escape(note)}</li>" for note in item.notes)
     figure = ""
-    if table.figure is not None:
+    if item.figure is not None:
         drawn = plotly.io.to_html(
-            table.figure(), config={"displaylogo": False}, include_plotlyjs=False, full_html=False,
-            div_id=f"figure-{table.key.replace('.', '-')}",
+            item.figure(), config={"displaylogo": False}, include_plotlyjs=False, full_html=False,
+            div_id=f"figure-{item.key.replace('.', '-')}",
         )  # fmt: skip
-        figure = f'<figure aria-label="{escape(table.title)}">{drawn}</figure>'
-    return (
-        f'<section id="{table.key}"><h3>{table.key} · {escape(table.title)}</h3>'
-        f'<div class="wide"><table><thead><tr>{head}</tr></thead>{body}</table></div>'
-        f"{f'<ul>{notes}</ul>' if notes else ''}{figure}<p><code>sfumato paper {table.key}</code></p></section>"
-    )
+        figure = f'<figure aria-label="{escape(item.title)}">{drawn}</figure>'
+    return section(
+        item.key, f"{item.key} · {escape(item.title)}", listed, f"<ul>{notes}</ul>" if notes else "", figure,
+        commands(f"sfumato paper {item.key}"),
+    )  # fmt: skip
 
 
 def _cell(value: Any) -> str:
     if not isinstance(value, dict):
-        return f"<td>{escape(_short(value))}</td>"
-    ours, printed = escape(_short(value["ours"])), escape(str(value["printed"]))
-    kind = {True: "same", False: "different", None: "none"}[value["agree"]]
+        return escape(_short(value))
     sign = {True: "✓", False: "≠", None: ""}[value["agree"]]
-    return f'<td class="{kind}">{ours} <small>printed {printed} {sign}</small></td>'
+    printed = f"<small>printed {escape(str(value['printed']))} {sign}</small>"
+    return _marked(f"{escape(_short(value['ours']))} {printed}", value["agree"])
+
+
+def _marked(text: str, agrees: bool | None) -> str:
+    """Text in the colour of its verdict."""
+    kind = {True: "same", False: "different", None: "soft"}[agrees]
+    return f'<span class="{kind}">{text}</span>'
 
 
 def _short(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-_PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>The papers, recomputed</title>
-<style>
-:root {{ color-scheme: light; }}
-body {{ font: 16px/1.5 "Helvetica Neue", Helvetica, Arial, "Liberation Sans", sans-serif; color: #222; background: #fff;
-  max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }}
-h1 {{ font-weight: 600; }} h2 {{ font-size: 1.1rem; margin-top: 2.5rem; }} h3 {{ font-size: 1rem; }}
-section {{ border-top: 1px solid #ccc; margin-top: 2rem; }}
-.wide {{ overflow-x: auto; }}
-table {{ border-collapse: collapse; font-size: 0.9rem; }}
-th, td {{ text-align: left; padding: 0.2rem 0.8rem 0.2rem 0; border-bottom: 1px solid #eee; vertical-align: top; }}
-small {{ color: #595959; white-space: nowrap; }}
-.same {{ color: #00573f; }} .different {{ color: #a3440a; font-weight: 600; }} .none {{ color: #595959; }}
-figure {{ margin: 1rem 0; overflow-x: auto; }}
-a {{ color: #00527f; }}
-@media print {{ section {{ break-inside: avoid; }} }}
-</style>
-<script>{script}</script>
-</head>
-<body>
-<h1>The papers, recomputed</h1>
-<p>Every table and figure that can be rerun: what is printed, what sfumato finds, and whether the printed digits are
-those of the number found. Numbers are exact, or proved to the digits shown, unless a note says otherwise.</p>
-{summary}
-{items}
-</body>
-</html>
+_INTRODUCTION = (
+    "Every table and figure that can be rerun: what is printed, what sfumato computes, and whether the printed digits "
+    "are those of the number computed. Numbers are exact, or proved to the digits shown, unless a note says otherwise."
+)
+_STYLE = """
+.same{color:var(--blue)} .different{color:var(--orange);font-weight:600}
+small{white-space:nowrap} figure{overflow-x:auto;margin:1rem 0}
 """

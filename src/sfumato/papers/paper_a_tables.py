@@ -59,7 +59,7 @@ def _table_4a() -> PaperTable:
         2: ("2", "1", "1.33", "0.33"), 3: ("4", "2", "1.67", "0.5"), 4: ("8", "11", "2", "0.67"),
         5: ("16", "187", "2.33", "0.75"), 6: ("32", "15346", "2.67", "0.83"),
     }  # fmt: skip
-    rows: list[Row] = [(str(n), line(n), said, _COUNT) for n, said in printed.items()]
+    rows: list[Row] = [(str(n), line(n), printed_row, _COUNT) for n, printed_row in printed.items()]
     rows += [("7", line(7), _NOT_PRINTED, _COUNT), ("8", line(8), _NOT_PRINTED, 400_000)]
     return _types("A.table4a", "The line, ln 2 for each unit", rows)
 
@@ -69,7 +69,7 @@ def _table_5a() -> PaperTable:
         2: ("2", "1", "1.33", "0.33"), 3: ("6", "5", "1.5", "0.4"), 4: ("14", "41", "1.6", "0.43"),
         5: ("30", "1291", "1.67", "0.44"),
     }  # fmt: skip
-    rows: list[Row] = [(str(n), discrete(n), said, _COUNT) for n, said in printed.items()]
+    rows: list[Row] = [(str(n), discrete(n), printed_row, _COUNT) for n, printed_row in printed.items()]
     rows += [("6", discrete(6), _NOT_PRINTED, _COUNT), ("7", discrete(7), _NOT_PRINTED, 400_000)]
     notes = (
         "Corollary 22 states the additive capacity as 1 − 1/(1 + (n − 1)e^ε); the table, and we, have "

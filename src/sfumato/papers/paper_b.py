@@ -32,7 +32,7 @@ from sfumato.mechanisms.continuous import (
     truncated_laplace,
 )
 from sfumato.papers.tables import PaperTable, exact_cell
-from sfumato.report.figure import ROLES, SERIES, canvas, caption
+from sfumato.report.figure import AXIS, ROLES, SERIES, canvas, caption
 from sfumato.report.simplex import simplex
 
 __all__ = ["ITEMS"]
@@ -91,7 +91,7 @@ def _draw_1a() -> Any:
             )
         )  # fmt: skip
     _axes(figure, {"title_text": "output y", "range": [0, 1]}, {"title_text": "density", "range": [0, 1.5]})
-    return _captioned(
+    return caption(
         figure,
         "The truncated Laplace mechanism for three secrets, ε = 2 ln 4, cut into eight pixels. The probability of a "
         "pixel is the area under a curve. Discs at the ends: what has a probability there, by area.",
@@ -199,7 +199,7 @@ def _draw_13() -> Any:
         )
     powers = {"title_text": "loss", "type": "log", "exponentformat": "power", "dtick": 1}
     _axes(figure, {"title_text": "N", "type": "log", "tickvals": _STEPS}, powers)
-    return _captioned(
+    return caption(
         figure,
         "How much more the truncated Laplace mechanism loses than the geometric one for secrets on N + 1 points, "
         "ε = 1.0079, uniform prior. The bound of Theorem 13 falls like 1/N, the gap like 1/N².",
@@ -258,24 +258,17 @@ def _draw_5() -> Any:
             )  # fmt: skip
     share = {"title_text": "loss ÷ loss of the Laplace mechanism", "range": [0, 1.08]}
     _axes(figure, {"title_text": "N", "type": "log", "tickvals": _RUNGS}, share)
-    return _captioned(
+    return caption(
         figure,
         "The loss of the geometric mechanism on N + 1 points climbs to that of the truncated Laplace mechanism "
         "(line at 1). Dotted: what no private mechanism on [0, 1] can beat, by Lemma 9.",
     )
 
 
-def _captioned(figure: Any, text: str) -> Any:
-    """A caption that starts at the left border of the figure, below the numbers of the axis."""
-    caption(figure, text)
-    return figure.update_annotations(xshift=24 - figure.layout.margin.l)
-
-
 def _axes(figure: Any, across: dict[str, Any], up: dict[str, Any]) -> None:
     """Two lines with their titles near them, and the legend above the plot, where no curve runs."""
-    plain = {"showline": True, "showgrid": False, "zeroline": False, "ticks": "outside", "title_standoff": 8}
-    figure.update_xaxes(**plain, **across)
-    figure.update_yaxes(**plain, **up)
+    figure.update_xaxes(**AXIS, **across)
+    figure.update_yaxes(**AXIS, **up)
     legend = {"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom"}
     figure.update_layout(margin={"l": 72, "r": 24, "t": 56, "b": 60}, legend=legend)
 

@@ -24,7 +24,7 @@ from sfumato.privacy.axioms import satisfies_axioms
 from sfumato.privacy.predicates import Predicate
 from sfumato.privacy.predicates_definitions import probabilistic
 from sfumato.privacy.tradeoff import smallest_delta
-from sfumato.report.figure import ROLES, SERIES, canvas, caption
+from sfumato.report.figure import AXIS, ROLES, SERIES, canvas, caption
 
 __all__ = ["ITEMS", "curves_figure"]
 
@@ -72,15 +72,7 @@ def curves_figure(predicate: Predicate, title: str = "") -> Any:
         x=[0, 1], y=[0, 1], mode="lines", line={"color": ROLES["faint"], "width": 1, "dash": "dot"}, showlegend=False,
         hoverinfo="skip",
     )  # fmt: skip
-    plain = {
-        "showline": True,
-        "showgrid": False,
-        "zeroline": False,
-        "ticks": "outside",
-        "title_standoff": 6,
-        "range": [0, 1],
-        "mirror": True,
-    }
+    plain = {**AXIS, "range": [0, 1], "mirror": True}
     figure.update_layout(
         margin={"l": 64, "r": 24, "t": 24, "b": 56},
         legend={"x": 0.97, "y": 0.08, "yanchor": "bottom"},
@@ -90,8 +82,7 @@ def curves_figure(predicate: Predicate, title: str = "") -> Any:
     text = (
         f"{title}. For an event of probability a under one secret, its probability under a neighbour lies in between."
     )
-    aside = 24 - figure.layout.margin.l  # captions start at the left border
-    return caption(figure, text).update_annotations(selector={"yanchor": "top"}, xshift=aside)
+    return caption(figure, text)
 
 
 def figure_1() -> PaperTable:

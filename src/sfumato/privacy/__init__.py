@@ -2,6 +2,7 @@
 
 from sfumato.privacy import predicates, satisfaction, types
 from sfumato.privacy.axioms import AxiomReport, satisfies_axioms
+from sfumato.privacy.decomposition import *  # types has them too; type checkers follow one star
 from sfumato.privacy.predicates import Predicate
 from sfumato.privacy.predicates_definitions import (
     Breach,
@@ -15,6 +16,7 @@ from sfumato.privacy.predicates_definitions import (
 from sfumato.privacy.predicates_satisfaction import BrokenEvent, satisfies_predicate
 from sfumato.privacy.promise import rational_power
 from sfumato.privacy.ratios import ratio_bounds, together_private
+from sfumato.privacy.regular import *
 from sfumato.privacy.satisfaction import *
 from sfumato.privacy.tradeoff import TradeOff, smallest_delta, smallest_epsilon_at, tradeoff, worst_tradeoff
 from sfumato.privacy.type import PrivacyType

@@ -64,8 +64,8 @@ def hasse_figure(order: Hasse) -> go.Figure:
         ends["y"] += [float(y[high]), float(y[high] - beside[high]), float(y[low] + beside[low]), float(y[low]), None]
     figure.add_scatter(**ends, mode="lines", line={"color": ROLES["faint"], "width": 1.5}, hoverinfo="skip",
                        showlegend=False)  # fmt: skip
-    told = [f"{name}<br>maximal" if k in order.maximal else name for k, name in enumerate(names)]
-    figure.add_scatter(x=x[:count], y=y[:count], mode="markers", text=names, hovertext=told, hoverinfo="text",
+    hover = [f"{name}<br>maximal" if k in order.maximal else name for k, name in enumerate(names)]
+    figure.add_scatter(x=x[:count], y=y[:count], mode="markers", text=names, hovertext=hover, hoverinfo="text",
                        marker={"size": 20, "opacity": 0}, showlegend=False)  # fmt: skip
     for k, text in enumerate(lines):
         top = k in order.maximal

@@ -92,8 +92,8 @@ def _on_sphere(space: FiniteSpace, where: Floats) -> bool:
     (lon_a, lat_a), (lon_b, lat_b) = np.radians(where[a]).T, np.radians(where[b]).T
     chord = np.sin((lat_a - lat_b) / 2) ** 2 + np.cos(lat_a) * np.cos(lat_b) * np.sin((lon_a - lon_b) / 2) ** 2
     expected = 2 * EARTH_RADIUS_KM * np.arcsin(np.sqrt(chord))
-    found = space.distances.floats[a, b]
-    return bool(np.allclose(found, expected, rtol=_GREAT_CIRCLE, atol=_GREAT_CIRCLE))
+    given = space.distances.floats[a, b]
+    return bool(np.allclose(given, expected, rtol=_GREAT_CIRCLE, atol=_GREAT_CIRCLE))
 
 
 def _turned(longitude: Floats) -> Floats:

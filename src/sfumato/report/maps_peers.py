@@ -56,12 +56,12 @@ def peers_figure(rows: Sequence[Standing], bound: float | None, blind: float | N
     for i, row in enumerate(rows):
         _row(drawing, row, _TOP + _STEP * (i + 0.5), left, at)
     _legend(drawing)
-    said = [words, "A filled dot takes the best action for each output, an open one takes outputs as they are."]
+    sentences = [words, "A filled dot takes the best action for each output, an open one takes outputs as they are."]
     if bound is not None:
-        said.append("No mechanism with this promise is left of the dashed bound.")
+        sentences.append("No mechanism with this promise is left of the dashed bound.")
     if blind is not None and not shown_blind:
-        said.append(f"Somebody who is told nothing loses {near(blind)} {unit}".rstrip() + ", far to the right.")
-    caption = " ".join(said)
+        sentences.append(f"Somebody who is told nothing loses {near(blind)} {unit}".rstrip() + ", far to the right.")
+    caption = " ".join(sentences)
     return Figure("comparison", drawing.svg("Losses of mechanisms with the same promise", words), plain(caption), True)
 
 

@@ -97,7 +97,7 @@ class Facts:
         Capacities of the mechanism and, where they are quick, of its type.
     released
         How often each output was released, if somebody did.
-    said_name
+    claimed_name
         What a file calls its loss, if that is the name of a standard one and the numbers do not bear it out.
     notes
         What was left out and why, by part of the report.
@@ -122,7 +122,7 @@ class Facts:
     excesses: tuple[EventExcess, ...]
     secret: int
     released: NDArray[np.int64] | None = None
-    said_name: str = ""
+    claimed_name: str = ""
     notes: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -163,7 +163,7 @@ def facts_of(
     # a name that comes from the caller is taken at its word, one that may come from a file is looked at
     believed, stake, claim = _stakes(mechanism, prior, loss, isinstance(subject, Design))
     unnamed = loss is None and stake is not None and not stake.name
-    said_name = mechanism.claim.loss.name if unnamed and mechanism.claim is not None else ""
+    claimed_name = mechanism.claim.loss.name if unnamed and mechanism.claim is not None else ""
     weights = (believed or Prior.uniform(mechanism.secrets)).to_floats()
     say("where the promise is tightest")
     if mechanism.weights.shape[1] * len(space.pairs.first) > _MOST_COMPARISONS:
@@ -183,7 +183,7 @@ def facts_of(
         None if stake is None else float(prior_loss(weights, stake)),
         float(weights.weights.max()), float(bayes_vulnerability(weights, channel)), capacity(channel), type_leaks,
         peers, tightest, tuple(_excess(mechanism, matrix, event) for event in mechanism.events),
-        _pointed_out(mechanism, weights, secret), _counts(mechanism, released), said_name,
+        _pointed_out(mechanism, weights, secret), _counts(mechanism, released), claimed_name,
         {k: v for k, v in notes.items() if v},
     )  # fmt: skip
 
@@ -253,8 +253,8 @@ def named_loss(loss: Loss, space: FiniteSpace) -> Loss:
     if loss.name and not _is_standard(loss.name):
         return loss
     names = [name for name in dict.fromkeys([loss.name, *_BY_SPACE]) if name]
-    found = next((name for name in names if is_called(name, loss, space)), "")
-    return loss if found == loss.name else Loss(loss.actions, loss.secrets, loss.matrix, found)
+    fitting = next((name for name in names if is_called(name, loss, space)), "")
+    return loss if fitting == loss.name else Loss(loss.actions, loss.secrets, loss.matrix, fitting)
 
 
 def _is_standard(name: str) -> bool:
@@ -270,8 +270,8 @@ def is_called(name: str, loss: Loss, space: FiniteSpace) -> bool:
     row_of = {action: row for row, action in enumerate(known.actions)}
     if not set(loss.actions) <= set(row_of):
         return False
-    table, asked = floats(known.matrix)[[row_of[action] for action in loss.actions]], floats(loss.matrix)
-    return bool(np.isfinite(table).all()) and np.allclose(table, asked, rtol=_SAME_TABLE, atol=0)
+    table, given = floats(known.matrix)[[row_of[action] for action in loss.actions]], floats(loss.matrix)
+    return bool(np.isfinite(table).all()) and np.allclose(table, given, rtol=_SAME_TABLE, atol=0)
 
 
 def _pointed_out(mechanism: Mechanism, prior: Prior, secret: Any) -> int:
@@ -369,29 +369,29 @@ def _peers(
     if n > LARGEST_TABLE:
         return (), f"Tables of other mechanisms are not built for {n:,} secrets."
     prior, loss = prior.to_floats(), _in_floats(loss)
-    found, notes = [], []
+    peers, notes = [], []
     if n <= _PROVED_PEERS:
         for row in compare_known(prior, loss, privacy, mechanisms=_PEERS, progress=say):
             as_is = None if row.loss is None else float(row.loss)
-            found.append(Peer(row.name, as_is, float(row.remapped), _guessed(prior, row.channel), row.epsilon))
+            peers.append(Peer(row.name, as_is, float(row.remapped), _guessed(prior, row.channel), row.epsilon))
     else:
         say("exponential")
-        found.append(_measured("exponential", _exponential(privacy.rate, privacy.space), prior, loss))
+        peers.append(_measured("exponential", _exponential(privacy.rate, privacy.space), prior, loss))
         notes.append(
             f"For {n:,} secrets they are computed in floats and not proved, and only the best known are shown."
         )
-    if not any(peer.name == "planar_laplace" for peer in found):
+    if not any(peer.name == "planar_laplace" for peer in peers):
         layout = map_layout(privacy.space)
         if layout.kind in ("places", "cells"):
             say("planar Laplace noise")
             table = laplace_table(privacy.space, layout, np.arange(n), privacy.rate)
-            found.append(_measured("planar_laplace", Channel(privacy.space, table, privacy.space.labels), prior, loss))
+            peers.append(_measured("planar_laplace", Channel(privacy.space, table, privacy.space.labels), prior, loss))
             notes.append(
                 "Planar Laplace noise lands anywhere and is moved to the nearest place; its table is a quadrature, "
                 "good to some thousandths, and not proved."
             )
-    found.sort(key=lambda peer: (round(peer.remapped, 12), peer.name))
-    return tuple(found), " ".join(notes)
+    peers.sort(key=lambda peer: (round(peer.remapped, 12), peer.name))
+    return tuple(peers), " ".join(notes)
 
 
 def _exponential(rate: float, space: FiniteSpace) -> Channel:

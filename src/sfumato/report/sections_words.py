@@ -56,8 +56,8 @@ def promise_words(privacy: PrivacyType) -> str:
         return f"ε = {near(privacy.epsilon, 6)}{per}"
     assert privacy.alpha is not None
     factor = str(1 / privacy.alpha)
-    said = f"ln {factor} = " if len(factor) <= 12 else ""
-    return f"ε = {said}{near(privacy.rate, 4)}{per}"
+    logarithm = f"ln {factor} = " if len(factor) <= 12 else ""
+    return f"ε = {logarithm}{near(privacy.rate, 4)}{per}"
 
 
 def factor_above(privacy: PrivacyType, distance: Fraction) -> Fraction:
@@ -124,8 +124,8 @@ def meaning(facts: Facts) -> str:
     name = facts.loss.name
     if name.startswith("threshold("):
         return f"the probability of a conclusion farther away than {name[10:-1]}"
-    if facts.said_name:
-        return f"one that its author calls “{facts.said_name}”"
+    if facts.claimed_name:
+        return f"one that its author calls “{facts.claimed_name}”"
     return _MEANINGS.get(name, f"the loss “{name}”" if name else "the loss that was given")
 
 
@@ -158,8 +158,8 @@ def scales(space: FiniteSpace) -> list[tuple[Fraction, str]]:
     else:
         power = Fraction(10) ** int(np.floor(np.log10(least)))
         steps = [power * m * 10**k for k in range(20) for m in (1, 2, 5)]
-        found = [d for d in steps if least * (1 - 1e-9) <= d < most * (1 - 1e-9)]
-        chosen = found[:: -(-len(found) // _MOST_SCALES)] if found else []
+        candidates = [d for d in steps if least * (1 - 1e-9) <= d < most * (1 - 1e-9)]
+        chosen = candidates[:: -(-len(candidates) // _MOST_SCALES)] if candidates else []
         round_ones = [(d, with_unit(near(d), space.unit)) for d in chosen]
     farthest = max(table.bounds(value)[1] for value in _largest(table))
     last = with_unit(near(most, 3), space.unit)

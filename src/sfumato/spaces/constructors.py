@@ -40,6 +40,7 @@ __all__ = [
     "path_metric",
     "points",
     "star",
+    "unit_edges",
 ]
 
 MetricName = Literal["euclidean", "manhattan", "chebyshev"]
@@ -144,11 +145,9 @@ def hamming(length: int, *, symbols: int = 2) -> FiniteSpace:
             table += letter[:, None] != letter[None, :]
         return Distances(Form.RATIONAL, table)
 
-    def edges() -> Edges:
-        return _equal_edges(Pairs(*np.nonzero(np.triu(distances().values == 1))), Fraction(1))
-
     labels = tuple("".join(alphabet[i] for i in word) for word in words.tolist())
-    return FiniteSpace(labels, Structure(distances, edges), name=f"hamming({length}, {symbols} symbols)")
+    structure = Structure(distances, lambda: unit_edges(distances()))
+    return FiniteSpace(labels, structure, name=f"hamming({length}, {symbols} symbols)")
 
 
 def cycle(n: int) -> FiniteSpace:
@@ -380,6 +379,11 @@ def _positive(value: Number, what: str, unit: str = "") -> Fraction:
 
 def _unit_graph(labels: Iterable[Any], edges: list[tuple[Any, Any]], name: str) -> FiniteSpace:
     return graph(edges, labels=labels, name=name) if edges else discrete(list(labels))
+
+
+def unit_edges(distances: Distances) -> Edges:
+    """The pairs at distance 1, where these make up all distances."""
+    return _equal_edges(Pairs(*np.nonzero(np.triu(distances.values == 1))), Fraction(1))
 
 
 def _equal_edges(pairs: Pairs, length: Fraction) -> Edges:

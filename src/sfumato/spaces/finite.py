@@ -112,8 +112,8 @@ class FiniteSpace:
         if coordinates is not None:
             coordinates = float_array(table_in_order(coordinates, names, None, "the coordinates"), "coordinates")
             if coordinates.ndim != 2 or len(coordinates) != len(names):
-                found = len(coordinates) if coordinates.ndim == 2 else f"a table of shape {coordinates.shape} as"
-                raise InvalidInput(f"{found} coordinates for {len(names)} points")
+                count = len(coordinates) if coordinates.ndim == 2 else f"a table of shape {coordinates.shape} as"
+                raise InvalidInput(f"{count} coordinates for {len(names)} points")
         for field, value in {
             "labels": names,
             "source": source,
@@ -288,11 +288,11 @@ def _check_metric(labels: Sequence[Any], distances: Distances) -> None:
     if distances.form is Form.FLOAT:
         finite = table[np.isfinite(table)]
         slack = float(finite.max(initial=0.0)) * _TRIANGLE_ROUNDING
-    found = triangle_violation(table, slack)
-    if found is not None:
-        x, y, z = found
+    violation = triangle_violation(table, slack)
+    if violation is not None:
+        x, y, z = violation
         d = distances.floats
-        a, b, c = (shown(labels[i]) for i in found)
+        a, b, c = (shown(labels[i]) for i in violation)
         raise InvalidMetric(
             f"the triangle inequality fails: d({a}, {c}) = {d[x, z]:g} > "
             f"d({a}, {b}) + d({b}, {c}) = {d[x, y]:g} + {d[y, z]:g}; "
