@@ -53,8 +53,8 @@ __all__ = [
     "table_in_order",
 ]
 
-_NONE = object()  # where a number is missing
-_TIMES = (np.datetime64, np.timedelta64)  # NumPy would make integers of them, counted in a unit that is lost
+_NONE = object()  # This stands where a number is missing.
+_TIMES = (np.datetime64, np.timedelta64)  # NumPy would make integers of these, counted in a unit that is lost.
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,7 +37,7 @@ def as_prior(value: Any) -> Prior:
     return expect(value, Prior, "a prior", "Prior(space, weights) makes one")
 
 
-_MOST_SHOWN = 8  # weights that a prior prints
+_MOST_SHOWN = 8  # A prior prints its weights if there are at most so many.
 
 
 @dataclass(frozen=True, eq=False, init=False)

@@ -17,7 +17,7 @@ from sfumato.verdict import Verdict, fails, holds, undecided
 
 __all__ = ["Monotone", "SingleCrossing", "is_monotone", "is_single_crossing", "is_strictly_monotone", "is_trivial"]
 
-_MOST_STEPS = 200_000  # of the search for a consistent remap, a second or so
+_MOST_STEPS = 200_000  # The search for a consistent remap takes so many steps in about a second.
 
 
 @dataclass(frozen=True, eq=False)

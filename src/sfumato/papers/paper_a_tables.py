@@ -15,9 +15,9 @@ from sfumato.spaces import FiniteSpace, complete_bipartite, cycle, discrete, gri
 
 __all__ = ["TABLES"]
 
-_COUNT = -1  # kernels one by one
-_LEAVE = 0  # neither counted nor estimated
-_SEED = 2023  # of the estimates, so that a table is the same twice
+_COUNT = -1  # Kernels are counted one by one.
+_LEAVE = 0  # Kernels are neither counted nor estimated.
+_SEED = 2023  # Estimates start from this seed, so that a table is the same twice.
 
 _NOT_PRINTED = ("–", "–", "–", "–")
 

@@ -37,11 +37,11 @@ from sfumato.report.simplex import simplex
 
 __all__ = ["ITEMS"]
 
-_EXAMPLE = "1/16"  # e^−ε of the paper's example in section VII, ε = 2 ln 4
+_EXAMPLE = "1/16"  # This is e^−ε in the paper's example of section VII, where ε = 2 ln 4.
 _PIXELS = 8
 _SECRETS = (Fraction(0), Fraction(1, 2), Fraction(1))
 _STEPS = (1, 2, 4, 8, 16, 32, 64)
-_FINE = Fraction(63, 64)  # e^{−ε/64}: rational on all these lattices, and ε = 1.0079
+_FINE = Fraction(63, 64)  # This is e^{−ε/64}, rational on all these lattices, with ε = 1.0079.
 
 
 def figure_1a() -> PaperTable:

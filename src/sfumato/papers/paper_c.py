@@ -40,8 +40,9 @@ from sfumato.spaces import FiniteSpace, cycle, discrete, k_count_query, line, su
 
 __all__ = ["ITEMS"]
 
-_TOLERANCE = 1e-4  # of the paper's test, found by trying which gives its numbers
-_LETTERS = Prior(range(4), ["0.3", "0.27", "0.23", "0.2"])  # Example 3: one of five independent individuals
+_TOLERANCE = 1e-4  # The paper's numbers come out with this tolerance in its test; it was found by trying.
+# Example 3 has five independent individuals with this prior.
+_LETTERS = Prior(range(4), ["0.3", "0.27", "0.23", "0.2"])
 _INDIVIDUALS = 5
 _NONE = "none"
 

@@ -37,8 +37,8 @@ if TYPE_CHECKING:  # an extra
 
 __all__ = ["Audit", "audit"]
 
-_LARGEST_OPTIMUM = 100  # secrets and outputs up to which the optimum is looked for without being asked
-_LARGEST_EXACT = 2**12  # entries up to which losses are computed in fractions
+_LARGEST_OPTIMUM = 100  # With more secrets or outputs the optimum is looked for only on request.
+_LARGEST_EXACT = 2**12  # Losses of tables with more entries are computed in floats.
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,10 +35,10 @@ __all__ = ["TOLERANCE", "LabelledMatrix", "channel_on", "channel_rows", "read_ma
 TOLERANCE = Fraction(1, 1000)
 """How far from 1 the sum of a row may be: what is lost by writing a few dozen numbers with four digits."""
 
-_LARGEST_FILE = 2**28  # bytes
-_MOST_EXPLAINED = 10  # times the tolerance: a row that is off by more was not rounded but is another thing
-_MOST_EXACT = 250_000  # entries read as fractions, a second or two; more are read as doubles
-_MOST_DIGITS = 400  # of a number, and of its exponent to ten
+_LARGEST_FILE = 2**28  # Files of more bytes are refused.
+_MOST_EXPLAINED = 10  # A row that is off by more tolerances than this was not rounded: it is another thing.
+_MOST_EXACT = 250_000  # So many entries are read as fractions in a second or two; more are read as doubles.
+_MOST_DIGITS = 400  # No number of a matrix has more digits, nor its exponent to ten.
 _INFINITE = ("inf", "infinity", "∞")
 _NUMBER = re.compile(r"[+-]?\d+\s*/\s*\d+|[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d{1,3})?")

@@ -29,15 +29,15 @@ from sfumato.verdict import Outcome, Verdict, fails, holds, undecided
 
 __all__ = ["Box", "Nearest", "private_within"]
 
-_LARGEST_PROGRAM = 5_000  # entries up to which the program is solved, within some ten seconds
-_MOST_ROWS = 30_000  # of it
-_LARGEST_EXACT = 50  # unknowns of a program that is solved in rationals, a second or two
+_LARGEST_PROGRAM = 5_000  # A program with so many entries is solved within some ten seconds.
+_MOST_ROWS = 30_000  # A program with more rows is not built.
+_LARGEST_EXACT = 50  # A program with so many unknowns is solved in rationals in a second or two.
 _NONE = "no matrix that rounds to it keeps the promise"
-_AT_A_TIME = 2**22  # comparisons, 32 MB
-_CLEAR = 1e-12  # relative: products of three doubles are off by less than 10^-15
-_BITS = 128  # of the bounds of e^{εd}: nothing beside errors of 10^-17
-_BORDER = 1e-6  # of an error: nearer to the border, what HiGHS says is not believed (it is right to 10^-10)
-_GRIDS = (52, 60, 80, 120, 200)  # bits to which a matrix found in floats is rounded, coarse first
+_AT_A_TIME = 2**22  # So many comparisons at a time take 32 MB.
+_CLEAR = 1e-12  # A relative gap of this size is real: products of three doubles are off by less than 10^-15.
+_BITS = 128  # Bounds of e^{εd} have so many bits, which is nothing beside errors of 10^-17.
+_BORDER = 1e-6  # Nearer to the border, in errors, HiGHS is not believed; it is right to 10^-10.
+_GRIDS = (52, 60, 80, 120, 200)  # A matrix from floats is rounded to so many bits, coarse first.
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,8 +273,9 @@ def _by_program(box: Box, channel: Channel, privacy: PrivacyType) -> Verdict:
     closest, prices = _closest(program)
     if closest < 1 - _BORDER:
         inner = _inner(program, closest + max((1 - closest) / 8, _BORDER))
-        for bits in _GRIDS if inner is not None else ():
-            verdict = _private_in_box(box, channel, privacy, _rounded(box, program, inner, bits))
+        tables = () if inner is None else (_rounded(box, program, inner, bits) for bits in _GRIDS)
+        for table in tables:
+            verdict = _private_in_box(box, channel, privacy, table)
             if verdict is not None:
                 return verdict
     elif _refuted(program, prices):

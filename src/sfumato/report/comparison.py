@@ -12,9 +12,9 @@ from sfumato.report.figure import AXIS, ROLES, SERIES, canvas, caption
 
 __all__ = ["comparison_figure"]
 
-_ROW = 30  # pixels between two mechanisms
+_ROW = 30  # Two mechanisms are so many pixels apart.
 _ABOVE, _BELOW = 72, 56  # pixels for the legend and the numbers of the axes
-_PANELS = ((0.0, 0.52), (0.58, 0.77), (0.83, 1.0))  # losses, ε, leakage
+_PANELS = ((0.0, 0.52), (0.58, 0.77), (0.83, 1.0))  # The panels show losses, ε and leakage.
 
 
 def comparison_figure(comparison: Comparison) -> go.Figure:

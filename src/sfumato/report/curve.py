@@ -15,7 +15,7 @@ from sfumato.report.figure import AXIS, ROLES, SERIES, canvas, caption, tint
 __all__ = ["curve_figure"]
 
 _MOST_TICKS = 12
-_LOGARITHMIC = 20.0  # largest over smallest ε from which the axis is logarithmic
+_LOGARITHMIC = 20.0  # From this ratio of the largest to the smallest ε on the axis is logarithmic.
 
 
 def curve_figure(curve: Curve) -> go.Figure:

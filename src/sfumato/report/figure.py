@@ -41,7 +41,7 @@ __all__ = [
 WIDTH, HEIGHT = 700, 620  # pixels: a column of text in a browser, a page at 100 dots an inch
 FONT = "Helvetica Neue, Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-serif"
 FONT_SIZE = 14
-_BORDER = 24  # pixels to the left and right of everything
+_BORDER = 24  # So many pixels are free to the left and right of everything.
 
 ROLES = {
     "ink": "#222222",
@@ -114,7 +114,7 @@ def caption(figure: go.Figure, text: str) -> go.Figure:
 
 
 _TURNS = np.radians([0, 25, -25, 50, -50, 75, -75, 100, -100, 130, -130, 160, -160, 180])
-_GAPS = (4.0, 10.0, 18.0)  # pixels between a mark and its label
+_GAPS = (4.0, 10.0, 18.0)  # Labels are tried at these distances from their mark, in pixels.
 
 
 def label_shifts(

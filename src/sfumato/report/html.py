@@ -49,7 +49,7 @@ COLOURS = {
 }
 """Name, colour on light paper and colour on dark; text in each has a contrast of at least 4.5 to its paper."""
 
-_LONGEST_LABEL = 48  # letters
+_LONGEST_LABEL = 48  # A label of more letters is cut.
 _TINY = 1e-4
 _SMALLEST_PLAIN, _LARGEST_PLAIN = -4, 15  # powers of ten between which numbers are written without one
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")

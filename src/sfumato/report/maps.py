@@ -26,17 +26,17 @@ __all__ = ["MapLayout", "map_layout", "matrix_figure", "share_figure"]
 Floats = NDArray[np.float64]
 
 _MARGIN = 12.0
-_LEGEND = 30.0  # below a map
+_LEGEND = 30.0  # The legend below a map is so high.
 _TALLEST, _LOWEST = 470.0, 150.0
-_MOST_CELLS = 48  # along a side of a heat map; more are summed up
-_MOST_PLACES = 900  # discs of a map; more are summed up in squares
+_MOST_CELLS = 48  # A heat map has at most so many cells along a side; more are summed up.
+_MOST_PLACES = 900  # A map has at most so many discs; more places are summed up in squares.
 _MOST_BARS = 20
-_MOST_COLUMNS = 200  # of a line; more are drawn as one outline
-_NAMED = 4  # places with a name on the map
-_WORTH_A_NAME = 1.5  # the smallest disc with a name
-_FAR_NAME = 7.0  # from the disc, from which on a line leads to it
-_SAME_STEP = 1e-6  # of a step, by which the lines of a grid may be unequal
-_GREAT_CIRCLE = 1e-6  # relative error by which distances may differ from those on the sphere
+_MOST_COLUMNS = 200  # A line has at most so many columns; more are drawn as one outline.
+_NAMED = 4  # So many places of a map have their names on it.
+_WORTH_A_NAME = 1.5  # A smaller disc has no name.
+_FAR_NAME = 7.0  # A name farther from its disc than this has a line leading to it.
+_SAME_STEP = 1e-6  # The lines of a grid may be unequal by this share of a step.
+_GREAT_CIRCLE = 1e-6  # Distances may differ from those on the sphere by this relative error.
 _TRIED_PAIRS = 64
 
 

@@ -22,7 +22,7 @@ WIDTH = 440
 LETTER = 12.5
 """The height of a letter, in the same units."""
 
-_WIDE = frozenset("mwMWQOGNDHU%—")  # letters that need more room than others
+_WIDE = frozenset("mwMWQOGNDHU%—")  # These letters need more room than others.
 
 
 @dataclass

@@ -11,10 +11,10 @@ from sfumato.report.maps_drawing import WIDTH, Drawing, nice_ticks, text_width
 
 __all__ = ["Standing", "peers_figure"]
 
-_STEP = 30.0  # between two mechanisms
+_STEP = 30.0  # Two mechanisms are so far apart.
 _TOP, _BOTTOM = 44.0, 46.0
-_FAR = 1.5  # times the largest loss that is drawn: who is told nothing is drawn only within
-_USELESS = 0.95  # of what is lost by who is told nothing: mechanisms beyond would only stretch the scale
+_FAR = 1.5  # The loss without disclosure is drawn up to so many times the largest loss that is drawn.
+_USELESS = 0.95  # Who loses this share of the loss without disclosure would only stretch the scale.
 
 
 @dataclass(frozen=True)

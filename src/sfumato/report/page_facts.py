@@ -41,15 +41,15 @@ __all__ = ["EventExcess", "Facts", "Peer", "facts_of", "is_called", "named_loss"
 
 Floats = NDArray[np.float64]
 
-_PROVED_PEERS = 160  # secrets up to which known mechanisms are built and proved, a second each
-_TYPE_CAPACITIES = 64  # secrets up to which the capacities of a type take a second or two
-_MOST_COMPARISONS = 2 * 10**10  # of entries when looking for the tightest pair, some ten seconds
+_PROVED_PEERS = 160  # Up to so many secrets known mechanisms are built and proved, in a second each.
+_TYPE_CAPACITIES = 64  # Up to so many secrets the capacities of a type take a second or two.
+_MOST_COMPARISONS = 2 * 10**10  # Looking for the tightest pair makes so many comparisons in some ten seconds.
 _PEERS = ("geometric", "random_response", "hamming_kernel", "exponential", "exponential_exact", "permute_and_flip",
           "planar_laplace", "planar_geometric", "tight_constraints")  # fmt: skip
-_LARGEST_EXACT = 2**18  # entries up to which the loss for another prior is computed in fractions, a second
-_CHUNK = 4096  # pairs of rows looked at together
-_BY_SPACE = ("distance", "bin", "absolute", "squared", "nib")  # losses that a space alone determines
-_SAME_TABLE = 1e-12  # relative: a loss in a file is called by the name of a standard one that equals it
+_LARGEST_EXACT = 2**18  # The loss of a table with so many entries takes a second in fractions; larger ones take floats.
+_CHUNK = 4096  # So many pairs of rows are looked at together.
+_BY_SPACE = ("distance", "bin", "absolute", "squared", "nib")  # These losses follow from the space alone.
+_SAME_TABLE = 1e-12  # A loss gets the name of a standard one that equals it up to this relative error.
 
 
 @dataclass(frozen=True)

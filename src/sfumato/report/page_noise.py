@@ -22,7 +22,7 @@ __all__ = ["laplace_table"]
 Floats = NDArray[np.float64]
 
 _DIRECTIONS, _RADII = 72, 64
-_MOST_NODES = 2_000_000  # of all secrets together, about a second; fewer for each where they are many
+_MOST_NODES = 2_000_000  # So many nodes, over all secrets together, take about a second.
 _FEWEST = 12
 
 

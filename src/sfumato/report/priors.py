@@ -27,10 +27,10 @@ from sfumato.report.figure import ROLES, SERIES, canvas, caption, tint
 
 __all__ = ["PriorMap", "entropy_surface", "prior_map", "prior_map_figure"]
 
-_RESOLUTION = 60  # steps along a side: marks then touch
-_FINEST = 2000  # steps along a side up to which the marks are built: two million
-_ACROSS = 2  # triangles side by side: a column of text is not wider
-_TIE = 1e-12  # losses closer than that are drawn as equal; nothing is decided by it
+_RESOLUTION = 60  # With so many steps along a side the marks touch.
+_FINEST = 2000  # With so many steps along a side there are two million marks; more are refused.
+_ACROSS = 2  # So many triangles fit side by side into a column of text.
+_TIE = 1e-12  # Losses closer than this are drawn as equal; nothing is decided by it.
 _CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(3) / 2]])
 
 Floats = NDArray[np.float64]

@@ -47,7 +47,7 @@ from sfumato.spaces.finite import FiniteSpace
 
 __all__ = ["PARTS", "certificate", "drawings", "numbers", "peers_drawing"]
 
-_SMALL_TABLE = 24  # secrets and outputs up to which the whole mechanism is drawn
+_SMALL_TABLE = 24  # Up to so many secrets and outputs the whole mechanism is drawn.
 
 _NAMES = {
     "geometric": "geometric",

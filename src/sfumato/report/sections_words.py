@@ -24,7 +24,7 @@ _PLAIN_UNITS = {"km": ((Fraction(1, 10), "100 m"), *((Fraction(k), f"{k:,} km") 
                       *((Fraction(1000 * k), f"{k} km") for k in (1, 10, 100)))}  # fmt: skip
 _MOST_SCALES = 4
 _TINY_GAP = 1e-7
-_LARGEST_EXPONENT = 1000  # of e: beyond, a power of ten says as much
+_LARGEST_EXPONENT = 1000  # A larger power of e is written as a power of ten.
 _NEARLY_CERTAIN = "more than 99.9\N{NO-BREAK SPACE}%"
 _MEANINGS = {
     "distance": "the distance between what is concluded and the truth",

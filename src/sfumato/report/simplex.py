@@ -35,15 +35,15 @@ SHOWN = ("region", "constraints", "vertices", "prior", "inners")
 """What a figure of the simplex can show."""
 
 _FLAT = np.array([[0, 0], [0.5, sqrt(3) / 2], [1, 0]])
-_BASE = np.radians([168, 288, 48])  # turned so that no corner is seen in front of another
+_BASE = np.radians([168, 288, 48])  # The base is turned so that no corner is seen in front of another.
 _SOLID = np.array([*([cos(angle), sin(angle), -sqrt(2) / 4] for angle in _BASE), [0, 0, 3 * sqrt(2) / 4]])
 
-_PIXELS = 600  # a side of the triangle
-_DISC = 28.0  # pixels: the radius of weight 1
-_DOT = 4.0  # pixels: the radius of a vertex
-_BALL = 0.13  # the radius of weight 1 in the solid, whose sides are √3
-_MOST_WEIGHTS = 16  # more of them would cover the figure; all are shown under the pointer
-_SAME_PLACE = 1.5  # pixels within which two marks share a label; nothing is decided by it
+_PIXELS = 600  # A side of the triangle has so many pixels.
+_DISC = 28.0  # A disc of weight 1 has this radius in pixels.
+_DOT = 4.0  # A vertex has this radius in pixels.
+_BALL = 0.13  # A ball of weight 1 has this radius in the solid, whose sides are √3.
+_MOST_WEIGHTS = 16  # More weights would cover the figure; all are shown under the pointer.
+_SAME_PLACE = 1.5  # Two marks within so many pixels share a label; nothing is decided by it.
 _LONGEST, _LONGEST_INDEX = 28, 10  # letters of a label, and of one written as an index
 
 # The camera of the solid, in units of the cube [−r, r]³ that plotly shows it in.

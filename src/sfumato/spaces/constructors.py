@@ -49,8 +49,8 @@ METRICS: tuple[str, ...] = ("euclidean", "manhattan", "chebyshev")
 EARTH_RADIUS_KM = 6371.0088
 """Mean radius of the Earth in km (IUGG); great-circle distances use this sphere."""
 
-_SHORTEST = Fraction(1, 10**300)  # distance of neighbours; it and its inverse are floats
-_MOST_POINTS = 2_000_000  # labels of so many take seconds and most of a gigabyte; looked at before they are built
+_SHORTEST = Fraction(1, 10**300)  # Neighbours are at least so far apart: this and its inverse are floats.
+_MOST_POINTS = 2_000_000  # So many labels take seconds and most of a gigabyte; more are refused beforehand.
 
 # Angles below this (6 µm on the Earth) are the rounding of a sine: longitudes 180 and −180.
 _SAME_PLACE = 2.0**-40

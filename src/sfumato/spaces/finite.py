@@ -26,8 +26,8 @@ __all__ = ["Edges", "FiniteSpace", "Pairs", "Structure", "as_space", "label_tupl
 # inequality, so nothing unsafe can follow from accepting such a table.
 _TRIANGLE_ROUNDING = 2.0**-44
 
-_BYTES_A_DISTANCE = 32  # as it is stored and as a float, and two tables on the way there
-_LARGEST_DENSE = 30_000  # a float64 table of this size takes 7 GB
+_BYTES_A_DISTANCE = 32  # A distance is stored, kept as a float, and twice in tables on the way there.
+_LARGEST_DENSE = 30_000  # A float64 table of so many points takes 7 GB.
 
 
 class Pairs(NamedTuple):

@@ -10,7 +10,7 @@ from sfumato.spaces.finite import FiniteSpace, as_space
 
 __all__ = ["isometries"]
 
-_MOST = 50_000  # permutations; a discrete space of eight points has 40,320
+_MOST = 50_000  # More permutations are not listed; a discrete space of eight points has 40,320.
 
 
 def isometries(space: FiniteSpace) -> NDArray[np.int64]:

@@ -39,8 +39,8 @@ __all__ = [
     "sum_query",
 ]
 
-_MOST_DATABASES = 4_000_000  # enumerated; each is one call of the user's function
-_MOST_INDIVIDUALS = 32  # axes of the table of answers; two values of each make more databases than that
+_MOST_DATABASES = 4_000_000  # So many databases are enumerated; each is one call of the user's function.
+_MOST_INDIVIDUALS = 32  # More individuals, with two values each, make more databases than are enumerated.
 
 
 def count_query(individuals: int) -> FiniteSpace:
