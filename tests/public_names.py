@@ -1,6 +1,6 @@
 """Every public function, constructor and method, found in the lists of names themselves.
 
-A room is public when ``import sfumato`` offers it, or when it is a package whose ``__all__`` the reference documents.
+A room is public when ``import sfumato`` offers it. What two rooms offer is named by the smaller one.
 A class counts with its constructor where one is written or checked (``__init__``, ``__post_init__``), and with its
 public methods. What a record's generated constructor stores is not judged: functions return records, and people do
 not build them. What takes no argument cannot be given a wrong one. The programs of ``sfumato.lp`` take arrays that the
@@ -12,7 +12,6 @@ from __future__ import annotations
 import enum
 import inspect
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -20,32 +19,35 @@ import sfumato as sf
 
 __all__ = ["WITH_PEERS", "public_callables"]
 
-WITH_PEERS = ("opendp_measurement", "opendp_rows", "privacy_loss", "worst_privacy_loss")
+WITH_PEERS = ("release.opendp_measurement", "release.opendp_rows", "release.privacy_loss", "release.worst_privacy_loss")
 """What hands over to packages of the extra ``peers``."""
 
-ROOMS = ("certify", "channels", "design", "design.compatibility", "losses", "measures", "mechanisms", "orders",
-         "privacy", "spaces")  # fmt: skip
+ROOMS = ("types", "universal", "compatibility", "continuous", "predicates", "objectives")
+"""Rooms inside of rooms, which come first: what they offer is known by their name. ``errors`` are not called."""
 
 
 def public_callables() -> dict[str, Callable[..., Any]]:
     """By the name under which it is first met; what has two names is listed once."""
-    found: dict[str, Callable[..., Any]] = {}
+    callables: dict[str, Callable[..., Any]] = {}
     seen: set[int] = set()
-    for room in (sf, *(import_module(f"sfumato.{name}") for name in ROOMS)):
-        prefix = room.__name__.removeprefix("sfumato").removeprefix(".")
-        for name, value in _members(room, f"{prefix}." if prefix else ""):
-            if id(value) not in seen:
-                seen.add(id(value))
-                found.update(_calls(name, value))
-    return found
+    values = {name: getattr(sf, name) for name in sf.__all__ if name != "errors"}
+    rooms = [name for name, value in values.items() if isinstance(value, ModuleType) and name not in ROOMS]
+    for name, value in (
+        *((name, value) for name, value in values.items() if not isinstance(value, ModuleType)),
+        *(member for room in (*ROOMS, *rooms) for member in _members(values[room], f"{room}.")),
+    ):
+        if id(value) not in seen:
+            seen.add(id(value))
+            callables.update(_calls(name, value))
+    return callables
 
 
 def _members(room: ModuleType, prefix: str) -> Iterator[tuple[str, Any]]:
     values = {name: getattr(room, name) for name in room.__all__}
-    yield from ((f"{prefix}{name}", value) for name, value in values.items() if callable(value))
-    for name, value in values.items():
-        if isinstance(value, ModuleType):
-            yield from _members(value, f"{prefix}{name}.")
+    modules = {name: value for name, value in values.items() if isinstance(value, ModuleType)}
+    yield from ((f"{prefix}{name}", value) for name, value in values.items() if callable(value) and name not in modules)
+    for name, value in modules.items():
+        yield from _members(value, f"{prefix}{name}.")
 
 
 def _calls(name: str, value: Any) -> Iterator[tuple[str, Callable[..., Any]]]:

@@ -219,7 +219,7 @@ def test_tables_where_rows_are_wanted() -> None:
     for wrong in (
         lambda: sf.graph(pd.DataFrame({"ab": [1], "cd": [2]})),
         lambda: sf.graph(["ab", "cd"]),
-        lambda: sf.points(pd.DataFrame({"x": [1.0], "y": [2.0]})),
+        lambda: sf.points({"x": [1.0], "y": [2.0]}),
         lambda: sf.geo({(0, 0): 1, (1, 1): 2}),
         lambda: sf.Prior.uniform(pd.DataFrame({"ab": [1], "cd": [2]})),
         lambda: weighted([sf.Prior([0], [1])], {0: 1}),

@@ -1,11 +1,22 @@
+import collections.abc as _abc
+import types as _types
+import typing as _t
+
+import sfumato.design.optimal as _optimal
+import sfumato.report.page as _page
+
+from . import certify as certify
+from . import channels as channels
+from . import errors as errors
 from . import losses as losses
+from . import measures as measures
+from . import mechanisms as mechanisms
+from . import orders as orders
+from . import papers as papers
+from . import privacy as privacy
+from . import release as release
 from . import spaces as spaces
-from .certify import Claim as Claim
-from .certify import Dual as Dual
 from .certify import Mechanism as Mechanism
-from .certify import Proof as Proof
-from .certify import Repair as Repair
-from .certify import claim as claim
 from .certify import load as load
 from .certify import prove as prove
 from .certify import quantise as quantise
@@ -16,198 +27,46 @@ from .channels import Channel as Channel
 from .channels import Hyper as Hyper
 from .channels import Prior as Prior
 from .channels import cascade as cascade
-from .channels import choice as choice
 from .channels import hyper as hyper
-from .channels import joint as joint
-from .channels import normalise as normalise
-from .channels import oblivious as oblivious
-from .channels import output_distribution as output_distribution
 from .channels import parallel as parallel
 from .channels import posterior as posterior
 from .channels import remap as remap
-from .channels import restrict as restrict
-from .design import Better as Better
-from .design import Calibration as Calibration
-from .design import Curve as Curve
 from .design import Design as Design
-from .design import Ground as Ground
-from .design import Impossibility as Impossibility
-from .design import Objective as Objective
-from .design import PriorSet as PriorSet
-from .design import Regret as Regret
-from .design import UniversalDesign as UniversalDesign
-from .design import UtilitySet as UtilitySet
-from .design import ball as ball
 from .design import calibrate as calibrate
+from .design import compatibility as compatibility
 from .design import curve as curve
-from .design import design as design
-from .design import hull as hull
-from .design import impossibility as impossibility
-from .design import is_universally_optimal as is_universally_optimal
 from .design import objectives as objectives
-from .design import universal_design as universal_design
-from .design import utility_set as utility_set
-from .design import worst_case_regret as worst_case_regret
-from .design.compatibility import database_size as database_size
-from .design.compatibility import epsilon_star as epsilon_star
-from .design.compatibility import finite_function as finite_function
-from .design.compatibility import packing_bound as packing_bound
-from .design.compatibility import privacy_compatible as privacy_compatible
-from .design.compatibility import tradeoff_grid as tradeoff_grid
+from .design import universal as universal
 from .losses import Gain as Gain
 from .losses import Loss as Loss
-from .losses import SingleCrossing as SingleCrossing
-from .losses import is_monotone as is_monotone
-from .losses import is_single_crossing as is_single_crossing
-from .losses import is_strictly_monotone as is_strictly_monotone
-from .losses import is_trivial as is_trivial
-from .measures import Capacity as Capacity
-from .measures import bayes_risk as bayes_risk
 from .measures import bayes_vulnerability as bayes_vulnerability
 from .measures import capacity as capacity
-from .measures import conditional_guessing_entropy as conditional_guessing_entropy
-from .measures import conditional_min_entropy as conditional_min_entropy
-from .measures import conditional_shannon_entropy as conditional_shannon_entropy
 from .measures import expected_loss as expected_loss
-from .measures import guessing_entropy as guessing_entropy
 from .measures import leakage as leakage
-from .measures import min_entropy as min_entropy
-from .measures import min_mutual_information as min_mutual_information
-from .measures import mutual_information as mutual_information
-from .measures import optimal_action as optimal_action
 from .measures import optimal_remap as optimal_remap
 from .measures import posterior_loss as posterior_loss
-from .measures import posterior_vulnerability as posterior_vulnerability
 from .measures import prior_loss as prior_loss
-from .measures import prior_vulnerability as prior_vulnerability
-from .measures import respects_sufficiency as respects_sufficiency
-from .measures import shannon_entropy as shannon_entropy
-from .mechanisms import MECHANISMS as MECHANISMS
-from .mechanisms import Comparison as Comparison
-from .mechanisms import InfiniteGeometric as InfiniteGeometric
-from .mechanisms import LatticeMechanism as LatticeMechanism
-from .mechanisms import Staircase as Staircase
-from .mechanisms import binary as binary
-from .mechanisms import closest_pair as closest_pair
 from .mechanisms import compare_known as compare_known
 from .mechanisms import continuous as continuous
-from .mechanisms import dual_random_response as dual_random_response
 from .mechanisms import exponential as exponential
 from .mechanisms import geometric as geometric
-from .mechanisms import hamming_kernel as hamming_kernel
-from .mechanisms import has_lattice_tight_constraints as has_lattice_tight_constraints
-from .mechanisms import lattice_threshold as lattice_threshold
-from .mechanisms import lattice_tight_constraints as lattice_tight_constraints
-from .mechanisms import membership as membership
-from .mechanisms import one_against_rest as one_against_rest
-from .mechanisms import permute_and_flip as permute_and_flip
-from .mechanisms import pixelated_laplace as pixelated_laplace
-from .mechanisms import planar_geometric as planar_geometric
 from .mechanisms import planar_laplace as planar_laplace
-from .mechanisms import product_mechanism as product_mechanism
 from .mechanisms import random_response as random_response
-from .mechanisms import staircase as staircase
-from .mechanisms import stretched_geometric as stretched_geometric
 from .mechanisms import tight_constraints as tight_constraints
-from .mechanisms.continuous import Density as Density
-from .mechanisms.continuous import laplace as laplace
-from .mechanisms.continuous import truncated_laplace as truncated_laplace
-from .orders import Hasse as Hasse
-from .orders import hasse as hasse
-from .orders import hyper_distance as hyper_distance
-from .orders import hyper_refines as hyper_refines
-from .orders import kantorovich as kantorovich
-from .orders import loss_lipschitz as loss_lipschitz
-from .orders import maximal_channels as maximal_channels
 from .orders import refines as refines
-from .privacy import AxiomReport as AxiomReport
-from .privacy import Breach as Breach
-from .privacy import BrokenEvent as BrokenEvent
-from .privacy import Definition as Definition
-from .privacy import KernelEstimate as KernelEstimate
-from .privacy import Predicate as Predicate
 from .privacy import PrivacyType as PrivacyType
-from .privacy import RegularRegion as RegularRegion
-from .privacy import Threshold as Threshold
-from .privacy import TradeOff as TradeOff
-from .privacy import UtilityBound as UtilityBound
-from .privacy import breaks as breaks
-from .privacy import capacities as capacities
-from .privacy import corner_priors as corner_priors
-from .privacy import count_kernels as count_kernels
-from .privacy import database_leakage_bound as database_leakage_bound
-from .privacy import decompose as decompose
-from .privacy import each_kernel as each_kernel
-from .privacy import estimate_kernels as estimate_kernels
-from .privacy import has_tight_constraints as has_tight_constraints
-from .privacy import is_ball_size_symmetric as is_ball_size_symmetric
-from .privacy import is_kernel as is_kernel
-from .privacy import is_regular as is_regular
-from .privacy import is_vertex_mechanism as is_vertex_mechanism
-from .privacy import k_of_n_outputs as k_of_n_outputs
-from .privacy import k_of_n_pairs as k_of_n_pairs
-from .privacy import kernels as kernels
-from .privacy import leakage_bound as leakage_bound
-from .privacy import maximally_sufficient as maximally_sufficient
-from .privacy import mixture as mixture
-from .privacy import optimal_utility as optimal_utility
-from .privacy import orbits as orbits
 from .privacy import predicates as predicates
-from .privacy import probabilistic as probabilistic
-from .privacy import ratio_bounds as ratio_bounds
-from .privacy import regular_region as regular_region
-from .privacy import regular_threshold as regular_threshold
-from .privacy import row_distance as row_distance
-from .privacy import row_graphs as row_graphs
 from .privacy import satisfies as satisfies
-from .privacy import satisfies_axioms as satisfies_axioms
-from .privacy import similarity as similarity
-from .privacy import smallest_delta as smallest_delta
 from .privacy import smallest_epsilon as smallest_epsilon
-from .privacy import smallest_epsilon_at as smallest_epsilon_at
-from .privacy import symmetry_classes as symmetry_classes
-from .privacy import tight_threshold as tight_threshold
 from .privacy import tightest_pair as tightest_pair
-from .privacy import together_private as together_private
-from .privacy import tradeoff as tradeoff
-from .privacy import utility_bound as utility_bound
-from .privacy import vertices as vertices
-from .privacy import worst_tradeoff as worst_tradeoff
-from .release.accounting import privacy_loss as privacy_loss
-from .release.accounting import worst_privacy_loss as worst_privacy_loss
-from .release.estimation import CredibleSets as CredibleSets
-from .release.estimation import Frequencies as Frequencies
-from .release.estimation import Posteriors as Posteriors
-from .release.estimation import credible_sets as credible_sets
+from .privacy import types as types
 from .release.estimation import frequencies as frequencies
-from .release.estimation import nearest_prior as nearest_prior
-from .release.estimation import output_counts as output_counts
-from .release.estimation import posteriors as posteriors
-from .release.estimation import remap_rows as remap_rows
-from .release.estimation_likelihood import Likeliest as Likeliest
-from .release.estimation_likelihood import iterative_bayesian_update as iterative_bayesian_update
-from .release.estimation_likelihood import maximum_likelihood as maximum_likelihood
-from .release.keys import release_key as release_key
 from .release.ledger import Ledger as Ledger
-from .release.opendp import opendp_measurement as opendp_measurement
-from .release.opendp import opendp_rows as opendp_rows
-from .release.places import Place as Place
-from .release.places import Position as Position
-from .release.randomness import InsecureSeed as InsecureSeed
-from .release.randomness import SeededBits as SeededBits
-from .release.randomness import SystemBits as SystemBits
-from .release.sampler import Sampler as Sampler
-from .release.sampler import integer_noise as integer_noise
 from .release.sampler import sampler as sampler
-from .release.streams import Released as Released
 from .release.streams import release_file as release_file
-from .report.audit import Audit as Audit
 from .report.audit import audit as audit
-from .report.page import Report as Report
-from .report.page import report as report
 from .report.simplex import simplex as simplex
 from .spaces import FiniteSpace as FiniteSpace
-from .spaces import complete_bipartite as complete_bipartite
 from .spaces import count_query as count_query
 from .spaces import cycle as cycle
 from .spaces import discrete as discrete
@@ -215,17 +74,29 @@ from .spaces import geo as geo
 from .spaces import graph as graph
 from .spaces import grid as grid
 from .spaces import hamming as hamming
-from .spaces import induced as induced
-from .spaces import is_uniformly_sensitive as is_uniformly_sensitive
-from .spaces import isometries as isometries
-from .spaces import k_count_query as k_count_query
 from .spaces import line as line
-from .spaces import lipschitz_constant as lipschitz_constant
 from .spaces import points as points
 from .spaces import query as query
-from .spaces import star as star
 from .spaces import sum_query as sum_query
 from .verdict import Outcome as Outcome
 from .verdict import Verdict as Verdict
 
+_P = _t.ParamSpec("_P")
+_R = _t.TypeVar("_R")
+
+class _CallableRoom(_types.ModuleType, _t.Generic[_P, _R]):
+    """For type checkers: a room that is called like a function (:class:`sfumato.rooms.CallableRoom`)."""
+
+    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
+
+def _called_like(function: _abc.Callable[_P, _R]) -> _CallableRoom[_P, _R]: ...
+
+if _t.TYPE_CHECKING:
+    design = _called_like(_optimal.design)
+    report = _called_like(_page.report)
+else:
+    from . import design as design
+    from . import report as report
+
 __version__: str
+__all__: list[str]

@@ -27,18 +27,35 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from sfumato.arguments import items
-from sfumato.errors import InvalidInput, Mismatch, few, shown
+from sfumato.errors import InvalidInput, Mismatch, MissingExtra, few, shown
 
-__all__ = ["Labelled", "column_names", "in_order", "label_key", "labelled", "listed", "row_names", "table_in_order"]
+if TYPE_CHECKING:  # an extra
+    import pandas
 
-_NONE = object()  # where a number is missing
-_TIMES = (np.datetime64, np.timedelta64)  # NumPy would make integers of them, counted in a unit that is lost
+__all__ = [
+    "Frame",
+    "Labelled",
+    "column_names",
+    "frame_of",
+    "in_order",
+    "label_key",
+    "labelled",
+    "listed",
+    "pandas_frame",
+    "pandas_records",
+    "pandas_series",
+    "row_names",
+    "table_in_order",
+]
+
+_NONE = object()  # This stands where a number is missing.
+_TIMES = (np.datetime64, np.timedelta64)  # NumPy would make integers of these, counted in a unit that is lost.
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +122,7 @@ def labelled(values: Any) -> Labelled | None:
     if _is_struct(values):
         labels, numbers = map(listed, values.flatten())
         return Labelled(labels, numbers)
-    frame = _frame(values)
+    frame = frame_of(values)
     if frame is None:
         return None
     if frame.index is not None and len(frame.columns) == 1:
@@ -179,7 +196,7 @@ def row_names(table: Any) -> list[Any] | None:
     """The labels of the rows of a table, None where there are none or only the default index of pandas."""
     if isinstance(table, Mapping):
         return list(table)
-    frame = _frame(_native(table))
+    frame = frame_of(table)
     if frame is None or frame.counted:
         return None
     return frame.index if frame.index is not None else frame.columns[0]
@@ -189,7 +206,7 @@ def column_names(table: Any) -> list[Any] | None:
     """The labels of the columns of a table, None where there are none."""
     if isinstance(table, np.ndarray):
         return None
-    frame = _frame(_native(table))
+    frame = frame_of(table)
     if frame is not None:
         return frame.names if frame.index is not None else frame.names[1:]
     rows = table.values() if isinstance(table, Mapping) else table
@@ -206,7 +223,7 @@ def table_in_order(table: Any, rows: Sequence[Any], columns: Sequence[Any] | Non
     >>> table_in_order({"z": {"no": 2, "yes": 1}, "x": {"yes": 3, "no": 4}}, ("x", "z"), ("yes", "no"), "a channel")
     [[3, 4], [1, 2]]
     """
-    frame = _frame(_native(table))
+    frame = frame_of(table)
     if frame is None:
         if isinstance(table, np.ndarray | str | bytes) or not isinstance(table, Iterable):
             return table
@@ -237,7 +254,7 @@ def _spelled(labels: Sequence[Any]) -> Sequence[Any]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Frame:
+class Frame:
     """A table: names and contents of its columns, its index where it has one."""
 
     names: list[Any]
@@ -247,8 +264,19 @@ class _Frame:
     counted_names: bool = False  # so are the names
     row_numbers: bool = True  # the index says nothing but which row it was
 
+    def column(self, name: Any) -> list[Any]:
+        """The values of one column."""
+        places = [place for place, other in enumerate(self.names) if label_key(other) == label_key(name)]
+        if not places:
+            raise InvalidInput(f"the table has no column {shown(name)}: it has {few(self.names)}")
+        if len(places) > 1:
+            raise InvalidInput(f"the table has several columns {shown(name)}")
+        return self.columns[places[0]]
 
-def _frame(values: Any) -> _Frame | None:
+
+def frame_of(values: Any) -> Frame | None:
+    """The columns of a dataframe of any library, None for what is none."""
+    values = _native(values)
     if isinstance(values, np.ndarray | list | tuple | Mapping):
         return None
     if _has_index(values) and hasattr(values, "iloc"):
@@ -258,10 +286,10 @@ def _frame(values: Any) -> _Frame | None:
         index, names = listed(values.index), listed(values.columns)
         row_numbers = values.index.name is None and all(isinstance(label, int) for label in index)
         default = _is_default(values.index), _is_default(values.columns)
-        return _Frame(names, columns, index, *default, row_numbers=row_numbers)
+        return Frame(names, columns, index, *default, row_numbers=row_numbers)
     if hasattr(values, "columns") and (hasattr(values, "__arrow_c_stream__") or hasattr(values, "to_pylist")):
         table = values if isinstance(values, pa.Table | pa.RecordBatch) else pa.table(values)
-        return _Frame(list(table.schema.names), [listed(column) for column in table.columns])
+        return Frame(list(table.schema.names), [listed(column) for column in table.columns])
     return None
 
 
@@ -282,3 +310,37 @@ def _is_struct(values: Any) -> bool:
     """What ``value_counts`` of Arrow gives: an array of records with two fields."""
     kind = getattr(values, "type", None)
     return hasattr(values, "flatten") and hasattr(values, "to_pylist") and getattr(kind, "num_fields", 0) == 2
+
+
+# ----------------------------------------------------------------- on the way out
+
+Axis = tuple[str, Sequence[Any]]  # what labels are called, and the labels
+
+
+def pandas_frame(values: Any, rows: Axis, columns: Axis) -> pandas.DataFrame:
+    """A table of two dimensions with its labels, as pandas has it."""
+    return _pandas().DataFrame(values, index=_pandas_index(rows), columns=_pandas_index(columns))
+
+
+def pandas_series(values: Any, labels: Axis, name: str) -> pandas.Series[Any]:
+    """Numbers with their labels, as pandas has them."""
+    return _pandas().Series(values, index=_pandas_index(labels), name=name)
+
+
+def pandas_records(records: Sequence[Mapping[str, Any]], index: str | None = None) -> pandas.DataFrame:
+    """Records as rows, one field of them as the index."""
+    frame = _pandas().DataFrame(list(records))
+    return frame if index is None else frame.set_index(index)
+
+
+def _pandas_index(labels: Axis) -> Any:
+    name, values = labels
+    return _pandas().Index(list(values), name=name, tupleize_cols=False)  # a cell of a grid is one label
+
+
+def _pandas() -> Any:
+    try:
+        import pandas
+    except ImportError as error:
+        raise MissingExtra("pandas", "pandas") from error
+    return pandas

@@ -6,7 +6,7 @@ from math import log
 
 import pytest
 
-from sfumato.report.paper_e import ITEMS
+from sfumato.papers.paper_e import ITEMS
 
 
 def test_theorem_3_4() -> None:

@@ -19,7 +19,7 @@ from sfumato.mechanisms.continuous import (
     posterior_loss,
     truncated_laplace,
 )
-from sfumato.report.paper_b import ITEMS
+from sfumato.papers.paper_b import ITEMS
 
 G_2 = [["4/5", "3/20", "1/20"], ["1/5", "3/5", "1/5"], ["1/20", "3/20", "4/5"]]
 G_4 = [

@@ -10,10 +10,10 @@ import pytest
 import sfumato as sf
 from sfumato.mechanisms.lattice import Lattice
 from sfumato.mechanisms.tight import has_lattice_tight_constraints, lattice_threshold, tight_constraints
+from sfumato.papers.paper_c import ITEMS
 from sfumato.privacy.regular import corner_priors, is_regular, leakage_bound
 from sfumato.privacy.similarity import quotient, solve_signs
 from sfumato.privacy.threshold import regular_threshold, tight_threshold
-from sfumato.report.paper_c import ITEMS
 
 
 def test_threshold_of_two_counts() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sfumato.report.paper_d import ITEMS
+from sfumato.papers.paper_d import ITEMS
 
 
 def cells(value: Any) -> list[dict[str, Any]]:

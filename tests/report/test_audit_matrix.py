@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.errors import InvalidChannel, InvalidInput, Mismatch, NotSupported
 from sfumato.report import audit_matrix
-from sfumato.report.audit_matrix import Matrix, channel_on, read_matrix, read_square
+from sfumato.report.audit_matrix import LabelledMatrix, channel_on, read_matrix, read_square
 from sfumato.report.audit_rounding import Box
 
 THIRDS = [[Fraction(2, 3), Fraction(1, 3)], [Fraction(1, 3), Fraction(2, 3)]]
@@ -210,18 +210,18 @@ def test_rows_find_their_secrets() -> None:
     quarter = np.array([[0.25, 0.75], [0.5, 0.5]])
     grid = sf.grid(1, 2)
     box = Box.around(quarter, quarter / 10)
-    swapped, turned = channel_on(Matrix(quarter, ("0,1", "(0, 0)"), ("stay", "0,1"), box=box), grid)
+    swapped, turned = channel_on(LabelledMatrix(quarter, ("0,1", "(0, 0)"), ("stay", "0,1"), box=box), grid)
     assert swapped.matrix.tolist() == quarter[::-1].tolist()
     assert turned is not None and turned.low.tolist() == box.low[::-1].tolist()
     assert swapped.outputs == ("stay", (0, 1))
-    assert channel_on(Matrix(quarter), grid)[0].outputs == grid.labels
-    assert channel_on(Matrix(np.ones((2, 1))), None)[0].outputs == (0,)
+    assert channel_on(LabelledMatrix(quarter), grid)[0].outputs == grid.labels
+    assert channel_on(LabelledMatrix(np.ones((2, 1))), None)[0].outputs == (0,)
     with pytest.raises(Mismatch, match="'7' is not among"):
-        channel_on(Matrix(quarter, ("0,1", "7")), grid)
+        channel_on(LabelledMatrix(quarter, ("0,1", "7")), grid)
     with pytest.raises(InvalidInput, match="twice"):
-        channel_on(Matrix(quarter, ("0,1", "0,1")), grid)
+        channel_on(LabelledMatrix(quarter, ("0,1", "0,1")), grid)
     with pytest.raises(InvalidInput, match="2 rows for 3 secrets"):
-        channel_on(Matrix(quarter), sf.line(3))
+        channel_on(LabelledMatrix(quarter), sf.line(3))
 
 
 @settings(max_examples=60)

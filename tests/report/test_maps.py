@@ -8,7 +8,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.report.html import COLOURS
-from sfumato.report.maps import _lead, ground_of, matrix_figure, share_figure
+from sfumato.report.maps import _lead, map_layout, matrix_figure, share_figure
 from sfumato.report.maps_drawing import Drawing, nice_length, nice_ticks, standalone, text_width
 from sfumato.report.maps_peers import Standing, peers_figure
 
@@ -21,22 +21,22 @@ def parsed(svg: str) -> ElementTree.Element:
 
 def drawn(space: Any, shares: Any = None, marked: int | None = None) -> Any:
     weights = np.arange(1.0, len(space) + 1) if shares is None else np.asarray(shares, dtype=float)
-    return share_figure("x", "Title", "Words.", ground_of(space), space.labels, weights / weights.sum(), marked)
+    return share_figure("x", "Title", "Words.", map_layout(space), space.labels, weights / weights.sum(), marked)
 
 
 def test_the_ground_follows_from_the_coordinates() -> None:
-    assert ground_of(sf.grid(4, 5)).kind == "cells"
-    assert ground_of(sf.grid(4, 5, 2)).kind == "list"
-    assert ground_of(sf.points([(0.0, 0.0), (1.0, 2.5), (3.1, 0.7)])).kind == "places"
-    assert ground_of(sf.points([(0, 3), (5, 3)])).kind == "row"
-    assert ground_of(sf.hamming(3)).kind == "list"
+    assert map_layout(sf.grid(4, 5)).kind == "cells"
+    assert map_layout(sf.grid(4, 5, 2)).kind == "list"
+    assert map_layout(sf.points([(0.0, 0.0), (1.0, 2.5), (3.1, 0.7)])).kind == "places"
+    assert map_layout(sf.points([(0, 3), (5, 3)])).kind == "row"
+    assert map_layout(sf.hamming(3)).kind == "list"
     kilometres = sf.points([(0.5, 0.25), (7.5, 3.5), (2.25, 9.0)], unit="km")
-    assert not ground_of(kilometres).sphere  # in km, but no degrees
+    assert not map_layout(kilometres).sphere  # in km, but no degrees
 
 
 def test_places_on_the_earth_are_drawn_to_scale_and_across_the_date_line() -> None:
     fiji = sf.geo([(-17.7, 178.1), (-16.8, -179.9), (-18.1, 178.4)])
-    ground = ground_of(fiji)
+    ground = map_layout(fiji)
     assert ground.sphere
     assert np.ptp(ground.x) < 300
     apart = np.hypot(ground.x[0] - ground.x[2], ground.y[0] - ground.y[2])

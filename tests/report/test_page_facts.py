@@ -143,7 +143,7 @@ def test_a_file_keeps_the_name_of_the_loss(tmp_path: Path) -> None:
     sf.save(best.mechanism, tmp_path / "m.sfm")
     facts = facts_of(sf.load(tmp_path / "m.sfm"), compare=False)
     assert facts.loss is not None and facts.loss.name == "distance"
-    assert (facts.said_name, meaning(facts)) == ("", "the distance between what is concluded and the truth")
+    assert (facts.claimed_name, meaning(facts)) == ("", "the distance between what is concluded and the truth")
 
 
 @pytest.mark.parametrize(("name", "words"), [

@@ -5,13 +5,13 @@ import pytest
 
 import sfumato as sf
 from sfumato.mechanisms.planar import planar_laplace_masses, plane_of
-from sfumato.report.maps import ground_of
+from sfumato.report.maps import map_layout
 from sfumato.report.page_noise import laplace_table
 
 
 def test_on_a_grid_it_is_the_planar_laplace_mechanism() -> None:
     space = sf.grid(6, 5)
-    table = laplace_table(space, ground_of(space), np.arange(len(space)), 0.8)
+    table = laplace_table(space, map_layout(space), np.arange(len(space)), 0.8)
     exact = planar_laplace_masses(plane_of(space), 0.8)
     assert np.abs(table - exact).max() < 0.01
     assert table.sum(axis=1) == pytest.approx(np.ones(len(space)))
@@ -25,14 +25,14 @@ def test_on_the_earth_it_agrees_with_the_plane_where_that_is_flat() -> None:
     degrees = np.array([(0.0, 0.0), (0.0, 0.1), (0.1, 0.05), (-0.1, 0.02)])
     sphere = sf.geo(degrees)
     flat = sf.points(degrees[:, ::-1] * np.pi / 180 * sf.spaces.EARTH_RADIUS_KM, unit="km")
-    tables = [laplace_table(s, ground_of(s), np.arange(4), 0.2) for s in (sphere, flat)]
-    assert [ground_of(s).sphere for s in (sphere, flat)] == [True, False]
+    tables = [laplace_table(s, map_layout(s), np.arange(4), 0.2) for s in (sphere, flat)]
+    assert [map_layout(s).sphere for s in (sphere, flat)] == [True, False]
     assert np.abs(tables[0] - tables[1]).max() < 0.005
 
 
 def test_outputs_may_be_few() -> None:
     space = sf.grid(4, 4)
-    table = laplace_table(space, ground_of(space), np.array([0, 15]), 1.0)
+    table = laplace_table(space, map_layout(space), np.array([0, 15]), 1.0)
     assert table.shape == (16, 2)
     assert table[0, 0] > 0.8
     assert table[15, 1] == pytest.approx(table[0, 0], abs=0.01)

@@ -8,7 +8,7 @@ import pytest
 import sfumato as sf
 from sfumato.design.universal import universal_design
 from sfumato.errors import InvalidInput, NotSupported
-from sfumato.report.paper_a_universal import UNIVERSAL
+from sfumato.papers.paper_a_universal import UNIVERSAL
 from sfumato.report.priors import entropy_surface, prior_map, prior_map_figure
 
 PRIVACY = sf.PrivacyType(sf.discrete(3), alpha="1/2")
@@ -61,7 +61,7 @@ def test_only_three_secrets() -> None:
         prior_map({}, sf.losses.bin(four.space), four)
     with pytest.raises(NotSupported):
         entropy_surface(sf.losses.bin(four.space))
-    with pytest.raises(InvalidInput, match="two steps"):
+    with pytest.raises(InvalidInput, match="at least 2"):
         prior_map({}, LOSS, PRIVACY, 1)
-    with pytest.raises(InvalidInput, match="mechanisms and channels"):
+    with pytest.raises(InvalidInput, match="must be a Channel"):
         prior_map({"table": [[1]]}, LOSS, PRIVACY)

@@ -19,9 +19,9 @@ from scipy.spatial import ConvexHull
 import sfumato as sf
 from examples import random_response, truncated_geometric
 from sfumato.errors import InvalidInput, Mismatch, MissingExtra, NotSupported
+from sfumato.papers.paper_a import FIGURES
 from sfumato.report import figure as style
 from sfumato.report.figure import FORMATS, canvas, caption, label_shifts, write
-from sfumato.report.paper_a import FIGURES
 from sfumato.report.simplex import region, simplex
 
 HALF = Fraction(1, 2)

@@ -16,7 +16,7 @@ count = sf.count_query(20)
 privacy = sf.PrivacyType(count, alpha="1/2")
 mechanisms = {
     "geometric": sf.geometric(privacy),
-    "permute and flip": sf.permute_and_flip(privacy),
+    "permute and flip": sf.mechanisms.permute_and_flip(privacy),
     "exponential": sf.exponential(privacy),
     "random response": sf.random_response(privacy),
 }

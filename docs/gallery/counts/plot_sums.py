@@ -18,7 +18,7 @@ from sfumato.report.figure import ROLES, SERIES, canvas
 
 total = sf.sum_query(10, 3)
 uniform = sf.Prior.uniform(total)
-print("the tight-constraints mechanism exists from ε =", sf.tight_threshold(total), "on")
+print("the tight-constraints mechanism exists from ε =", sf.types.tight_threshold(total), "on")
 
 # %%
 # How often the right sum is published, if all sums are equally likely:
@@ -28,7 +28,7 @@ chances: dict[str, list[float]] = {name: [] for name in ("bound", "tight constra
 for epsilon in map(str, epsilons):
     privacy = sf.PrivacyType(total, epsilon=epsilon)
     narrow = sf.PrivacyType(sf.line(31), epsilon=Fraction(epsilon) / 3)
-    chances["bound"].append(float(sf.utility_bound(uniform, privacy).value))
+    chances["bound"].append(float(sf.types.utility_bound(uniform, privacy).value))
     made = sf.tight_constraints(privacy), sf.geometric(narrow), sf.exponential(privacy)
     for name, mechanism in zip(list(chances)[1:], made, strict=True):
         chances[name].append(float(sf.bayes_vulnerability(uniform, mechanism.channel)))

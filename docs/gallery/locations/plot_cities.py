@@ -27,7 +27,7 @@ privacy = sf.PrivacyType(italy, epsilon="1/50")
 # outputs then are what a well-informed receiver makes of them.
 
 best = sf.design(prior, loss, privacy)
-exponential = sf.MECHANISMS["exponential_exact"].build(privacy).channel
+exponential = sf.mechanisms.MECHANISMS["exponential_exact"].build(privacy).channel
 guess = sf.optimal_remap(prior, exponential, loss)
 remapped = sf.remap(exponential, lambda y: guess[y])
 channels = {"optimum": best.mechanism.channel, "exponential, remapped": remapped}

@@ -38,8 +38,8 @@ panels = {
     "as released": released / rows,
     "unbiased": unbiased.weights,
     "prior nearest to that": unbiased.nearest_prior().float_weights,
-    "maximum likelihood": sf.maximum_likelihood(channel, released).prior.float_weights,
-    "Bayesian updates, stopped": sf.iterative_bayesian_update(channel, released).prior.float_weights,
+    "maximum likelihood": sf.release.maximum_likelihood(channel, released).prior.float_weights,
+    "Bayesian updates, stopped": sf.release.iterative_bayesian_update(channel, released).prior.float_weights,
 }
 errors = {name: float(np.abs(values - people / rows).sum() / 2) for name, values in panels.items()}
 print("\n".join(f"{name:26} {error:.2f}" for name, error in errors.items()))
@@ -90,7 +90,7 @@ for epsilon in ("1/2", "4"):
     counts = sum(rng.multinomial(k, row) for k, row in zip(homes, blur.matrix, strict=True))
     found = (
         sf.frequencies(blur, counts).weights,
-        sf.iterative_bayesian_update(blur, counts).prior.weights,
+        sf.release.iterative_bayesian_update(blur, counts).prior.weights,
     )
     off = [float(np.abs(weights - homes / homes.sum()).sum() / 2) for weights in found]
     print(f"ε = {epsilon:4} unbiased {off[0]:.3f}, Bayesian updates {off[1]:.3f}")

@@ -27,7 +27,7 @@ for name, mechanism in {"geometric": sf.geometric, "random response": sf.random_
     for _ in range(200):
         released = sum(rng.multinomial(k, row) for k, row in zip(people, channel.matrix, strict=True))
         unbiased = sf.frequencies(channel, released).weights
-        likeliest = sf.maximum_likelihood(channel, released).prior.float_weights
+        likeliest = sf.release.maximum_likelihood(channel, released).prior.float_weights
         found.setdefault(f"{name}, unbiased", []).append(unbiased)
         found.setdefault(f"{name}, likeliest", []).append(likeliest)
 shares = people / people.sum()

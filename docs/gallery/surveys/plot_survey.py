@@ -107,12 +107,12 @@ assert (sf.posterior_loss(even, m1, lie), sf.posterior_loss(even, m2, lie)) == (
 # know the secret: the *axiom of sufficiency*. Expected loss breaks it, expected loss after the best remap does not,
 # and ``respects_sufficiency`` knows both. For the first it finds this very survey:
 
-verdict = sf.respects_sufficiency(expected_utility(belief, lie))
+verdict = sf.measures.respects_sufficiency(expected_utility(belief, lie))
 print(verdict)
 channel, processing = verdict.witness
 assert channel.matrix.tolist() == m1.matrix.tolist()
 assert sf.cascade(channel, processing).matrix.tolist() == m2.matrix.tolist()
-print(sf.respects_sufficiency(bayes_utility(belief, lie)))
+print(sf.measures.respects_sufficiency(bayes_utility(belief, lie)))
 
 # %%
 # More about such measures: :doc:`/theory/utility`.

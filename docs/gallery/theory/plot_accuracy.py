@@ -12,7 +12,7 @@ from sfumato.design.compatibility import least_exponential, theorem_34
 from sfumato.report.figure import ROLES, SERIES, canvas
 
 space, gammas, deltas = sf.line(13), range(1, 6), ("1/20", "1/5")
-found = sf.tradeoff_grid(space, gammas, deltas, precision=0.02)
+found = sf.compatibility.tradeoff_grid(space, gammas, deltas, precision=0.02)
 
 # %%
 # - The blue curve is ε* itself, enclosed to 2 %: at its upper end there is a mechanism in integers, at its lower end
@@ -37,7 +37,7 @@ for j, delta in enumerate(deltas):
         "exponential, uniform base": [least_exponential(space, g, delta).epsilon for g in gammas],
         "exponential, best base found": [least_exponential(space, g, delta, base="best").epsilon for g in gammas],
         "ε*, proved from both sides": found.high[:, j].tolist(),
-        "packing": [float(sf.packing_bound(space, g, delta).epsilon) for g in gammas],
+        "packing": [float(sf.compatibility.packing_bound(space, g, delta).epsilon) for g in gammas],
     }
     styles = (
         (ROLES["faint"], "dash"),
@@ -73,9 +73,9 @@ figure.show()
 # %%
 # At one radius, in order:
 
-star = sf.epsilon_star(space, 2, "1/20")
+star = sf.compatibility.epsilon_star(space, 2, "1/20")
 bounds = [
-    sf.packing_bound(space, 2, "1/20").epsilon,
+    sf.compatibility.packing_bound(space, 2, "1/20").epsilon,
     star.low,
     star.high,
     least_exponential(space, 2, "1/20").epsilon,
@@ -85,5 +85,5 @@ print([round(float(value), 3) for value in bounds])
 assert bounds == sorted(bounds)
 
 # %%
-# Whole curves come from ``sf.tradeoff_grid``, with a proof at both ends of every value. Functions:
+# Whole curves come from ``sf.compatibility.tradeoff_grid``, with a proof at both ends of every value. Functions:
 # :py:mod:`sfumato.design.compatibility`.

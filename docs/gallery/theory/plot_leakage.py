@@ -16,10 +16,10 @@ line = sf.line(8)
 factors = [Fraction(k, 4) for k in range(5, 33)]
 known = {
     "geometric": (sf.geometric, SERIES[2]),
-    "permute and flip": (sf.permute_and_flip, SERIES[0]),
+    "permute and flip": (sf.mechanisms.permute_and_flip, SERIES[0]),
     "exponential": (sf.exponential, SERIES[4]),
     "random response": (sf.random_response, SERIES[3]),
-    "closest pair": (sf.closest_pair, SERIES[5]),
+    "closest pair": (sf.mechanisms.closest_pair, SERIES[5]),
 }
 types = [sf.PrivacyType(line, alpha=1 / factor) for factor in factors]
 uniform = sf.Prior.uniform(line)
@@ -41,7 +41,7 @@ for name, (mechanism, colour) in known.items():
     channels = [mechanism(privacy).channel for privacy in types]
     told = (
         [float(sf.capacity(channel).multiplicative) for channel in channels],
-        [float(sf.mutual_information(uniform, channel)) for channel in channels],
+        [float(sf.measures.mutual_information(uniform, channel)) for channel in channels],
     )
     for k, values in enumerate(told, start=1):
         figure.add_scatter(
@@ -55,7 +55,7 @@ for name, (mechanism, colour) in known.items():
             col=k,
             line={"color": colour, "width": 2.5},
         )
-most = [float(sf.capacities(privacy).multiplicative) for privacy in types]
+most = [float(sf.types.capacities(privacy).multiplicative) for privacy in types]
 figure.add_scatter(
     x=x,
     y=most,
@@ -80,5 +80,5 @@ figure.show()
 # See also :doc:`/theory/capacities`.
 
 assert [sf.capacity(sf.geometric(p).channel).multiplicative for p in types] == [
-    sf.capacities(p).multiplicative for p in types
+    sf.types.capacities(p).multiplicative for p in types
 ]

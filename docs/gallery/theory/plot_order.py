@@ -13,11 +13,11 @@ from sfumato.report.hasse import hasse_figure
 strict, loose = (sf.PrivacyType(sf.line(4), alpha=alpha) for alpha in ("1/2", "2/3"))
 known = {
     "geometric": sf.geometric(strict),
-    "staircase": sf.staircase(strict),
+    "staircase": sf.mechanisms.staircase(strict),
     "exponential": sf.exponential(strict),
-    "permute and flip": sf.permute_and_flip(strict),
+    "permute and flip": sf.mechanisms.permute_and_flip(strict),
     "random response": sf.random_response(strict),
-    "closest pair": sf.closest_pair(strict),
+    "closest pair": sf.mechanisms.closest_pair(strict),
 }
 halves = {
     f"{name}, which\u00a0half?": sf.remap(known[name].channel, lambda y: "low" if y < 2 else "high")
@@ -37,7 +37,7 @@ nothing = {"nothing": sf.Channel.constant(strict.space)}
 # - Four of them are maximal *among these*. Which ones are maximal among all mechanisms of the promise is another
 #   question, answered by kernels (:doc:`/theory/types`).
 
-hasse_figure(sf.hasse({**known, **weaker, **halves, **nothing})).show()
+hasse_figure(sf.orders.hasse({**known, **weaker, **halves, **nothing})).show()
 
 # %%
 # Every line of the diagram is a stochastic matrix and every missing one a prior with a gain, both found in rationals
@@ -45,8 +45,8 @@ hasse_figure(sf.hasse({**known, **weaker, **halves, **nothing})).show()
 
 verdict = sf.refines(known["random response"], known["geometric"])
 question = verdict.witness
-better = sf.posterior_vulnerability(question.prior, known["random response"], question.gain)
-worse = sf.posterior_vulnerability(question.prior, known["geometric"], question.gain)
+better = sf.measures.posterior_vulnerability(question.prior, known["random response"], question.gain)
+worse = sf.measures.posterior_vulnerability(question.prior, known["geometric"], question.gain)
 print(verdict.outcome, better, worse)
 assert not verdict and better > worse
 

@@ -15,11 +15,11 @@ from sfumato.report.priors import prior_map, prior_map_figure
 
 privacy = sf.PrivacyType(sf.discrete(3), alpha="1/2")
 loss = sf.losses.bin(privacy.space)
-response, pair = sf.random_response(privacy), sf.closest_pair(privacy)
+response, pair = sf.random_response(privacy), sf.mechanisms.closest_pair(privacy)
 mechanisms = {
     "random response": response,
     "closest pair": pair,
-    "a coin between them": sf.choice("1/2", response.channel, pair.channel),
+    "a coin between them": sf.channels.choice("1/2", response.channel, pair.channel),
 }
 
 # %%
@@ -29,7 +29,11 @@ mechanisms = {
 # the two has the mean of their regrets.
 
 prior_map_figure(prior_map(mechanisms, loss, privacy)).show()
-assert sf.universal_design(loss, privacy).upper == Fraction(1, 24) == sf.worst_case_regret(response, loss).upper
+assert (
+    sf.universal.universal_design(loss, privacy).upper
+    == Fraction(1, 24)
+    == sf.universal.worst_case_regret(response, loss).upper
+)
 
 # %%
 # Functions: :py:mod:`sfumato.report.priors`.

@@ -15,7 +15,7 @@ from sfumato.report.figure import SERIES, canvas
 
 spaces = {
     "a line": sf.line(4),
-    "a star": sf.star(3),
+    "a star": sf.spaces.star(3),
     "a cycle": sf.cycle(4),
     "all equally far": sf.discrete(4),
 }
@@ -43,11 +43,11 @@ for k, space in enumerate(spaces.values()):
     }
     for factor in factors:
         privacy = sf.PrivacyType(space, alpha=1 / factor)
-        curves["random response"].append(float(sf.worst_case_regret(sf.random_response(privacy), loss).upper))
-        exists = sf.has_tight_constraints(privacy)
-        tight = sf.worst_case_regret(sf.tight_constraints(privacy), loss) if exists else None
+        curves["random response"].append(float(sf.universal.worst_case_regret(sf.random_response(privacy), loss).upper))
+        exists = sf.types.has_tight_constraints(privacy)
+        tight = sf.universal.worst_case_regret(sf.tight_constraints(privacy), loss) if exists else None
         curves["tight constraints"].append(float(tight.upper) if tight else None)
-        curves["least possible"].append(float(sf.universal_design(loss, privacy).upper))
+        curves["least possible"].append(float(sf.universal.universal_design(loss, privacy).upper))
     for (name, values), colour in zip(curves.items(), (SERIES[3], SERIES[2], SERIES[1]), strict=True):
         figure.add_scatter(
             x=[float(f) for f in factors],

@@ -27,7 +27,7 @@ figure.set_subplots(rows=1, cols=2, column_titles=list(spaces), horizontal_spaci
 for k, space in enumerate(spaces.values(), start=1):
     for factor, strength in (("8", 0.25), ("4", 0.5), ("2", 0.75), ("4/3", 1.0)):
         privacy = sf.PrivacyType(space, alpha=1 / Fraction(factor))
-        places = np.array([prior.float_weights for prior in sf.corner_priors(privacy)]) @ corners
+        places = np.array([prior.float_weights for prior in sf.types.corner_priors(privacy)]) @ corners
         ring = np.vstack([places, places[:1]])
         figure.add_scatter(
             x=ring[:, 0],

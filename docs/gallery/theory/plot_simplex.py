@@ -31,4 +31,4 @@ assert not sf.refines(mechanisms["geometric"], mechanisms["random response"])
 # %%
 # A region has finitely many corners, and with them all mechanisms of the promise are known (:doc:`/theory/types`).
 
-print(len(sf.vertices(privacy)), "vertices,", sf.count_kernels(privacy), "kernels")
+print(len(sf.types.vertices(privacy)), "vertices,", sf.types.count_kernels(privacy), "kernels")

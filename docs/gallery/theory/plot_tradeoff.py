@@ -30,7 +30,7 @@ promises = {
 # mechanism with a factor of 2 keeps pure privacy with ε = ln 2 = 0.69, and less than that it does not keep.
 
 geometric = sf.geometric(sf.PrivacyType(sf.line(6), alpha="1/2"))
-kept = sf.worst_tradeoff(geometric.channel, sf.line(6))
+kept = sf.privacy.worst_tradeoff(geometric.channel, sf.line(6))
 x, y = (np.array([float(v) for v in side]) for side in zip(*kept.points, strict=True))
 
 # %%

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.channels.channel import Channel
 from sfumato.channels.prior import Prior
+from sfumato.channels.tabular import Tabular, as_numpy
 from sfumato.losses.loss import Loss
 from sfumato.numbers import Array, object_array
 from sfumato.privacy.events import EventPromise
@@ -115,7 +116,7 @@ class Proof:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Mechanism:
+class Mechanism(Tabular):
     """A proved mechanism: M(x)(y) = weights[x, y] / total. It keeps ``privacy``, and the promises in ``events``.
 
     Made by :func:`sfumato.prove`, :func:`sfumato.repair`, :func:`sfumato.quantise` and
@@ -146,6 +147,22 @@ class Mechanism:
 
     def __repr__(self) -> str:
         return f"Mechanism({len(self.secrets)} secrets → {len(self.outputs)} outputs, {self.privacy!r}, proved)"
+
+    @property
+    def _axes(self) -> tuple[tuple[str, tuple[Any, ...]], tuple[str, tuple[Any, ...]]]:
+        return ("secret", self.secrets), ("output", self.outputs)
+
+    def __getitem__(self, key: Any) -> Any:
+        """``mechanism[secret, output]`` is one probability, ``mechanism[secret]`` the distribution of outputs."""
+        x, y = self._place(key)
+        if y is not None:
+            return Fraction(int(self.weights[x, y]), self.total)
+        return Prior(self.outputs, [Fraction(int(weight), self.total) for weight in self.weights[x]])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        if dtype is not None and np.dtype(dtype) == object:
+            return object_array((Fraction(int(w), self.total) for w in self.weights.ravel()), self.weights.shape)
+        return as_numpy(self.channel.matrix, dtype, copy)
 
     def release(self, table: Any, column: Any, **terms: Any) -> Any:
         """The table with drawn outputs for the secrets of a column: :func:`sfumato.release.tables.release`."""

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.arguments import answer_of
-from sfumato.channels.prior import secrets_of
+from sfumato.channels.prior import Prior, secrets_of
+from sfumato.channels.tabular import Tabular, as_numpy
 from sfumato.errors import InvalidChannel, InvalidInput, Mismatch, advice, expect, shown
 from sfumato.labels import column_names, table_in_order
 from sfumato.numbers import Array, array, divide, floats, fractions, is_exact
@@ -19,7 +21,7 @@ __all__ = ["Channel", "as_channel", "check_secrets", "normalise"]
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class Channel:
+class Channel(Tabular):
     """A stochastic matrix C with labels: C_xy is the probability of output y for secret x.
 
     Parameters
@@ -43,6 +45,8 @@ class Channel:
     >>> channel = Channel(["x", "z"], [["2/3", "1/3"], ["1/3", "2/3"]], outputs=["yes", "no"])
     >>> channel.exact, channel.shape
     (True, (2, 2))
+    >>> channel["x", "yes"], channel["z"]  # one probability; the outputs of one secret
+    (Fraction(2, 3), Prior('yes': 1/3, 'no': 2/3))
     """
 
     secrets: tuple[Any, ...]
@@ -93,6 +97,18 @@ class Channel:
         return f"Channel({len(self.secrets)} secrets → {len(self.outputs)} outputs, {kind})"
 
     @property
+    def _axes(self) -> tuple[tuple[str, tuple[Any, ...]], tuple[str, tuple[Any, ...]]]:
+        return ("secret", self.secrets), ("output", self.outputs)
+
+    def __getitem__(self, key: Any) -> Any:
+        """``channel[secret, output]`` is one probability, ``channel[secret]`` the distribution of outputs."""
+        x, y = self._place(key)
+        return Prior(self.outputs, self.matrix[x]) if y is None else self.matrix[x, y]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return as_numpy(self.matrix, dtype, copy)
+
+    @property
     def shape(self) -> tuple[int, int]:
         """Number of secrets and of outputs."""
         return len(self.secrets), len(self.outputs)
@@ -127,8 +143,8 @@ def _distinct(images: list[Any]) -> list[Any]:
 
 def as_channel(value: Any) -> Channel:
     """The channel, or that of a mechanism; an error for anything else."""
-    found = getattr(value, "channel", value)
-    return expect(found, Channel, "a channel", "Channel(space, matrix) makes one")
+    channel = getattr(value, "channel", value)
+    return expect(channel, Channel, "a channel", "Channel(space, matrix) makes one")
 
 
 def normalise(matrix: Any) -> Array:
@@ -151,9 +167,9 @@ def check_secrets(what: str, *owners: Any) -> tuple[Any, ...]:
             raise InvalidInput(f"{what}: found a value of type {type(owner).__name__}, which has no secrets")
     expected = secrets_of(owners[0])
     for owner in owners[1:]:
-        found = secrets_of(owner)
-        if found != expected:
-            raise Mismatch(f"secrets of {what}", expected, found)
+        labels = secrets_of(owner)
+        if labels != expected:
+            raise Mismatch(f"secrets of {what}", expected, labels)
     return expected
 
 

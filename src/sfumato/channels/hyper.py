@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arguments import flag
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
+from sfumato.channels.tabular import as_numpy
 from sfumato.errors import InvalidInput, shown
+from sfumato.labels import pandas_frame
 from sfumato.numbers import Array, divide, floats, is_exact, together
 from sfumato.spaces.finite import place_of
+
+if TYPE_CHECKING:  # an extra
+    import pandas
 
 __all__ = ["Hyper", "hyper", "joint", "output_distribution", "posterior"]
 
@@ -45,6 +51,16 @@ class Hyper:
     def exact(self) -> bool:
         """Whether its numbers are rationals."""
         return is_exact(self.outer, self.inners)
+
+    def to_pandas(self, *, exact: bool = False) -> pandas.DataFrame:
+        """One row an inner: the outputs that fell together, its weight, and the posterior of each secret.
+
+        Of fractions where ``exact``. Needs pandas (extra ``pandas``).
+        """
+        kind = object if flag(exact, "exact") else None
+        table = pandas_frame(as_numpy(self.inners.T, kind, None), ("outputs", self.merged), ("secret", self.secrets))
+        table.insert(0, "weight", as_numpy(self.outer, kind, None), allow_duplicates=True)
+        return table
 
     def average(self) -> Array:
         """The prior again: posteriors averaged by their weights."""

@@ -6,15 +6,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arguments import flag
+from sfumato.channels.tabular import as_numpy
 from sfumato.errors import InvalidPrior, advice, expect, short, shown
-from sfumato.labels import in_order, labelled, listed
+from sfumato.labels import in_order, labelled, listed, pandas_series
 from sfumato.numbers import Array, array, divide, floats, is_exact, number
 from sfumato.spaces.finite import FiniteSpace, label_tuple, place_of
+
+if TYPE_CHECKING:  # an extra
+    import pandas
 
 __all__ = ["Prior", "as_prior", "secrets_of"]
 
@@ -32,7 +37,7 @@ def as_prior(value: Any) -> Prior:
     return expect(value, Prior, "a prior", "Prior(space, weights) makes one")
 
 
-_MOST_SHOWN = 8  # weights that a prior prints
+_MOST_SHOWN = 8  # A prior prints its weights if there are at most so many.
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -52,6 +57,8 @@ class Prior:
     --------
     >>> Prior(["rain", "sun"], ["1/3", "2/3"]).weights.tolist()
     [Fraction(1, 3), Fraction(2, 3)]
+    >>> Prior(["rain", "sun"], ["1/3", "2/3"])["sun"]
+    Fraction(2, 3)
     """
 
     secrets: tuple[Any, ...]
@@ -126,8 +133,25 @@ class Prior:
             raise InvalidPrior(f"counts must have a positive finite total, found {short(total)}")
         return cls(secrets, divide(table, total))
 
+    __iter__ = None  # by ``__getitem__`` alone Python would go through 0, 1, …, which may be secrets or not
+
     def __len__(self) -> int:
         return len(self.secrets)
+
+    def __getitem__(self, secret: Any) -> Any:
+        """The probability of one secret."""
+        return self.weights[place_of(secret, self.secrets, "the secret of a prior")]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return as_numpy(self.weights, dtype, copy)
+
+    def to_pandas(self, *, exact: bool = False) -> pandas.Series[Any]:
+        """The probabilities as a pandas Series with the secrets as index; of fractions where ``exact``.
+
+        ``Prior(space, prior.to_pandas(exact=True))`` is the same prior. Needs pandas (extra ``pandas``).
+        """
+        kind = object if flag(exact, "exact") else None
+        return pandas_series(np.asarray(self, dtype=kind), ("secret", self.secrets), "probability")
 
     def __repr__(self) -> str:
         if len(self) <= _MOST_SHOWN:

@@ -16,9 +16,9 @@ from sfumato.cli.options import AsJson, FigureFile
 from sfumato.cli.progress import line
 from sfumato.errors import InvalidInput, NotSupported, counted
 from sfumato.files import write_whole
-from sfumato.report import PAPERS
+from sfumato.papers import PAPERS
+from sfumato.papers.page import compared, laid_out, recomputed
 from sfumato.report.figure import write
-from sfumato.report.papers_page import compared, laid_out, recomputed
 
 __all__ = ["paper"]
 

@@ -1,7 +1,11 @@
-"""BEST answers: the best mechanism for a prior, a loss, a promise and an objective; and for every prior at once."""
+"""BEST answers: the best mechanism for a prior, a loss, a promise and an objective; and for every prior at once.
 
-from sfumato.design import objectives
-from sfumato.design.calibration import Calibration, Curve, calibrate, curve
+``sf.design(prior, loss, privacy)`` calls :func:`sfumato.design.optimal.design`: the room is called like its function,
+see :class:`sfumato.rooms.CallableRoom`.
+"""
+
+from sfumato.design import calibration, compatibility, objectives, universal
+from sfumato.design.calibration import *
 from sfumato.design.objectives import Objective
 from sfumato.design.optimal import Design, design
 from sfumato.design.universal import (
@@ -20,11 +24,10 @@ from sfumato.design.universal import (
     utility_set,
     worst_case_regret,
 )
+from sfumato.rooms import callable_room
 
 __all__ = [
     "Better",
-    "Calibration",
-    "Curve",
     "Design",
     "Ground",
     "Impossibility",
@@ -34,14 +37,17 @@ __all__ = [
     "UniversalDesign",
     "UtilitySet",
     "ball",
-    "calibrate",
-    "curve",
+    "compatibility",
     "design",
     "hull",
     "impossibility",
     "is_universally_optimal",
     "objectives",
+    "universal",
     "universal_design",
     "utility_set",
     "worst_case_regret",
 ]
+__all__ += calibration.__all__
+
+callable_room(__name__)

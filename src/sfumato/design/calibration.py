@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from sfumato.arguments import items, optional_function, positive
 from sfumato.channels.channel import check_secrets
@@ -20,6 +20,7 @@ from sfumato.design.optimal import Design, Effort, best_of
 from sfumato.design.problem import problem
 from sfumato.design.solvers import Trail
 from sfumato.errors import InvalidInput, NotConverged, NotSupported, expect, short, shown
+from sfumato.labels import pandas_records
 from sfumato.losses.loss import Loss, as_loss
 from sfumato.measures.uncertainty import prior_loss
 from sfumato.numbers import Number, as_written, fractions, told_apart
@@ -27,6 +28,9 @@ from sfumato.privacy.promise import rate, rate_bounds
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.finite import FiniteSpace
 from sfumato.watch import TimeIsUp, Watch, watch_of
+
+if TYPE_CHECKING:  # an extra
+    import pandas
 
 __all__ = ["Calibration", "Curve", "calibrate", "curve"]
 
@@ -64,6 +68,17 @@ class Curve:
 
     epsilons: tuple[Fraction, ...]
     designs: tuple[Design, ...]
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Loss, proved bound and gap at each ε, in floats. Needs pandas (extra ``pandas``)."""
+        designs = zip(self.epsilons, self.designs, strict=True)
+        return pandas_records(
+            [
+                {"epsilon": float(e), "loss": float(d.loss), "bound": float(d.bound), "gap": float(d.gap)}
+                for e, d in designs
+            ],
+            index="epsilon",
+        )
 
     def band(self, epsilon: Number) -> tuple[Fraction | None, Fraction | None]:
         """What is proved of the least loss at any ε: it never grows with ε, so neighbours on both sides enclose it.

@@ -17,7 +17,7 @@ from sfumato.verdict import Verdict, fails, holds, undecided
 
 __all__ = ["Monotone", "SingleCrossing", "is_monotone", "is_single_crossing", "is_strictly_monotone", "is_trivial"]
 
-_MOST_STEPS = 200_000  # of the search for a consistent remap, a second or so
+_MOST_STEPS = 200_000  # The search for a consistent remap takes so many steps in about a second.
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,13 +162,13 @@ def _monotone(loss: Loss, space: FiniteSpace, strict: bool) -> Verdict:
                 f"the loss of action {loss.actions[w]!r} is no {word} function of the distance to any secret",
                 loss.actions[w],
             )
-    search = _Search(candidates, strict)
-    found = search.run()
-    if found is None:
+    search = _CentreSearch(candidates, strict)
+    assignment = search.run()
+    if assignment is None:
         if search.steps >= _MOST_STEPS:
             return undecided(f"no common function was found in {_MOST_STEPS} steps")
         return fails("no injective remap gives all actions one common function of the distance")
-    centres_of, values = found
+    centres_of, values = assignment
     distance_of = {int(r): float(d) for r, d in zip(rank.ravel(), space.distances.floats.ravel(), strict=True)}
     witness = Monotone(
         {loss.actions[w]: space.labels[x] for w, x in enumerate(centres_of)},
@@ -183,14 +183,14 @@ def _plain(value: Any) -> Any:
 
 def _centres(row: Any, rank: NDArray[np.int64], strict: bool) -> list[tuple[int, dict[int, Any]]]:
     """Secrets c for which the row is a monotone function of the distance to c, with that function."""
-    found = []
+    centres = []
     for c in range(len(row)):
         values: dict[int, Any] = {}
         if all(values.setdefault(int(r), v) == v for r, v in zip(rank[c], row, strict=True)) and _ordered(
             values, strict
         ):
-            found.append((c, values))
-    return found
+            centres.append((c, values))
+    return centres
 
 
 def _ordered(values: dict[int, Any], strict: bool) -> bool:
@@ -198,7 +198,7 @@ def _ordered(values: dict[int, Any], strict: bool) -> bool:
     return all(a < b if strict else a <= b for a, b in pairwise(ascending))
 
 
-class _Search:
+class _CentreSearch:
     """Depth-first choice of one centre for each action: all distinct, one function for all."""
 
     def __init__(self, candidates: list[list[tuple[int, dict[int, Any]]]], strict: bool) -> None:

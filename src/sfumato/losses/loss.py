@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.arguments import items, text
 from sfumato.channels.prior import secrets_of
-from sfumato.errors import InvalidLoss, Mismatch, expect, shown
+from sfumato.channels.tabular import Tabular, as_numpy
+from sfumato.errors import InvalidInput, InvalidLoss, Mismatch, expect, shown
 from sfumato.labels import in_order, table_in_order
 from sfumato.numbers import Array, Number, array, as_written, is_exact, together
 from sfumato.spaces.finite import label_tuple, place_of
@@ -19,7 +21,7 @@ __all__ = ["Gain", "Loss", "add", "as_loss", "lift", "restrict_loss", "scale"]
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class _Stake:
+class _Stake(Tabular):
     """A table over actions (rows) and secrets (columns) with labels on both."""
 
     actions: tuple[Any, ...]
@@ -55,6 +57,20 @@ class _Stake:
         """Whether its numbers are rationals."""
         return is_exact(self.matrix)
 
+    @property
+    def _axes(self) -> tuple[tuple[str, tuple[Any, ...]], tuple[str, tuple[Any, ...]]]:
+        return ("action", self.actions), ("secret", self.secrets)
+
+    def __getitem__(self, key: Any) -> Any:
+        """``loss[action, secret]`` is its value for one action and one secret."""
+        w, x = self._place(key)
+        if x is None:
+            raise InvalidInput(f"a {self.kind} has a value for an action and a secret, found {shown(key)} alone")
+        return self.matrix[w, x]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return as_numpy(self.matrix, dtype, copy)
+
     def at(self, action: Any, secret: Any) -> Any:
         """Its value for one action and one secret."""
         row = place_of(action, self.actions, f"the action of a {self.kind}")
@@ -81,7 +97,7 @@ class Loss(_Stake):
     Examples
     --------
     >>> umbrella = Loss(["take", "leave"], ["rain", "sun"], [[1, 1], [5, 0]])
-    >>> int(umbrella.at("leave", "rain"))
+    >>> int(umbrella["leave", "rain"])
     5
     """
 

@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 
-_LARGEST_LABEL = 2.0**500  # of numbers: their differences, and the squares of those, are still floats
+_LARGEST_LABEL = 2.0**500  # Differences of smaller labels, and their squares, are still floats.
 
 
 def bin(space: Any) -> Loss:

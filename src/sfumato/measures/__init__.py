@@ -1,5 +1,6 @@
 """HOW MUCH: expected loss and remap, vulnerability, leakage, capacity, entropy, utility measures."""
 
+from sfumato.measures import entropy, uncertainty, utility
 from sfumato.measures.branching import (
     GENERATORS,
     Branch,
@@ -10,90 +11,24 @@ from sfumato.measures.branching import (
     largest_gain,
     polygon,
 )
-from sfumato.measures.entropy import (
-    conditional_guessing_entropy,
-    conditional_min_entropy,
-    conditional_shannon_entropy,
-    guessing_entropy,
-    min_entropy,
-    min_mutual_information,
-    mutual_information,
-    shannon_entropy,
-)
+from sfumato.measures.entropy import *
 from sfumato.measures.leakage import Capacity, capacity, leakage
 from sfumato.measures.sufficiency import SufficiencyGround
-from sfumato.measures.uncertainty import (
-    bayes_risk,
-    bayes_vulnerability,
-    expected_loss,
-    optimal_action,
-    optimal_remap,
-    posterior_loss,
-    posterior_vulnerability,
-    prior_loss,
-    prior_vulnerability,
-)
-from sfumato.measures.utility import (
-    BRANCHES,
-    UtilityMeasure,
-    bayes_utility,
-    branching,
-    branching_measure,
-    chi_squared,
-    determinant,
-    discrimination,
-    divergence_utility,
-    dobrushin,
-    expected_utility,
-    gram_determinant,
-    respects_sufficiency,
-    shannon,
-    total_variation,
-)
+from sfumato.measures.uncertainty import *
+from sfumato.measures.utility import *
 
 __all__ = [
-    "BRANCHES",
     "GENERATORS",
     "Branch",
     "Capacity",
     "Generator",
     "SufficiencyGround",
     "Unbranched",
-    "UtilityMeasure",
-    "bayes_risk",
-    "bayes_utility",
-    "bayes_vulnerability",
-    "branching",
-    "branching_measure",
     "capacity",
-    "chi_squared",
-    "conditional_guessing_entropy",
-    "conditional_min_entropy",
-    "conditional_shannon_entropy",
-    "determinant",
-    "discrimination",
     "divergence",
-    "divergence_utility",
-    "dobrushin",
-    "expected_loss",
-    "expected_utility",
-    "gram_determinant",
-    "guessing_entropy",
     "is_convex_homogeneous",
     "largest_gain",
     "leakage",
-    "min_entropy",
-    "min_mutual_information",
-    "mutual_information",
-    "optimal_action",
-    "optimal_remap",
     "polygon",
-    "posterior_loss",
-    "posterior_vulnerability",
-    "prior_loss",
-    "prior_vulnerability",
-    "respects_sufficiency",
-    "shannon",
-    "shannon_entropy",
-    "total_variation",
 ]
+__all__ += entropy.__all__ + uncertainty.__all__ + utility.__all__

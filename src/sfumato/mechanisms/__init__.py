@@ -1,32 +1,16 @@
 """KNOWN answers: mechanisms with a name, each with its promise and its proof."""
 
-from sfumato.mechanisms import continuous
+from sfumato.mechanisms import continuous, response, tight
 from sfumato.mechanisms.comparison import Comparison, compare_known
 from sfumato.mechanisms.exponential import exponential, true_epsilon
 from sfumato.mechanisms.lattice import Lattice, LatticeSolution
 from sfumato.mechanisms.line import InfiniteGeometric, geometric, hamming_kernel
 from sfumato.mechanisms.planar import planar_geometric, planar_laplace
 from sfumato.mechanisms.registry import MECHANISMS, KnownMechanism, pixelated_laplace
-from sfumato.mechanisms.response import (
-    binary,
-    closest_pair,
-    dual_random_response,
-    membership,
-    one_against_rest,
-    random_response,
-)
+from sfumato.mechanisms.response import *
 from sfumato.mechanisms.selection import permute_and_flip
 from sfumato.mechanisms.staircase import Staircase, staircase, stretched_geometric
-from sfumato.mechanisms.tight import (
-    LatticeMechanism,
-    LatticeThreshold,
-    ProductMechanism,
-    has_lattice_tight_constraints,
-    lattice_threshold,
-    lattice_tight_constraints,
-    product_mechanism,
-    tight_constraints,
-)
+from sfumato.mechanisms.tight import *
 
 __all__ = [
     "MECHANISMS",
@@ -34,32 +18,19 @@ __all__ = [
     "InfiniteGeometric",
     "KnownMechanism",
     "Lattice",
-    "LatticeMechanism",
     "LatticeSolution",
-    "LatticeThreshold",
-    "ProductMechanism",
     "Staircase",
-    "binary",
-    "closest_pair",
     "compare_known",
     "continuous",
-    "dual_random_response",
     "exponential",
     "geometric",
     "hamming_kernel",
-    "has_lattice_tight_constraints",
-    "lattice_threshold",
-    "lattice_tight_constraints",
-    "membership",
-    "one_against_rest",
     "permute_and_flip",
     "pixelated_laplace",
     "planar_geometric",
     "planar_laplace",
-    "product_mechanism",
-    "random_response",
     "staircase",
     "stretched_geometric",
-    "tight_constraints",
     "true_epsilon",
 ]
+__all__ += response.__all__ + tight.__all__

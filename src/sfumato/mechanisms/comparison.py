@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from decimal import ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from sfumato.certify.mechanism import Mechanism
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.errors import Infeasible, InvalidInput, NotSupported, SolverError, UndecidedError, expect, keyword, shown
+from sfumato.labels import pandas_records
 from sfumato.losses.loss import Loss
 from sfumato.measures.leakage import leakage
 from sfumato.measures.uncertainty import expected_loss, posterior_loss, prior_loss
@@ -27,6 +28,9 @@ from sfumato.mechanisms.registry import LARGEST_TABLE, MECHANISMS
 from sfumato.privacy.satisfaction import satisfies, smallest_epsilon
 from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.verdict import Verdict, holds
+
+if TYPE_CHECKING:  # an extra
+    import pandas
 
 __all__ = ["OPTIMAL", "Compared", "Comparison", "compare_known"]
 
@@ -98,6 +102,10 @@ class Comparison:
             if row.name == name:
                 return row
         raise InvalidInput(f"{shown(name)} is not compared: {', '.join(row.name for row in self.rows)}")
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """:meth:`records` as a pandas DataFrame, one row a mechanism. Needs pandas (extra ``pandas``)."""
+        return pandas_records(self.records(), index="mechanism")
 
     def records(self) -> list[dict[str, Any]]:
         """The rows as plain numbers and texts."""

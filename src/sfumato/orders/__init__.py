@@ -1,19 +1,9 @@
 """WHICH tells more: refinement (the sufficiency order) and transport between hypers."""
 
-from sfumato.orders.maximal import Hasse, hasse, maximal_channels
-from sfumato.orders.refinement import Factor, SeparatingConsumer, refines
-from sfumato.orders.transport import Transport, hyper_distance, hyper_refines, kantorovich, loss_lipschitz
+from sfumato.orders import maximal, refinement, transport
+from sfumato.orders.maximal import *
+from sfumato.orders.refinement import *
+from sfumato.orders.transport import *
 
-__all__ = [
-    "Factor",
-    "Hasse",
-    "SeparatingConsumer",
-    "Transport",
-    "hasse",
-    "hyper_distance",
-    "hyper_refines",
-    "kantorovich",
-    "loss_lipschitz",
-    "maximal_channels",
-    "refines",
-]
+__all__ = []
+__all__ += maximal.__all__ + refinement.__all__ + transport.__all__

@@ -106,7 +106,7 @@ def maximal_channels(channels: Mapping[str, Channel] | Iterable[Channel]) -> tup
 def _named(channels: Mapping[str, Any] | Iterable[Any]) -> dict[str, Any]:
     if isinstance(channels, Mapping):
         named = {str(name): channel for name, channel in channels.items()}
-    elif isinstance(channels, Channel) or not isinstance(channels, Iterable):
+    elif not isinstance(channels, Iterable):
         raise InvalidInput("several channels are ordered: give a list of them, or a mapping from names to channels")
     else:
         named = {str(k): as_channel(channel) for k, channel in enumerate(items(channels, "channels"))}

@@ -28,8 +28,7 @@ from scipy.linalg import qr
 
 from sfumato.arguments import optional_function
 from sfumato.errors import NotSupported, advice
-from sfumato.numbers import Array
-from sfumato.privacy.adjacency import adjacent_pairs, all_pairs, bare_pairs, sharing_pairs, subsets, vanishes
+from sfumato.privacy.adjacency import adjacent_pairs, subsets, vanishes
 from sfumato.privacy.modular import MOST_ROWS, Residues, residues_of
 from sfumato.privacy.rays import FLOAT_ERROR, Rays
 from sfumato.threads import plain_interrupts

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.hyper import joint
 from sfumato.channels.prior import Prior, as_prior, secrets_of
 from sfumato.errors import InvalidInput, Mismatch, few, short, shown
-from sfumato.labels import Labelled, in_order, label_key, labelled, listed
+from sfumato.labels import Labelled, in_order, label_key, labelled, listed, pandas_frame
 from sfumato.losses.loss import Loss
 from sfumato.measures.uncertainty import optimal_remap
 from sfumato.numbers import (
@@ -44,6 +44,9 @@ from sfumato.numbers import (
     to_flint,
 )
 from sfumato.spaces.finite import place_of
+
+if TYPE_CHECKING:  # an extra
+    import pandas
 
 __all__ = [
     "CredibleSets",
@@ -116,6 +119,11 @@ class Frequencies:
     def standard_errors(self) -> NDArray[np.float64]:
         """Square roots of the variances of a sample, in floats."""
         return np.sqrt(np.maximum(floats(np.diagonal(self.covariance)), 0.0))
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The share of each secret with its standard error, in floats. Needs pandas (extra ``pandas``)."""
+        table = np.column_stack([floats(self.weights), self.standard_errors])
+        return pandas_frame(table, ("secret", self.secrets), ("", ("share", "standard error")))
 
     @property
     def _matrix(self) -> Array:
@@ -313,6 +321,10 @@ class Posteriors:
     def rows(self, released: Iterable[Any]) -> Array:
         """The posteriors of released rows, rows × secrets."""
         return np.asarray(self.table[:, self._columns(listed(released))].T)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """One row an output: what is then believed of each secret, in floats. Needs pandas (extra ``pandas``)."""
+        return pandas_frame(floats(self.table.T), ("output", self.outputs), ("secret", self.secrets))
 
     def _columns(self, released: list[Any]) -> list[int]:
         columns = _places(self.outputs, released)

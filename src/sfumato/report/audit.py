@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.design.optimal import Design, design
 from sfumato.errors import InvalidChannel, InvalidInput, expect, keyword
-from sfumato.labels import column_names, row_names
+from sfumato.labels import column_names, pandas_records, row_names
 from sfumato.losses import Loss
 from sfumato.losses.standard import default
 from sfumato.measures.leakage import Capacity, capacity
@@ -32,10 +32,13 @@ from sfumato.spaces.constructors import discrete
 from sfumato.spaces.finite import FiniteSpace
 from sfumato.verdict import Outcome, Verdict, fails, holds, undecided
 
+if TYPE_CHECKING:  # an extra
+    import pandas
+
 __all__ = ["Audit", "audit"]
 
-_LARGEST_OPTIMUM = 100  # secrets and outputs up to which the optimum is looked for without being asked
-_LARGEST_EXACT = 2**12  # entries up to which losses are computed in fractions
+_LARGEST_OPTIMUM = 100  # With more secrets or outputs the optimum is looked for only on request.
+_LARGEST_EXACT = 2**12  # Losses of tables with more entries are computed in floats.
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +104,23 @@ class Audit:
                   for best in (self.optimum.loss, self.optimum.bound)]  # fmt: skip
         return min(shares), max(shares)
 
+    def to_pandas(self) -> pandas.DataFrame:
+        """The numbers as one row, to be put below those of other audits. Needs pandas (extra ``pandas``)."""
+        best = self.optimum
+        losses = {
+            "loss": self.as_is, "remapped": self.remapped,
+            "best": best and best.loss, "bound": best and best.bound,
+        }  # fmt: skip
+        row: dict[str, Any] = {
+            "outcome": str(self.verdict.outcome),
+            "promised": None if self.promise is None else self.promise.rate,
+            "epsilon": self.epsilon,
+            **{name: None if value is None else float(value) for name, value in losses.items()},
+            "multiplicative": float(self.leaks.multiplicative),
+            "additive": float(self.leaks.additive),
+        }
+        return pandas_records([row])
+
     @property
     def rates(self) -> tuple[str, str]:
         """The ε that was promised (of the least one, where nothing was) and the least it needs, as texts.
@@ -146,13 +166,13 @@ class Audit:
 
     def __str__(self) -> str:
         needed = "no ε is enough" if self.epsilon == inf else f"needs ε = {self.rates[1]}"
-        said = f"{self.verdict}; {needed}"
+        summary = f"{self.verdict}; {needed}"
         if self.remapped is not None:
-            said += f"; loses {float(self.remapped):.6g}"
+            summary += f"; loses {float(self.remapped):.6g}"
         if self.optimum is not None:
             low, high = told_apart(self.optimum.bound, self.optimum.loss)
-            said += f", the best of the type between {low} and {high}"
-        return said
+            summary += f", the best of the type between {low} and {high}"
+        return summary
 
 
 def audit(
@@ -191,33 +211,33 @@ def audit(
     --------
     >>> from sfumato.spaces import line
     >>> rows = [["0.6", "0.3", "0.1"], ["0.3", "0.4", "0.3"], ["0.1", "0.3", "0.6"]]
-    >>> found = audit(rows, PrivacyType(line(3), alpha="1/2"))
-    >>> print(found.verdict)
+    >>> result = audit(rows, PrivacyType(line(3), alpha="1/2"))
+    >>> print(result.verdict)
     fails: output 2 is 3 times as likely for 1 as for 0, more than the 2 allowed
-    >>> found.tightest.pair, found.own
+    >>> result.tightest.pair, result.own
     ((1, 0), PrivacyType(line(3), alpha=1/3))
-    >>> found.repaired().mechanism
+    >>> result.repaired().mechanism
     Mechanism(3 secrets → 3 outputs, PrivacyType(line(3), alpha=1/2), proved)
     """
-    told, space, promise = _parts(channel, privacy)
-    tightest = tightest_pair(told, space)
+    judged, space, promise = _parts(channel, privacy)
+    tightest = tightest_pair(judged, space)
     epsilon = 0.0 if tightest is None else tightest.epsilon
-    own = _own_type(told, space, tightest)
-    box = _box(box, told)
-    verdict = _any_epsilon(epsilon, tightest, told, box) if promise is None else satisfies(told, promise)
+    own = _own_type(judged, space, tightest)
+    box = _box(box, judged)
+    verdict = _any_epsilon(epsilon, tightest, judged, box) if promise is None else satisfies(judged, promise)
     nearest = None
     if promise is not None and box is not None and verdict.outcome is not Outcome.HOLDS:
-        verdict, nearest = _up_to_rounding(verdict, private_within(box, told, promise), box, told)
-    believed, stake = _stakes(told, space, prior, loss)
-    remapped, as_is = _losses(told, believed, stake)
+        verdict, nearest = _up_to_rounding(verdict, private_within(box, judged, promise), box, judged)
+    believed, stake = _stakes(judged, space, prior, loss)
+    remapped, as_is = _losses(judged, believed, stake)
     reference = promise or own
-    wanted = max(told.shape) <= _LARGEST_OPTIMUM if optimum is None else flag(optimum, "optimum")
+    wanted = max(judged.shape) <= _LARGEST_OPTIMUM if optimum is None else flag(optimum, "optimum")
     best = None
     if wanted and reference is not None and believed is not None and stake is not None:
         best = design(believed, stake, reference, tolerance=tolerance, time_limit=time_limit, progress=progress)
     return Audit(
-        told, space, verdict, epsilon, tightest, promise, own, capacity(told), believed, stake, remapped, as_is, best,
-        box, nearest,
+        judged, space, verdict, epsilon, tightest, promise, own, capacity(judged), believed, stake, remapped, as_is,
+        best, box, nearest,
     )  # fmt: skip
 
 
@@ -226,13 +246,13 @@ def _parts(channel: Any, privacy: Any) -> tuple[Channel, FiniteSpace, PrivacyTyp
     space = privacy.space if promise is not None else privacy
     if space is not None and not isinstance(space, FiniteSpace):
         raise InvalidInput(f"what is promised must be a PrivacyType or a space, found {type(privacy).__name__}")
-    found = getattr(channel, "channel", channel)
-    if not isinstance(found, Channel):
-        found = _as_channel(found, space)
+    judged = getattr(channel, "channel", channel)
+    if not isinstance(judged, Channel):
+        judged = _as_channel(judged, space)
     if space is None:
-        space = discrete(found.secrets)
-    check_secrets("channel and space", space, found)
-    return found, space, promise
+        space = discrete(judged.secrets)
+    check_secrets("channel and space", space, judged)
+    return judged, space, promise
 
 
 def _box(box: Box | None, channel: Channel) -> Box | None:

@@ -24,7 +24,7 @@ from sfumato.numbers import ROUNDING, exact
 
 __all__ = ["array_errors", "rough_errors", "text_errors"]
 
-_DIGITS_OF_DOUBLES = 15  # fewer of them do not tell all doubles apart, so that a double is not what they stand for
+_DIGITS_OF_DOUBLES = 15  # Fewer digits do not tell all doubles apart, so they do not stand for one.
 
 
 def text_errors(cells: Sequence[str]) -> list[Fraction]:

@@ -30,22 +30,22 @@ from sfumato.report.audit_digits import array_errors, rough_errors, text_errors
 from sfumato.report.audit_rounding import Box
 from sfumato.spaces.finite import FiniteSpace
 
-__all__ = ["TOLERANCE", "Matrix", "channel_on", "channel_rows", "read_matrix", "read_square"]
+__all__ = ["TOLERANCE", "LabelledMatrix", "channel_on", "channel_rows", "read_matrix", "read_square"]
 
 TOLERANCE = Fraction(1, 1000)
 """How far from 1 the sum of a row may be: what is lost by writing a few dozen numbers with four digits."""
 
-_LARGEST_FILE = 2**28  # bytes
-_MOST_EXPLAINED = 10  # times the tolerance: a row that is off by more was not rounded but is another thing
-_MOST_EXACT = 250_000  # entries read as fractions, a second or two; more are read as doubles
-_MOST_DIGITS = 400  # of a number, and of its exponent to ten
+_LARGEST_FILE = 2**28  # Files of more bytes are refused.
+_MOST_EXPLAINED = 10  # A row that is off by more tolerances than this was not rounded: it is another thing.
+_MOST_EXACT = 250_000  # So many entries are read as fractions in a second or two; more are read as doubles.
+_MOST_DIGITS = 400  # No number of a matrix has more digits, nor its exponent to ten.
 _INFINITE = ("inf", "infinity", "∞")
 _NUMBER = re.compile(r"[+-]?\d+\s*/\s*\d+|[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d{1,3})?")
 
 
 @dataclass(frozen=True, eq=False)
-class Matrix:
+class LabelledMatrix:
     """A table of numbers and the names of its rows and columns, None where the file has none.
 
     ``divided`` is how far from 1 the sum of a row was before rows were divided by their sums, 0 if that was not done.
@@ -68,7 +68,7 @@ def read_matrix(
     names: bool | None = None,
     tolerance: Fraction = TOLERANCE,
     secrets: int | None = None,
-) -> Matrix:
+) -> LabelledMatrix:
     """A stochastic matrix from a file; rows whose sums differ from 1 by at most ``tolerance`` are divided by them.
 
     Ten times that is allowed where the digits of a row explain it.
@@ -87,64 +87,66 @@ def read_matrix(
         How many rows there should be, where that is known.
     """
     file = Path(path)
-    found = _opened(file)
-    if not isinstance(found, Matrix):
-        found = _chosen(found, file, header, names, tolerance, secrets)
-    if secrets not in (None, len(found.values)):
-        raise InvalidInput(f"{file} has {len(found.values)} rows for {secrets} secrets")
-    return channel_rows(found, tolerance, str(file))
+    matrix = _opened(file)
+    if not isinstance(matrix, LabelledMatrix):
+        matrix = _chosen(matrix, file, header, names, tolerance, secrets)
+    if secrets not in (None, len(matrix.values)):
+        raise InvalidInput(f"{file} has {len(matrix.values)} rows for {secrets} secrets")
+    return channel_rows(matrix, tolerance, str(file))
 
 
-def read_square(path: str | PathLike[str]) -> Matrix:
+def read_square(path: str | PathLike[str]) -> LabelledMatrix:
     """A square table, such as distances: names of rows and columns, if there are some, must be the same."""
     file = Path(path)
     opened = _opened(file)
     readings = (
-        [opened] if isinstance(opened, Matrix) else _readings(opened, file, None, None, infinite=True, counted=True)
+        [opened]
+        if isinstance(opened, LabelledMatrix)
+        else _readings(opened, file, None, None, infinite=True, counted=True)
     )
     square = [m for m in readings if m.values.shape[0] == m.values.shape[1]]
-    found = next((m for m in square if not np.diagonal(m.values).any()), None)
-    if found is None:
+    table = next((m for m in square if not np.diagonal(m.values).any()), None)
+    if table is None:
         rows, columns = readings[0].values.shape
         raise InvalidInput(
             f"{file} is no square table with zeros on its diagonal: {rows} rows and {columns} columns of numbers"
         )
-    if found.rows is not None and found.columns is not None and found.rows != found.columns:
+    if table.rows is not None and table.columns is not None and table.rows != table.columns:
         raise InvalidInput(f"{file}: rows and columns have different names, or another order")
-    return found
+    return table
 
 
-def channel_rows(found: Matrix, tolerance: Fraction = TOLERANCE, what: str = "the matrix") -> Matrix:
+def channel_rows(matrix: LabelledMatrix, tolerance: Fraction = TOLERANCE, what: str = "the matrix") -> LabelledMatrix:
     """The matrix with rows that sum to 1, or an error that says what it looks like instead.
 
     Examples
     --------
-    >>> channel_rows(Matrix(object_array([Fraction("0.333"), Fraction("0.666")], (1, 2)))).values.tolist()
+    >>> channel_rows(LabelledMatrix(object_array([Fraction("0.333"), Fraction("0.666")], (1, 2)))).values.tolist()
     [[Fraction(1, 3), Fraction(2, 3)]]
     """
-    table = found.values
+    table = matrix.values
     if not is_exact(table) and not np.isfinite(table).all():
         x, y = np.argwhere(~np.isfinite(table))[0]
         raise InvalidChannel(
-            f"{what}: {_where(found, int(x), int(y))} is {_shown(table[x, y])}, which is no probability"
+            f"{what}: {_where(matrix, int(x), int(y))} is {_shown(table[x, y])}, which is no probability"
         )
     if (table < 0).any():
         x, y = np.argwhere(table < 0)[0]
-        raise InvalidChannel(f"{what}: {_where(found, int(x), int(y))} is {_shown(table[x, y])}, a negative number")
+        raise InvalidChannel(f"{what}: {_where(matrix, int(x), int(y))} is {_shown(table[x, y])}, a negative number")
     sums, exactly = table.sum(axis=1), is_exact(table)
-    off, bad = np.abs(sums - 1), np.flatnonzero(~_sums_fit(found, tolerance))
+    off, bad = np.abs(sums - 1), np.flatnonzero(~_sums_fit(matrix, tolerance))
     if bad.size:
         x = int(bad[0])
         raise InvalidChannel(
-            f"{what}: {_where(found, x)} sums to {told_apart(sums[x], 1)[0]}, not to 1 within {_shown(tolerance)}"
-            f"{_looks_like(table, tolerance)}", _name(found, x), sums[x],
+            f"{what}: {_where(matrix, x)} sums to {told_apart(sums[x], 1)[0]}, not to 1 within {_shown(tolerance)}"
+            f"{_looks_like(table, tolerance)}", _name(matrix, x), sums[x],
         )  # fmt: skip
-    box = None if found.errors is None else _box(table, found.errors, sums)
+    box = None if matrix.errors is None else _box(table, matrix.errors, sums)
     # m doubles, each rounded once, sum to 1 within m units in the last place: that is no deviation
     if (off <= (0 if exactly else (table.shape[1] + 8) * 2.0**-52)).all():
-        return replace(found, box=box)
+        return replace(matrix, box=box)
     most = off.max()
-    return replace(found, values=table / sums[:, None], divided=most if exactly else float(most), box=box)
+    return replace(matrix, values=table / sums[:, None], divided=most if exactly else float(most), box=box)
 
 
 def _box(table: Array, errors: Array, sums: Array) -> Box | None:
@@ -171,7 +173,9 @@ def _looks_like(table: Array, tolerance: Fraction) -> str:
     return ""
 
 
-def channel_on(found: Matrix, space: FiniteSpace | None, what: str = "the matrix") -> tuple[Channel, Box | None]:
+def channel_on(
+    matrix: LabelledMatrix, space: FiniteSpace | None, what: str = "the matrix"
+) -> tuple[Channel, Box | None]:
     """The channel of a matrix on a space, rows by their names where there are some, else in order; and its box.
 
     Outputs are called by their names; those that are secrets get the label of the secret. Without names, the outputs
@@ -181,31 +185,31 @@ def channel_on(found: Matrix, space: FiniteSpace | None, what: str = "the matrix
     --------
     >>> from sfumato.spaces import grid
     >>> half = object_array([Fraction(1, 2)] * 4, (2, 2))
-    >>> channel_on(Matrix(half, ("0,1", "0,0"), ("0,0", "none")), grid(1, 2))[0].outputs
+    >>> channel_on(LabelledMatrix(half, ("0,1", "0,0"), ("0,0", "none")), grid(1, 2))[0].outputs
     ((0, 0), 'none')
     """
-    rows, columns = found.values.shape
+    rows, columns = matrix.values.shape
     if space is None:
-        labels: tuple[Any, ...] = tuple(range(rows)) if found.rows is None else found.rows
+        labels: tuple[Any, ...] = tuple(range(rows)) if matrix.rows is None else matrix.rows
     else:
         labels = space.labels
         if rows != len(labels):
             raise InvalidInput(f"{what} has {rows} rows for {len(labels)} secrets of {space.name}")
     spelled = {text: label for label in labels for text in (_spelled(label), str(label))}
     order = list(range(rows))
-    if space is not None and found.rows is not None:
-        strangers = [name for name in found.rows if name not in spelled]
+    if space is not None and matrix.rows is not None:
+        strangers = [name for name in matrix.rows if name not in spelled]
         if strangers:
             raise Mismatch.unknown(f"rows of {what}", list(map(_spelled, labels)), strangers)
-        place = {spelled[name]: i for i, name in enumerate(found.rows)}
+        place = {spelled[name]: i for i, name in enumerate(matrix.rows)}
         if len(place) < rows:
             raise InvalidInput(f"{what} names a secret twice")
         order = [place[label] for label in labels]
-    if found.columns is not None:
-        outputs = tuple(spelled.get(name, name) for name in found.columns)
+    if matrix.columns is not None:
+        outputs = tuple(spelled.get(name, name) for name in matrix.columns)
     else:
         outputs = labels if columns == rows else tuple(range(columns))
-    return Channel(labels, found.values[order], outputs), None if found.box is None else found.box.rows(order)
+    return Channel(labels, matrix.values[order], outputs), None if matrix.box is None else matrix.box.rows(order)
 
 
 def _spelled(label: Any) -> str:
@@ -216,7 +220,7 @@ def _spelled(label: Any) -> str:
 # ----------------------------------------------------------------- text
 
 
-def _opened(file: Path) -> Matrix | list[list[str]]:
+def _opened(file: Path) -> LabelledMatrix | list[list[str]]:
     """A table of numbers, or cells of text that may be names."""
     data = _bytes(file)
     if file.suffix.lower() == ".npy":
@@ -291,7 +295,7 @@ def _readings(
     *,
     infinite: bool = False,
     counted: bool = False,
-) -> list[Matrix]:
+) -> list[LabelledMatrix]:
     """Every way to tell names from numbers, with as few names as possible first.
 
     Numbers are names only if they are different whole ones, and those of a first row without a corner only if the
@@ -299,7 +303,7 @@ def _readings(
     sum to 1.
     """
     texts = [[not _is_number(cell, infinite) for cell in row] for row in grid]
-    found = []
+    readings = []
     for top, side in ((False, False), (True, False), (False, True), (True, True)):
         inner = [row[side:] for row in grid[top:]]
         if header not in (None, top) or names not in (None, side) or not inner or not inner[0]:
@@ -312,10 +316,10 @@ def _readings(
         if not top and header is None and side and texts[0][0] and not any(row[0] for row in texts[1:]) and texts[1:]:
             continue  # a word above numbers is the head of their column
         if (header or _may_head(above, grid[0][0] if side else None, counted)) and (names or _may_name(beside)):
-            found.append(_from_cells(inner, beside, above))
-    if not found:
+            readings.append(_from_cells(inner, beside, above))
+    if not readings:
         _refuse(grid, texts, file, header, names)
-    return found
+    return readings
 
 
 def _may_head(cells: tuple[str, ...] | None, corner: str | None, counted: bool) -> bool:
@@ -353,11 +357,11 @@ def _refuse(
     edges += [(i, j, "secrets") for i, j in wrong if j == 0 and i > 0] if names is None else []
     edges += [(0, 0, "outputs") for i, j in wrong if i == j == 0]
     for i, j, what in edges:
-        said = f"{grid[i][j]!r} is no number" if grid[i][j] else "a number is missing"
+        problem = f"{grid[i][j]!r} is no number" if grid[i][j] else "a number is missing"
         line, choice = ("row", "header") if what == "outputs" else ("column", "names")
         asking = keyword(choice, True)
         raise InvalidInput(
-            f"{file}, row {i + 1}, column {j + 1}: {said}, and a first {line} with numbers in it is not taken for "
+            f"{file}, row {i + 1}, column {j + 1}: {problem}, and a first {line} with numbers in it is not taken for "
             f"the names of {what} {f'without {asking}' if asking else 'unasked'}"
         )
     raise InvalidInput(f"{file} has no numbers that could be a matrix")
@@ -365,7 +369,7 @@ def _refuse(
 
 def _chosen(
     grid: list[list[str]], file: Path, header: bool | None, names: bool | None, tolerance: Fraction, secrets: int | None
-) -> Matrix:
+) -> LabelledMatrix:
     """The reading with the right number of rows whose rows sum to 1; else the first one, which is then refused."""
     readings = _readings(grid, file, header, names, counted=secrets is not None)
     sized = [m for m in readings if secrets in (None, len(m.values))]
@@ -374,31 +378,35 @@ def _chosen(
     return next((m for m in sized if _sums_fit(m, tolerance).all()), sized[0])
 
 
-def _sums_fit(found: Matrix, tolerance: Fraction) -> NDArray[np.bool_]:
+def _sums_fit(matrix: LabelledMatrix, tolerance: Fraction) -> NDArray[np.bool_]:
     """Which rows sum to 1 within the tolerance, or within ten times that where their digits explain it.
 
     Who asks for less than the usual tolerance gets what is asked for.
     """
-    sums = found.values.sum(axis=1)
+    sums = matrix.values.sum(axis=1)
     wide = _MOST_EXPLAINED * tolerance if tolerance >= TOLERANCE else tolerance
-    errors = [Fraction(0)] * len(sums) if found.errors is None else [exact(error) for error in found.errors.sum(axis=1)]
+    errors = (
+        [Fraction(0)] * len(sums) if matrix.errors is None else [exact(error) for error in matrix.errors.sum(axis=1)]
+    )
     return np.array([
         abs(total) != inf and abs(exact(total) - 1) <= max(tolerance, min(error, wide))
         for total, error in zip(sums, errors, strict=True)
     ])  # fmt: skip
 
 
-def _from_cells(rows: Sequence[Sequence[str]], beside: tuple[str, ...] | None, above: tuple[str, ...] | None) -> Matrix:
+def _from_cells(
+    rows: Sequence[Sequence[str]], beside: tuple[str, ...] | None, above: tuple[str, ...] | None
+) -> LabelledMatrix:
     """Fractions of what is written, and how well they are known; doubles where they are very many."""
     shape = (len(rows), len(rows[0]))
     flat = [cell.replace(" ", "") for row in rows for cell in row]
     if any(cell.lower() in _INFINITE for cell in flat):  # distances, which nobody rounds to infinity
-        return Matrix(_array([_exact(cell) for cell in flat], shape), beside, above)
+        return LabelledMatrix(_array([_exact(cell) for cell in flat], shape), beside, above)
     if len(flat) > _MOST_EXACT:
         table = np.array([float(_exact(cell)) if "/" in cell else float(cell) for cell in flat]).reshape(shape)
-        return Matrix(table, beside, above, errors=rough_errors(flat).reshape(shape) + array_errors(table))
+        return LabelledMatrix(table, beside, above, errors=rough_errors(flat).reshape(shape) + array_errors(table))
     table = object_array([_exact(cell) for cell in flat], shape)
-    return Matrix(table, beside, above, errors=object_array(text_errors(flat), shape))
+    return LabelledMatrix(table, beside, above, errors=object_array(text_errors(flat), shape))
 
 
 def _array(values: list[Any], shape: tuple[int, int]) -> Array:
@@ -419,7 +427,7 @@ def _exact(cell: str) -> Fraction | float:
 # ----------------------------------------------------------------- JSON and arrays
 
 
-def _from_numpy(data: bytes, file: Path) -> Matrix:
+def _from_numpy(data: bytes, file: Path) -> LabelledMatrix:
     try:
         table = np.load(io.BytesIO(data), allow_pickle=False)
     except (ValueError, OSError, EOFError) as error:
@@ -430,28 +438,30 @@ def _from_numpy(data: bytes, file: Path) -> Matrix:
     if np.isnan(values).any():
         x, y = np.argwhere(np.isnan(values))[0]
         raise InvalidInput(f"{file}, row {x + 1}, column {y + 1}: NaN is no number")
-    return Matrix(values, errors=array_errors(table) if np.isfinite(values).all() else None)
+    return LabelledMatrix(values, errors=array_errors(table) if np.isfinite(values).all() else None)
 
 
-def _from_json(text: str, file: Path) -> Matrix:
+def _from_json(text: str, file: Path) -> LabelledMatrix:
     try:
-        told = json.loads(text, parse_float=Decimal)
+        content = json.loads(text, parse_float=Decimal)
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"{file} is no JSON: {error}") from error
     rows = columns = None
-    if isinstance(told, dict) and "matrix" in told:
-        rows, columns = (told.get(key) for key in ("secrets", "outputs"))
-        told = told["matrix"]
-    elif isinstance(told, dict) and told and all(isinstance(row, dict) for row in told.values()):
-        rows, columns = list(told), list(next(iter(told.values())))
-        told = [[row.get(name) for name in columns] if set(row) == set(columns) else None for row in told.values()]
-    if not isinstance(told, list) or not told or not all(isinstance(row, list) and row for row in told):
+    if isinstance(content, dict) and "matrix" in content:
+        rows, columns = (content.get(key) for key in ("secrets", "outputs"))
+        content = content["matrix"]
+    elif isinstance(content, dict) and content and all(isinstance(row, dict) for row in content.values()):
+        rows, columns = list(content), list(next(iter(content.values())))
+        content = [
+            [row.get(name) for name in columns] if set(row) == set(columns) else None for row in content.values()
+        ]
+    if not isinstance(content, list) or not content or not all(isinstance(row, list) and row for row in content):
         raise NotSupported(
             f"the JSON of {file}", ["a list of rows", "matrix, secrets and outputs", "an object of objects"]
         )
-    if len({len(row) for row in told}) > 1:
+    if len({len(row) for row in content}) > 1:
         raise InvalidInput(f"{file}: rows have different lengths")
-    cells = [[_json_number(value, file, i, j) for j, value in enumerate(row)] for i, row in enumerate(told)]
+    cells = [[_json_number(value, file, i, j) for j, value in enumerate(row)] for i, row in enumerate(content)]
     return _from_cells(cells, _texts(rows), _texts(columns))
 
 
@@ -482,15 +492,15 @@ def _texts(labels: Any) -> tuple[str, ...] | None:
 # ----------------------------------------------------------------- words
 
 
-def _name(found: Matrix, x: int) -> Any:
-    return x if found.rows is None else found.rows[x]
+def _name(matrix: LabelledMatrix, x: int) -> Any:
+    return x if matrix.rows is None else matrix.rows[x]
 
 
-def _where(found: Matrix, x: int, y: int | None = None) -> str:
-    row = f"row {x + 1}" if found.rows is None else f"the row of {found.rows[x]!r}"
+def _where(matrix: LabelledMatrix, x: int, y: int | None = None) -> str:
+    row = f"row {x + 1}" if matrix.rows is None else f"the row of {matrix.rows[x]!r}"
     if y is None:
         return row
-    return f"{row}, column {y + 1 if found.columns is None else repr(found.columns[y])},"
+    return f"{row}, column {y + 1 if matrix.columns is None else repr(matrix.columns[y])},"
 
 
 def _shown(value: Any) -> str:

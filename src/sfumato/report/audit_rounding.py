@@ -29,15 +29,15 @@ from sfumato.verdict import Outcome, Verdict, fails, holds, undecided
 
 __all__ = ["Box", "Nearest", "private_within"]
 
-_LARGEST_PROGRAM = 5_000  # entries up to which the program is solved, within some ten seconds
-_MOST_ROWS = 30_000  # of it
-_LARGEST_EXACT = 50  # unknowns of a program that is solved in rationals, a second or two
+_LARGEST_PROGRAM = 5_000  # A program with so many entries is solved within some ten seconds.
+_MOST_ROWS = 30_000  # A program with more rows is not built.
+_LARGEST_EXACT = 50  # A program with so many unknowns is solved in rationals in a second or two.
 _NONE = "no matrix that rounds to it keeps the promise"
-_AT_A_TIME = 2**22  # comparisons, 32 MB
-_CLEAR = 1e-12  # relative: products of three doubles are off by less than 10^-15
-_BITS = 128  # of the bounds of e^{εd}: nothing beside errors of 10^-17
-_BORDER = 1e-6  # of an error: nearer to the border, what HiGHS says is not believed (it is right to 10^-10)
-_GRIDS = (52, 60, 80, 120, 200)  # bits to which a matrix found in floats is rounded, coarse first
+_AT_A_TIME = 2**22  # So many comparisons at a time take 32 MB.
+_CLEAR = 1e-12  # A relative gap of this size is real: products of three doubles are off by less than 10^-15.
+_BITS = 128  # Bounds of e^{εd} have so many bits, which is nothing beside errors of 10^-17.
+_BORDER = 1e-6  # Nearer to the border, in errors, HiGHS is not believed; it is right to 10^-10.
+_GRIDS = (52, 60, 80, 120, 200)  # A matrix from floats is rounded to so many bits, coarse first.
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,8 +105,8 @@ def private_within(box: Box, channel: Channel, privacy: PrivacyType) -> Verdict:
     >>> from sfumato.spaces import line
     >>> written = array([["0.667", "0.333"], ["0.333", "0.667"]], "a matrix", 2)
     >>> box = Box.around(written, written * 0 + Fraction(1, 2000))
-    >>> found = private_within(box, Channel(line(2), written), PrivacyType(line(2), alpha="1/2"))
-    >>> found.witness.channel.matrix[0].tolist()
+    >>> verdict = private_within(box, Channel(line(2), written), PrivacyType(line(2), alpha="1/2"))
+    >>> verdict.witness.channel.matrix[0].tolist()
     [Fraction(2, 3), Fraction(1, 3)]
     """
     broken = _apart(box, channel, privacy)
@@ -159,18 +159,15 @@ def _without_forced_zeros(box: Box, privacy: PrivacyType) -> Box | None:
 # ----------------------------------------------------------------- ways to find one
 
 
-def _found(box: Box, channel: Channel, privacy: PrivacyType, table: Array) -> Verdict | None:
+def _private_in_box(box: Box, channel: Channel, privacy: PrivacyType, table: Array) -> Verdict | None:
     """The verdict that a matrix is in the box and private, if it is: exactly."""
     if (table < box.low).any() or (table > box.high).any() or (table.sum(axis=1) != 1).any():
         return None
-    made = Channel(channel.secrets, table, channel.outputs)
-    if satisfies(made, privacy).outcome is not Outcome.HOLDS:
+    candidate = Channel(channel.secrets, table, channel.outputs)
+    if satisfies(candidate, privacy).outcome is not Outcome.HOLDS:
         return None
     distance = exact(abs(table - fractions(box.written)).max())
-    reason = (
-        f"a matrix that differs from what is written by at most {at_most(distance, 3)} in any entry keeps the promise"
-    )
-    return holds(reason, Nearest(made, distance, smallest_epsilon(made, privacy.space)))
+    return _nearest(candidate, distance, privacy)
 
 
 def _nearest(channel: Channel, distance: Fraction, privacy: PrivacyType) -> Verdict:
@@ -183,7 +180,7 @@ def _nearest(channel: Channel, distance: Fraction, privacy: PrivacyType) -> Verd
 def _by_fractions(box: Box, channel: Channel, privacy: PrivacyType) -> Verdict | None:
     """The simplest fractions in the box: thirds and sixths come back from any number of digits."""
     flat = [_simplest(low, high) for low, high in zip(box.low.ravel(), box.high.ravel(), strict=True)]
-    return _found(box, channel, privacy, object_array(flat, box.low.shape))
+    return _private_in_box(box, channel, privacy, object_array(flat, box.low.shape))
 
 
 def _simplest(low: Fraction, high: Fraction) -> Fraction:
@@ -198,18 +195,15 @@ def _simplest(low: Fraction, high: Fraction) -> Fraction:
 def _by_repair(box: Box, channel: Channel, privacy: PrivacyType) -> Verdict | None:
     """A repaired matrix that happens to lie in the box, for matrices too large for a program."""
     try:
-        made = quantise(channel, privacy).mechanism
+        mechanism = quantise(channel, privacy).mechanism
     except SfumatoError:
         return None
-    table = made.weights / float(made.total)  # a power of two: exact
+    table = mechanism.weights / float(mechanism.total)  # a power of two: exact
     low, high = np.nextafter(floats(box.low), 2.0), np.nextafter(floats(box.high), -1.0)
     if (table < low).any() or (table > high).any():
         return None
     distance = exact(np.abs(table - floats(box.written)).max() * (1 + 2.0**-40))
-    reason = (
-        f"a matrix that differs from what is written by at most {at_most(distance, 3)} in any entry keeps the promise"
-    )
-    return holds(reason, Nearest(made.channel, distance, smallest_epsilon(made.channel, privacy.space)))
+    return _nearest(mechanism.channel, distance, privacy)
 
 
 # ----------------------------------------------------------------- the program
@@ -270,49 +264,53 @@ def _program(box: Box, privacy: PrivacyType) -> _Program | None:
 
 
 def _by_program(box: Box, channel: Channel, privacy: PrivacyType) -> Verdict:
-    made = _program(box, privacy)
-    if made is None:
+    program = _program(box, privacy)
+    if program is None:
         return undecided("too many pairs of entries near their bound to look for a matrix that keeps the promise")
-    if any(not row and side < 0 for row, side in made.rows) or any(not row and side != 0 for row, side in made.sums):
+    below = any(not row and side < 0 for row, side in program.rows)
+    if below or any(not row and side != 0 for row, side in program.sums):
         return fails("entries that are written exactly break it")
-    closest, prices = _closest(made)
+    closest, prices = _closest(program)
     if closest < 1 - _BORDER:
-        inner = _inner(made, closest + max((1 - closest) / 8, _BORDER))
-        for bits in _GRIDS:
-            found = None if inner is None else _found(box, channel, privacy, _rounded(box, made, inner, bits))
-            if found is not None:
-                return found
-    elif _refuted(made, prices):
+        inner = _inner(program, closest + max((1 - closest) / 8, _BORDER))
+        tables = () if inner is None else (_rounded(box, program, inner, bits) for bits in _GRIDS)
+        for table in tables:
+            verdict = _private_in_box(box, channel, privacy, table)
+            if verdict is not None:
+                return verdict
+    elif _refuted(program, prices):
         return fails(_NONE)
-    return _exactly(box, made, channel, privacy) or undecided(
+    return _exactly(box, program, channel, privacy) or undecided(
         "whether a matrix that rounds to it keeps the promise is too close to tell"
     )
 
 
-def _exactly(box: Box, made: _Program, channel: Channel, privacy: PrivacyType) -> Verdict | None:
+def _exactly(box: Box, program: _Program, channel: Channel, privacy: PrivacyType) -> Verdict | None:
     """The program in rationals, for small ones on the border: rows that sum to 1 only if every entry is at an end."""
-    if len(made.low) > _LARGEST_EXACT or len(made.rows) > 8 * _LARGEST_EXACT:
+    if len(program.low) > _LARGEST_EXACT or len(program.rows) > 8 * _LARGEST_EXACT:
         return None
-    count = len(made.low)
-    rows = [*made.rows, *(([(i, Fraction(1))], high) for i, high in enumerate(made.high)), *made.sums]
+    count = len(program.low)
+    rows = [*program.rows, *(([(i, Fraction(1))], high) for i, high in enumerate(program.high)), *program.sums]
     table = np.full((len(rows), count), Fraction(0), dtype=object)
     for number, (terms, _) in enumerate(rows):
         for i, value in terms:
             table[number, i] += value
-    rhs = object_array(side for _, side in rows) - table @ made.low  # unknowns count from the lower end
-    senses = "<" * (len(rows) - len(made.sums)) + "=" * len(made.sums)
-    found = solve(LinearProgram.dense(object_array([Fraction(0)] * count), table, senses, rhs), exact=True)
-    if found.status is Status.INFEASIBLE:
+    rhs = object_array(side for _, side in rows) - table @ program.low  # unknowns count from the lower end
+    senses = "<" * (len(rows) - len(program.sums)) + "=" * len(program.sums)
+    solution = solve(LinearProgram.dense(object_array([Fraction(0)] * count), table, senses, rhs), exact=True)
+    if solution.status is Status.INFEASIBLE:
         return fails(_NONE)
-    return None if found.primal is None else _found(box, channel, privacy, _placed(box, made, found.primal + made.low))
+    if solution.primal is None:
+        return None
+    return _private_in_box(box, channel, privacy, _placed(box, program, solution.primal + program.low))
 
 
-def _lp(made: _Program, radius: float | None) -> LinearProgram:
+def _lp(program: _Program, radius: float | None) -> LinearProgram:
     """Without a radius: the least r with a point in r times the box. With one: the most room s inside that box.
 
     Unknowns are δ, free, and r or −s at the end; each row is divided by its largest coefficient.
     """
-    count = len(made.low)
+    count = len(program.low)
     rows: list[int] = []
     columns: list[int] = []
     values: list[float] = []
@@ -325,11 +323,11 @@ def _lp(made: _Program, radius: float | None) -> LinearProgram:
         rhs.append(side)
 
     room = radius is not None
-    for terms, side in made.rows:
+    for terms, side in program.rows:
         scale = max((abs(value) for _, value in terms), default=Fraction(1))
         add([*((i, float(v / scale)) for i, v in terms), *([(count, 1.0)] if room else [])], float(side / scale))
     for i in range(count):
-        for sign, end in ((1.0, float(made.high[i])), (-1.0, -float(made.low[i]))):
+        for sign, end in ((1.0, float(program.high[i])), (-1.0, -float(program.low[i]))):
             if room:
                 add([(i, sign), (count, 1.0)], min(end, radius or 0.0))
             else:
@@ -337,7 +335,7 @@ def _lp(made: _Program, radius: float | None) -> LinearProgram:
                 if end < 1:
                     add([(i, sign)], end)
     below = len(rhs)
-    for terms, side in made.sums:
+    for terms, side in program.sums:
         scale = max((abs(value) for _, value in terms), default=Fraction(1))
         add([(i, float(v / scale)) for i, v in terms], float(side / scale))
     cost = np.zeros(count + 1)
@@ -347,32 +345,32 @@ def _lp(made: _Program, radius: float | None) -> LinearProgram:
                          senses, np.array(rhs), frozenset(range(count)))  # fmt: skip
 
 
-def _closest(made: _Program) -> tuple[float, tuple[Array, Array]]:
+def _closest(program: _Program) -> tuple[float, tuple[Array, Array]]:
     """How many errors the nearest private matrix is away, infinite for none; prices of inequalities and of sums."""
-    found = solve(_lp(made, None), exact=False)
-    prices = found.dual if found.dual is not None else found.ray
-    priced = np.zeros(len(made.rows) + len(made.sums)) if prices is None else prices
-    split = priced[: len(made.rows)], priced[len(priced) - len(made.sums) :]
-    return (np.inf if found.primal is None else float(found.primal[-1])), split
+    solution = solve(_lp(program, None), exact=False)
+    prices = solution.dual if solution.dual is not None else solution.ray
+    priced = np.zeros(len(program.rows) + len(program.sums)) if prices is None else prices
+    split = priced[: len(program.rows)], priced[len(priced) - len(program.sums) :]
+    return (np.inf if solution.primal is None else float(solution.primal[-1])), split
 
 
-def _inner(made: _Program, radius: float) -> NDArray[np.float64] | None:
+def _inner(program: _Program, radius: float) -> NDArray[np.float64] | None:
     """A point within a radius, as far from all inequalities as possible."""
-    found = solve(_lp(made, radius), exact=False)
-    return None if found.primal is None or found.primal[-1] <= 0 else np.asarray(found.primal[:-1])
+    solution = solve(_lp(program, radius), exact=False)
+    return None if solution.primal is None or solution.primal[-1] <= 0 else np.asarray(solution.primal[:-1])
 
 
-def _placed(box: Box, made: _Program, point: Array) -> Array:
+def _placed(box: Box, program: _Program, point: Array) -> Array:
     """The matrix of a point."""
     flat = np.where(box.low < box.high, box.written, box.low).ravel()
-    flat[made.places] += made.error * point
+    flat[program.places] += program.error * point
     return flat.reshape(box.low.shape)
 
 
-def _rounded(box: Box, made: _Program, point: NDArray[np.float64], bits: int) -> Array:
+def _rounded(box: Box, program: _Program, point: NDArray[np.float64], bits: int) -> Array:
     """The matrix of a point with entries on a grid; what rows miss goes to the entry that may take most."""
-    flat = _placed(box, made, fractions(point)).ravel()
-    flat[made.places] = object_array(Fraction(round(value * 2**bits), 2**bits) for value in flat[made.places])
+    flat = _placed(box, program, fractions(point)).ravel()
+    flat[program.places] = object_array(Fraction(round(value * 2**bits), 2**bits) for value in flat[program.places])
     result = flat.reshape(box.low.shape)
     widest = np.argmax(box.high - box.low, axis=1)
     for x, y in enumerate(widest):
@@ -380,16 +378,16 @@ def _rounded(box: Box, made: _Program, point: NDArray[np.float64], bits: int) ->
     return result
 
 
-def _refuted(made: _Program, prices: tuple[Array, Array]) -> bool:
+def _refuted(program: _Program, prices: tuple[Array, Array]) -> bool:
     """Whether Σ λ (a·δ − b) + Σ μ (c·δ − d) > 0 on the whole box, λ ≥ 0: then no point of it has a·δ ≤ b, c·δ = d."""
-    total = [Fraction(0)] * len(made.low)
+    total = [Fraction(0)] * len(program.low)
     value = Fraction(0)
     multipliers = [*np.maximum(-prices[0], 0.0).tolist(), *(-prices[1]).tolist()]
-    for (terms, side), multiplier in zip([*made.rows, *made.sums], multipliers, strict=True):
+    for (terms, side), multiplier in zip([*program.rows, *program.sums], multipliers, strict=True):
         weight = Fraction(multiplier) / max((abs(v) for _, v in terms), default=Fraction(1))  # rows were scaled
         value -= weight * side
         for i, coefficient in terms:
             total[i] += weight * coefficient
-    for slope, low, high in zip(total, made.low, made.high, strict=True):
+    for slope, low, high in zip(total, program.low, program.high, strict=True):
         value += min(slope * low, slope * high)
     return value > 0

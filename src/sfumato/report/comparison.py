@@ -8,13 +8,13 @@ import plotly.graph_objects as go
 
 from sfumato.errors import expect
 from sfumato.mechanisms.comparison import Compared, Comparison
-from sfumato.report.figure import ROLES, SERIES, canvas, caption
+from sfumato.report.figure import AXIS, ROLES, SERIES, canvas, caption
 
 __all__ = ["comparison_figure"]
 
-_ROW = 30  # pixels between two mechanisms
+_ROW = 30  # Two mechanisms are so many pixels apart.
 _ABOVE, _BELOW = 72, 56  # pixels for the legend and the numbers of the axes
-_PANELS = ((0.0, 0.52), (0.58, 0.77), (0.83, 1.0))  # losses, ε, leakage
+_PANELS = ((0.0, 0.52), (0.58, 0.77), (0.83, 1.0))  # The panels show losses, ε and leakage.
 
 
 def comparison_figure(comparison: Comparison) -> go.Figure:
@@ -32,8 +32,8 @@ def comparison_figure(comparison: Comparison) -> go.Figure:
     >>> from sfumato.privacy import PrivacyType
     >>> from sfumato.spaces import line
     >>> space = line(5)
-    >>> found = compare_known(Prior.uniform(space), absolute(space), PrivacyType(space, alpha="1/2"))
-    >>> len(comparison_figure(found).data)
+    >>> compared = compare_known(Prior.uniform(space), absolute(space), PrivacyType(space, alpha="1/2"))
+    >>> len(comparison_figure(compared).data)
     5
     """
     comparison = expect(comparison, Comparison, "what is drawn", "compare_known(prior, loss, privacy) makes one")
@@ -49,8 +49,7 @@ def comparison_figure(comparison: Comparison) -> go.Figure:
         "action for each output, an open one takes outputs as they are. Leakage × is how many times as likely as "
         "before a guess of the secret is right."
     )
-    aside = 24 - figure.layout.margin.l  # captions start at the left border
-    return caption(figure, text).update_annotations(selector={"yanchor": "top"}, xshift=aside)
+    return caption(figure, text)
 
 
 def _draw_losses(figure: go.Figure, comparison: Comparison, places: list[int]) -> None:
@@ -97,14 +96,7 @@ def _dashed(figure: go.Figure, at: float, name: str, rows: int, axis: str) -> No
 
 
 def _draw_axes(figure: go.Figure, comparison: Comparison, places: list[int]) -> None:
-    plain = {
-        "showline": True,
-        "showgrid": False,
-        "zeroline": False,
-        "ticks": "outside",
-        "title_standoff": 8,
-        "nticks": 6,
-    }
+    plain = {**AXIS, "nticks": 6}
     values = [row.remapped for row in comparison.rows] + [row.loss for row in comparison.rows if row.loss is not None]
     low, high = (float(f([*values, comparison.blind])) for f in (min, max))
     room = 0.05 * (high - low) or 0.5

@@ -10,12 +10,12 @@ import plotly.graph_objects as go
 from sfumato.design import Curve, Design
 from sfumato.errors import InvalidInput, expect
 from sfumato.measures import prior_loss
-from sfumato.report.figure import ROLES, SERIES, canvas, caption, tint
+from sfumato.report.figure import AXIS, ROLES, SERIES, canvas, caption, tint
 
 __all__ = ["curve_figure"]
 
 _MOST_TICKS = 12
-_LOGARITHMIC = 20.0  # largest over smallest ε from which the axis is logarithmic
+_LOGARITHMIC = 20.0  # From this ratio of the largest to the smallest ε on the axis is logarithmic.
 
 
 def curve_figure(curve: Curve) -> go.Figure:
@@ -30,8 +30,8 @@ def curve_figure(curve: Curve) -> go.Figure:
     >>> from sfumato.design import curve
     >>> from sfumato.losses import absolute
     >>> from sfumato.spaces import line
-    >>> found = curve(Prior.uniform(line(4)), absolute(line(4)), line(4), ["0.5", 1, 2])
-    >>> [trace.name for trace in curve_figure(found).data]
+    >>> losses = curve(Prior.uniform(line(4)), absolute(line(4)), line(4), ["0.5", 1, 2])
+    >>> [trace.name for trace in curve_figure(losses).data]
     ['where the optimum must lie', 'designs']
     """
     curve = expect(curve, Curve, "what is drawn", "curve(prior, loss, space, epsilons) makes one")
@@ -50,15 +50,14 @@ def curve_figure(curve: Curve) -> go.Figure:
                           showarrow=False, font={"size": 12, "color": ROLES["frame"]})  # fmt: skip
     unit = space.unit if claim.loss.name == "distance" else ""
     _draw_axes(figure, points, blind, space.unit, unit)
-    worst = max(made.gap for _, made in points)
+    worst = max(design.gap for _, design in points)
     per = f" per {space.unit}" if space.unit else ""
     text = (
         f"The least expected loss ({claim.loss.name or 'given'}) of any mechanism on {space.name} that promises "
         f"ε{per}. A dot is the loss of a proved mechanism, and {_closeness(worst)}. In between, the least loss lies in "
         "the shaded boxes, because it does not grow with ε."
     )
-    aside = 24 - figure.layout.margin.l  # captions start at the left border
-    return caption(figure, text).update_annotations(selector={"yanchor": "top"}, xshift=aside)
+    return caption(figure, text)
 
 
 def _closeness(gap: float) -> str:
@@ -79,28 +78,27 @@ def _draw_region(figure: go.Figure, points: list[tuple[float, Design]]) -> None:
 
 
 def _draw_designs(figure: go.Figure, points: list[tuple[float, Design]]) -> None:
-    losses = [float(made.loss) for _, made in points]
-    below = [float(made.loss - made.bound) for _, made in points]
+    losses = [float(design.loss) for _, design in points]
+    below = [float(design.loss - design.bound) for _, design in points]
     figure.add_scatter(
         x=[epsilon for epsilon, _ in points], y=losses, mode="lines+markers", name="designs",
         line={"color": SERIES[1], "width": 2}, marker={"size": 8, "color": SERIES[1]}, hoverinfo="text",
-        hovertext=[_text(epsilon, made) for epsilon, made in points],
+        hovertext=[_text(epsilon, design) for epsilon, design in points],
         error_y={"type": "data", "symmetric": False, "array": [0] * len(points), "arrayminus": below, "thickness": 1.5,
                  "width": 4, "color": SERIES[1]},
     )  # fmt: skip
 
 
-def _text(epsilon: float, made: Design) -> str:
+def _text(epsilon: float, design: Design) -> str:
     return (
-        f"<b>ε = {epsilon:.6g}</b><br>loss {float(made.loss):.6g}<br>bound {float(made.bound):.6g}"
-        f"<br>gap {made.gap:.1e}<br>{len(made.mechanism.outputs)} outputs, {made.method}"
+        f"<b>ε = {epsilon:.6g}</b><br>loss {float(design.loss):.6g}<br>bound {float(design.bound):.6g}"
+        f"<br>gap {design.gap:.1e}<br>{len(design.mechanism.outputs)} outputs, {design.method}"
     )
 
 
 def _draw_axes(figure: go.Figure, points: list[tuple[float, Design]], blind: float, per: str, unit: str) -> None:
     least, most = points[0][0], points[-1][0]
-    plain = {"showline": True, "showgrid": False, "zeroline": False, "ticks": "outside", "title_standoff": 8}
-    lows = [float(made.bound) for _, made in points]
+    lows = [float(design.bound) for _, design in points]
     bottom = min([0.0, *lows])
     wide = least * _LOGARITHMIC <= most
     ticks = [epsilon for epsilon, _ in points][:: 1 + len(points) // _MOST_TICKS]
@@ -108,12 +106,12 @@ def _draw_axes(figure: go.Figure, points: list[tuple[float, Design]], blind: flo
         margin={"l": 72, "r": 24, "t": 24, "b": 56},
         legend={"x": 1, "y": 0.84},
         xaxis={
-            **plain, "title_text": f"ε per {per}" if per else "ε",
+            **AXIS, "title_text": f"ε per {per}" if per else "ε",
             **({"type": "log", "tickvals": ticks, "ticktext": [f"{tick:.3g}" for tick in ticks]} if wide
                else {"range": [0, 1.05 * most]}),
         },
         yaxis={
-            **plain, "title_text": f"expected loss in {unit}" if unit else "expected loss",
+            **AXIS, "title_text": f"expected loss in {unit}" if unit else "expected loss",
             "range": [bottom, bottom + (1.12 * (max(blind, *(float(m.loss) for _, m in points)) - bottom) or 1.0)],
         },
     )  # fmt: skip

@@ -23,6 +23,7 @@ from sfumato.errors import MissingExtra, NotSupported, expect, shown
 from sfumato.files import write_whole
 
 __all__ = [
+    "AXIS",
     "FONT_SIZE",
     "FORMATS",
     "MUTED",
@@ -40,6 +41,7 @@ __all__ = [
 WIDTH, HEIGHT = 700, 620  # pixels: a column of text in a browser, a page at 100 dots an inch
 FONT = "Helvetica Neue, Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-serif"
 FONT_SIZE = 14
+_BORDER = 24  # So many pixels are free to the left and right of everything.
 
 ROLES = {
     "ink": "#222222",
@@ -59,6 +61,10 @@ MUTED = ("#44aa99", "#cc6677", "#332288", "#999933", "#aa4499", "#88ccee", "#882
 """Quieter colours for many things of one kind, such as constraints."""
 
 
+AXIS = {"showline": True, "showgrid": False, "zeroline": False, "ticks": "outside", "title_standoff": 8}
+"""An axis as a line with marks outside and its title near it."""
+
+
 def tint(colour: str, strength: float) -> str:
     """The colour mixed with white."""
     parts = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
@@ -75,7 +81,7 @@ def canvas(width: int = WIDTH, height: int = HEIGHT) -> go.Figure:
     layout = go.Layout(
         width=width,
         height=height,
-        margin={"l": 24, "r": 24, "t": 16, "b": 16},
+        margin={"l": _BORDER, "r": _BORDER, "t": 16, "b": 16},
         paper_bgcolor=ROLES["paper"],
         plot_bgcolor=ROLES["paper"],
         font={"family": FONT, "size": FONT_SIZE, "color": ROLES["ink"]},
@@ -92,20 +98,23 @@ def canvas(width: int = WIDTH, height: int = HEIGHT) -> go.Figure:
 
 
 def caption(figure: go.Figure, text: str) -> go.Figure:
-    """Put a caption under a figure, broken into lines that fit its width."""
-    across = int((figure.layout.width - 48) / (0.48 * FONT_SIZE))  # letters are about half as wide as they are high
+    """Put a caption under a figure, from its left border on, broken into lines that fit its width."""
+    across = int(
+        (figure.layout.width - 2 * _BORDER) / (0.48 * FONT_SIZE)
+    )  # letters are about half as wide as they are high
     lines = [escape(line, quote=False) for line in wrap(text, across)]
     margin = figure.layout.margin.b
     figure.add_annotation(
         text="<br>".join(lines), x=0, y=0, xref="paper", yref="paper", xanchor="left", yanchor="top",
-        align="left", showarrow=False, yshift=-margin, font={"size": FONT_SIZE},
+        align="left", showarrow=False, xshift=_BORDER - figure.layout.margin.l, yshift=-margin,
+        font={"size": FONT_SIZE},
     )  # fmt: skip
     below = round(1.35 * FONT_SIZE * len(lines)) + 12
     return figure.update_layout(height=figure.layout.height + below, margin_b=margin + below)
 
 
 _TURNS = np.radians([0, 25, -25, 50, -50, 75, -75, 100, -100, 130, -130, 160, -160, 180])
-_GAPS = (4.0, 10.0, 18.0)  # pixels between a mark and its label
+_GAPS = (4.0, 10.0, 18.0)  # Labels are tried at these distances from their mark, in pixels.
 
 
 def label_shifts(

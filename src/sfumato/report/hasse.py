@@ -23,13 +23,13 @@ from sfumato.report.figure import FONT_SIZE, ROLES, SERIES, canvas, caption, tin
 
 __all__ = ["hasse_figure"]
 
-_ROW = 104  # pixels from row to row
-_ACROSS = 17  # letters of a name in one line, if it has blanks to be broken at
-_LETTER = 0.56 * FONT_SIZE  # pixels: the mean width of a letter
-_PADDING = 6  # pixels around a name
-_APART = 18  # pixels between two names, or between a name and a line
-_NARROWEST = 700  # pixels: a column of text
-_SWEEPS = 12  # times that rows follow their neighbours, downwards and upwards in turn
+_ROW = 104  # Rows are so many pixels apart.
+_ACROSS = 17  # A name with blanks is broken into lines of so many letters.
+_LETTER = 0.56 * FONT_SIZE  # This is the mean width of a letter in pixels.
+_PADDING = 6  # So many pixels are free around a name.
+_APART = 18  # Two names, or a name and a line, are at least so many pixels apart.
+_NARROWEST = 700  # A figure is at least as wide as a column of text, in pixels.
+_SWEEPS = 12  # Rows follow their neighbours so many times, downwards and upwards in turn.
 
 
 def hasse_figure(order: Hasse) -> go.Figure:
@@ -64,8 +64,8 @@ def hasse_figure(order: Hasse) -> go.Figure:
         ends["y"] += [float(y[high]), float(y[high] - beside[high]), float(y[low] + beside[low]), float(y[low]), None]
     figure.add_scatter(**ends, mode="lines", line={"color": ROLES["faint"], "width": 1.5}, hoverinfo="skip",
                        showlegend=False)  # fmt: skip
-    told = [f"{name}<br>maximal" if k in order.maximal else name for k, name in enumerate(names)]
-    figure.add_scatter(x=x[:count], y=y[:count], mode="markers", text=names, hovertext=told, hoverinfo="text",
+    hover = [f"{name}<br>maximal" if k in order.maximal else name for k, name in enumerate(names)]
+    figure.add_scatter(x=x[:count], y=y[:count], mode="markers", text=names, hovertext=hover, hoverinfo="text",
                        marker={"size": 20, "opacity": 0}, showlegend=False)  # fmt: skip
     for k, text in enumerate(lines):
         top = k in order.maximal

@@ -49,7 +49,7 @@ COLOURS = {
 }
 """Name, colour on light paper and colour on dark; text in each has a contrast of at least 4.5 to its paper."""
 
-_LONGEST_LABEL = 48  # letters
+_LONGEST_LABEL = 48  # A label of more letters is cut.
 _TINY = 1e-4
 _SMALLEST_PLAIN, _LARGEST_PLAIN = -4, 15  # powers of ten between which numbers are written without one
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -315,16 +315,22 @@ footer{margin-top:1.5rem;padding-bottom:0}
 )
 
 
-def page(title: str, intro: str, parts: Sequence[str], contents: Sequence[tuple[str, str]], footer: str) -> bytes:
-    """The whole file. ``title`` is not escaped yet, the other texts are."""
+def page(
+    title: str, intro: str, parts: Sequence[str], contents: Sequence[tuple[str, str]], footer: str, *, style: str = "",
+    script: str = "",
+) -> bytes:  # fmt: skip
+    """The whole file. ``title`` is not escaped yet, the other texts are; ``script`` is ours, and allowed to run."""
+    code = f"<script>{script}</script>\n" if script else ""
+    policy = "" if script else f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
     links = "".join(f'<li><a href="#{key}">{name}</a></li>' for key, name in contents)
+    nav = f'<nav aria-label="Contents"><ul>{links}</ul></nav>' if links else ""
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
+        f"{policy}"
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n<meta name="referrer" content="no-referrer">\n'
-        f"<title>{plain(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
+        f"<title>{plain(title)}</title>\n<style>{_STYLE}{style}</style>\n{code}</head>\n<body>\n"
         f"<header><h1>{plain(title)}</h1>{intro}"
-        f'<nav aria-label="Contents"><ul>{links}</ul></nav></header>\n'
+        f"{nav}</header>\n"
         f"<main>\n{chr(10).join(parts)}\n</main>\n<footer>{footer}</footer>\n</body>\n</html>\n"
     ).encode()

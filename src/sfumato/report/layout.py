@@ -14,8 +14,8 @@ from sfumato.spaces.finite import FiniteSpace
 
 __all__ = ["places_of"]
 
-_MOST_SCALED = 1500  # points whose distances are taken apart, a second or so
-_SAME = 1e-6  # of the picture's size: points closer than that are moved apart
+_MOST_SCALED = 1500  # Taking apart the distances of so many points takes about a second.
+_SAME = 1e-6  # Points closer than this share of the picture are moved apart.
 
 
 def places_of(space: FiniteSpace) -> NDArray[np.float64]:

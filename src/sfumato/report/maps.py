@@ -21,27 +21,27 @@ from sfumato.report.maps_drawing import LETTER, WIDTH, Drawing, nice_length, nic
 from sfumato.spaces.constructors import EARTH_RADIUS_KM
 from sfumato.spaces.finite import FiniteSpace
 
-__all__ = ["Ground", "ground_of", "matrix_figure", "share_figure"]
+__all__ = ["MapLayout", "map_layout", "matrix_figure", "share_figure"]
 
 Floats = NDArray[np.float64]
 
 _MARGIN = 12.0
-_LEGEND = 30.0  # below a map
+_LEGEND = 30.0  # The legend below a map is so high.
 _TALLEST, _LOWEST = 470.0, 150.0
-_MOST_CELLS = 48  # along a side of a heat map; more are summed up
-_MOST_PLACES = 900  # discs of a map; more are summed up in squares
+_MOST_CELLS = 48  # A heat map has at most so many cells along a side; more are summed up.
+_MOST_PLACES = 900  # A map has at most so many discs; more places are summed up in squares.
 _MOST_BARS = 20
-_MOST_COLUMNS = 200  # of a line; more are drawn as one outline
-_NAMED = 4  # places with a name on the map
-_WORTH_A_NAME = 1.5  # the smallest disc with a name
-_FAR_NAME = 7.0  # from the disc, from which on a line leads to it
-_SAME_STEP = 1e-6  # of a step, by which the lines of a grid may be unequal
-_GREAT_CIRCLE = 1e-6  # relative error by which distances may differ from those on the sphere
+_MOST_COLUMNS = 200  # A line has at most so many columns; more are drawn as one outline.
+_NAMED = 4  # So many places of a map have their names on it.
+_WORTH_A_NAME = 1.5  # A smaller disc has no name.
+_FAR_NAME = 7.0  # A name farther from its disc than this has a line leading to it.
+_SAME_STEP = 1e-6  # The lines of a grid may be unequal by this share of a step.
+_GREAT_CIRCLE = 1e-6  # Distances may differ from those on the sphere by this relative error.
 _TRIED_PAIRS = 64
 
 
 @dataclass(frozen=True, eq=False)
-class Ground:
+class MapLayout:
     """Where to draw the secrets of a space: x to the right, y upwards, in one unit of length; None for a list."""
 
     kind: Literal["cells", "places", "row", "list"]
@@ -52,35 +52,35 @@ class Ground:
     sphere: bool = False
 
 
-def ground_of(space: FiniteSpace) -> Ground:
+def map_layout(space: FiniteSpace) -> MapLayout:
     """How a space is drawn.
 
     Examples
     --------
     >>> from sfumato.spaces import discrete, geo, grid, line
     >>> places = geo([(48.86, 2.35), (51.51, -0.13), (52.52, 13.4)])
-    >>> [ground_of(space).kind for space in (grid(3, 4), line(5), places, discrete(3))]
+    >>> [map_layout(space).kind for space in (grid(3, 4), line(5), places, discrete(3))]
     ['cells', 'row', 'places', 'list']
     """
     where = space.coordinates
     if where is None or where.shape[1] > 2 or len(where) < 2 or not np.isfinite(where).all():
-        return Ground("list", np.zeros(len(space)), np.zeros(len(space)))
+        return MapLayout("list", np.zeros(len(space)), np.zeros(len(space)))
     x = where[:, 0]
     y = where[:, 1] if where.shape[1] == 2 else np.zeros(len(x))
     if _on_sphere(space, where):
         x = _turned(x)
         along = EARTH_RADIUS_KM * pi / 180
         x, y = along * cos(radians(float((y.min() + y.max()) / 2))) * x, along * y
-        return Ground("places", x, y, "km", sphere=True)
+        return MapLayout("places", x, y, "km", sphere=True)
     if np.ptp(y) == 0:
-        return Ground("row", x, y, space.unit)
+        return MapLayout("row", x, y, space.unit)
     lines = [_even_step(np.unique(axis)) for axis in (x, y)]
     if lines[0] and lines[1]:
         steps = lines[0], lines[1]
         cells = (np.ptp(x) / steps[0] + 1) * (np.ptp(y) / steps[1] + 1)
         if cells <= 2 * len(x):
-            return Ground("cells", x, y, space.unit, steps)
-    return Ground("places", x, y, space.unit)
+            return MapLayout("cells", x, y, space.unit, steps)
+    return MapLayout("places", x, y, space.unit)
 
 
 def _on_sphere(space: FiniteSpace, where: Floats) -> bool:
@@ -92,8 +92,8 @@ def _on_sphere(space: FiniteSpace, where: Floats) -> bool:
     (lon_a, lat_a), (lon_b, lat_b) = np.radians(where[a]).T, np.radians(where[b]).T
     chord = np.sin((lat_a - lat_b) / 2) ** 2 + np.cos(lat_a) * np.cos(lat_b) * np.sin((lon_a - lon_b) / 2) ** 2
     expected = 2 * EARTH_RADIUS_KM * np.arcsin(np.sqrt(chord))
-    found = space.distances.floats[a, b]
-    return bool(np.allclose(found, expected, rtol=_GREAT_CIRCLE, atol=_GREAT_CIRCLE))
+    given = space.distances.floats[a, b]
+    return bool(np.allclose(given, expected, rtol=_GREAT_CIRCLE, atol=_GREAT_CIRCLE))
 
 
 def _turned(longitude: Floats) -> Floats:
@@ -113,9 +113,15 @@ def _even_step(marks: Floats) -> float | None:
 
 
 def share_figure(
-    name: str, title: str, words: str, ground: Ground, labels: Sequence[Any], shares: Floats, marked: int | None = None
+    name: str,
+    title: str,
+    words: str,
+    layout: MapLayout,
+    labels: Sequence[Any],
+    shares: Floats,
+    marked: int | None = None,
 ) -> Figure:
-    """A distribution over labels that have a place on the ground.
+    """A distribution over labels that have a place on the map.
 
     Parameters
     ----------
@@ -126,17 +132,17 @@ def share_figure(
     words
         The beginning of the caption.
     labels, shares
-        In the order of the ground.
+        In the order of the labels.
     marked
         The index of a label that is pointed out.
     """
-    if ground.kind == "cells":
-        drawing, how = _heat(ground, labels, shares, marked)
-    elif ground.kind == "places":
+    if layout.kind == "cells":
+        drawing, how = _heat(layout, labels, shares, marked)
+    elif layout.kind == "places":
         many = len(shares) > _MOST_PLACES
-        drawing, how = (_squares if many else _discs)(ground, labels, shares, marked)
-    elif ground.kind == "row":
-        drawing, how = _columns(ground, labels, shares, marked)
+        drawing, how = (_squares if many else _discs)(layout, labels, shares, marked)
+    elif layout.kind == "row":
+        drawing, how = _columns(layout, labels, shares, marked)
     else:
         drawing, how = _bars(labels, shares, marked)
     top = int(np.argmax(shares))
@@ -155,9 +161,9 @@ def _frame(x: Floats, y: Floats, around: float, below: float) -> tuple[Drawing, 
     return Drawing(WIDTH, height), left + scale * (x - x.min()), top + scale * (y.max() - y), scale
 
 
-def _discs(ground: Ground, labels: Sequence[Any], shares: Floats, marked: int | None) -> tuple[Drawing, str]:
+def _discs(layout: MapLayout, labels: Sequence[Any], shares: Floats, marked: int | None) -> tuple[Drawing, str]:
     largest = float(np.clip(0.42 * sqrt(WIDTH * 320 / len(shares)), 7, 26))
-    drawing, x, y, scale = _frame(ground.x, ground.y, largest + 6, largest + 6 + _LEGEND)
+    drawing, x, y, scale = _frame(layout.x, layout.y, largest + 6, largest + 6 + _LEGEND)
     radii = largest * np.sqrt(np.maximum(shares, 0) / shares.max())
     for k in range(len(shares)):
         drawing.circle(float(x[k]), float(y[k]), 1.1, "fill:var(--soft);fill-opacity:.55")
@@ -170,7 +176,7 @@ def _discs(ground: Ground, labels: Sequence[Any], shares: Floats, marked: int | 
         drawing.circle(float(x[marked]), float(y[marked]), max(float(radii[marked]), 3.0) + 2.5, _RING)
         order = [marked, *(k for k in order if k != marked)][:_NAMED]
     _name(drawing, x, y, radii, labels, order, marked)
-    _scale_bar(drawing, scale, ground.unit)
+    _scale_bar(drawing, scale, layout.unit)
     _disc_legend(drawing, largest, float(shares.max()))
     return drawing, "The area of a disc is a share; dots are all places."
 
@@ -229,24 +235,24 @@ def _scale_bar(drawing: Drawing, scale: float, unit: str) -> None:
     drawing.text(end + 7, y, f"{near(length)} {unit}".strip(), colour="soft")
 
 
-def _heat(ground: Ground, labels: Sequence[Any], shares: Floats, marked: int | None) -> tuple[Drawing, str]:
+def _heat(layout: MapLayout, labels: Sequence[Any], shares: Floats, marked: int | None) -> tuple[Drawing, str]:
     """A cell for each secret, or a square for a block of them."""
-    column = np.round((ground.x - ground.x.min()) / ground.steps[0]).astype(np.int64)
-    row = np.round((ground.y - ground.y.min()) / ground.steps[1]).astype(np.int64)
+    column = np.round((layout.x - layout.x.min()) / layout.steps[0]).astype(np.int64)
+    row = np.round((layout.y - layout.y.min()) / layout.steps[1]).astype(np.int64)
     block = ceil((int(max(column.max(), row.max())) + 1) / _MOST_CELLS)
-    steps = block * ground.steps[0], block * ground.steps[1]
+    steps = block * layout.steps[0], block * layout.steps[1]
     names = labels if block == 1 else None
-    drawing = _cells(column // block, row // block, steps, ground.unit, shares, names, marked)
+    drawing = _cells(column // block, row // block, steps, layout.unit, shares, names, marked)
     size = f"Each square sums up {block} × {block} cells." if block > 1 else ""
     return drawing, f"The darker a square, the larger its share. {size}".strip()
 
 
-def _squares(ground: Ground, labels: Sequence[Any], shares: Floats, marked: int | None) -> tuple[Drawing, str]:
+def _squares(layout: MapLayout, labels: Sequence[Any], shares: Floats, marked: int | None) -> tuple[Drawing, str]:
     """Many places, summed up in squares."""
-    side = max(float(np.ptp(ground.x)), float(np.ptp(ground.y))) / (_MOST_CELLS - 1)
-    column, row = (np.round((axis - axis.min()) / side).astype(np.int64) for axis in (ground.x, ground.y))
-    drawing = _cells(column, row, (side, side), ground.unit, shares, None, marked)
-    words = f"Each square sums up the places in {near(side, 2)} × {near(side, 2)} {ground.unit}".strip()
+    side = max(float(np.ptp(layout.x)), float(np.ptp(layout.y))) / (_MOST_CELLS - 1)
+    column, row = (np.round((axis - axis.min()) / side).astype(np.int64) for axis in (layout.x, layout.y))
+    drawing = _cells(column, row, (side, side), layout.unit, shares, None, marked)
+    words = f"Each square sums up the places in {near(side, 2)} × {near(side, 2)} {layout.unit}".strip()
     return drawing, f"{words}; the darker, the larger its share."
 
 
@@ -289,15 +295,15 @@ def _shade_legend(drawing: Drawing, top: float) -> None:
     drawing.text(right - 14 - 72, y, "0", anchor="end", colour="soft")
 
 
-def _columns(ground: Ground, labels: Sequence[Any], shares: Floats, marked: int | None) -> tuple[Drawing, str]:
+def _columns(layout: MapLayout, labels: Sequence[Any], shares: Floats, marked: int | None) -> tuple[Drawing, str]:
     """A column for each secret of a line, at its place."""
     left, top, bottom, height = 46.0, 12.0, 34.0, 230.0
     drawing = Drawing(WIDTH, height)
-    order = np.argsort(ground.x, kind="stable")
-    gaps = np.diff(ground.x[order])
+    order = np.argsort(layout.x, kind="stable")
+    gaps = np.diff(layout.x[order])
     least = float(gaps[gaps > 0].min()) if (gaps > 0).any() else 1.0
-    scale = (WIDTH - left - _MARGIN) / (float(np.ptp(ground.x)) + least)
-    x = left + scale * (ground.x - ground.x.min() + least / 2)
+    scale = (WIDTH - left - _MARGIN) / (float(np.ptp(layout.x)) + least)
+    x = left + scale * (layout.x - layout.x.min() + least / 2)
     most, base = float(shares.max()), height - bottom
     tall = (base - top) / most
     for tick in nice_ticks(0, most):

@@ -22,7 +22,7 @@ WIDTH = 440
 LETTER = 12.5
 """The height of a letter, in the same units."""
 
-_WIDE = frozenset("mwMWQOGNDHU%—")  # letters that need more room than others
+_WIDE = frozenset("mwMWQOGNDHU%—")  # These letters need more room than others.
 
 
 @dataclass
@@ -70,7 +70,7 @@ class Drawing:
 
 def standalone(svg: str) -> str:
     """The drawing as a file of its own, in the colours of light paper."""
-    coloured = re.sub(r"var\(--(\w+)\)", lambda found: COLOURS[found[1]][0], svg)
+    coloured = re.sub(r"var\(--(\w+)\)", lambda variable: COLOURS[variable[1]][0], svg)
     width, height = re.findall(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', coloured)[0]
     paper = f'<rect width="{width}" height="{height}" style="fill:{COLOURS["paper"][0]}"/>'
     named = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '

@@ -11,10 +11,10 @@ from sfumato.report.maps_drawing import WIDTH, Drawing, nice_ticks, text_width
 
 __all__ = ["Standing", "peers_figure"]
 
-_STEP = 30.0  # between two mechanisms
+_STEP = 30.0  # Two mechanisms are so far apart.
 _TOP, _BOTTOM = 44.0, 46.0
-_FAR = 1.5  # times the largest loss that is drawn: who is told nothing is drawn only within
-_USELESS = 0.95  # of what is lost by who is told nothing: mechanisms beyond would only stretch the scale
+_FAR = 1.5  # The loss without disclosure is drawn up to so many times the largest loss that is drawn.
+_USELESS = 0.95  # Who loses this share of the loss without disclosure would only stretch the scale.
 
 
 @dataclass(frozen=True)
@@ -56,12 +56,12 @@ def peers_figure(rows: Sequence[Standing], bound: float | None, blind: float | N
     for i, row in enumerate(rows):
         _row(drawing, row, _TOP + _STEP * (i + 0.5), left, at)
     _legend(drawing)
-    said = [words, "A filled dot takes the best action for each output, an open one takes outputs as they are."]
+    sentences = [words, "A filled dot takes the best action for each output, an open one takes outputs as they are."]
     if bound is not None:
-        said.append("No mechanism with this promise is left of the dashed bound.")
+        sentences.append("No mechanism with this promise is left of the dashed bound.")
     if blind is not None and not shown_blind:
-        said.append(f"Somebody who is told nothing loses {near(blind)} {unit}".rstrip() + ", far to the right.")
-    caption = " ".join(said)
+        sentences.append(f"Somebody who is told nothing loses {near(blind)} {unit}".rstrip() + ", far to the right.")
+    caption = " ".join(sentences)
     return Figure("comparison", drawing.svg("Losses of mechanisms with the same promise", words), plain(caption), True)
 
 

@@ -122,8 +122,8 @@ def report(
 
 def _page(facts: Facts, title: str, file: str) -> bytes:
     mechanism = facts.mechanism
-    made = {key: build(facts) for key, (_, build) in PARTS.items()}
-    contents = [(key, name) for key, (name, _) in PARTS.items() if made[key]] + [("certificate", "Why believe it")]
+    sections = {key: build(facts) for key, (_, build) in PARTS.items()}
+    contents = [(key, name) for key, (name, _) in PARTS.items() if sections[key]] + [("certificate", "Why believe it")]
     intro = (
         f"<p class=soft>A mechanism from {len(mechanism.secrets):,} secrets to {len(mechanism.outputs):,} outputs, "
         f"with its promise, its price and its proof.</p>{numbers(facts)}"
@@ -133,7 +133,7 @@ def _page(facts: Facts, title: str, file: str) -> bytes:
         "rounded to the safe side; the certificate holds them exactly. This page is complete in itself: it has no "
         "script and loads nothing."
     )
-    parts = [*(part for part in made.values() if part), certificate(facts, file)]
+    parts = [*(part for part in sections.values() if part), certificate(facts, file)]
     return page(title, intro, parts, contents, footer)
 
 
@@ -171,6 +171,8 @@ def _as_picture(figure: Figure) -> go.Figure:
     svg = standalone(figure.svg)
     width, height = (round(float(side)) for side in svg.split('viewBox="0 0 ')[1].split('"')[0].split())
     source = "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
-    made = go.Figure(layout={"width": width, "height": height, "margin": dict.fromkeys("lrtb", 0), "template": "none"})
-    made.add_layout_image(source=source, x=0, y=1, sizex=1, sizey=1, xref="paper", yref="paper", sizing="contain")
-    return made.update_xaxes(visible=False).update_yaxes(visible=False)
+    picture = go.Figure(
+        layout={"width": width, "height": height, "margin": dict.fromkeys("lrtb", 0), "template": "none"}
+    )
+    picture.add_layout_image(source=source, x=0, y=1, sizex=1, sizey=1, xref="paper", yref="paper", sizing="contain")
+    return picture.update_xaxes(visible=False).update_yaxes(visible=False)

@@ -32,7 +32,7 @@ from sfumato.privacy.capacities import TypeCapacities, capacities
 from sfumato.privacy.events import EventPromise
 from sfumato.privacy.satisfaction import Tightest
 from sfumato.release.estimation import output_counts
-from sfumato.report.maps import ground_of
+from sfumato.report.maps import map_layout
 from sfumato.report.page_noise import laplace_table
 from sfumato.spaces.finite import FiniteSpace, place_of
 from sfumato.threads import on_threads
@@ -41,15 +41,15 @@ __all__ = ["EventExcess", "Facts", "Peer", "facts_of", "is_called", "named_loss"
 
 Floats = NDArray[np.float64]
 
-_PROVED_PEERS = 160  # secrets up to which known mechanisms are built and proved, a second each
-_TYPE_CAPACITIES = 64  # secrets up to which the capacities of a type take a second or two
-_MOST_COMPARISONS = 2 * 10**10  # of entries when looking for the tightest pair, some ten seconds
+_PROVED_PEERS = 160  # Up to so many secrets known mechanisms are built and proved, in a second each.
+_TYPE_CAPACITIES = 64  # Up to so many secrets the capacities of a type take a second or two.
+_MOST_COMPARISONS = 2 * 10**10  # Looking for the tightest pair makes so many comparisons in some ten seconds.
 _PEERS = ("geometric", "random_response", "hamming_kernel", "exponential", "exponential_exact", "permute_and_flip",
           "planar_laplace", "planar_geometric", "tight_constraints")  # fmt: skip
-_LARGEST_EXACT = 2**18  # entries up to which the loss for another prior is computed in fractions, a second
-_CHUNK = 4096  # pairs of rows looked at together
-_BY_SPACE = ("distance", "bin", "absolute", "squared", "nib")  # losses that a space alone determines
-_SAME_TABLE = 1e-12  # relative: a loss in a file is called by the name of a standard one that equals it
+_LARGEST_EXACT = 2**18  # The loss of a table with so many entries takes a second in fractions; larger ones take floats.
+_CHUNK = 4096  # So many pairs of rows are looked at together.
+_BY_SPACE = ("distance", "bin", "absolute", "squared", "nib")  # These losses follow from the space alone.
+_SAME_TABLE = 1e-12  # A loss gets the name of a standard one that equals it up to this relative error.
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Facts:
         Capacities of the mechanism and, where they are quick, of its type.
     released
         How often each output was released, if somebody did.
-    said_name
+    claimed_name
         What a file calls its loss, if that is the name of a standard one and the numbers do not bear it out.
     notes
         What was left out and why, by part of the report.
@@ -122,7 +122,7 @@ class Facts:
     excesses: tuple[EventExcess, ...]
     secret: int
     released: NDArray[np.int64] | None = None
-    said_name: str = ""
+    claimed_name: str = ""
     notes: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -163,7 +163,7 @@ def facts_of(
     # a name that comes from the caller is taken at its word, one that may come from a file is looked at
     believed, stake, claim = _stakes(mechanism, prior, loss, isinstance(subject, Design))
     unnamed = loss is None and stake is not None and not stake.name
-    said_name = mechanism.claim.loss.name if unnamed and mechanism.claim is not None else ""
+    claimed_name = mechanism.claim.loss.name if unnamed and mechanism.claim is not None else ""
     weights = (believed or Prior.uniform(mechanism.secrets)).to_floats()
     say("where the promise is tightest")
     if mechanism.weights.shape[1] * len(space.pairs.first) > _MOST_COMPARISONS:
@@ -183,7 +183,7 @@ def facts_of(
         None if stake is None else float(prior_loss(weights, stake)),
         float(weights.weights.max()), float(bayes_vulnerability(weights, channel)), capacity(channel), type_leaks,
         peers, tightest, tuple(_excess(mechanism, matrix, event) for event in mechanism.events),
-        _pointed_out(mechanism, weights, secret), _counts(mechanism, released), said_name,
+        _pointed_out(mechanism, weights, secret), _counts(mechanism, released), claimed_name,
         {k: v for k, v in notes.items() if v},
     )  # fmt: skip
 
@@ -256,8 +256,8 @@ def named_loss(loss: Loss, space: FiniteSpace) -> Loss:
     if loss.name and not _is_standard(loss.name):
         return loss
     names = [name for name in dict.fromkeys([loss.name, *_BY_SPACE]) if name]
-    found = next((name for name in names if is_called(name, loss, space)), "")
-    return loss if found == loss.name else Loss(loss.actions, loss.secrets, loss.matrix, found)
+    fitting = next((name for name in names if is_called(name, loss, space)), "")
+    return loss if fitting == loss.name else Loss(loss.actions, loss.secrets, loss.matrix, fitting)
 
 
 def _is_standard(name: str) -> bool:
@@ -273,8 +273,8 @@ def is_called(name: str, loss: Loss, space: FiniteSpace) -> bool:
     row_of = {action: row for row, action in enumerate(known.actions)}
     if not set(loss.actions) <= set(row_of):
         return False
-    table, asked = floats(known.matrix)[[row_of[action] for action in loss.actions]], floats(loss.matrix)
-    return bool(np.isfinite(table).all()) and np.allclose(table, asked, rtol=_SAME_TABLE, atol=0)
+    table, given = floats(known.matrix)[[row_of[action] for action in loss.actions]], floats(loss.matrix)
+    return bool(np.isfinite(table).all()) and np.allclose(table, given, rtol=_SAME_TABLE, atol=0)
 
 
 def _pointed_out(mechanism: Mechanism, prior: Prior, secret: Any) -> int:
@@ -372,29 +372,29 @@ def _peers(
     if n > LARGEST_TABLE:
         return (), f"Tables of other mechanisms are not built for {n:,} secrets."
     prior, loss = prior.to_floats(), _in_floats(loss)
-    found, notes = [], []
+    peers, notes = [], []
     if n <= _PROVED_PEERS:
         for row in compare_known(prior, loss, privacy, mechanisms=_PEERS, progress=say):
             as_is = None if row.loss is None else float(row.loss)
-            found.append(Peer(row.name, as_is, float(row.remapped), _guessed(prior, row.channel), row.epsilon))
+            peers.append(Peer(row.name, as_is, float(row.remapped), _guessed(prior, row.channel), row.epsilon))
     else:
         say("exponential")
-        found.append(_measured("exponential", _exponential(privacy.rate, privacy.space), prior, loss))
+        peers.append(_measured("exponential", _exponential(privacy.rate, privacy.space), prior, loss))
         notes.append(
             f"For {n:,} secrets they are computed in floats and not proved, and only the best known are shown."
         )
-    if not any(peer.name == "planar_laplace" for peer in found):
-        ground = ground_of(privacy.space)
-        if ground.kind in ("places", "cells"):
+    if not any(peer.name == "planar_laplace" for peer in peers):
+        layout = map_layout(privacy.space)
+        if layout.kind in ("places", "cells"):
             say("planar Laplace noise")
-            table = laplace_table(privacy.space, ground, np.arange(n), privacy.rate)
-            found.append(_measured("planar_laplace", Channel(privacy.space, table, privacy.space.labels), prior, loss))
+            table = laplace_table(privacy.space, layout, np.arange(n), privacy.rate)
+            peers.append(_measured("planar_laplace", Channel(privacy.space, table, privacy.space.labels), prior, loss))
             notes.append(
                 "Planar Laplace noise lands anywhere and is moved to the nearest place; its table is a quadrature, "
                 "good to some thousandths, and not proved."
             )
-    found.sort(key=lambda peer: (round(peer.remapped, 12), peer.name))
-    return tuple(found), " ".join(notes)
+    peers.sort(key=lambda peer: (round(peer.remapped, 12), peer.name))
+    return tuple(peers), " ".join(notes)
 
 
 def _exponential(rate: float, space: FiniteSpace) -> Channel:

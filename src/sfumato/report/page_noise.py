@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from scipy.special import gammainc, gammaincinv
 
-from sfumato.report.maps import Ground
+from sfumato.report.maps import MapLayout
 from sfumato.spaces.constructors import EARTH_RADIUS_KM
 from sfumato.spaces.finite import FiniteSpace
 
@@ -22,19 +22,19 @@ __all__ = ["laplace_table"]
 Floats = NDArray[np.float64]
 
 _DIRECTIONS, _RADII = 72, 64
-_MOST_NODES = 2_000_000  # of all secrets together, about a second; fewer for each where they are many
+_MOST_NODES = 2_000_000  # So many nodes, over all secrets together, take about a second.
 _FEWEST = 12
 
 
-def laplace_table(space: FiniteSpace, ground: Ground, outputs: NDArray[np.int64], rate: float) -> Floats:
+def laplace_table(space: FiniteSpace, layout: MapLayout, outputs: NDArray[np.int64], rate: float) -> Floats:
     """One row a secret, one column an output, given by its index among the secrets.
 
     Examples
     --------
-    >>> from sfumato.report.maps import ground_of
+    >>> from sfumato.report.maps import map_layout
     >>> from sfumato.spaces import points
     >>> two = points([(0.0, 0.0), (1.0, 0.25)])
-    >>> table = laplace_table(two, ground_of(two), np.arange(2), 2.0)
+    >>> table = laplace_table(two, map_layout(two), np.arange(2), 2.0)
     >>> table.sum(axis=1).tolist(), bool(table[0, 0] > 0.7)
     ([1.0, 1.0], True)
     """
@@ -43,8 +43,8 @@ def laplace_table(space: FiniteSpace, ground: Ground, outputs: NDArray[np.int64]
     # the radius has the distribution function 1 − (1 + εr)e^{−εr}; the mean of each of its quantiles is a node
     radii = 2 * parts * np.diff(gammainc(3, gammaincinv(2, np.arange(parts + 1) / parts))) / rate
     turns = 2 * np.pi * (np.arange(directions) + 0.5) / directions
-    landing = _on_sphere(space, radii, turns) if ground.sphere else _in_plane(ground, radii, turns)
-    positions = _unit_vectors(space) if ground.sphere else np.stack([ground.x, ground.y], axis=1)
+    landing = _on_sphere(space, radii, turns) if layout.sphere else _in_plane(layout, radii, turns)
+    positions = _unit_vectors(space) if layout.sphere else np.stack([layout.x, layout.y], axis=1)
     tree = cKDTree(positions[outputs])  # on the sphere, the nearest by chord is the nearest
     result = np.empty((len(space), len(outputs)))
     for x in range(len(space)):
@@ -53,9 +53,9 @@ def laplace_table(space: FiniteSpace, ground: Ground, outputs: NDArray[np.int64]
     return result
 
 
-def _in_plane(ground: Ground, radii: Floats, turns: Floats):  # type: ignore[no-untyped-def]
+def _in_plane(layout: MapLayout, radii: Floats, turns: Floats):  # type: ignore[no-untyped-def]
     steps = radii[:, None, None] * np.stack([np.cos(turns), np.sin(turns)], axis=1)[None]
-    return lambda x: np.array([ground.x[x], ground.y[x]]) + steps
+    return lambda x: np.array([layout.x[x], layout.y[x]]) + steps
 
 
 def _unit_vectors(space: FiniteSpace) -> Floats:

@@ -6,7 +6,7 @@ is always among the kernels (Fernandes et al. 2023, Corollary 7), so on three se
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,9 +15,11 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
-from sfumato.channels import Channel, check_secrets
-from sfumato.errors import InvalidInput, NotSupported
+from sfumato.arguments import integer, items, text
+from sfumato.channels import as_channel, check_secrets
+from sfumato.errors import InvalidInput, Mismatch, NotSupported, expect, shown
 from sfumato.losses import Loss
+from sfumato.losses.loss import as_loss
 from sfumato.numbers import floats
 from sfumato.privacy import PrivacyType, kernels
 from sfumato.privacy.type import as_type
@@ -25,9 +27,10 @@ from sfumato.report.figure import ROLES, SERIES, canvas, caption, tint
 
 __all__ = ["PriorMap", "entropy_surface", "prior_map", "prior_map_figure"]
 
-_RESOLUTION = 60  # steps along a side: marks then touch
-_ACROSS = 2  # triangles side by side: a column of text is not wider
-_TIE = 1e-12  # losses closer than that are drawn as equal; nothing is decided by it
+_RESOLUTION = 60  # With so many steps along a side the marks touch.
+_FINEST = 2000  # With so many steps along a side there are two million marks; more are refused.
+_ACROSS = 2  # So many triangles fit side by side into a column of text.
+_TIE = 1e-12  # Losses closer than this are drawn as equal; nothing is decided by it.
 _CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(3) / 2]])
 
 Floats = NDArray[np.float64]
@@ -43,6 +46,8 @@ class PriorMap:
 
     def regret(self, name: str) -> Floats:
         """What a mechanism loses more than the best, at every prior."""
+        if not isinstance(name, str) or name not in self.losses:
+            raise Mismatch.unknown("the mechanism of a regret", tuple(self.losses), (name,))
         return np.asarray(self.losses[name] - self.least)
 
 
@@ -55,30 +60,30 @@ def prior_map(
     --------
     >>> import sfumato as sf
     >>> privacy = sf.PrivacyType(sf.line(3), alpha="1/2")
-    >>> found = prior_map({"geometric": sf.geometric(privacy)}, sf.losses.absolute(privacy.space), privacy, 10)
-    >>> float(found.regret("geometric").max()) < 1e-12
+    >>> losses = prior_map({"geometric": sf.geometric(privacy)}, sf.losses.absolute(privacy.space), privacy, 10)
+    >>> float(losses.regret("geometric").max()) < 1e-12
     True
     """
     privacy = as_type(privacy)
     if len(privacy.space) != 3:
         raise NotSupported(f"a map of priors on {len(privacy.space)} secrets", ["three secrets"])
-    if resolution < 2:
-        raise InvalidInput(f"a map needs two steps along a side at least, found {resolution}")
-    channels = {name: _channel(mechanism) for name, mechanism in mechanisms.items()}
+    if not isinstance(mechanisms, Mapping):
+        raise InvalidInput(f"the mechanisms of a map are given by name, as a mapping, found {shown(mechanisms)}")
+    loss = as_loss(loss)
+    channels = {text(name, "the name of a mechanism"): as_channel(mechanism) for name, mechanism in mechanisms.items()}
     check_secrets("mechanisms, loss and privacy type", privacy.space, loss, *channels.values())
-    steps = np.arange(resolution + 1)
-    first, second = (side.ravel() for side in np.meshgrid(steps, steps))
-    inside = first + second <= resolution
-    priors = np.column_stack([first, second, resolution - first - second])[inside] / resolution
+    priors = _prior_grid(resolution)
     least = np.min([_losses(priors, floats(k.channel.matrix), loss) for k in kernels(privacy)], axis=0)
     return PriorMap(priors, least, {name: _losses(priors, floats(c.matrix), loss) for name, c in channels.items()})
 
 
-def _channel(mechanism: Any) -> Channel:
-    channel = getattr(mechanism, "channel", mechanism)
-    if not isinstance(channel, Channel):
-        raise InvalidInput(f"a map of priors takes mechanisms and channels, found {type(mechanism).__name__}")
-    return channel
+def _prior_grid(resolution: int) -> Floats:
+    """Priors on three secrets whose weights are multiples of a fraction; one row a prior."""
+    resolution = integer(resolution, "the steps along a side", 2, _FINEST)
+    steps = np.arange(resolution + 1)
+    first, second = (side.ravel() for side in np.meshgrid(steps, steps))
+    inside = first + second <= resolution
+    return np.asarray(np.column_stack([first, second, resolution - first - second])[inside] / resolution)
 
 
 def _losses(priors: Floats, matrix: Floats, loss: Loss) -> Floats:
@@ -87,29 +92,33 @@ def _losses(priors: Floats, matrix: Floats, loss: Loss) -> Floats:
     return np.asarray(each.min(axis=2).sum(axis=1))
 
 
-def prior_map_figure(found: PriorMap, secrets: tuple[Any, ...] = ("x₁", "x₂", "x₃")) -> go.Figure:
+def prior_map_figure(losses: PriorMap, secrets: Iterable[Any] = ("x₁", "x₂", "x₃")) -> go.Figure:
     """A triangle that shows which mechanism wins where, then one for the regret of each, in one scale."""
-    names = list(found.losses)
+    losses = expect(losses, PriorMap, "what is drawn", "prior_map(mechanisms, loss, privacy) makes one")
+    secrets = items(secrets, "the names of the three secrets")
+    if len(secrets) != 3 or not losses.losses:
+        raise InvalidInput(f"a map shows one mechanism or more on three secrets, found {len(secrets)} secrets")
+    names = list(losses.losses)
     titles = ["who loses least", *(f"regret of {name}" for name in names)]
     lines = -(-len(titles) // _ACROSS)
     figure = make_subplots(rows=lines, cols=_ACROSS, subplot_titles=titles, horizontal_spacing=0.02,
                            vertical_spacing=0.1)  # fmt: skip
-    places = found.priors @ _CORNERS
-    table = np.array([found.losses[name] for name in names])
+    places = losses.priors @ _CORNERS
+    table = np.array([losses.losses[name] for name in names])
     best = table.min(axis=0)
     shared = (table <= best + _TIE).sum(axis=0) > 1
-    told = [", ".join(f"{s}: {p:.2f}" for s, p in zip(secrets, prior, strict=True)) for prior in found.priors]
+    weights = [", ".join(f"{s}: {p:.2f}" for s, p in zip(secrets, prior, strict=True)) for prior in losses.priors]
     for k, name in enumerate(names):
         mine = (table[k] <= best + _TIE) & ~shared
-        _dots(figure, places[mine], {"color": SERIES[k]}, name, [told[i] for i in np.flatnonzero(mine)], 0)
+        _dots(figure, places[mine], {"color": SERIES[k]}, name, [weights[i] for i in np.flatnonzero(mine)], 0)
     _dots(figure, places[shared], {"color": tint(ROLES["faint"], 0.4)}, "as good as each other",
-          [told[i] for i in np.flatnonzero(shared)], 0)  # fmt: skip
-    highest = max(float(found.regret(name).max()) for name in names)
+          [weights[i] for i in np.flatnonzero(shared)], 0)  # fmt: skip
+    highest = max(float(losses.regret(name).max()) for name in names)
     for k, name in enumerate(names):
-        regret = found.regret(name)
+        regret = losses.regret(name)
         scale = {"color": regret, "cmin": 0, "cmax": highest or 1.0, "colorscale": [[0, "#f2f4f6"], [1, SERIES[1]]],
                  "showscale": k == 0, "colorbar": {"title": "regret", "len": 0.7, "thickness": 14}}  # fmt: skip
-        words = [f"{where}<br>regret {value:.4f}" for where, value in zip(told, regret, strict=True)]
+        words = [f"{where}<br>regret {value:.4f}" for where, value in zip(weights, regret, strict=True)]
         _dots(figure, places, scale, name, words, k + 1, legend=False)
     for k in range(len(titles)):
         at = _at(k)
@@ -148,13 +157,11 @@ def _at(panel: int) -> dict[str, int]:
 
 def entropy_surface(loss: Loss, resolution: int = 42) -> go.Figure:
     """U_ℓ(π) = min_w Σ_x π_x ℓ(w, x) over the priors on three secrets; each action is one plane of it."""
+    loss = as_loss(loss)
     table = floats(loss.matrix)
     if table.shape[1] != 3:
         raise NotSupported(f"the surface of a loss on {table.shape[1]} secrets", ["three secrets"])
-    steps = np.arange(resolution + 1)
-    first, second = (side.ravel() for side in np.meshgrid(steps, steps))
-    inside = first + second <= resolution
-    priors = np.column_stack([first, second, resolution - first - second])[inside] / resolution
+    priors = _prior_grid(resolution)
     values = priors @ table.T
     places = priors @ _CORNERS
     best = values.argmin(axis=1)

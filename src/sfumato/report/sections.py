@@ -26,7 +26,7 @@ from sfumato.report.html import (
     share,
     table,
 )
-from sfumato.report.maps import ground_of, matrix_figure, share_figure
+from sfumato.report.maps import map_layout, matrix_figure, share_figure
 from sfumato.report.maps_peers import Standing, peers_figure
 from sfumato.report.page_facts import Facts, Peer
 from sfumato.report.sections_words import (
@@ -47,7 +47,7 @@ from sfumato.spaces.finite import FiniteSpace
 
 __all__ = ["PARTS", "certificate", "drawings", "numbers", "peers_drawing"]
 
-_SMALL_TABLE = 24  # secrets and outputs up to which the whole mechanism is drawn
+_SMALL_TABLE = 24  # Up to so many secrets and outputs the whole mechanism is drawn.
 
 _NAMES = {
     "geometric": "geometric",
@@ -70,11 +70,11 @@ def numbers(facts: Facts) -> str:
     privacy, unit = facts.mechanism.privacy, loss_unit(facts)
     cells = []
     if facts.bounds_ratios:
-        said = promise_words(privacy)
-        if " = ln " in said:  # its value is in the text
-            said = said.replace(f" = {near(privacy.rate, 4)}", "")
+        words = promise_words(privacy)
+        if " = ln " in words:  # its value is in the text
+            words = words.replace(f" = {near(privacy.rate, 4)}", "")
         half = f"odds cannot double within {doubling(privacy)}"
-        cells.append(("Promise", plain(said), half))
+        cells.append(("Promise", plain(words), half))
     if facts.mechanism.events:
         event = facts.mechanism.events[0]
         words = f"ε = {event.factor.epsilon}, δ = {short(event.delta)}"
@@ -273,15 +273,15 @@ def peers_drawing(facts: Facts) -> Figure:
 
 def drawings(facts: Facts) -> list[Figure]:
     """Prior, released distribution, one secret's outputs and, if it is small, the whole table."""
-    mechanism, ground = facts.mechanism, ground_of(facts.space)
-    made = []
+    mechanism, layout = facts.mechanism, map_layout(facts.space)
+    drawn = []
     if not facts.assumed:
         hardest = "" if facts.criterion == "expected" else " (the hardest that was found)"
         words = f"How likely each secret is beforehand{hardest}."
-        made.append(share_figure("prior", "The prior", words, ground, mechanism.secrets, facts.prior.float_weights))
+        drawn.append(share_figure("prior", "The prior", words, layout, mechanism.secrets, facts.prior.float_weights))
     expected = facts.prior.float_weights @ facts.matrix
     if facts.released is None:
-        made.append(
+        drawn.append(
             _of_outputs(facts, "released", "The released distribution", "How often each output comes.", expected)
         )
     else:
@@ -290,21 +290,21 @@ def drawings(facts: Facts) -> list[Figure]:
         words = (
             f"What {total:,} releases told. Shares differ from the expected ones by {percent(off, 2)} of all at most."
         )
-        made.append(_of_outputs(facts, "released", "What was released", words, facts.released / total))
-    made += [_cloud(facts), _belief(facts)]
+        drawn.append(_of_outputs(facts, "released", "What was released", words, facts.released / total))
+    drawn += [_cloud(facts), _belief(facts)]
     if max(facts.matrix.shape) <= _SMALL_TABLE:
-        made.append(matrix_figure(mechanism.secrets, mechanism.outputs, facts.matrix))
-    return made
+        drawn.append(matrix_figure(mechanism.secrets, mechanism.outputs, facts.matrix))
+    return drawn
 
 
 def _of_outputs(facts: Facts, name: str, title: str, words: str, shares: Any, marked: int | None = None) -> Figure:
-    """A distribution over outputs: on the ground where all of them are secrets, else as a list."""
+    """A distribution over outputs: on the map where all of them are secrets, else as a list."""
     mechanism, position = facts.mechanism, facts.space.position
     if all(y in position for y in mechanism.outputs):
         spread = np.zeros(len(mechanism.secrets))
         spread[[position[y] for y in mechanism.outputs]] = shares
-        return share_figure(name, title, words, ground_of(facts.space), mechanism.secrets, spread, marked)
-    nowhere = ground_of(FiniteSpace(["a", "b"], [[0, 1], [1, 0]]))
+        return share_figure(name, title, words, map_layout(facts.space), mechanism.secrets, spread, marked)
+    nowhere = map_layout(FiniteSpace(["a", "b"], [[0, 1], [1, 0]]))
     return share_figure(name, title, words, nowhere, mechanism.outputs, np.asarray(shares))
 
 
@@ -334,7 +334,7 @@ def _belief(facts: Facts) -> Figure:
     name = label(mechanism.outputs[y])
     words = f"What an adversary who knows the prior believes after being told {name}."
     position = facts.space.position.get(mechanism.outputs[y])
-    return share_figure("belief", f"Belief after {name}", words, ground_of(facts.space), mechanism.secrets,
+    return share_figure("belief", f"Belief after {name}", words, map_layout(facts.space), mechanism.secrets,
                         joint / joint.sum(), position)  # fmt: skip
 
 
@@ -375,21 +375,21 @@ def leakage(facts: Facts) -> str:
 def tightest(facts: Facts) -> str:
     """Where the promise is nearly used up."""
     parts = [paragraph(plain(facts.notes["tightest"]))] if "tightest" in facts.notes else []
-    found, privacy = facts.tightest, facts.mechanism.privacy
-    if found is not None:
-        x, z = (plain(label(secret)) for secret in found.pair)
-        i, j = (facts.mechanism.secrets.index(secret) for secret in found.pair)
-        y = facts.mechanism.outputs.index(found.output)
+    worst, privacy = facts.tightest, facts.mechanism.privacy
+    if worst is not None:
+        x, z = (plain(label(secret)) for secret in worst.pair)
+        i, j = (facts.mechanism.secrets.index(secret) for secret in worst.pair)
+        y = facts.mechanism.outputs.index(worst.output)
         unit, per = facts.space.unit, f" per {plain(facts.space.unit)}" if facts.space.unit else ""
         rows = [
             ("secrets", f"{x} and {z}"),
-            ("distance", with_unit(near(found.distance), unit)),
-            ("output", plain(label(found.output))),
+            ("distance", with_unit(near(worst.distance), unit)),
+            ("output", plain(label(worst.output))),
             (f"its probability for {x}", percent(facts.matrix[i, y], 4)),
             (f"its probability for {z}", percent(facts.matrix[j, y], 4)),
-            ("ratio", near(found.ratio, 6)),
-            ("ratio that is allowed", allowed(privacy, Fraction(found.distance))),
-            (f"ε that this needs{per}", near(found.epsilon, 6)),
+            ("ratio", near(worst.ratio, 6)),
+            ("ratio that is allowed", allowed(privacy, Fraction(worst.distance))),
+            (f"ε that this needs{per}", near(worst.epsilon, 6)),
             (f"ε that is promised{per}", near(privacy.rate, 6)),
         ]
         parts.append(table("The pair and the output that need the largest ε", ("", "value"), rows))

@@ -12,7 +12,7 @@ from sfumato.numbers import exp_bounds, log_bounds
 from sfumato.privacy.promise import rational_power
 from sfumato.privacy.type import PrivacyType
 from sfumato.report.html import above, below, near, percent, plain, power_of_ten
-from sfumato.report.maps import ground_of
+from sfumato.report.maps import map_layout
 from sfumato.report.page_facts import Facts, is_called
 from sfumato.spaces.finite import FiniteSpace
 
@@ -24,7 +24,7 @@ _PLAIN_UNITS = {"km": ((Fraction(1, 10), "100 m"), *((Fraction(k), f"{k:,} km") 
                       *((Fraction(1000 * k), f"{k} km") for k in (1, 10, 100)))}  # fmt: skip
 _MOST_SCALES = 4
 _TINY_GAP = 1e-7
-_LARGEST_EXPONENT = 1000  # of e: beyond, a power of ten says as much
+_LARGEST_EXPONENT = 1000  # A larger power of e is written as a power of ten.
 _NEARLY_CERTAIN = "more than 99.9\N{NO-BREAK SPACE}%"
 _MEANINGS = {
     "distance": "the distance between what is concluded and the truth",
@@ -39,7 +39,7 @@ _MEANINGS = {
 
 def things(facts: Facts) -> str:
     """What secrets are called: places where they are on a map."""
-    return "places" if ground_of(facts.space).kind in ("cells", "places") else "secrets"
+    return "places" if map_layout(facts.space).kind in ("cells", "places") else "secrets"
 
 
 def promise_words(privacy: PrivacyType) -> str:
@@ -56,8 +56,8 @@ def promise_words(privacy: PrivacyType) -> str:
         return f"ε = {near(privacy.epsilon, 6)}{per}"
     assert privacy.alpha is not None
     factor = str(1 / privacy.alpha)
-    said = f"ln {factor} = " if len(factor) <= 12 else ""
-    return f"ε = {said}{near(privacy.rate, 4)}{per}"
+    logarithm = f"ln {factor} = " if len(factor) <= 12 else ""
+    return f"ε = {logarithm}{near(privacy.rate, 4)}{per}"
 
 
 def factor_above(privacy: PrivacyType, distance: Fraction) -> Fraction:
@@ -124,8 +124,8 @@ def meaning(facts: Facts) -> str:
     name = facts.loss.name
     if name.startswith("threshold("):
         return f"the probability of a conclusion farther away than {name[10:-1]}"
-    if facts.said_name:
-        return f"one that its author calls “{facts.said_name}”"
+    if facts.claimed_name:
+        return f"one that its author calls “{facts.claimed_name}”"
     return _MEANINGS.get(name, f"the loss “{name}”" if name else "the loss that was given")
 
 
@@ -158,8 +158,8 @@ def scales(space: FiniteSpace) -> list[tuple[Fraction, str]]:
     else:
         power = Fraction(10) ** int(np.floor(np.log10(least)))
         steps = [power * m * 10**k for k in range(20) for m in (1, 2, 5)]
-        found = [d for d in steps if least * (1 - 1e-9) <= d < most * (1 - 1e-9)]
-        chosen = found[:: -(-len(found) // _MOST_SCALES)] if found else []
+        candidates = [d for d in steps if least * (1 - 1e-9) <= d < most * (1 - 1e-9)]
+        chosen = candidates[:: -(-len(candidates) // _MOST_SCALES)] if candidates else []
         round_ones = [(d, with_unit(near(d), space.unit)) for d in chosen]
     farthest = max(table.bounds(value)[1] for value in _largest(table))
     last = with_unit(near(most, 3), space.unit)

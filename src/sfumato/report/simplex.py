@@ -8,7 +8,7 @@ facet is known from their tight pairs, so the faces are found without a float; f
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
@@ -35,15 +35,15 @@ SHOWN = ("region", "constraints", "vertices", "prior", "inners")
 """What a figure of the simplex can show."""
 
 _FLAT = np.array([[0, 0], [0.5, sqrt(3) / 2], [1, 0]])
-_BASE = np.radians([168, 288, 48])  # turned so that no corner is seen in front of another
+_BASE = np.radians([168, 288, 48])  # The base is turned so that no corner is seen in front of another.
 _SOLID = np.array([*([cos(angle), sin(angle), -sqrt(2) / 4] for angle in _BASE), [0, 0, 3 * sqrt(2) / 4]])
 
-_PIXELS = 600  # a side of the triangle
-_DISC = 28.0  # pixels: the radius of weight 1
-_DOT = 4.0  # pixels: the radius of a vertex
-_BALL = 0.13  # the radius of weight 1 in the solid, whose sides are √3
-_MOST_WEIGHTS = 16  # more of them would cover the figure; all are shown under the pointer
-_SAME_PLACE = 1.5  # pixels within which two marks share a label; nothing is decided by it
+_PIXELS = 600  # A side of the triangle has so many pixels.
+_DISC = 28.0  # A disc of weight 1 has this radius in pixels.
+_DOT = 4.0  # A vertex has this radius in pixels.
+_BALL = 0.13  # A ball of weight 1 has this radius in the solid, whose sides are √3.
+_MOST_WEIGHTS = 16  # More weights would cover the figure; all are shown under the pointer.
+_SAME_PLACE = 1.5  # Two marks within so many pixels share a label; nothing is decided by it.
 _LONGEST, _LONGEST_INDEX = 28, 10  # letters of a label, and of one written as an index
 
 # The camera of the solid, in units of the cube [−r, r]³ that plotly shows it in.
@@ -94,19 +94,19 @@ def region(privacy: PrivacyType) -> Region:
             f"{len(privacy.space) - 1} dimensions",
             ["3 secrets (a triangle)", "4 secrets (a solid); PrivacyType(space.restrict(labels), …) keeps some"],
         )
-    found = vertices(privacy)
+    corners = vertices(privacy)
     members: dict[tuple[Any, Any], list[int]] = {}
-    for i, vertex in enumerate(found):
+    for i, vertex in enumerate(corners):
         for pair in vertex.tight:
             members.setdefault(pair, []).append(i)
     meeting = len(privacy.space) - 2
     facets = [set(indices) for indices in members.values()]
     edges = tuple(
         (i, k)
-        for i, k in combinations(range(len(found)), 2)
+        for i, k in combinations(range(len(corners)), 2)
         if sum(i in facet and k in facet for facet in facets) >= meeting
     )
-    return Region(found, {pair: _around(indices, edges) for pair, indices in members.items()}, edges)
+    return Region(corners, {pair: _around(indices, edges) for pair, indices in members.items()}, edges)
 
 
 def _around(members: Sequence[int], edges: Sequence[tuple[int, int]]) -> tuple[int, ...]:
@@ -192,7 +192,7 @@ class _Constraint:
 
 
 @dataclass(frozen=True, eq=False)
-class _Plan:
+class _SimplexPlan:
     """All that is drawn, before it is known where."""
 
     secrets: tuple[str, ...]
@@ -205,8 +205,8 @@ class _Plan:
     show: frozenset[str]
 
 
-def _planned(privacy: Any, channel: Any, prior: Prior | None, show: Any, labels: Any) -> _Plan:
-    found = region(privacy)
+def _planned(privacy: Any, channel: Any, prior: Prior | None, show: Any, labels: Any) -> _SimplexPlan:
+    polytope = region(privacy)
     space = privacy.space
     prior = Prior.uniform(space) if prior is None else as_prior(prior)
     check_secrets("privacy and prior", space, prior)
@@ -216,15 +216,15 @@ def _planned(privacy: Any, channel: Any, prior: Prior | None, show: Any, labels:
     drawn = frozenset(
         one_of(part, SHOWN, "showing") for part in ([show] if isinstance(show, str) else items(show, "show"))
     )
-    rays = np.stack([vertex.ray for vertex in found.vertices])
+    rays = np.stack([vertex.ray for vertex in polytope.vertices])
     weights, rays = together(prior.weights, rays)
     posteriors = divide(rays * weights, (rays * weights).sum(axis=1)[:, None])
-    return _Plan(
+    return _SimplexPlan(
         secrets=tuple(_short(secret) for secret in space.labels),
         prior=prior,
-        region=found,
+        region=polytope,
         posteriors=posteriors,
-        names=_vertex_names(found, posteriors, labels),
+        names=_vertex_names(polytope, posteriors, labels),
         constraints=_constraints(privacy, prior),
         hypers=tuple(_hypers(privacy, prior, channel)) if "inners" in drawn else (),
         show=drawn,
@@ -240,22 +240,22 @@ def _hypers(privacy: PrivacyType, prior: Prior, channel: Any) -> list[tuple[str,
         named = [(f"mechanism {k}", one) for k, one in enumerate(items(channel, "channels"), 1)]
     else:
         named = [("mechanism", channel)]
-    found = []
+    hypers = []
     for name, one in named:
         check_secrets(f"privacy and {name}", privacy.space, as_channel(one))
-        found.append((_short(name), hyper(prior, as_channel(one))))
-    return found
+        hypers.append((_short(name), hyper(prior, as_channel(one))))
+    return hypers
 
 
-def _vertex_names(found: Region, posteriors: Array, labels: Any) -> tuple[str, ...]:
-    count = len(found.vertices)
+def _vertex_names(polytope: Region, posteriors: Array, labels: Any) -> tuple[str, ...]:
+    count = len(polytope.vertices)
     if labels is not None:
         names = tuple(_short(label) for label in items(labels, "labels"))
         if len(names) != count:
             raise InvalidInput(f"{len(names)} labels for {count} vertices: give one for each of vertices(privacy)")
         return names
-    if len(found.vertices.privacy.space) == 3:
-        order = list(found.outline())
+    if len(polytope.vertices.privacy.space) == 3:
+        order = list(polytope.outline())
         start = max(range(count), key=lambda k: tuple(posteriors[order[k]]))
         order = order[start:] + order[:start]
         if tuple(posteriors[order[1]][1:]) < tuple(posteriors[order[-1]][1:]):  # clockwise, towards the second secret
@@ -269,7 +269,7 @@ def _vertex_names(found: Region, posteriors: Array, labels: Any) -> tuple[str, .
 def _constraints(privacy: PrivacyType, prior: Prior) -> tuple[_Constraint, ...]:
     space, weights = privacy.space, prior.weights
     lengths = space.pair_distances
-    found = []
+    constraints = []
     for first, second, value, distance in zip(*space.pairs, lengths.values, lengths.floats, strict=True):
         for x, z in ((int(first), int(second)), (int(second), int(first))):
             factor, odds, power = privacy.exact_factor(value), weights[x] / weights[z], privacy.rate * float(distance)
@@ -280,8 +280,8 @@ def _constraints(privacy: PrivacyType, prior: Prior) -> tuple[_Constraint, ...]:
                 bound = f"{1 / inverse:.3g}" if inverse else f"{float(odds):.3g} {bound}"
             left, right = (_component(space.labels[i]) for i in (x, z))
             text = f"{left} ≤ {'' if bound == '1' else f'{bound} '}{right}"
-            found.append(_Constraint((space.labels[x], space.labels[z]), x, z, inverse, text))
-    return tuple(found)
+            constraints.append(_Constraint((space.labels[x], space.labels[z]), x, z, inverse, text))
+    return tuple(constraints)
 
 
 def _short(label: Any, most: int = _LONGEST) -> str:
@@ -307,14 +307,14 @@ def _value(value: Any) -> str:
     return _fraction(value, 7) or f"{float(value):.3g}"
 
 
-def _posterior_text(plan: _Plan, posterior: Array) -> str:
+def _posterior_text(plan: _SimplexPlan, posterior: Array) -> str:
     return "<br>".join(
         f"{_component(secret)} = {_fraction(weight, 24) or f'{float(weight):.6g}'}"
         for secret, weight in zip(plan.prior.secrets, posterior, strict=True)
     )
 
 
-def _vertex_texts(plan: _Plan) -> list[str]:
+def _vertex_texts(plan: _SimplexPlan) -> list[str]:
     written = {one.pair: one.text.replace("≤", "=") for one in plan.constraints}
     return [
         f"<b>{name}</b><br>{_posterior_text(plan, posterior)}<br>tight: {', '.join(written[p] for p in vertex.tight)}"
@@ -322,17 +322,13 @@ def _vertex_texts(plan: _Plan) -> list[str]:
     ]
 
 
-def _inner_texts(plan: _Plan, name: str, found: Hyper) -> list[str]:
+def _inner_texts(plan: _SimplexPlan, name: str, posteriors: Hyper) -> list[str]:
     return [
         f"<b>{name}</b>: weight {_value(weight)}<br>{_posterior_text(plan, inner)}"
         f"<br>output{'s' if len(outputs) > 1 else ''} {', '.join(map(_short, outputs[:6]))}"
         f"{'…' if len(outputs) > 6 else ''}"
-        for weight, inner, outputs in zip(found.outer, found.inners.T, found.merged, strict=True)
+        for weight, inner, outputs in zip(posteriors.outer, posteriors.inners.T, posteriors.merged, strict=True)
     ]
-
-
-def _prior_name(plan: _Plan) -> str:
-    return "uniform prior" if len(set(plan.prior.weights.tolist())) == 1 else "prior"
 
 
 def _place(distributions: Array, corners: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -348,16 +344,16 @@ class _Mark:
     text: str
 
 
-def _marks(plan: _Plan, corners: NDArray[np.float64], scale: float) -> list[_Mark]:
+def _marks(plan: _SimplexPlan, corners: NDArray[np.float64], scale: float) -> list[_Mark]:
     """Vertices and inners, those at one place as one mark: its letter, then weights in the colours of mechanisms."""
     marks: list[_Mark] = []
     if "vertices" in plan.show:
         places = _place(plan.posteriors, corners)
         marks += [_Mark(place, 0.0, f"<b>{name}</b>") for place, name in zip(places, plan.names, strict=True)]
-    for k, (_, found) in enumerate(plan.hypers):
-        for place, weight in zip(_place(found.inners.T, corners), found.outer, strict=True):
+    for k, (_, posteriors) in enumerate(plan.hypers):
+        for place, weight in zip(_place(posteriors.inners.T, corners), posteriors.outer, strict=True):
             written = f'<span style="color:{ink(_colour(k))}">{_value(weight)}</span>'
-            text = written if len(found) <= _MOST_WEIGHTS else ""
+            text = written if len(posteriors) <= _MOST_WEIGHTS else ""
             same = (i for i, mark in enumerate(marks) if np.linalg.norm(mark.place - place) * scale < _SAME_PLACE)
             at = next(same, None)
             if at is None:
@@ -372,7 +368,7 @@ def _colour(k: int) -> str:
     return SERIES[k % len(SERIES)]
 
 
-def _flat(plan: _Plan) -> go.Figure:
+def _flat(plan: _SimplexPlan) -> go.Figure:
     """Three secrets: the triangle, first secret left, second on top, third right."""
     side, below, top = 26 / _PIXELS, 34 / _PIXELS, _FLAT[1, 1] + 34 / _PIXELS
     figure = canvas(width=round(_PIXELS * (1 + 2 * side)) + 48, height=round(_PIXELS * (top + below)) + 32)
@@ -395,7 +391,7 @@ def _flat(plan: _Plan) -> go.Figure:
     return figure
 
 
-def _draw_lines(figure: go.Figure, plan: _Plan) -> None:
+def _draw_lines(figure: go.Figure, plan: _SimplexPlan) -> None:
     """The line of each constraint, from the corner of the third secret to the opposite side."""
     for k, one in enumerate(plan.constraints):
         x, y = (one.ends(3) @ _FLAT).T.tolist()
@@ -405,13 +401,16 @@ def _draw_lines(figure: go.Figure, plan: _Plan) -> None:
         )  # fmt: skip
 
 
-def _draw_points(figure: go.Figure, plan: _Plan) -> None:
+def _draw_points(figure: go.Figure, plan: _SimplexPlan) -> None:
     """Discs, the smaller ones on top, then vertices and the prior; in the legend they come the other way round."""
     discs = [
         (sqrt(float(weight)), k, x, y, text)
-        for k, (name, found) in enumerate(plan.hypers)
+        for k, (name, posteriors) in enumerate(plan.hypers)
         for weight, (x, y), text in zip(
-            found.outer, _place(found.inners.T, _FLAT).tolist(), _inner_texts(plan, name, found), strict=True
+            posteriors.outer,
+            _place(posteriors.inners.T, _FLAT).tolist(),
+            _inner_texts(plan, name, posteriors),
+            strict=True,
         )
     ]
     seen: set[int] = set()
@@ -424,22 +423,31 @@ def _draw_points(figure: go.Figure, plan: _Plan) -> None:
                     "line": {"color": _colour(k), "width": 1.5}},
         )  # fmt: skip
         seen.add(k)
-    if "vertices" in plan.show:
-        x, y = _place(plan.posteriors, _FLAT).T.tolist()
-        figure.add_scatter(
-            x=x, y=y, mode="markers", name="vertices", hovertext=_vertex_texts(plan), hoverinfo="text",
-            marker={"color": ROLES["vertex"], "size": 2 * _DOT, "line": {"color": "white", "width": 1}},
-        )  # fmt: skip
-    if "prior" in plan.show:
-        x, y = _place(plan.prior.weights, _FLAT)
-        figure.add_scatter(
-            x=[x], y=[y], mode="markers", name=_prior_name(plan), hoverinfo="text",
-            hovertext=[f"<b>{_prior_name(plan)}</b><br>{_posterior_text(plan, plan.prior.weights)}"],
-            marker={"symbol": "cross-thin", "size": 12, "line": {"color": ROLES["prior"], "width": 2}},
-        )  # fmt: skip
+    dot = {"color": ROLES["vertex"], "size": 2 * _DOT, "line": {"color": "white", "width": 1}}
+    cross = {"symbol": "cross-thin", "size": 12, "line": {"color": ROLES["prior"], "width": 2}}
+    _draw_vertices_and_prior(figure.add_scatter, plan, _FLAT, dot, cross)
 
 
-def _draw_labels(figure: go.Figure, plan: _Plan) -> None:
+def _draw_vertices_and_prior(
+    add: Callable[..., Any],
+    plan: _SimplexPlan,
+    corners: NDArray[np.float64],
+    dot: dict[str, Any],
+    cross: dict[str, Any],
+) -> None:
+    """The same marks in the plane and in space."""
+    name = "uniform prior" if len(set(plan.prior.weights.tolist())) == 1 else "prior"
+    prior = [f"<b>{name}</b><br>{_posterior_text(plan, plan.prior.weights)}"]
+    for part, called, distributions, texts, marker in (
+        ("vertices", "vertices", plan.posteriors, _vertex_texts(plan), dot),
+        ("prior", name, plan.prior.weights[None], prior, cross),
+    ):
+        if part in plan.show:
+            at = dict(zip("xyz", _place(distributions, corners).T.tolist(), strict=False))
+            add(**at, mode="markers", name=called, hovertext=texts, hoverinfo="text", marker=marker)
+
+
+def _draw_labels(figure: go.Figure, plan: _SimplexPlan) -> None:
     """Secrets, letters and weights, away from the prior and clear of every mark."""
     marks = _corner_marks(plan, _FLAT) + _marks(plan, _FLAT, _PIXELS)
     places = np.array([*(mark.place for mark in marks), _place(plan.prior.weights, _FLAT)])
@@ -452,7 +460,7 @@ def _draw_labels(figure: go.Figure, plan: _Plan) -> None:
         figure.add_annotation(**label)
 
 
-def _corner_marks(plan: _Plan, corners: NDArray[np.float64]) -> list[_Mark]:
+def _corner_marks(plan: _SimplexPlan, corners: NDArray[np.float64]) -> list[_Mark]:
     return [_Mark(corner, 0.0, f"<b>{name}</b>") for name, corner in zip(plan.secrets, corners, strict=True)]
 
 
@@ -476,7 +484,7 @@ def _labels(
     ]  # fmt: skip
 
 
-def _solid(plan: _Plan) -> go.Figure:
+def _solid(plan: _SimplexPlan) -> go.Figure:
     """Four secrets: the tetrahedron, the solid of private posteriors inside it."""
     figure = canvas()
     axis = {"visible": False, "showspikes": False, "range": [-_REACH, _REACH]}
@@ -495,21 +503,10 @@ def _solid(plan: _Plan) -> go.Figure:
         _draw_segments(figure, places, list(plan.region.edges), _EDGE, 4)
     if "constraints" in plan.show:
         _draw_planes(figure, plan)
-    if "vertices" in plan.show:
-        x, y, z = places.T.tolist()
-        figure.add_scatter3d(
-            x=x, y=y, z=z, mode="markers", name="vertices", hovertext=_vertex_texts(plan), hoverinfo="text",
-            marker={"color": ROLES["vertex"], "size": _DOT},
-        )  # fmt: skip
-    if "prior" in plan.show:
-        x, y, z = ([v] for v in _place(plan.prior.weights, _SOLID).tolist())
-        figure.add_scatter3d(
-            x=x, y=y, z=z, mode="markers", name=_prior_name(plan), hoverinfo="text",
-            hovertext=[f"<b>{_prior_name(plan)}</b><br>{_posterior_text(plan, plan.prior.weights)}"],
-            marker={"symbol": "cross", "size": 5, "color": ROLES["prior"]},
-        )  # fmt: skip
-    for k, (name, found) in enumerate(plan.hypers):
-        _draw_balls(figure, plan, name, found, _colour(k))
+    dot, cross = {"color": ROLES["vertex"], "size": _DOT}, {"symbol": "cross", "size": 5, "color": ROLES["prior"]}
+    _draw_vertices_and_prior(figure.add_scatter3d, plan, _SOLID, dot, cross)
+    for k, (name, posteriors) in enumerate(plan.hypers):
+        _draw_balls(figure, plan, name, posteriors, _colour(k))
     _draw_solid_labels(figure, plan)
     return figure
 
@@ -525,7 +522,7 @@ def _draw_segments(
     )
 
 
-def _draw_facets(figure: go.Figure, plan: _Plan, places: NDArray[np.float64]) -> None:
+def _draw_facets(figure: go.Figure, plan: _SimplexPlan, places: NDArray[np.float64]) -> None:
     """The facets of the solid, each cut into triangles; under the pointer, the constraint that makes it."""
     written = {one.pair: one.text.replace("≤", "=") for one in plan.constraints}
     for n, (pair, corners) in enumerate(plan.region.facets.items()):
@@ -538,7 +535,7 @@ def _draw_facets(figure: go.Figure, plan: _Plan, places: NDArray[np.float64]) ->
         )  # fmt: skip
 
 
-def _draw_planes(figure: go.Figure, plan: _Plan) -> None:
+def _draw_planes(figure: go.Figure, plan: _SimplexPlan) -> None:
     """Each constraint as the triangle in which its plane cuts the tetrahedron; off until the legend is clicked."""
     title = {"text": "planes (click)", "font": {"size": 12, "color": ROLES["faint"]}}
     for n, one in enumerate(plan.constraints):
@@ -550,14 +547,14 @@ def _draw_planes(figure: go.Figure, plan: _Plan) -> None:
         )  # fmt: skip
 
 
-def _draw_balls(figure: go.Figure, plan: _Plan, name: str, found: Hyper, colour: str) -> None:
+def _draw_balls(figure: go.Figure, plan: _SimplexPlan, name: str, posteriors: Hyper, colour: str) -> None:
     """A ball at each inner; seen from anywhere, its area is the outer weight."""
     points, triangles = sphere()
-    radii = _BALL * np.sqrt(floats(found.outer))
-    centres = _place(found.inners.T, _SOLID)
+    radii = _BALL * np.sqrt(floats(posteriors.outer))
+    centres = _place(posteriors.inners.T, _SOLID)
     x, y, z = (centres[:, None] + radii[:, None, None] * points).reshape(-1, 3).T.tolist()
-    i, j, k = (np.arange(len(found))[:, None, None] * len(points) + triangles).reshape(-1, 3).T.tolist()
-    texts = [text for text in _inner_texts(plan, name, found) for _ in range(len(points))]
+    i, j, k = (np.arange(len(posteriors))[:, None, None] * len(points) + triangles).reshape(-1, 3).T.tolist()
+    texts = [text for text in _inner_texts(plan, name, posteriors) for _ in range(len(points))]
     figure.add_mesh3d(
         x=x, y=y, z=z, i=i, j=j, k=k, color=colour, name=name, showlegend=True, text=texts, hoverinfo="text",
         legendrank=2000, lightposition={"x": -2000, "y": -4000, "z": 6000},
@@ -576,7 +573,7 @@ def _screen(places: NDArray[np.float64], height: float) -> tuple[NDArray[np.floa
     return seen * zoom[:, None], zoom / (2 * _REACH)
 
 
-def _draw_solid_labels(figure: go.Figure, plan: _Plan) -> None:
+def _draw_solid_labels(figure: go.Figure, plan: _SimplexPlan) -> None:
     """Labels that cover no mark before the solid is turned, and stay beside theirs afterwards."""
     marks = _corner_marks(plan, _SOLID) + _marks(plan, _SOLID, _PIXELS / sqrt(3))
     places = np.array([*(mark.place for mark in marks), _place(plan.prior.weights, _SOLID)])

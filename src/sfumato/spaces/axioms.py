@@ -81,8 +81,8 @@ def _triangle_rows(table, first, last, slack):  # type: ignore[no-untyped-def]
 
 def triangle_violation(table: NDArray[Any], slack: float | int) -> tuple[int, int, int] | None:
     """Indices x, y, z with d(x, z) > d(x, y) + d(y, z) + slack, if there are any."""
-    found = on_threads(lambda first, last: _triangle_rows(table, first, last, slack), len(table))
-    return next((triple for triple in found if triple[0] >= 0), None)
+    triples = on_threads(lambda first, last: _triangle_rows(table, first, last, slack), len(table))
+    return next((triple for triple in triples if triple[0] >= 0), None)
 
 
 @njit(cache=True, nogil=True)
@@ -94,7 +94,7 @@ def _midpoint_rows(form, table, near, nearest, order, first, last, via):  # type
             for x in range(start, min(stop, z)):
                 # a filter in floats finds candidates; exact arithmetic decides on each
                 reach = near[x, z] * (1.0 + 2.0**-49)
-                found = -1
+                between = -1
                 for block in range(blocks):
                     if nearest[x, block] + nearest[z, block] > reach:
                         continue
@@ -109,12 +109,12 @@ def _midpoint_rows(form, table, near, nearest, order, first, last, via):  # type
                             if from_x[k] + from_z[k] <= reach and y != order[x] and y != order[z]:
                                 legs = table[order[x], y], table[order[z], y]
                                 if chain_fits(form, legs[0], legs[1], table[order[x], order[z]]):
-                                    found = y
+                                    between = y
                                     break
-                        if found >= 0:
+                        if between >= 0:
                             break
-                via[order[x], order[z]] = found
-                via[order[z], order[x]] = found
+                via[order[x], order[z]] = between
+                via[order[z], order[x]] = between
 
 
 def midpoints(form: int, table: NDArray[Any], floats: NDArray[np.float64]) -> NDArray[np.int32]:

@@ -23,6 +23,7 @@ from sfumato.numbers import Number, exact, nearest_float, whole
 from sfumato.spaces.axioms import INFINITE, LARGEST_RADICAND
 from sfumato.spaces.distances import Distances, Form
 from sfumato.spaces.finite import Edges, FiniteSpace, Pairs, Structure, label_tuple
+from sfumato.spaces.foreign import networkx_edges, place_rows, point_rows
 from sfumato.spaces.lengths import in_unit
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "path_metric",
     "points",
     "star",
+    "unit_edges",
 ]
 
 MetricName = Literal["euclidean", "manhattan", "chebyshev"]
@@ -47,8 +49,8 @@ METRICS: tuple[str, ...] = ("euclidean", "manhattan", "chebyshev")
 EARTH_RADIUS_KM = 6371.0088
 """Mean radius of the Earth in km (IUGG); great-circle distances use this sphere."""
 
-_SHORTEST = Fraction(1, 10**300)  # distance of neighbours; it and its inverse are floats
-_MOST_POINTS = 2_000_000  # labels of so many take seconds and most of a gigabyte; looked at before they are built
+_SHORTEST = Fraction(1, 10**300)  # Neighbours are at least so far apart: this and its inverse are floats.
+_MOST_POINTS = 2_000_000  # So many labels take seconds and most of a gigabyte; more are refused beforehand.
 
 # Angles below this (6 µm on the Earth) are the rounding of a sine: longitudes 180 and −180.
 _SAME_PLACE = 2.0**-40
@@ -143,11 +145,9 @@ def hamming(length: int, *, symbols: int = 2) -> FiniteSpace:
             table += letter[:, None] != letter[None, :]
         return Distances(Form.RATIONAL, table)
 
-    def edges() -> Edges:
-        return _equal_edges(Pairs(*np.nonzero(np.triu(distances().values == 1))), Fraction(1))
-
     labels = tuple("".join(alphabet[i] for i in word) for word in words.tolist())
-    return FiniteSpace(labels, Structure(distances, edges), name=f"hamming({length}, {symbols} symbols)")
+    structure = Structure(distances, lambda: unit_edges(distances()))
+    return FiniteSpace(labels, structure, name=f"hamming({length}, {symbols} symbols)")
 
 
 def cycle(n: int) -> FiniteSpace:
@@ -178,6 +178,7 @@ def graph(
     edges: Iterable[Sequence[Any]] | Mapping[tuple[Any, Any], Number],
     *,
     labels: Iterable[Any] | None = None,
+    weight: str | None = None,
     unit: str = "",
     name: str = "",
 ) -> FiniteSpace:
@@ -187,10 +188,13 @@ def graph(
     ----------
     edges
         Pairs ``(x, z)`` of length 1, triples ``(x, z, length)``, or a mapping from pairs
-        to lengths. Nodes that no path connects are infinitely far apart: nothing is
-        promised between them.
+        to lengths; or an undirected graph of networkx, with its nodes. Nodes that no path
+        connects are infinitely far apart: nothing is promised between them.
     labels
         All nodes, to fix their order or to add isolated ones.
+    weight
+        The attribute of networkx edges that is their length, such as ``"length"``; by default ``"weight"``
+        where edges have one, and length 1 where none has.
 
     Examples
     --------
@@ -198,6 +202,7 @@ def graph(
     >>> roads.distance("a", "c"), len(roads.pairs.first)
     (1.0, 2)
     """
+    edges, labels = networkx_edges(edges, weight, labels)
     listed = _edge_list(edges)
     if labels is None:
         try:
@@ -222,19 +227,36 @@ def points(
     coordinates: Any,
     *,
     metric: MetricName = "euclidean",
-    labels: Iterable[Any] | None = None,
+    labels: Iterable[Any] | str | None = None,
+    columns: Iterable[Any] | None = None,
     unit: str = "",
 ) -> FiniteSpace:
     """Points of R^k with one of the three metrics.
 
     Integer or rational coordinates keep the distances exact (as square roots of integers
     for the Euclidean metric); float coordinates give float distances.
+
+    Parameters
+    ----------
+    coordinates
+        One row a point: lists, an array, or a dataframe of pandas, polars or Arrow.
+    labels
+        Their names; of a dataframe also the name of a column, and by default its index where that is more than row
+        numbers.
+    columns
+        Which columns of a dataframe are coordinates; by default all but the labels, which must be numbers.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> shops = pandas.DataFrame({"name": ["north", "south"], "x": [0, 3], "y": [4, 0]})
+    >>> points(shops, labels="name", unit="km").distance("north", "south")
+    5.0
     """
     one_of(metric, METRICS, "metric")
+    coordinates, labels = point_rows(coordinates, columns, labels)
     table = _coordinates(coordinates)
-    names = tuple(range(len(table))) if labels is None else label_tuple(labels, "labels of points")
-    if len(names) != len(table):
-        raise InvalidInput(f"{len(names)} labels for {len(table)} points")
+    names = _names(labels, len(table), "points")
     lattice = _on_lattice(table)
     if lattice is not None:
         cells, step = lattice
@@ -250,17 +272,40 @@ def points(
     return FiniteSpace(names, structure, unit, f"{len(names)} points, {metric}", position)
 
 
-def geo(coordinates: Any, *, labels: Iterable[Any] | None = None, radius_km: Number = EARTH_RADIUS_KM) -> FiniteSpace:
+def geo(
+    coordinates: Any,
+    *,
+    labels: Iterable[Any] | str | None = None,
+    latitude: Any = None,
+    longitude: Any = None,
+    radius_km: Number = EARTH_RADIUS_KM,
+) -> FiniteSpace:
     """Places on the Earth, given as (latitude, longitude) in degrees; great-circle distance in km.
 
     ``space.coordinates`` has x before y for drawing, that is, (longitude, latitude).
+
+    Parameters
+    ----------
+    coordinates
+        Pairs (latitude, longitude), an array of them, or a dataframe of pandas, polars or Arrow.
+    labels
+        Names of the places; of a dataframe also the name of a column, and by default its index where that is more than
+        row numbers.
+    latitude, longitude
+        Columns of a dataframe; by default those called latitude or lat and longitude, lon, lng or long, if no other
+        column is left over.
 
     Examples
     --------
     >>> cities = geo([(48.8566, 2.3522), (51.5074, -0.1278)], labels=["Paris", "London"])
     >>> round(cities.distance("Paris", "London"))
     344
+    >>> import pandas
+    >>> table = pandas.DataFrame({"city": ["Paris", "London"], "lat": [48.8566, 51.5074], "lon": [2.3522, -0.1278]})
+    >>> geo(table, labels="city").labels
+    ('Paris', 'London')
     """
+    coordinates, labels = place_rows(coordinates, latitude, longitude, labels)
     degrees = float_array(_coordinates(coordinates), "coordinates")
     if degrees.shape[1] != 2:
         raise InvalidInput(f"give (latitude, longitude) pairs, found {degrees.shape[1]} columns")
@@ -271,9 +316,7 @@ def geo(coordinates: Any, *, labels: Iterable[Any] | None = None, radius_km: Num
             f"point {outside[0]} is at {tuple(degrees[outside[0]].tolist())}: latitude is within ±90, "
             "longitude within ±360, latitude comes first"
         )
-    names = tuple(range(len(degrees))) if labels is None else label_tuple(labels, "labels of places")
-    if len(names) != len(degrees):
-        raise InvalidInput(f"{len(names)} labels for {len(degrees)} places")
+    names = _names(labels, len(degrees), "places")
 
     angles = _central_angles(np.radians(latitude), np.radians(longitude))
     same = (angles < _SAME_PLACE) & ~np.eye(len(names), dtype=bool)
@@ -296,6 +339,14 @@ def _central_angles(latitude: NDArray[np.float64], longitude: NDArray[np.float64
     angles = np.maximum(angles, angles.T)  # the two roundings of a pair agree
     np.fill_diagonal(angles, 0.0)
     return np.asarray(angles)
+
+
+def _names(labels: Iterable[Any] | None, count: int, what: str) -> tuple[Any, ...]:
+    """The labels of points that were given beside them, or 0, 1, …."""
+    names = tuple(range(count)) if labels is None else label_tuple(labels, f"labels of {what}")
+    if len(names) != count:
+        raise InvalidInput(f"{len(names)} labels for {count} {what}")
+    return names
 
 
 def _labels(n: int | Sequence[Any]) -> tuple[Any, ...]:
@@ -328,6 +379,11 @@ def _positive(value: Number, what: str, unit: str = "") -> Fraction:
 
 def _unit_graph(labels: Iterable[Any], edges: list[tuple[Any, Any]], name: str) -> FiniteSpace:
     return graph(edges, labels=labels, name=name) if edges else discrete(list(labels))
+
+
+def unit_edges(distances: Distances) -> Edges:
+    """The pairs at distance 1, where these make up all distances."""
+    return _equal_edges(Pairs(*np.nonzero(np.triu(distances.values == 1))), Fraction(1))
 
 
 def _equal_edges(pairs: Pairs, length: Fraction) -> Edges:
@@ -426,7 +482,7 @@ def _coordinates(coordinates: Any) -> NDArray[Any]:
     if isinstance(coordinates, np.ndarray) and coordinates.dtype.kind in "fiu":
         table: NDArray[Any] = coordinates
     else:
-        if hasattr(coordinates, "columns") or isinstance(coordinates, Mapping | set | frozenset):
+        if isinstance(coordinates, Mapping | set | frozenset):
             raise InvalidInput("coordinates are rows of numbers in order: pass them and labels=… for their names")
         rows = [
             [row] if not isinstance(row, Iterable) or isinstance(row, str) else items(row, "the coordinates of a point")

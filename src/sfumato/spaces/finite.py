@@ -26,8 +26,8 @@ __all__ = ["Edges", "FiniteSpace", "Pairs", "Structure", "as_space", "label_tupl
 # inequality, so nothing unsafe can follow from accepting such a table.
 _TRIANGLE_ROUNDING = 2.0**-44
 
-_BYTES_A_DISTANCE = 32  # as it is stored and as a float, and two tables on the way there
-_LARGEST_DENSE = 30_000  # a float64 table of this size takes 7 GB
+_BYTES_A_DISTANCE = 32  # A distance is stored, kept as a float, and twice in tables on the way there.
+_LARGEST_DENSE = 30_000  # A float64 table of so many points takes 7 GB.
 
 
 class Pairs(NamedTuple):
@@ -112,8 +112,8 @@ class FiniteSpace:
         if coordinates is not None:
             coordinates = float_array(table_in_order(coordinates, names, None, "the coordinates"), "coordinates")
             if coordinates.ndim != 2 or len(coordinates) != len(names):
-                found = len(coordinates) if coordinates.ndim == 2 else f"a table of shape {coordinates.shape} as"
-                raise InvalidInput(f"{found} coordinates for {len(names)} points")
+                count = len(coordinates) if coordinates.ndim == 2 else f"a table of shape {coordinates.shape} as"
+                raise InvalidInput(f"{count} coordinates for {len(names)} points")
         for field, value in {
             "labels": names,
             "source": source,
@@ -288,11 +288,11 @@ def _check_metric(labels: Sequence[Any], distances: Distances) -> None:
     if distances.form is Form.FLOAT:
         finite = table[np.isfinite(table)]
         slack = float(finite.max(initial=0.0)) * _TRIANGLE_ROUNDING
-    found = triangle_violation(table, slack)
-    if found is not None:
-        x, y, z = found
+    violation = triangle_violation(table, slack)
+    if violation is not None:
+        x, y, z = violation
         d = distances.floats
-        a, b, c = (shown(labels[i]) for i in found)
+        a, b, c = (shown(labels[i]) for i in violation)
         raise InvalidMetric(
             f"the triangle inequality fails: d({a}, {c}) = {d[x, z]:g} > "
             f"d({a}, {b}) + d({b}, {c}) = {d[x, y]:g} + {d[y, z]:g}"

@@ -10,7 +10,7 @@ from sfumato.spaces.finite import FiniteSpace, as_space
 
 __all__ = ["isometries"]
 
-_MOST = 50_000  # permutations; a discrete space of eight points has 40,320
+_MOST = 50_000  # More permutations are not listed; a discrete space of eight points has 40,320.
 
 
 def isometries(space: FiniteSpace) -> NDArray[np.int64]:
@@ -29,17 +29,17 @@ def isometries(space: FiniteSpace) -> NDArray[np.int64]:
     n = len(space)
     # an image has the same distances to all points, in some order
     profiles = [tuple(row) for row in np.sort(table, axis=1).tolist()]
-    found: list[list[int]] = []
+    permutations: list[list[int]] = []
     partial: list[list[int]] = [[]]
     while partial:
         images = partial.pop()
         x = len(images)
         if x == n:
-            found.append(images)
-            if len(found) > _MOST:
+            permutations.append(images)
+            if len(permutations) > _MOST:
                 raise NotSupported(f"listing the isometries of {space.name}", [f"at most {_MOST}"])
             continue
         for y in range(n):
             if y not in images and profiles[y] == profiles[x] and (table[y, images] == table[x, :x]).all():
                 partial.append([*images, y])
-    return np.array(sorted(found), dtype=np.int64)
+    return np.array(sorted(permutations), dtype=np.int64)

@@ -22,10 +22,10 @@ from scipy.sparse.csgraph import dijkstra
 
 from sfumato.arguments import answer_of, items
 from sfumato.errors import InvalidInput, NotSupported, shown
-from sfumato.numbers import Number, as_written, exact, whole
-from sfumato.spaces.constructors import check_size, graph, grid, line
+from sfumato.numbers import Number, as_written, whole
+from sfumato.spaces.constructors import check_size, graph, grid, line, unit_edges
 from sfumato.spaces.distances import Distances, Form
-from sfumato.spaces.finite import Edges, FiniteSpace, Pairs, Structure, as_space
+from sfumato.spaces.finite import FiniteSpace, Structure, as_space
 from sfumato.verdict import Verdict, fails, holds
 
 __all__ = [
@@ -39,8 +39,8 @@ __all__ = [
     "sum_query",
 ]
 
-_MOST_DATABASES = 4_000_000  # enumerated; each is one call of the user's function
-_MOST_INDIVIDUALS = 32  # axes of the table of answers; two values of each make more databases than that
+_MOST_DATABASES = 4_000_000  # So many databases are enumerated; each is one call of the user's function.
+_MOST_INDIVIDUALS = 32  # More individuals, with two values each, make more databases than are enumerated.
 
 
 def count_query(individuals: int) -> FiniteSpace:
@@ -67,13 +67,9 @@ def sum_query(individuals: int, largest: int) -> FiniteSpace:
         gap = np.abs(answers[:, None] - answers[None, :])
         return Distances(Form.RATIONAL, -(-gap // largest))
 
-    def edges() -> Edges:
-        pairs = Pairs(*np.nonzero(np.triu(distances().values == 1)))
-        return Edges(pairs, Distances(Form.RATIONAL, np.ones(len(pairs.first), dtype=np.int64)))
-
-    labels = tuple(answers.tolist())
-    return FiniteSpace(labels, Structure(distances, edges, answers=True), "", f"sum_query({individuals}, {largest})",
-                       answers[:, None].astype(float))  # fmt: skip
+    structure = Structure(distances, lambda: unit_edges(distances()), answers=True)
+    name = f"sum_query({individuals}, {largest})"
+    return FiniteSpace(tuple(answers.tolist()), structure, "", name, answers[:, None].astype(float))
 
 
 def k_count_query(individuals: int, k: int) -> FiniteSpace:
@@ -243,13 +239,6 @@ def is_uniformly_sensitive(
         y, w = (answers.labels[i] for i in broken[0])
         return fails(f"no tight and {delta}-expansive chain leads from {y!r} to {w!r}", (y, w))
     return holds(f"all answers are joined by tight, {delta}-expansive chains", Chains(answers, previous))
-
-
-def _not_negative(delta: Number) -> Fraction:
-    found = exact(delta)
-    if found < 0:
-        raise InvalidInput(f"delta, by how much distances may grow, is not negative: found {shown(delta)}")
-    return found
 
 
 def _rational_tables(

@@ -16,7 +16,7 @@ __all__ = ["complaint", "nearest"]
 _LONGEST = 60  # letters of a value that are shown
 _NEEDS_PYTHON = {
     "query": "a Python function: sf.query() takes one; count_query, sum_query and k_count_query need none",
-    "induced": "a Python function: sf.induced() takes one; graph needs none",
+    "induced": "a Python function: sf.spaces.induced() takes one; graph needs none",
     "function": "a Python function: sf.losses.function() takes one; matrix needs none",
 }
 

@@ -18,13 +18,12 @@ from sfumato.losses import LOSSES, Loss
 from sfumato.losses import default as default_loss
 from sfumato.privacy import PrivacyType, predicates
 from sfumato.spaces import SPACES, FiniteSpace
+from sfumato.spaces.foreign import LATITUDES, LONGITUDES
 from sfumato.spaces.lengths import in_unit
 from sfumato.specs import schema
 from sfumato.specs.complaints import nearest
 from sfumato.specs.spec import Spec
 from sfumato.specs.tables import (
-    LATITUDES,
-    LONGITUDES,
     Columns,
     column_of,
     in_order,

@@ -18,8 +18,6 @@ from sfumato.numbers import as_written
 from sfumato.specs.complaints import nearest
 
 __all__ = [
-    "LATITUDES",
-    "LONGITUDES",
     "Columns",
     "column_of",
     "columns_from_text",
@@ -30,11 +28,6 @@ __all__ = [
     "text_of",
     "usual_column",
 ]
-
-LATITUDES = ("latitude", "lat")
-LONGITUDES = ("longitude", "lon", "lng", "long")
-"""What columns of coordinates on the Earth are called."""
-
 
 _SEPARATORS = (",", ";", "\t")
 _LARGEST_FILE = 2**30  # bytes

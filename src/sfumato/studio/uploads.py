@@ -15,9 +15,8 @@ from sfumato.errors import InvalidInput, NotSupported
 from sfumato.report.audit_matrix import channel_on, read_matrix
 from sfumato.report.audit_rounding import Box
 from sfumato.spaces import FiniteSpace
+from sfumato.spaces.foreign import LATITUDES, LONGITUDES
 from sfumato.specs.tables import (
-    LATITUDES,
-    LONGITUDES,
     Columns,
     column_of,
     columns_from_text,

@@ -14,7 +14,7 @@ from sfumato.channels import Channel, Prior
 from sfumato.numbers import floats
 from sfumato.report.html import label
 from sfumato.report.layout import places_of
-from sfumato.report.maps import ground_of
+from sfumato.report.maps import map_layout
 from sfumato.spaces import FiniteSpace
 
 __all__ = ["figure_of", "ground", "packed", "place_of", "table_of", "weights_of"]
@@ -46,7 +46,7 @@ def _distances(space: FiniteSpace) -> list[float]:
 
 def ground(space: FiniteSpace) -> dict[str, Any]:
     """Where secrets are drawn: in cells, at places, in a row, or as nodes with edges."""
-    found = ground_of(space)
+    found = map_layout(space)
     if found.kind != "list":
         made = {"kind": found.kind, "x": _short(found.x), "y": _short(found.y), "unit": found.unit}
         return {**made, "steps": list(found.steps), "edges": _edges(space) if found.kind == "places" else []}

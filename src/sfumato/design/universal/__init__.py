@@ -1,6 +1,7 @@
 """Universal optimality: is a mechanism best for every prior, and if none is, which comes closest?"""
 
-from sfumato.design.universal.answers import Better, Certificate, Regret, UniversalDesign
+from sfumato.design.universal import answers
+from sfumato.design.universal.answers import *
 from sfumato.design.universal.impossibility import Impossibility, impossibility
 from sfumato.design.universal.least_regret import universal_design
 from sfumato.design.universal.optimality import is_universally_optimal
@@ -10,13 +11,9 @@ from sfumato.design.universal.theorems import Ground
 from sfumato.design.universal.utility_set import UtilitySet, utility_set
 
 __all__ = [
-    "Better",
-    "Certificate",
     "Ground",
     "Impossibility",
     "PriorSet",
-    "Regret",
-    "UniversalDesign",
     "UtilitySet",
     "ball",
     "hull",
@@ -26,3 +23,4 @@ __all__ = [
     "utility_set",
     "worst_case_regret",
 ]
+__all__ += answers.__all__

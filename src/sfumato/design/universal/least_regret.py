@@ -90,7 +90,7 @@ def universal_design(
     >>> best = universal_design(sf.losses.bin(space), sf.PrivacyType(space, alpha="1/2"))
     >>> best.lower, best.upper, bool(best.exists)
     (Fraction(1, 24), Fraction(1, 24), False)
-    >>> star = sf.PrivacyType(sf.star(3), alpha="1/2")
+    >>> star = sf.PrivacyType(sf.spaces.star(3), alpha="1/2")
     >>> bool(universal_design(sf.losses.bin(star.space), star).exists)
     True
     """

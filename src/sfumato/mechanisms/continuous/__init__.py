@@ -3,14 +3,15 @@
 The theory is that of Fernandes, McIver and Morgan (2021), called paper B here.
 """
 
+from sfumato.mechanisms.continuous import convergence, geometric, loss
 from sfumato.mechanisms.continuous.chain import line_hyper_distance
-from sfumato.mechanisms.continuous.convergence import Climb, Gap, Rung, climb, laplace_gap, theorem_14_constant
+from sfumato.mechanisms.continuous.convergence import *
 from sfumato.mechanisms.continuous.density import MASS_TOLERANCE, Density, as_density, gather
 from sfumato.mechanisms.continuous.enclosure import Enclosure, enclosed_loss
-from sfumato.mechanisms.continuous.geometric import Smear, geometric_refinement, lattice_geometric, smear
+from sfumato.mechanisms.continuous.geometric import *
 from sfumato.mechanisms.continuous.interval import UNIT, Interval, lattice, lattice_space
 from sfumato.mechanisms.continuous.laplace import Laplace, TruncatedLaplace, laplace, truncated_laplace
-from sfumato.mechanisms.continuous.loss import IntervalLoss, absolute_error, lattice_loss, squared_error, step_loss
+from sfumato.mechanisms.continuous.loss import *
 from sfumato.mechanisms.continuous.pixelation import (
     IntervalMechanism,
     Pixelated,
@@ -26,42 +27,28 @@ from sfumato.mechanisms.continuous.quadrature import Estimate, posterior_loss
 __all__ = [
     "MASS_TOLERANCE",
     "UNIT",
-    "Climb",
     "Density",
     "Enclosure",
     "Estimate",
-    "Gap",
     "Interval",
-    "IntervalLoss",
     "IntervalMechanism",
     "Laplace",
     "Pixelated",
-    "Rung",
-    "Smear",
     "Stepped",
     "SteppedChannel",
     "TruncatedLaplace",
-    "absolute_error",
     "as_density",
-    "climb",
     "enclosed_loss",
     "gather",
-    "geometric_refinement",
     "laplace",
-    "laplace_gap",
     "lattice",
-    "lattice_geometric",
-    "lattice_loss",
     "lattice_space",
     "line_hyper_distance",
     "on_lattice",
     "pixelate",
     "pixelated_mechanism",
     "posterior_loss",
-    "smear",
-    "squared_error",
-    "step_loss",
     "stepped",
-    "theorem_14_constant",
     "truncated_laplace",
 ]
+__all__ += convergence.__all__ + geometric.__all__ + loss.__all__

@@ -18,12 +18,13 @@ from sfumato.losses.standard import bin as zero_one
 from sfumato.measures import expected_loss
 from sfumato.measures.utility import gram_determinant
 from sfumato.orders import refines
+from sfumato.papers.tables import PaperTable, cell, exact_cell
 from sfumato.privacy import predicates
 from sfumato.privacy.axioms import satisfies_axioms
 from sfumato.privacy.predicates import Predicate
 from sfumato.privacy.predicates_definitions import probabilistic
 from sfumato.privacy.tradeoff import smallest_delta
-from sfumato.report.tables import PaperTable, cell
+from sfumato.report.figure import AXIS, ROLES, SERIES, canvas, caption
 
 __all__ = ["ITEMS", "curves_figure"]
 
@@ -54,8 +55,6 @@ def curves_figure(predicate: Predicate, title: str = "") -> Any:
     >>> [trace.name for trace in curves_figure(predicates.gaussian(1)).data[:2]]
     ['m(a)', 'M(a)']
     """
-    from sfumato.report.figure import ROLES, SERIES, canvas, caption
-
     figure = canvas(width=560, height=560)
     # more points near the ends, where the curves are steep
     a = (1 - np.cos(np.linspace(0, np.pi, 401))) / 2
@@ -73,15 +72,7 @@ def curves_figure(predicate: Predicate, title: str = "") -> Any:
         x=[0, 1], y=[0, 1], mode="lines", line={"color": ROLES["faint"], "width": 1, "dash": "dot"}, showlegend=False,
         hoverinfo="skip",
     )  # fmt: skip
-    plain = {
-        "showline": True,
-        "showgrid": False,
-        "zeroline": False,
-        "ticks": "outside",
-        "title_standoff": 6,
-        "range": [0, 1],
-        "mirror": True,
-    }
+    plain = {**AXIS, "range": [0, 1], "mirror": True}
     figure.update_layout(
         margin={"l": 64, "r": 24, "t": 24, "b": 56},
         legend={"x": 0.97, "y": 0.08, "yanchor": "bottom"},
@@ -91,8 +82,7 @@ def curves_figure(predicate: Predicate, title: str = "") -> Any:
     text = (
         f"{title}. For an event of probability a under one secret, its probability under a neighbour lies in between."
     )
-    aside = 24 - figure.layout.margin.l  # captions start at the left border
-    return caption(figure, text).update_annotations(selector={"yanchor": "top"}, xshift=aside)
+    return caption(figure, text)
 
 
 def figure_1() -> PaperTable:
@@ -143,7 +133,7 @@ def figure_8() -> PaperTable:
     first = Channel(secrets, [["2/3", "1/3"], ["1/3", "2/3"]], secrets)
     second = Channel(secrets, [[1, 0], [1, 0]], secrets)
     rows = tuple(
-        {"mechanism": name, "expected loss": _beside(printed, expected_loss(prior, channel, loss))}
+        {"mechanism": name, "expected loss": exact_cell(printed, expected_loss(prior, channel, loss))}
         for name, channel, printed in (("M₁", first, Fraction(1, 3)), ("M₂", second, Fraction(1, 4)))
     )
     notes = (
@@ -152,10 +142,6 @@ def figure_8() -> PaperTable:
         "Expected loss with outputs taken as answers prefers the mechanism that tells nothing.",
     )
     return PaperTable("D.fig8", "Two mechanisms for a survey", rows, notes)
-
-
-def _beside(printed: Fraction, ours: Any) -> dict[str, Any]:
-    return {"printed": str(printed), "ours": ours, "agree": printed == ours}
 
 
 def example_322() -> PaperTable:

@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 
 from sfumato import errors
 from sfumato.cli.main import app
-from sfumato.report import PAPERS
-from sfumato.report.papers_page import TITLES, Comparison, compared, papers_page
-from sfumato.report.tables import PaperTable, cell
+from sfumato.papers import PAPERS
+from sfumato.papers.page import TITLES, Agreement, compared, papers_page
+from sfumato.papers.tables import PaperTable, cell
 
 
 class Outline(HTMLParser):
@@ -51,16 +51,16 @@ def test_every_paper_has_a_title() -> None:
 
 def test_what_agrees_is_counted() -> None:
     rows = ({"a": cell("0.5", 0.5), "b": cell("-", 3), "c": "text"}, {"a": cell("2", 3)})
-    assert compared(PaperTable("X.y", "", rows)) == Comparison(1, 1)
-    assert str(Comparison(0, 0)) == "no number is printed"
-    assert str(Comparison(1, 0)) == "the printed number found again"
-    assert str(Comparison(3, 0)) == "all 3 printed numbers found again"
+    assert compared(PaperTable("X.y", "", rows)) == Agreement(1, 1)
+    assert str(Agreement(0, 0)) == "no number is printed"
+    assert str(Agreement(1, 0)) == "the printed number found again"
+    assert str(Agreement(3, 0)) == "all 3 printed numbers found again"
 
 
 @pytest.mark.parametrize(("key", "same", "different"), [("C.fig6b", 0, 1), ("C.fig7", 0, 1), ("A.fig8", 36, 8)])
 def test_the_page_counts_what_the_corrections_list(key: str, same: int, different: int) -> None:
     """The thresholds that are too small, and two rows of four numbers that belong to no secret."""
-    assert compared(PAPERS[key]()) == Comparison(same, different)
+    assert compared(PAPERS[key]()) == Agreement(same, different)
 
 
 def test_the_command_says_how_many_differ(tmp_path: Path) -> None:

@@ -9,34 +9,34 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from sfumato.papers.tables import PaperTable, cell
 from sfumato.privacy import PrivacyType, capacities, count_kernels, estimate_kernels, vertices
-from sfumato.report.tables import PaperTable, cell
 from sfumato.spaces import FiniteSpace, complete_bipartite, cycle, discrete, grid, hamming, line, star
 
 __all__ = ["TABLES"]
 
-_COUNT = -1  # kernels one by one
-_LEAVE = 0  # neither counted nor estimated
-_SEED = 2023  # of the estimates, so that a table is the same twice
+_COUNT = -1  # Kernels are counted one by one.
+_LEAVE = 0  # Kernels are neither counted nor estimated.
+_SEED = 2023  # Estimates start from this seed, so that a table is the same twice.
 
 _NOT_PRINTED = ("–", "–", "–", "–")
 
 Row = tuple[str, FiniteSpace, tuple[str, str, str, str], int]
 
 
-def _types(key: str, title: str, rows: list[Row], notes: tuple[str, ...] = ()) -> PaperTable:
+def _types(key: str, title: str, spaces: list[Row], notes: tuple[str, ...] = ()) -> PaperTable:
     """One row a space at e^ε = 2: what the paper prints and what we find; the last entry says how kernels are found."""
-    found = []
-    for size, space, printed, samples in rows:
+    rows = []
+    for size, space, printed, samples in spaces:
         privacy = PrivacyType(space, alpha="1/2")
         best = capacities(privacy)
         ours = (_vertices(privacy), _kernels(privacy, samples), best.multiplicative, best.additive)
         names = ("vertices", "kernels", "multiplicative capacity", "additive capacity")
-        cells = (cell(said, value) for said, value in zip(printed, ours, strict=True))
-        found.append({"size": size, **dict(zip(names, cells, strict=True))})
-    estimated = any(samples > 0 for *_, samples in rows)
-    said = ("Numbers with ± are unbiased estimates with one standard deviation.",) if estimated else ()
-    return PaperTable(key, title, tuple(found), notes + said)
+        cells = (cell(text, value) for text, value in zip(printed, ours, strict=True))
+        rows.append({"size": size, **dict(zip(names, cells, strict=True))})
+    estimated = any(samples > 0 for *_, samples in spaces)
+    closing = ("Numbers with ± are unbiased estimates with one standard deviation.",) if estimated else ()
+    return PaperTable(key, title, tuple(rows), notes + closing)
 
 
 def _vertices(privacy: PrivacyType) -> Any:
@@ -50,8 +50,8 @@ def _kernels(privacy: PrivacyType, samples: int) -> Any:
         return "–"
     if samples == _COUNT:
         return count_kernels(privacy)
-    found = estimate_kernels(privacy, samples=samples, seed=_SEED)
-    return f"{found.count:.3g} ± {found.error:.1g}"
+    estimate = estimate_kernels(privacy, samples=samples, seed=_SEED)
+    return f"{estimate.count:.3g} ± {estimate.error:.1g}"
 
 
 def _table_4a() -> PaperTable:
@@ -59,7 +59,7 @@ def _table_4a() -> PaperTable:
         2: ("2", "1", "1.33", "0.33"), 3: ("4", "2", "1.67", "0.5"), 4: ("8", "11", "2", "0.67"),
         5: ("16", "187", "2.33", "0.75"), 6: ("32", "15346", "2.67", "0.83"),
     }  # fmt: skip
-    rows: list[Row] = [(str(n), line(n), said, _COUNT) for n, said in printed.items()]
+    rows: list[Row] = [(str(n), line(n), printed_row, _COUNT) for n, printed_row in printed.items()]
     rows += [("7", line(7), _NOT_PRINTED, _COUNT), ("8", line(8), _NOT_PRINTED, 400_000)]
     return _types("A.table4a", "The line, ln 2 for each unit", rows)
 
@@ -69,7 +69,7 @@ def _table_5a() -> PaperTable:
         2: ("2", "1", "1.33", "0.33"), 3: ("6", "5", "1.5", "0.4"), 4: ("14", "41", "1.6", "0.43"),
         5: ("30", "1291", "1.67", "0.44"),
     }  # fmt: skip
-    rows: list[Row] = [(str(n), discrete(n), said, _COUNT) for n, said in printed.items()]
+    rows: list[Row] = [(str(n), discrete(n), printed_row, _COUNT) for n, printed_row in printed.items()]
     rows += [("6", discrete(6), _NOT_PRINTED, _COUNT), ("7", discrete(7), _NOT_PRINTED, 400_000)]
     notes = (
         "Corollary 22 states the additive capacity as 1 − 1/(1 + (n − 1)e^ε); the table, and we, have "

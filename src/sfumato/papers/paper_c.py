@@ -14,6 +14,7 @@ from math import exp, log, log2
 from typing import Any
 
 import numpy as np
+import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from sfumato.certify import Mechanism
@@ -23,6 +24,7 @@ from sfumato.mechanisms.lattice import Kernel, Lattice, lattice_solution
 from sfumato.mechanisms.proved import proved
 from sfumato.mechanisms.tight import has_lattice_tight_constraints, lattice_threshold, lattice_tight_constraints
 from sfumato.numbers import told_apart
+from sfumato.papers.tables import PaperTable, cell
 from sfumato.privacy.regular import (
     database_leakage_bound,
     is_regular,
@@ -33,13 +35,14 @@ from sfumato.privacy.regular import (
 from sfumato.privacy.similarity import Quotient, quotient, solve_signs
 from sfumato.privacy.threshold import Threshold, regular_threshold, tight_threshold
 from sfumato.privacy.type import PrivacyType
-from sfumato.report.tables import PaperTable, cell
+from sfumato.report.figure import ROLES, SERIES, canvas, caption, tint
 from sfumato.spaces import FiniteSpace, cycle, discrete, k_count_query, line, sum_query
 
 __all__ = ["ITEMS"]
 
-_TOLERANCE = 1e-4  # of the paper's test, found by trying which gives its numbers
-_LETTERS = Prior(range(4), ["0.3", "0.27", "0.23", "0.2"])  # Example 3: one of five independent individuals
+_TOLERANCE = 1e-4  # The paper's numbers come out with this tolerance in its test; it was found by trying.
+# Example 3 has five independent individuals with this prior.
+_LETTERS = Prior(range(4), ["0.3", "0.27", "0.23", "0.2"])
 _INDIVIDUALS = 5
 _NONE = "none"
 
@@ -199,20 +202,20 @@ def _tolerant_example() -> float:
 def figure_6a() -> PaperTable:
     """The sum query with 150 individuals and values up to 5."""
     space = sum_query(150, 5)
-    found = tight_threshold(space, digits=9)
+    threshold = tight_threshold(space, digits=9)
     rows = _query_rows(space, ("0.8", "0.9", "1.0", "1.1", "1.2", "1.3"), _sum_geometric)
-    rows = _with_threshold(rows, "0.8", float(found))
-    notes = _threshold_notes(space, found, "0.8", 78)
+    rows = _with_threshold(rows, "0.8", float(threshold))
+    notes = _threshold_notes(space, threshold, "0.8", 78)
     return PaperTable("C.fig6a", "Sum query, u = 150, v = 5: chance of the right answer", rows, notes, _draw_6a)
 
 
 def figure_6b() -> PaperTable:
     """Two counts over thirty individuals."""
     space = k_count_query(30, 2)
-    found = tight_threshold(space, digits=9)
+    threshold = tight_threshold(space, digits=9)
     rows = _query_rows(space, ("0.9", "1.0", "1.1", "1.2", "1.3"), _count_geometric)
-    rows = _with_threshold(rows, "0.9", float(found))
-    notes = _threshold_notes(space, found, "0.9", 88)
+    rows = _with_threshold(rows, "0.9", float(threshold))
+    notes = _threshold_notes(space, threshold, "0.9", 88)
     return PaperTable("C.fig6b", "Two counts, u = 30: chance of the right answer", rows, notes, _draw_6b)
 
 
@@ -231,11 +234,11 @@ def _count_geometric(epsilon: float) -> float:
 
 def _diagonal(system: Quotient, epsilon: str) -> tuple[bool, float, float]:
     """Whether z ≥ 0, proved; the least entry of z and its mean, in floats."""
-    found = solve_signs(system, PrivacyType(system.space, epsilon=epsilon), [Fraction(1)] * len(system))
-    if found is None or not found.decided:
+    solution = solve_signs(system, PrivacyType(system.space, epsilon=epsilon), [Fraction(1)] * len(system))
+    if solution is None or not solution.decided:
         raise AssertionError("a rational ε leaves no sign undecided")
-    values = found.values.astype(np.float64)
-    return -1 not in found.signs, float(values.min()), float((values * system.sizes).sum() / system.sizes.sum())
+    values = solution.values.astype(np.float64)
+    return -1 not in solution.signs, float(values.min()), float((values * system.sizes).sum() / system.sizes.sum())
 
 
 def _query_rows(
@@ -265,16 +268,16 @@ def _utility_row(
     }
 
 
-def _with_threshold(rows: Sequence[dict[str, Any]], printed: str, found: float) -> tuple[dict[str, Any], ...]:
+def _with_threshold(rows: Sequence[dict[str, Any]], printed: str, threshold: float) -> tuple[dict[str, Any], ...]:
     """With the one number that the paper prints beside the first row: from which ε on there is such a mechanism."""
-    return tuple(row | {"smallest ε": "" if k else cell(printed, found)} for k, row in enumerate(rows))
+    return tuple(row | {"smallest ε": "" if k else cell(printed, threshold)} for k, row in enumerate(rows))
 
 
-def _threshold_notes(space: FiniteSpace, found: Threshold, printed: str, first: int) -> tuple[str, ...]:
+def _threshold_notes(space: FiniteSpace, threshold: Threshold, printed: str, first: int) -> tuple[str, ...]:
     system, n = quotient(space), len(space)
     tolerant = next(s for s in range(first, 200) if _diagonal(system, f"{s / 100}")[1] >= -_TOLERANCE * n)
     return (
-        f"The mechanism exists from ε = {found} on, for every larger ε, and not from {printed} on: there the only "
+        f"The mechanism exists from ε = {threshold} on, for every larger ε, and not from {printed} on: there the only "
         "solution of Φz = 1 has negative entries, and the curve has no mechanism behind it.",
         f"With μ = z/n ≥ −1e-4 in place of μ ≥ 0 the smallest ε in steps of 0.01 is {tolerant / 100:.2f}, as printed.",
         "Where there is no such mechanism the bound is max Σ z/n over Φz ≤ 1, z ≥ 0.",
@@ -287,19 +290,19 @@ def figure_7() -> PaperTable:
     for epsilon in ("0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "1.0", "1.1", "1.2", "1.3"):
         lattice = Lattice((100, 100))
         verdict = has_lattice_tight_constraints(lattice, epsilon=epsilon)
-        exists, found = bool(verdict), verdict.witness
-        curve, least = float(found.values.mean()), float(found.values.min())
+        exists, solution = bool(verdict), verdict.witness
+        curve, least = float(solution.values.mean()), float(solution.values.min())
         if exists:
             mechanism = lattice_tight_constraints(lattice, epsilon=epsilon)
             curve, bound = float(mechanism.utility), mechanism.utility_bound
         else:  # Φz⁺ ≥ Φz = 1 up to the residual, so z⁺/n proves a bound
-            bound = float(np.maximum(found.values, 0).mean()) / (1 - abs(found.residual[1])) * (1 + 1e-12)
+            bound = float(np.maximum(solution.values, 0).mean()) / (1 - abs(solution.residual[1])) * (1 + 1e-12)
         rows.append(
             _utility_row(epsilon, curve, least, exists, bound, "planar Laplace", _planar_laplace(float(epsilon)))
         )
-    found = lattice_threshold(Lattice((100, 100)), digits=7)
-    shown = _with_threshold(rows, "0.4", float(found.high))
-    low, high = told_apart(found.low, found.high, 8)
+    threshold = lattice_threshold(Lattice((100, 100)), digits=7)
+    shown = _with_threshold(rows, "0.4", float(threshold.high))
+    low, high = told_apart(threshold.low, threshold.high, 8)
     notes = (
         f"At ε = {low} there is no such mechanism, at {high} there is one, both proved; the paper's curve begins at "
         "0.4.",
@@ -334,10 +337,6 @@ def _planar_laplace(epsilon: float, side: int = 100) -> float:
 
 
 def _draw_2() -> Any:
-    import plotly.graph_objects as go
-
-    from sfumato.report.figure import ROLES, SERIES, canvas, caption, tint
-
     corners = np.array([[0, 0], [0.5, 3**0.5 / 2], [1, 0]])
     figure = canvas(width=900, height=440)
     for shift, (name, space) in enumerate((("line", line(3)), ("circle", cycle(3)))):
@@ -365,10 +364,6 @@ def _draw_2() -> Any:
 
 
 def _draw_3() -> Any:
-    import plotly.graph_objects as go
-
-    from sfumato.report.figure import SERIES, canvas, caption
-
     figure = canvas()
     faces = ([0, 0, 0, 1], [1, 1, 2, 2], [2, 3, 3, 3])
     for distance, colour, opacity in zip(("0.5", "1", "2", "4"), SERIES, (1.0, 0.5, 0.3, 0.15), strict=False):
@@ -452,10 +447,6 @@ def _split(epsilon: list[float], curve: list[float], threshold: float, rival: st
 
 
 def _curves(series: Sequence[Series], what: str, mark: float, text: str) -> Any:
-    import plotly.graph_objects as go
-
-    from sfumato.report.figure import ROLES, SERIES, canvas, caption
-
     figure = canvas(height=460)
     for (name, x, y, dash), colour in zip(series, SERIES, strict=False):
         figure.add_trace(

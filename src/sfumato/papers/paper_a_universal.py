@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from functools import partial
 
 from sfumato.design.universal import impossibility, is_universally_optimal, universal_design
 from sfumato.losses import Loss, absolute, bin, is_trivial, lift, nib
 from sfumato.mechanisms import closest_pair
+from sfumato.papers.tables import PaperTable, exact_cell
 from sfumato.privacy import PrivacyType
-from sfumato.report.tables import PaperTable
+from sfumato.report.priors import entropy_surface
 from sfumato.spaces import FiniteSpace, cycle, discrete, grid, hamming, line, star
 
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
-
 __all__ = ["UNIVERSAL"]
-
-
-def _said(printed: str, ours: str) -> dict[str, Any]:
-    return {"printed": printed, "ours": ours, "agree": printed == ours}
 
 
 def theorem_10() -> PaperTable:
@@ -32,7 +26,7 @@ def theorem_10() -> PaperTable:
             verdict = is_universally_optimal(mechanism, loss)
             rows.append({
                 "space": space.name, "alpha": alpha, "loss is trivial": str(bool(is_trivial(loss))),
-                "universally optimal": _said("holds", str(verdict.outcome)), "ground": verdict.reason,
+                "universally optimal": exact_cell("holds", str(verdict.outcome)), "ground": verdict.reason,
             })  # fmt: skip
     return PaperTable("A.theorem10", "Theorem 10: a universally optimal mechanism exists for some loss", tuple(rows),
                       ("The loss guesses between the two closest secrets and is 0 at all others.",))  # fmt: skip
@@ -52,11 +46,11 @@ def theorem_12() -> PaperTable:
         space = discrete(n)
         for loss in (bin(space), absolute(line(n))):
             for alpha in ("1/2", "1/5"):
-                made = universal_design(loss, PrivacyType(space, alpha=alpha))
+                least = universal_design(loss, PrivacyType(space, alpha=alpha))
                 rows.append({
                     "space": space.name, "loss": loss.name, "alpha": alpha,
-                    "exists": _said("fails", str(made.exists.outcome)), "least regret": made.lower,
-                    "priors that prove it": 0 if made.certificate is None else len(made.certificate.priors),
+                    "exists": exact_cell("fails", str(least.exists.outcome)), "least regret": least.lower,
+                    "priors that prove it": 0 if least.certificate is None else len(least.certificate.priors),
                 })  # fmt: skip
     return PaperTable("A.theorem12", "Theorem 12: none for strictly monotone losses on discrete spaces", tuple(rows))
 
@@ -70,7 +64,7 @@ def corollary_13() -> PaperTable:
             verdict = impossibility(bin(space), PrivacyType(space, alpha=alpha))
             priors = verdict.witness.priors if verdict else ()
             rows.append({
-                "n": n, "alpha": alpha, "impossible": _said("holds", str(verdict.outcome)),
+                "n": n, "alpha": alpha, "impossible": exact_cell("holds", str(verdict.outcome)),
                 "priors": "; ".join("(" + ", ".join(map(str, prior.weights)) + ")" for prior in priors),
                 "regret at one of them": verdict.witness.regret if verdict else "—",
             })  # fmt: skip
@@ -81,13 +75,11 @@ def figure_3() -> PaperTable:
     """U of ℓ_nib on three secrets: not a plane, so the loss is not trivial."""
     loss = nib(["x₁", "x₂", "x₃"])
 
-    def draw() -> go.Figure:
-        from sfumato.report.priors import entropy_surface
-
-        return entropy_surface(loss)
-
-    row = {"loss": loss.name, "trivial": _said("fails", str(is_trivial(loss).outcome)), "planes": len(loss.actions)}
-    return PaperTable("A.fig3", "Figure 3: the least expected loss of ℓ_nib", (row,), figure=draw)
+    trivial = exact_cell("fails", str(is_trivial(loss).outcome))
+    row = {"loss": loss.name, "trivial": trivial, "planes": len(loss.actions)}
+    return PaperTable(
+        "A.fig3", "Figure 3: the least expected loss of ℓ_nib", (row,), figure=partial(entropy_surface, loss)
+    )
 
 
 UNIVERSAL: dict[str, Callable[[], PaperTable]] = {

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["PaperTable", "agree", "cell"]
+__all__ = ["PaperTable", "agree", "cell", "exact_cell"]
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,12 @@ class PaperTable:
 def cell(printed: str, ours: Any) -> dict[str, Any]:
     """A printed value beside ours."""
     return {"printed": printed, "ours": ours, "agree": agree(printed, ours)}
+
+
+def exact_cell(printed: Any, ours: Any) -> dict[str, Any]:
+    """A printed fraction or word beside ours, which must be the same; a dash is nothing printed."""
+    printed = str(printed)
+    return {"printed": printed, "ours": ours, "agree": None if printed == "—" else printed == str(ours)}
 
 
 def agree(printed: str, ours: Any) -> bool | None:

@@ -23,7 +23,7 @@ from sfumato.design.compatibility import (
     theorem_34,
     thresholds,
 )
-from sfumato.report.tables import PaperTable
+from sfumato.papers.tables import PaperTable, exact_cell
 from sfumato.spaces import FiniteSpace, discrete, hamming, line
 from sfumato.verdict import Verdict
 
@@ -32,10 +32,6 @@ __all__ = ["ITEMS"]
 _GAMMA, _DELTA = Fraction(1, 4), Fraction(1, 10)
 _SCALES = (Fraction(1, 4), Fraction(1, 8))
 _SIZES = (5, 9, 17)
-
-
-def _said(printed: str, ours: str) -> dict[str, Any]:
-    return {"printed": printed, "ours": ours, "agree": printed == ours if printed != "—" else None}
 
 
 def _points(count: int) -> FiniteSpace:
@@ -67,7 +63,7 @@ def theorem_3_4() -> PaperTable:
         verdict = privacy_compatible(family, scales=_SCALES)
         row: dict[str, Any] = {
             "family": family.name,
-            "compatible": _said(printed, str(verdict.outcome)),
+            "compatible": exact_cell(printed, str(verdict.outcome)),
             "witness": _witness(verdict),
         }
         for n in _SIZES:
@@ -88,9 +84,9 @@ def _witness(verdict: Verdict) -> str:
 
 
 def _enclosed(space: FiniteSpace) -> str:
-    found = epsilon_star(space, _GAMMA, _DELTA)
-    assert found.high is not None
-    return f"{float(found.high):.3f}"
+    star = epsilon_star(space, _GAMMA, _DELTA)
+    assert star.high is not None
+    return f"{float(star.high):.3f}"
 
 
 def _notes() -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import plotly.graph_objects as go
 
 from sfumato.channels import Prior, hyper
 from sfumato.mechanisms.continuous import (
@@ -30,15 +31,17 @@ from sfumato.mechanisms.continuous import (
     squared_error,
     truncated_laplace,
 )
-from sfumato.report.tables import PaperTable
+from sfumato.papers.tables import PaperTable, exact_cell
+from sfumato.report.figure import AXIS, ROLES, SERIES, canvas, caption
+from sfumato.report.simplex import simplex
 
 __all__ = ["ITEMS"]
 
-_EXAMPLE = "1/16"  # e^−ε of the paper's example in section VII, ε = 2 ln 4
+_EXAMPLE = "1/16"  # This is e^−ε in the paper's example of section VII, where ε = 2 ln 4.
 _PIXELS = 8
 _SECRETS = (Fraction(0), Fraction(1, 2), Fraction(1))
 _STEPS = (1, 2, 4, 8, 16, 32, 64)
-_FINE = Fraction(63, 64)  # e^{−ε/64}: rational on all these lattices, and ε = 1.0079
+_FINE = Fraction(63, 64)  # This is e^{−ε/64}, rational on all these lattices, with ε = 1.0079.
 
 
 def figure_1a() -> PaperTable:
@@ -64,14 +67,10 @@ def _atom(distance: Fraction) -> dict[str, Any]:
     """An end at some distance from x: e^{−εd}/2, printed with the other sign; at ε = 2 ln 4, e^{εd} = 4^{2d}."""
     growth = Fraction(4) ** int(2 * distance)
     printed, ours = growth / 2, 1 / (2 * growth)
-    return {"printed": str(printed), "ours": ours, "agree": printed == ours}
+    return exact_cell(printed, ours)
 
 
 def _draw_1a() -> Any:
-    import plotly.graph_objects as go
-
-    from sfumato.report.figure import ROLES, SERIES, canvas
-
     mechanism = truncated_laplace(alpha=_EXAMPLE)
     figure = canvas(height=460)
     y = np.linspace(0, 1, 401)
@@ -92,7 +91,7 @@ def _draw_1a() -> Any:
             )
         )  # fmt: skip
     _axes(figure, {"title_text": "output y", "range": [0, 1]}, {"title_text": "density", "range": [0, 1.5]})
-    return _captioned(
+    return caption(
         figure,
         "The truncated Laplace mechanism for three secrets, ε = 2 ln 4, cut into eight pixels. The probability of a "
         "pixel is the area under a curve. Discs at the ends: what has a probability there, by area.",
@@ -124,8 +123,8 @@ def figure_1b() -> PaperTable:
 
 
 def _posteriors(prior: Prior, channel: Any) -> list[tuple[Any, Any, Any]]:
-    found = hyper(prior, channel)
-    return [(found.merged[k][0], found.outer[k], found.inners[:, k]) for k in range(len(found))]
+    posteriors = hyper(prior, channel)
+    return [(posteriors.merged[k][0], posteriors.outer[k], posteriors.inners[:, k]) for k in range(len(posteriors))]
 
 
 def _posterior_row(name: str, probability: Any, inner: Any, mixture: dict[str, Any]) -> dict[str, Any]:
@@ -139,8 +138,6 @@ def _plain(value: Any) -> Any:
 
 
 def _draw_1b() -> Any:
-    from sfumato.report.simplex import simplex
-
     source = truncated_laplace(alpha=_EXAMPLE)
     channels = {
         "geometric, N = 2": lattice_geometric(source, 2),
@@ -188,10 +185,6 @@ def _squared_gaps() -> list[Gap]:
 
 
 def _draw_13() -> Any:
-    import plotly.graph_objects as go
-
-    from sfumato.report.figure import SERIES, canvas
-
     gaps, squares = _absolute_gaps(), _squared_gaps()
     figure = canvas(height=480)
     curves = [
@@ -206,7 +199,7 @@ def _draw_13() -> Any:
         )
     powers = {"title_text": "loss", "type": "log", "exponentformat": "power", "dtick": 1}
     _axes(figure, {"title_text": "N", "type": "log", "tickvals": _STEPS}, powers)
-    return _captioned(
+    return caption(
         figure,
         "How much more the truncated Laplace mechanism loses than the geometric one for secrets on N + 1 points, "
         "ε = 1.0079, uniform prior. The bound of Theorem 13 falls like 1/N, the gap like 1/N².",
@@ -219,18 +212,21 @@ _RUNGS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
 def theorem_5() -> PaperTable:
     """The geometric mechanism's loss on finer lattices, and the Laplace mechanism's, to which it climbs."""
-    found = {key: _climb(*key) for key in _CLIMBS}
+    climbs = {key: _climb(*key) for key in _CLIMBS}
     rows: list[dict[str, Any]] = []
     for place, steps in enumerate(_RUNGS):
         row: dict[str, Any] = {"N": steps}
-        for (epsilon, name), one in found.items():
-            row[f"G_N, {name}, ε = {epsilon}"] = one.rungs[place].geometric
-            row[f"no less, {name}, ε = {epsilon}"] = one.rungs[place].floor
+        for (epsilon, name), climbed in climbs.items():
+            row[f"G_N, {name}, ε = {epsilon}"] = climbed.rungs[place].geometric
+            row[f"no less, {name}, ε = {epsilon}"] = climbed.rungs[place].floor
         rows.append(row)
     last: dict[str, Any] = {"N": "Laplace"}
-    for (epsilon, name), one in found.items():
-        last |= {f"G_N, {name}, ε = {epsilon}": one.limit.value, f"no less, {name}, ε = {epsilon}": one.limit.value}
-    worst = max(one.limit.error for one in found.values())
+    for (epsilon, name), climbed in climbs.items():
+        last |= {
+            f"G_N, {name}, ε = {epsilon}": climbed.limit.value,
+            f"no less, {name}, ε = {epsilon}": climbed.limit.value,
+        }
+    worst = max(climbed.limit.error for climbed in climbs.values())
     notes = (
         "Uniform density on [0, 1], gathered onto N cells; len = |w − x| and len² are the losses of Corollary 17.",
         "“No less”: e^{−ε/N}·$(π_N, G_N, ℓ) − κ/N, below which no ε-private mechanism on [0, 1] can come.",
@@ -245,18 +241,14 @@ def _climb(epsilon: int, name: str) -> Climb:
 
 
 def _draw_5() -> Any:
-    import plotly.graph_objects as go
-
-    from sfumato.report.figure import ROLES, SERIES, canvas
-
     figure = canvas(height=480)
     figure.add_hline(y=1, line={"color": ROLES["ink"], "width": 1})
     for (epsilon, name), colour in zip(_CLIMBS, SERIES, strict=False):
-        found = _climb(epsilon, name)
-        limit = found.limit.value
+        climbed = _climb(epsilon, name)
+        limit = climbed.limit.value
         for values, dash, legend in (
-            ([r.geometric / limit for r in found.rungs], "solid", True),
-            ([r.floor / limit for r in found.rungs], "dot", False),
+            ([r.geometric / limit for r in climbed.rungs], "solid", True),
+            ([r.floor / limit for r in climbed.rungs], "dot", False),
         ):
             figure.add_trace(
                 go.Scatter(
@@ -266,26 +258,17 @@ def _draw_5() -> Any:
             )  # fmt: skip
     share = {"title_text": "loss ÷ loss of the Laplace mechanism", "range": [0, 1.08]}
     _axes(figure, {"title_text": "N", "type": "log", "tickvals": _RUNGS}, share)
-    return _captioned(
+    return caption(
         figure,
         "The loss of the geometric mechanism on N + 1 points climbs to that of the truncated Laplace mechanism "
         "(line at 1). Dotted: what no private mechanism on [0, 1] can beat, by Lemma 9.",
     )
 
 
-def _captioned(figure: Any, text: str) -> Any:
-    """A caption that starts at the left border of the figure, below the numbers of the axis."""
-    from sfumato.report.figure import caption
-
-    caption(figure, text)
-    return figure.update_annotations(xshift=24 - figure.layout.margin.l)
-
-
 def _axes(figure: Any, across: dict[str, Any], up: dict[str, Any]) -> None:
     """Two lines with their titles near them, and the legend above the plot, where no curve runs."""
-    plain = {"showline": True, "showgrid": False, "zeroline": False, "ticks": "outside", "title_standoff": 8}
-    figure.update_xaxes(**plain, **across)
-    figure.update_yaxes(**plain, **up)
+    figure.update_xaxes(**AXIS, **across)
+    figure.update_yaxes(**AXIS, **up)
     legend = {"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom"}
     figure.update_layout(margin={"l": 72, "r": 24, "t": 56, "b": 60}, legend=legend)
 

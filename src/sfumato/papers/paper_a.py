@@ -7,37 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import numpy as np
+import plotly.graph_objects as go
 
 from sfumato.channels import Channel, Hyper, Prior, hyper, restrict
+from sfumato.papers.tables import PaperTable, exact_cell
 from sfumato.privacy import PrivacyType, Vertices, count_kernels, is_kernel, kernels, satisfies, vertices
-from sfumato.report.tables import PaperTable
+from sfumato.report.figure import ROLES, SERIES, canvas, caption
+from sfumato.report.simplex import simplex
 from sfumato.spaces import FiniteSpace, discrete, hamming, line
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
 
 __all__ = ["FIGURES"]
 
 _ALPHA = Fraction(1, 2)
-
-
-def _exact_cell(printed: str, ours: Any) -> dict[str, Any]:
-    """A printed fraction or word beside ours, which must be the same."""
-    return {"printed": printed, "ours": ours, "agree": printed == str(ours)}
-
-
-def _drawn(*arguments: Any, **options: Any) -> Callable[[], go.Figure]:
-    """A figure of the simplex, drawn when it is called: tables need no drawing library."""
-
-    def draw() -> go.Figure:
-        from sfumato.report.simplex import simplex
-
-        return simplex(*arguments, **options)
-
-    return draw
 
 
 def _truncated_geometric(n: int) -> Channel:
@@ -55,17 +40,17 @@ def _response(n: int, elsewhere: Fraction) -> Channel:
     return Channel(range(n), [[(1 if x == y else elsewhere) / total for y in range(n)] for x in range(n)])
 
 
-def _outer_at(found: Vertices, channel: Channel) -> list[Fraction]:
+def _outer_at(corners: Vertices, channel: Channel) -> list[Fraction]:
     """The outer weight that a mechanism puts on each vertex, under the uniform prior."""
-    result = hyper(Prior.uniform(found.privacy.space), channel)
+    result = hyper(Prior.uniform(corners.privacy.space), channel)
     weights = {tuple(inner): weight for inner, weight in zip(result.inners.T, result.outer, strict=True)}
-    return [weights.get(tuple(vertex.posterior.weights), Fraction(0)) for vertex in found]
+    return [weights.get(tuple(vertex.posterior.weights), Fraction(0)) for vertex in corners]
 
 
-def _named(found: Vertices, order: list[int], letters: str) -> list[str]:
+def _named(corners: Vertices, order: list[int], letters: str) -> list[str]:
     """Letters for the vertices, given the order in which they are called."""
     names = dict(zip(order, letters, strict=True))
-    return [names[k] for k in range(len(found))]
+    return [names[k] for k in range(len(corners))]
 
 
 def figure_2() -> PaperTable:
@@ -90,27 +75,27 @@ def figure_2() -> PaperTable:
     text = "The posteriors that ln 2·d₂-private mechanisms on x₁, x₂, x₃ can make of the uniform prior."
     return PaperTable(
         "A.fig2", "Private posteriors on three points of a line, ε = ln 2", tuple(rows), notes,
-        _drawn(privacy, show=("region", "constraints", "prior"), caption=text),
+        partial(simplex, privacy, show=("region", "constraints", "prior"), caption=text),
     )  # fmt: skip
 
 
 def figure_4b() -> PaperTable:
     """The vertices of the line of three, the geometric mechanism, and the only other kernel."""
     privacy = PrivacyType(line(3), alpha=_ALPHA)
-    found = vertices(privacy)
+    corners = vertices(privacy)
     geometric = _truncated_geometric(3)
     other = next(kernel for kernel in kernels(privacy) if len(kernel.support) == 2)
-    weights, weights_of_other = _outer_at(found, geometric), _outer_at(found, other.channel)
-    falling = sorted(range(len(found)), key=lambda k: -found[k].posterior.weights[0])
+    weights, weights_of_other = _outer_at(corners, geometric), _outer_at(corners, other.channel)
+    falling = sorted(range(len(corners)), key=lambda k: -corners[k].posterior.weights[0])
     order = [k for k in falling if not weights[k]] + [k for k in falling if weights[k]]
-    names = _named(found, order, "ABCD")
+    names = _named(corners, order, "ABCD")
     rows = []
     for k in order:
         ours = "yes" if weights[k] else "no"
         rows.append({
             "vertex": names[k],
-            **dict(zip("012", found[k].posterior.weights, strict=True)),
-            "of the geometric mechanism": _exact_cell("yes" if names[k] in "BCD" else "no", ours),
+            **dict(zip("012", corners[k].posterior.weights, strict=True)),
+            "of the geometric mechanism": exact_cell("yes" if names[k] in "BCD" else "no", ours),
             "its outer weight": weights[k],
             "weight in the other kernel": weights_of_other[k],
         })  # fmt: skip
@@ -123,27 +108,27 @@ def figure_4b() -> PaperTable:
     mechanisms = {"truncated geometric": geometric, "the other kernel": other.channel}
     return PaperTable(
         "A.fig4b", "Kernels in the space of d₂-private posteriors on 0, 1, 2, ε = ln 2", tuple(rows), notes,
-        _drawn(privacy, mechanisms, labels=names, caption=text),
+        partial(simplex, privacy, mechanisms, labels=names, caption=text),
     )  # fmt: skip
 
 
 def figure_5b() -> PaperTable:
     """The vertices of the discrete type on three secrets, random response and its dual."""
     privacy = PrivacyType(discrete(3), alpha=_ALPHA)
-    found = vertices(privacy)
+    corners = vertices(privacy)
     response, dual = _response(3, _ALPHA), _response(3, 1 / _ALPHA)
-    weights, weights_of_dual = _outer_at(found, response), _outer_at(found, dual)
-    peaks = [int(np.argmax(vertex.posterior.weights)) for vertex in found]
-    dips = [int(np.argmin(vertex.posterior.weights)) for vertex in found]
-    order = sorted(range(len(found)), key=lambda k: (not weights[k], peaks[k] if weights[k] else dips[k]))
-    names = _named(found, order, "ABCDEF")
+    weights, weights_of_dual = _outer_at(corners, response), _outer_at(corners, dual)
+    peaks = [int(np.argmax(vertex.posterior.weights)) for vertex in corners]
+    dips = [int(np.argmin(vertex.posterior.weights)) for vertex in corners]
+    order = sorted(range(len(corners)), key=lambda k: (not weights[k], peaks[k] if weights[k] else dips[k]))
+    names = _named(corners, order, "ABCDEF")
     rows = []
     for k in order:
         rows.append({
             "vertex": names[k],
-            **dict(zip("012", found[k].posterior.weights, strict=True)),
-            "of random response": _exact_cell("yes" if names[k] in "ABC" else "no", "yes" if weights[k] else "no"),
-            "of its dual": _exact_cell("no" if names[k] in "ABC" else "yes", "yes" if weights_of_dual[k] else "no"),
+            **dict(zip("012", corners[k].posterior.weights, strict=True)),
+            "of random response": exact_cell("yes" if names[k] in "ABC" else "no", "yes" if weights[k] else "no"),
+            "of its dual": exact_cell("no" if names[k] in "ABC" else "yes", "yes" if weights_of_dual[k] else "no"),
             "outer weight": weights[k] + weights_of_dual[k],
         })  # fmt: skip
     notes = (
@@ -154,7 +139,7 @@ def figure_5b() -> PaperTable:
     return PaperTable(
         "A.fig5b", "Kernels in the space of discretely private posteriors on three secrets, ε = ln 2",
         tuple(rows), notes,
-        _drawn(privacy, {"random response": response, "its dual": dual}, labels=names, caption=text),
+        partial(simplex, privacy, {"random response": response, "its dual": dual}, labels=names, caption=text),
     )  # fmt: skip
 
 
@@ -194,7 +179,7 @@ def figure_8() -> PaperTable:
         row: dict[str, Any] = {"secret": secret}
         inner = result.inners[privacy.space.index(secret)]
         for output, value, total, ours in zip(_OUTPUTS_8, printed, _TOTALS_8, inner, strict=True):
-            row[f"δ({output})"] = _exact_cell(f"{value}/{total}", ours)
+            row[f"δ({output})"] = exact_cell(f"{value}/{total}", ours)
         row |= {f"K({output})": value for output, value in zip(_OUTPUTS_8, kernel.row(secret), strict=True)}
         rows.append(row)
     for printed in _TOO_MANY_8:
@@ -202,7 +187,7 @@ def figure_8() -> PaperTable:
         nothing = {f"δ({y})": {"printed": f"{v}/{total}", "ours": "–", "agree": False} for y, v, total in beside}
         rows.append({"secret": "no secret"} | nothing)
     outer = zip(_OUTPUTS_8, _OUTER_8, result.outer, strict=True)
-    rows.append({"secret": "outer"} | {f"δ({output})": _exact_cell(said, ours) for output, said, ours in outer})
+    rows.append({"secret": "outer"} | {f"δ({output})": exact_cell(printed, ours) for output, printed, ours in outer})
     return PaperTable(
         "A.fig8", "A kernel on three bits for the Hamming distance, ε = ln 2", tuple(rows),
         _notes_8(privacy, kernel), lambda: _draw_8(kernel, result),
@@ -226,8 +211,6 @@ def _notes_8(privacy: PrivacyType, kernel: Channel) -> tuple[str, ...]:
 
 def _draw_8(kernel: Channel, result: Hyper) -> go.Figure:
     """Posteriors with their outer weights, and the mechanism, as two tables; the path in colour."""
-    from sfumato.report.figure import ROLES, SERIES, canvas, caption
-
     figure = canvas(width=700, height=470).update_layout(margin={"l": 70, "r": 16, "t": 62, "b": 52})
     order = [kernel.secrets.index(secret) for secret in _SECRETS_8]
     panels = (("Δ<sub>K</sub>", result.inners[order], (0, 0.47)), ("K", kernel.matrix[order], (0.53, 1)))

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from sfumato.report import PAPERS
-from sfumato.report.tables import PaperTable, agree
+from sfumato.papers import PAPERS
+from sfumato.papers.tables import PaperTable, agree
 
 # where the printed number is wrong, by item: the first cell of the row and the column
 DIFFERENCES = {"A.table6a": {("2 × 2", "vertices")}, "A.table7a": {("3", "kernels")},

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sfumato.report.paper_a import FIGURES
-from sfumato.report.paper_a_tables import TABLES
-from sfumato.report.paper_a_universal import UNIVERSAL
-from sfumato.report.paper_b import ITEMS as PAPER_B
-from sfumato.report.paper_c import ITEMS as PAPER_C
-from sfumato.report.paper_d import ITEMS as PAPER_D
-from sfumato.report.paper_e import ITEMS as PAPER_E
-from sfumato.report.tables import PaperTable
+from sfumato.papers.paper_a import FIGURES
+from sfumato.papers.paper_a_tables import TABLES
+from sfumato.papers.paper_a_universal import UNIVERSAL
+from sfumato.papers.paper_b import ITEMS as PAPER_B
+from sfumato.papers.paper_c import ITEMS as PAPER_C
+from sfumato.papers.paper_d import ITEMS as PAPER_D
+from sfumato.papers.paper_e import ITEMS as PAPER_E
+from sfumato.papers.tables import PaperTable
 
 __all__ = ["PAPERS"]
 

@@ -1,0 +1,41 @@
+"""Rooms that are called like functions."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from inspect import Signature, signature
+from types import ModuleType
+from typing import Any
+
+__all__ = ["CallableRoom", "callable_room"]
+
+
+class CallableRoom(ModuleType):
+    """A room that is called by its own name: ``sf.design(prior, loss, privacy)`` is ``sf.design.design(…)``.
+
+    The guides say ``sf.design(…)`` and ``sf.report(…)``, while ``import sfumato.design`` has to give the room with all
+    that is in it. A function with the name of its room would hide it, or would be hidden by it as soon as anything is
+    imported from there; a room that can be called is both. It has the signature of its function, and is pickled by
+    name, so that it can be handed to other processes as a function can.
+    """
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function of the room's name."""
+        return self._function(*args, **kwargs)
+
+    @property
+    def _function(self) -> Any:
+        return getattr(self, self.__name__.rpartition(".")[2])
+
+    @property
+    def __signature__(self) -> Signature:
+        return signature(self._function)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return import_module, (self.__name__,)
+
+
+def callable_room(name: str) -> None:
+    """Let the room of that name, which has a function of the same name in it, be called like the function."""
+    sys.modules[name].__class__ = CallableRoom

@@ -1,0 +1,133 @@
+"""Points and graphs as other libraries hold them: dataframes with columns of coordinates, graphs of networkx.
+
+Nothing is left out in silence. Columns that are not named are recognised by their names; where several could be meant,
+or where a column would not be used, the error says which and how to choose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from numbers import Number
+from typing import Any
+
+from sfumato.arguments import items, text
+from sfumato.errors import InvalidInput, few, shown
+from sfumato.labels import Frame, frame_of
+
+__all__ = ["LATITUDES", "LONGITUDES", "networkx_edges", "place_rows", "point_rows"]
+
+LATITUDES = ("latitude", "lat")
+"""Names of columns that hold a latitude, in small letters."""
+
+LONGITUDES = ("longitude", "lon", "lng", "long")
+"""Names of columns that hold a longitude, in small letters."""
+
+Labels = Iterable[Any] | str | None
+
+
+def point_rows(points: Any, columns: Iterable[Any] | None, labels: Labels) -> tuple[Any, Labels]:
+    """Coordinates and labels out of a dataframe; what is none comes back as it is.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> point_rows(pandas.DataFrame({"x": [0, 3], "y": [0, 4]}, index=["a", "b"]), None, None)
+    ([(0, 0), (3, 4)], ['a', 'b'])
+    """
+    frame = frame_of(points)
+    if frame is None:
+        if columns is not None:
+            raise InvalidInput(f"columns= names columns of a dataframe, found points of type {type(points).__name__}")
+        return points, labels
+    if columns is not None:
+        chosen = items(columns, "the columns of coordinates")
+    else:
+        chosen = [name for name in frame.names if not _same(name, labels)]
+        for name in chosen:
+            if not _are_numbers(frame.column(name)):
+                raise InvalidInput(
+                    f"column {shown(name)} holds no numbers: labels={shown(name)} takes names from it, "
+                    "columns=[…] says which columns are coordinates"
+                )
+    return _rows(frame, chosen), _labels(frame, labels)
+
+
+def place_rows(places: Any, latitude: Any, longitude: Any, labels: Labels) -> tuple[Any, Labels]:
+    """Latitudes before longitudes, and labels, out of a dataframe; what is none comes back as it is.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> cities = pandas.DataFrame({"city": ["Rome", "Paris"], "Lat": [41.9, 48.9], "Lon": [12.5, 2.4]})
+    >>> place_rows(cities, None, None, "city")
+    ([(41.9, 12.5), (48.9, 2.4)], ['Rome', 'Paris'])
+    """
+    frame = frame_of(places)
+    if frame is None:
+        if latitude is not None or longitude is not None:
+            kind = type(places).__name__
+            raise InvalidInput(f"latitude= and longitude= name columns of a dataframe, found places of type {kind}")
+        return places, labels
+    chosen = [
+        _recognised(frame, LATITUDES, "latitude") if latitude is None else latitude,
+        _recognised(frame, LONGITUDES, "longitude") if longitude is None else longitude,
+    ]
+    if latitude is None or longitude is None:  # who names both columns has looked at the others
+        unused = [name for name in frame.names if name not in chosen and not _same(name, labels)]
+        if unused:
+            raise InvalidInput(
+                f"nothing is done with {few(unused)}: labels= takes names from a column, and "
+                f"latitude={shown(chosen[0])}, longitude={shown(chosen[1])} leave the others out"
+            )
+    return _rows(frame, chosen), _labels(frame, labels)
+
+
+def networkx_edges(graph: Any, weight: str | None, labels: Iterable[Any] | None) -> tuple[Any, Iterable[Any] | None]:
+    """Edges with their lengths, and all nodes, of a graph of networkx; what is none comes back as it is."""
+    if not all(callable(getattr(graph, name, None)) for name in ("is_directed", "edges", "nodes")):
+        if weight is not None:
+            raise InvalidInput(f"weight= names an attribute of networkx edges, found edges of type {_kind(graph)}")
+        return graph, labels
+    if graph.is_directed():
+        raise InvalidInput("ways of a directed graph differ there and back, which is no metric: pass .to_undirected()")
+    name = "weight" if weight is None else text(weight, "the weight, an attribute of edges,")
+    edges = [(x, z, data.get(name)) for x, z, data in graph.edges(data=True)]
+    without = [(x, z) for x, z, length in edges if length is None]
+    if without and (weight is not None or len(without) < len(edges)):
+        raise InvalidInput(f"the edge {shown(without[0])} has no attribute {shown(name)}: name one that all edges have")
+    nodes = list(graph.nodes()) if labels is None else labels
+    return (without or edges), nodes
+
+
+def _kind(value: Any) -> str:
+    return type(value).__name__
+
+
+def _same(name: Any, labels: Labels) -> bool:
+    """Whether labels are taken from the column of that name."""
+    return isinstance(labels, str) and bool(name == labels)
+
+
+def _are_numbers(values: Sequence[Any]) -> bool:
+    return all(isinstance(value, Number) and not isinstance(value, bool) for value in values)
+
+
+def _rows(frame: Frame, names: Sequence[Any]) -> list[tuple[Any, ...]]:
+    return list(zip(*(frame.column(name) for name in names), strict=True))
+
+
+def _labels(frame: Frame, labels: Labels) -> Labels:
+    """A column that is named, else an index that is more than row numbers."""
+    if isinstance(labels, str):
+        return frame.column(labels)
+    return frame.index if labels is None and not frame.counted else labels
+
+
+def _recognised(frame: Frame, usual: Sequence[str], what: str) -> Any:
+    """The one column with a usual name."""
+    candidates = [name for name in frame.names if isinstance(name, str) and name.lower() in usual]
+    if len(candidates) == 1:
+        return candidates[0]
+    none = f"no column is called {usual[0]} or {usual[1]}"
+    reason = f"{few(candidates)} could each be the {what}" if candidates else none
+    raise InvalidInput(f"{reason}: name it by {what}=…, one of {few(frame.names)}")

@@ -1,0 +1,111 @@
+"""Names: what is public stands on a page of the reference, and a class name exists once."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+from collections import defaultdict
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import sfumato as sf
+
+ROOT = Path(__file__).resolve().parents[2]
+REFERENCE = {path.name: path.read_text() for path in sorted((ROOT / "docs" / "reference").glob("*.md"))}
+ROOMS = [name for name in sf.__all__ if isinstance(getattr(sf, name), ModuleType)]
+
+# Classes whose name another room uses too. The list only gets shorter.
+TWICE = frozenset(
+    [
+        "Audit",
+        "Cells",
+        "Certificate",
+        "Cities",
+        "Curve",
+        "Design",
+        "Enclosure",
+        "Ending",
+        "Ground",
+        "Kept",
+        "Kernel",
+        "Kernels",
+        "Limit",
+        "Line",
+        "Objective",
+        "Pairs",
+        "Part",
+        "Points",
+        "Prior",
+        "Promise",
+        "Rung",
+        "Search",
+        "Separation",
+        "Solution",
+        "Steps",
+        "Symmetry",
+        "Table",
+        "Threshold",
+        "TradeOff",
+        "_Found",
+        "_Part",
+        "_Run",
+        "_Scratch",
+        "_Search",
+        "_Task",
+    ]
+)
+
+
+def shown_modules() -> set[str]:
+    """Modules whose members a page shows; autodoc shows those that ``__all__`` lists."""
+    pages = "\n".join(REFERENCE.values())
+    blocks = re.findall(r"^\.\. automodule:: ([\w.]+)\n((?:[ \t]+:.*\n)*)", pages, re.MULTILINE)
+    return {module for module, options in blocks if ":no-members:" not in options}
+
+
+SHOWN = [importlib.import_module(name) for name in shown_modules()]
+
+
+def undocumented(room: ModuleType) -> list[str]:
+    """Public names of a room that are in no module that a page shows, or that say nothing about themselves."""
+    missing = []
+    for name in room.__all__:
+        value: Any = getattr(room, name)
+        if isinstance(value, ModuleType):
+            continue
+        shown = any(name in getattr(module, "__all__", ()) and getattr(module, name) is value for module in SHOWN)
+        shown |= any(f"autodata:: {room.__name__}.{name}\n" in page for page in REFERENCE.values())
+        if not shown or not value.__doc__:
+            missing.append(name)
+    return missing
+
+
+@pytest.mark.parametrize("room", ["sfumato", *ROOMS])
+def test_a_page_documents_every_public_name(room: str) -> None:
+    assert undocumented(sf if room == "sfumato" else getattr(sf, room)) == []
+
+
+def test_every_page_is_in_the_index_and_every_room_has_one() -> None:
+    index = REFERENCE["index.md"]
+    pages = {name.removesuffix(".md") for name in REFERENCE} - {"index"}
+    assert {page for page in pages if not re.search(rf"^{page}$", index, re.MULTILINE)} == set()
+    assert {name for name in sf.__all__ if not re.search(rf"\b{name}\b", index)} == set()
+
+
+def class_places() -> dict[str, list[str]]:
+    places: dict[str, list[str]] = defaultdict(list)
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                places[node.name].append(path.relative_to(ROOT).as_posix())
+    return places
+
+
+def test_a_class_name_exists_once() -> None:
+    twice = {name: where for name, where in class_places().items() if len(where) > 1}
+    assert {name: where for name, where in twice.items() if name not in TWICE} == {}
+    assert TWICE - twice.keys() == set(), "these are unique now: take them off the list"
