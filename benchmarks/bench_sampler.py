@@ -2,7 +2,7 @@
 
 On one core, so that rows a second are rows a second and core:
 
-    taskset -c 0 python benchmarks/bench_sampler.py
+    python benchmarks/bench_sampler.py --one-core
 
 All in one run and in turns, the least CPU time of several calls. Secrets are random, and random bits are drawn within
 what is timed (ChaCha20 keyed by the system for sfumato, PCG64 for numpy, which protects nobody). Tables hold random
@@ -14,6 +14,8 @@ Takes 2 GB and a minute or two, most of it for the float tables of 5,000 × 5,00
 
 from __future__ import annotations
 
+import os
+from argparse import ArgumentParser
 from collections.abc import Callable, Mapping
 from time import process_time
 from typing import Any
@@ -39,6 +41,10 @@ REPEATS = 7
 
 def main() -> None:
     """Measure and report."""
+    parser = ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser.add_argument("--one-core", action="store_true", help="run on the last core alone")
+    if parser.parse_args().one_core and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     tables()
     noise()
     never_a_table()

@@ -9,6 +9,8 @@ Every measurement runs in a process of its own, in turns, all on the same core, 
 each turn to show how busy the machine was. lrs is a program: its seconds contain starting it (some milliseconds) and
 writing its answer to a file. NumPy trying every set of rays needs no other package and shows what an idea saves; it
 decides zero by a tolerance, which exact counts do not.
+
+``--no-peers`` measures sfumato alone, ``--only PATTERN`` the cases whose call and space match.
 """
 
 from __future__ import annotations
@@ -20,8 +22,9 @@ import shutil
 import signal
 import subprocess
 import sysconfig
+from argparse import ArgumentParser
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from itertools import combinations, islice
 from pathlib import Path
@@ -112,6 +115,10 @@ KERNELS = (
 
 def main() -> None:
     """Measure and report."""
+    parser = ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser.add_argument("--no-peers", action="store_true", help="sfumato alone, and only the seconds")
+    parser.add_argument("--only", default="", help="a pattern for call and space, such as 'kernels line'")
+    given = parser.parse_args()
     if hasattr(os, "sched_setaffinity"):  # inherited by every process started from here
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     print(f"{peer_versions()}; all on one core\n", flush=True)
@@ -122,11 +129,18 @@ def main() -> None:
             f"{title} of privacy types at e^ε = 2, one core; {peer_versions()}",
             ("call", "space", "found", "first, s", "least, s", "median, s", "goal, s", "reached", "pplpy, s",
              "pplpy ÷ least", "lrs, s", "lrs ÷ least", "weights of one kernel, s", "loop, ms"),
+            ("call", "space"),
+            "least, s",
         )  # fmt: skip
         for case in cases:
+            if not re.search(given.only, f"{case.call} {case.space}"):
+                continue
+            case = replace(case, peers=case.peers and not given.no_peers)
             rows.append(measured(case))
             table.add(*cells(rows[-1]))
         table.finish()
+    if given.no_peers or not rows:
+        return
     memory_table(rows)
     estimate_table()
     every_set_table()
