@@ -10,7 +10,7 @@ each turn to show how busy the machine was. lrs is a program: its seconds contai
 writing its answer to a file. NumPy trying every set of rays needs no other package and shows what an idea saves; it
 decides zero by a tolerance, which exact counts do not.
 
-``--no-peers`` measures sfumato alone, ``--only PATTERN`` the cases whose call and space match.
+``--no-peers`` measures sfumato alone, ``--only PATTERN`` the cases whose call, space and size match.
 """
 
 from __future__ import annotations
@@ -117,7 +117,8 @@ def main() -> None:
     """Measure and report."""
     parser = ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
     parser.add_argument("--no-peers", action="store_true", help="sfumato alone, and only the seconds")
-    parser.add_argument("--only", default="", help="a pattern for call and space, such as 'kernels line'")
+    parser.add_argument("--only", default="", help="a pattern for call, space and size, such as 'kernels line 6'")
+    parser.add_argument("--turns", type=int, help="for all cases; three, or one where a case takes seconds")
     given = parser.parse_args()
     if hasattr(os, "sched_setaffinity"):  # inherited by every process started from here
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
@@ -133,9 +134,9 @@ def main() -> None:
             "least, s",
         )  # fmt: skip
         for case in cases:
-            if not re.search(given.only, f"{case.call} {case.space}"):
+            if not re.search(given.only, " ".join(map(str, (case.call, case.space, *case.arguments)))):
                 continue
-            case = replace(case, peers=case.peers and not given.no_peers)
+            case = replace(case, peers=case.peers and not given.no_peers, turns=given.turns or case.turns)
             rows.append(measured(case))
             table.add(*cells(rows[-1]))
         table.finish()

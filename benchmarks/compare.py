@@ -13,6 +13,7 @@ seconds are shown and count in the total, but do not decide alone.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -29,13 +30,14 @@ import kept
 HERE = Path(__file__).resolve().parent
 MOST_OF_A_CASE = 1.10
 MOST_IN_ALL = 1.05
+# These words leave out the longest cases: one turn of all scripts takes two to three minutes on two cores.
 SCRIPTS = {
     "design": "bench_design.py 5 7 8 10 15 --parts priors graphs --graphs 1",
     "columns": "bench_columns.py --no-peers --only ^(?!1000|.*15.×.15,.uniform$|L1.30.×.30,.uniform$)",
     "cities": "bench_cities.py --sizes 1000 --all 0 --halving 10 30",
     "compatibility": "bench_compatibility.py --only ε|bound|measure|line",
-    "universal": "bench_universal.py",
-    "types": "bench_types.py --no-peers --only vertices|kernels.(line|discrete|hamming)",
+    "universal": "bench_universal.py --only ^(?!.*cube,.distance)",
+    "types": "bench_types.py --no-peers --turns 1 --only ^(?!.*line.7)",
 }
 
 Case = tuple[str, ...]
@@ -51,6 +53,7 @@ def main() -> int:
     parser.add_argument("--times", type=int, default=5, help="turns")
     parser.add_argument("--only", default="", help="a pattern for the cases that are compared, as they are printed")
     parser.add_argument("--least", type=float, default=0.0, help="seconds below which a case does not decide alone")
+    parser.add_argument("--keep", type=Path, help="a JSON file with the seconds of every turn")
     parser.add_argument("--arguments", nargs="*", default=[], metavar="SCRIPT=WORDS", help="other words for a script")
     given = parser.parse_args()
     scripts = {name: SCRIPTS[name] for name in given.scripts}
@@ -66,6 +69,9 @@ def main() -> int:
                 for case, seconds in measured(name, words, trees[which]).items():
                     if re.search(given.only, " ".join(case)):
                         times[which][case].append(seconds)
+            if given.keep:
+                whole = {tree: {" | ".join(case): seconds for case, seconds in t.items()} for tree, t in times.items()}
+                given.keep.write_text(json.dumps(whole, indent=1, ensure_ascii=False), encoding="utf-8")
             print(f"turn {turn + 1} of {given.times}, {which}: {perf_counter() - began:.0f} s", flush=True)
     return report(times["before"], times["after"], given.least)
 
