@@ -40,8 +40,8 @@ def main() -> None:
     table = Table("limits", "Whole calls with a time limit", columns)
     for solver, kind, size in CASES:
         for limit in limits:
-            found = isolated(timed, solver, kind, size, limit, seconds=MOST)
-            cells = (found.reason, *[""] * 5) if isinstance(found, NoResult) else found
+            outcome = isolated(timed, solver, kind, size, limit, seconds=MOST)
+            cells = (outcome.reason, *[""] * 5) if isinstance(outcome, NoResult) else outcome
             wall, processor, *rest = cells
             table.add(solver, f"{kind} {size}", limit, wall, processor, 1.2 * limit + 5, *rest)
     table.finish()
@@ -50,13 +50,13 @@ def main() -> None:
 def timed(solver: str, kind: str, size: int, limit: float) -> tuple[Any, ...]:
     """Seconds by the wall and by the processor, memory, gap, method, and seconds to the first word."""
     warm(solver, kind)
-    asked, words = question(kind, size), []
+    setting, words = question(kind, size), []
     begun, worked = perf_counter(), process_time()
     try:
-        made = sf.design(
-            *asked, solver=solver, time_limit=limit, progress=lambda _: words or words.append(perf_counter() - begun)
+        design = sf.design(
+            *setting, solver=solver, time_limit=limit, progress=lambda _: words or words.append(perf_counter() - begun)
         )
-        gap, method = made.gap, made.method
+        gap, method = design.gap, design.method
     except TooLarge as error:
         gap, method = "", f"refused: {str(error)[:120]}"
     wall, processor = perf_counter() - begun, process_time() - worked

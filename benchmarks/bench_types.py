@@ -253,7 +253,7 @@ def by_lrs(polytope: Polytope) -> Answer | NoResult:
             command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True, text=True
         )
         try:
-            said, _ = process.communicate(timeout=LIMIT)
+            output_text, _ = process.communicate(timeout=LIMIT)
             seconds = perf_counter() - start
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
@@ -262,11 +262,11 @@ def by_lrs(polytope: Polytope) -> Answer | NoResult:
                 found = sum(line.startswith(b" 1 ") for line in lines)
             return NoResult(f"over {LIMIT} s, {found:,} found by then")
         with output.open("rb") as lines:
-            said += b"".join(line for line in lines if line.startswith(b"*")).decode()
-    totals = re.search(r"vertices=(\d+)", said)
+            output_text += b"".join(line for line in lines if line.startswith(b"*")).decode()
+    totals = re.search(r"vertices=(\d+)", output_text)
     if process.returncode or totals is None:
         return NoResult(f"exit code {process.returncode}")
-    memory = re.search(r"(\d+)Kb", said)
+    memory = re.search(r"(\d+)Kb", output_text)
     return Answer(int(totals[1]), seconds, [seconds], None, int(memory[1]) / 1000 if memory else None)
 
 
@@ -349,8 +349,8 @@ def peer_versions() -> str:
     program = lrs()
     found = "not installed"
     if program is not None:
-        said = subprocess.run([program, os.devnull], capture_output=True, text=True, check=False)
-        number = re.search(r"lrslib v\.?(\S+)", said.stdout + said.stderr)
+        started = subprocess.run([program, os.devnull], capture_output=True, text=True, check=False)
+        number = re.search(r"lrslib v\.?(\S+)", started.stdout + started.stderr)
         found = number[1] if number else "of unknown version"
     return f"pplpy {installed('pplpy') or 'not installed'}, lrs {found}"
 
