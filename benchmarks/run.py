@@ -89,7 +89,6 @@ def main() -> int:
         return 0
     if unknown := [name for name in given.names if name not in RUNS]:
         parser.error(f"no benchmark is called {', '.join(unknown)}; --list shows them")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that a script does not outlive its runner
     has_gpu = kept.here().gpu != "none"
     chosen = given.names or [
         name for name, run in RUNS.items() if run.gpu == has_gpu and (given.long or not run.long)
@@ -142,4 +141,5 @@ def cores_at_work() -> float | None:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that a script does not outlive its runner
     sys.exit(main())
