@@ -36,6 +36,7 @@ from scipy.spatial import cKDTree
 from scipy.special import gammainc, gammaincinv
 
 import sfumato as sf
+from entrances import solver_name
 from isolation import NoResult, isolated
 from timing import Table
 
@@ -90,7 +91,9 @@ def arguments() -> Any:
     parser.add_argument("--all", type=int, default=100, help="most secrets for which all are outputs too")
     parser.add_argument("--halving", type=float, nargs="+", help="distances in km for which e^ε = 2")
     parser.add_argument("--only-all", action="store_true", help="leave out the rows with a few outputs")
-    parser.add_argument("--solver", default="auto", help="as in sfumato.design; peaks for hundreds of secrets and more")
+    parser.add_argument(
+        "--solver", default="auto", help="as in sfumato.design; interior-near for hundreds of secrets and more"
+    )
     parser.add_argument("--tolerance", type=float, default=1e-3, help="relative gap to be reached")
     parser.add_argument("--seconds", type=float, default=200, help="after which a design has to come to an end")
     parser.add_argument("--pickups", help="a JSON file of rows [longitude, latitude, number]")
@@ -108,7 +111,9 @@ def row(case: Case) -> tuple[Any, ...]:
     loss = sf.Loss(labels, space, space.distances.floats[list(chosen)], "distance")
     privacy = sf.PrivacyType(space, epsilon=log(2) / case.halving)
     start = perf_counter()
-    design = sf.design(prior, loss, privacy, tolerance=case.tolerance, time_limit=case.time_limit, solver=case.solver)
+    design = sf.design(
+        prior, loss, privacy, tolerance=case.tolerance, time_limit=case.time_limit, solver=solver_name(case.solver)
+    )
     seconds, peak = perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     laplace = sf.Channel(space, laplace_table(where, list(chosen), privacy.rate), labels)
     exponential = float_channel(sf.exponential(privacy, score=loss))

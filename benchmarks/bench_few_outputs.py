@@ -20,6 +20,7 @@ import numpy as np
 
 import sfumato as sf
 from bench_cities import medians
+from entrances import solver_name
 from timing import Table
 
 SEEN = 1_500  # secrets by which outputs are chosen
@@ -42,8 +43,10 @@ def main() -> None:
         space, prior, outputs, nearest = setting(side, given.outputs)
         privacy, loss = sf.PrivacyType(space, epsilon=log(2) / 3), sf.losses.distance(space)
         start = perf_counter()
-        design = sf.design(prior, loss, privacy, outputs=outputs, tolerance=given.tolerance, solver=given.solver,
-                         time_limit=given.seconds)  # fmt: skip
+        design = sf.design(
+            prior, loss, privacy, outputs=outputs, tolerance=given.tolerance, solver=solver_name(given.solver),
+            time_limit=given.seconds,
+        )  # fmt: skip
         whole, peak = perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
         table.add(
             len(space), nearest, float(design.bound), float(design.loss), design.gap, design.method,

@@ -21,6 +21,7 @@ import torch
 
 import sfumato as sf
 from bench_design import euclidean, lumpy, uniform
+from entrances import solver_name
 from timing import Table
 
 LARGE = ("manhattan:50:1e-4", "euclidean:40:1e-4", "manhattan:100:1e-3")
@@ -37,7 +38,7 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=300.0, help="seconds after which a solver has to come to an end")
     given = parser.parse_args()
     start = perf_counter()
-    for solver in ("auto", "batched", "first-order") if cuda else ("auto",):
+    for solver in ("auto", "interior-gpu", "first-order") if cuda else ("auto",):
         designed(*setting("manhattan", 8), 1e-2, solver, 60.0)
     device = torch.cuda.get_device_name() if cuda else "the processor"
     print(f"torch {torch.__version__} on {device}; small designs took {perf_counter() - start:.1f} s", flush=True)
@@ -75,7 +76,7 @@ def designed(
     prior: sf.Prior, loss: sf.Loss, privacy: sf.PrivacyType, gap: float, solver: str, limit: float
 ) -> sf.Design:
     """One design."""
-    return sf.design(prior, loss, privacy, solver=solver, tolerance=gap, time_limit=limit)
+    return sf.design(prior, loss, privacy, solver=solver_name(solver), tolerance=gap, time_limit=limit)
 
 
 if __name__ == "__main__":
