@@ -13,7 +13,8 @@ import pytest
 import sfumato as sf
 
 ROOT = Path(__file__).resolve().parents[2]
-ROOM = re.compile(r"^\| `(src/sfumato/[\w./]+)` \| (.+?) \|$", re.MULTILINE)
+ROOM = re.compile(r"^\| `([\w.]+)` \| (.+?) \|$", re.MULTILINE)
+IN_MOTION = {"draws", "papers", "rooms.py", "verbs.py"}  # described, and about to be there; in the end none
 TERM = re.compile(r"^\| \*\*(.+?)\*\* \| (.+?) \|$", re.MULTILINE)
 
 
@@ -36,10 +37,10 @@ def test_paths_named_in_the_texts_exist() -> None:
 
 
 def test_every_room_is_described_in_at_most_25_words() -> None:
-    described = dict(ROOM.findall(text("ARCHITECTURE.md")))
-    for room in sorted((ROOT / "src" / "sfumato").iterdir()):
-        if room.name not in ("__pycache__", "py.typed", "__init__.pyi"):
-            assert f"src/sfumato/{room.name}" in described, room.name
+    described = dict(ROOM.findall(text("ARCHITECTURE.md").split("**The tower", 1)[0]))
+    there = {path.name for path in (ROOT / "src" / "sfumato").iterdir() if path.suffix not in (".pyi", ".typed")}
+    assert there - {"__pycache__"} <= described.keys()
+    assert described.keys() <= there | IN_MOTION
     for room, what in described.items():
         assert words(what) <= 25, (room, words(what))
 
