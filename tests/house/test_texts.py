@@ -113,6 +113,16 @@ def test_the_text_of_the_page_on_peers_has_no_figure() -> None:
     assert not re.findall(r".*\d.*", prose)
 
 
+def test_times_are_measured_on_the_page_on_peers_alone() -> None:
+    """A time written elsewhere by hand grows old unseen."""
+    timed = re.compile(r"\d[\d.,]*\s*(?:s|ms|seconds|minutes|hours)\b(?!·)")
+    pages = ["README.md", "CHANGELOG.md", "docs/index.md", "docs/start.md", "docs/limits.md"]
+    pages += [str(path.relative_to(ROOT)) for path in sorted((ROOT / "docs" / "guides").glob("*.md"))]
+    for name in pages:
+        prose = re.sub(r"(?s)```.*?```|`[^`]*`", "", text(name))
+        assert not timed.findall(prose), (name, timed.findall(prose))
+
+
 def test_results_say_where_they_come_from() -> None:
     kept = sorted((ROOT / "benchmarks" / "results").glob("*.json"))
     assert kept
