@@ -50,7 +50,7 @@ def main() -> None:
     print(
         f"torch {torch.__version__} on {given.device}; kernels compiled in {perf_counter() - start:.1f} s", flush=True
     )
-    table = Table("gpu", "The interior-point method over arrays, the solver alone", (
+    table = Table("arrays", "The interior-point method over arrays, the solver alone", (
         "case", "rows", "columns", "pairs", "gap asked", "iterations", "seconds", "gap", "value", "bound", "GPU, GiB",
         "integers checked", "gap in integers", "ended",
     ), ("case", "gap asked"), "seconds")  # fmt: skip

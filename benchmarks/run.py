@@ -71,7 +71,7 @@ RUNS = {
     "random_designs_many": Run("bench_random_designs.py --number 10000 --processes 2", 90, "many", long=True),
     "large": Run("bench_large.py", 8, "gpu", gpu=True),
     "few_outputs_gpu": Run("bench_few_outputs.py 100", 3, "gpu", gpu=True),
-    "gpu": Run("bench_gpu.py", 8, "gpu", gpu=True),
+    "arrays": Run("bench_gpu.py", 8, "gpu", gpu=True),
     "first_order_gpu": Run("bench_first_order.py", 8, "gpu", gpu=True),
 }  # fmt: skip
 

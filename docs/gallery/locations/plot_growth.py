@@ -29,10 +29,10 @@ def runs(table: str, kind: str, gap: float) -> list[tuple[int, float, float]]:
 methods = {
     "first order, Manhattan, uneven prior, gap 1e-3": runs("first_order-gpu", "lumpy", 1e-3),
     "first order, Manhattan, uneven prior, gap 1e-4": runs("first_order-gpu", "lumpy", 1e-4),
-    "interior point, all pairs, uniform prior, gap 1e-4": runs("gpu-gpu", "uniform", 1e-4),
-    "interior point, Manhattan, uneven prior, gap 1e-4": runs("gpu-gpu", "manhattan", 1e-4),
-    "interior point, Manhattan, uniform prior, gap 1e-4": runs("gpu-gpu", "manhattan-uniform", 1e-4),
-    "interior point, Manhattan, uniform prior, gap 1e-3": runs("gpu-gpu", "manhattan-uniform", 1e-3),
+    "interior point, all pairs, uniform prior, gap 1e-4": runs("arrays-gpu", "uniform", 1e-4),
+    "interior point, Manhattan, uneven prior, gap 1e-4": runs("arrays-gpu", "manhattan", 1e-4),
+    "interior point, Manhattan, uniform prior, gap 1e-4": runs("arrays-gpu", "manhattan-uniform", 1e-4),
+    "interior point, Manhattan, uniform prior, gap 1e-3": runs("arrays-gpu", "manhattan-uniform", 1e-3),
 }
 
 figure = canvas(700, 540)
