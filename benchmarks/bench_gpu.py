@@ -7,7 +7,9 @@ Square grids with unit spacing, e^ε = 2 per unit, loss = Euclidean distance. Ca
 - ``manhattan``: pairs of neighbours, the prior with bumps, every column;
 - ``manhattan-uniform``: pairs of neighbours, uniform prior, classes and orbits.
 
-    python benchmarks/bench_gpu.py uniform:40 lumpy:40 manhattan:50 manhattan-uniform:100
+    python benchmarks/bench_gpu.py uniform:40 lumpy:40 manhattan:50 manhattan-uniform:100@1e-3
+
+A gap may be written behind @; the hardest case, lumpy:40, takes minutes and is left out by default.
 
 Without a GPU the sizes are tiny and torch runs on the CPU. Each case runs once after a small one has compiled the
 kernels. On Manhattan grids the matrix is then rounded to integers whose privacy is checked exactly (:mod:`gpu_check`).
@@ -26,8 +28,9 @@ from entrances import ColumnProgram, ColumnProgress, column_bound, solve_batched
 from gpu_check import checked
 from timing import Table
 
-LARGE = ("uniform:20", "uniform:40", "lumpy:20", "lumpy:40", "manhattan:50", "manhattan-uniform:50",
-         "manhattan-uniform:100")  # fmt: skip
+LARGE = ("uniform:10", "uniform:20", "uniform:30", "uniform:40", "lumpy:20", "manhattan:20", "manhattan:30",
+         "manhattan:50", "manhattan-uniform:30", "manhattan-uniform:50", "manhattan-uniform:70@1e-3",
+         "manhattan-uniform:100@1e-3")  # fmt: skip
 TINY = ("uniform:7", "lumpy:6", "manhattan:7", "manhattan-uniform:10")
 CHECKED = 3e8  # numbers: column_bound takes minutes beyond
 

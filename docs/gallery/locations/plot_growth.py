@@ -35,9 +35,11 @@ methods = {
     "interior point, Manhattan, uniform prior, gap 1e-3": runs("arrays-gpu", "manhattan-uniform", 1e-3),
 }
 
+methods = {name: rows for name, rows in methods.items() if rows}
+
 figure = canvas(700, 540)
 figure.set_subplots(rows=1, cols=2, subplot_titles=("time", "memory"), horizontal_spacing=0.14)
-for colour, (name, rows) in zip(SERIES, methods.items(), strict=True):
+for colour, (name, rows) in zip(SERIES, methods.items(), strict=False):
     secrets, *values = zip(*rows, strict=True)
     for k, column in enumerate(values, start=1):
         figure.add_scatter(
