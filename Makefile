@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 SOURCES := src tests benchmarks docs
 
-.PHONY: demo test check lint format types contract docs test-peers test-engines test-browser environments bench clean
+.PHONY: demo test check lint format types contract docs test-peers test-engines test-browser environments bench peers-page picture clean
 
 demo: $(VENV)/.runtime
 	$(BIN)/sfumato demo
@@ -47,8 +47,17 @@ test-engines: $(VENV)/.engines
 test-browser: $(VENV)/.browser
 	CHROMIUM=$$(command -v chromium) $(BIN)/python -m pytest -m browser tests/browser
 
+# measures beside other packages and keeps the tables in benchmarks/results; ONLY="design columns" measures some
 bench: $(VENV)/.peers
-	for script in benchmarks/bench_*.py benchmarks/wrong_inputs.py; do $(BIN)/python $$script || exit 1; done
+	$(BIN)/python benchmarks/run.py $(ONLY); status=$$?; $(BIN)/python benchmarks/peers_page.py && exit $$status
+
+# docs/peers.md from the tables that are kept
+peers-page: $(VENV)/.runtime
+	$(BIN)/python benchmarks/peers_page.py
+
+# the picture of the README
+picture: $(VENV)/.runtime
+	$(BIN)/python docs/picture.py
 
 $(VENV)/.created: constraints.txt
 	$(PYTHON) -m venv $(VENV)

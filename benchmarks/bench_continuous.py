@@ -53,14 +53,20 @@ def _distances() -> None:
         second = sf.hyper(prior, on_lattice(pixelate(source, 4 * steps), steps))
         own = measure(lambda first=first, second=second: line_hyper_distance(first, second), repeats=5)
         peer = measure(lambda first=first, second=second: _by_highs(first, second), repeats=3 if steps <= 32 else 1)
-        found, program = float(line_hyper_distance(first, second).cost), _by_highs(first, second)
+        own_value, program = float(line_hyper_distance(first, second).cost), _by_highs(first, second)
         general: object = "—"
         if steps <= MOST_FOR_THE_GENERAL_CASE:
             space = lattice_space(steps)
             call = lambda first=first, second=second, space=space: sf.hyper_distance(first, second, space)  # noqa: E731
             general = measure(call, repeats=0).first
         table.add(
-            steps, found, own.median, peer.median, peer.median / own.median, f"{abs(found - program):.0e}", general
+            steps,
+            own_value,
+            own.median,
+            peer.median,
+            peer.median / own.median,
+            f"{abs(own_value - program):.0e}",
+            general,
         )
     table.finish()
 
@@ -90,10 +96,10 @@ def _losses() -> None:
         for loss in (absolute_error(), squared_error()):
             own = measure(lambda prior=prior, loss=loss: posterior_loss(prior, source, loss), repeats=3)
             peer = measure(lambda prior=prior, loss=loss: _by_sums(prior, loss), repeats=1)
-            found = posterior_loss(prior, source, loss)
-            off = f"{abs(_by_sums(prior, loss) - found.value):.0e}"
+            own_value = posterior_loss(prior, source, loss)
+            off = f"{abs(_by_sums(prior, loss) - own_value.value):.0e}"
             table.add(
-                prior.name, loss.name, found.value, f"{found.error:.0e}", own.median, peer.median,
+                prior.name, loss.name, own_value.value, f"{own_value.error:.0e}", own.median, peer.median,
                 peer.median / own.median, off,
             )  # fmt: skip
     table.finish()

@@ -1,5 +1,7 @@
 """Designs on Euclidean grids, certified to a gap of 1e-4, beside the linear programs of qif and of HiGHS.
 
+    python benchmarks/bench_design.py 5 7 10 --parts priors graphs --graphs 2
+
 The peers get the same problem: least expected distance under a uniform prior, all pairs of cells, e^ε = 2 for a step.
 What they return is put before the exact check, so the table also says whether it is private at all.
 """
@@ -10,6 +12,7 @@ import os
 import resource
 import subprocess
 import sys
+from argparse import ArgumentParser
 from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
@@ -34,62 +37,72 @@ GOALS = {7: "0.1", 8: "0.2", 10: "0.5 / 1", 15: "6 / 15", 20: "40 / 100, symmetr
 
 
 def main() -> None:
-    """Measure and report; sizes may be given as arguments."""
-    sides = [int(side) for side in sys.argv[1:]] or [3, 5, 7, 8, 10, 15, 20]
-    beside_peers([side for side in sides if side <= PEERS_UP_TO])
-    kinds_of_priors(sides)
-    graphs()
-    cold_start()
+    """Measure and report."""
+    parser = ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser.add_argument("sides", type=int, nargs="*", default=[3, 5, 7, 8, 10, 15, 20], help="of the square grids")
+    parser.add_argument("--parts", nargs="+", choices=("peers", "priors", "graphs", "cold"), help="all by default")
+    parser.add_argument("--graphs", type=int, default=4, help="how many of the four graphs, the quickest first")
+    given = parser.parse_args()
+    parts = {
+        "peers": lambda: beside_peers([side for side in given.sides if side <= PEERS_UP_TO]),
+        "priors": lambda: kinds_of_priors(given.sides),
+        "graphs": lambda: graphs(given.graphs),
+        "cold": cold_start,
+    }
+    for name, part in parts.items():
+        if not given.parts or name in given.parts:
+            part()
 
 
 def beside_peers(sides: list[int]) -> None:
     """Uniform priors, where qif and HiGHS finish within a minute; what they return goes before the exact check."""
     columns = ("grid", "sfumato, s", "of it solving, s", "gap", "HiGHS, s", "HiGHS private", "qif, s", "qif private",
                "loss, sfumato", "loss, qif")  # fmt: skip
-    table = Table("design", "Least expected distance, uniform prior, e^ε = 2", columns)
+    table = Table("design", "Least expected distance, uniform prior, e^ε = 2", columns, ("grid",), "sfumato, s")
     for side in sides:
         space = sf.grid(side, side)
         privacy = sf.PrivacyType(space, alpha="1/2")
-        seconds, made = timed(uniform(space), sf.losses.distance(space), privacy, REPEATS)
+        seconds, design = timed(uniform(space), sf.losses.distance(space), privacy, REPEATS)
         highs, qif = isolated(with_highs, side, seconds=SECONDS), isolated(with_qif, side, seconds=SECONDS)
-        table.add(f"{side} × {side}", seconds, made.seconds["solve"], made.gap, *said(highs, space, privacy),
-                  *said(qif, space, privacy), float(made.loss), loss_of(qif, space))  # fmt: skip
+        table.add(f"{side} × {side}", seconds, design.seconds["solve"], design.gap, *checked(highs, space, privacy),
+                  *checked(qif, space, privacy), float(design.loss), loss_of(qif, space))  # fmt: skip
     table.finish()
 
 
 def kinds_of_priors(sides: list[int]) -> None:
     """The whole time from the question to the proof, with symmetries, without, and where there are none."""
     columns = ("grid", "prior", "seconds", "of it solving", "iterations", "gap", "peak MB", "goal, s")
-    table = Table("design_priors", "Least expected distance, Euclidean, all pairs, gap 1e-4", columns)
+    table = Table("design_priors", "Least expected distance, Euclidean, all pairs, gap 1e-4", columns,
+                  ("grid", "prior"), "seconds")  # fmt: skip
     for side in sides:
         space = sf.grid(side, side)
         for name, prior in (("uniform", uniform(space)), ("lumpy", lumpy(space, side))):
-            seconds, made = timed(
+            seconds, design = timed(
                 prior, sf.losses.distance(space), sf.PrivacyType(space, alpha="1/2"), REPEATS if side <= QUICK else 0
             )
-            table.add(f"{side} × {side}", name, seconds, made.seconds["solve"], made.iterations, made.gap, peak(),
+            table.add(f"{side} × {side}", name, seconds, design.seconds["solve"], design.iterations, design.gap, peak(),
                       GOALS.get(side, "—"))  # fmt: skip
     table.finish()
 
 
-def graphs() -> None:
+def graphs(most: int) -> None:
     """Sparse graphs: Manhattan grids and roads."""
     columns = ("graph", "prior", "seconds", "of it solving", "gap", "peak MB", "goal, s")
-    table = Table("design_graphs", "Graph metrics, gap 1e-4", columns)
+    table = Table("design_graphs", "Graph metrics, gap 1e-4", columns, ("graph", "prior"), "seconds")
     square, large, town = sf.grid(30, 30, metric="manhattan"), sf.grid(50, 50, metric="manhattan"), roads(1000)
     for space, loss, name, prior, rate, goal in (
         (square, euclidean(square), "uniform", uniform(square), np.log(2), 15),
         (square, euclidean(square), "lumpy", lumpy(square, 30), np.log(2), "—"),
         (town, sf.losses.distance(town), "uniform", uniform(town), 20.0, 90),
         (large, euclidean(large), "uniform", uniform(large), np.log(2), "—"),
-    ):
-        seconds, made = timed(prior, loss, sf.PrivacyType(space, epsilon=float(rate)), 0)
-        table.add(space.name, name, seconds, made.seconds["solve"], made.gap, peak(), goal)
+    )[:most]:
+        seconds, design = timed(prior, loss, sf.PrivacyType(space, epsilon=float(rate)), 0)
+        table.add(space.name, name, seconds, design.seconds["solve"], design.gap, peak(), goal)
     table.finish()
 
 
 def cold_start() -> None:
-    """A first small design in a new process whose compiled functions are all still to be made."""
+    """A first small design in a new process whose compiled functions are all still to be design."""
     table = Table("design_cold", "A first design on a 3 × 3 grid, from the start of Python",
                   ("compiled functions", "seconds", "goal, s"))  # fmt: skip
     code = ("import sfumato as sf; s = sf.grid(3, 3); "
@@ -104,9 +117,9 @@ def cold_start() -> None:
 
 def timed(prior: sf.Prior, loss: sf.Loss, privacy: sf.PrivacyType, repeats: int) -> tuple[float, sf.Design]:
     """Median seconds of a design, after one that loads compiled code, and the last one."""
-    made: list[sf.Design] = []
-    timing = measure(lambda: made.append(sf.design(prior, loss, privacy)), repeats)
-    return timing.median, made[-1]
+    designs: list[sf.Design] = []
+    timing = measure(lambda: designs.append(sf.design(prior, loss, privacy)), repeats)
+    return timing.median, designs[-1]
 
 
 def peak() -> float:
@@ -147,7 +160,7 @@ def roads(nodes: int) -> sf.FiniteSpace:
     return sf.graph(edges, labels=range(nodes), name=f"{nodes} crossings")
 
 
-def said(answer: Any, space: sf.FiniteSpace, privacy: sf.PrivacyType) -> tuple[Any, Any]:
+def checked(answer: Any, space: sf.FiniteSpace, privacy: sf.PrivacyType) -> tuple[Any, Any]:
     """Seconds, and what the exact check says of the matrix."""
     if isinstance(answer, NoResult):
         return str(answer), "—"
@@ -167,10 +180,10 @@ def loss_of(answer: Any, space: sf.FiniteSpace) -> Any:
 def with_highs(side: int) -> tuple[float, np.ndarray]:
     """The whole program by HiGHS."""
     space = sf.grid(side, side)
-    asked = problem(sf.Prior.uniform(space), sf.losses.distance(space), sf.PrivacyType(space, alpha="1/2"))
+    question = problem(sf.Prior.uniform(space), sf.losses.distance(space), sf.PrivacyType(space, alpha="1/2"))
     start = perf_counter()
-    answer = SOLVERS["highs"](asked, 1e-4, None)
-    return perf_counter() - start, np.asarray(answer.matrix, dtype=np.float64)
+    solution = SOLVERS["highs"](question, 1e-4)
+    return perf_counter() - start, np.asarray(solution.matrix, dtype=np.float64)
 
 
 def with_qif(side: int) -> tuple[float, np.ndarray]:

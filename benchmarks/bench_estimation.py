@@ -44,18 +44,18 @@ Floats = NDArray[np.float64]
 
 def main() -> None:
     """Measure and report."""
-    asked = arguments()
-    people, source = city(Path(asked.pickups), asked.side)
+    given = arguments()
+    people, source = city(Path(given.pickups), given.side)
     rows = int(people.sum())
     table = Table(
         "estimation",
-        f"{source}: {rows:,} rows on {asked.side} × {asked.side} cells of {SIZE_KM / asked.side:g} km",
+        f"{source}: {rows:,} rows on {given.side} × {given.side} cells of {SIZE_KM / given.side:g} km",
         ("ε per km", "estimate", "total variation", "earth mover, km", "gap", "steps", "seconds"),
     )
-    space = sf.grid(asked.side, asked.side, metric="manhattan", step=Fraction(SIZE_KM, asked.side), unit="km")
+    space = sf.grid(given.side, given.side, metric="manhattan", step=Fraction(SIZE_KM, given.side), unit="km")
     truth = people / rows
     warm_up()
-    for epsilon in asked.epsilons:
+    for epsilon in given.epsilons:
         mechanism = sf.tight_constraints(sf.PrivacyType(space, epsilon=epsilon))
         drawn = sampler(mechanism).draw(np.repeat(np.arange(len(people)), people))
         counts = np.bincount(drawn, minlength=len(mechanism.outputs))
@@ -64,7 +64,7 @@ def main() -> None:
             started = process_time()
             weights, gap, steps = estimate()
             spent = process_time() - started
-            moved = earth_moved(nearest_prior(space, weights).float_weights, truth, asked.side)
+            moved = earth_moved(nearest_prior(space, weights).float_weights, truth, given.side)
             table.add(epsilon, name, float(np.abs(weights - truth).sum() / 2), moved, gap, steps, spent)
     table.finish()
 

@@ -39,12 +39,12 @@ def main() -> None:
 def _row(n: int, predicate: predicates.Predicate, *, delta: bool) -> tuple[Any, ...]:
     space = sf.line(n)
     prior, loss = sf.Prior.uniform(space), sf.losses.absolute(space)
-    made: list[sf.Design] = []
-    whole = measure(lambda: made.append(sf.design(prior, loss, None, under=(predicate, space))), 1).median
-    asked = problem(prior, loss, None, under=(predicate, space))
-    found: list[Any] = []
-    alone = measure(lambda: found.append(SOLVERS["highs"](asked, 1e-4)), 1).median
-    matrix = floats(found[0].matrix).clip(0)
+    designs: list[sf.Design] = []
+    whole = measure(lambda: designs.append(sf.design(prior, loss, None, under=(predicate, space))), 1).median
+    question = problem(prior, loss, None, under=(predicate, space))
+    solutions: list[Any] = []
+    alone = measure(lambda: solutions.append(SOLVERS["highs"](question, 1e-4)), 1).median
+    matrix = floats(solutions[0].matrix).clip(0)
     geometric = sf.geometric(sf.PrivacyType(space, epsilon=1))
     share: Any = "—"
     if delta:
@@ -53,8 +53,8 @@ def _row(n: int, predicate: predicates.Predicate, *, delta: bool) -> tuple[Any, 
     return (
         whole,
         alone,
-        float(made[-1].loss),
-        made[-1].gap,
+        float(designs[-1].loss),
+        designs[-1].gap,
         float(sf.posterior_loss(prior, geometric.channel, loss)),
         share,
     )

@@ -20,6 +20,7 @@ import numpy as np
 
 import sfumato as sf
 from bench_cities import medians
+from entrances import solver_name
 from timing import Table
 
 SEEN = 1_500  # secrets by which outputs are chosen
@@ -33,21 +34,23 @@ def main() -> None:
     parser.add_argument("--tolerance", type=float, default=1e-3, help="relative gap to be reached")
     parser.add_argument("--solver", default="auto")
     parser.add_argument("--seconds", type=float, default=1200, help="after which a design has to come to an end")
-    asked = parser.parse_args()
-    table = Table("few_outputs", f"Expected distance, {asked.outputs} outputs", (
+    given = parser.parse_args()
+    table = Table("few_outputs", f"Expected distance, {given.outputs} outputs", (
         "secrets", "no privacy", "bound", "design", "gap", "method", "solving, s", "whole, s", "peak, GB",
         "exponential remapped",
     ))  # fmt: skip
-    for side in asked.sides:
-        space, prior, outputs, nearest = setting(side, asked.outputs)
+    for side in given.sides:
+        space, prior, outputs, nearest = setting(side, given.outputs)
         privacy, loss = sf.PrivacyType(space, epsilon=log(2) / 3), sf.losses.distance(space)
         start = perf_counter()
-        made = sf.design(prior, loss, privacy, outputs=outputs, tolerance=asked.tolerance, solver=asked.solver,
-                         time_limit=asked.seconds)  # fmt: skip
+        design = sf.design(
+            prior, loss, privacy, outputs=outputs, tolerance=given.tolerance, solver=solver_name(given.solver),
+            time_limit=given.seconds,
+        )  # fmt: skip
         whole, peak = perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
         table.add(
-            len(space), nearest, float(made.bound), float(made.loss), made.gap, made.method, made.seconds["solve"],
-            whole, peak, exponential(prior, outputs, privacy.rate),
+            len(space), nearest, float(design.bound), float(design.loss), design.gap, design.method,
+            design.seconds["solve"], whole, peak, exponential(prior, outputs, privacy.rate),
         )  # fmt: skip
     table.finish()
 

@@ -21,6 +21,7 @@ import torch
 
 import sfumato as sf
 from bench_design import euclidean, lumpy, uniform
+from entrances import solver_name
 from timing import Table
 
 LARGE = ("manhattan:50:1e-4", "euclidean:40:1e-4", "manhattan:100:1e-3")
@@ -35,30 +36,30 @@ def main() -> None:
     parser.add_argument("cases", nargs="*", default=LARGE if cuda else SMALL)
     parser.add_argument("--solver", help="for all cases")
     parser.add_argument("--limit", type=float, default=300.0, help="seconds after which a solver has to come to an end")
-    asked = parser.parse_args()
+    given = parser.parse_args()
     start = perf_counter()
-    for solver in ("auto", "batched", "first-order") if cuda else ("auto",):
-        made(*setting("manhattan", 8), 1e-2, solver, 60.0)
+    for solver in ("auto", "interior-gpu", "first-order") if cuda else ("auto",):
+        designed(*setting("manhattan", 8), 1e-2, solver, 60.0)
     device = torch.cuda.get_device_name() if cuda else "the processor"
     print(f"torch {torch.__version__} on {device}; small designs took {perf_counter() - start:.1f} s", flush=True)
     table = Table("large", f"Designs from question to proof, on {device}", (
         "case", "secrets", "method", "solving, s", "certifying, s", "whole, s", "loss", "proved gap", "dual numbers",
         "peak, GiB", "GPU, GiB",
     ))  # fmt: skip
-    for case in asked.cases:
+    for case in given.cases:
         metric, side, gap = case.split(":")
         n = int(side) ** 2
         if cuda:
             torch.cuda.reset_peak_memory_stats()
-        solver = asked.solver or ("first-order" if n >= FIRST_ORDER else "auto")
+        solver = given.solver or ("first-order" if n >= FIRST_ORDER else "auto")
         start = perf_counter()
-        found = made(*setting(metric, int(side)), float(gap), solver, asked.limit)
+        design = designed(*setting(metric, int(side)), float(gap), solver, given.limit)
         whole = perf_counter() - start
-        claim = found.mechanism.claim
+        claim = design.mechanism.claim
         assert claim is not None and claim.dual is not None
         table.add(
-            case, n, found.method, found.seconds["solve"], found.seconds["certify"], whole, float(found.loss),
-            found.gap, len(claim.dual.values), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+            case, n, design.method, design.seconds["solve"], design.seconds["certify"], whole, float(design.loss),
+            design.gap, len(claim.dual.values), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
             torch.cuda.max_memory_allocated() / 2**30 if cuda else 0.0,
         )  # fmt: skip
     table.finish()
@@ -71,9 +72,11 @@ def setting(metric: str, side: int) -> tuple[sf.Prior, sf.Loss, sf.PrivacyType]:
     return prior, euclidean(space), sf.PrivacyType(space, alpha="1/2")
 
 
-def made(prior: sf.Prior, loss: sf.Loss, privacy: sf.PrivacyType, gap: float, solver: str, limit: float) -> sf.Design:
+def designed(
+    prior: sf.Prior, loss: sf.Loss, privacy: sf.PrivacyType, gap: float, solver: str, limit: float
+) -> sf.Design:
     """One design."""
-    return sf.design(prior, loss, privacy, solver=solver, tolerance=gap, time_limit=limit)
+    return sf.design(prior, loss, privacy, solver=solver_name(solver), tolerance=gap, time_limit=limit)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 import sfumato as sf
+from entrances import solver_name
 from isolation import NoResult, isolated
 from sfumato.errors import TooLarge
 from timing import Table
@@ -25,10 +26,10 @@ from timing import Table
 LIMITS = (3.0, 10.0)
 MOST = 300.0  # seconds, after which a case is given up
 CASES = (
-    ("blocks", "grid", 15), ("blocks", "places", 300), ("peaks", "places", 300), ("peaks", "places", 1000),
-    ("columns", "grid", 8), ("columns", "manhattan", 12), ("highs", "grid", 10), ("highs", "grid", 22),
-    ("first-order", "manhattan", 30), ("batched", "grid", 15), ("exact", "manhattan", 5), ("exact", "manhattan", 8),
-    ("auto", "places", 700), ("auto", "count", 2000),
+    ("interior", "grid", 15), ("interior", "places", 300), ("interior-near", "places", 300),
+    ("interior-near", "places", 1000), ("column-generation", "grid", 8), ("column-generation", "manhattan", 12),
+    ("highs", "grid", 10), ("highs", "grid", 22), ("first-order", "manhattan", 30), ("interior-gpu", "grid", 15),
+    ("exact", "manhattan", 5), ("exact", "manhattan", 8), ("auto", "places", 700), ("auto", "count", 2000),
 )  # fmt: skip
 
 
@@ -40,8 +41,8 @@ def main() -> None:
     table = Table("limits", "Whole calls with a time limit", columns)
     for solver, kind, size in CASES:
         for limit in limits:
-            found = isolated(timed, solver, kind, size, limit, seconds=MOST)
-            cells = (found.reason, *[""] * 5) if isinstance(found, NoResult) else found
+            outcome = isolated(timed, solver, kind, size, limit, seconds=MOST)
+            cells = (outcome.reason, *[""] * 5) if isinstance(outcome, NoResult) else outcome
             wall, processor, *rest = cells
             table.add(solver, f"{kind} {size}", limit, wall, processor, 1.2 * limit + 5, *rest)
     table.finish()
@@ -50,13 +51,16 @@ def main() -> None:
 def timed(solver: str, kind: str, size: int, limit: float) -> tuple[Any, ...]:
     """Seconds by the wall and by the processor, memory, gap, method, and seconds to the first word."""
     warm(solver, kind)
-    asked, words = question(kind, size), []
+    setting, words = question(kind, size), []
     begun, worked = perf_counter(), process_time()
     try:
-        made = sf.design(
-            *asked, solver=solver, time_limit=limit, progress=lambda _: words or words.append(perf_counter() - begun)
+        design = sf.design(
+            *setting,
+            solver=solver_name(solver),
+            time_limit=limit,
+            progress=lambda _: words or words.append(perf_counter() - begun),
         )
-        gap, method = made.gap, made.method
+        gap, method = design.gap, design.method
     except TooLarge as error:
         gap, method = "", f"refused: {str(error)[:120]}"
     wall, processor = perf_counter() - begun, process_time() - worked
@@ -69,7 +73,7 @@ def warm(solver: str, kind: str) -> None:
     small = {"places": 30, "count": 150}.get(kind, 5)
     for size in (small, 2 * small if kind == "places" else small + 2):
         if solver != "exact":
-            sf.design(*question(kind, size), solver=solver, time_limit=30)
+            sf.design(*question(kind, size), solver=solver_name(solver), time_limit=30)
 
 
 def question(kind: str, size: int) -> tuple[sf.Prior, sf.Loss, sf.PrivacyType]:

@@ -67,13 +67,13 @@ def _measure(table: Table, case: Case, secrets: int) -> None:
     theirs = seconds.get("qif")
     rows: tuple[Any, ...] = ("—", "—", "—", "—", "—")
     if peer is not None and theirs is not None:
-        matrix, made = np.array(peer()), build()
+        matrix, mechanism = np.array(peer()), build()
         rows = (
             theirs,
             theirs / seconds["proved"],
             theirs / seconds["formula"] if formula else "—",
             f"{np.abs(matrix.sum(axis=1) - 1).max():.0e}",
-            f"{np.abs(matrix - made.weights / made.total).max():.0e}",
+            f"{np.abs(matrix - mechanism.weights / mechanism.total).max():.0e}",
         )
     table.add(name, secrets, seconds["proved"], seconds.get("formula", "—"), *rows)
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
+from entrances import solver_name
 from timing import Table
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
@@ -42,15 +43,15 @@ class Outcome:
 
 def main() -> None:
     """Solve, check and report."""
-    asked = arguments()
-    numbers = range(asked.first, asked.first + asked.number)
-    work = [(asked.seed, number) for number in numbers]
-    if asked.processes == 1:
+    given = arguments()
+    numbers = range(given.first, given.first + given.number)
+    work = [(given.seed, number) for number in numbers]
+    if given.processes == 1:
         outcomes = [outcome(question) for question in work]
     else:
-        with get_context("spawn").Pool(asked.processes) as pool:
+        with get_context("spawn").Pool(given.processes) as pool:
             outcomes = list(pool.imap_unordered(outcome, work, chunksize=20))
-    report(sorted(outcomes, key=lambda found: found.number), asked.seed)
+    report(sorted(outcomes, key=lambda outcome: outcome.number), given.seed)
 
 
 def arguments() -> Any:
@@ -65,11 +66,15 @@ def arguments() -> Any:
 
 def outcome(question: tuple[int, int]) -> Outcome:
     """One problem by all solvers."""
-    start, asked = process_time(), random_problem(*question)
+    start, problem = process_time(), random_problem(*question)
     turn = question[1] // len(KINDS)
-    solvers = ("auto", "blocks", *(["highs", "columns"] if turn % 10 == 0 else []))
-    designs = checked(asked, solvers, TOLERANCE, irrational=turn % 3 == 0)
-    return Outcome(asked.kind, question[1], tuple(designs), process_time() - start)
+    solvers = (
+        "auto",
+        solver_name("interior"),
+        *(["highs", solver_name("column-generation")] if turn % 10 == 0 else []),
+    )
+    designs = checked(problem, solvers, TOLERANCE, irrational=turn % 3 == 0)
+    return Outcome(problem.kind, question[1], tuple(designs), process_time() - start)
 
 
 def report(outcomes: list[Outcome], seed: int) -> None:

@@ -44,8 +44,8 @@ def _compare(refined: sf.Channel, source: sf.Channel) -> tuple[Any, ...]:
     peer = isolated(_time_qif, source.matrix, refined.matrix, seconds=QIF_SECONDS)
     if isinstance(peer, NoResult):
         return verdict, own.first, own.median, "no answer", peer, "—"
-    said, timing = peer
-    return verdict, own.first, own.median, said, timing.median, timing.median / own.median
+    answer, timing = peer
+    return verdict, own.first, own.median, answer, timing.median, timing.median / own.median
 
 
 def _time_qif(source: np.ndarray, refined: np.ndarray) -> tuple[bool, Timing]:

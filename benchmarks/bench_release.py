@@ -183,11 +183,11 @@ def goodness(city: Any, source: Path, target: Path) -> tuple[float, int]:
     for (ids, truth), (same, noise) in zip(columns(source), columns(target), strict=True):
         assert (ids == same).all()
         joint += np.bincount(truth * n + noise, minlength=n * n)
-    found = joint.reshape(n, n)
+    counted = joint.reshape(n, n)
     weights = np.asarray(city.weights, dtype=np.float64)
-    expected = found.sum(axis=1, keepdims=True) * weights / weights.sum(axis=1, keepdims=True)
+    expected = counted.sum(axis=1, keepdims=True) * weights / weights.sum(axis=1, keepdims=True)
     statistic, freedom = 0.0, 0
-    for counts, mean in zip(found, expected, strict=True):
+    for counts, mean in zip(counted, expected, strict=True):
         rare = mean < SPARSE
         together = np.append(counts[~rare], counts[rare].sum()), np.append(mean[~rare], mean[rare].sum())
         keep = together[1] > 0
@@ -197,11 +197,11 @@ def goodness(city: Any, source: Path, target: Path) -> tuple[float, int]:
 
 
 def main() -> None:
-    asked = argparse.ArgumentParser()
-    asked.add_argument("--rows", type=int, default=0, help="release one Parquet file of so many rows")
-    asked.add_argument("--keyed", action="store_true", help="with keyed noise as well")
-    asked.add_argument("--table-rows", type=int, default=2_000_000)
-    given = asked.parse_args()
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rows", type=int, default=0, help="release one Parquet file of so many rows")
+    parser.add_argument("--keyed", action="store_true", help="with keyed noise as well")
+    parser.add_argument("--table-rows", type=int, default=2_000_000)
+    given = parser.parse_args()
     if given.rows:
         with TemporaryDirectory(dir=".") as folder:
             large_file(given.rows, Path(folder), keyed=given.keyed)

@@ -2,7 +2,7 @@
 
 On one core, so that rows a second are rows a second and core:
 
-    taskset -c 0 python benchmarks/bench_sampler.py
+    python benchmarks/bench_sampler.py --one-core
 
 All in one run and in turns, the least CPU time of several calls. Secrets are random, and random bits are drawn within
 what is timed (ChaCha20 keyed by the system for sfumato, PCG64 for numpy, which protects nobody). Tables hold random
@@ -14,6 +14,8 @@ Takes 2 GB and a minute or two, most of it for the float tables of 5,000 × 5,00
 
 from __future__ import annotations
 
+import os
+from argparse import ArgumentParser
 from collections.abc import Callable, Mapping
 from time import process_time
 from typing import Any
@@ -39,6 +41,10 @@ REPEATS = 7
 
 def main() -> None:
     """Measure and report."""
+    parser = ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser.add_argument("--one-core", action="store_true", help="run on the last core alone")
+    if parser.parse_args().one_core and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     tables()
     noise()
     never_a_table()
@@ -59,7 +65,7 @@ def tables() -> None:
         exact, built = timed(lambda w=weights, n=n: exact_tables(w, n))
         peer, peer_built = timed(lambda w=weights: FloatAlias(w / TOTAL))
         _ = exact.digest  # of the weights, once a sampler
-        found = least_seconds(
+        least = least_seconds(
             {
                 "numpy, float tables": lambda p=peer, r=rows: p.draw(r),
                 "sfumato, exact": lambda e=exact, r=rows: e.draw(r),
@@ -69,8 +75,8 @@ def tables() -> None:
             },
             REPEATS,
         )
-        base = found["numpy, float tables"]
-        for name, timing in found.items():
+        base = least["numpy, float tables"]
+        for name, timing in least.items():
             seconds = peer_built if name.startswith("numpy") else built
             table.add(n, name, ROWS / timing / 1e6, base / timing, seconds)
     source = system_bits()
@@ -92,13 +98,13 @@ def timed(work: Any) -> tuple[Any, float]:
 
 def least_seconds(functions: Mapping[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
     """The least CPU time of several calls, in turns, after one that warms up; what else the core does is left out."""
-    found = dict.fromkeys(functions, float("inf"))
+    least = dict.fromkeys(functions, float("inf"))
     for turn in range(repeats + 1):
         for name, function in functions.items():
             start = process_time()
             function()
-            found[name] = min(found[name], process_time() - start) if turn else found[name]
-    return found
+            least[name] = min(least[name], process_time() - start) if turn else least[name]
+    return least
 
 
 class FloatAlias:
@@ -147,14 +153,14 @@ def noise() -> None:
         ours = integer_noise(epsilon)
         domain = dp.vector_domain(dp.atom_domain(T=int))
         theirs = dp.m.make_geometric(domain, dp.l1_distance(T=int), scale=1 / epsilon)
-        found = least_seconds(
+        least = least_seconds(
             {"OpenDP make_geometric": lambda t=theirs: t(few), "sfumato integer_noise": lambda o=ours: o.draw(values)},
             5,
         )
         rates = {"OpenDP make_geometric": OPENDP_ROWS, "sfumato integer_noise": ROWS}
-        base = rates["OpenDP make_geometric"] / found["OpenDP make_geometric"]
+        base = rates["OpenDP make_geometric"] / least["OpenDP make_geometric"]
         for name, count in rates.items():
-            rate = count / found[name]
+            rate = count / least[name]
             table.add(epsilon, name, rate / 1e6, rate / base)
     table.finish()
 
@@ -167,22 +173,22 @@ def never_a_table() -> None:
     rng = np.random.default_rng(2)
     for metric, epsilon in (("euclidean", "0.8"), ("euclidean", "2"), ("manhattan", "0.1")):
         mechanism = lattice_tight_constraints(Lattice((1000, 1000), metric), epsilon=epsilon)
-        made, built = timed(lambda m=mechanism: sampler(m))
+        draws, built = timed(lambda m=mechanism: sampler(m))
         rows = rng.integers(0, 10**6, ROWS // 4)
-        found = least_seconds({"draw": lambda m=made, r=rows: m.draw(r)}, 5)["draw"]
-        table.add(f"1000 × 1000 {metric}, ε = {epsilon}", len(rows) / found / 1e6, built)
+        least = least_seconds({"draw": lambda m=draws, r=rows: m.draw(r)}, 5)["draw"]
+        table.add(f"1000 × 1000 {metric}, ε = {epsilon}", len(rows) / least / 1e6, built)
         secrets = [tuple(int(i) for i in divmod(int(r), 1000)) for r in rows[:20]]
         slow = least_seconds({"one": lambda m=mechanism, s=secrets: [m.sample(x) for x in s]}, 3)["one"]
         table.add("  the same by LatticeMechanism.sample", len(secrets) / slow / 1e6, "—")
     pixels, built = timed(lambda: sampler(truncated_laplace(3), pixels=1000, steps=1000))
     rows = rng.integers(0, 1001, ROWS)
-    found = least_seconds({"draw": lambda: pixels.draw(rows)}, 5)["draw"]
-    table.add("truncated Laplace, 1001 secrets, 1000 pixels", ROWS / found / 1e6, built)
+    least = least_seconds({"draw": lambda: pixels.draw(rows)}, 5)["draw"]
+    table.add("truncated Laplace, 1001 secrets, 1000 pixels", ROWS / least / 1e6, built)
     word = sf.random_response(sf.PrivacyType(sf.discrete(26), epsilon=2))
     words, built = timed(lambda: sampler(sf.product_mechanism(*[word] * 8)))
     rows = rng.integers(0, 26, (ROWS // 8, 8))
-    found = least_seconds({"draw": lambda: words.draw(rows)}, 5)["draw"]
-    table.add("product of eight 26 × 26 tables", len(rows) / found / 1e6, built)
+    least = least_seconds({"draw": lambda: words.draw(rows)}, 5)["draw"]
+    table.add("product of eight 26 × 26 tables", len(rows) / least / 1e6, built)
     table.finish()
 
 

@@ -27,10 +27,10 @@ def main() -> None:
     table = Table("tight", "Tight constraints on Euclidean grids, ε = 1", columns)
     peer: dict[int, float] = {}
     for side in QIF_SIDES:
-        found = isolated(by_qif, side, seconds=600)
-        _add(table, side, "qif tight_constraints", found, peer)
-        if not isinstance(found, NoResult):
-            peer[side] = found["median"]
+        answer = isolated(by_qif, side, seconds=600)
+        _add(table, side, "qif tight_constraints", answer, peer)
+        if not isinstance(answer, NoResult):
+            peer[side] = answer["median"]
     for side in TABLE_SIDES:
         _add(table, side, "sfumato, proved table", isolated(by_table, side, seconds=600), peer)
     for side in LATTICE_SIDES:
@@ -38,13 +38,13 @@ def main() -> None:
     table.finish()
 
 
-def _add(table: Table, side: int, what: str, found: Any, peer: dict[int, float]) -> None:
-    if isinstance(found, NoResult):
-        table.add(f"{side} × {side}", what, str(found), "—", "—", "—", "—")
+def _add(table: Table, side: int, what: str, answer: Any, peer: dict[int, float]) -> None:
+    if isinstance(answer, NoResult):
+        table.add(f"{side} × {side}", what, str(answer), "—", "—", "—", "—")
         return
-    ratio = found["median"] / peer[side] if side in peer else "—"
+    ratio = answer["median"] / peer[side] if side in peer else "—"
     table.add(
-        f"{side} × {side}", what, found["first"], found["median"], found["memory"], f"{found['utility']:.6f}", ratio
+        f"{side} × {side}", what, answer["first"], answer["median"], answer["memory"], f"{answer['utility']:.6f}", ratio
     )  # fmt: skip
 
 

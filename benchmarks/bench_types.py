@@ -9,6 +9,8 @@ Every measurement runs in a process of its own, in turns, all on the same core, 
 each turn to show how busy the machine was. lrs is a program: its seconds contain starting it (some milliseconds) and
 writing its answer to a file. NumPy trying every set of rays needs no other package and shows what an idea saves; it
 decides zero by a tolerance, which exact counts do not.
+
+``--no-peers`` measures sfumato alone, ``--only PATTERN`` the cases whose call, space and size match.
 """
 
 from __future__ import annotations
@@ -20,8 +22,9 @@ import shutil
 import signal
 import subprocess
 import sysconfig
+from argparse import ArgumentParser
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from itertools import combinations, islice
 from pathlib import Path
@@ -112,6 +115,11 @@ KERNELS = (
 
 def main() -> None:
     """Measure and report."""
+    parser = ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser.add_argument("--no-peers", action="store_true", help="sfumato alone, and only the seconds")
+    parser.add_argument("--only", default="", help="a pattern for call, space and size, such as 'kernels line 6'")
+    parser.add_argument("--turns", type=int, help="for all cases; three, or one where a case takes seconds")
+    given = parser.parse_args()
     if hasattr(os, "sched_setaffinity"):  # inherited by every process started from here
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     print(f"{peer_versions()}; all on one core\n", flush=True)
@@ -122,11 +130,18 @@ def main() -> None:
             f"{title} of privacy types at e^ε = 2, one core; {peer_versions()}",
             ("call", "space", "found", "first, s", "least, s", "median, s", "goal, s", "reached", "pplpy, s",
              "pplpy ÷ least", "lrs, s", "lrs ÷ least", "weights of one kernel, s", "loop, ms"),
+            ("call", "space"),
+            "least, s",
         )  # fmt: skip
         for case in cases:
+            if not re.search(given.only, " ".join(map(str, (case.call, case.space, *case.arguments)))):
+                continue
+            case = replace(case, peers=case.peers and not given.no_peers, turns=given.turns or case.turns)
             rows.append(measured(case))
             table.add(*cells(rows[-1]))
         table.finish()
+    if given.no_peers or not rows:
+        return
     memory_table(rows)
     estimate_table()
     every_set_table()
@@ -238,7 +253,7 @@ def by_lrs(polytope: Polytope) -> Answer | NoResult:
             command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True, text=True
         )
         try:
-            said, _ = process.communicate(timeout=LIMIT)
+            output_text, _ = process.communicate(timeout=LIMIT)
             seconds = perf_counter() - start
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
@@ -247,11 +262,11 @@ def by_lrs(polytope: Polytope) -> Answer | NoResult:
                 found = sum(line.startswith(b" 1 ") for line in lines)
             return NoResult(f"over {LIMIT} s, {found:,} found by then")
         with output.open("rb") as lines:
-            said += b"".join(line for line in lines if line.startswith(b"*")).decode()
-    totals = re.search(r"vertices=(\d+)", said)
+            output_text += b"".join(line for line in lines if line.startswith(b"*")).decode()
+    totals = re.search(r"vertices=(\d+)", output_text)
     if process.returncode or totals is None:
         return NoResult(f"exit code {process.returncode}")
-    memory = re.search(r"(\d+)Kb", said)
+    memory = re.search(r"(\d+)Kb", output_text)
     return Answer(int(totals[1]), seconds, [seconds], None, int(memory[1]) / 1000 if memory else None)
 
 
@@ -334,8 +349,8 @@ def peer_versions() -> str:
     program = lrs()
     found = "not installed"
     if program is not None:
-        said = subprocess.run([program, os.devnull], capture_output=True, text=True, check=False)
-        number = re.search(r"lrslib v\.?(\S+)", said.stdout + said.stderr)
+        started = subprocess.run([program, os.devnull], capture_output=True, text=True, check=False)
+        number = re.search(r"lrslib v\.?(\S+)", started.stdout + started.stderr)
         found = number[1] if number else "of unknown version"
     return f"pplpy {installed('pplpy') or 'not installed'}, lrs {found}"
 

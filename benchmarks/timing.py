@@ -1,21 +1,19 @@
-"""How the benchmarks measure and how they report: medians after a warm-up call, tables as text, Markdown and JSON."""
+"""How the benchmarks measure and how they report: medians after a warm-up call, tables as text and as small files."""
 
 from __future__ import annotations
 
-import json
-import platform
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
-from os import cpu_count
-from pathlib import Path
+from math import isfinite
 from statistics import median
 from time import perf_counter
 from typing import Any
 
-__all__ = ["Table", "Timing", "measure", "measure_side_by_side"]
+import kept
 
-RESULTS = Path(__file__).resolve().parents[1] / "out" / "benchmarks"
+__all__ = ["Table", "Timing", "cell_text", "markdown", "measure", "measure_side_by_side"]
+
+_BEGAN = [perf_counter()]  # when this script began, then when its last table was finished
 
 
 @dataclass(frozen=True)
@@ -49,11 +47,17 @@ def _seconds(function: Callable[[], Any]) -> float:
 
 @dataclass
 class Table:
-    """Rows under headings; floats are shown with three digits and kept in full in the JSON file."""
+    """Rows under headings; floats are shown with three digits and kept in full in the file.
+
+    ``case`` are the headings that name a row and ``time`` is the one with its seconds: ``compare.py`` puts two runs
+    beside each other by them.
+    """
 
     name: str
     title: str
     headings: tuple[str, ...]
+    case: tuple[str, ...] = ()
+    time: str | None = None
     rows: list[tuple[Any, ...]] = field(default_factory=list)
 
     def add(self, *cells: Any) -> None:
@@ -61,44 +65,45 @@ class Table:
         if len(cells) != len(self.headings):
             raise ValueError(f"{len(cells)} cells for {len(self.headings)} headings")
         self.rows.append(cells)
-        print("·", " | ".join(map(_shown, cells)), flush=True)
+        print("·", " | ".join(map(cell_text, cells)), flush=True)
 
     def finish(self) -> None:
-        """Print the table in aligned columns; write NAME.md and NAME.json to out/benchmarks."""
+        """Print the table in aligned columns and write it to a file; :mod:`kept` says where."""
         print(f"\n{self.title}\n\n{self.text()}\n", flush=True)
-        RESULTS.mkdir(parents=True, exist_ok=True)
-        (RESULTS / f"{self.name}.md").write_text(f"# {self.title}\n\n{self.markdown()}\n", encoding="utf-8")
-        content = {"title": self.title, "machine": _machine(), "headings": self.headings, "rows": self.rows}
-        (RESULTS / f"{self.name}.json").write_text(json.dumps(content, indent=1, default=str), encoding="utf-8")
+        if self.rows:
+            kept.write(self.result())
+
+    def result(self) -> kept.Result:
+        """The table with where it comes from."""
+        rows = tuple(tuple(_plain(cell) for cell in row) for row in self.rows)
+        _BEGAN.append(perf_counter())
+        return kept.Result(
+            self.name, self.title, self.headings, rows, kept.here(), kept.today(), kept.commit(), kept.command(),
+            round(_BEGAN[-1] - _BEGAN[-2], 1), self.case, self.time, kept.packages(),
+        )  # fmt: skip
 
     def text(self) -> str:
         """The table in aligned columns."""
-        lines = [self.headings, *(tuple(map(_shown, row)) for row in self.rows)]
+        lines = [self.headings, *(tuple(map(cell_text, row)) for row in self.rows)]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
 
-    def markdown(self) -> str:
-        """The table in Markdown."""
-        lines = [self.headings, ("---",) * len(self.headings), *(tuple(map(_shown, row)) for row in self.rows)]
-        return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
+
+def markdown(headings: tuple[str, ...], rows: list[tuple[Any, ...]]) -> str:
+    """Rows under headings in Markdown."""
+    lines = [headings, ("---",) * len(headings), *(tuple(map(cell_text, row)) for row in rows)]
+    return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
 
 
-def _shown(cell: Any) -> str:
-    return f"{cell:.3g}" if isinstance(cell, float) else str(cell)
+def cell_text(cell: Any) -> str:
+    """A cell as it is shown."""
+    if isinstance(cell, float):
+        return f"{cell:,.0f}" if isfinite(cell) and abs(cell) >= 1000 else f"{cell:.3g}"
+    return f"{cell:,}" if isinstance(cell, int) and abs(cell) >= 10_000 else str(cell)
 
 
-def _machine() -> dict[str, Any]:
-    return {
-        "system": platform.system(),
-        "processor": platform.machine(),
-        "cores": cpu_count(),
-        "python": platform.python_version(),
-        **{package: _version(package) for package in ("sfumato", "qif", "numpy", "scipy", "numba")},
-    }
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "not installed"
+def _plain(cell: Any) -> Any:
+    """A cell as JSON keeps it: numbers of NumPy are numbers, everything else is a text."""
+    if isinstance(cell, bool | int | float | str):
+        return cell
+    return cell.item() if hasattr(cell, "item") else str(cell)

@@ -5,7 +5,7 @@ crashes or does not end.
 
 A second table is about sfumato alone: every argument of every public function, constructor and method, replaced by each
 of a hundred things that it is not. The calls and the judge are those of ``tests/conformance/test_arguments.py``, which
-runs some of them. ``python benchmarks/wrong_inputs.py [PATTERN]`` runs this table only, for names that match.
+runs some of them. ``python benchmarks/wrong_inputs.py PATTERN`` runs this table only, for names that match.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from argparse import ArgumentParser
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -35,7 +36,7 @@ from valid_calls import CALLS
 from wrong_arguments import faults, wrong_calls
 
 SECONDS = 60
-LONGEST_ANSWER = 160
+LONGEST_ANSWER = 90
 
 GOOD = np.array([[0.7, 0.3], [0.4, 0.6]])
 GOOD_PRIOR = np.array([0.5, 0.5])
@@ -52,16 +53,19 @@ class Case:
 
 
 def main() -> None:
-    """Print and write both tables, or the second one for some names."""
-    if len(sys.argv) > 1:
-        every_argument(sys.argv[1])
-        return
-    side_by_side()
-    every_argument()
+    """Print and write both tables, or one of them."""
+    parser = ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser.add_argument("pattern", nargs="?", default="", help="the second table only, for names that match")
+    parser.add_argument("--no-arguments", action="store_true", help="the first table only")
+    given = parser.parse_args()
+    if not given.pattern:
+        side_by_side()
+    if not given.no_arguments:
+        every_argument(given.pattern)
 
 
 def every_argument(pattern: str = "") -> None:
-    """All wrong calls: how many each name has, how many were neither answered nor refused in a sentence, and which."""
+    """All wrong calls, and how many were neither answered nor refused in a sentence; names without any in one row."""
     table = Table(
         "wrong_arguments",
         "Arguments replaced by what they are not",
@@ -79,8 +83,9 @@ def every_argument(pattern: str = "") -> None:
             first = _one_line(f"{failed[0].wrong}: {failed[0].what}") if failed else ""
             table.add(name, len(calls), perf_counter() - started, len(failed), first)
         os.chdir(home)
-    table.add("all", sum(row[1] for row in table.rows), sum(row[2] for row in table.rows),
-              sum(row[3] for row in table.rows), "")  # fmt: skip
+    table.rows = [row for row in table.rows if row[3]] + [
+        (f"all {len(table.rows)} names", *(sum(row[k] for row in table.rows) for k in (1, 2, 3)), "")
+    ]
     table.finish()
 
 
@@ -92,8 +97,17 @@ def side_by_side() -> None:
         ("input", "right answer", "qif", "sfumato"),
     )
     for case in [*close_refinements(), *malformed(), *delicate_privacy(), *optimal_mechanisms()]:
-        table.add(case.given, case.expected, _one_line(isolated(case.ask_qif, seconds=SECONDS)), _sfumato_says(case))
+        answers = _one_line(isolated(case.ask_qif, seconds=SECONDS)), _answer_of_sfumato(case)
+        table.add(case.given, case.expected, *(marked(case.expected, answer) for answer in answers))
     table.finish()
+
+
+def marked(expected: str, answer: str) -> str:
+    """The answer, in bold where it is wrong; an error in place of an answer is no wrong answer."""
+    raised = re.match(r"\w*(Error|Invalid\w*|NotSupported|TooLarge)\b", answer) is not None
+    right = {"fails": ("fails", "False"), "holds": ("holds", "True"), "inf": ("inf",)}.get(expected, ())
+    wrong = not raised and (expected == "error" or (bool(right) and not answer.startswith(right)))
+    return f"**{answer}**" if wrong else answer
 
 
 def close_refinements() -> list[Case]:
@@ -236,7 +250,7 @@ def keeps(matrix: np.ndarray, space: sf.FiniteSpace, rate: float) -> str:
     return f"{verdict.outcome}; smallest ε {sf.smallest_epsilon(channel, space)!r}"
 
 
-def _sfumato_says(case: Case) -> str:
+def _answer_of_sfumato(case: Case) -> str:
     try:
         return _one_line(case.ask_sfumato())
     except Exception as error:
@@ -244,8 +258,8 @@ def _sfumato_says(case: Case) -> str:
 
 
 def _one_line(answer: Any) -> str:
-    said = " ".join(str(answer).split())
-    return said if len(said) <= LONGEST_ANSWER else f"{said[: LONGEST_ANSWER - 1]}…"
+    text = " ".join(str(answer).split())
+    return text if len(text) <= LONGEST_ANSWER else f"{text[: LONGEST_ANSWER - 1]}…"
 
 
 if __name__ == "__main__":

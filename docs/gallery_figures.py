@@ -135,14 +135,14 @@ class _Panel:
 
     def _range(self, axis: int) -> tuple[float, float]:
         settings = self.settings[axis]
-        found = [self._along(trace, axis) for trace in self.traces]
+        along = [self._along(trace, axis) for trace in self.traces]
         for trace in self.bars:
             flat = trace.get("orientation") == "h"
-            found.append(np.array([0.0]) if flat == (axis == 0) else found[0][[0, -1]] + [-0.6, 0.6])
+            along.append(np.array([0.0]) if flat == (axis == 0) else along[0][[0, -1]] + [-0.6, 0.6])
         if settings.get("range") is not None:
             low, high = map(float, settings["range"])
             return low, high
-        numbers = np.concatenate(found)
+        numbers = np.concatenate(along)
         numbers = numbers[np.isfinite(numbers)]
         low, high = float(numbers.min()), float(numbers.max())
         if any(trace["type"] == "heatmap" for trace in self.traces):

@@ -12,8 +12,8 @@ from sfumato.mechanisms import continuous as co
 from sfumato.report.figure import ROLES, SERIES, canvas
 
 steps = [2, 4, 8, 16, 32, 64, 128, 256]
-found = co.climb(co.Density.uniform(), co.truncated_laplace(1), co.absolute_error(), steps)
-print(f"truncated Laplace: {found.limit.value:.6f}")
+climbed = co.climb(co.Density.uniform(), co.truncated_laplace(1), co.absolute_error(), steps)
+print(f"truncated Laplace: {climbed.limit.value:.6f}")
 
 # %%
 # The loss of the geometric mechanism climbs to that of the Laplace mechanism. The bound for every private mechanism on
@@ -21,9 +21,9 @@ print(f"truncated Laplace: {found.limit.value:.6f}")
 
 figure = canvas(700, 400)
 curves = {
-    "geometric on N steps": ([rung.geometric for rung in found.rungs], SERIES[2]),
+    "geometric on N steps": ([rung.geometric for rung in climbed.rungs], SERIES[2]),
     "no mechanism on [0, 1] is below": (
-        [rung.floor for rung in found.rungs],
+        [rung.floor for rung in climbed.rungs],
         ROLES["frame"],
     ),
 }
@@ -38,7 +38,7 @@ for name, (values, colour) in curves.items():
     )
 figure.add_scatter(
     x=[2, 256],
-    y=[found.limit.value] * 2,
+    y=[climbed.limit.value] * 2,
     name="truncated Laplace",
     mode="lines",
     line={"color": SERIES[0], "width": 2.5, "dash": "dash"},

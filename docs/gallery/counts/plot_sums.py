@@ -29,8 +29,8 @@ for epsilon in map(str, epsilons):
     privacy = sf.PrivacyType(total, epsilon=epsilon)
     narrow = sf.PrivacyType(sf.line(31), epsilon=Fraction(epsilon) / 3)
     chances["bound"].append(float(sf.types.utility_bound(uniform, privacy).value))
-    made = sf.tight_constraints(privacy), sf.geometric(narrow), sf.exponential(privacy)
-    for name, mechanism in zip(list(chances)[1:], made, strict=True):
+    mechanisms = sf.tight_constraints(privacy), sf.geometric(narrow), sf.exponential(privacy)
+    for name, mechanism in zip(list(chances)[1:], mechanisms, strict=True):
         chances[name].append(float(sf.bayes_vulnerability(uniform, mechanism.channel)))
 
 # %%

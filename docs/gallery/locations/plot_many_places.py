@@ -11,28 +11,30 @@ position and followed by the nearest output; then both it and the exponential me
 who knows the prior.
 """
 
+from gallery_results import measured
+
 from sfumato.report.figure import SERIES, canvas
 
 # %%
-# Expected distance in km, from ``benchmarks/bench_cities.py`` on two cores: for each distance for which e^ε = 2, the
-# design, Laplace remapped and exponential remapped. The benchmark takes an hour, so these numbers are not computed when
-# the gallery is built.
+# Expected distance in km, for each distance for which e^ε = 2, as ``benchmarks/bench_cities.py`` measured it. The
+# benchmark takes an hour, so its kept tables are read here; the page on peers shows them, with proved gaps and seconds.
 
-measured = {
+columns = ("e^ε = 2 for, km", "design", "Laplace remapped", "exponential remapped")
+places = {
     "cities of the United States": {
-        "all outputs": ((10, 11.6, 16.2, 22.6), (30, 37.7, 54.0, 81.8)),
-        "20 outputs": ((10, 132, 133, 133), (30, 136, 141, 147), (100, 201, 245, 325)),
+        "all outputs": measured("cities-all", *columns),
+        "20 outputs": measured("cities-many", *columns),
     },
     "New York": {
-        "all outputs": ((0.1, 0.125, 0.252, 0.459), (0.3, 0.720, 0.805, 1.45)),
-        "20 outputs": ((0.1, 1.30, 1.32, 1.34), (0.3, 1.44, 1.51, 1.77), (1, 2.39, 2.77, 3.65)),
+        "all outputs": measured("pickups-all", *columns),
+        "20 outputs": measured("pickups-many", *columns),
     },
 }
 mechanisms = ("best mechanism, proved", "planar Laplace, remapped", "exponential, remapped")
 
 figure = canvas(700, 480)
-figure.set_subplots(rows=1, cols=2, subplot_titles=tuple(measured), horizontal_spacing=0.12)
-for column, cases in enumerate(measured.values(), start=1):
+figure.set_subplots(rows=1, cols=2, subplot_titles=tuple(places), horizontal_spacing=0.12)
+for column, cases in enumerate(places.values(), start=1):
     for (outputs, rows), dash in zip(cases.items(), ("solid", "dot"), strict=True):
         distances, *losses = zip(*rows, strict=True)
         for name, colour, values in zip(mechanisms, SERIES, losses, strict=False):
@@ -61,10 +63,8 @@ figure.update_layout(
 figure.show()
 
 # %%
-# Proved gaps: for the cities with all outputs 0.003 in 156 s and 0.003 in 365 s, for New York 0.002 in 64 s and 0.007
-# in 738 s; with 20 outputs 0.0002 to 0.001 in half a minute to a minute and a half, but for the strictest promises,
-# which were stopped after 200 s at 0.003 (cities) and 0.014 (New York). With 20 outputs most of what is lost is lost on
-# the way to the nearest of them, whatever the mechanism. With all of them the best mechanism loses a third less than
-# remapped noise among the cities, and half as much in New York where places are far apart in terms of the promise.
+# With 20 outputs most of what is lost is lost on the way to the nearest of them, whatever the mechanism. With all of
+# them the best mechanism gains most where places are far apart in terms of the promise. The stricter the promise, the
+# more places have a say in each output, the longer a design takes and the larger the gap it leaves.
 #
 # Functions: :py:mod:`sfumato.design`.

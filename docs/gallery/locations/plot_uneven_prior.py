@@ -35,9 +35,9 @@ truths = [
     )
     for s in shares
 ]
-made = {"even": sf.design(even, loss, privacy), "lumpy": sf.design(lumpy, loss, privacy)}
+designs = {"even": sf.design(even, loss, privacy), "lumpy": sf.design(lumpy, loss, privacy)}
 curves = {"optimum for the truth": [float(sf.design(truth, loss, privacy).loss) for truth in truths]}
-for name, best in made.items():
+for name, best in designs.items():
     channel = best.mechanism.channel
     curves[f"made for {name}"] = [float(sf.expected_loss(truth, channel, loss)) for truth in truths]
     curves[f"made for {name}, remapped"] = [float(sf.posterior_loss(truth, channel, loss)) for truth in truths]

@@ -21,13 +21,13 @@ def noise(uniforms: np.ndarray, signs: np.ndarray, epsilon: float) -> np.ndarray
 
 def comes_from(secret: float, outputs: np.ndarray, epsilon: float) -> np.ndarray:
     """Whether any of the uniforms near the right one gives exactly these outputs, bit for bit."""
-    found = np.zeros(len(outputs), dtype=bool)
+    reached = np.zeros(len(outputs), dtype=bool)
     for sign in (-1.0, 1.0):
         wanted = np.rint(np.exp(np.minimum(sign * (outputs - secret) * epsilon, 0)) * 2.0**53)
         for shift in range(-40, 41):
             uniforms = np.clip(wanted + shift, 1, 2.0**53) / 2.0**53
-            found |= secret + noise(uniforms, np.full(len(outputs), sign), epsilon) == outputs
-    return found
+            reached |= secret + noise(uniforms, np.full(len(outputs), sign), epsilon) == outputs
+    return reached
 
 
 # %%

@@ -88,11 +88,11 @@ homes = np.array([40, 2, 1, 1, 2, 30] * 6) * 10
 for epsilon in ("1/2", "4"):
     blur = sf.tight_constraints(sf.PrivacyType(small, epsilon=epsilon)).channel.to_floats()
     counts = sum(rng.multinomial(k, row) for k, row in zip(homes, blur.matrix, strict=True))
-    found = (
+    estimates = (
         sf.frequencies(blur, counts).weights,
         sf.release.iterative_bayesian_update(blur, counts).prior.weights,
     )
-    off = [float(np.abs(weights - homes / homes.sum()).sum() / 2) for weights in found]
+    off = [float(np.abs(weights - homes / homes.sum()).sum() / 2) for weights in estimates]
     print(f"ε = {epsilon:4} unbiased {off[0]:.3f}, Bayesian updates {off[1]:.3f}")
 
 # %%

@@ -21,17 +21,17 @@ rng = np.random.default_rng(5)  # for a picture that stays the same; a release d
 # The receiver knows the mechanism, so its noise can be accounted for. The unbiased estimate may come out negative; the
 # likeliest shares cannot, and are the same where the unbiased ones are not.
 
-found: dict[str, list[np.ndarray]] = {}
+recovered: dict[str, list[np.ndarray]] = {}
 for name, mechanism in {"geometric": sf.geometric, "random response": sf.random_response}.items():
     channel = mechanism(privacy).channel.to_floats()
     for _ in range(200):
         released = sum(rng.multinomial(k, row) for k, row in zip(people, channel.matrix, strict=True))
         unbiased = sf.frequencies(channel, released).weights
         likeliest = sf.release.maximum_likelihood(channel, released).prior.float_weights
-        found.setdefault(f"{name}, unbiased", []).append(unbiased)
-        found.setdefault(f"{name}, likeliest", []).append(likeliest)
+        recovered.setdefault(f"{name}, unbiased", []).append(unbiased)
+        recovered.setdefault(f"{name}, likeliest", []).append(likeliest)
 shares = people / people.sum()
-for name, estimates in found.items():
+for name, estimates in recovered.items():
     off = np.abs(np.array(estimates) - shares).sum(axis=1).mean() / 2
     print(f"{name:26} {100 * off:.0f} % of the people in the wrong place, on average")
 
@@ -43,7 +43,7 @@ for name, estimates in found.items():
 
 figure = canvas(700, 440)
 figure.add_bar(x=list(range(5)), y=100 * shares, name="truth", marker={"color": "#dfe5ea"}, width=0.85)
-for k, (name, estimates) in enumerate(found.items()):
+for k, (name, estimates) in enumerate(recovered.items()):
     colour = SERIES[2] if "geometric" in name else SERIES[3]
     middle = np.mean(estimates, axis=0)
     low, high = np.quantile(estimates, [0.05, 0.95], axis=0)

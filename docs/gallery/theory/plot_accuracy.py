@@ -12,7 +12,7 @@ from sfumato.design.compatibility import least_exponential, theorem_34
 from sfumato.report.figure import ROLES, SERIES, canvas
 
 space, gammas, deltas = sf.line(13), range(1, 6), ("1/20", "1/5")
-found = sf.compatibility.tradeoff_grid(space, gammas, deltas, precision=0.02)
+grid = sf.compatibility.tradeoff_grid(space, gammas, deltas, precision=0.02)
 
 # %%
 # - The blue curve is ε* itself, enclosed to 2 %: at its upper end there is a mechanism in integers, at its lower end
@@ -36,7 +36,7 @@ for j, delta in enumerate(deltas):
         "Theorem 3.4, uniform base": [float(theorem_34(space, g, delta, base="uniform").epsilon) for g in gammas],
         "exponential, uniform base": [least_exponential(space, g, delta).epsilon for g in gammas],
         "exponential, best base found": [least_exponential(space, g, delta, base="best").epsilon for g in gammas],
-        "ε*, proved from both sides": found.high[:, j].tolist(),
+        "ε*, proved from both sides": grid.high[:, j].tolist(),
         "packing": [float(sf.compatibility.packing_bound(space, g, delta).epsilon) for g in gammas],
     }
     styles = (

@@ -39,11 +39,11 @@ figure.set_subplots(
 x = [float(factor) for factor in factors]
 for name, (mechanism, colour) in known.items():
     channels = [mechanism(privacy).channel for privacy in types]
-    told = (
+    curves = (
         [float(sf.capacity(channel).multiplicative) for channel in channels],
         [float(sf.measures.mutual_information(uniform, channel)) for channel in channels],
     )
-    for k, values in enumerate(told, start=1):
+    for k, values in enumerate(curves, start=1):
         figure.add_scatter(
             x=x,
             y=values,
