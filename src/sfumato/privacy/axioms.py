@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from sfumato.channels.channel import Channel
 from sfumato.errors import InvalidInput
 from sfumato.privacy.predicates import Predicate
-from sfumato.privacy.predicates_curves import NumericTail
+from sfumato.privacy.predicates_curves import Tail
 from sfumato.privacy.predicates_definitions import EXISTENCE, Breach, Definition, breaks, mixed, transformed
 from sfumato.verdict import Verdict, fails, holds, undecided
 
@@ -192,7 +192,7 @@ def _polygon_axioms(predicate: Predicate) -> Verdict:
 
 def _numeric_axioms(predicate: Predicate) -> Verdict:
     """A curve in floats: a chord above it by more than its tolerance refutes, nothing proves."""
-    slack = max(part.tolerance for part in predicate.parts if isinstance(part, NumericTail))
+    slack = max(part.tolerance for part in predicate.parts if isinstance(part, Tail))
     grid = np.linspace(0, 1, 129)
     values = predicate.upper(grid)
     above = (values[:-2] + values[2:]) / 2 - values[1:-1]
