@@ -247,12 +247,12 @@ def _few_rays(privacy: PrivacyType) -> Array | None:
     if not privacy.exact or len(space) > (_MOST_SECRETS_SPARSE if sparse else _MOST_SECRETS):
         return None
     try:
-        corner = vertices(privacy)
+        corners = vertices(privacy)
     except UndecidedError:
         return None
-    if len(corner) > _MOST_VERTICES:
+    if len(corners) > _MOST_VERTICES:
         return None
-    return corner.rays if is_exact(corner.rays) else None
+    return corners.rays if is_exact(corners.rays) else None
 
 
 def _by_program(privacy: PrivacyType, rays: Array | None, kind: str) -> CapacityResult:

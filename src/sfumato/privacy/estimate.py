@@ -33,7 +33,7 @@ from sfumato.threads import plain_interrupts
 
 __all__ = ["KernelEstimate", "estimate_kernels"]
 
-_A_PIECE = 50_000  # So many samples take a tenth of a second, after which the caller is told.
+_SAMPLES_A_PIECE = 50_000  # So many samples take a tenth of a second, after which the caller is told.
 
 _NO, _YES, _OPEN = 0, 1, 2
 
@@ -102,7 +102,7 @@ def estimate_kernels(
 
     try:
         while drawn < samples:
-            sets = _subsets(draws, count, n, min(_A_PIECE, samples - drawn))
+            sets = _subsets(draws, count, n, min(_SAMPLES_A_PIECE, samples - drawn))
             hits += _hits(rays, residues, sets)
             drawn += len(sets)
             if progress is not None:
