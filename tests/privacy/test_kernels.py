@@ -124,7 +124,7 @@ def test_joining_on_common_members_finds_the_same(
 def test_primes_and_the_combinatorial_test_agree(space: sf.FiniteSpace) -> None:
     """The way taken where polynomials decide nothing, on types where they do."""
     rays = rays_of(sf.vertices(type_of(space)))
-    blind = Rays(rays.corner, rays.exponents, rays.base, complete=False)
+    blind = Rays(rays.vertices, rays.exponents, rays.base, complete=False)
     one, other = (
         {tuple(support) for piece in supports.supports_in_pieces(given) for support in piece.T.tolist()}
         for given in (rays, blind)

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from sfumato.channels.channel import Channel
 from sfumato.errors import InvalidInput
 from sfumato.privacy.predicates import Predicate
-from sfumato.privacy.predicates_curves import NumericTail
-from sfumato.privacy.predicates_definitions import EXISTENCE, Breach, Definition, breaks, mixed, transformed
+from sfumato.privacy.predicates_curves import Tail
+from sfumato.privacy.predicates_definitions import EXISTENCE, Breach, Definition, breaks, doubling, mixed, transformed
 from sfumato.verdict import Verdict, fails, holds, undecided
 
 __all__ = ["AxiomReport", "AxiomSearch", "Condition", "satisfies_axioms"]
@@ -186,13 +186,13 @@ def _polygon_axioms(predicate: Predicate) -> Verdict:
             return _refuted(predicate, _coin(a), (a, a), f"M({a}) = {value} is below the diagonal", (6,))
     chords = list(_chords_above(corners))
     assert chords, "a polygon above the diagonal that ends at 1 and is concave would be a minimum of lines"
-    _, *widest = max(chords, key=lambda chord: chord[0])  # the easiest to read
-    return _not_convex(predicate, *widest)
+    _, weight, left, right = max(chords, key=lambda chord: chord[0])  # the widest is the easiest to read
+    return _not_convex(predicate, weight, left, right)
 
 
 def _numeric_axioms(predicate: Predicate) -> Verdict:
     """A curve in floats: a chord above it by more than its tolerance refutes, nothing proves."""
-    slack = max(part.tolerance for part in predicate.parts if isinstance(part, NumericTail))
+    slack = max(part.tolerance for part in predicate.parts if isinstance(part, Tail))
     grid = np.linspace(0, 1, 129)
     values = predicate.upper(grid)
     above = (values[:-2] + values[2:]) / 2 - values[1:-1]
@@ -202,7 +202,7 @@ def _numeric_axioms(predicate: Predicate) -> Verdict:
         ends = [(a, predicate.bounds(a)[0] if a else Fraction(0)) for a in (left, right)]
         breach = mixed(Fraction(1, 2), *map(_two_outputs, ends))
         if breaks(breach, predicate):
-            return _not_convex(predicate, Fraction(1, 2), *ends, why=f"M is not concave around {middle}")
+            return _not_convex(predicate, Fraction(1, 2), ends[0], ends[1], f"M is not concave around {middle}")
     search = AxiomSearch(128, 0, 129)
     return undecided(
         "by Theorem 2.2.2 the axioms hold if c is convex; that was looked at in floats only, and M bends the right way "
@@ -319,11 +319,9 @@ def _small_cases(definition: Definition, random: Random) -> Iterator[Breach]:
     size = random.randint(2, 4)
     first, second = (Channel(definition.secrets, [_row(size, random) for _ in definition.secrets]) for _ in range(2))
     for y, z in pairwise(range(size)):
-        table = [[Fraction(int(j == (y if i == z else i))) for j in range(size) if j != z] for i in range(size)]
-        yield transformed(first, Channel(range(size), table))
-    copy = [[Fraction(int(i == j)) for j in range(size + 1)] for i in range(size)]
-    copy[0][0] = copy[0][size] = Fraction(1, 2)
-    yield transformed(first, Channel(range(size), copy))
+        merged = {i: y if i == z else i for i in range(size)}
+        yield transformed(first, Channel.deterministic(range(size), merged.__getitem__))
+    yield transformed(first, doubling(size))
     yield mixed(Fraction(1, 2), first, second)
 
 

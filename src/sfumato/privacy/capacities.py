@@ -166,19 +166,23 @@ def _may_be_positive(privacy: PrivacyType, sign: int) -> bool:
     return bool(weights.min() >= _CLEARLY_NEGATIVE * np.abs(weights).max())
 
 
+@dataclass(frozen=True, eq=False)
 class _Closed:
-    """Closed forms over one set of numbers: rationals, or balls in the working precision."""
+    """Closed forms over one set of numbers: rationals, or balls in the working precision.
 
-    def __init__(
-        self,
-        privacy: PrivacyType,
-        tree: bool,
-        promising: dict[int, bool],
-        where: NDArray[np.int64],
-        factors: list[Any],
-    ) -> None:
-        self.privacy, self.tree, self.promising, self.where, self.factors = privacy, tree, promising, where, factors
-        self.rational = isinstance(factors[0], flint.fmpq)
+    ``where`` says for each two secrets which of the ``factors`` e^{εd} is theirs, one for each distinct distance.
+    """
+
+    privacy: PrivacyType
+    tree: bool
+    promising: dict[int, bool]
+    where: NDArray[np.int64]
+    factors: list[Any]
+
+    @property
+    def rational(self) -> bool:
+        """Whether the numbers are rationals."""
+        return isinstance(self.factors[0], flint.fmpq)
 
     def both(self) -> tuple[CapacityResult | None, CapacityResult | None]:
         """The multiplicative and the additive capacity, where their conditions are proved."""
@@ -246,12 +250,12 @@ def _few_rays(privacy: PrivacyType) -> Array | None:
     if not privacy.exact or len(space) > (_MOST_SECRETS_SPARSE if sparse else _MOST_SECRETS):
         return None
     try:
-        corner = vertices(privacy)
+        corners = vertices(privacy)
     except UndecidedError:
         return None
-    if len(corner) > _MOST_VERTICES:
+    if len(corners) > _MOST_VERTICES:
         return None
-    return corner.rays if is_exact(corner.rays) else None
+    return corners.rays if is_exact(corners.rays) else None
 
 
 def _by_program(privacy: PrivacyType, rays: Array | None, kind: str) -> CapacityResult:

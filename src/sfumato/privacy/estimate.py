@@ -19,6 +19,7 @@ import flint
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+from scipy.special import betaincinv
 
 from sfumato.arguments import integer, optional_function, positive
 from sfumato.errors import InvalidInput, NotSupported, UndecidedError, short, shown
@@ -32,7 +33,7 @@ from sfumato.threads import plain_interrupts
 
 __all__ = ["KernelEstimate", "estimate_kernels"]
 
-_A_PIECE = 50_000  # So many samples take a tenth of a second, after which the caller is told.
+_SAMPLES_A_PIECE = 50_000  # So many samples take a tenth of a second, after which the caller is told.
 
 _NO, _YES, _OPEN = 0, 1, 2
 
@@ -95,31 +96,30 @@ def estimate_kernels(
     draws = np.random.default_rng(seed)
     hits = drawn = 0
     started = perf_counter()
-    estimate = None
+
+    def estimate() -> KernelEstimate:
+        return _estimate(hits, drawn, comb(count, n), confidence, perf_counter() - started)
+
     try:
         while drawn < samples:
-            sets = _subsets(draws, count, n, min(_A_PIECE, samples - drawn))
+            sets = _subsets(draws, count, n, min(_SAMPLES_A_PIECE, samples - drawn))
             hits += _hits(rays, residues, sets)
             drawn += len(sets)
-            if progress is not None or drawn == samples:
-                estimate = _estimate(hits, drawn, comb(count, n), confidence, perf_counter() - started)
-            if progress is not None and estimate is not None:
-                progress(estimate)
+            if progress is not None:
+                progress(estimate())
     except KeyboardInterrupt:
         if drawn == 0:
             raise
-        estimate = _estimate(hits, drawn, comb(count, n), confidence, perf_counter() - started)
-    assert estimate is not None
-    return estimate
+    return estimate()
 
 
 def _estimate(hits: int, drawn: int, subsets: int, confidence: float, seconds: float) -> KernelEstimate:
-    from scipy.stats import binomtest  # late: it takes a second to import
-
-    share = hits / drawn
-    interval = binomtest(hits, drawn).proportion_ci(confidence)
+    """The share of hits, and the exact interval of Clopper and Pearson: quantiles of beta distributions."""
+    share, tail = hits / drawn, (1 - confidence) / 2
+    low = betaincinv(hits, drawn - hits + 1, tail) if hits else 0.0
+    high = betaincinv(hits + 1, drawn - hits, 1 - tail) if hits < drawn else 1.0
     return KernelEstimate(
-        share * subsets, sqrt(share * (1 - share) / drawn) * subsets, interval.low * subsets, interval.high * subsets,
+        share * subsets, sqrt(share * (1 - share) / drawn) * subsets, float(low) * subsets, float(high) * subsets,
         confidence, hits, drawn, subsets, seconds,
     )  # fmt: skip
 

@@ -133,11 +133,11 @@ def _below(packed: NDArray[np.uint8], smallest: NDArray[Any]) -> NDArray[np.bool
     return np.asarray(differs.any(axis=1) & (packed[rows, first] < other[rows, first]))
 
 
-def _on_vertices(corner: Vertices) -> Iterator[NDArray[np.int64]]:
+def _on_vertices(corners: Vertices) -> Iterator[NDArray[np.int64]]:
     """Each isometry as a permutation of the vertices: entry i is where vertex i goes."""
-    heights = corner.coefficients
+    heights = corners.coefficients
     position = {(row - row[0]).tobytes(): i for i, row in enumerate(heights)}
-    for isometry in isometries(corner.privacy.space):
+    for isometry in isometries(corners.privacy.space):
         moved = np.empty_like(heights)
         moved[:, isometry] = heights
         yield np.array([position[(row - row[0]).tobytes()] for row in moved])
@@ -167,11 +167,11 @@ def kernels(privacy: PrivacyType, *, progress: Report | None = None) -> Kernels:
     >>> kernels(PrivacyType(grid(2, 2), alpha="1/2"))
     Kernels(403 of PrivacyType(grid(2, 2, euclidean), alpha=1/2))
     """
-    corner = _corner(privacy)
-    return Kernels(corner, np.concatenate(list(supports_in_pieces(rays_of(corner), progress)), axis=1))
+    corners = _few_vertices(privacy)
+    return Kernels(corners, np.concatenate(list(supports_in_pieces(rays_of(corners), progress)), axis=1))
 
 
-def _corner(privacy: PrivacyType) -> Vertices:
+def _few_vertices(privacy: PrivacyType) -> Vertices:
     """The vertices of a type small enough for kernels."""
     space = as_type(privacy).space
     if len(space) > MOST_SECRETS:
@@ -191,12 +191,12 @@ def each_kernel(privacy: PrivacyType, *, progress: Report | None = None) -> Iter
     >>> [len(kernel.support) for kernel in islice(each_kernel(PrivacyType(line(6), alpha="1/2")), 3)]
     [2, 3, 3]
     """
-    corner = _corner(privacy)
-    for piece in supports_in_pieces(rays_of(corner), progress):
+    corners = _few_vertices(privacy)
+    for piece in supports_in_pieces(rays_of(corners), progress):
         for support in piece.T:
-            yield Kernel(corner, tuple(members_of(support)))
+            yield Kernel(corners, tuple(members_of(support)))
 
 
 def count_kernels(privacy: PrivacyType, *, progress: Report | None = None) -> int:
     """The number of kernel mechanisms, exactly, without holding them."""
-    return sum(piece.shape[1] for piece in supports_in_pieces(rays_of(_corner(privacy)), progress))
+    return sum(piece.shape[1] for piece in supports_in_pieces(rays_of(_few_vertices(privacy)), progress))

@@ -26,11 +26,10 @@ from sfumato.privacy.predicates_curves import (
     CurvePart,
     Growth,
     Line,
-    NumericTail,
     closed_form,
     growth,
+    numeric_tails,
     shift_of,
-    tails,
 )
 from sfumato.privacy.predicates_density import moved_tails
 from sfumato.privacy.tradeoff import TradeOff
@@ -270,7 +269,7 @@ def from_distribution(distribution: Any, shift: Number, *, tail: str = "right") 
     family = getattr(distribution, "dist", None)
     if family is None or not hasattr(distribution, "isf"):
         raise InvalidInput(f"a frozen scipy distribution such as norm(scale=2) is needed, found {shown(distribution)}")
-    moved, sides = shift_of(shift), tails(tail)
+    moved = shift_of(shift)
     name = f"{family.name}, {tail} tail, shift {moved}"
     if family.name in _SCIPY_NAMES:
         scale = distribution.args[1] if len(distribution.args) > 1 else distribution.kwds.get("scale", 1)
@@ -284,7 +283,7 @@ def from_distribution(distribution: Any, shift: Number, *, tail: str = "right") 
     def left(a: Floats) -> Floats:
         return np.asarray(distribution.cdf(distribution.ppf(a) + t))
 
-    return Predicate(name, tuple(NumericTail(right, left, side) for side in sides))
+    return Predicate(name, numeric_tails(family.name, right, left, tail))
 
 
 def from_density(c: Callable[[float], float], shift: Number, *, tail: str = "right") -> Predicate:
@@ -301,7 +300,7 @@ def from_density(c: Callable[[float], float], shift: Number, *, tail: str = "rig
     """
     moved = shift_of(shift)
     right, left, tolerance = moved_tails(c, float(moved))
-    parts = tuple(NumericTail(right, left, side, tolerance) for side in tails(tail))
+    parts = numeric_tails("density e^-c", right, left, tail, tolerance)
     return Predicate(f"density e^-c, {tail} tail, shift {moved}", parts)
 
 

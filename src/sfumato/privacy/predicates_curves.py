@@ -24,7 +24,7 @@ from sfumato.errors import InvalidEpsilon, InvalidInput, short
 from sfumato.numbers import Number, as_ball, as_written, dyadic, exact, exp_bounds, float_below
 from sfumato.privacy.promise import promise
 
-__all__ = ["DENSITIES", "CurvePart", "Growth", "Line", "NumericTail", "Tail", "growth"]
+__all__ = ["DENSITIES", "CurvePart", "Growth", "Line", "Tail", "growth"]
 
 Floats = NDArray[np.float64]
 
@@ -203,12 +203,17 @@ def _laplace_floats(a: Floats, s: float) -> Floats:
 
 @dataclass(frozen=True)
 class DensityFamily:
-    """A log-concave density whose moved tails have a closed form, as a function of a and s = e^t."""
+    """A log-concave density, and what its tails hold once they have moved, as a function of a and s = e^t.
+
+    Without ``ball`` the values are floats, good to ``tolerance`` by whoever gives them: neither they nor the shape of
+    the density are proved, so that they can refute and never prove.
+    """
 
     name: str
-    ball: Callable[[Fraction, Growth, str], Any]
+    ball: Callable[[Fraction, Growth, str], Any] | None
     floats: Callable[[Floats, float, str], Floats]
     rational: Callable[[Fraction, Fraction, str], Fraction] | None = None
+    tolerance: float = 0.0
 
 
 def _gaussian_ball(a: Fraction, moved: Growth, tail: str) -> Any:
@@ -265,13 +270,21 @@ class Tail:
 
     @property
     def proved(self) -> bool:
-        """Theorem 2.2.2 gives the shape, ball arithmetic the values."""
-        return True
+        """Theorem 2.2.2 gives the shape and ball arithmetic the values, unless they are floats taken on trust."""
+        return self.family.ball is not None
+
+    @property
+    def tolerance(self) -> float:
+        """How far values in floats may be off."""
+        return self.family.tolerance
 
     def bounds(self, a: Fraction, bits: int = 64) -> tuple[Fraction, Fraction]:
         """Rationals around M(a), equal where M(a) is known to be rational."""
-        if a in (0, 1):
+        if a == 1 or (a == 0 and self.proved):
             return a, a
+        if self.family.ball is None:  # never below a, since moving outwards loses nothing
+            value, slack = exact(float(self.floats(np.array([float(a)]))[0])), exact(self.tolerance)
+            return max(value - slack, a), max(min(value + slack, Fraction(1)), a)
         if self.family.rational is not None and self.moved.rational is not None:
             value = self.family.rational(a, self.moved.rational, self.tail)
             return value, value
@@ -283,12 +296,13 @@ class Tail:
 
     def floats(self, a: Floats) -> Floats:
         """M at many points."""
-        return self.family.floats(a, float(self.moved), self.tail)
+        values = self.family.floats(a, float(self.moved), self.tail)
+        return values if self.proved else np.clip(values, 0.0, 1.0)
 
     def allows(self, a: Fraction, b: Fraction) -> bool | None:
-        """Whether b ≤ M(a)."""
+        """Whether b ≤ M(a); None where no precision tells."""
         bits = 64
-        while bits <= _MOST_BITS:
+        while bits <= (_MOST_BITS if self.proved else 64):
             low, high = self.bounds(a, bits)
             if b <= low:
                 return True
@@ -302,42 +316,12 @@ class Tail:
         return Tail(self.family, self.moved, "left" if self.tail == "right" else "right")
 
 
-@dataclass(frozen=True, eq=False)
-class NumericTail:
-    """A moved tail whose functions are floats: good to the stated tolerance, by whoever gives them.
-
-    Neither the values nor the convexity of c are proved, so it can refute and never prove.
-    """
-
-    right: Callable[[Floats], Floats]
-    left: Callable[[Floats], Floats]
-    tail: str = "right"
-    tolerance: float = 1e-9
-
-    @property
-    def proved(self) -> bool:
-        """Never: its numbers are taken on trust."""
-        return False
-
-    def bounds(self, a: Fraction, bits: int = 64) -> tuple[Fraction, Fraction]:
-        """The value with the tolerance on both sides; never below a, since moving outwards loses nothing."""
-        if a == 1:
-            return a, a
-        value, slack = exact(float(self.floats(np.array([float(a)]))[0])), exact(self.tolerance)
-        return max(value - slack, a), max(min(value + slack, Fraction(1)), a)
-
-    def floats(self, a: Floats) -> Floats:
-        """M at many points."""
-        return np.clip((self.right if self.tail == "right" else self.left)(a), 0.0, 1.0)
-
-    def allows(self, a: Fraction, b: Fraction) -> bool | None:
-        """Whether b ≤ M(a); None within the tolerance."""
-        low, high = self.bounds(a)
-        return True if b <= low else False if b > high else None
-
-    def reflected(self) -> NumericTail:
-        """Exchanging the secrets moves the other tail."""
-        return NumericTail(self.right, self.left, "left" if self.tail == "right" else "right", self.tolerance)
+def numeric_tails(
+    name: str, right: Callable[[Floats], Floats], left: Callable[[Floats], Floats], tail: str, tolerance: float = 1e-9
+) -> tuple[CurvePart, ...]:
+    """Moved tails that are functions of floats, the right and the left one, good to a tolerance."""
+    family = DensityFamily(name, None, lambda a, _, side: (right if side == "right" else left)(a), tolerance=tolerance)
+    return tuple(Tail(family, Growth(Fraction(1)), side) for side in tails(tail))
 
 
 def closed_form(name: str, moved: Fraction | Growth, tail: str) -> tuple[CurvePart, ...]:

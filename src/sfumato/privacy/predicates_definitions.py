@@ -30,6 +30,7 @@ __all__ = [
     "Breach",
     "Definition",
     "breaks",
+    "doubling",
     "k_of_n_outputs",
     "k_of_n_pairs",
     "mixture",
@@ -214,7 +215,7 @@ def k_of_n_outputs(k: int, n: int, *, epsilon: Number | None = None, alpha: Numb
                 [hidden / (n - k)] * (n - k) + [(1 - hidden) / k] * k,
                 [Fraction(0)] * (n - k) + [Fraction(1, k)] * k,
             ]
-            yield transformed(Channel([0, 1], rows), _doubling(n))
+            yield transformed(Channel([0, 1], rows), doubling(n))
             hidden /= 2
 
     trivial = {0: "it asks for nothing", n: "it is ε-differential privacy, which single outputs decide"}
@@ -222,7 +223,7 @@ def k_of_n_outputs(k: int, n: int, *, epsilon: Number | None = None, alpha: Numb
     return Definition(name, keeps, (0, 1), suspects, trivial.get(k, ""))
 
 
-def _doubling(n: int) -> Channel:
+def doubling(n: int) -> Channel:
     """Output 0 becomes one of two, by a coin."""
     rows = np.zeros((n, n + 1), dtype=object) + Fraction(0)
     rows[0, 0] = rows[0, n] = Fraction(1, 2)

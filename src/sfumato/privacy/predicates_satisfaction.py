@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sfumato.channels.channel import Channel, as_channel
 from sfumato.numbers import ROUNDING, exact, float_above, float_below, floats, told_apart
 from sfumato.privacy.predicates import Predicate, as_predicate
-from sfumato.privacy.predicates_curves import CurvePart, Line, NumericTail
+from sfumato.privacy.predicates_curves import CurvePart, Line, Tail
 from sfumato.privacy.tradeoff import (
     best_event,
     excess_band,
@@ -134,7 +134,7 @@ def _clearance(part: CurvePart, corners: NDArray[np.float64]) -> NDArray[np.floa
 def _polygon(part: CurvePart) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Chords of a concave curve between values that were rounded down."""
     at = (1 - np.cos(np.linspace(0, np.pi, _NODES))) / 2
-    if isinstance(part, NumericTail):
+    if isinstance(part, Tail) and not part.proved:
         return at, part.floats(at) - part.tolerance
     return at, np.array([float_below(part.bounds(exact(float(a)))[0]) for a in at])
 

@@ -54,7 +54,7 @@ class Rays:
     ``complete`` says that a nonzero polynomial is a nonzero number.
     """
 
-    corner: Vertices
+    vertices: Vertices
     exponents: NDArray[np.int64]
     base: Fraction | None
     complete: bool
@@ -111,11 +111,11 @@ class Rays:
 
     def balls(self, which: Sequence[int], bits: int) -> list[list[flint.arb]]:
         """The given rays, maximum 1, as enclosures: one list for each ray."""
-        logarithms = _logarithms(self.corner, bits)
+        logarithms = _logarithms(self.vertices, bits)
         with flint.ctx.workprec(bits):
             result = []
             for i in which:
-                heights = self.corner.heights[i]
+                heights = self.vertices.heights[i]
                 top = self.exponents[i, int(heights.argmax())]
                 drops = (self.exponents[i] - top).tolist()
                 result.append([sum(map(mul, drop, logarithms), flint.arb(0)).exp() for drop in drops])
@@ -162,11 +162,11 @@ class Rays:
         )
 
 
-def rays_of(corner: Vertices) -> Rays:
+def rays_of(corners: Vertices) -> Rays:
     """The rays of all vertices."""
-    privacy = corner.privacy
+    privacy = corners.privacy
     ruler = privacy.space.distances
-    heights = corner.coefficients
+    heights = corners.coefficients
     exponents = heights - heights.min(axis=1, keepdims=True)
     base = None
     if privacy.alpha is not None and ruler.form is not Form.FLOAT:  # the first radical is 1
@@ -178,19 +178,19 @@ def rays_of(corner: Vertices) -> Rays:
         complete = True
     else:  # α^u for an irrational u; a root of α is algebraic and may satisfy an equation by itself
         complete = int(irrational.sum()) <= 1 and not (base is None and irrational[0])
-    return Rays(corner, exponents, base, complete)
+    return Rays(corners, exponents, base, complete)
 
 
-def _logarithms(corner: Vertices, bits: int) -> list[flint.arb]:
+def _logarithms(corners: Vertices, bits: int) -> list[flint.arb]:
     """ε · s_k for every symbol."""
-    privacy = corner.privacy
+    privacy = corners.privacy
     distances = privacy.space.distances
     with flint.ctx.workprec(bits + 16):
         rate = ball_rate(privacy)
         if distances.form is Form.FLOAT:
-            return [rate * as_ball(Fraction(float(s))) for s in corner.symbols]
+            return [rate * as_ball(Fraction(float(s))) for s in corners.symbols]
         unit = as_ball(distances.unit)
-        return [rate * unit * flint.arb(radical).sqrt() for radical in corner.radicals]
+        return [rate * unit * flint.arb(radical).sqrt() for radical in corners.radicals]
 
 
 def _sign(value: flint.arb | flint.fmpz) -> int:

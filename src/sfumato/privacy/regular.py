@@ -228,12 +228,7 @@ def is_regular(prior: Prior, privacy: PrivacyType) -> Verdict:
     support = np.flatnonzero(weights)
     if len(support) < len(weights):
         return _regular_with_zeros(privacy, weights, support, spread)
-    system = quotient(privacy.space, weights.tolist())
-    rhs = [weights[x] for x in system.representatives]
-    steep = _steepest(system, privacy, rhs, spread)
-    if steep is not None:
-        return steep
-    return _in_cone(system, privacy, rhs, spread)
+    return _regular_with_weights(privacy, weights, spread)
 
 
 def has_tight_constraints(privacy: PrivacyType) -> Verdict:
@@ -262,6 +257,14 @@ def has_tight_constraints(privacy: PrivacyType) -> Verdict:
     return holds(why, verdict.witness.multipliers)
 
 
+def _regular_with_weights(privacy: PrivacyType, weights: Array, spread: Fraction) -> Verdict:
+    """A prior without zeros, by one equation for each class of secrets that are alike."""
+    system = quotient(privacy.space, weights.tolist())
+    rhs = [weights[x] for x in system.representatives]
+    steep = _steepest(system, privacy, rhs, spread)
+    return _in_cone(system, privacy, rhs, spread) if steep is None else steep
+
+
 def _regular_with_zeros(privacy: PrivacyType, weights: Array, support: NDArray[np.int64], spread: Fraction) -> Verdict:
     """A secret of weight 0 must be infinitely far from all others; the rest is decided without it."""
     space = privacy.space
@@ -271,11 +274,7 @@ def _regular_with_zeros(privacy: PrivacyType, weights: Array, support: NDArray[n
         x, y = np.argwhere(reach)[0]
         return _steep(privacy, weights, int(support[x]), int(y), Fraction(0))
     rest = PrivacyType(space.restrict([space.labels[x] for x in support]), privacy.epsilon, privacy.alpha)
-    part = weights[support]
-    system = quotient(rest.space, part.tolist())
-    rhs = [part[x] for x in system.representatives]
-    steep = _steepest(system, rest, rhs, spread)
-    verdict = _in_cone(system, rest, rhs, spread) if steep is None else steep
+    verdict = _regular_with_weights(rest, weights[support], spread)
     witness = verdict.witness
     if isinstance(witness, Separation):
         vector = object_array([Fraction(0)] * len(space))
