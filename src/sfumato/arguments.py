@@ -107,12 +107,12 @@ def positive(value: Any, what: str, *, zero: bool = False) -> float:
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
         raise InvalidInput(f"{what} must be a number {least}, found {shown(value)}")
     try:
-        found = float(value)
+        result = float(value)
     except OverflowError:
-        found = float("inf")
-    if not isfinite(found) or found < 0 or (found == 0 and not zero):
+        result = float("inf")
+    if not isfinite(result) or result < 0 or (result == 0 and not zero):
         raise InvalidInput(f"{what} must be a finite number {least}, found {shown(value)}")
-    return found
+    return result
 
 
 def function(value: Any, what: str) -> Callable[..., Any]:
@@ -132,10 +132,10 @@ def precision(bits: Any) -> int:
     return integer(bits, "the number of bits", 1, MOST_BITS)
 
 
-def answer_of(asked: Callable[..., Any], what: str, *arguments: Any, place: str = "") -> Any:
+def answer_of(question: Callable[..., Any], what: str, *arguments: Any, place: str = "") -> Any:
     """What a caller's function answers; whatever goes wrong in it is told with what it was asked."""
     try:
-        return function(asked, what)(*arguments)
+        return function(question, what)(*arguments)
     except InvalidInput:
         raise
     except Exception as error:  # the function is the caller's, and can fail in any way
@@ -168,12 +168,12 @@ def float_array(values: Any, what: str) -> NDArray[np.float64]:
 def index_array(values: Any, count: int, what: str) -> NDArray[np.int64]:
     """Indices below a count, in any shape."""
     try:
-        found = np.asarray(values)
+        result = np.asarray(values)
     except (TypeError, ValueError, RecursionError, MemoryError) as error:
         raise InvalidInput(f"{what} must be integers from 0 to {count - 1}, found {shown(values)}") from error
-    if found.dtype.kind not in "iu" or (found.size and not 0 <= int(found.min()) <= int(found.max()) < count):
+    if result.dtype.kind not in "iu" or (result.size and not 0 <= int(result.min()) <= int(result.max()) < count):
         raise InvalidInput(f"{what} must be integers from 0 to {count - 1}, found {shown(values)}")
-    return found.astype(np.int64)
+    return result.astype(np.int64)
 
 
 def quoted(path: Path) -> str:

@@ -20,7 +20,19 @@ try:
 except ImportError:  # Windows has no such locks
     fcntl = None
 
-__all__ = ["PartialFile", "write_whole"]
+__all__ = ["PartialFile", "read_text", "write_whole"]
+
+
+def read_text(file: Path, largest: int) -> str:
+    """The text of a file in UTF-8 of at most so many bytes, with or without a mark at its beginning."""
+    try:
+        if file.stat().st_size > largest:
+            raise InvalidInput(f"{quoted(file)} is larger than {largest >> 20} MiB")
+        return file.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise InvalidInput(f"{quoted(file)} cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{quoted(file)} is not text in UTF-8 (byte {error.start})") from error
 
 
 def write_whole(path: str | PathLike[str], content: Callable[[], bytes]) -> bytes:

@@ -83,7 +83,7 @@ def opened(browser: Browser, served: Served) -> Iterator[Callable[..., Page]]:
         contexts.append(context)
         context.route("**/*", guard)
         page = context.new_page()
-        page.set_default_timeout(60_000)
+        page.set_default_timeout(300_000)
         page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("dialog", lambda dialog: (complaints.append(f"dialog: {dialog.message}"), dialog.dismiss()))

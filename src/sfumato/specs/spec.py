@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import BaseModel, PrivateAttr, ValidationError, field_validator
 
 from sfumato.errors import InvalidInput
-from sfumato.files import write_whole
+from sfumato.files import read_text, write_whole
 from sfumato.specs.complaints import complaint
 from sfumato.specs.schema import (
     LossSpec,
@@ -79,15 +79,7 @@ class Spec(TableSpec):
 def read_spec(path: str | PathLike[str]) -> Spec:
     """Read a spec; whatever is wrong with it is one line that names file, table and key."""
     file = Path(path)
-    try:
-        if file.stat().st_size > _LARGEST_FILE:
-            raise InvalidInput(f"{file}: a spec has at most {_LARGEST_FILE >> 20} MiB; large tables go to CSV files")
-        text = file.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise InvalidInput(f"{file} cannot be read: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"{file}: a spec is text in UTF-8, byte {error.start} is not") from error
-    return spec_from_text(text, file.parent, str(file))
+    return spec_from_text(read_text(file, _LARGEST_FILE), file.parent, str(file))
 
 
 def spec_from_text(text: str, folder: str | PathLike[str] = ".", source: str = "spec") -> Spec:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import InvalidInput
+from sfumato.files import read_text
 from sfumato.numbers import as_written
 from sfumato.specs.complaints import nearest
 
@@ -54,15 +55,7 @@ def read_columns(path: str | PathLike[str]) -> Columns:
     Empty lines are passed over; a row of another length than the header is refused.
     """
     file = Path(path)
-    try:
-        if file.stat().st_size > _LARGEST_FILE:
-            raise InvalidInput(f"{file} is larger than {_LARGEST_FILE >> 20} MiB")
-        text = file.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise InvalidInput(f"{file} cannot be read: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"{file} is not text in UTF-8 (byte {error.start})") from error
-    return columns_from_text(text, file)
+    return columns_from_text(read_text(file, _LARGEST_FILE), file)
 
 
 def columns_from_text(text: str, name: str | PathLike[str] = "the table") -> Columns:

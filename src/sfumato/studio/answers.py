@@ -49,100 +49,100 @@ def curve(desk: Desk, values: dict[str, Any], known: Design | None) -> Result:
     """The least loss for several ε, drawn as far as it is known after each point."""
     space = desk.setup.space
     epsilons = sorted({_epsilon(value) for value in values["epsilons"]})
-    found: list[tuple[Fraction, Design]] = []
+    points: list[tuple[Fraction, Design]] = []
     for number, epsilon in enumerate(epsilons, 1):
         if desk.stopping():
             break
-        made = desk.design(_CURVE_GAP, PrivacyType(space, epsilon=epsilon), f"ε {number} of {len(epsilons)}")
-        found.append((epsilon, made))
+        best = desk.design(_CURVE_GAP, PrivacyType(space, epsilon=epsilon), f"ε {number} of {len(epsilons)}")
+        points.append((epsilon, best))
         if number < len(epsilons):
-            desk.say({"doing": f"ε {number} of {len(epsilons)}", "figure": _drawn(found), "points": _points(found)})
-    if not found:
+            desk.say({"doing": f"ε {number} of {len(epsilons)}", "figure": _drawn(points), "points": _points(points)})
+    if not points:
         raise InvalidInput("stopped before the first point of the curve")
-    return {"figure": _drawn(found), "points": _points(found), "whole": len(found) == len(epsilons)}, None
+    return {"figure": _drawn(points), "points": _points(points), "whole": len(points) == len(epsilons)}, None
 
 
 def _epsilon(value: Any) -> Fraction:
     try:
-        found = rate(value)
+        epsilon = rate(value)
     except InvalidInput as error:
         raise InvalidInput(f"ε on a curve: {error}") from None
-    if found <= 0:
+    if epsilon <= 0:
         raise InvalidInput("ε on a curve must be positive")
-    return found
+    return epsilon
 
 
-def _drawn(found: list[tuple[Fraction, Design]]) -> dict[str, Any]:
-    epsilons, designs = zip(*found, strict=True)
+def _drawn(points: list[tuple[Fraction, Design]]) -> dict[str, Any]:
+    epsilons, designs = zip(*points, strict=True)
     return figure_of(curve_figure(Curve(epsilons, designs)))
 
 
-def _points(found: list[tuple[Fraction, Design]]) -> list[dict[str, float]]:
-    return [{"epsilon": float(e), "loss": float(m.loss), "bound": float(m.bound), "gap": m.gap} for e, m in found]
+def _points(points: list[tuple[Fraction, Design]]) -> list[dict[str, float]]:
+    return [{"epsilon": float(e), "loss": float(m.loss), "bound": float(m.bound), "gap": m.gap} for e, m in points]
 
 
 def compare(desk: Desk, values: dict[str, Any], known: Design | None) -> Result:
     """Every known mechanism for the promise, beside the optimum."""
     privacy, space = desk.promise(), desk.setup.space
-    made = known or desk.design()
-    everyone = {"optimal": made.mechanism, **MECHANISMS}
-    found = compare_known(
+    best = known or desk.design()
+    everyone = {"optimal": best.mechanism, **MECHANISMS}
+    comparison = compare_known(
         desk.setup.prior, desk.setup.loss_on_outputs, privacy, mechanisms=everyone,
         progress=lambda name: desk.say({"doing": f"building {name}"}),
     )  # fmt: skip
     rows = []
-    for row, record in zip(found.rows, found.records(), strict=True):
+    for row, record in zip(comparison.rows, comparison.records(), strict=True):
         small = len(space) * len(row.channel.outputs) <= _MOST_ENTRIES
         rows.append({**record, **(table_of(row.channel, space) if small else {"outputs": [], "at": [], "matrix": ""})})
-    return {"rows": rows, "blind": float(found.blind), "bound": float(made.bound), "left_out": found.left_out,
-            "loss_name": desk.setup.loss.name, "unit": space.unit, "rate": privacy.rate}, made  # fmt: skip
+    return {"rows": rows, "blind": float(comparison.blind), "bound": float(best.bound), "left_out": comparison.left_out,
+            "loss_name": desk.setup.loss.name, "unit": space.unit, "rate": privacy.rate}, best  # fmt: skip
 
 
 def kernels(desk: Desk, values: dict[str, Any], known: Design | None) -> Result:
     """The kernels of a small type; for three or four secrets one of them, beside the optimum, on the simplex."""
     privacy = desk.promise()
-    made = known or desk.design()
-    found = kernels_of(privacy, progress=lambda state: desk.say({"doing": str(state)}))
+    best = known or desk.design()
+    family = kernels_of(privacy, progress=lambda state: desk.say({"doing": str(state)}))
     listed = [
         {"outputs": len(kernel.support), "vertices": [int(k) for k in kernel.support],
          "weights": [_number(weight) for weight in kernel.weights]}
-        for kernel in (found[k] for k in range(min(len(found), MOST_KERNELS)))
+        for kernel in (family[k] for k in range(min(len(family), MOST_KERNELS)))
     ]  # fmt: skip
     result: dict[str, Any] = {
-        "count": len(found), "vertices": len(found.vertices), "sizes": {str(k): v for k, v in found.sizes().items()},
+        "count": len(family), "vertices": len(family.vertices), "sizes": {str(k): v for k, v in family.sizes().items()},
         "kernels": listed, "figure": None,
     }  # fmt: skip
     if len(privacy.space) in (3, 4):
-        chosen = min(values["kernel"], len(found) - 1)
+        chosen = min(values["kernel"], len(family) - 1)
         prior = desk.setup.prior if (desk.setup.prior.weights > 0).all() else Prior.uniform(privacy.space)
-        drawn = {"optimal": made.mechanism.channel, f"kernel {chosen + 1}": found[chosen].channel}
+        drawn = {"optimal": best.mechanism.channel, f"kernel {chosen + 1}": family[chosen].channel}
         result |= {"figure": figure_of(simplex(privacy, drawn, prior=prior)), "chosen": chosen}
-    return result, made
+    return result, best
 
 
 def verdicts(desk: Desk, values: dict[str, Any], known: Design | None) -> Result:
     """Is it private, best for every prior, and is the prior regular: each with its reason and witness."""
     privacy, space = desk.promise(), desk.setup.space
-    made = known or desk.design()
+    optimum = known or desk.design()
     name = values["mechanism"]
     if name and name not in MECHANISMS:
         raise NotSupported(f"known mechanism {name!r}", MECHANISMS)
-    mechanism = MECHANISMS[name](privacy) if name else made.mechanism
-    found = [_said("Does it keep the promise?", satisfies(mechanism.channel, privacy), str(mechanism.proof))]
+    mechanism = MECHANISMS[name](privacy) if name else optimum.mechanism
+    records = [_record("Does it keep the promise?", satisfies(mechanism.channel, privacy), str(mechanism.proof))]
     desk.say({"doing": "looking for a prior for which something is better"})
     starts = 50 if len(space) <= _MANY_SECRETS else 2
-    best = is_universally_optimal(mechanism, desk.setup.loss_on_outputs, privacy, starts=starts)
-    found.append({**_said("Is it the best for every prior?", best), **_counterexample(best, space)})
+    universal = is_universally_optimal(mechanism, desk.setup.loss_on_outputs, privacy, starts=starts)
+    records.append({**_record("Is it the best for every prior?", universal), **_counterexample(universal, space)})
     desk.say({"doing": "asking whether the prior is regular"})
     regular = is_regular(desk.setup.prior, privacy)
-    found.append(_said("Is the prior regular?", regular, _about_regular(regular)))
+    records.append(_record("Is the prior regular?", regular, _about_regular(regular)))
     desk.say({"doing": "asking for tight constraints"})
-    found.append(_said("Is there a mechanism all of whose constraints are tight?", has_tight_constraints(privacy)))
+    records.append(_record("Is there a mechanism all of whose constraints are tight?", has_tight_constraints(privacy)))
     names = [known_name for known_name, one in MECHANISMS.items() if one.applies(privacy).outcome == "holds"]
-    return {"verdicts": found, "mechanism": name, "names": names}, made
+    return {"verdicts": records, "mechanism": name, "names": names}, optimum
 
 
-def _said(question: str, verdict: Verdict, more: str = "") -> dict[str, Any]:
+def _record(question: str, verdict: Verdict, more: str = "") -> dict[str, Any]:
     return {"question": question, "outcome": str(verdict.outcome), "reason": verdict.reason, "more": more}
 
 
@@ -174,41 +174,41 @@ def audit(desk: Desk, values: dict[str, Any], known: Design | None) -> Result:
     privacy, space = desk.promise(), desk.setup.space
     channel, box = uploaded(values["matrix"], values["name"], space, _ANY_SUM if values["normalise"] else TOLERANCE)
     desk.say({"doing": "asking whether it keeps the promise"})
-    found = audited(channel, privacy, desk.setup.prior, desk.setup.loss, box=box, optimum=False)
+    result = audited(channel, privacy, desk.setup.prior, desk.setup.loss, box=box, optimum=False)
     desk.say({"doing": "repairing it"})
-    fixed = found.repaired()
+    fixed = result.repaired()
     if values["repaired"]:
         return saved(fixed.mechanism, "repaired.sfm"), None
-    made, tight = known or desk.design(), found.tightest
-    more = made.loss > 0 and found.remapped > made.loss * (1 + _SAME)
-    rate, needed = found.rates
+    best, tight = known or desk.design(), result.tightest
+    more = best.loss > 0 and result.remapped > best.loss * (1 + _SAME)
+    rate, needed = result.rates
     return {
-        "verdict": _said(f"Is it private at ε = {rate}{per(space)}?", found.verdict),
-        "epsilon": found.epsilon if isfinite(found.epsilon) else None,
+        "verdict": _record(f"Is it private at ε = {rate}{per(space)}?", result.verdict),
+        "epsilon": result.epsilon if isfinite(result.epsilon) else None,
         "needed": needed,
-        "nearest": None if found.nearest is None else {
-            "distance": at_most(found.nearest.distance, 3), "epsilon": f"{found.nearest.epsilon:.6g}",
+        "nearest": None if result.nearest is None else {
+            "distance": at_most(result.nearest.distance, 3), "epsilon": f"{result.nearest.epsilon:.6g}",
         },
         "tightest": None if tight is None else {
             "pair": [label(secret) for secret in tight.pair], "output": label(tight.output),
             "ratio": f"{float(tight.ratio):.6g}" if isfinite(tight.ratio) else "infinitely many",
             "distance": tight.distance,
         },
-        "loss": float(found.remapped), "optimum": float(made.loss), "bound": float(made.bound), "unit": space.unit,
-        "excess": float(found.remapped / made.loss - 1) if more else None,
+        "loss": float(result.remapped), "optimum": float(best.loss), "bound": float(best.bound), "unit": space.unit,
+        "excess": float(result.remapped / best.loss - 1) if more else None,
         "loss_name": desk.setup.loss.name, "moved": fixed.moved, "repaired_loss": fixed.loss_after,
         "rate": privacy.rate, **table_of(channel, space), "repaired": table_of(fixed.mechanism, space),
-    }, made  # fmt: skip
+    }, best  # fmt: skip
 
 
 def report(desk: Desk, values: dict[str, Any], known: Design | None) -> Result:
     """The report as one page that needs nothing else."""
-    made = known or desk.design()
+    best = known or desk.design()
     with TemporaryDirectory(prefix="sfumato-") as folder:
         path = Path(folder) / "report.html"
-        written(made, path, compare=desk.privacy is not None, progress=lambda state: desk.say({"doing": str(state)}))
+        written(best, path, compare=desk.privacy is not None, progress=lambda state: desk.say({"doing": str(state)}))
         text = path.read_text(encoding="utf-8")
-    return {"text": text, "name": "report.html"}, made
+    return {"text": text, "name": "report.html"}, best
 
 
 def _number(value: Any) -> str:

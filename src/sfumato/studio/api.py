@@ -13,10 +13,10 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
 from sfumato.errors import InvalidInput, SfumatoError
+from sfumato.specs.cities import countries
 from sfumato.studio.jobs import Busy, Workers, sentence
 from sfumato.studio.limits import LARGEST_KEPT, MOST_KEPT, SECONDS
 from sfumato.studio.requests import REQUESTS, checked, key_of, question
-from sfumato.studio.uploads import countries
 
 __all__ = ["KeptDesigns", "routes"]
 
@@ -54,8 +54,8 @@ def routes(workers: Workers, kept: KeptDesigns) -> APIRouter:
     router = APIRouter(prefix="/api")
 
     @router.get("/countries")
-    async def known_countries() -> list[list[str]]:
-        return countries()
+    async def known_countries() -> list[tuple[str, str]]:
+        return sorted(countries().items(), key=lambda country: country[1])
 
     @router.post("/stop/{job}")
     async def stop(job: str) -> dict[str, bool]:

@@ -236,7 +236,9 @@ class Workers:
         context = get_context("spawn")  # a fork would copy the locks of threads that do not exist in it
         line, theirs = context.Pipe()
         control, their_control = context.Pipe()
-        process = context.Process(target=_main, args=(self.work, theirs, their_control), daemon=True, name="sfumato")
+        # pickled here, since a process reads its arguments before it does anything: it should hear of our end first
+        work = pickle.dumps(self.work)
+        process = context.Process(target=_main, args=(work, theirs, their_control), daemon=True, name="sfumato")
         process.start()
         theirs.close()
         their_control.close()
@@ -269,11 +271,12 @@ def _end(worker: _Worker) -> None:
 # ----------------------------------------------------------------- in the worker
 
 
-def _main(work: Work, line: Connection, control: Connection) -> None:
+def _main(pickled: bytes, line: Connection, control: Connection) -> None:
     """Take jobs until the other side is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends its workers
     stop = threading.Event()
     threading.Thread(target=_hear, args=(control, stop), daemon=True).start()
+    work: Work = pickle.loads(pickled)  # which loads all rooms that it needs
     with speaking(PAGE):
         _done(work, "warm", {}, None, line, stop)  # compiled code is loaded before somebody waits for it
         while True:

@@ -79,9 +79,9 @@ def app(port: int, key: str, *, work: Work = do, warm: bool = True) -> Guard:
 
 def _plotly() -> Path:
     """Plotly's own script, out of the installed package."""
-    found = find_spec("plotly")
-    assert found is not None and found.origin is not None
-    return Path(found.origin).parent / "package_data" / "plotly.min.js"
+    package = find_spec("plotly")
+    assert package is not None and package.origin is not None
+    return Path(package.origin).parent / "package_data" / "plotly.min.js"
 
 
 async def _missing(request: Any, error: Exception) -> Response:

@@ -34,17 +34,17 @@ def do(task: str, values: dict[str, Any], kept: bytes | None, say: Say, stopping
         return _WITHOUT_A_SPEC[task](values), None
     desk = _desk(values["spec"], task, say, stopping)
     known: Design | None = None if kept is None else pickle.loads(kept)
-    result, made = TASKS[task](desk, values, known)
-    return result, None if made is None or made is known else pickle.dumps(made)
+    result, design = TASKS[task](desk, values, known)
+    return result, None if design is None or design is known else pickle.dumps(design)
 
 
 def _desk(values: dict[str, Any], task: str, say: Say, stopping: Callable[[], bool]) -> Desk:
     spec = question(values, task)
     split = not (values.get("privacy") or {}).keys() & {"per", "delta"}
     still = {name: part for name, part in values.items() if not (split and name in ("privacy", "solve"))}
-    made, trail = _place(key_of(still))
+    setting, trail = _place(key_of(still))
     plain = spec.privacy is not None and spec.privacy.delta is None
-    return Desk(spec, made, privacy_of(spec, made.space) if plain else None, trail, say, stopping)
+    return Desk(spec, setting, privacy_of(spec, setting.space) if plain else None, trail, say, stopping)
 
 
 @lru_cache(maxsize=8)
@@ -63,29 +63,29 @@ def _look(desk: Desk, values: dict[str, Any], known: Design | None) -> Result:
 
 def _design(desk: Desk, values: dict[str, Any], known: Design | None) -> Result:
     quick = values["quick"]
-    made = known or desk.design(_QUICK_GAP if quick else None)
-    return described(made, desk), None if quick else made
+    best = known or desk.design(_QUICK_GAP if quick else None)
+    return described(best, desk), None if quick else best
 
 
-def described(made: Design, desk: Desk) -> dict[str, Any]:
+def described(best: Design, desk: Desk) -> dict[str, Any]:
     """A design with everything that the page shows of it."""
     space = desk.setup.space
-    mechanism = made.mechanism
+    mechanism = best.mechanism
     return {
         "place": place_of(space, desk.setup.prior),
         **table_of(mechanism, space),
-        "loss": float(made.loss),
-        "bound": float(made.bound),
-        "gap": made.gap,
-        "exact": str(made.loss) if made.gap == 0 and len(str(made.loss)) <= 24 else "",
-        "method": made.method,
-        "seconds": round(made.seconds["total"], 4),
+        "loss": float(best.loss),
+        "bound": float(best.bound),
+        "gap": best.gap,
+        "exact": str(best.loss) if best.gap == 0 and len(str(best.loss)) <= 24 else "",
+        "method": best.method,
+        "seconds": round(best.seconds["total"], 4),
         "rate": mechanism.privacy.rate,
         "unit": space.unit,
         "loss_name": desk.setup.loss.name,
         "blind": _blind(desk),
         "promise": promised(mechanism.privacy) if not mechanism.events else "",
-        "meaning": f"{amount(made.loss, desk.setup)}{meaning(desk.setup)}",
+        "meaning": f"{amount(best.loss, desk.setup)}{meaning(desk.setup)}",
         "proof": str(mechanism.proof),
         "digest": mechanism.proof.digest,
     }
@@ -102,8 +102,8 @@ def _spec(desk: Desk, values: dict[str, Any], known: Design | None) -> Result:
 
 
 def _mechanism(desk: Desk, values: dict[str, Any], known: Design | None) -> Result:
-    made = known or desk.design()
-    return saved(made.mechanism, "mechanism.sfm"), made
+    best = known or desk.design()
+    return saved(best.mechanism, "mechanism.sfm"), best
 
 
 def _warm() -> tuple[dict[str, Any], None]:

