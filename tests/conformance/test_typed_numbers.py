@@ -32,7 +32,7 @@ from sfumato.release.places import Ground, Position, coordinates_of
 
 ROOMS = ("", ".spaces", ".channels", ".losses", ".measures", ".orders", ".privacy", ".privacy.predicates", ".certify",
          ".mechanisms", ".mechanisms.continuous", ".design", ".design.objectives", ".design.compatibility",
-         ".design.universal", ".report")  # fmt: skip
+         ".design.universal", ".release", ".report")  # fmt: skip
 
 TENTHS, APART = sf.line(11, step="1/10"), sf.line(2, step="3/10")
 TWO, THREE = sf.line(2), sf.line(3)

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from sfumato.losses import classes, standard
+from sfumato.losses import classes, loss, standard
 from sfumato.losses.classes import *
-from sfumato.losses.loss import Gain, Loss, add, lift, restrict_loss, scale
+from sfumato.losses.loss import *
 from sfumato.losses.standard import *
 
 LOSSES: dict[str, Callable[..., Loss]] = {
@@ -13,5 +13,5 @@ LOSSES: dict[str, Callable[..., Loss]] = {
 }
 """Every constructor of a loss, by name."""
 
-__all__ = ["LOSSES", "Gain", "Loss", "add", "lift", "restrict_loss", "scale"]
-__all__ += classes.__all__ + standard.__all__
+__all__ = ["LOSSES"]
+__all__ += classes.__all__ + loss.__all__ + standard.__all__

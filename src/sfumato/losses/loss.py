@@ -17,7 +17,7 @@ from sfumato.labels import in_order, table_in_order
 from sfumato.numbers import Array, Number, array, as_written, is_exact, together
 from sfumato.spaces.finite import label_tuple, place_of
 
-__all__ = ["Gain", "Loss", "add", "as_loss", "lift", "restrict_loss", "scale"]
+__all__ = ["Gain", "Loss", "add", "lift", "restrict_loss", "scale"]
 
 
 @dataclass(frozen=True, eq=False, init=False)

@@ -2,20 +2,8 @@
 
 from collections.abc import Callable
 
-from sfumato.spaces import queries
-from sfumato.spaces.constructors import (
-    EARTH_RADIUS_KM,
-    complete_bipartite,
-    cycle,
-    discrete,
-    geo,
-    graph,
-    grid,
-    hamming,
-    line,
-    points,
-    star,
-)
+from sfumato.spaces import constructors, queries
+from sfumato.spaces.constructors import *
 from sfumato.spaces.distances import Distances, Form
 from sfumato.spaces.finite import Edges, FiniteSpace, Pairs
 from sfumato.spaces.isometries import isometries
@@ -31,24 +19,5 @@ SPACES: dict[str, Callable[..., FiniteSpace]] = {
 }  # fmt: skip
 """Every constructor of a space, by name: the list that doors, docs and tests go through."""
 
-__all__ = [
-    "EARTH_RADIUS_KM",
-    "SPACES",
-    "Distances",
-    "Edges",
-    "FiniteSpace",
-    "Form",
-    "Pairs",
-    "complete_bipartite",
-    "cycle",
-    "discrete",
-    "geo",
-    "graph",
-    "grid",
-    "hamming",
-    "isometries",
-    "line",
-    "points",
-    "star",
-]
-__all__ += queries.__all__
+__all__ = ["SPACES", "Distances", "Edges", "FiniteSpace", "Form", "Pairs", "isometries"]
+__all__ += constructors.__all__ + queries.__all__

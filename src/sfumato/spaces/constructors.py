@@ -28,7 +28,6 @@ from sfumato.spaces.lengths import in_unit
 
 __all__ = [
     "EARTH_RADIUS_KM",
-    "check_size",
     "complete_bipartite",
     "cycle",
     "discrete",
@@ -37,10 +36,8 @@ __all__ = [
     "grid",
     "hamming",
     "line",
-    "path_metric",
     "points",
     "star",
-    "unit_edges",
 ]
 
 MetricName = Literal["euclidean", "manhattan", "chebyshev"]
