@@ -27,8 +27,8 @@ from sfumato.design import compatibility, objectives
 from sfumato.errors import InvalidEpsilon, SfumatoError
 from sfumato.mechanisms.continuous import IntervalLoss, absolute_error, squared_error
 from sfumato.privacy import predicates
-from sfumato.release.batches import batch_release
 from sfumato.release.places import Ground, Position, coordinates_of
+from sfumato.release.terms import Terms
 
 ROOMS = ("", ".spaces", ".channels", ".losses", ".measures", ".orders", ".privacy", ".privacy.predicates", ".certify",
          ".mechanisms", ".mechanisms.continuous", ".design", ".design.objectives", ".design.compatibility",
@@ -177,7 +177,7 @@ TYPED: dict[str, Use] = {
     "Ledger.set_limit.alpha": lambda v: ledger(alpha=v),
     "Ledger.delta": lambda v: deltas(sf.Ledger(Path(drawer.name) / f"{next(number)}.ledger", limit=1, delta=v)),
     "Ledger.set_limit.delta": changed_delta,
-    "most_moved": lambda v: batch_release(BINARY, "x", on_unknown="nearest", most_moved=v).most_moved,
+    "most_moved": lambda v: Terms("x", on_unknown="nearest", most_moved=v).share,
     "discrete.distance": lambda v: sf.discrete(3, distance=v).distances.unit,
     "geo.radius_km": lambda v: sf.geo(PLACES, radius_km=v).distances.floats.tolist(),
     "grid.step": lambda v: sf.grid(2, 2, step=v).distances.unit,

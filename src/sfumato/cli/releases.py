@@ -15,8 +15,8 @@ from sfumato.cli.wording import in_shell_words
 from sfumato.errors import BudgetExceeded, InvalidInput
 
 if TYPE_CHECKING:
-    from sfumato.release.batches import Column
     from sfumato.release.streams import Released
+    from sfumato.release.terms import Column
 
 __all__ = ["release", "release_key"]
 

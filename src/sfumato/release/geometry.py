@@ -108,7 +108,7 @@ In digits only points are looked for; a released place is one."""
 
 def watched(work: BatchRelease) -> bool:
     """Whether geometries would tell the secret: it is a place, and the truth is not kept on purpose."""
-    return work.placed and not work.keep
+    return work.placed and not work.terms.keep
 
 
 def _beside(names: Iterable[str], work: BatchRelease) -> list[str]:

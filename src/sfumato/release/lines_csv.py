@@ -86,12 +86,12 @@ class CsvRecords:
 
     def _prepare(self) -> None:
         assert self.delimiter is not None
-        wanted = [*self.work.taken, *self.work.ids]
+        wanted = [*self.work.taken, *self.work.terms.ids]
         positions = sorted({self.names.index(name) for name in wanted})
         self.wanted = np.array(positions, dtype=np.int64)
         self.place = {name: positions.index(self.names.index(name)) for name in wanted}
         self.nothing = self.entries.add(b"")
-        before = self.delimiter.encode() if self.work.keep else b""
+        before = self.delimiter.encode() if self.work.terms.keep else b""
         self.before = before
         self.bases = [
             None if a.values is None else self.entries.add(*(before + self._cell(text) for text in _spellings(a)))
@@ -119,12 +119,12 @@ class CsvRecords:
         done: list[Edit] = []
         for k in range(len(self.work.added)):
             numbers = self._numbers(k, outputs)
-            if self.work.keep:
+            if self.work.terms.keep:
                 done.append((scanned.last, scanned.last, numbers))
             else:
                 cell = self.place[self.work.taken[k]]
                 done.append((scanned.starts[cell], scanned.ends[cell], numbers))
-        if not self.work.keep:
+        if not self.work.terms.keep:
             nothing = np.full(len(outputs), self.nothing, dtype=np.int64)
             gone = [self.names.index(name) for name in self.work.taken[len(self.work.added) :]]
             front = next(k for k in range(len(self.names)) if k not in gone)

@@ -35,13 +35,14 @@ class JsonRecords:
 
     def __init__(self, work: BatchRelease) -> None:
         self.work = work
-        self.names = [*dict.fromkeys([*work.taken, *work.ids])]
+        self.names = [*dict.fromkeys([*work.taken, *work.terms.ids])]
         self.fresh = [added.name for added in work.added if added.name not in work.taken]
         self.entries = Entries()
         self.nothing = self.entries.add(b"")
         self.renames = bool(self.fresh)
         self.before = [
-            (", " if work.keep else "") + f"{json.dumps(added.name)}: " if self.renames else "" for added in work.added
+            (", " if work.terms.keep else "") + f"{json.dumps(added.name)}: " if self.renames else ""
+            for added in work.added
         ]
         self.bases = [
             None
@@ -77,7 +78,7 @@ class JsonRecords:
     def edits(self, scanned: Scanned, outputs: NDArray[np.int64]) -> list[Edit]:
         """What is put where; ``outputs`` has a number for every record, also for those that are left out."""
         numbers = [self._numbers(k, outputs) for k in range(len(self.work.added))]
-        if self.work.keep:
+        if self.work.terms.keep:
             return [(scanned.last, scanned.last, number) for number in numbers]
         taken = [self.names.index(name) for name in self.work.taken]
         if not self.renames:
