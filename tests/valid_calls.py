@@ -20,11 +20,11 @@ import sfumato as sf
 from sfumato import continuous as co
 from sfumato import measures
 from sfumato.design import compatibility
+from sfumato.draws.randomness import SeededBits
 from sfumato.mechanisms import Lattice
 from sfumato.privacy import Endpoint
 from sfumato.privacy.predicates_curves import Growth
 from sfumato.release.ledger import Ledger
-from sfumato.release.randomness import SeededBits
 
 __all__ = ["CALLS", "Given", "noun"]
 
@@ -347,6 +347,7 @@ MECHANISMS = {
     "LatticeMechanism.row": _with("cells", (0, 1)),
     "LatticeMechanism.sample": _with("cells", (0, 1)),
     "LatticeMechanism.verify_pair": _with("cells", (0, 1), (1, 1)),
+    "LatticeMechanism.row_weights": _with("cells", (0, 1)),
     "LatticeMechanism.weights": _with("cells", (0, 1)),
     "Staircase": lambda: given(Fraction(1, 2), 2, 1),
     "Staircase.beyond": lambda: given(sf.Staircase(Fraction(1, 2), 2, 1), 1),
@@ -368,6 +369,7 @@ MECHANISMS = {
     "mechanisms.Lattice.lengths": _with("lattice", (1, 1)),
     "mechanisms.Lattice.promise": _with("lattice", epsilon=1),
     "mechanisms.ProductMechanism.row": _with("product", (0, 1)),
+    "mechanisms.ProductMechanism.row_weights": _with("product", (0, 1)),
     "mechanisms.ProductMechanism.weights": _with("product", (0, 1)),
     "mechanisms.true_epsilon": _n("mechanism"),
 }  # fmt: skip
@@ -490,6 +492,7 @@ RELEASE = {
     "Ledger.left_delta": lambda: given(_ledger(), "people", "x"),
     "Ledger.set_limit": lambda: given(_ledger(), 5, dataset="people", column="x"),
     "Ledger.spent": lambda: given(_ledger(), "people"),
+    "Mechanism.row_weights": _with("mechanism", 0),
     "Mechanism.release": lambda: given(noun("mechanism"), __import__("pandas").DataFrame({"x": [0, 1, 2]}), "x"),
     "Place": _plain("lat", "lon"),
     "Position": _plain("x", "y"),
@@ -506,6 +509,7 @@ RELEASE = {
     ),
     "integer_noise": _plain(1),
     "sampler": _n("mechanism"),
+    "release_table": lambda: given(noun("mechanism"), __import__("pandas").DataFrame({"x": [0, 1, 2]}), "x"),
     "release_key": lambda: given(str(Path(mkdtemp(dir=".")) / "new.key")),
     "release_file": lambda: given(noun("mechanism"), _rows(), str(Path(mkdtemp(dir=".")) / "out.csv"), "x"),
     "opendp_measurement": lambda: given(_for_opendp()),

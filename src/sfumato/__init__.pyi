@@ -54,6 +54,9 @@ from .design.compatibility import finite_function as finite_function
 from .design.compatibility import packing_bound as packing_bound
 from .design.compatibility import privacy_compatible as privacy_compatible
 from .design.compatibility import tradeoff_grid as tradeoff_grid
+from .draws.randomness import InsecureSeed as InsecureSeed
+from .draws.randomness import SeededBits as SeededBits
+from .draws.randomness import SystemBits as SystemBits
 from .losses import Gain as Gain
 from .losses import Loss as Loss
 from .losses import SingleCrossing as SingleCrossing
@@ -193,14 +196,12 @@ from .release.opendp import opendp_measurement as opendp_measurement
 from .release.opendp import opendp_rows as opendp_rows
 from .release.places import Place as Place
 from .release.places import Position as Position
-from .release.randomness import InsecureSeed as InsecureSeed
-from .release.randomness import SeededBits as SeededBits
-from .release.randomness import SystemBits as SystemBits
 from .release.sampler import Sampler as Sampler
 from .release.sampler import integer_noise as integer_noise
 from .release.sampler import sampler as sampler
 from .release.streams import Released as Released
 from .release.streams import release_file as release_file
+from .release.tables import release_table as release_table
 from .report.audit import Audit as Audit
 from .report.audit import audit as audit
 from .report.page import Report as Report

@@ -23,11 +23,12 @@ import pytest
 from scipy.stats import norm
 
 import sfumato as sf
+from sfumato.certify.protocol import Domain
 from sfumato.design import compatibility, objectives
 from sfumato.errors import InvalidEpsilon, SfumatoError
 from sfumato.mechanisms.continuous import IntervalLoss, absolute_error, squared_error
 from sfumato.privacy import predicates
-from sfumato.release.places import Ground, Position, coordinates_of
+from sfumato.release.places import Position, coordinates_of
 from sfumato.release.terms import Terms
 
 ROOMS = ("", ".spaces", ".channels", ".losses", ".measures", ".orders", ".privacy", ".privacy.predicates", ".certify",
@@ -211,7 +212,7 @@ TYPED: dict[str, Use] = {
     "Lattice.step": lambda v: sf.mechanisms.Lattice((2, 2), step=v).step,  # type: ignore[attr-defined]
     "Interval": lambda v: sf.continuous.Interval(0, v).high,
     "within": lambda v: coordinates_of(
-        Position("x", "y"), Ground("places", "", np.array([[0.0, 0.0], [1.0, 1.0]]), sf.grid(2, 2)),
+        Position("x", "y"), Domain.of(sf.grid(2, 2)),
         on_unknown="error", within=v,
     ).within,
 }  # fmt: skip

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 import sfumato as sf
 from sfumato.certify.verify import prove
+from sfumato.draws.alias import AliasTables, alias_tables
+from sfumato.draws.noise import Rate, noise
+from sfumato.draws.randomness import system_bits
 from sfumato.mechanisms.lattice import Lattice
 from sfumato.mechanisms.registry import MECHANISMS
 from sfumato.mechanisms.tight import lattice_tight_constraints
-from sfumato.release.alias import AliasTables, alias_tables
-from sfumato.release.implicit_noise import Rate, noise
-from sfumato.release.randomness import system_bits
 from sfumato.release.sampler import Sampler, Table, integer_noise, sampler
 
 # ----------------------------------------------------------------- patterns that one secret has and another has not

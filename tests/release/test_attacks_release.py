@@ -19,6 +19,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
+from sfumato.draws.randomness import SystemBits
 from sfumato.errors import InvalidInput
 from sfumato.mechanisms.line import InfiniteGeometric
 from sfumato.release.engines.job import MARKS, fingerprint_of, job
@@ -26,7 +27,6 @@ from sfumato.release.keys import Fingerprint
 from sfumato.release.ledger import Ledger
 from sfumato.release.lines_json import JsonRecords
 from sfumato.release.places import Position
-from sfumato.release.randomness import SystemBits
 from sfumato.release.rows import BadRow, TypedValues
 from sfumato.release.streams import release_file
 from sfumato.release.tables import release

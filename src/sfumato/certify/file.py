@@ -18,7 +18,8 @@ import numpy as np
 
 from sfumato.arguments import file_path, quoted
 from sfumato.certify import kernel
-from sfumato.certify.certificate import Certificate, Section, certificate_of, label_from_json
+from sfumato.certify.certificate import Certificate, Section, certificate_of
+from sfumato.certify.label_json import label_from_json
 from sfumato.certify.mechanism import Ceiling, Claim, Dual, Mechanism
 from sfumato.channels.prior import Prior
 from sfumato.errors import InvalidFile, expect

@@ -5,18 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.certify.charge import Charge, table_charge
+from sfumato.certify.protocol import Domain
 from sfumato.channels.channel import Channel
 from sfumato.channels.prior import Prior
+from sfumato.draws.alias import alias_tables
+from sfumato.draws.plans import Table
 from sfumato.losses.loss import Loss
 from sfumato.numbers import Array, object_array
 from sfumato.privacy.events import EventPromise
 from sfumato.privacy.type import PrivacyType
+from sfumato.verbs import verb
 
 __all__ = ["Ceiling", "Claim", "Criterion", "Dual", "Mechanism", "Proof"]
 
@@ -137,6 +141,27 @@ class Mechanism:
         return self.privacy.space.labels
 
     @property
+    def domain(self) -> Domain:
+        """Where the secrets lie."""
+        return Domain.of(self.privacy.space)
+
+    def as_plan(self) -> Table:
+        """Alias tables of the weights."""
+        return Table(alias_tables(self.weights, self.total))
+
+    def as_charge(self) -> Charge:
+        """What a ledger adds up."""
+        return table_charge(self)
+
+    def as_table(self) -> Mechanism:
+        """Itself."""
+        return self
+
+    def row_weights(self, secret: Any) -> Array:
+        """The integer weights of one row; they sum to ``total``."""
+        return np.asarray(self.weights[self.privacy.space.index(secret)])
+
+    @property
     def bounds_ratios(self) -> bool:
         """Whether anything is promised about ratios of probabilities, beside events: some distance is finite."""
         space = self.privacy.space
@@ -148,9 +173,8 @@ class Mechanism:
         return f"Mechanism({len(self.secrets)} secrets → {len(self.outputs)} outputs, {self.privacy!r}, proved)"
 
     def release(self, table: Any, column: Any, **terms: Any) -> Any:
-        """The table with drawn outputs for the secrets of a column: :func:`sfumato.release.tables.release`."""
-        # by name: this room does not know the rooms below it, and only who releases something loads them
-        return import_module("sfumato.release.tables").release(self, table, column, **terms)
+        """The table with drawn outputs for the secrets of a column: :func:`sfumato.release_table`."""
+        return verb("release_table")(self, table, column, **terms)
 
     @cached_property
     def channel(self) -> Channel:

@@ -10,8 +10,9 @@ import numpy as np
 
 from sfumato.arguments import items, one_of
 from sfumato.certify import kernel, twin, twin_claims
-from sfumato.certify.certificate import Certificate, certificate, certificate_of, label_from_json
+from sfumato.certify.certificate import Certificate, certificate, certificate_of
 from sfumato.certify.file import digest_of, parts_of, read
+from sfumato.certify.label_json import label_from_json
 from sfumato.certify.mechanism import Claim, Mechanism, Proof
 from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior

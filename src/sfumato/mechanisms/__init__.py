@@ -6,6 +6,7 @@ from sfumato.mechanisms.exponential import exponential, true_epsilon
 from sfumato.mechanisms.lattice import Lattice, LatticeSolution
 from sfumato.mechanisms.line import InfiniteGeometric, geometric, hamming_kernel
 from sfumato.mechanisms.planar import planar_geometric, planar_laplace
+from sfumato.mechanisms.product import ProductMechanism, product_mechanism
 from sfumato.mechanisms.registry import MECHANISMS, KnownMechanism, pixelated_laplace
 from sfumato.mechanisms.response import (
     binary,
@@ -20,11 +21,9 @@ from sfumato.mechanisms.staircase import Staircase, staircase, stretched_geometr
 from sfumato.mechanisms.tight import (
     LatticeMechanism,
     LatticeThreshold,
-    ProductMechanism,
     has_lattice_tight_constraints,
     lattice_threshold,
     lattice_tight_constraints,
-    product_mechanism,
     tight_constraints,
 )
 

@@ -113,12 +113,12 @@ class Lattice:
     def promise(self, epsilon: Number | None = None, alpha: Number | None = None) -> PrivacyType:
         """The promise on a few points of the lattice, which carries ε, the step and the form of its distances."""
         few = grid(2, 2, step=self.step) if self.metric == "euclidean" else line(2, step=self.step)
-        promise = PrivacyType(few, epsilon, alpha)
-        if promise.rate * float(self.step) > _LARGEST_RATE:
+        privacy = PrivacyType(few, epsilon, alpha)
+        if privacy.rate * float(self.step) > _LARGEST_RATE:
             raise InvalidEpsilon(
                 f"epsilon times the step goes up to {_LARGEST_RATE} here: beyond, neighbours differ freely"
             )
-        return promise
+        return privacy
 
 
 def lattice_of(space: FiniteSpace) -> Lattice | None:
@@ -135,12 +135,12 @@ class Kernel:
     """
 
     lattice: Lattice
-    promise: PrivacyType
+    privacy: PrivacyType
 
     @cached_property
     def rate(self) -> float:
         """ε · step, in floats."""
-        return self.promise.rate * float(self.lattice.step)
+        return self.privacy.rate * float(self.lattice.step)
 
     def reach(self, smallest: float) -> tuple[int, ...]:
         """How far along each axis a similarity can exceed ``smallest``."""
@@ -153,7 +153,7 @@ class Kernel:
         codes = self.lattice.lengths(self.reach(2.0 ** -(KERNEL_BITS + 1)))
         distinct, where = np.unique(codes, return_inverse=True)
         with flint.ctx.workprec(KERNEL_BITS + 40):
-            rate = -ball_rate(self.promise) * as_ball(self.lattice.step)
+            rate = -ball_rate(self.privacy) * as_ball(self.lattice.step)
             scale = flint.arb(2) ** KERNEL_BITS
             root = self.lattice.metric == "euclidean"
             balls = (scale * (rate * (flint.arb(v).sqrt() if root else flint.arb(v))).exp() for v in distinct.tolist())
@@ -176,7 +176,7 @@ class Kernel:
     def least_eigenvalue(self) -> float:
         """A proved lower bound of the eigenvalues of Φ, 0 if none is known: part 2 of the proof."""
         with flint.ctx.workprec(128):
-            rate = ball_rate(self.promise) * as_ball(self.lattice.step)
+            rate = ball_rate(self.privacy) * as_ball(self.lattice.step)
             bound = _symbol_minimum(self.lattice, rate)
             if bound is None or not bound > 0:
                 return 0.0

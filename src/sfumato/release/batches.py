@@ -16,12 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arguments import optional_function
-from sfumato.certify.mechanism import Mechanism
+from sfumato.certify.protocol import Domain, charge_of
 from sfumato.errors import InvalidInput
-from sfumato.mechanisms.tight import LatticeMechanism
 from sfumato.release.keys import Changes, Fingerprint, id_digests, salt_of
-from sfumato.release.ledger_promises import promise_of
-from sfumato.release.places import Ground, Place, Position, coordinates_of
+from sfumato.release.places import Place, Position, coordinates_of
 from sfumato.release.rows import Integers, Labels, Secrets, Values, line_position
 from sfumato.release.sampler import Sampler, sampler
 from sfumato.release.terms import Terms
@@ -29,10 +27,13 @@ from sfumato.release.terms import Terms
 if TYPE_CHECKING:
     from sfumato.release.ledger import Entry
 
-__all__ = ["BATCH", "Added", "BatchRelease", "Drawn", "Progress", "batch_release"]
+__all__ = ["BATCH", "LARGEST_BATCH", "Added", "BatchRelease", "Drawn", "Progress", "batch_release"]
 
 BATCH = 1 << 16
-"""Rows that are drawn at once."""
+"""Rows that are drawn at once, unless somebody says otherwise."""
+
+LARGEST_BATCH = 1 << 26
+"""The most rows that are drawn at once."""
 
 
 @dataclass(frozen=True)
@@ -203,66 +204,54 @@ def batch_release(mechanism: Any, terms: Terms, *, progress: Callable[[Progress]
     """What a release needs, checked before the first row is looked at."""
     progress = optional_function(progress, "progress")
     if terms.ledger is not None:
-        promise_of(mechanism)  # what a ledger would refuse is refused before any row is drawn
+        charge_of(mechanism)  # what a ledger would refuse is refused before any row is drawn
     draws = sampler(mechanism)
-    ground = _ground(draws)
+    domain = draws.domain
     return BatchRelease(
         terms,
         mechanism,
         draws,
-        secrets=_finder(terms, draws, ground),
-        added=_added(terms, draws, ground),
-        placed=isinstance(terms.column, Position | Place) or ground.dimension >= 2,
+        secrets=_finder(terms, draws, domain),
+        added=_added(terms, draws, domain),
+        placed=isinstance(terms.column, Position | Place) or domain.dimension >= 2,
         progress=progress,
     )
 
 
-def _ground(draws: Sampler) -> Ground:
-    mechanism = draws.source
-    if isinstance(mechanism, Mechanism):
-        space = mechanism.privacy.space
-        return Ground(space.name, space.unit, space.coordinates, space)
-    if isinstance(mechanism, LatticeMechanism):
-        lattice = mechanism.lattice
-        name = f"grid({', '.join(map(str, lattice.shape))})"
-        return Ground(name, "", None, lattice=(lattice.shape, lattice.metric, float(lattice.step)))
-    return Ground(repr(draws), "", None)
-
-
-def _finder(terms: Terms, draws: Sampler, ground: Ground) -> Secrets:
+def _finder(terms: Terms, draws: Sampler, domain: Domain) -> Secrets:
     column, on_unknown = terms.column, terms.on_unknown
     if not isinstance(column, str):
-        return coordinates_of(column, ground, on_unknown=on_unknown, within=terms.within)
+        return coordinates_of(column, domain, on_unknown=on_unknown, within=terms.within)
     if terms.within is not None:
         raise InvalidInput("within= is for coordinates: name them with Position('x', 'y') or Place('lat', 'lon')")
     if draws.secrets is None:
         if on_unknown == "nearest":
-            raise InvalidInput(f"on_unknown='nearest': every integer is a secret of {ground.name}")
+            raise InvalidInput(f"on_unknown='nearest': every integer is a secret of {domain.name}")
         return Integers(column, on_unknown)
     labels = tuple(draws.secrets)
-    place = line_position(labels, ground.coordinates, ground.name) if on_unknown == "nearest" else None
-    return Labels(column, labels, on_unknown, place, ground.name)
+    place = line_position(labels, domain.coordinates, domain.name) if on_unknown == "nearest" else None
+    return Labels(column, labels, on_unknown, place, domain.name)
 
 
-def _added(terms: Terms, draws: Sampler, ground: Ground) -> tuple[Added, ...]:
+def _added(terms: Terms, draws: Sampler, domain: Domain) -> tuple[Added, ...]:
     if isinstance(terms.column, str) or terms.into is not None:
         return (Added(terms.into or terms.taken[0], draws.outputs),)
-    where = _output_coordinates(draws, ground)
+    where = _output_coordinates(draws, domain)
     if where is None:
-        raise InvalidInput(f"not every output of {ground.name} has coordinates: say into='…' for a column of labels")
+        raise InvalidInput(f"not every output of {domain.name} has coordinates: say into='…' for a column of labels")
     order = where.T[::-1] if isinstance(terms.column, Place) else where.T  # a place is latitude first
     return tuple(Added(name, values.tolist(), numeric=True) for name, values in zip(terms.taken, order, strict=True))
 
 
-def _output_coordinates(draws: Sampler, ground: Ground) -> NDArray[np.float64] | None:
+def _output_coordinates(draws: Sampler, domain: Domain) -> NDArray[np.float64] | None:
     outputs = draws.outputs
     if outputs is None:
         return None
-    if ground.lattice is not None:
-        shape, _, step = ground.lattice
+    if domain.grid is not None:
+        shape, _, step = domain.grid
         return np.asarray(np.indices(shape).reshape(len(shape), -1).T * step, dtype=np.float64)
-    assert ground.space is not None and ground.coordinates is not None
-    position = ground.space.position
+    assert domain.space is not None and domain.coordinates is not None
+    position = domain.space.position
     if not all(label in position for label in outputs):
         return None
-    return ground.coordinates[[position[label] for label in outputs]]
+    return domain.coordinates[[position[label] for label in outputs]]

@@ -26,7 +26,7 @@ on y, and a release of x spends on the pair. What is spent on some columns is th
 them, and a limit on x holds whatever x was released with. A column whose own name has a comma and a blank in it is
 taken for several, which counts too much, never too little.
 
-Sums and comparisons are exact (:mod:`sfumato.release.ledger_amounts`); the file is append-only and survives crashes and
+Sums and comparisons are exact (:mod:`sfumato.certify.amounts`); the file is append-only and survives crashes and
 concurrent writers (:mod:`sfumato.release.ledger_store`).
 
 Charge before you draw. A crash in between then costs budget and no privacy.
@@ -42,12 +42,13 @@ from fractions import Fraction
 from os import PathLike
 from typing import Any
 
+from sfumato.certify.amounts import Amount
+from sfumato.certify.charge import rate_of
+from sfumato.certify.protocol import charge_of
 from sfumato.errors import BudgetExceeded, InvalidInput, Mismatch, shown
 from sfumato.numbers import Number
 from sfumato.release import ledger_arguments as arguments
 from sfumato.release import ledger_store as store
-from sfumato.release.ledger_amounts import Amount
-from sfumato.release.ledger_promises import promise_of, rate_of
 from sfumato.release.ledger_values import Entry, Limit, Part, Spent, scope_words
 
 __all__ = ["Entry", "Ledger", "Limit", "Part", "Spent"]
@@ -135,7 +136,7 @@ class Ledger:
             secret are named together, ``"x, y"``: it is charged once, and counts against the limits of both.
         mechanism
             A proved mechanism, the sampler that draws from it (a keyed truncated Laplace needs that), or its
-            :class:`~sfumato.release.ledger_promises.Promise`.
+            :class:`~sfumato.certify.charge.Charge`.
         times
             How many values of this column one person has, each of which gets noise of its own: the points of a trace.
         rows
@@ -165,13 +166,13 @@ class Ledger:
             in another metric or unit before.
         """
         request = arguments.charge_fields(dataset, column, scope, times, rows, key, data, token, note)
-        promise = promise_of(mechanism)
-        request |= arguments.promise_fields(promise, keyed=key is not None)
+        charge = charge_of(mechanism)
+        request |= arguments.charged_fields(charge, keyed=key is not None)
         with store.writing(self.path) as connection:
             known = _by_token(connection, token)
             if known is not None:
                 return _same(known, request)
-            _refuse_shared_noise(connection, request, promise.former)
+            _refuse_shared_noise(connection, request, charge.former)
             _refuse_other_metric(connection, request)
             request["charged"] = max(0, request["times"] - _given_before(connection, request))
             if request["charged"]:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from sfumato.certify.amounts import Amount
+from sfumato.certify.charge import metric_digest, rate_of
 from sfumato.errors import InvalidInput, shown
-from sfumato.release.ledger_amounts import Amount
-from sfumato.release.ledger_promises import metric_digest, rate_of
 
 __all__ = ["Entry", "Limit", "Part", "Spent", "scope_words"]
 

@@ -32,9 +32,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.arguments import one_of
+from sfumato.draws.plans import LARGEST_SECRET
 from sfumato.errors import InvalidInput, shown
 from sfumato.release.foreign import Foreign, foreign_kind, is_bytes, is_text
-from sfumato.release.implicit import LARGEST_SECRET
 from sfumato.release.keys import Texts
 
 __all__ = [

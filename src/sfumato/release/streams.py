@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 from sfumato.arguments import file_path, flag, integer, one_of
 from sfumato.certify.verify import load
 from sfumato.errors import InvalidFile, InvalidInput, NotSupported, SfumatoError, shown
-from sfumato.release.batches import BATCH, BatchRelease, Progress, batch_release
+from sfumato.release.batches import BATCH, LARGEST_BATCH, BatchRelease, Progress, batch_release
 from sfumato.release.geometry import refuse_geometry_text, refuse_geometry_types, watched
 from sfumato.release.lines import edited
 from sfumato.release.lines_csv import CsvRecords
@@ -51,7 +51,6 @@ _COMPRESSIONS: dict[str, Any] = {
 }  # of text; the others compress inside
 _BLOCK = 1 << 22  # bytes of text read at once
 _LONGEST_RECORD = 1 << 26  # bytes
-_LARGEST_BATCH = 1 << 26  # rows that are drawn at once
 _LARGEST_GROUP = 1 << 20  # rows of a row group or an Arrow batch; larger ones are split, so that memory stays bounded
 
 
@@ -112,7 +111,7 @@ def release_file(
     overwrite = flag(overwrite, "overwrite")
     kind = _format_of(old, new, format)
     _check_places(old, new, overwrite)
-    batch = integer(batch, "batch, a number of rows,", 1, _LARGEST_BATCH)
+    batch = integer(batch, "batch, a number of rows,", 1, LARGEST_BATCH)
     if isinstance(mechanism, str | PathLike):
         mechanism = load(mechanism)
     work = batch_release(mechanism, terms_of(column, keywords), progress=progress)

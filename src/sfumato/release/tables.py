@@ -30,8 +30,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.arguments import integer
 from sfumato.errors import InvalidInput, NotSupported, shown
-from sfumato.release.batches import BATCH, Added, BatchRelease, Progress, batch_release
+from sfumato.release.batches import BATCH, LARGEST_BATCH, Added, BatchRelease, Progress, batch_release
 from sfumato.release.geometry import (
     refuse_geo,
     refuse_geometry_columns,
@@ -44,11 +45,11 @@ from sfumato.release.geometry import (
 from sfumato.release.rows import BadRow, TypedValues, kind_of, label_spelling
 from sfumato.release.terms import Column, Keywords, Terms, terms_of, with_terms
 
-__all__ = ["order_after", "release", "release_batch", "released_schema", "released_table"]
+__all__ = ["order_after", "release", "release_batch", "release_table", "released_schema", "released_table"]
 
 
 @with_terms
-def release(
+def release_table(
     mechanism: Any,
     table: Any,
     column: Column | Terms,
@@ -77,13 +78,16 @@ def release(
     --------
     >>> import sfumato as sf
     >>> survey = sf.random_response(sf.PrivacyType(sf.discrete(["no", "yes"]), epsilon=1))
-    >>> noisy = release(survey, pa.table({"id": [1, 2], "smokes": ["no", "yes"]}), "smokes")
+    >>> noisy = release_table(survey, pa.table({"id": [1, 2], "smokes": ["no", "yes"]}), "smokes")
     >>> noisy.column_names, set(noisy["smokes"].to_pylist()) <= {"no", "yes"}
     (['id', 'smokes'], True)
     """
-    if not isinstance(batch, int) or batch < 1:
-        raise InvalidInput(f"batch is a number of rows, found {shown(batch)}")
+    batch = integer(batch, "batch, a number of rows,", 1, LARGEST_BATCH)
     return released_table(table, batch_release(mechanism, terms_of(column, keywords), progress=progress), batch)
+
+
+release = release_table
+"""The name of version 0.1."""
 
 
 def released_table(table: Any, work: BatchRelease, batch: int) -> Any:

@@ -83,11 +83,11 @@ def theorem_14_constant(mechanism: TruncatedLaplace) -> Fraction:
     Fraction(12, 1)
     """
     mechanism = expect(mechanism, TruncatedLaplace, "the mechanism", "truncated_laplace(epsilon) makes one")
-    length, promise = mechanism.interval.length, mechanism.promise
-    factor = None if promise.alpha is None else rational_power(promise.alpha, length)
+    length, privacy = mechanism.interval.length, mechanism.privacy
+    factor = None if privacy.alpha is None else rational_power(privacy.alpha, length)
     if factor is None:
         # a smaller e^{−ε(b−a)} makes c smaller, and a verdict on the bound the safer
-        factor = exp_bounds(-promise.rate_bounds(128)[1] * length, 128)[0]
+        factor = exp_bounds(-privacy.rate_bounds(128)[1] * length, 128)[0]
     return 3 * length / (1 - factor) ** 2
 
 

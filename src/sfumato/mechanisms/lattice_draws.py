@@ -25,21 +25,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor, prod
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import flint
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from sfumato.draws.alias import AliasTables, alias_tables
+from sfumato.draws.noise import Noise, Rate, noise
+from sfumato.draws.plans import split
+from sfumato.draws.randomness import Lane, Stream
 from sfumato.errors import NotSupported
 from sfumato.mechanisms.lattice import KERNEL_BITS, high_word
-from sfumato.mechanisms.tight import LatticeMechanism
 from sfumato.numbers import as_ball, dyadic
-from sfumato.release.alias import AliasTables, alias_tables
-from sfumato.release.implicit import split
-from sfumato.release.implicit_noise import Noise, Rate, noise
-from sfumato.release.randomness import Lane, Stream
+
+if TYPE_CHECKING:
+    from sfumato.mechanisms.tight import LatticeMechanism
 
 __all__ = ["Cells", "cells_of", "lattice_identity"]
 
@@ -91,6 +93,11 @@ class Cells:
     digits: int = 64
 
     @property
+    def name(self) -> str:
+        """The sides of the grid."""
+        return f"{' × '.join(map(str, self.sides))} cells"
+
+    @property
     def sides(self) -> tuple[int, ...]:
         """The sides of the grid."""
         return self.mechanism.lattice.shape
@@ -126,7 +133,7 @@ class Cells:
         if place >= _TOTAL - floor(mechanism.missing[0]):
             return spill
         missing = (
-            int(mechanism.weights(secret)[mechanism.spill]) - mechanism.floor - weight_of(mechanism, secret, spill)
+            int(mechanism.row_weights(secret)[mechanism.spill]) - mechanism.floor - weight_of(mechanism, secret, spill)
         )
         if not mechanism.missing[0] <= missing <= mechanism.missing[1]:
             raise AssertionError("what is missing in a row is outside of its bounds")
@@ -416,8 +423,8 @@ def _z_ball(rate: flint.arb, dimension: int, ends: int) -> flint.arb:
 
 
 def _noise_proposals(mechanism: LatticeMechanism, mix: int) -> _Noise:
-    promise, lattice = mechanism.promise, mechanism.lattice
-    made = noise(Rate(promise.epsilon, promise.alpha, lattice.step), fair=False)
+    privacy, lattice = mechanism.privacy, mechanism.lattice
+    made = noise(Rate(privacy.epsilon, privacy.alpha, lattice.step), fair=False)
     patterns = _patterns(lattice.shape)
     with flint.ctx.workprec(160):
         rate = made.rate.ball()

@@ -1,0 +1,1 @@
+"""HOW it is drawn: random bits, and exact draws from integer weights and from real masses."""
