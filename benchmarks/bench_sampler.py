@@ -22,12 +22,12 @@ import numpy as np
 
 import sfumato as sf
 from sfumato.draws.alias import alias_tables
+from sfumato.draws.plans import Table as TablePlan
 from sfumato.draws.randomness import system_bits
 from sfumato.mechanisms.continuous import truncated_laplace
 from sfumato.mechanisms.lattice import Lattice
 from sfumato.mechanisms.tight import lattice_tight_constraints
 from sfumato.release.sampler import Sampler, integer_noise, sampler
-from sfumato.release.sampler import Table as TablePlan
 from timing import Table
 
 SIZES = (100, 400, 5_000)

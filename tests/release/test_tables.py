@@ -480,7 +480,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "a short key": ({"key": b"x", "row_id": "id", **STATED}, "a key has 32 bytes"),
     "within a label": ({"within": 3}, "within= is for coordinates"),
     "nearest without a line": ({"on_unknown": "nearest"}, "needs a line: discrete.* has no coordinates"),
-    "an empty batch": ({"batch": 0}, "batch is a number of rows"),
+    "an empty batch": ({"batch": 0}, "batch, a number of rows,"),
     "a missing id in a row": ({"key": KEY, "row_id": "note", **STATED}, "row 1: the row id 'note' is missing"),
 }
 

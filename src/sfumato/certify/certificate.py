@@ -34,11 +34,11 @@ __all__ = [
 # Exact losses are stored as doubles times a unit; these stay exact.
 _LARGEST_EXACT_DOUBLE = 2**53
 
-_LONGEST_STEP = 13_000  # bits: the kernel reads numbers of up to 4000 digits; without a step it encloses factors
+_LONGEST_STEP = 13_000  # Bits of a step: the kernel reads up to 4000 digits, and encloses factors without one.
 
-_LONGEST_NAME = 200  # characters, as the kernel has it for spaces
+_LONGEST_NAME = 200  # Characters of a name, as the kernel has it for spaces.
 
-_LARGEST_BITS = 8192  # of a weight: the kernel reads totals of up to 4000 digits
+_LARGEST_BITS = 8192  # Bits of a weight: the kernel reads totals of up to 4000 digits.
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def certificate(
         "metric": {"form": str(ruler.form), "unit": str(ruler.unit), "source": source},
         "promise": {"kind": "rows" if len(space.pairs.first) or not events else "events", **_promise(privacy)},
         "claims": {},
-        "provenance": _said(provenance),
+        "provenance": _json_notes(provenance),
     }
     if events:
         header["events"] = [_event(event) for event in events]
@@ -103,7 +103,7 @@ def certificate(
     return Certificate(header, sections)
 
 
-def _said(provenance: dict[str, Any] | None) -> dict[str, Any]:
+def _json_notes(provenance: dict[str, Any] | None) -> dict[str, Any]:
     """Where a mechanism comes from, as far as JSON can write it."""
     if provenance is None:
         return {}

@@ -27,7 +27,7 @@ __all__ = ["Ceiling", "Claim", "Criterion", "Dual", "Mechanism", "Proof"]
 Criterion = Literal["expected", "worst secret", "worst prior"]
 """Whose loss counts."""
 
-_LARGEST_EXACT = 2**18  # entries of a channel of fractions, half a second to build
+_LARGEST_EXACT = 2**18  # Entries of the largest channel of fractions, half a second to build.
 
 
 @dataclass(frozen=True, eq=False)

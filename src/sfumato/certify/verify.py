@@ -160,9 +160,9 @@ def claim(prior: Prior, mechanism: Mechanism, loss: Loss) -> Mechanism:
     prior, mechanism = as_prior(prior), expect(mechanism, Mechanism, "a mechanism")
     loss = as_loss(loss)
     check_secrets("prior, mechanism and loss", mechanism, prior, loss)
-    made = claim_of(prior, mechanism.weights, mechanism.total, loss)
+    proposed = claim_of(prior, mechanism.weights, mechanism.total, loss)
     return prove(
-        mechanism.weights, mechanism.privacy, outputs=mechanism.outputs, claim=made, events=mechanism.events,
+        mechanism.weights, mechanism.privacy, outputs=mechanism.outputs, claim=proposed, events=mechanism.events,
         provenance=mechanism.provenance,
     )  # fmt: skip
 

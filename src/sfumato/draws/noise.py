@@ -52,12 +52,13 @@ __all__ = [
 WEIGHT_BITS = 62
 """Binary digits of the weights that a table of real masses begins with."""
 
-_HEAD = 1022  # values of the first digit: with a sign, "more" and the rest they fit 2^11 entries
-_DIGIT = 2046  # values of a further digit
-_RARELY = 28  # e^-28 < 2^-40: the chance of "more" at the last digit
+DIGIT_SIZES = (1022, 2046)
+"""Values of the first digit, which with a sign, "more" and the rest fit 2^11 entries, and of further ones."""
+
+_LAST_DIGIT_EXPONENT = 28  # e^-28 < 2^-40: the chance of "more" at the last digit
 _SMALLEST_RATE = Fraction(1, 1 << 40)  # noise then stays below 2^62 but with a chance below e^{-2^21}
-_LARGEST = 1 << 62
-_WIDEST = 1 << 16  # steps of a period: its table has twice as many entries
+_LARGEST_NOISE = 1 << 62
+_WIDEST_PERIOD = 1 << 16  # steps of a period: its table has twice as many entries
 _LONGEST_SHOWN = 24  # letters of a rate that are printed exactly
 _GUARD = 64  # bits beyond the wanted ones: 2^11 products and a few sums lose 13
 
@@ -247,12 +248,12 @@ class Noise:
         while drawn == size:
             drawn = table.one(lane) // self._more
             value += drawn
-            if value > _LARGEST // 2:
+            if value > _LARGEST_NOISE // 2:
                 raise OverflowError("noise beyond 2^61")
         return value
 
 
-def noise(rate: Rate, *, fair: bool, bits: int = WEIGHT_BITS, sizes: tuple[int, int] = (_HEAD, _DIGIT)) -> Noise:
+def noise(rate: Rate, *, fair: bool, bits: int = WEIGHT_BITS, sizes: tuple[int, int] = DIGIT_SIZES) -> Noise:
     """Two-sided noise that falls by e^{−γ} a step.
 
     Parameters
@@ -264,8 +265,8 @@ def noise(rate: Rate, *, fair: bool, bits: int = WEIGHT_BITS, sizes: tuple[int, 
 
     Examples
     --------
-    >>> made = noise(Rate(Fraction(1, 2), None), fair=False)
-    >>> made.words, noise(Rate(Fraction(1, 1000), None), fair=False).words
+    >>> steep = noise(Rate(Fraction(1, 2), None), fair=False)
+    >>> steep.words, noise(Rate(Fraction(1, 1000), None), fair=False).words
     (1, 2)
     """
     if not rate.at_least(_SMALLEST_RATE):
@@ -274,7 +275,7 @@ def noise(rate: Rate, *, fair: bool, bits: int = WEIGHT_BITS, sizes: tuple[int, 
     used: list[int] = []
     size, step = sizes[0], rate
     while True:
-        last = step.at_least(Fraction(_RARELY, size))
+        last = step.at_least(Fraction(_LAST_DIGIT_EXPONENT, size))
         head = not digits
         digits.append(enclosed_table(Digit(step, size, last, signed=head, fair=fair and head), bits))
         used.append(size)
@@ -309,7 +310,7 @@ class StaircaseNoise:
         """One value for each lane, with its words from number ``first`` on."""
         either = self.periods.draw(stream, lanes, first)
         period = either ^ (either >> 63)  # G and −1 − G have one G, whichever side they are on
-        if period.size and int(period.max()) >= _LARGEST // self.width - 1:
+        if period.size and int(period.max()) >= _LARGEST_NOISE // self.width - 1:
             raise OverflowError("noise beyond 2^61")
         entry = self.offsets.draw(np.zeros(len(lanes), dtype=np.int64), stream, lanes, first + self.periods.words)
         left = entry >= self.width
@@ -325,8 +326,8 @@ def staircase_noise(decay: Fraction, width: int, high: int) -> StaircaseNoise:
     >>> staircase_noise(Fraction(1, 4), 3, 1).offsets
     AliasTables(1 rows of 6 weights, 62 bits a draw or more)
     """
-    if width > _WIDEST:
-        raise NotSupported(f"draws from a staircase with periods of {width}", [f"periods of at most {_WIDEST}"])
+    if width > _WIDEST_PERIOD:
+        raise NotSupported(f"draws from a staircase with periods of {width}", [f"periods of at most {_WIDEST_PERIOD}"])
     if not Rate(None, decay).at_least(_SMALLEST_RATE * width):
         raise NotSupported("noise that falls by less than 2^-40 a step", [f"rates of at least {_SMALLEST_RATE}"])
     low, full = decay.as_integer_ratio()

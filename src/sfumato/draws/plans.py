@@ -93,11 +93,11 @@ class Tuples(Sequence[tuple[Any, ...]]):
         place = int(index) + (size if index < 0 else 0)
         if not 0 <= place < size:
             raise IndexError(f"label number {index} of {size}")
-        found = []
+        parts = []
         for axis in reversed(self.axes):
             place, i = divmod(place, len(axis))
-            found.append(axis[i])
-        return tuple(reversed(found))
+            parts.append(axis[i])
+        return tuple(reversed(parts))
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         return (self[i] for i in range(len(self)))

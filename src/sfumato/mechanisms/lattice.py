@@ -44,7 +44,7 @@ __all__ = ["Kernel", "Lattice", "LatticeSolution", "exact_products", "lattice_of
 KERNEL_BITS = 60
 """Binary digits of the rounded similarities K."""
 
-_KERNEL_ERROR = 0.51  # of a rounded similarity, in units of 2^-60: nearest integer of a ball of radius below 0.01
+_KERNEL_ERROR = 0.51  # A rounded similarity is off by less, in units of 2^-60: balls have radius 0.01.
 _LARGEST_SIDE = 2**24  # transforms have at most 2^26 points along an axis
 _MOST_ITERATIONS = 2_000
 _SMALLEST_RATE = 2.0**-50  # ε·step: below, neighbours are alike in doubles, and Φ has nothing left to be solved with
@@ -389,8 +389,8 @@ def exact_products(kernel: NDArray[np.int64], vector: NDArray[np.int64], target:
     both = p1 * p2
     low, high = (np.uint64(v) for v in (both & (2**64 - 1), both >> 64))
     inverse = _shoup(pow(p1, -1, p2), p2)
-    found = _recombined(*residues, np.uint64(p1), np.uint64(p2), *inverse, low, high)
-    return np.asarray(found).reshape(vector.shape)
+    results = _recombined(*residues, np.uint64(p1), np.uint64(p2), *inverse, low, high)
+    return np.asarray(results).reshape(vector.shape)
 
 
 def _residues(values: NDArray[np.int64], p: int) -> Words:

@@ -117,7 +117,7 @@ class InfiniteGeometric(IntegerSecrets):
         return geometric(PrivacyType(space, alpha=self.alpha))
 
 
-_MOST_DIGITS = 1_000_000  # of a probability that is asked for exactly
+_MOST_DIGITS = 1_000_000  # An exact probability has at most so many digits.
 
 
 def power_of(base: Fraction | float, exponent: int) -> Any:
@@ -153,8 +153,8 @@ def geometric(privacy: PrivacyType, *, alpha: Number | None = None) -> Mechanism
         stricter = PrivacyType(privacy.space, alpha=alpha)
         if stricter.rate_bounds(64)[1] > privacy.rate_bounds(64)[1]:
             raise InvalidEpsilon(f"alpha = {alpha} tells more than {shown(privacy)} allows")
-        made = geometric(stricter)
-        return prove(made.channel, privacy, provenance={"made by": "geometric", "alpha": str(stricter.alpha)})
+        mechanism = geometric(stricter)
+        return prove(mechanism.channel, privacy, provenance={"made by": "geometric", "alpha": str(stricter.alpha)})
     order = line_order(privacy.space)
     phi = similarity(privacy)
     return proved("geometric", privacy, phi * _weights(phi, order), privacy.secrets)

@@ -32,8 +32,8 @@ from sfumato.spaces.finite import FiniteSpace
 
 __all__ = ["Staircase", "staircase", "stretch_of", "stretched_geometric"]
 
-_SMALLEST_DECAY = 2.0**-53  # e^{−ε} of floats is kept so far away from 0 and 1; what is proved is the promise itself
-_LARGEST_EXACT = 2**16  # entries of a table of fractions
+_SMALLEST_DECAY = 2.0**-53  # A float e^{−ε} stays so far from 0 and 1; what is proved is the promise itself.
+_LARGEST_EXACT = 2**16  # Entries of the largest table of fractions.
 
 
 @dataclass(frozen=True)

@@ -64,11 +64,11 @@ __all__ = [
     "tight_constraints",
 ]
 
-_LARGEST_TABLE = 2_500  # secrets of a dense mechanism: proving it takes half a minute
-_LARGEST_EXACT = 2**16  # entries of a table of long fractions
-_MOST_EXACT_BITS = 4096  # of a common denominator that the kernel reads
-_LARGEST_FLOOR = 1e-9  # of the probability, given away to the floor before repair is asked instead
-_FLOAT_ERROR = 8 * 2.0**-52  # relative, of an entry z_y e^{−εd} computed in float64
+_LARGEST_TABLE = 2_500  # Secrets of the largest table: proving it takes half a minute.
+_LARGEST_EXACT = 2**16  # Entries of the largest table of long fractions.
+_MOST_EXACT_BITS = 4096  # The kernel reads common denominators of so many bits.
+_LARGEST_FLOOR = 1e-9  # A floor that costs more of the probability is left to repair.
+_FLOAT_ERROR = 8 * 2.0**-52  # The relative error of an entry z_y e^{−εd} in float64.
 
 
 def tight_constraints(privacy: PrivacyType) -> Mechanism:
@@ -392,8 +392,8 @@ def lattice_threshold(lattice: Lattice, *, digits: int = 7, near: float | None =
 
     Examples
     --------
-    >>> found = lattice_threshold(Lattice((100, 100)), digits=7)
-    >>> f"{float(found):.7f}"
+    >>> threshold = lattice_threshold(Lattice((100, 100)), digits=7)
+    >>> f"{float(threshold):.7f}"
     '0.6653516'
     """
     lattice = expect(lattice, Lattice, "a lattice")

@@ -134,28 +134,28 @@ class BatchRelease:
     def draw(self, secrets: Sequence[Values], ids: Sequence[Values] = ()) -> Drawn:
         """Outputs for the next rows, in the order of the table."""
         first, count = self.rows, len(secrets[0])
-        found, moved = self.secrets.locate(secrets, first)
+        rows, moved = self.secrets.locate(secrets, first)
         self.moved += len(moved)
         self.farthest = max(self.farthest, float(moved.max(initial=0.0)))
         self._check_moved(self.total)
-        kept: NDArray[np.bool_] | None = np.asarray(found != self.secrets.left_out)
+        kept: NDArray[np.bool_] | None = np.asarray(rows != self.secrets.left_out)
         assert kept is not None
         if kept.all():
             kept = None
         else:
-            found = found[kept]
+            rows = rows[kept]
         if self.key is None:
-            outputs = self.sampler.draw(found)
+            outputs = self.sampler.draw(rows)
         else:
             digests = id_digests(
                 [column.texts(name, first) for name, column in zip(self.terms.ids, ids, strict=True)], self.salt
             )
             digests = digests if kept is None else digests[kept]
-            self._remember(digests, found, first, kept)
+            self._remember(digests, rows, first, kept)
             # batch_release has asked for a ledger, which is charged before the outputs leave, or for the statement
-            outputs = self.sampler.draw_keyed(found, digests, self.key, secret_never_changes=True)
+            outputs = self.sampler.draw_keyed(rows, digests, self.key, secret_never_changes=True)
         self.rows += count
-        self.dropped += count - len(found)
+        self.dropped += count - len(rows)
         if self.progress is not None:
             self.progress(Progress(self.rows, self.total, self.seconds, self.moved))
         return Drawn(outputs, kept)
@@ -174,12 +174,12 @@ class BatchRelease:
     def _remember(
         self,
         digests: NDArray[np.uint8],
-        found: NDArray[np.int64],
+        rows: NDArray[np.int64],
         first: int,
         kept: NDArray[np.bool_] | None,
     ) -> None:
-        self.changes.add(digests, found, first, None if kept is None else first + np.flatnonzero(kept))
-        self.fingerprint.add(digests, found)
+        self.changes.add(digests, rows, first, None if kept is None else first + np.flatnonzero(kept))
+        self.fingerprint.add(digests, rows)
 
     def finish(self) -> Entry | None:
         """The last checks, and the charge: after this, and not before, the outputs may be seen."""

@@ -120,8 +120,8 @@ def iterative_bayesian_update(
     Examples
     --------
     >>> response = Channel(["no", "yes"], [["3/4", "1/4"], ["1/4", "3/4"]], outputs=["no", "yes"])
-    >>> found = iterative_bayesian_update(response, {"no": 60, "yes": 40}, steps=100)
-    >>> [round(float(w), 6) for w in found.prior.weights], found.gap < 1e-9
+    >>> likeliest = iterative_bayesian_update(response, {"no": 60, "yes": 40}, steps=100)
+    >>> [round(float(w), 6) for w in likeliest.prior.weights], likeliest.gap < 1e-9
     ([0.7, 0.3], True)
     """
     task = _task(channel, released)
@@ -183,11 +183,11 @@ def maximum_likelihood(
     weights = _first(task, start)
     newton = method == "newton" or (method == "auto" and len(task.secrets) <= _LARGEST_NEWTON)
     climb = _newton if newton else _squared
-    found = climb(task, weights, tolerance, most_steps, progress or (lambda _line: None))
-    if found.gap > tolerance:
-        gap, wanted = told_apart(found.gap, tolerance, 3)
-        raise NotConverged(f"the gap is {gap} after {found.steps} steps, not {wanted}", found, found.gap)
-    return found
+    climbed = climb(task, weights, tolerance, most_steps, progress or (lambda _line: None))
+    if climbed.gap > tolerance:
+        gap, wanted = told_apart(climbed.gap, tolerance, 3)
+        raise NotConverged(f"the gap is {gap} after {climbed.steps} steps, not {wanted}", climbed, climbed.gap)
+    return climbed
 
 
 def _task(channel: Channel | Any, released: Any) -> _Task:

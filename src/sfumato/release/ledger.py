@@ -53,7 +53,7 @@ from sfumato.release.ledger_values import Entry, Limit, Part, Spent, scope_words
 
 __all__ = ["Entry", "Ledger", "Limit", "Part", "Spent"]
 
-_BETWEEN = ", "  # between the names of columns that are one secret
+_COLUMN_SEPARATOR = ", "  # It stands between the names of columns that are one secret.
 
 
 class Ledger:
@@ -193,8 +193,8 @@ class Ledger:
     def entries(self) -> tuple[Entry, ...]:
         """Everything that was recorded, in order; the chain of digests is checked on the way."""
         with store.reading(self.path) as connection:
-            found = store.rows_of(connection, self.path, "entries", store.ENTRY_FIELDS)
-        return tuple(_entry(row) for row in found)
+            rows = store.rows_of(connection, self.path, "entries", store.ENTRY_FIELDS)
+        return tuple(_entry(row) for row in rows)
 
     def limits(self) -> tuple[Limit, ...]:
         """The limits that are in force, those that were lifted left out."""
@@ -229,10 +229,10 @@ class Ledger:
     def columns(self) -> tuple[tuple[str, str], ...]:
         """Every dataset and column of which something was released."""
         with store.reading(self.path) as connection:
-            found = connection.execute(
+            rows = connection.execute(
                 'SELECT dataset, "column" FROM entries GROUP BY dataset, "column" ORDER BY MIN(id)'
             )
-            return tuple((row[0], row[1]) for row in found)
+            return tuple((row[0], row[1]) for row in rows)
 
     def left(self, dataset: str, column: str) -> Amount | None:
         """The ε that may still be spent on a column, by the tightest limit that covers it; None if none does."""
@@ -329,7 +329,7 @@ def _refuse_other_metric(connection: sqlite3.Connection, request: dict[str, Any]
         )  # fmt: skip
     if near and request["unit"] not in {row["unit"] for row in near}:
         first = near[0]
-        shared = _BETWEEN.join(sorted(names & set(_names(first["column"]))))
+        shared = _COLUMN_SEPARATOR.join(sorted(names & set(_names(first["column"]))))
         raise Mismatch(
             "units of one column", [first["unit"]], [request["unit"]],
             f"{shown(shared)} of {shown(request['dataset'])} has distances in {shown(first['unit'])} since entry "
@@ -348,8 +348,8 @@ def _given_before(connection: sqlite3.Connection, request: dict[str, Any]) -> in
         return 0
     same = ("key", "dataset", "column", "scope", "noise")
     where = " AND ".join(f'"{name}" IS ?' for name in same)
-    found = connection.execute(f"SELECT MAX(times) FROM entries WHERE {where}", [request[name] for name in same])
-    return int(found.fetchone()[0] or 0)
+    rows = connection.execute(f"SELECT MAX(times) FROM entries WHERE {where}", [request[name] for name in same])
+    return int(rows.fetchone()[0] or 0)
 
 
 def _spent(connection: sqlite3.Connection, dataset: str, columns: tuple[str, ...] | None) -> Spent:
@@ -388,18 +388,18 @@ def _covering(connection: sqlite3.Connection, dataset: str, column: str) -> list
     alone = [
         limit.columns for limit in limits if limit.dataset == dataset and limit.columns and len(limit.columns) == 1
     ]
-    found: list[tuple[Limit, tuple[str, ...] | None]] = []
+    covering: list[tuple[Limit, tuple[str, ...] | None]] = []
     for limit in limits:
         if limit.dataset is None:
-            found += [(limit, (name,)) for name in _names(column) if not any(_shares(name, own) for own in alone)]
+            covering += [(limit, (name,)) for name in _names(column) if not any(_shares(name, own) for own in alone)]
         elif limit.dataset == dataset and (limit.columns is None or _shares(column, limit.columns)):
-            found.append((limit, limit.columns))
-    return [(limit, columns) for limit, columns in found if limit.promise is not None]
+            covering.append((limit, limit.columns))
+    return [(limit, columns) for limit, columns in covering if limit.promise is not None]
 
 
 def _names(column: str) -> list[str]:
     """The columns that an entry is about: ``"x, y"`` is about x and y."""
-    return list(dict.fromkeys(column.split(_BETWEEN)))
+    return list(dict.fromkeys(column.split(_COLUMN_SEPARATOR)))
 
 
 def _shares(column: str, columns: Iterable[str]) -> bool:

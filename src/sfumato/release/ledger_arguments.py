@@ -34,9 +34,9 @@ __all__ = [
     "text",
 ]
 
-_MOST_TIMES = 2**53  # of one charge; SQLite adds up to 2^63
-_LONGEST_TEXT = 10_000  # letters of a name, a note, a token; nobody reads longer ones
-_MOST_BITS = 8192  # of a numerator or denominator, as for the ε of a privacy type
+_MOST_TIMES = 2**53  # A charge counts at most so many values; SQLite adds up to 2^63.
+_LONGEST_TEXT = 10_000  # Names, notes and tokens have at most so many letters; nobody reads longer ones.
+_MOST_BITS = 8192  # Numerators and denominators are no longer, as for the ε of a privacy type.
 
 
 def place(path: Any) -> Path:
@@ -159,8 +159,8 @@ def limit_text(limit: Number | Amount | None, alpha: Number | None = None) -> st
     for value in (limit, alpha):
         _refuse_strange(value, "a limit")
     most = limit if isinstance(limit, Amount) else amount(epsilon=limit, alpha=alpha)
-    said = [most.rational, *(base for base, _ in most.logarithms)]
-    if any(part.bit_length() > _MOST_BITS for number in said for part in number.as_integer_ratio()):
+    numbers = [most.rational, *(base for base, _ in most.logarithms)]
+    if any(part.bit_length() > _MOST_BITS for number in numbers for part in number.as_integer_ratio()):
         raise InvalidEpsilon(f"a limit of more than {_MOST_BITS} bits cannot be written down")
     if not most.logarithms:
         return f"epsilon {most.rational}"

@@ -31,7 +31,7 @@ _NO_ASCII = "this is no CSV file in UTF-8 or another encoding that contains ASCI
 _MARK = b"\xef\xbb\xbf"  # which some programs put before text in UTF-8
 
 FINE, BAD_QUOTE, BAD_COUNT, BAD_RETURN, OPEN_QUOTE = range(5)
-_WRONG = {
+_SCAN_ERRORS = {
     BAD_QUOTE: "something follows the closing quote of a cell",
     BAD_COUNT: "the number of cells is {found}, but the header has {wanted}",
     BAD_RETURN: "there is a carriage return without a newline",
@@ -67,13 +67,13 @@ class CsvRecords:
             if not final:
                 return None
         # the delimiter that makes most cells; a comma if there is none
-        found = max(range(len(lines)), key=lambda k: len(lines[k].cells))
-        self.delimiter, (cells, stop, ended, wrong) = delimiters[found], lines[found]
+        best = max(range(len(lines)), key=lambda k: len(lines[k].cells))
+        self.delimiter, (cells, stop, ended, wrong) = delimiters[best], lines[best]
         end = len(block) if ended is None else ended
         if b"\0" in block[begin:end]:
             raise InvalidInput(_NO_ASCII)
         if wrong:
-            raise InvalidInput(f"the header: {_WRONG[wrong]}")
+            raise InvalidInput(f"the header: {_SCAN_ERRORS[wrong]}")
         self.names = [_header_name(cell) for cell in cells]
         after = order_after(self.names, self.work)
         written = dict(zip(self.names, cells, strict=False))
@@ -178,8 +178,8 @@ def _first_line(block: bytes, begin: int, delimiter: bytes) -> _Line:
             if block[at : at + 1] not in (b"", b"\r", b"\n", delimiter):
                 return _Line([*cells, block[start:at]], at, at, BAD_QUOTE)
         else:
-            found = stops.search(block, at)
-            at = len(block) if found is None else found.start()
+            stop = stops.search(block, at)
+            at = len(block) if stop is None else stop.start()
         cells.append(block[start:at])
         if block[at : at + 1] != delimiter:
             break
@@ -206,9 +206,9 @@ def scan_csv(
     """
     places = np.empty((3, most), dtype=np.int64)
     cells = np.empty((2, len(wanted), most), dtype=np.int64)
-    count, used, wrong, found = _scan_csv(data, delimiter, fields, wanted, final, places, cells)
+    count, used, wrong, fields_found = _scan_csv(data, delimiter, fields, wanted, final, places, cells)
     if wrong:
-        message = _WRONG[wrong].format(found=found, wanted=fields)
+        message = _SCAN_ERRORS[wrong].format(found=fields_found, wanted=fields)
         raise BadRow(message, first_row + count + 1)
     first, last, after = (part[:count] for part in places)
     return Scanned(used, first, last, after, cells[0, :, :count], cells[1, :, :count])

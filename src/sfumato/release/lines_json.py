@@ -23,7 +23,7 @@ _QUOTE, _NEWLINE, _RETURN, _BACKSLASH = 34, 10, 13, 92
 _DEEPEST = 256  # objects and lists inside each other
 
 FINE, BAD_JSON, TWICE, TOO_DEEP = range(4)
-_WRONG = {
+_SCAN_ERRORS = {
     BAD_JSON: "this is no JSON object on one line",
     TWICE: "a key occurs twice",
     TOO_DEEP: f"more than {_DEEPEST} objects and lists are inside each other",
@@ -60,15 +60,15 @@ class JsonRecords:
     def scan(self, data: Bytes, most: int, *, final: bool, first_row: int) -> Scanned:
         """Whole records of a block."""
         wanted = [*self.names, *self.fresh]
-        found = scan_json(data, wanted, most, final=final, first_row=first_row)
-        _check_utf8(data[: found.used], first_row)
+        scanned = scan_json(data, wanted, most, final=final, first_row=first_row)
+        _check_utf8(data[: scanned.used], first_row)
         for k, name in enumerate(self.fresh, len(self.names)):
-            there = np.flatnonzero(found.starts[k] >= 0)
+            there = np.flatnonzero(scanned.starts[k] >= 0)
             if there.size:
                 raise BadRow(
                     f"there is a key {shown(name)} already: name another one with into=", first_row + int(there[0]) + 1
                 )
-        return found
+        return scanned
 
     def values(self, data: Bytes, scanned: Scanned, name: str) -> CellValues:
         """The values of a key."""
@@ -130,21 +130,21 @@ def scan_json(data: Bytes, names: list[str], most: int, *, final: bool, first_ro
     count, used, wrong, at = _scan_json(data, keys, bounds, final, places, cells, strange)
     if wrong:
         near = data[at : at + 20].tobytes().decode("utf-8", "replace")
-        raise BadRow(f"{_WRONG[wrong]}, near {shown(near)}", first_row + count + 1)
+        raise BadRow(f"{_SCAN_ERRORS[wrong]}, near {shown(near)}", first_row + count + 1)
     first, last, after = (part[:count] for part in places)
     for row in np.flatnonzero(strange[:count]).tolist():
         plain = (cells[0, :, row] >= 0).tolist()
         _refuse_disguised(data[first[row] : last[row] + 1].tobytes(), names, plain, first_row + row + 1)
-    starts, ends, found, commas = (part[:, :count] for part in cells)
-    return Scanned(used, first, last, after, starts, ends, found, commas)
+    starts, ends, kinds, commas = (part[:, :count] for part in cells)
+    return Scanned(used, first, last, after, starts, ends, kinds, commas)
 
 
 def _refuse_disguised(record: bytes, names: list[str], plain: list[bool], row: int) -> None:
     """A key may be spelled with escapes, and would then pass for another one."""
     # a number is not looked at: one of thousands of digits would be refused
     keys = [key for key, _ in json.loads(record, object_pairs_hook=list, parse_int=str, parse_float=str)]
-    for name, found in zip(names, plain, strict=True):
-        if keys.count(name) != int(found):
+    for name, is_plain in zip(names, plain, strict=True):
+        if keys.count(name) != int(is_plain):
             raise BadRow(f"the key {shown(name)} is spelled with escapes: write it plainly, and once", row)
 
 

@@ -31,8 +31,8 @@ _POWERS = {"euclidean": 2.0, "manhattan": 1.0, "chebyshev": inf}
 
 # Distances and coordinates of one space agree up to their roundings; what is compared are sums and square roots of a
 # few doubles, and arcs up to half the globe from coordinates in degrees.
-_AGREE = 1e-9
-_AGREE_ON_A_SPHERE = 1e-6
+_SAME_DISTANCE = 1e-9
+_SAME_ARC = 1e-6
 
 _FARTHEST = 1e150  # the square of a distance is still a float
 
@@ -139,10 +139,10 @@ class Coordinates:
 
 def distance_in(unit: str, given: Any) -> float:
     """A positive distance as a number, or as a text with a unit of length: ``"500 m"``."""
-    found = nearest_float(in_unit(given, unit, "within"))
-    if not 0 < found < inf:
+    distance = nearest_float(in_unit(given, unit, "within"))
+    if not 0 < distance < inf:
         raise InvalidInput(f"within must be a positive distance, found {shown(given)}")
-    return found
+    return distance
 
 
 def coordinates_of(column: Position | Place, domain: Domain, *, on_unknown: str, within: Any = None) -> Coordinates:
@@ -237,7 +237,9 @@ def _cells(domain: Domain) -> tuple[tuple[int, ...], Floats, Floats] | None:
     gaps = [np.diff(axis) for axis in axes]
     steps = np.array([gap.mean() if len(gap) else 0.0 for gap in gaps])
     steps[steps == 0] = steps.max()  # a side of one cell is as long as the others
-    even = all(np.abs(gap - step).max(initial=0.0) <= _AGREE * step for gap, step in zip(gaps, steps, strict=True))
+    even = all(
+        np.abs(gap - step).max(initial=0.0) <= _SAME_DISTANCE * step for gap, step in zip(gaps, steps, strict=True)
+    )
     if not even or not (full == where).all():
         return None
     return shape, np.array([axis[0] for axis in axes]), steps
@@ -267,7 +269,7 @@ def _power(domain: Domain) -> float | None:
     # shortest paths along the axes of a grid are its Manhattan distance, although each edge is a straight line
     order = ("manhattan", "chebyshev", "euclidean") if domain.space.edges is not None else tuple(_POWERS)
     for name in order:
-        if np.allclose(np.linalg.norm(offsets, ord=_POWERS[name], axis=1), lengths, rtol=_AGREE, atol=0.0):
+        if np.allclose(np.linalg.norm(offsets, ord=_POWERS[name], axis=1), lengths, rtol=_SAME_DISTANCE, atol=0.0):
             return _POWERS[name]
     return None
 
@@ -294,7 +296,7 @@ def _radius(domain: Domain) -> float:
     arcs = _arcs(np.linalg.norm(there[first] - there[second], axis=1))
     radius = float(lengths.max() / max(float(arcs[np.argmax(lengths)]), 1e-300))
     # the distances of secrets a few metres apart are rounded by some 1e-9 of a radian in the coordinates' sines
-    if not np.allclose(arcs * radius, lengths, rtol=_AGREE_ON_A_SPHERE, atol=_AGREE * radius):
+    if not np.allclose(arcs * radius, lengths, rtol=_SAME_ARC, atol=_SAME_DISTANCE * radius):
         raise InvalidInput(
             f"the distances of {domain.name} are no great circles between latitudes and longitudes: "
             "name the columns of its coordinates with Position(…)"

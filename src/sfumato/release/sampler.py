@@ -40,7 +40,7 @@ __all__ = ["CHUNK", "Sampler", "integer_noise", "sampler"]
 CHUNK = 1 << 16
 """Rows drawn at once: their random words stay in the cache."""
 
-_LARGEST_FLAT = 1 << 62  # tuples that can be counted by one index
+_LARGEST_FLAT = 1 << 62  # More tuples than this cannot be counted by one index.
 
 Integers = NDArray[np.int64]
 

@@ -142,12 +142,12 @@ def _format_of(source: Path, target: Path, given: str | None) -> str:
             if given not in ("csv", "jsonl") and _compression(path):
                 raise NotSupported(f"a {given} file that is compressed as a whole, {path.name}", ["without the ending"])
         return given
-    found = [_ending_format(path) for path in (source, target)]
-    if found[0] != found[1]:
+    formats = [_ending_format(path) for path in (source, target)]
+    if formats[0] != formats[1]:
         raise NotSupported(
-            f"releasing {found[0]} into {found[1]}", ["a target of the same format as the source", "format="]
+            f"releasing {formats[0]} into {formats[1]}", ["a target of the same format as the source", "format="]
         )
-    return found[0]
+    return formats[0]
 
 
 def _ending_format(path: Path) -> str:

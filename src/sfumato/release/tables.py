@@ -182,11 +182,11 @@ def _label_array(values: list[Any], like: Any) -> Any:
             if kind is not None and not _same_family(kind, values):
                 continue
             try:
-                made = pa.array(plain, type=kind)
+                array = pa.array(plain, type=kind)
             except (pa.ArrowException, OverflowError, TypeError, ValueError):
                 continue
-            if made.to_pylist() == [list(v) if isinstance(v, tuple) else v for v in plain]:
-                return made
+            if array.to_pylist() == [list(v) if isinstance(v, tuple) else v for v in plain]:
+                return array
     return pa.array([None if v is None else label_spelling(v) for v in values], pa.string())
 
 
@@ -253,9 +253,9 @@ def _type_after(added: Added, like: Any) -> Any:
 
 def _metadata_without(metadata: Any, taken: Sequence[str]) -> Any:
     """Pandas writes how many different values a categorical column has, Spark what others know of a column."""
-    if not metadata or metadata.keys().isdisjoint({b"pandas", _OF_SPARK}):
+    if not metadata or metadata.keys().isdisjoint({b"pandas", _SPARK_METADATA}):
         return metadata
-    rest = {name: value for name, value in metadata.items() if name not in (b"pandas", _OF_SPARK)}
+    rest = {name: value for name, value in metadata.items() if name not in (b"pandas", _SPARK_METADATA)}
     try:
         about = json.loads(metadata[b"pandas"])
         stored = [(entry["name"], entry.get("field_name") or entry["name"]) for entry in about["columns"]]
@@ -269,7 +269,7 @@ def _metadata_without(metadata: Any, taken: Sequence[str]) -> Any:
     return rest | {b"pandas": json.dumps(about).encode()}
 
 
-_OF_SPARK = b"org.apache.spark.sql.parquet.row.metadata"
+_SPARK_METADATA = b"org.apache.spark.sql.parquet.row.metadata"
 
 
 def _index_stays(name: str, where: str) -> InvalidInput:
@@ -426,14 +426,14 @@ def _pandas_series(added: Added, outputs: NDArray[np.int64], before: Any) -> Any
         native = nw.get_native_namespace(before)
         return series(native.Categorical.from_codes(outputs, categories=labels), index=before.index, name=added.name)
     listed = [label_spelling(v) if isinstance(v, Fraction) else v for v in labels]
-    made = series(_object_array(listed)).infer_objects() if isinstance(listed[0], tuple) else series(listed)
-    if _same_pandas_family(kind, made.dtype):
+    fresh = series(_object_array(listed)).infer_objects() if isinstance(listed[0], tuple) else series(listed)
+    if _same_pandas_family(kind, fresh.dtype):
         try:
-            cast = made.astype(kind)
+            cast = fresh.astype(kind)
         except (TypeError, ValueError, OverflowError):
-            cast = made
-        made = cast if cast.tolist() == made.tolist() else made
-    taken = made.take(outputs)
+            cast = fresh
+        fresh = cast if cast.tolist() == fresh.tolist() else fresh
+    taken = fresh.take(outputs)
     taken.index = before.index
     taken.name = added.name
     return taken
@@ -446,10 +446,10 @@ def _same_pandas_family(kind: Any, other: Any) -> bool:
 
 
 def _object_array(values: Sequence[Any]) -> NDArray[Any]:
-    made = np.empty(len(values), dtype=object)
+    array = np.empty(len(values), dtype=object)
     for index, value in enumerate(values):
-        made[index] = value
-    return made
+        array[index] = value
+    return array
 
 
 def _released_polars(table: Any, work: BatchRelease, batch: int) -> Any:
@@ -476,8 +476,9 @@ def _released_polars(table: Any, work: BatchRelease, batch: int) -> Any:
         else:
             before = table[work.taken[work.added.index(column)]]
             coded = before.dtype in (native.Categorical, native.Enum)
-            made = native.Series(column.name, new_array(column, outputs, None if coded else before[:0].to_arrow().type))
-            columns.append(made.cast(_coded(column, before.dtype, native)) if coded else made)
+            like = None if coded else before[:0].to_arrow().type
+            fresh = native.Series(column.name, new_array(column, outputs, like))
+            columns.append(fresh.cast(_coded(column, before.dtype, native)) if coded else fresh)
     work.finish()
     return native.DataFrame(columns)
 

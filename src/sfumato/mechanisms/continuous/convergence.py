@@ -129,9 +129,9 @@ def laplace_gap(
     if isinstance(loss, Loss):
         kappa = Fraction(loss_lipschitz(loss, space))
         best: Any = finite_loss(prior, geometric, loss)
-        found = enclosed_loss(prior, mechanism, loss)
-        low, high = found.low - best, found.high - best
-        value = float(found)
+        enclosed = enclosed_loss(prior, mechanism, loss)
+        low, high = enclosed.low - best, enclosed.high - best
+        value = float(enclosed)
     else:
         loss = expect(loss, IntervalLoss, "a loss", "absolute_error() or lattice_loss(…) make one")
         kappa = _kappa(loss)
@@ -191,8 +191,8 @@ def climb(density: Any, mechanism: TruncatedLaplace, loss: IntervalLoss, steps: 
     Examples
     --------
     >>> from sfumato.mechanisms.continuous import Density, absolute_error, truncated_laplace
-    >>> found = climb(Density.uniform(), truncated_laplace(1), absolute_error(), [1, 4, 16])
-    >>> [round(rung.geometric, 4) for rung in found.rungs], round(found.limit.value, 4)
+    >>> ladder = climb(Density.uniform(), truncated_laplace(1), absolute_error(), [1, 4, 16])
+    >>> [round(rung.geometric, 4) for rung in ladder.rungs], round(ladder.limit.value, 4)
     ([0.0, 0.2224, 0.2374], 0.2378)
     """
     mechanism = expect(mechanism, TruncatedLaplace, "the mechanism", "truncated_laplace(epsilon) makes one")

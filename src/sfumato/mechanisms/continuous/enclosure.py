@@ -69,8 +69,8 @@ def enclosed_loss(prior: Prior, mechanism: TruncatedLaplace, loss: Loss, *, bits
     --------
     >>> from sfumato.mechanisms.continuous import absolute_error, lattice_loss, lattice_space, truncated_laplace
     >>> space = lattice_space(2)
-    >>> found = enclosed_loss(Prior.uniform(space), truncated_laplace(alpha="1/16"), lattice_loss(absolute_error(), 2))
-    >>> round(float(found), 12), float(found.high - found.low) < 1e-18
+    >>> loss = enclosed_loss(Prior.uniform(space), truncated_laplace(alpha="1/16"), lattice_loss(absolute_error(), 2))
+    >>> round(float(loss), 12), float(loss.high - loss.low) < 1e-18
     (0.186338998125, True)
     """
     prior, loss = as_prior(prior), expect(loss, Loss, "a loss on the lattice", "lattice_loss(loss, steps) makes one")

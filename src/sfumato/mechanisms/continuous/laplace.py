@@ -165,8 +165,8 @@ def laplace(
     >>> mechanism, round(float(mechanism.mass_between(0.5, 0, 1)), 6)
     (Laplace([0, 1], epsilon=1), 0.393469)
     """
-    found = as_interval(interval)
-    return Laplace(found, PrivacyType(lattice_space(1, found), epsilon=epsilon, alpha=alpha))
+    within = as_interval(interval)
+    return Laplace(within, PrivacyType(lattice_space(1, within), epsilon=epsilon, alpha=alpha))
 
 
 def truncated_laplace(
@@ -192,8 +192,8 @@ def truncated_laplace(
     >>> mechanism.mass(0.5, [0, 1]).tolist()                    # e^{−ε/2}/2 at either end
     [0.125, 0.125]
     """
-    found = as_interval(interval)
-    return TruncatedLaplace(found, PrivacyType(lattice_space(1, found), epsilon=epsilon, alpha=alpha))
+    within = as_interval(interval)
+    return TruncatedLaplace(within, PrivacyType(lattice_space(1, within), epsilon=epsilon, alpha=alpha))
 
 
 def decay_powers(mechanism: Laplace, steps: int) -> Array:
@@ -209,7 +209,7 @@ def decay_powers(mechanism: Laplace, steps: int) -> Array:
     return object_array(powers)
 
 
-_MOST_ENTRIES = 50_000_000  # of a table of secrets and pixels
+_MOST_ENTRIES = 50_000_000  # A table of secrets and pixels has at most so many entries.
 
 
 def common_steps(steps: int, pixels: int) -> int:
@@ -222,10 +222,10 @@ def common_steps(steps: int, pixels: int) -> int:
 
 
 def _secrets(x: Any) -> Floats:
-    found = float_array(x, "secrets")
-    if not np.isfinite(found).all():
+    secrets = float_array(x, "secrets")
+    if not np.isfinite(secrets).all():
         raise InvalidInput("secrets are finite numbers")
-    return found
+    return secrets
 
 
 def _common_lattice(mechanism: Laplace, steps: int, pixels: int) -> tuple[NDArray[np.int64], Array]:

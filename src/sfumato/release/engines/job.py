@@ -72,9 +72,9 @@ class Job:
         work, first = self.work(), 0
         for batch in batches:
             with of_part(part):
-                found = work.secrets.find([TypedValues(batch.column(name)) for name in work.taken], first)
+                rows = work.secrets.find([TypedValues(batch.column(name)) for name in work.taken], first)
                 texts = [TypedValues(batch.column(name)).texts(name, first) for name in work.terms.ids]
-            kept = found != work.secrets.left_out
+            kept = rows != work.secrets.left_out
             digests = id_digests(texts, work.salt)[kept]
             column = pa.FixedSizeBinaryArray.from_buffers(
                 pa.binary(16), len(digests), [None, pa.py_buffer(np.ascontiguousarray(digests))]
@@ -83,9 +83,9 @@ class Job:
             if len(digests):  # those of the batch, in its first row
                 assert work.key is not None
                 fingerprint = Fingerprint(work.key)
-                fingerprint.add(digests, found[kept])
+                fingerprint.add(digests, rows[kept])
                 marks[:, 0] = [int(half) >> shift & _QUARTER for half in fingerprint.sums for shift in (0, 32)]
-            columns = [column.cast(pa.binary()), pa.array(found[kept]), *map(pa.array, marks)]
+            columns = [column.cast(pa.binary()), pa.array(rows[kept]), *map(pa.array, marks)]
             yield pa.RecordBatch.from_arrays(columns, schema=CHECK_SCHEMA)
             first += len(batch)
 
