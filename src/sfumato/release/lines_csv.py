@@ -118,7 +118,7 @@ class CsvRecords:
         """What is put where; ``outputs`` has a number for every record, also for those that are left out."""
         done: list[Edit] = []
         for k in range(len(self.work.added)):
-            numbers = self._numbers(k, outputs)
+            numbers = self.entries.numbers(self.bases[k], self.before, outputs)
             if self.work.terms.keep:
                 done.append((scanned.last, scanned.last, numbers))
             else:
@@ -134,14 +134,6 @@ class CsvRecords:
                 # with one delimiter: that before the cell, or that after it if nothing before it stays
                 done.append((start, end + 1, nothing) if column < front else (start - 1, end, nothing))
         return done
-
-    def _numbers(self, k: int, outputs: NDArray[np.int64]) -> Places:
-        base = self.bases[k]
-        if base is not None:
-            return base + outputs
-        different, places = np.unique(outputs, return_inverse=True)
-        first = self.entries.again(*(self.before + str(v).encode() for v in different.tolist()))
-        return np.asarray(first + places, dtype=np.int64)
 
 
 def _spellings(added: Added) -> Sequence[str]:

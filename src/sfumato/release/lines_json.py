@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InvalidInput, shown
 from sfumato.release.batches import Added, BatchRelease
-from sfumato.release.lines import Bytes, CellValues, Edit, Entries, Places, Scanned
+from sfumato.release.lines import Bytes, CellValues, Edit, Entries, Scanned
 from sfumato.release.rows import BadRow
 
 __all__ = ["JsonRecords", "scan_json"]
@@ -77,7 +77,10 @@ class JsonRecords:
 
     def edits(self, scanned: Scanned, outputs: NDArray[np.int64]) -> list[Edit]:
         """What is put where; ``outputs`` has a number for every record, also for those that are left out."""
-        numbers = [self._numbers(k, outputs) for k in range(len(self.work.added))]
+        numbers = [
+            self.entries.numbers(base, text.encode(), outputs)
+            for base, text in zip(self.bases, self.before, strict=True)
+        ]
         if self.work.terms.keep:
             return [(scanned.last, scanned.last, number) for number in numbers]
         taken = [self.names.index(name) for name in self.work.taken]
@@ -93,14 +96,6 @@ class JsonRecords:
             start = np.where(stays, scanned.keys[k], scanned.commas[k])
             done.append((start, scanned.ends[k], np.where(stays, numbers[0], nothing)))
         return done
-
-    def _numbers(self, k: int, outputs: NDArray[np.int64]) -> Places:
-        base = self.bases[k]
-        if base is not None:
-            return base + outputs
-        different, places = np.unique(outputs, return_inverse=True)
-        first = self.entries.again(*(f"{self.before[k]}{v}".encode() for v in different.tolist()))
-        return np.asarray(first + places, dtype=np.int64)
 
 
 def _json_texts(added: Added) -> list[str]:

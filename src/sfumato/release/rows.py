@@ -245,11 +245,6 @@ class Secrets(Protocol):
         ...
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns that are looked at, in order."""
-        ...
-
-    @property
     def unit(self) -> str:
         """In which unit distances are told."""
         ...
@@ -293,16 +288,7 @@ class Labels:
     position: NDArray[np.float64] | None = None
     name: str = "the mechanism"
     left_out: int = -1
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The one column that is looked at."""
-        return (self.column,)
-
-    @property
-    def unit(self) -> str:
-        """Labels are numbers without one."""
-        return ""
+    unit: str = ""  # labels are numbers without one
 
     @cached_property
     def known(self) -> dict[str, dict[Any, int]]:
@@ -495,16 +481,7 @@ class Integers:
     on_unknown: str = "error"
     # indices are the secrets, so that −1 is one of them and cannot stand for a row that is left out
     left_out: int = -(2**63)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The one column that is looked at."""
-        return (self.column,)
-
-    @property
-    def unit(self) -> str:
-        """Integers have none."""
-        return ""
+    unit: str = ""
 
     def locate(self, batch: Sequence[Values], first: int) -> Located:
         """Nothing lies outside the integers."""
