@@ -22,7 +22,7 @@ import numpy as np
 
 import sfumato as sf
 from sfumato.draws.alias import alias_tables
-from sfumato.draws.plans import Table as TablePlan
+from sfumato.draws.plans import TablePlan
 from sfumato.draws.randomness import system_bits
 from sfumato.mechanisms.continuous import truncated_laplace
 from sfumato.mechanisms.lattice import Lattice

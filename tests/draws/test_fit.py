@@ -26,7 +26,7 @@ from scipy.stats import chi2
 import sfumato as sf
 from sfumato.draws.alias import AliasTables, alias_tables
 from sfumato.draws.noise import Rate, noise
-from sfumato.draws.plans import AddedNoise, Table
+from sfumato.draws.plans import AddedNoise, TablePlan
 from sfumato.draws.randomness import FreshStream, InsecureSeed, SeededBits
 from sfumato.mechanisms.continuous import on_lattice, pixelate, truncated_laplace
 from sfumato.mechanisms.lattice import Lattice
@@ -136,7 +136,7 @@ def test_totals_of_many_words(low: int | None) -> None:
     assert mechanism.total > 2**64
     made = sampler(mechanism)
     if low is not None:
-        made = replace(made, plan=Table(alias_tables(mechanism.weights, mechanism.total, low=low)))
+        made = replace(made, plan=TablePlan(alias_tables(mechanism.weights, mechanism.total, low=low)))
     assert fits(table_p_value(made, exact_chances(mechanism), seed=2, draws=DRAWS if low is None else 20_000))
 
 

@@ -15,7 +15,7 @@ from sfumato.draws.randomness import FreshStream, SystemBits
 from sfumato.errors import NotSupported
 from sfumato.mechanisms import lattice_draws
 from sfumato.mechanisms.lattice import KERNEL_BITS, Lattice
-from sfumato.mechanisms.lattice_draws import Cells, cells_of, weight_of
+from sfumato.mechanisms.lattice_draws import LatticePlan, cells_of, weight_of
 from sfumato.mechanisms.tight import LatticeMechanism, lattice_tight_constraints
 
 TOTAL = 1 << KERNEL_BITS
@@ -185,7 +185,7 @@ def lopsided(name: str) -> LatticeMechanism:
 @pytest.mark.parametrize("name", ["plane", "manhattan"])
 def test_the_integer_below_two_to_the_sixty_decides_between_the_parts(name: str) -> None:
     mechanism = lopsided(name)
-    cells = Cells(mechanism, cells_of(mechanism_of(name)).proposals)
+    cells = LatticePlan(mechanism, cells_of(mechanism_of(name)).proposals)
     count, secret = len(mechanism.lattice), (1, 2)
     spill = int(np.ravel_multi_index(mechanism.spill, mechanism.lattice.shape))
     missing = TOTAL - count * mechanism.floor - sum(weight_of(mechanism, secret, c) for c in range(count))
@@ -193,7 +193,7 @@ def test_the_integer_below_two_to_the_sixty_decides_between_the_parts(name: str)
     assert cells._elsewhere(secret, count * mechanism.floor - 1) == count - 1
     assert cells._elsewhere(secret, TOTAL - 1) == spill == cells._elsewhere(secret, TOTAL - missing)
     assert cells._elsewhere(secret, TOTAL - missing - 1) is None
-    wrong = Cells(replace(mechanism, missing=(Fraction(1), Fraction(2))), cells.proposals)
+    wrong = LatticePlan(replace(mechanism, missing=(Fraction(1), Fraction(2))), cells.proposals)
     with pytest.raises(AssertionError, match="outside of its bounds"):
         wrong._elsewhere(secret, TOTAL - 2)
 

@@ -15,7 +15,7 @@ from sfumato.certify.protocol import Domain
 from sfumato.channels.channel import Channel
 from sfumato.channels.prior import Prior
 from sfumato.draws.alias import alias_tables
-from sfumato.draws.plans import Table
+from sfumato.draws.plans import TablePlan
 from sfumato.losses.loss import Loss
 from sfumato.numbers import Array, object_array
 from sfumato.privacy.events import EventPromise
@@ -145,9 +145,9 @@ class Mechanism:
         """Where the secrets lie."""
         return Domain.of(self.privacy.space)
 
-    def as_plan(self) -> Table:
+    def as_plan(self) -> TablePlan:
         """Alias tables of the weights."""
-        return Table(alias_tables(self.weights, self.total))
+        return TablePlan(alias_tables(self.weights, self.total))
 
     def as_charge(self) -> Charge:
         """What a ledger adds up."""

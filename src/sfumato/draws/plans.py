@@ -19,7 +19,7 @@ from sfumato.draws.noise import Noise
 from sfumato.draws.randomness import Stream
 from sfumato.errors import InvalidInput, Mismatch, shown
 
-__all__ = ["AddedNoise", "IntegerNoise", "Pixels", "Plan", "Product", "Table", "Tuples", "join", "split"]
+__all__ = ["AddedNoise", "IntegerNoise", "Pixels", "Plan", "Product", "TablePlan", "Tuples", "join", "split"]
 
 Columns = NDArray[np.int64]
 
@@ -155,7 +155,7 @@ class Plan(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class TablePlan:
     """The rows of one table."""
 
     tables: AliasTables

@@ -43,7 +43,7 @@ from sfumato.numbers import as_ball, dyadic
 if TYPE_CHECKING:
     from sfumato.mechanisms.tight import LatticeMechanism
 
-__all__ = ["Cells", "cells_of", "lattice_identity"]
+__all__ = ["LatticePlan", "cells_of", "lattice_identity"]
 
 Integers = NDArray[np.int64]
 
@@ -82,7 +82,7 @@ class Proposals(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class LatticePlan:
     """Draws from a :class:`LatticeMechanism`; made by :func:`cells_of`.
 
     ``digits`` of a word are looked at when a proposal is judged; fewer than 64 leave more open, as tests want it.
@@ -176,7 +176,7 @@ def lattice_identity(mechanism: LatticeMechanism) -> bytes:
     return f"lattice {numbers!r}".encode() + similarities.tobytes() + mechanism.diagonal.tobytes()
 
 
-def cells_of(mechanism: LatticeMechanism, *, digits: int = 64, low: int | None = None, mix: int = _MIX) -> Cells:
+def cells_of(mechanism: LatticeMechanism, *, digits: int = 64, low: int | None = None, mix: int = _MIX) -> LatticePlan:
     """What draws from the tight-constraints mechanism of a grid.
 
     Tests make rare events frequent: by few ``digits`` of a word, few digits ``low`` of a table, a small ``mix``, where
@@ -184,8 +184,8 @@ def cells_of(mechanism: LatticeMechanism, *, digits: int = 64, low: int | None =
     """
     lattice = mechanism.lattice
     if lattice.metric == "manhattan" or lattice.dimension <= 1:
-        return Cells(mechanism, _noise_proposals(mechanism, mix), digits)
-    return Cells(mechanism, _offset_proposals(mechanism, low, mix), digits)
+        return LatticePlan(mechanism, _noise_proposals(mechanism, mix), digits)
+    return LatticePlan(mechanism, _offset_proposals(mechanism, low, mix), digits)
 
 
 def weight_of(mechanism: LatticeMechanism, secret: tuple[int, ...], cell: int) -> int:

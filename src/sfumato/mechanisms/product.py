@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sfumato.certify.charge import Charge, sha
 from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.protocol import Domain, draw_digest, no_table
-from sfumato.draws.plans import Product, Table, Tuples
+from sfumato.draws.plans import Product, TablePlan, Tuples
 from sfumato.errors import InvalidInput, expect, shown
 from sfumato.numbers import Array
 
@@ -63,7 +63,7 @@ class ProductMechanism:
 
     def as_plan(self) -> Product:
         """The tables of the factors; one mechanism that occurs many times has one table."""
-        tables: dict[int, tuple[Table, bytes]] = {}
+        tables: dict[int, tuple[TablePlan, bytes]] = {}
         for factor in self.factors:
             if id(factor) not in tables:
                 plan = factor.as_plan()

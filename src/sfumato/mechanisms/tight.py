@@ -38,15 +38,15 @@ from sfumato.draws.plans import Tuples
 from sfumato.errors import Infeasible, InvalidInput, NotSupported, PrivacyViolation, UndecidedError, expect, shown
 from sfumato.mechanisms.lattice import (
     KERNEL_BITS,
-    Kernel,
     Lattice,
+    LatticeKernel,
     LatticeSolution,
     high_word,
     lattice_of,
     lattice_solution,
     mean_distances,
 )
-from sfumato.mechanisms.lattice_draws import Cells, cells_of, lattice_identity
+from sfumato.mechanisms.lattice_draws import LatticePlan, cells_of, lattice_identity
 from sfumato.mechanisms.proved import proved
 from sfumato.numbers import Number, common_denominator, exact, float_above, floats
 from sfumato.privacy.regular import has_tight_constraints
@@ -161,7 +161,7 @@ def has_lattice_tight_constraints(
     [False, True]
     """
     lattice = expect(lattice, Lattice, "a lattice")
-    return _judged(lattice_solution(Kernel(lattice, lattice.promise(epsilon, alpha))))
+    return _judged(lattice_solution(LatticeKernel(lattice, lattice.promise(epsilon, alpha))))
 
 
 def _judged(solution: LatticeSolution) -> Verdict:
@@ -234,7 +234,7 @@ class LatticeMechanism:
         """The cells again."""
         return self.secrets
 
-    def as_plan(self) -> Cells:
+    def as_plan(self) -> LatticePlan:
         """Rejection from proved bounds."""
         return cells_of(self)
 
@@ -344,7 +344,7 @@ def lattice_tight_constraints(
     """
     lattice = expect(lattice, Lattice, "a lattice")
     privacy = lattice.promise(epsilon, alpha)
-    solution = lattice_solution(Kernel(lattice, privacy))
+    solution = lattice_solution(LatticeKernel(lattice, privacy))
     _require(_judged(solution))
     count = len(lattice)
     factor = privacy.factor_bounds(1)[0]  # ≤ e^{ε·step}
@@ -402,7 +402,7 @@ def lattice_threshold(lattice: Lattice, *, digits: int = 7, near: float | None =
     digits = integer(digits, "digits", 1, 9)
 
     def least(rate: float) -> float:
-        return float(lattice_solution(Kernel(lattice, lattice.promise(rate))).values.min())
+        return float(lattice_solution(LatticeKernel(lattice, lattice.promise(rate))).values.min())
 
     high = 2.0 / float(lattice.step) if near is None else 1.1 * positive(near, "near")
     low = high * 0.8

@@ -67,7 +67,7 @@ _MOST_STEPS = 10**8  # of a climb, each a pass over the channel
 
 
 @dataclass(frozen=True, eq=False)
-class _Task:
+class _LikelihoodTask:
     """The columns of outputs that were seen, and their shares."""
 
     secrets: tuple[Any, ...]
@@ -190,7 +190,7 @@ def maximum_likelihood(
     return climbed
 
 
-def _task(channel: Channel | Any, released: Any) -> _Task:
+def _task(channel: Channel | Any, released: Any) -> _LikelihoodTask:
     channel = as_channel(channel)
     counts = output_counts(channel, released)
     seen = counts > 0
@@ -199,10 +199,10 @@ def _task(channel: Channel | Any, released: Any) -> _Task:
     if impossible.any():
         y = int(np.flatnonzero(seen)[np.argmax(impossible)])
         raise InvalidInput(f"output {shown(channel.outputs[y])} was released, but no secret ever gives it")
-    return _Task(channel.secrets, matrix, counts[seen] / counts.sum(), int(counts.sum()))
+    return _LikelihoodTask(channel.secrets, matrix, counts[seen] / counts.sum(), int(counts.sum()))
 
 
-def _first(task: _Task, start: Prior | None) -> Floats:
+def _first(task: _LikelihoodTask, start: Prior | None) -> Floats:
     if start is None:
         return np.full(len(task.secrets), 1 / len(task.secrets))
     check_secrets("channel and start", task, as_prior(start))
@@ -212,7 +212,9 @@ def _first(task: _Task, start: Prior | None) -> Floats:
     return weights
 
 
-def _squared(task: _Task, weights: Floats, tolerance: float, most: int, progress: Callable[[str], None]) -> Likeliest:
+def _squared(
+    task: _LikelihoodTask, weights: Floats, tolerance: float, most: int, progress: Callable[[str], None]
+) -> Likeliest:
     """Two updates π → π′ → π″ give a direction r = π′ − π and its change v; π + 2ar + a²v goes farther at once."""
     value, gradient = task.at(weights)
     path, longest = [value], 4.0
@@ -240,7 +242,9 @@ def _squared(task: _Task, weights: Floats, tolerance: float, most: int, progress
     return task.result(weights, len(path) - 1, "squared Bayesian updates", path)
 
 
-def _newton(task: _Task, weights: Floats, tolerance: float, most: int, progress: Callable[[str], None]) -> Likeliest:
+def _newton(
+    task: _LikelihoodTask, weights: Floats, tolerance: float, most: int, progress: Callable[[str], None]
+) -> Likeliest:
     """Primal–dual steps for min Σ_x p_x − L(p) over p ≥ 0, whose minimum has Σ p = 1.
 
     The conditions 1 − g − z = 0 and p_x z_x = μ → 0 are made linear; the Hessian of −L is M diag(w/q²) Mᵀ.

@@ -49,11 +49,15 @@ from sfumato.errors import BudgetExceeded, InvalidInput, Mismatch, shown
 from sfumato.numbers import Number
 from sfumato.release import ledger_arguments as arguments
 from sfumato.release import ledger_store as store
-from sfumato.release.ledger_values import Entry, Limit, Part, Spent, scope_words
+from sfumato.release.ledger_values import BudgetLimit, Entry, Spent, SpentPart, scope_words
 
-__all__ = ["Entry", "Ledger", "Limit", "Part", "Spent"]
+__all__ = ["BudgetLimit", "Entry", "Ledger", "Spent", "SpentPart"]
 
 _COLUMN_SEPARATOR = ", "  # It stands between the names of columns that are one secret.
+
+
+Covering = tuple[BudgetLimit, tuple[str, ...] | None]
+"""A limit, and the columns whose sum it bounds: None for all of a dataset."""
 
 
 class Ledger:
@@ -196,7 +200,7 @@ class Ledger:
             rows = store.rows_of(connection, self.path, "entries", store.ENTRY_FIELDS)
         return tuple(_entry(row) for row in rows)
 
-    def limits(self) -> tuple[Limit, ...]:
+    def limits(self) -> tuple[BudgetLimit, ...]:
         """The limits that are in force, those that were lifted left out."""
         with store.reading(self.path) as connection:
             return tuple(limit for limit in _limits(connection) if limit.promise is not None)
@@ -210,7 +214,7 @@ class Ledger:
         alpha: Number | None = None,
         delta: Number | None = None,
         unit: str | None = None,
-    ) -> Limit:
+    ) -> BudgetLimit:
         """Set, change or (with neither ``limit`` nor ``alpha``) lift a limit; earlier ones stay in the file.
 
         Without ``dataset`` it is for each column that has no limit of its own; with ``dataset`` for all its columns
@@ -260,9 +264,9 @@ def _limit(dataset: Any, columns: Any, promise: str | None, delta: str | None, u
     return arguments.limit_fields(dataset, columns, promise, delta, unit)
 
 
-def _as_limit(row: Any) -> Limit:
+def _as_limit(row: Any) -> BudgetLimit:
     columns = None if row["columns"] is None else tuple(json.loads(row["columns"]))
-    return Limit(row["dataset"], columns, row["promise"], row["unit"], row["time"], row["delta"])
+    return BudgetLimit(row["dataset"], columns, row["promise"], row["unit"], row["time"], row["delta"])
 
 
 def _entry(row: sqlite3.Row) -> Entry:
@@ -358,7 +362,7 @@ def _spent(connection: sqlite3.Connection, dataset: str, columns: tuple[str, ...
         'WHERE dataset = ? GROUP BY "column", scope, unit, metric, space, promise, delta ORDER BY MIN(id)',
         [dataset],
     )
-    sums: dict[tuple[str, ...], Part] = {}
+    sums: dict[tuple[str, ...], SpentPart] = {}
     for row in grouped:
         if columns is None or _shares(row["column"], columns):
             where = (row["column"], row["scope"], row["unit"], row["metric"])
@@ -368,17 +372,19 @@ def _spent(connection: sqlite3.Connection, dataset: str, columns: tuple[str, ...
             if before is not None:
                 epsilon = before.amount + epsilon
                 delta = None if delta is None else (before.delta or 0) + delta
-            sums[where] = Part(*where[:2], row["space"], *where[2:], epsilon, delta)
+            sums[where] = SpentPart(*where[:2], row["space"], *where[2:], epsilon, delta)
     return Spent(dataset, tuple(sums.values()))
 
 
-def _limits(connection: sqlite3.Connection) -> list[Limit]:
+def _limits(connection: sqlite3.Connection) -> list[BudgetLimit]:
     """The last limit that was set for each set of columns."""
     every = [_as_limit(row) for row in connection.execute("SELECT * FROM limits ORDER BY id")]
     return list({(limit.dataset, limit.columns): limit for limit in every}.values())
 
 
-def _covering(connection: sqlite3.Connection, dataset: str, column: str) -> list[tuple[Limit, tuple[str, ...] | None]]:
+def _covering(
+    connection: sqlite3.Connection, dataset: str, column: str
+) -> list[tuple[BudgetLimit, tuple[str, ...] | None]]:
     """The limits that a column comes under, each with the columns whose sum it bounds.
 
     Where several columns are one secret, a limit on each column is one on each of them; a limit of its own has a column
@@ -388,7 +394,7 @@ def _covering(connection: sqlite3.Connection, dataset: str, column: str) -> list
     alone = [
         limit.columns for limit in limits if limit.dataset == dataset and limit.columns and len(limit.columns) == 1
     ]
-    covering: list[tuple[Limit, tuple[str, ...] | None]] = []
+    covering: list[Covering] = []
     for limit in limits:
         if limit.dataset is None:
             covering += [(limit, (name,)) for name in _names(column) if not any(_shares(name, own) for own in alone)]
@@ -412,7 +418,7 @@ def _refuse_beyond_limits(connection: sqlite3.Connection, request: dict[str, Any
     dataset, column = request["dataset"], request["column"]
     cost = rate_of(request["promise"]) * request["charged"]
     delta = None if request["delta"] is None else Fraction(request["delta"]) * request["charged"]
-    new = Part(column, request["scope"], request["space"], request["unit"], request["metric"], cost, delta)
+    new = SpentPart(column, request["scope"], request["space"], request["unit"], request["metric"], cost, delta)
     for limit, columns in _covering(connection, dataset, column):
         most = limit.amount
         assert most is not None

@@ -4,9 +4,16 @@ The theory is that of Fernandes, McIver and Morgan (2021), called paper B here.
 """
 
 from sfumato.mechanisms.continuous.chain import line_hyper_distance
-from sfumato.mechanisms.continuous.convergence import Climb, Gap, Rung, climb, laplace_gap, theorem_14_constant
+from sfumato.mechanisms.continuous.convergence import (
+    Climb,
+    ClimbRung,
+    Gap,
+    climb,
+    laplace_gap,
+    theorem_14_constant,
+)
 from sfumato.mechanisms.continuous.density import MASS_TOLERANCE, Density, as_density, gather
-from sfumato.mechanisms.continuous.enclosure import Enclosure, enclosed_loss
+from sfumato.mechanisms.continuous.enclosure import LossEnclosure, enclosed_loss
 from sfumato.mechanisms.continuous.geometric import Smear, geometric_refinement, lattice_geometric, smear
 from sfumato.mechanisms.continuous.interval import UNIT, Interval, lattice, lattice_space
 from sfumato.mechanisms.continuous.laplace import Laplace, TruncatedLaplace, laplace, truncated_laplace
@@ -27,6 +34,7 @@ __all__ = [
     "MASS_TOLERANCE",
     "UNIT",
     "Climb",
+    "ClimbRung",
     "Density",
     "Enclosure",
     "Estimate",
@@ -35,6 +43,7 @@ __all__ = [
     "IntervalLoss",
     "IntervalMechanism",
     "Laplace",
+    "LossEnclosure",
     "Pixelated",
     "Rung",
     "Smear",
@@ -65,3 +74,6 @@ __all__ = [
     "theorem_14_constant",
     "truncated_laplace",
 ]
+
+# the names of version 0.1
+Rung, Enclosure = ClimbRung, LossEnclosure

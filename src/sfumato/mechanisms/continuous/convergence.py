@@ -42,7 +42,7 @@ from sfumato.orders.transport import loss_lipschitz
 from sfumato.privacy.promise import rational_power
 from sfumato.verdict import Verdict, fails, holds, undecided
 
-__all__ = ["Climb", "Gap", "Rung", "climb", "laplace_gap", "theorem_14_constant"]
+__all__ = ["Climb", "ClimbRung", "Gap", "climb", "laplace_gap", "theorem_14_constant"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +166,7 @@ def _kappa(loss: IntervalLoss) -> Fraction:
 
 
 @dataclass(frozen=True)
-class Rung:
+class ClimbRung:
     """One lattice: the loss of G_N there, and what no private mechanism on the interval can beat."""
 
     steps: int
@@ -179,7 +179,7 @@ class Climb:
     """Theorem 5 in numbers: losses of the geometric mechanism on finer lattices, and that of the Laplace mechanism."""
 
     limit: Estimate
-    rungs: tuple[Rung, ...]
+    rungs: tuple[ClimbRung, ...]
 
 
 def climb(density: Any, mechanism: TruncatedLaplace, loss: IntervalLoss, steps: Iterable[int]) -> Climb:
@@ -203,5 +203,5 @@ def climb(density: Any, mechanism: TruncatedLaplace, loss: IntervalLoss, steps: 
     for count in items(steps, "steps"):
         value = posterior_loss(gather(density, count), lattice_geometric(mechanism, count), loss).value
         floor = float(np.exp(-mechanism.rate * length / count)) * value - kappa * length / count
-        rungs.append(Rung(int(count), value, max(floor, 0.0)))
+        rungs.append(ClimbRung(int(count), value, max(floor, 0.0)))
     return Climb(posterior_loss(density, mechanism, loss), tuple(rungs))

@@ -34,13 +34,13 @@ from sfumato.mechanisms.continuous.interval import lattice
 from sfumato.mechanisms.continuous.laplace import TruncatedLaplace, decay_powers
 from sfumato.numbers import as_ball, dyadic, fractions, is_exact, product
 
-__all__ = ["Enclosure", "enclosed_loss"]
+__all__ = ["LossEnclosure", "enclosed_loss"]
 
 Point = tuple[Fraction, Fraction]
 
 
 @dataclass(frozen=True)
-class Enclosure:
+class LossEnclosure:
     """Two rationals with the true value between them."""
 
     low: Fraction
@@ -49,11 +49,11 @@ class Enclosure:
     def __float__(self) -> float:
         return float((self.low + self.high) / 2)
 
-    def __sub__(self, other: Fraction) -> Enclosure:
-        return Enclosure(self.low - other, self.high - other)
+    def __sub__(self, other: Fraction) -> LossEnclosure:
+        return LossEnclosure(self.low - other, self.high - other)
 
 
-def enclosed_loss(prior: Prior, mechanism: TruncatedLaplace, loss: Loss, *, bits: int = 64) -> Enclosure:
+def enclosed_loss(prior: Prior, mechanism: TruncatedLaplace, loss: Loss, *, bits: int = 64) -> LossEnclosure:
     """$(π, L, ℓ) for secrets on the lattice U_N, finitely many actions and real outputs, with proven bounds.
 
     Parameters
@@ -92,7 +92,7 @@ def enclosed_loss(prior: Prior, mechanism: TruncatedLaplace, loss: Loss, *, bits
             total += terms
         ends = (costs[:, 0].min() + costs[:, -1].min()) / 2
         total += as_ball(ends)
-        return Enclosure(dyadic(total.lower()), dyadic(total.upper()))
+        return LossEnclosure(dyadic(total.lower()), dyadic(total.upper()))
 
 
 def _cells(costs: np.ndarray, alpha: Fraction) -> Iterator[flint.arb]:

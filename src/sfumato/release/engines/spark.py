@@ -47,7 +47,7 @@ def release_spark(
     refuse_geometry_types({field.name: field.dataType.typeName() for field in frame.schema.fields}, job.work())
     schema = from_arrow_schema(released_schema(to_arrow_schema(frame.schema), job.work()))
     data = None if job.terms.key is None else _checked_rows(frame, job, from_arrow_schema(CHECK_SCHEMA))
-    lazy = frame.mapInArrow(_Part(job, "released"), schema)
+    lazy = frame.mapInArrow(_PartitionTask(job, "released"), schema)
     if target is None:
         return lazy
     if "://" in str(target):
@@ -56,7 +56,7 @@ def release_spark(
     return frame.sparkSession.read.schema(schema).parquet(str(target))
 
 
-class _Part:
+class _PartitionTask:
     """What a worker does with its partition; a value, so that it can be sent there."""
 
     def __init__(self, job: Job, step: str) -> None:
@@ -84,7 +84,7 @@ def _checked_rows(frame: Any, job: Job, schema: Any) -> str:
     """Group what the workers know of row ids and their secrets; the fingerprint of the table."""
     from pyspark.sql import functions
 
-    pairs = frame.mapInArrow(_Part(job, "identities"), schema)
+    pairs = frame.mapInArrow(_PartitionTask(job, "identities"), schema)
     sums = [functions.sum(name).alias(name) for name in MARKS]
     grouped = pairs.groupBy("id").agg(
         functions.min("secret").alias("low"), functions.max("secret").alias("high"), *sums
