@@ -23,13 +23,13 @@ from typing import Any
 import numpy as np
 
 import sfumato as sf
+from sfumato.draws.alias import alias_tables
+from sfumato.draws.plans import TablePlan
+from sfumato.draws.randomness import system_bits
 from sfumato.mechanisms.continuous import truncated_laplace
 from sfumato.mechanisms.lattice import Lattice
 from sfumato.mechanisms.tight import lattice_tight_constraints
-from sfumato.release.alias import alias_tables
-from sfumato.release.randomness import system_bits
 from sfumato.release.sampler import Sampler, integer_noise, sampler
-from sfumato.release.sampler import Table as TablePlan
 from timing import Table
 
 SIZES = (100, 400, 5_000)

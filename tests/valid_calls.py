@@ -20,11 +20,11 @@ import sfumato as sf
 from sfumato import continuous as co
 from sfumato import measures
 from sfumato.design import compatibility
+from sfumato.draws.randomness import SeededBits
 from sfumato.mechanisms import Lattice
 from sfumato.privacy import Endpoint
 from sfumato.privacy.predicates_curves import Growth
 from sfumato.release.ledger import Ledger
-from sfumato.release.randomness import SeededBits
 
 __all__ = ["CALLS", "Given", "noun"]
 
@@ -358,6 +358,7 @@ MECHANISMS = {
     "mechanisms.LatticeMechanism.row": _with("cells", (0, 1)),
     "mechanisms.LatticeMechanism.sample": _with("cells", (0, 1)),
     "mechanisms.LatticeMechanism.verify_pair": _with("cells", (0, 1), (1, 1)),
+    "mechanisms.LatticeMechanism.row_weights": _with("cells", (0, 1)),
     "mechanisms.LatticeMechanism.weights": _with("cells", (0, 1)),
     "mechanisms.Staircase": lambda: given(Fraction(1, 2), 2, 1),
     "mechanisms.Staircase.beyond": lambda: given(sf.Staircase(Fraction(1, 2), 2, 1), 1),
@@ -385,6 +386,7 @@ MECHANISMS = {
     "mechanisms.Lattice.lengths": _with("lattice", (1, 1)),
     "mechanisms.Lattice.promise": _with("lattice", epsilon=1),
     "mechanisms.ProductMechanism.row": _with("product", (0, 1)),
+    "mechanisms.ProductMechanism.row_weights": _with("product", (0, 1)),
     "mechanisms.ProductMechanism.weights": _with("product", (0, 1)),
     "mechanisms.true_epsilon": _n("mechanism"),
 }  # fmt: skip
@@ -509,6 +511,7 @@ RELEASE = {
     "Ledger.left_delta": lambda: given(_ledger(), "people", "x"),
     "Ledger.set_limit": lambda: given(_ledger(), 5, dataset="people", column="x"),
     "Ledger.spent": lambda: given(_ledger(), "people"),
+    "Mechanism.row_weights": _with("mechanism", 0),
     "Mechanism.release": lambda: given(noun("mechanism"), __import__("pandas").DataFrame({"x": [0, 1, 2]}), "x"),
     "release.Place": _plain("lat", "lon"),
     "release.Position": _plain("x", "y"),
@@ -526,6 +529,7 @@ RELEASE = {
     "release.integer_noise": _plain(1),
     "sampler": _n("mechanism"),
     "release.release_key": lambda: given(str(Path(mkdtemp(dir=".")) / "new.key")),
+    "release_table": lambda: given(noun("mechanism"), __import__("pandas").DataFrame({"x": [0, 1, 2]}), "x"),
     "release_file": lambda: given(noun("mechanism"), _rows(), str(Path(mkdtemp(dir=".")) / "out.csv"), "x"),
     "release.opendp_measurement": lambda: given(_for_opendp()),
     "release.opendp_rows": lambda: given(_for_opendp(), 3),

@@ -64,6 +64,7 @@ from .release.estimation import frequencies as frequencies
 from .release.ledger import Ledger as Ledger
 from .release.sampler import sampler as sampler
 from .release.streams import release_file as release_file
+from .release.tables import release_table as release_table
 from .report.audit import audit as audit
 from .report.simplex import simplex as simplex
 from .spaces import FiniteSpace as FiniteSpace

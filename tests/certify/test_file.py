@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato import errors, losses
 from sfumato.certify import kernel
-from sfumato.certify.certificate import Section, certificate, label_from_json, label_to_json
+from sfumato.certify.certificate import Section, certificate
 from sfumato.certify.file import packed, to_bytes
+from sfumato.certify.label_json import label_from_json, label_to_json
 from strategies import exact_private_channels, privacy_types
 
 

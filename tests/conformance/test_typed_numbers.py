@@ -23,12 +23,13 @@ import pytest
 from scipy.stats import norm
 
 import sfumato as sf
+from sfumato.certify.protocol import Domain
 from sfumato.design import compatibility, objectives
 from sfumato.errors import InvalidEpsilon, SfumatoError
 from sfumato.mechanisms.continuous import IntervalLoss, absolute_error, squared_error
 from sfumato.privacy import predicates
-from sfumato.release.batches import batch_release
-from sfumato.release.places import Ground, Position, coordinates_of
+from sfumato.release.places import Position, coordinates_of
+from sfumato.release.terms import Terms
 
 ROOMS = ("", ".spaces", ".channels", ".losses", ".measures", ".orders", ".privacy", ".privacy.predicates", ".certify",
          ".mechanisms", ".mechanisms.continuous", ".design", ".design.objectives", ".design.compatibility",
@@ -177,7 +178,7 @@ TYPED: dict[str, Use] = {
     "Ledger.set_limit.alpha": lambda v: ledger(alpha=v),
     "Ledger.delta": lambda v: deltas(sf.Ledger(Path(drawer.name) / f"{next(number)}.ledger", limit=1, delta=v)),
     "Ledger.set_limit.delta": changed_delta,
-    "most_moved": lambda v: batch_release(BINARY, "x", on_unknown="nearest", most_moved=v).most_moved,
+    "most_moved": lambda v: Terms("x", on_unknown="nearest", most_moved=v).share,
     "discrete.distance": lambda v: sf.discrete(3, distance=v).distances.unit,
     "geo.radius_km": lambda v: sf.geo(PLACES, radius_km=v).distances.floats.tolist(),
     "grid.step": lambda v: sf.grid(2, 2, step=v).distances.unit,
@@ -211,7 +212,7 @@ TYPED: dict[str, Use] = {
     "Lattice.step": lambda v: sf.mechanisms.Lattice((2, 2), step=v).step,  # type: ignore[attr-defined]
     "Interval": lambda v: sf.continuous.Interval(0, v).high,
     "within": lambda v: coordinates_of(
-        Position("x", "y"), Ground("places", "", np.array([[0.0, 0.0], [1.0, 1.0]]), sf.grid(2, 2)),
+        Position("x", "y"), Domain.of(sf.grid(2, 2)),
         on_unknown="error", within=v,
     ).within,
 }  # fmt: skip

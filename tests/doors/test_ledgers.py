@@ -10,10 +10,10 @@ import pytest
 from typer.testing import CliRunner
 
 import sfumato as sf
+from sfumato.certify.charge import Charge
 from sfumato.cli.main import app
 from sfumato.errors import BudgetExceeded, InvalidInput
 from sfumato.release.ledger import Ledger
-from sfumato.release.ledger_promises import Promise
 
 runner = CliRunner()
 KM = sf.geometric(sf.PrivacyType(sf.line(3, unit="km"), alpha="1/2"))
@@ -98,7 +98,7 @@ def test_delta_is_limited_and_shown(tmp_path: Path) -> None:
         said("limit", path, "--epsilon", "2", "--delta", "1e-3")
         == "each column: at most 2, with delta at most 1/1000\n"
     )
-    events = Promise("3 secrets, 6 ordered pairs of neighbours", "", "m", "epsilon 1/2", "m", "n", Fraction(1, 4000))
+    events = Charge("3 secrets, 6 ordered pairs of neighbours", "", "m", "epsilon 1/2", "m", "n", Fraction(1, 4000))
     ledger = Ledger(path)
     ledger.charge(dataset="d", column="c", mechanism=events, times=3)
     ledger.charge(dataset="d", column="e", mechanism=KM)

@@ -13,8 +13,8 @@ import sfumato as sf
 from sfumato.errors import InvalidInput, NotSupported
 from sfumato.mechanisms.lattice import (
     KERNEL_BITS,
-    Kernel,
     Lattice,
+    LatticeKernel,
     exact_products,
     lattice_of,
     lattice_solution,
@@ -26,9 +26,9 @@ from sfumato.privacy.type import ball_rate
 METRICS = ("euclidean", "manhattan", "chebyshev")
 
 
-def kernel(shape: tuple[int, ...], metric: str = "euclidean", step: str = "1", **promise: str) -> Kernel:
+def kernel(shape: tuple[int, ...], metric: str = "euclidean", step: str = "1", **promise: str) -> LatticeKernel:
     lattice = Lattice(shape, metric, Fraction(step))
-    return Kernel(lattice, lattice.promise(**promise))
+    return LatticeKernel(lattice, lattice.promise(**promise))
 
 
 @given(st.integers(0, 2**32 - 1), st.lists(st.integers(1, 6), min_size=1, max_size=3))

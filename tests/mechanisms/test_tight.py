@@ -12,12 +12,12 @@ from examples import random_response, truncated_geometric
 from sfumato.certify.mechanism import Mechanism
 from sfumato.errors import Infeasible, InvalidInput, NotSupported, UndecidedError
 from sfumato.mechanisms.lattice import Lattice
+from sfumato.mechanisms.product import product_mechanism
 from sfumato.mechanisms.tight import (
     LatticeMechanism,
     has_lattice_tight_constraints,
     lattice_threshold,
     lattice_tight_constraints,
-    product_mechanism,
     tight_constraints,
 )
 from sfumato.privacy.regular import Separation, has_tight_constraints
@@ -75,9 +75,13 @@ def test_large_spaces_need_structure() -> None:
         tight_constraints(sf.PrivacyType(sf.cycle(3000), epsilon=1))
 
 
-def test_large_grids_become_lattices() -> None:
-    found = tight_constraints(sf.PrivacyType(sf.grid(60, 50), epsilon="0.8"))
-    assert isinstance(found, LatticeMechanism) and found.lattice.shape == (60, 50)
+def test_large_grids_are_lattices() -> None:
+    """A table or an error, whatever the size; the error names the call that gives what is never a table."""
+    with pytest.raises(NotSupported, match=r"lattice_tight_constraints\(Lattice\(\(60, 50\), …\)\)"):
+        tight_constraints(sf.PrivacyType(sf.grid(60, 50), epsilon="0.8"))
+    mechanism = lattice_tight_constraints(Lattice((60, 50)), epsilon="0.8")
+    with pytest.raises(NotSupported, match="at most 2500 cells"):
+        mechanism.as_table()
 
 
 @pytest.mark.parametrize(

@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 import sfumato as sf
 from sfumato.certify.verify import prove
+from sfumato.draws.alias import AliasTables, alias_tables
+from sfumato.draws.noise import Rate, noise
+from sfumato.draws.plans import TablePlan
+from sfumato.draws.randomness import system_bits
 from sfumato.mechanisms.lattice import Lattice
 from sfumato.mechanisms.registry import MECHANISMS
 from sfumato.mechanisms.tight import lattice_tight_constraints
-from sfumato.release.alias import AliasTables, alias_tables
-from sfumato.release.implicit_noise import Rate, noise
-from sfumato.release.randomness import system_bits
-from sfumato.release.sampler import Sampler, Table, integer_noise, sampler
+from sfumato.release.sampler import Sampler, integer_noise, sampler
 
 # ----------------------------------------------------------------- patterns that one secret has and another has not
 
@@ -155,7 +156,7 @@ def large_sampler() -> Sampler:
     weights[1, 7] = 1 << 52
     weights[2] = 1
     weights[:, 0] += (1 << 52) - weights.sum(axis=1)
-    return Sampler(range(400), range(400), Table(alias_tables(weights, 1 << 52)), "for tests")
+    return Sampler(range(400), range(400), TablePlan(alias_tables(weights, 1 << 52)), "for tests")
 
 
 def slowest_over_fastest(draw: Callable[[int], Any], secrets: list[int], rounds: int) -> float:

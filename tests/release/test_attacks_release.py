@@ -19,17 +19,18 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
+from sfumato.draws.randomness import SystemBits
 from sfumato.errors import InvalidInput
 from sfumato.mechanisms.line import InfiniteGeometric
-from sfumato.release.engines.job import MARKS, fingerprint_of, job
+from sfumato.release.engines.job import MARKS, fingerprint_of, job_of
 from sfumato.release.keys import Fingerprint
 from sfumato.release.ledger import Ledger
 from sfumato.release.lines_json import JsonRecords
 from sfumato.release.places import Position
-from sfumato.release.randomness import SystemBits
 from sfumato.release.rows import BadRow, TypedValues
 from sfumato.release.streams import release_file
 from sfumato.release.tables import release
+from sfumato.release.terms import Terms
 
 RESPONSE = sf.random_response(sf.PrivacyType(sf.discrete(["a", "b", "c"]), epsilon=1))
 KEY = bytes(range(32))
@@ -161,10 +162,7 @@ def test_a_ledger_knows_the_same_data_in_any_order_and_on_any_engine(tmp_path: P
     assert [entry.charged for entry in ledger.entries()] == [1, 0]
     with pytest.raises(InvalidInput, match="of other data"):
         release(RESPONSE, other, "s", key=KEY, row_id="id", ledger=ledger, dataset="d")
-    sent = job(
-        RESPONSE, "s", into=None, keep=False, on_unknown="error", within=None, secret_never_changes=True, key=KEY,
-        row_id="id", ledger=None, dataset=None, times=1, target="out",
-    )  # fmt: skip
+    sent = job_of(RESPONSE, Terms("s", key=KEY, row_id="id", secret_never_changes=True), "out")
     for rows in (table, other):
         parts = [rows.slice(200), rows.slice(0, 0), rows.slice(0, 200)]
         known = pa.Table.from_batches(batch for part in parts for batch in sent.identities(part.to_batches()))
@@ -277,7 +275,7 @@ def test_a_long_dictionary_is_not_listed_for_every_batch() -> None:
 
 def test_the_coordinates_of_many_outputs_are_spelled_in_one_pass() -> None:
     class Work:
-        taken, ids, keep = ("x",), (), False
+        taken, terms = ("x",), Terms("x")
         added = (sf.release.batches.Added("x", [float(k) for k in range(200_000)], numeric=True),)
 
     assert seconds(lambda: JsonRecords(Work())) < 10  # type: ignore[arg-type]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import sys
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ import pytest
 import sfumato as sf
 from sfumato import errors
 from sfumato.release.engines import ENGINES
-from sfumato.release.engines.job import CHECK_SCHEMA, Job, job, refuse_changed, written_once
+from sfumato.release.engines.job import CHECK_SCHEMA, Job, job_of, refuse_changed, written_once
 from sfumato.release.rows import BadRow
+from sfumato.release.tables import release
+from sfumato.release.terms import Terms
 
 KEY = bytes(range(32))
 KEYED: dict[str, Any] = {"key": KEY, "row_id": "id", "secret_never_changes": True}
@@ -26,10 +29,8 @@ def mechanism() -> sf.Mechanism:
     return sf.geometric(sf.PrivacyType(sf.line(3), alpha="1/2"))
 
 
-def asked(mechanism: Any, **terms: Any) -> Job:
-    usual: dict[str, Any] = dict.fromkeys(("into", "within", "key", "row_id", "ledger", "dataset"))
-    usual |= {"keep": False, "on_unknown": "error", "secret_never_changes": False, "times": 1, "target": "out"}
-    return job(mechanism, "answer", **usual | terms)
+def job(mechanism: Any, target: str | None = "out", **terms: Any) -> Job:
+    return job_of(mechanism, Terms("answer", **terms), target)
 
 
 @pytest.mark.parametrize(("engine", "package"), [("spark", "pyspark.sql"), ("dask", "dask.dataframe")])
@@ -43,9 +44,7 @@ def test_an_engine_that_is_not_installed_names_its_extra(
 
 
 def test_a_job_travels_and_gives_the_noise_of_a_release_here(mechanism: sf.Mechanism) -> None:
-    from sfumato.release.tables import release
-
-    sent = pickle.loads(pickle.dumps(asked(mechanism, **KEYED)))
+    sent = pickle.loads(pickle.dumps(job(mechanism, **KEYED)))
     parts = [batch for part in (TABLE[:1], TABLE[1:]) for batch in sent.released(part.to_batches())]
     here = release(mechanism, TABLE, "answer", **KEYED)
     assert pa.Table.from_batches(parts).equals(here)
@@ -54,33 +53,38 @@ def test_a_job_travels_and_gives_the_noise_of_a_release_here(mechanism: sf.Mecha
     assert len(set(known["id"].to_pylist())) == 4
 
 
+def test_noise_on_the_integers_travels_as_well() -> None:
+    noise = sf.InfiniteGeometric(Fraction(1, 2))
+    sent = pickle.loads(pickle.dumps(job(noise, **KEYED)))
+    assert pa.Table.from_batches(sent.released(TABLE.to_batches())).equals(release(noise, TABLE, "answer", **KEYED))
+
+
 def test_errors_say_in_which_part_a_row_is(mechanism: sf.Mechanism) -> None:
     broken = pa.table({"id": [1, 2], "answer": [0, 9]}).to_batches()
     with pytest.raises(BadRow, match="row 2: in partition 7, 'answer' is 9") as caught:
-        list(asked(mechanism).released(broken, 7))
+        list(job(mechanism).released(broken, 7))
     again = pickle.loads(pickle.dumps(caught.value))
     assert again.row == 2 and str(again) == str(caught.value)
 
 
 def test_parts_that_lie_elsewhere_are_refused() -> None:
     ages = sf.geometric(sf.PrivacyType(sf.line(100), epsilon=1))
-    terms = {"into": None, "keep": False, "on_unknown": "nearest", "within": None, "key": bytes(32), "row_id": "id",
-             "secret_never_changes": True, "ledger": None, "dataset": None, "times": 1, "target": None}  # fmt: skip
+    terms = {**KEYED, "on_unknown": "nearest"}
     batch = pa.RecordBatch.from_pydict({"id": range(10), "age": [1.0] * 9 + [500.0]})
     with pytest.raises(errors.InvalidInput, match="1 of 10 rows lie outside the space"):
-        list(job(ages, "age", most_moved=None, **terms).released([batch]))  # type: ignore[arg-type]
-    assert len(list(job(ages, "age", most_moved="1/10", **terms).released([batch]))) == 1  # type: ignore[arg-type]
+        list(job_of(ages, Terms("age", **terms), None).released([batch]))
+    assert len(list(job_of(ages, Terms("age", most_moved="1/10", **terms), None).released([batch]))) == 1
 
 
 def test_what_is_asked_is_checked_before_any_worker_hears_of_it(mechanism: sf.Mechanism) -> None:
     with pytest.raises(errors.InvalidInput, match="written once"):
-        asked(mechanism, target=None)
+        job(mechanism, target=None)
     with pytest.raises(errors.InvalidInput, match="both key= and row_id="):
-        asked(mechanism, key=KEY)
+        job(mechanism, key=KEY)
     with pytest.raises(errors.InvalidInput, match="an answer that changes cannot be private"):
-        asked(mechanism, key=KEY, row_id="id")
-    with pytest.raises(errors.InvalidInput, match="a mechanism that is a table"):
-        asked(sf.InfiniteGeometric(alpha="1/2"))
+        job(mechanism, key=KEY, row_id="id")
+    with pytest.raises(errors.NotSupported, match="draws from a value of type Channel"):
+        job(mechanism.channel)
     with pytest.raises(errors.InvalidInput, match="2 row ids come with"):
         refuse_changed(2)
     refuse_changed(0)
@@ -93,7 +97,7 @@ def test_a_folder_appears_whole_or_not_at_all(mechanism: sf.Mechanism, tmp_path:
         raise OSError("no space left on device")
 
     with pytest.raises(OSError, match="no space left"):
-        written_once(asked(mechanism), tmp_path / "out", fail, None, None, 1)
+        written_once(job(mechanism), tmp_path / "out", fail)
     assert list(tmp_path.iterdir()) == []
-    written_once(asked(mechanism), tmp_path / "out", lambda folder: Path(folder).mkdir(), None, None, 1)
+    written_once(job(mechanism), tmp_path / "out", lambda folder: Path(folder).mkdir())
     assert [path.name for path in tmp_path.iterdir()] == ["out"]

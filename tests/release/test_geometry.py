@@ -23,6 +23,7 @@ from sfumato.release.geometry import geo_columns, refuse_geometry_types
 from sfumato.release.places import Place, Position
 from sfumato.release.streams import release_file
 from sfumato.release.tables import release
+from sfumato.release.terms import Terms
 
 CITIES = sf.geo([(48.85, 2.35), (51.5, -0.12), (52.52, 13.4)], labels=["Paris", "London", "Berlin"])
 MECHANISM = sf.exponential(sf.PrivacyType(CITIES, epsilon="1/100"))
@@ -234,7 +235,7 @@ def test_rows_that_are_sorted_by_the_secret(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["geometry(4326)", "geometry", "geography(4326)", "geography(any)"])
 def test_types_that_name_themselves_geometries(kind: str) -> None:
     """As Spark writes them; ``tests/engines`` asks Spark itself."""
-    work = batch_release(MECHANISM, WHERE, on_unknown="nearest")
+    work = batch_release(MECHANISM, Terms(WHERE, on_unknown="nearest"))
     with pytest.raises(InvalidInput, match="the column 'shape' holds geometries"):
         refuse_geometry_types({"lat": "double", "shape": kind}, work)
     refuse_geometry_types({"lat": "double", "shape": "string"}, work)

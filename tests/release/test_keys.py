@@ -124,7 +124,7 @@ def test_what_is_no_key(tmp_path: Path) -> None:
 @settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 1)), max_size=40), st.integers(1, 9), st.booleans())
 def test_an_id_with_two_secrets_is_found(rows: list[tuple[int, int]], batch: int, on_disk: bool) -> None:
-    before, keys._KEPT = keys._KEPT, 5 if on_disk else keys._KEPT
+    before, keys._ROWS_IN_MEMORY = keys._ROWS_IN_MEMORY, 5 if on_disk else keys._ROWS_IN_MEMORY
     seen = Changes()
     try:
         for first in range(0, len(rows), batch):
@@ -144,12 +144,12 @@ def test_an_id_with_two_secrets_is_found(rows: list[tuple[int, int]], batch: int
         else:
             seen.check()
     finally:
-        keys._KEPT = before
+        keys._ROWS_IN_MEMORY = before
         seen.close()
 
 
 def test_what_is_remembered_on_disk_has_no_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keys, "_KEPT", 1)
+    monkeypatch.setattr(keys, "_ROWS_IN_MEMORY", 1)
     seen = Changes(tmp_path)
     seen.add(np.zeros((3, 16), dtype=np.uint8), np.array([1, 1, 1]), 0)
     assert seen.files and os.listdir(tmp_path) == []

@@ -24,11 +24,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 import ledger_worker
 import sfumato as sf
+from sfumato.certify.amounts import Amount, amount
+from sfumato.certify.charge import Charge, metric_digest
+from sfumato.certify.protocol import charge_of
 from sfumato.errors import BudgetExceeded, InvalidFile, InvalidInput, Mismatch
 from sfumato.mechanisms.lattice import Lattice
 from sfumato.release.ledger import Entry, Ledger
-from sfumato.release.ledger_amounts import Amount, amount
-from sfumato.release.ledger_promises import Promise, metric_digest, promise_of
 
 HALF = sf.geometric(sf.PrivacyType(sf.line(3), alpha="1/2"))
 TENTHS = sf.geometric(sf.PrivacyType(sf.line(3), epsilon="7/10"))
@@ -36,8 +37,8 @@ FLAT = sf.random_response(sf.PrivacyType(sf.discrete(3), epsilon="1/4"))
 FAST = "/dev/shm" if Path("/dev/shm").is_dir() else None  # where waiting for a disk is not what is tested
 
 
-def promise(text: str, metric: str = "line", unit: str = "") -> Promise:
-    return Promise(metric, unit, metric, text, f"mechanism {metric} {text}", f"noise {metric} {text}")
+def promise(text: str, metric: str = "line", unit: str = "") -> Charge:
+    return Charge(metric, unit, metric, text, f"mechanism {metric} {text}", f"noise {metric} {text}")
 
 
 @pytest.fixture
@@ -91,17 +92,17 @@ def test_no_amounts(wrong: dict[str, Any]) -> None:
 
 
 def test_promises_name_metric_and_mechanism() -> None:
-    first = promise_of(HALF)
+    first = charge_of(HALF)
     assert first.text == "alpha 1/2" and first.mechanism == HALF.proof.digest
-    assert first.metric == metric_digest(sf.line(3)) == promise_of(TENTHS).metric != promise_of(FLAT).metric
+    assert first.metric == metric_digest(sf.line(3)) == charge_of(TENTHS).metric != charge_of(FLAT).metric
     assert metric_digest(sf.line(3, unit="km")) != metric_digest(sf.line(3)) != metric_digest(sf.line(3, step=2))
-    lattice = promise_of(sf.lattice_tight_constraints(Lattice((20, 20)), epsilon=2))
+    lattice = charge_of(sf.lattice_tight_constraints(Lattice((20, 20)), epsilon=2))
     assert lattice.text == "epsilon 2" and lattice.space == "grid(20, 20)"
-    assert promise_of(sf.InfiniteGeometric(Fraction(1, 3))).text == "alpha 1/3"
-    assert promise_of(sf.truncated_laplace(epsilon=3)).text == "epsilon 3"
+    assert charge_of(sf.InfiniteGeometric(Fraction(1, 3))).text == "alpha 1/3"
+    assert charge_of(sf.truncated_laplace(epsilon=3)).text == "epsilon 3"
     for stranger in (HALF.channel, 0.5, sf.repair(HALF.channel, HALF.privacy)):
         with pytest.raises(InvalidInput, match="proved mechanisms"):
-            promise_of(stranger)
+            charge_of(stranger)
 
 
 # ----------------------------------------------------------------- charging
@@ -147,7 +148,7 @@ def test_the_limit_is_exact(ledger: Ledger) -> None:
 def test_limits_in_alpha_meet_promises_in_alpha(ledger: Ledger) -> None:
     ledger.set_limit(alpha="1/8")
     ledger.charge(dataset="d", column="c", mechanism=HALF, times=2)
-    larger = replace(promise_of(HALF), text="alpha 49999999999999999999/100000000000000000000")
+    larger = replace(charge_of(HALF), text="alpha 49999999999999999999/100000000000000000000")
     with pytest.raises(BudgetExceeded):
         ledger.charge(dataset="d", column="c", mechanism=larger)
     ledger.charge(dataset="d", column="c", mechanism=HALF)

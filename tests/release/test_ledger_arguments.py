@@ -15,10 +15,11 @@ import numpy as np
 import pytest
 
 import sfumato as sf
+from sfumato.certify.amounts import amount
+from sfumato.certify.charge import Charge
+from sfumato.certify.protocol import charge_of
 from sfumato.errors import InvalidEpsilon, InvalidInput, SfumatoError
 from sfumato.release.ledger import Ledger
-from sfumato.release.ledger_amounts import amount
-from sfumato.release.ledger_promises import Promise, promise_of
 
 FAST = "/dev/shm" if Path("/dev/shm").is_dir() else None  # where waiting for a disk is not what is tested
 HALF = sf.geometric(sf.PrivacyType(sf.line(3), alpha="1/2"))
@@ -46,8 +47,8 @@ ODD: list[Any] = [
 FIELDS = ("space", "unit", "metric", "text", "mechanism", "noise", "delta")
 
 
-def odd_promise(field: str, value: Any) -> Promise:
-    return Promise(**{name: getattr(promise_of(HALF), name) for name in FIELDS} | {field: value})
+def odd_promise(field: str, value: Any) -> Charge:
+    return Charge(**{name: getattr(charge_of(HALF), name) for name in FIELDS} | {field: value})
 
 
 CALLS: dict[str, Callable[[Ledger, Any], Any]] = {

@@ -9,16 +9,16 @@ import pyarrow
 import pytest
 
 import sfumato as sf
+from sfumato.certify.amounts import Amount, amount
+from sfumato.certify.charge import Charge
 from sfumato.errors import BudgetExceeded, InvalidInput, Mismatch
 from sfumato.release.ledger import Ledger
-from sfumato.release.ledger_amounts import Amount, amount
-from sfumato.release.ledger_promises import Promise
 from sfumato.release.places import Position
 from sfumato.release.streams import release_file
 
 
-def promise(text: str) -> Promise:
-    return Promise("line", "", "line", text, f"mechanism {text}", f"noise {text}")
+def promise(text: str) -> Charge:
+    return Charge("line", "", "line", text, f"mechanism {text}", f"noise {text}")
 
 
 @pytest.fixture

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.certify.amounts import Amount, amount
+from sfumato.certify.charge import Charge
 from sfumato.certify.mechanism import Mechanism
 from sfumato.errors import BudgetExceeded, InvalidInput, Mismatch
 from sfumato.release.ledger import Ledger
-from sfumato.release.ledger_amounts import Amount, amount
-from sfumato.release.ledger_promises import Promise
 
 SPACE = sf.line(3)
 
@@ -30,9 +30,9 @@ NEARLY_TRUE = design(5, "1/2")
 CLOSE = design(1, "1/10")
 
 
-def promise(text: str, delta: Any, metric: str = "neighbours") -> Promise:
+def promise(text: str, delta: Any, metric: str = "neighbours") -> Charge:
     exactly = None if delta is None else Fraction(delta)
-    return Promise(metric, "", metric, text, f"mechanism {text} {delta}", f"noise {text} {delta}", exactly)
+    return Charge(metric, "", metric, text, f"mechanism {text} {delta}", f"noise {text} {delta}", exactly)
 
 
 @pytest.fixture

@@ -14,16 +14,16 @@ from typing import Any
 import pytest
 
 import sfumato as sf
+from sfumato.certify.amounts import amount
+from sfumato.certify.charge import Charge
 from sfumato.errors import BudgetExceeded, InvalidFile, InvalidInput
 from sfumato.mechanisms.lattice import Lattice
 from sfumato.release import ledger_store as store
 from sfumato.release.ledger import Ledger
-from sfumato.release.ledger_amounts import amount
-from sfumato.release.ledger_promises import Promise
 
 HALF = sf.geometric(sf.PrivacyType(sf.line(3), alpha="1/2"))
 FLAT = sf.random_response(sf.PrivacyType(sf.discrete(3), epsilon="1/4"))
-EVENTS = Promise("neighbours", "", "neighbours", "epsilon 1/2", "mechanism", "noise", sf.numbers.exact("1/10"))
+EVENTS = Charge("neighbours", "", "neighbours", "epsilon 1/2", "mechanism", "noise", sf.numbers.exact("1/10"))
 KEYED: dict[str, Any] = {"dataset": "d", "key": bytes(32), "data": "v1"}
 
 
@@ -170,8 +170,8 @@ def test_a_disk_that_takes_no_more_bytes_is_said(tmp_path: Path) -> None:
     script = (
         "import resource, sys\n"
         "from sfumato.release.ledger import Ledger\n"
-        "from sfumato.release.ledger_promises import Promise\n"
-        "step = Promise('line', '', 'line', 'epsilon 1', 'mechanism', 'noise')\n"
+        "from sfumato.certify.charge import Charge\n"
+        "step = Charge('line', '', 'line', 'epsilon 1', 'mechanism', 'noise')\n"
         "ledger = Ledger(sys.argv[1])\n"
         "for most in map(int, sys.argv[2:]):\n"
         "    resource.setrlimit(resource.RLIMIT_FSIZE, (most, resource.RLIM_INFINITY))\n"

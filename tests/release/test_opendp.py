@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.certify.amounts import amount
 from sfumato.errors import InvalidInput, MissingExtra
-from sfumato.release.ledger_amounts import amount
 from sfumato.release.opendp import exponent_above, local_factor, opendp_measurement, opendp_rows
 
 MECHANISM = sf.geometric(sf.PrivacyType(sf.line(4), alpha="1/3"))

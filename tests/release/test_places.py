@@ -10,14 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.certify.protocol import Domain
 from sfumato.errors import InvalidInput, Mismatch
-from sfumato.release.places import Ground, Place, Position, coordinates_of, distance_in
+from sfumato.release.places import Place, Position, coordinates_of, distance_in
 from sfumato.release.rows import BadRow, TypedValues
 from sfumato.spaces.constructors import EARTH_RADIUS_KM
-
-
-def ground(space: sf.FiniteSpace) -> Ground:
-    return Ground(space.name, space.unit, space.coordinates, space)
 
 
 def found(space: sf.FiniteSpace, points: Any, asked: Any = None, on_unknown: str = "error", **more: Any) -> list[int]:
@@ -25,7 +22,7 @@ def found(space: sf.FiniteSpace, points: Any, asked: Any = None, on_unknown: str
         TypedValues(pa.array([None if v is None else float(v) for v in column])) for column in zip(*points, strict=True)
     ]
     asked = asked or Position(*"xyz"[: len(columns)])
-    return coordinates_of(asked, ground(space), on_unknown=on_unknown, **more).find(columns, 0).tolist()
+    return coordinates_of(asked, Domain.of(space), on_unknown=on_unknown, **more).find(columns, 0).tolist()
 
 
 def saved_and_loaded(space: sf.FiniteSpace, folder: Path) -> sf.FiniteSpace:
@@ -147,11 +144,11 @@ def test_missing_coordinates_are_named() -> None:
     with pytest.raises(BadRow, match="row 1: 'x' is inf, which"):
         found(city, [(float("inf"), 0)])
     assert found(city, [(0, 0), (1, None), (0, 9)], on_unknown="drop") == [0, -1, -1]
-    finder = coordinates_of(Position("x", "y"), ground(city), on_unknown="error")
+    finder = coordinates_of(Position("x", "y"), Domain.of(city), on_unknown="error")
     with pytest.raises(BadRow, match="row 1: 'x' is 'a', which is no finite number"):
         finder.find([TypedValues(pa.array(["a"])), TypedValues(pa.array([0]))], 0)
     with pytest.raises(BadRow, match=r"row 8: 'lat', 'lon' are .*latitude is within ±90"):
-        coordinates_of(Place("lat", "lon"), ground(sf.geo([(0, 0)])), on_unknown="nearest").find(
+        coordinates_of(Place("lat", "lon"), Domain.of(sf.geo([(0, 0)])), on_unknown="nearest").find(
             [TypedValues(pa.array([91.0])), TypedValues(pa.array([0.0]))], 7
         )
 
@@ -159,7 +156,7 @@ def test_missing_coordinates_are_named() -> None:
 def test_decimals_and_integers_are_coordinates() -> None:
     from decimal import Decimal
 
-    finder = coordinates_of(Position("x", "y"), ground(sf.grid(3, 3)), on_unknown="error")
+    finder = coordinates_of(Position("x", "y"), Domain.of(sf.grid(3, 3)), on_unknown="error")
     assert finder.find([TypedValues(pa.array([Decimal("1.6")])), TypedValues(pa.array([2]))], 0).tolist() == [8]
     coded = TypedValues(pa.array([1.6]).dictionary_encode())
     assert finder.find([coded, coded], 0).tolist() == [8]
@@ -196,7 +193,7 @@ def test_distances_that_are_not_those_of_the_coordinates() -> None:
 
 def moved(space: sf.FiniteSpace, points: Any, asked: Any = None, **terms: Any) -> list[float]:
     columns = asked or Position(*"xyz"[: len(points[0])])
-    finder = coordinates_of(columns, ground(space), on_unknown="nearest", **terms)
+    finder = coordinates_of(columns, Domain.of(space), on_unknown="nearest", **terms)
     batch = [TypedValues(pa.array([float(point[k]) for point in points])) for k in range(len(points[0]))]
     return finder.locate(batch, 0).moved.tolist()
 

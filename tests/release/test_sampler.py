@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import sfumato as sf
+from sfumato.draws.alias import first_wrong_row
+from sfumato.draws.randomness import InsecureSeed, SeededBits, SystemBits
 from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported
 from sfumato.mechanisms.continuous import laplace, pixelate, truncated_laplace
 from sfumato.mechanisms.lattice import Lattice
 from sfumato.mechanisms.tight import lattice_tight_constraints
 from sfumato.release import sampler as module
-from sfumato.release.alias import first_wrong_row
-from sfumato.release.randomness import InsecureSeed, SeededBits, SystemBits
 from sfumato.release.sampler import CHUNK, Sampler, integer_noise, sampler
 
 KEY = bytes(range(32))

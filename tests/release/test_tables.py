@@ -20,6 +20,7 @@ from scipy.stats import chisquare
 
 import sfumato as sf
 from sfumato.errors import BudgetExceeded, InvalidInput, NotSupported
+from sfumato.mechanisms.lattice import Lattice
 from sfumato.mechanisms.line import InfiniteGeometric
 from sfumato.release.batches import Progress
 from sfumato.release.ledger import Ledger
@@ -276,7 +277,7 @@ def test_mechanisms_that_are_never_a_table(tmp_path: Path) -> None:
         release_file(counts, tmp_path / name, target, "n", into="m")
         done = target.read_text()
         assert "m" in done and "a" in done and "b" in done and "n" not in done
-    city = sf.tight_constraints(sf.PrivacyType(sf.grid(60, 60), epsilon=2))
+    city = sf.lattice_tight_constraints(Lattice((60, 60)), epsilon=2)
     points = pa.table({"x": [0.2, 30.4], "y": [0.0, 59.4]})
     moved = release(city, points, Position("x", "y"))
     assert set(moved["x"].to_pylist()) <= set(range(60)) and moved.schema == points.schema
@@ -480,7 +481,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "a short key": ({"key": b"x", "row_id": "id", **STATED}, "a key has 32 bytes"),
     "within a label": ({"within": 3}, "within= is for coordinates"),
     "nearest without a line": ({"on_unknown": "nearest"}, "needs a line: discrete.* has no coordinates"),
-    "an empty batch": ({"batch": 0}, "batch is a number of rows"),
+    "an empty batch": ({"batch": 0}, "batch, a number of rows,"),
     "a missing id in a row": ({"key": KEY, "row_id": "note", **STATED}, "row 1: the row id 'note' is missing"),
 }
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.certify import kernel
+from sfumato.certify.label_json import label_to_json
 from sfumato.certify.mechanism import Ceiling, Claim, Mechanism
 from sfumato.errors import InvalidInput, shown
 from sfumato.numbers import Array, common_denominator, is_exact
@@ -28,18 +29,16 @@ __all__ = [
     "certificate_of",
     "is_short_text",
     "kernel_terms",
-    "label_from_json",
-    "label_to_json",
 ]
 
 # Exact losses are stored as doubles times a unit; these stay exact.
 _LARGEST_EXACT_DOUBLE = 2**53
 
-_LONGEST_STEP = 13_000  # bits: the kernel reads numbers of up to 4000 digits; without a step it encloses factors
+_LONGEST_STEP = 13_000  # Bits of a step: the kernel reads up to 4000 digits, and encloses factors without one.
 
-_LONGEST_NAME = 200  # characters, as the kernel has it for spaces
+_LONGEST_NAME = 200  # Characters of a name, as the kernel has it for spaces.
 
-_LARGEST_BITS = 8192  # of a weight: the kernel reads totals of up to 4000 digits
+_LARGEST_BITS = 8192  # Bits of a weight: the kernel reads totals of up to 4000 digits.
 
 
 @dataclass(frozen=True)
@@ -89,7 +88,7 @@ def certificate(
         "metric": {"form": str(ruler.form), "unit": str(ruler.unit), "source": source},
         "promise": {"kind": "rows" if len(space.pairs.first) or not events else "events", **_promise(privacy)},
         "claims": {},
-        "provenance": _said(provenance),
+        "provenance": _json_notes(provenance),
     }
     if events:
         header["events"] = [_event(event) for event in events]
@@ -104,7 +103,7 @@ def certificate(
     return Certificate(header, sections)
 
 
-def _said(provenance: dict[str, Any] | None) -> dict[str, Any]:
+def _json_notes(provenance: dict[str, Any] | None) -> dict[str, Any]:
     """Where a mechanism comes from, as far as JSON can write it."""
     if provenance is None:
         return {}
@@ -259,34 +258,3 @@ def _loss_table(matrix: Array) -> tuple[NDArray[np.float64], Fraction]:
 
 def _coordinates(space: FiniteSpace) -> list[list[float]] | None:
     return None if space.coordinates is None else space.coordinates.tolist()
-
-
-def label_to_json(label: Any) -> Any:
-    """A label in JSON: strings, numbers, truth values, None, tuples as lists, fractions as objects."""
-    if isinstance(label, tuple):
-        return [label_to_json(part) for part in label]
-    if isinstance(label, Fraction):
-        return {"fraction": str(label)}
-    if isinstance(label, np.generic):
-        label = label.item()
-    if isinstance(label, str) and not label.isascii():
-        try:
-            label.encode()
-        except UnicodeEncodeError as error:
-            raise InvalidInput(f"the label {shown(label)} is not valid text") from error
-    if label is None or isinstance(label, str | int | bool):
-        return label
-    if isinstance(label, float) and np.isfinite(label):
-        return label
-    raise InvalidInput(f"the label {shown(label)} cannot be saved: use strings, numbers or tuples of them")
-
-
-def label_from_json(label: Any) -> Any:
-    """The inverse of :func:`label_to_json`; raises ValueError for what it never writes."""
-    if isinstance(label, list):
-        return tuple(label_from_json(part) for part in label)
-    if isinstance(label, dict):
-        if list(label) != ["fraction"]:
-            raise ValueError(f"a label is {str(label)[:80]}")
-        return kernel.rational(label["fraction"])
-    return label

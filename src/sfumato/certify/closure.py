@@ -25,11 +25,11 @@ from sfumato.threads import on_threads
 
 __all__ = ["Bounds", "bounds_of", "close_floats", "close_integers", "least_constant"]
 
-_ONE_THREAD = 100_000  # pairs times columns: below, starting threads takes longer than the work
-_INTERPRETED = 2048  # pairs times columns: below, plain Python is through before a compiled function is loaded
+_SINGLE_THREAD_WORK = 100_000  # pairs times columns: below, starting threads takes longer than the work
+_INTERPRETED_WORK = 2048  # pairs times columns: below, plain Python is through before a compiled function is loaded
 _STRIP = 128  # neighbours that are looked at together
-_RAISE = 1.0 + 2.0**-52  # a raise by less than a unit in the last place would go round for ever
-_CLEAR = 1.0 - 2.0**-49  # less than this share of a bound, in floats: seven roundings of 2^-53 cannot hide an excess
+_SMALLEST_RAISE = 1.0 + 2.0**-52  # a raise by less than a unit in the last place would go round for ever
+_CLEARLY_BELOW = 1.0 - 2.0**-49  # Below this share of a bound, seven roundings of 2^-53 hide no excess.
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ def close_floats(matrix: NDArray[np.float64], bounds: Bounds) -> NDArray[np.floa
     """Each column replaced by the least private one above it, up to rounding."""
     columns = matrix.T.copy(order="C")
     order = np.argsort(-columns, axis=1, kind="stable")
-    _over_columns(columns, order, bounds, np.ones_like(bounds.decay), bounds.decay, _RAISE)
+    _over_columns(columns, order, bounds, np.ones_like(bounds.decay), bounds.decay, _SMALLEST_RAISE)
     return np.ascontiguousarray(columns.T)
 
 
@@ -73,7 +73,7 @@ def close_integers(weights: NDArray[np.uint64], bounds: Bounds) -> NDArray[np.ui
     """Each column replaced by the least private integer one above it, exactly."""
     columns = weights.T.copy(order="C")
     order = np.argsort(columns, axis=1, kind="stable")[:, ::-1].copy()
-    _over_columns(columns, order, bounds, bounds.p, bounds.q, _CLEAR)
+    _over_columns(columns, order, bounds, bounds.p, bounds.q, _CLEARLY_BELOW)
     return np.ascontiguousarray(columns.T)
 
 
@@ -95,12 +95,12 @@ def _over_columns(
     columns: NDArray[Any], order: NDArray[np.int64], bounds: Bounds, p: NDArray[Any], q: NDArray[Any], share: float
 ) -> None:
     """Close every column; an entry that is above ``share`` of its bound, in floats, is compared as its type asks."""
-    if bounds.ends.size * len(columns) <= _INTERPRETED:
+    if bounds.ends.size * len(columns) <= _INTERPRETED_WORK:
         for column, entries in zip(columns, order, strict=True):
             column[:] = _closed_list(column.tolist(), entries.tolist(), bounds, p.tolist(), q.tolist())
         return
     given = bounds.starts, bounds.ends, p, q, bounds.decay, share
-    if bounds.ends.size * len(columns) <= _ONE_THREAD:
+    if bounds.ends.size * len(columns) <= _SINGLE_THREAD_WORK:
         _close(columns, order, *given)
         return
     on_threads(lambda start, stop: _close(columns[start:stop], order[start:stop], *given), len(columns))
@@ -109,7 +109,7 @@ def _over_columns(
 def _closed_list(column: list[Any], order: list[int], bounds: Bounds, p: list[Any], q: list[Any]) -> list[Any]:
     """What :func:`_close` does, on Python numbers: for columns so small that compiling would take far longer."""
     starts, ends, queue = bounds.starts.tolist(), bounds.ends.tolist(), deque(order)
-    margin = _RAISE if isinstance(column[0], float) else 1
+    margin = _SMALLEST_RAISE if isinstance(column[0], float) else 1
     while queue:
         x = queue.popleft()
         for k in range(starts[x], starts[x + 1]):
@@ -178,7 +178,7 @@ def _raised(value: Any, other: Any, p: Any, q: Any) -> Any:
 @overload(_exceeds)
 def _exceeds_of_type(value, other, p, q):  # type: ignore[no-untyped-def]
     if isinstance(value, types.Float):
-        return lambda value, other, p, q: value * q > p * other * _RAISE
+        return lambda value, other, p, q: value * q > p * other * _SMALLEST_RAISE
     return lambda value, other, p, q: product_exceeds(value, q, p, other)
 
 

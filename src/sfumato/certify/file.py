@@ -18,7 +18,8 @@ import numpy as np
 
 from sfumato.arguments import file_path, quoted
 from sfumato.certify import kernel
-from sfumato.certify.certificate import Certificate, Section, certificate_of, label_from_json
+from sfumato.certify.certificate import Certificate, Section, certificate_of
+from sfumato.certify.label_json import label_from_json
 from sfumato.certify.mechanism import Ceiling, Claim, Dual, Mechanism
 from sfumato.channels.prior import Prior
 from sfumato.errors import InvalidFile, expect
@@ -36,11 +37,11 @@ from sfumato.threads import on_threads
 
 __all__ = ["digest_of", "packed", "parts_of", "read", "save", "to_bytes"]
 
-_COMPRESSION = 1  # more effort gains nothing
-_SMALL = 1 << 16  # bytes of a section that are compressed in one go
-_SAMPLE = 1 << 14  # bytes that tell whether the others will shrink
-_NOISE = 0.95  # of their length that is left of bytes that are not worth compressing
-_START = b"\x78\x01"  # of a zlib stream: deflate with a window of 32 KiB, no dictionary
+_COMPRESSION = 1  # The level of zlib: more effort gains nothing.
+_SMALL_SECTION = 1 << 16  # Sections of at most so many bytes are compressed in one go.
+_SAMPLE = 1 << 14  # So many bytes of a section tell whether the others will shrink.
+_INCOMPRESSIBLE = 0.95  # Bytes of which more than this share is left are not worth compressing.
+_ZLIB_HEADER = b"\x78\x01"  # A zlib stream begins so: deflate with a window of 32 KiB, no dictionary.
 
 
 def save(mechanism: Mechanism, path: str | PathLike[str]) -> str:
@@ -212,20 +213,20 @@ def packed(section: Section) -> bytes:
     is, which the format allows for any part of a stream, and which takes a tenth of the time.
     """
     groups = [section.data[k :: section.width] for k in range(section.width)]
-    if len(section.data) <= _SMALL:
+    if len(section.data) <= _SMALL_SECTION:
         return zlib.compress(b"".join(groups), _COMPRESSION)
     parts = on_threads(lambda start, stop: [_part(group) for group in groups[start:stop]], len(groups), 8)
     checksum = 1
     for group in groups:
         checksum = zlib.adler32(group, checksum)
     end = zlib.compressobj(0, zlib.DEFLATED, -zlib.MAX_WBITS).flush()
-    return b"".join([_START, *(part for some in parts for part in some), end, checksum.to_bytes(4, "big")])
+    return b"".join([_ZLIB_HEADER, *(part for some in parts for part in some), end, checksum.to_bytes(4, "big")])
 
 
 def _part(group: bytes) -> bytes:
     """Blocks of a deflate stream that end at a byte."""
     middle = len(group) // 2
     sample = group[middle : middle + _SAMPLE]
-    noise = len(zlib.compress(sample, _COMPRESSION)) > _NOISE * len(sample)
+    noise = len(zlib.compress(sample, _COMPRESSION)) > _INCOMPRESSIBLE * len(sample)
     packer = zlib.compressobj(0 if noise else _COMPRESSION, zlib.DEFLATED, -zlib.MAX_WBITS)
     return packer.compress(group) + packer.flush(zlib.Z_FULL_FLUSH)

@@ -5,26 +5,30 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.certify.charge import Charge, table_charge
+from sfumato.certify.protocol import Domain
 from sfumato.channels.channel import Channel
 from sfumato.channels.prior import Prior
 from sfumato.channels.tabular import Tabular, as_numpy
+from sfumato.draws.alias import alias_tables
+from sfumato.draws.plans import TablePlan
 from sfumato.losses.loss import Loss
 from sfumato.numbers import Array, object_array
 from sfumato.privacy.events import EventPromise
 from sfumato.privacy.type import PrivacyType
+from sfumato.verbs import verb
 
 __all__ = ["Ceiling", "Claim", "Criterion", "Dual", "Mechanism", "Proof"]
 
 Criterion = Literal["expected", "worst secret", "worst prior"]
 """Whose loss counts."""
 
-_LARGEST_EXACT = 2**18  # entries of a channel of fractions, half a second to build
+_LARGEST_EXACT = 2**18  # Entries of the largest channel of fractions, half a second to build.
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +142,27 @@ class Mechanism(Tabular):
         return self.privacy.space.labels
 
     @property
+    def domain(self) -> Domain:
+        """Where the secrets lie."""
+        return Domain.of(self.privacy.space)
+
+    def as_plan(self) -> TablePlan:
+        """Alias tables of the weights."""
+        return TablePlan(alias_tables(self.weights, self.total))
+
+    def as_charge(self) -> Charge:
+        """What a ledger adds up."""
+        return table_charge(self)
+
+    def as_table(self) -> Mechanism:
+        """Itself."""
+        return self
+
+    def row_weights(self, secret: Any) -> Array:
+        """The integer weights of one row; they sum to ``total``."""
+        return np.asarray(self.weights[self.privacy.space.index(secret)])
+
+    @property
     def bounds_ratios(self) -> bool:
         """Whether anything is promised about ratios of probabilities, beside events: some distance is finite."""
         space = self.privacy.space
@@ -165,9 +190,8 @@ class Mechanism(Tabular):
         return as_numpy(self.channel.matrix, dtype, copy)
 
     def release(self, table: Any, column: Any, **terms: Any) -> Any:
-        """The table with drawn outputs for the secrets of a column: :func:`sfumato.release.tables.release`."""
-        # by name: this room does not know the rooms below it, and only who releases something loads them
-        return import_module("sfumato.release.tables").release(self, table, column, **terms)
+        """The table with drawn outputs for the secrets of a column: :func:`sfumato.release_table`."""
+        return verb("release_table")(self, table, column, **terms)
 
     @cached_property
     def channel(self) -> Channel:

@@ -39,10 +39,10 @@ __all__ = ["DEFAULT_BITS", "Repair", "private_weights", "quantise", "repair"]
 DEFAULT_BITS = 52
 """Weights of 52 bits convert to float64 without rounding and leave errors of 1e-15."""
 
-_FLOAT_WORK = 2 * 10**9  # raised entries looked at in floats before integers take over, a few seconds
-_MOST_NEGATIVE = 0.05  # an entry below its negative is no probability with an error
-_MOST_ROUNDS = 5  # of step 1: later ones gain less than a tenth each
-_PRIVATE = 2.0**-48  # a probability raised by less was right up to rounding: nothing else could be nearer
+_MOST_FLOAT_WORK = 2 * 10**9  # raised entries looked at in floats before integers take over, a few seconds
+_MOST_NEGATIVE = 0.05  # What lies farther below 0 is no probability with an error.
+_MOST_ROUNDS = 5  # Rounds of step 1: later ones gain less than a tenth each.
+_ROUNDING_RAISE = 2.0**-48  # a probability raised by less was right up to rounding: nothing else could be nearer
 _MOST_OUTPUTS_TRIED = 8  # when looking for the output that takes up missing mass best
 _LARGEST_TOTAL = 2**62 - 1
 
@@ -70,10 +70,10 @@ class Repair:
     loss_after: float | None = None
 
     def __str__(self) -> str:
-        said = f"moved at most {self.moved:.3g} of the probability of a row"
+        text = f"moved at most {self.moved:.3g} of the probability of a row"
         if self.loss_before is not None and self.loss_after is not None:
-            said += f", expected loss {self.loss_before:.9g} → {self.loss_after:.9g}"
-        return said
+            text += f", expected loss {self.loss_before:.9g} → {self.loss_after:.9g}"
+        return text
 
 
 def repair(
@@ -142,8 +142,8 @@ def quantise(
     matrix, labels = _approximate(channel, privacy, outputs)
     stakes = _Stakes.of(matrix, labels, prior, loss)
     weights = _rounded(matrix, privacy, stakes, 1 << bits)
-    said = {"made by": "quantise", "bits": bits, **(provenance or {})}
-    return _report(prove(weights, privacy, outputs=labels, provenance=said), matrix, stakes)
+    notes = {"made by": "quantise", "bits": bits, **(provenance or {})}
+    return _report(prove(weights, privacy, outputs=labels, provenance=notes), matrix, stakes)
 
 
 def private_weights(
@@ -232,16 +232,16 @@ class _Stakes:
 def _candidates(matrix: NDArray[np.float64], bounds: Bounds, stakes: _Stakes) -> Iterator[NDArray[np.float64]]:
     """Step 1 with its two ways; every candidate has rows that sum to 1 and is nearly private."""
     looks = max(1, bounds.ends.size * matrix.shape[1])
-    rounds = int(np.clip(_FLOAT_WORK // (3 * looks), 1, _MOST_ROUNDS))
+    rounds = int(np.clip(_MOST_FLOAT_WORK // (3 * looks), 1, _MOST_ROUNDS))
     for mean in (False, True):
         current = matrix
         for _ in range(rounds):
             closed = _between(current, bounds) if mean else close_floats(current, bounds)
             yield _filled(closed, bounds, stakes)
-            if not mean and float((closed - current).max()) <= _PRIVATE:
+            if not mean and float((closed - current).max()) <= _ROUNDING_RAISE:
                 return
             current = closed / closed.sum(axis=1, keepdims=True)
-        if looks > _FLOAT_WORK // 3:
+        if looks > _MOST_FLOAT_WORK // 3:
             return
 
 
@@ -319,9 +319,9 @@ def _moved(candidate: NDArray[np.float64], given: NDArray[np.float64]) -> float:
 
 
 def _report(mechanism: Mechanism, given: NDArray[np.float64], stakes: _Stakes) -> Repair:
-    made = mechanism.weights.astype(np.float64) / float(mechanism.total)
+    shares = mechanism.weights.astype(np.float64) / float(mechanism.total)
     if stakes.price is None:
-        return Repair(mechanism, _moved(made, given))
+        return Repair(mechanism, _moved(shares, given))
     return Repair(
-        mechanism, _moved(made, given), float((stakes.price * given).sum()), float((stakes.price * made).sum())
+        mechanism, _moved(shares, given), float((stakes.price * given).sum()), float((stakes.price * shares).sum())
     )

@@ -155,8 +155,8 @@ def _check_chains(form: Form, values: NDArray[Any], via: NDArray[Any], implied: 
     table = table + table.T
     chain[upper] = np.where(implied, via.astype(np.int64), -1)
     infinite = np.inf if form is Form.FLOAT else INFINITE
-    found = on_threads(lambda start, stop: _broken_chain(form.code, table, chain, infinite, start, stop, n), n)
-    for place in found:
+    broken = on_threads(lambda start, stop: _broken_chain(form.code, table, chain, infinite, start, stop, n), n)
+    for place in broken:
         if place >= 0:
             x, z = divmod(place, n)
             if not 0 <= chain[x, z] < n or chain[x, z] in (x, z):

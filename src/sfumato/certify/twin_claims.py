@@ -60,12 +60,12 @@ class _Doubles:
         bits = np.ascontiguousarray(table, dtype="<f8").view(np.uint64)
         spans = on_threads(lambda start, stop: _exponents(bits[start:stop]), len(bits))
         highest = max(high for _, high in spans)
-        found = cls(bits, min(highest, *(low for low, _ in spans)), highest)
-        if found.highest >= _NOT_FINITE:
+        scale = cls(bits, min(highest, *(low for low, _ in spans)), highest)
+        if scale.highest >= _NOT_FINITE:
             raise kernel.Unreadable("a loss is not finite")
-        if found.highest - found.lowest > _MOST_SPAN:
+        if scale.highest - scale.lowest > _MOST_SPAN:
             raise TooLong
-        return found
+        return scale
 
     @property
     def unit(self) -> Fraction:
@@ -344,11 +344,11 @@ def _reduced_rows(  # type: ignore[no-untyped-def]
             store(result, x, shifted(load(sums, (x - top) * actions), finer))
         for w in range(actions):
             for x in range(top, bottom):
-                found = shifted(load(sums, (x - top) * actions + w), finer)
+                reduced = shifted(load(sums, (x - top) * actions + w), finer)
                 for j in range(parts):
                     mantissa, power, negative = _parts(tables[j, w, x], lowest[j])
                     if negative:
-                        found = found - shifted(load(above, j * n + x) * wide(mantissa), power)
+                        reduced = reduced - shifted(load(above, j * n + x) * wide(mantissa), power)
                     else:
-                        found = found + shifted(load(below, j * n + x) * wide(mantissa), power)
-                store(result, x, found if w == 0 else lower(found, load(result, x)))
+                        reduced = reduced + shifted(load(below, j * n + x) * wide(mantissa), power)
+                store(result, x, reduced if w == 0 else lower(reduced, load(result, x)))

@@ -10,8 +10,9 @@ import numpy as np
 
 from sfumato.arguments import items, one_of
 from sfumato.certify import kernel, twin, twin_claims
-from sfumato.certify.certificate import Certificate, certificate, certificate_of, label_from_json
+from sfumato.certify.certificate import Certificate, certificate, certificate_of
 from sfumato.certify.file import digest_of, parts_of, read
+from sfumato.certify.label_json import label_from_json
 from sfumato.certify.mechanism import Claim, Mechanism, Proof
 from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
@@ -151,9 +152,9 @@ def claim(prior: Prior, mechanism: Mechanism, loss: Loss) -> Mechanism:
     prior, mechanism = as_prior(prior), expect(mechanism, Mechanism, "a mechanism")
     loss = as_loss(loss)
     check_secrets("prior, mechanism and loss", mechanism, prior, loss)
-    made = claim_of(prior, mechanism.weights, mechanism.total, loss)
+    proposed = claim_of(prior, mechanism.weights, mechanism.total, loss)
     return prove(
-        mechanism.weights, mechanism.privacy, outputs=mechanism.outputs, claim=made, events=mechanism.events,
+        mechanism.weights, mechanism.privacy, outputs=mechanism.outputs, claim=proposed, events=mechanism.events,
         provenance=mechanism.provenance,
     )  # fmt: skip
 

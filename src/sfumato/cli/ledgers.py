@@ -14,7 +14,7 @@ from sfumato.cli.commands import Command, Group
 from sfumato.cli.options import AsJson, promise_from_texts
 from sfumato.errors import InvalidInput
 from sfumato.numbers import float_above
-from sfumato.release.ledger import Entry, Ledger, Limit, Part
+from sfumato.release.ledger import BudgetLimit, Entry, Ledger, SpentPart
 
 __all__ = ["app"]
 
@@ -75,7 +75,7 @@ def limit(
     typer.echo(json.dumps(_limit_record(limited), ensure_ascii=False) if as_json else str(limited))
 
 
-def _limit_record(limit: Limit) -> dict[str, Any]:
+def _limit_record(limit: BudgetLimit) -> dict[str, Any]:
     return {"kind": "limit", "dataset": limit.dataset, "columns": limit.columns, "limit": limit.promise,
             "delta": str(limit.most_delta), "unit": limit.unit, "time": limit.time}  # fmt: skip
 
@@ -91,7 +91,7 @@ def _column_record(ledger: Ledger, dataset: str, column: str) -> dict[str, Any]:
             "left_delta": None if rest is None else str(rest), "parts": parts}  # fmt: skip
 
 
-def _limit_lines(limits: list[Limit]) -> list[str]:
+def _limit_lines(limits: list[BudgetLimit]) -> list[str]:
     return [f"limit    {limit}" for limit in limits] or ["limit    none"]
 
 
@@ -127,7 +127,7 @@ def _amount(value: Any) -> str:
     return number if text == number else f"{text} = {number}"
 
 
-def _part(part: Part, column: str) -> str:
+def _part(part: SpentPart, column: str) -> str:
     rows = f", rows {part.scope!r}" if part.scope else ""
     where = f", released as {part.column}" if part.column != column else ""
     unit = f" per {part.unit}" if part.unit else ""

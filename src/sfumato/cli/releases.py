@@ -12,11 +12,11 @@ from sfumato.certify import Mechanism, load
 from sfumato.cli.options import AsJson, promise_record
 from sfumato.cli.progress import line
 from sfumato.errors import BudgetExceeded, InvalidInput
-from sfumato.release.batches import Column
 from sfumato.release.keys import release_key as create_key
 from sfumato.release.ledger import Ledger
 from sfumato.release.places import Place, Position
 from sfumato.release.streams import Released, release_file
+from sfumato.release.terms import Column
 from sfumato.specs.words import promised
 from sfumato.threads import plain_interrupts
 

@@ -6,6 +6,7 @@ from sfumato.mechanisms.exponential import exponential, true_epsilon
 from sfumato.mechanisms.lattice import Lattice, LatticeSolution
 from sfumato.mechanisms.line import InfiniteGeometric, geometric, hamming_kernel
 from sfumato.mechanisms.planar import planar_geometric, planar_laplace
+from sfumato.mechanisms.product import ProductMechanism, product_mechanism
 from sfumato.mechanisms.registry import MECHANISMS, KnownMechanism, pixelated_laplace
 from sfumato.mechanisms.response import *
 from sfumato.mechanisms.selection import permute_and_flip
@@ -19,6 +20,7 @@ __all__ = [
     "KnownMechanism",
     "Lattice",
     "LatticeSolution",
+    "ProductMechanism",
     "Staircase",
     "compare_known",
     "continuous",
@@ -29,6 +31,7 @@ __all__ = [
     "pixelated_laplace",
     "planar_geometric",
     "planar_laplace",
+    "product_mechanism",
     "staircase",
     "stretched_geometric",
     "true_epsilon",

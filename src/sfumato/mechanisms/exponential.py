@@ -66,11 +66,11 @@ Floats = NDArray[np.float64]
 Calibration = Literal["bound", "exact"]
 
 _LARGEST_EXACT = 2**12  # entries of a table of long fractions
-_MOST_EXACT_BITS = 4096  # of the common denominator of a mechanism
-_SCANNED = 17  # values of β looked at between the two bounds before a root is bracketed
-_ROOT = 1e-13  # relative accuracy of β; what it misses is lost on the safe side
-_SAME = 1e-9  # β this near to a simple multiple of ε is tried as that multiple, and believed only if proved
-_SAFE = 1 + 2.0**-46  # differences and quotients of doubles, rounded four times at most
+_MOST_EXACT_BITS = 4096  # The common denominator of a mechanism has at most so many bits.
+_BETAS_SCANNED = 17  # values of β looked at between the two bounds before a root is bracketed
+_ROOT_ACCURACY = 1e-13  # The relative accuracy of β; what it misses is lost on the safe side.
+_NEAR_A_MULTIPLE = 1e-9  # β this near to a simple multiple of ε is tried as that multiple, and believed only if proved
+_ROUNDING_MARGIN = 1 + 2.0**-46  # differences and quotients of doubles, rounded four times at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,13 +109,13 @@ class Score:
         rates = self._gaps[0] / distances.floats
         top = float(rates.max())
         if not is_exact(self.values):
-            return top * _SAFE
-        near = np.flatnonzero(rates >= top / _SAFE**2)
+            return top * _ROUNDING_MARGIN
+        near = np.flatnonzero(rates >= top / _ROUNDING_MARGIN**2)
         pairs, best = self.space.pairs, Fraction(0)
         for k in near:
             low, high = distances.bounds(distances.values[k])
             if low != high:
-                return top * _SAFE
+                return top * _ROUNDING_MARGIN
             x, z = int(pairs.first[k]), int(pairs.second[k])
             best = max(best, exact(np.abs(self.values[x] - self.values[z]).max()) / low)
         return best
@@ -202,16 +202,16 @@ def exponential(
     [Fraction(4, 9), Fraction(2, 9), Fraction(1, 9), Fraction(2, 9)]
     """
     privacy = as_type(privacy)
-    found = as_score(privacy, score, outputs)
-    measure = _base_measure(base, found.outputs)
+    scored = as_score(privacy, score, outputs)
+    measure = _base_measure(base, scored.outputs)
 
     def rows(shares: Array) -> Array:
         weights = shares * (measure if is_exact(shares, measure) else floats(measure))[None, :]
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
     # 2β/R bounds what is needed from below, whatever μ
-    most = 2 / found.spread if found.spread > 0 else None
-    return score_mechanism("exponential", privacy, found, rows, calibration, most, _LARGEST_EXACT)
+    most = 2 / scored.spread if scored.spread > 0 else None
+    return score_mechanism("exponential", privacy, scored, rows, calibration, most, _LARGEST_EXACT)
 
 
 def _base_measure(base: Any, outputs: tuple[Any, ...]) -> Array:
@@ -257,7 +257,7 @@ def score_mechanism(
             most,
         )
         simple = Fraction(largest).limit_denominator(12)
-        near = abs(simple - largest) <= _SAME * largest
+        near = abs(simple - largest) <= _NEAR_A_MULTIPLE * largest
         ratio = simple if near and _keeps(matrix(simple), score, privacy) else largest
     table = matrix(ratio)
     beta = privacy.rate * float(ratio)
@@ -292,14 +292,14 @@ def _settled(
     name: str, privacy: PrivacyType, table: Array, outputs: tuple[Any, ...], notes: dict[str, Any]
 ) -> Mechanism:
     """Proved as it is if exact and short enough, else next to it in integers; the ε it needs said with it."""
-    said = {"made by": name, **notes}
+    provenance = {"made by": name, **notes}
     if is_exact(table) and common_denominator(table)[1].bit_length() <= _MOST_EXACT_BITS:
         channel = Channel(privacy.space, table, outputs)
-        said["smallest epsilon"] = smallest_epsilon(channel, privacy.space)
-        return prove(channel, privacy, provenance=said)
+        provenance["smallest epsilon"] = smallest_epsilon(channel, privacy.space)
+        return prove(channel, privacy, provenance=provenance)
     rounded = quantise(normalise(floats(table)), privacy, outputs=outputs).mechanism
-    said["smallest epsilon"] = true_epsilon(rounded)
-    return prove(rounded.weights, privacy, outputs=outputs, provenance=said)
+    provenance["smallest epsilon"] = true_epsilon(rounded)
+    return prove(rounded.weights, privacy, outputs=outputs, provenance=provenance)
 
 
 def true_epsilon(mechanism: Mechanism) -> float:
@@ -327,13 +327,13 @@ def true_epsilon(mechanism: Mechanism) -> float:
     if top in (0.0, np.inf):
         return top
     cut = top * (1 - 2.0**-46) - 2.0**-50 / float(distances.floats.min())
-    found: set[tuple[int, int, Any]] = set()
+    candidates: set[tuple[int, int, Any]] = set()
     for k in np.flatnonzero(rates >= cut).tolist():
         a, b = table[pairs.first[k]], table[pairs.second[k]]
         high, low = np.maximum(a, b), np.maximum(np.minimum(a, b), 1.0)
         near = np.flatnonzero(high >= np.exp(cut * distances.floats[k]) * (1 - 2.0**-50) * low)
-        found.update((int(high[y]), int(low[y]), distances.values[k]) for y in near)
-    ratios = {(Fraction(high, low), value) for high, low, value in found}
+        candidates.update((int(high[y]), int(low[y]), distances.values[k]) for y in near)
+    ratios = {(Fraction(high, low), value) for high, low, value in candidates}
     return max(printed_above(log_bounds(ratio)[1] / distances.bounds(value)[0]) for ratio, value in ratios)
 
 
@@ -350,7 +350,7 @@ def largest_scale(needed: Callable[[float], float], promise: float, low: float, 
     if not low < high or needed(high) <= promise:
         return max(low, high)
     bad, good = high, low
-    for scale in np.geomspace(high, low, _SCANNED)[1:-1].tolist():
+    for scale in np.geomspace(high, low, _BETAS_SCANNED)[1:-1].tolist():
         if needed(scale) <= promise:
             good = scale
             break
@@ -361,7 +361,7 @@ def largest_scale(needed: Callable[[float], float], promise: float, low: float, 
 
     if excess(good) >= 0:  # by rounding
         return good
-    root, step = float(brentq(excess, good, bad, xtol=_ROOT * low, rtol=_ROOT)), _ROOT
+    root, step = float(brentq(excess, good, bad, xtol=_ROOT_ACCURACY * low, rtol=_ROOT_ACCURACY)), _ROOT_ACCURACY
     while root > good and excess(root) > 0:
         root, step = root * (1 - step), 2 * step
     return max(root, good)

@@ -39,12 +39,20 @@ from sfumato.privacy.type import PrivacyType, ball_rate
 from sfumato.spaces.constructors import METRICS, grid, line
 from sfumato.spaces.finite import FiniteSpace
 
-__all__ = ["Kernel", "Lattice", "LatticeSolution", "exact_products", "lattice_of", "lattice_solution", "mean_distances"]
+__all__ = [
+    "Lattice",
+    "LatticeKernel",
+    "LatticeSolution",
+    "exact_products",
+    "lattice_of",
+    "lattice_solution",
+    "mean_distances",
+]
 
 KERNEL_BITS = 60
 """Binary digits of the rounded similarities K."""
 
-_KERNEL_ERROR = 0.51  # of a rounded similarity, in units of 2^-60: nearest integer of a ball of radius below 0.01
+_KERNEL_ERROR = 0.51  # A rounded similarity is off by less, in units of 2^-60: balls have radius 0.01.
 _LARGEST_SIDE = 2**24  # transforms have at most 2^26 points along an axis
 _MOST_ITERATIONS = 2_000
 _SMALLEST_RATE = 2.0**-50  # ε·step: below, neighbours are alike in doubles, and Φ has nothing left to be solved with
@@ -113,12 +121,12 @@ class Lattice:
     def promise(self, epsilon: Number | None = None, alpha: Number | None = None) -> PrivacyType:
         """The promise on a few points of the lattice, which carries ε, the step and the form of its distances."""
         few = grid(2, 2, step=self.step) if self.metric == "euclidean" else line(2, step=self.step)
-        promise = PrivacyType(few, epsilon, alpha)
-        if promise.rate * float(self.step) > _LARGEST_RATE:
+        privacy = PrivacyType(few, epsilon, alpha)
+        if privacy.rate * float(self.step) > _LARGEST_RATE:
             raise InvalidEpsilon(
                 f"epsilon times the step goes up to {_LARGEST_RATE} here: beyond, neighbours differ freely"
             )
-        return promise
+        return privacy
 
 
 def lattice_of(space: FiniteSpace) -> Lattice | None:
@@ -128,19 +136,19 @@ def lattice_of(space: FiniteSpace) -> Lattice | None:
 
 
 @dataclass(frozen=True, eq=False)
-class Kernel:
+class LatticeKernel:
     """The similarities k(o) = e^{−ε·step·|o|} of a lattice: floats to search with, integers to prove with.
 
     ``integers`` holds K for offsets 0, …, reach along each axis; beyond, 2^60 k is below 1/2 and K is 0.
     """
 
     lattice: Lattice
-    promise: PrivacyType
+    privacy: PrivacyType
 
     @cached_property
     def rate(self) -> float:
         """ε · step, in floats."""
-        return self.promise.rate * float(self.lattice.step)
+        return self.privacy.rate * float(self.lattice.step)
 
     def reach(self, smallest: float) -> tuple[int, ...]:
         """How far along each axis a similarity can exceed ``smallest``."""
@@ -153,7 +161,7 @@ class Kernel:
         codes = self.lattice.lengths(self.reach(2.0 ** -(KERNEL_BITS + 1)))
         distinct, where = np.unique(codes, return_inverse=True)
         with flint.ctx.workprec(KERNEL_BITS + 40):
-            rate = -ball_rate(self.promise) * as_ball(self.lattice.step)
+            rate = -ball_rate(self.privacy) * as_ball(self.lattice.step)
             scale = flint.arb(2) ** KERNEL_BITS
             root = self.lattice.metric == "euclidean"
             balls = (scale * (rate * (flint.arb(v).sqrt() if root else flint.arb(v))).exp() for v in distinct.tolist())
@@ -176,7 +184,7 @@ class Kernel:
     def least_eigenvalue(self) -> float:
         """A proved lower bound of the eigenvalues of Φ, 0 if none is known: part 2 of the proof."""
         with flint.ctx.workprec(128):
-            rate = ball_rate(self.promise) * as_ball(self.lattice.step)
+            rate = ball_rate(self.privacy) * as_ball(self.lattice.step)
             bound = _symbol_minimum(self.lattice, rate)
             if bound is None or not bound > 0:
                 return 0.0
@@ -216,7 +224,7 @@ class LatticeSolution:
     Euclidean norm, and no entry of z̃ is farther from z than ``error``, which is infinite where no bound is known.
     """
 
-    kernel: Kernel
+    kernel: LatticeKernel
     integers: NDArray[np.int64]
     bits: int
     residual: tuple[float, float]
@@ -235,7 +243,7 @@ class LatticeSolution:
         return self.norm / least * (1 + 2.0**-40) if least > 0 else inf
 
 
-def lattice_solution(kernel: Kernel, *, accuracy: float = 1e-13) -> LatticeSolution:
+def lattice_solution(kernel: LatticeKernel, *, accuracy: float = 1e-13) -> LatticeSolution:
     """Solve Φz = 1: conjugate gradients to a relative residual of ``accuracy``, then the residual in integers.
 
     Sums of distances need no iteration: z is the product of the solutions along the axes,
@@ -251,7 +259,7 @@ def lattice_solution(kernel: Kernel, *, accuracy: float = 1e-13) -> LatticeSolut
     return _certified(kernel, values, iterations)
 
 
-def _separable(kernel: Kernel) -> Floats:
+def _separable(kernel: LatticeKernel) -> Floats:
     alpha = float(np.exp(-kernel.rate))
     ratio = float(np.tanh(kernel.rate / 2))  # (1 − α)/(1 + α) without cancellation
     result = np.ones(())
@@ -262,7 +270,7 @@ def _separable(kernel: Kernel) -> Floats:
     return np.asarray(result)
 
 
-def _conjugate_gradients(kernel: Kernel, accuracy: float) -> tuple[Floats, int]:
+def _conjugate_gradients(kernel: LatticeKernel, accuracy: float) -> tuple[Floats, int]:
     shape = kernel.lattice.shape
     product, precondition = _product(kernel), _preconditioner(kernel)
     one = np.ones(shape)
@@ -287,14 +295,14 @@ def _conjugate_gradients(kernel: Kernel, accuracy: float) -> tuple[Floats, int]:
     return values, iterations
 
 
-def _similarities(kernel: Kernel, reach: tuple[int, ...]) -> Floats:
+def _similarities(kernel: LatticeKernel, reach: tuple[int, ...]) -> Floats:
     lengths = kernel.lattice.lengths(reach).astype(np.float64)
     if kernel.lattice.metric == "euclidean":
         np.sqrt(lengths, out=lengths)
     return np.asarray(np.exp(-kernel.rate * lengths))
 
 
-def _product(kernel: Kernel) -> Callable[[Floats], Floats]:
+def _product(kernel: LatticeKernel) -> Callable[[Floats], Floats]:
     """v ↦ Φv by one real FFT each way; similarities below 1e-18 are left out."""
     shape, reach = kernel.lattice.shape, kernel.reach(1e-18)
     padded = tuple(scipy.fft.next_fast_len(s + r, real=True) for s, r in zip(shape, reach, strict=True))
@@ -307,7 +315,7 @@ def _product(kernel: Kernel) -> Callable[[Floats], Floats]:
     return product
 
 
-def mean_distances(kernel: Kernel) -> Floats:
+def mean_distances(kernel: LatticeKernel) -> Floats:
     """Σ_x k(x − y) d(x, y) for every y: one convolution with a grid of ones, in floats."""
     shape, reach = kernel.lattice.shape, kernel.reach(1e-18)
     lengths = kernel.lattice.lengths(reach).astype(np.float64)
@@ -327,7 +335,7 @@ def _wrapped(table: NDArray[Any], padded: tuple[int, ...]) -> NDArray[Any]:
     return result
 
 
-def _preconditioner(kernel: Kernel) -> Callable[[Floats], Floats]:
+def _preconditioner(kernel: LatticeKernel) -> Callable[[Floats], Floats]:
     """The inverse of the circulant matrix nearest to Φ (T. Chan): averages along the wrapped diagonals."""
     shape = kernel.lattice.shape
     reach = kernel.reach(1e-18)
@@ -349,7 +357,7 @@ def _preconditioner(kernel: Kernel) -> Callable[[Floats], Floats]:
 # ----------------------------------------------------------------- integers: proof
 
 
-def _certified(kernel: Kernel, values: Floats, iterations: int) -> LatticeSolution:
+def _certified(kernel: LatticeKernel, values: Floats, iterations: int) -> LatticeSolution:
     """Round z to integers and bound the residual: part 1 of the proof."""
     largest = float(np.abs(values).max())
     # Σ_o K |Z| must stay below half the product of the primes, 2^123
@@ -389,8 +397,8 @@ def exact_products(kernel: NDArray[np.int64], vector: NDArray[np.int64], target:
     both = p1 * p2
     low, high = (np.uint64(v) for v in (both & (2**64 - 1), both >> 64))
     inverse = _shoup(pow(p1, -1, p2), p2)
-    found = _recombined(*residues, np.uint64(p1), np.uint64(p2), *inverse, low, high)
-    return np.asarray(found).reshape(vector.shape)
+    results = _recombined(*residues, np.uint64(p1), np.uint64(p2), *inverse, low, high)
+    return np.asarray(results).reshape(vector.shape)
 
 
 def _residues(values: NDArray[np.int64], p: int) -> Words:

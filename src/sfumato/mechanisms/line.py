@@ -10,8 +10,12 @@ from typing import Any
 import numpy as np
 
 from sfumato.arguments import integer
+from sfumato.certify.charge import Charge, rule_charge
 from sfumato.certify.mechanism import Mechanism
+from sfumato.certify.protocol import Domain, no_table
 from sfumato.certify.verify import prove
+from sfumato.draws.noise import Rate, noise
+from sfumato.draws.plans import AddedNoise
 from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported, short, shown
 from sfumato.mechanisms.proved import proved
 from sfumato.numbers import Array, Number, as_written, fractions, is_exact
@@ -20,11 +24,51 @@ from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.spaces.constructors import check_size, line
 from sfumato.spaces.finite import FiniteSpace
 
-__all__ = ["InfiniteGeometric", "geometric", "hamming_kernel", "line_order"]
+__all__ = ["GeometricNoise", "InfiniteGeometric", "IntegerSecrets", "geometric", "hamming_kernel", "line_order"]
+
+
+class IntegerSecrets:
+    """Mechanisms for all integers: an integer is its own label."""
+
+    @property
+    def domain(self) -> Domain:
+        """The integers."""
+        return Domain("the integers", integers=True)
+
+    @property
+    def secrets(self) -> None:
+        """All integers."""
+        return None
+
+    @property
+    def outputs(self) -> None:
+        """All integers."""
+        return None
+
+    def as_table(self) -> Mechanism:
+        """Refused: there are infinitely many rows."""
+        raise no_table(self, "a range of integers: geometric(privacy), staircase(privacy)")
 
 
 @dataclass(frozen=True)
-class InfiniteGeometric:
+class GeometricNoise(IntegerSecrets):
+    """Two-sided geometric noise on the integers at a rate of its own: ε, for which e^{−ε} is irrational, or α."""
+
+    rate: Rate
+
+    def as_plan(self) -> AddedNoise:
+        """Tables of digits."""
+        return AddedNoise(noise(self.rate, fair=False))
+
+    def as_charge(self) -> Charge:
+        """What a ledger adds up."""
+        rate = self.rate
+        text = f"alpha {rate.alpha}" if rate.epsilon is None else f"epsilon {rate.epsilon}"
+        return rule_charge("the integers", ["integers"], text, ["InfiniteGeometric"])
+
+
+@dataclass(frozen=True)
+class InfiniteGeometric(IntegerSecrets):
     """Two-sided geometric noise on the integers: G(x)(y) = (1 − α)/(1 + α) · α^|x − y|, exactly.
 
     As a channel on any range of secrets it tells exactly as much as its truncation to that range: answers beyond an
@@ -55,6 +99,14 @@ class InfiniteGeometric:
             return Fraction(power_of(self.alpha, x - y) / (1 + self.alpha))
         return Fraction(1 - power_of(self.alpha, y - x + 1) / (1 + self.alpha))
 
+    def as_plan(self) -> AddedNoise:
+        """Tables of digits."""
+        return GeometricNoise(Rate(None, self.alpha)).as_plan()
+
+    def as_charge(self) -> Charge:
+        """What a ledger adds up."""
+        return GeometricNoise(Rate(None, self.alpha)).as_charge()
+
     def truncated(self, low: int, high: int) -> Mechanism:
         """Answers beyond an end count for the end: the mechanism on the secrets low, …, high."""
         if integer(low, "low") >= integer(high, "high"):
@@ -65,7 +117,7 @@ class InfiniteGeometric:
         return geometric(PrivacyType(space, alpha=self.alpha))
 
 
-_MOST_DIGITS = 1_000_000  # of a probability that is asked for exactly
+_MOST_DIGITS = 1_000_000  # An exact probability has at most so many digits.
 
 
 def power_of(base: Fraction | float, exponent: int) -> Any:
@@ -101,8 +153,8 @@ def geometric(privacy: PrivacyType, *, alpha: Number | None = None) -> Mechanism
         stricter = PrivacyType(privacy.space, alpha=alpha)
         if stricter.rate_bounds(64)[1] > privacy.rate_bounds(64)[1]:
             raise InvalidEpsilon(f"alpha = {alpha} tells more than {shown(privacy)} allows")
-        made = geometric(stricter)
-        return prove(made.channel, privacy, provenance={"made by": "geometric", "alpha": str(stricter.alpha)})
+        mechanism = geometric(stricter)
+        return prove(mechanism.channel, privacy, provenance={"made by": "geometric", "alpha": str(stricter.alpha)})
     order = line_order(privacy.space)
     phi = similarity(privacy)
     return proved("geometric", privacy, phi * _weights(phi, order), privacy.secrets)

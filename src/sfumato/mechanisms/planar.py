@@ -50,13 +50,13 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-_NODES = 16  # of a panel
-_WIDEST = 4.0  # of a panel, in units of 1/ε
-_CUT = 44.0  # e^-44 = 8e-20 of a half-line's mass lies behind its end
-_FARTHEST = 745.0  # e^-745 is the smallest double
-_LARGEST_TABLE = 2_500  # secrets of a dense mechanism: proving it takes half a minute
-_SAME_PLACE = 1e-9  # of a step, by which coordinates may miss a grid
-_LOGARITHMS = 1e-11  # masses are good to 1e-13 and logarithms to 1e-12: this much of ε is given away
+_PANEL_NODES = 16  # Gauss–Legendre nodes of a panel.
+_WIDEST_PANEL = 4.0  # No panel is wider, in units of 1/ε.
+_TAIL_CUT = 44.0  # e^-44 = 8e-20 of a half-line's mass lies behind its end
+_LARGEST_EXPONENT = 745.0  # e^-745 is the smallest double
+_LARGEST_TABLE = 2_500  # Secrets of the largest table: proving it takes half a minute.
+_SAME_PLACE = 1e-9  # Coordinates may miss a grid by this share of a step.
+_LOGARITHM_ERROR = 1e-11  # masses are good to 1e-13 and logarithms to 1e-12: this much of ε is given away
 _MOST_TRIES = 8  # the kernel rounds e^{εd} down to 62 bits; a few units in the last place of ε make up for it
 
 
@@ -186,8 +186,8 @@ def _on_grid(
     matrix = masses(nominal)
     cells = needed_epsilon(matrix, space)
     # post-processing never needs more than the noise does; masses below 1e-320 are 0 and need a guess
-    enough = min(cells * (1 + _LOGARITHMS), worst * nominal)
-    first = privacy if within else PrivacyType(space, epsilon=exact(max(enough, nominal * _LOGARITHMS)))
+    enough = min(cells * (1 + _LOGARITHM_ERROR), worst * nominal)
+    first = privacy if within else PrivacyType(space, epsilon=exact(max(enough, nominal * _LOGARITHM_ERROR)))
     rounded = quantise(matrix, first, outputs=space.labels).mechanism
     needed = true_epsilon(rounded)
     notes = {"made by": name, "nominal epsilon": nominal, "epsilon of the masses": min(cells, worst * nominal),
@@ -200,7 +200,7 @@ def _on_grid(
 def _promising(rounded: Mechanism, needed: float, nominal: PrivacyType, notes: dict[str, Any]) -> Mechanism:
     """The same weights with the least promise that the kernel accepts; the nominal one where it is the same."""
     space = rounded.privacy.space
-    if abs(needed - nominal.rate) <= 2 * _LOGARITHMS * needed:
+    if abs(needed - nominal.rate) <= 2 * _LOGARITHM_ERROR * needed:
         try:
             return prove(rounded.weights, nominal, outputs=space.labels, provenance=notes)
         except PrivacyViolation:
@@ -261,33 +261,33 @@ def _laplace_axis(count: int, step: float, across: float) -> _Axis:
     parts = [_panels(_cut(0.0, step / 2, step / 2), 2.0)]
     parts += [_panels(_cut((k - 0.5) * step, (k + 0.5) * step, step), 1.0) for k in range(1, count)]
     start = (count - 0.5) * step
-    edges = [start, start + min(2 * start, _WIDEST)]
+    edges = [start, start + min(2 * start, _WIDEST_PANEL)]
     while edges[-1] < _end(start, across):
-        edges.append(edges[-1] + min(2 * edges[-1], _WIDEST))
+        edges.append(edges[-1] + min(2 * edges[-1], _WIDEST_PANEL))
     parts.append(_panels(np.array(edges), 1.0))
     return _axis(parts)
 
 
 def _cut(low: float, high: float, width: float) -> Floats:
     """A cell in equal panels; what lies beyond the smallest double is left out."""
-    if low > _FARTHEST:
+    if low > _LARGEST_EXPONENT:
         return np.array([low, high])
-    last = min(high, _FARTHEST + _WIDEST)
-    return np.linspace(low, last, max(1, ceil(min(width, last - low) / _WIDEST)) + 1)
+    last = min(high, _LARGEST_EXPONENT + _WIDEST_PANEL)
+    return np.linspace(low, last, max(1, ceil(min(width, last - low) / _WIDEST_PANEL)) + 1)
 
 
 def _panels(edges: Floats, factor: float) -> tuple[Floats, Floats]:
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    nodes, weights = np.polynomial.legendre.leggauss(_PANEL_NODES)
     half, middle = np.diff(edges) / 2, (edges[:-1] + edges[1:]) / 2
     return (middle[:, None] + half[:, None] * nodes).ravel(), factor * (half[:, None] * weights).ravel()
 
 
 def _end(start: float, across: float) -> float:
     """Where, even for points as far across as this, e^{−|z|} has fallen by e^-44 from its value at the start."""
-    if start > _FARTHEST:
+    if start > _LARGEST_EXPONENT:
         return start
-    across = min(across, _FARTHEST)
-    return sqrt((sqrt(start**2 + across**2) + _CUT) ** 2 - across**2)
+    across = min(across, _LARGEST_EXPONENT)
+    return sqrt((sqrt(start**2 + across**2) + _TAIL_CUT) ** 2 - across**2)
 
 
 def _axis(parts: list[tuple[Floats, Floats]]) -> _Axis:
@@ -302,7 +302,7 @@ def _lattice_axis(count: int, step: float, across: float) -> _Axis:
     first, last = count, ceil(_end(count * step, across) / step) + 1
     nodes, weights = [], []
     while first < last:
-        width = min(max(1, 2 * first - 1), max(1, int(_WIDEST / step)), last - first)
+        width = min(max(1, 2 * first - 1), max(1, int(_WIDEST_PANEL / step)), last - first)
         offsets, shares = _sum_rule(width)
         nodes.append((first + offsets) * step)
         weights.append(shares)
@@ -317,11 +317,11 @@ def _sum_rule(width: int) -> tuple[Floats, Floats]:
 
     The recurrence of these polynomials has the coefficients k²(w² − k²)/(4(4k² − 1)).
     """
-    if width <= _NODES:
+    if width <= _PANEL_NODES:
         return np.arange(width, dtype=np.float64), np.ones(width)
-    k = np.arange(1, _NODES, dtype=np.float64)
+    k = np.arange(1, _PANEL_NODES, dtype=np.float64)
     off = np.sqrt(k**2 * (float(width) ** 2 - k**2) / (4 * (4 * k**2 - 1)))
-    nodes, vectors = map(np.asarray, eigh_tridiagonal(np.zeros(_NODES), off))
+    nodes, vectors = map(np.asarray, eigh_tridiagonal(np.zeros(_PANEL_NODES), off))
     return np.asarray(nodes + (width - 1) / 2), np.asarray(width * vectors[0] ** 2)
 
 
@@ -338,7 +338,7 @@ def _products(first: _Axis, second: _Axis) -> Floats:
 
 def _central_mass(half: float) -> float:
     """The mass of the square [−half, half]²: 1 − (1 + r)e^{−r}, averaged over all directions."""
-    nodes, weights = np.polynomial.legendre.leggauss(2 * _NODES)
+    nodes, weights = np.polynomial.legendre.leggauss(2 * _PANEL_NODES)
     angles = (nodes + 1) * pi / 8
     return float(weights @ gammainc(2, half / np.cos(angles))) / 2
 

@@ -39,7 +39,7 @@ __all__ = ["LARGEST_TABLE", "MECHANISMS", "KnownMechanism", "pixelated_laplace"]
 LARGEST_TABLE = 2_500
 """Secrets up to which a mechanism is a table."""
 
-_PIXELS = 4  # for each step between two secrets
+_PIXELS = 4  # Pixels for each step between two secrets.
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,8 +156,8 @@ def _tight(privacy: PrivacyType) -> Verdict:
     return has_tight_constraints(privacy) if small else small
 
 
-_GUESSES = "bin, for regular priors, where it exists"
-_NONE = "none that is known"
+_FOR_GUESSING = "bin, for regular priors, where it exists"
+_NO_LOSS_KNOWN = "none that is known"
 
 MECHANISMS: dict[str, KnownMechanism] = {
     known.name: known
@@ -205,29 +205,31 @@ MECHANISMS: dict[str, KnownMechanism] = {
             "dual_random_response", dual_random_response, _where(_any, "any space"),
             "any", "nib, for the uniform prior on a discrete space",
         ),
-        KnownMechanism("exponential", exponential, _where(_any, "any space"), "any", _NONE),
+        KnownMechanism("exponential", exponential, _where(_any, "any space"), "any", _NO_LOSS_KNOWN),
         KnownMechanism(
             "exponential_exact", lambda privacy: exponential(privacy, calibration="exact"), _where(_any, "any space"),
             "any", "bin for regular priors where all secrets see the same distances, otherwise none that is known",
         ),
-        KnownMechanism("permute_and_flip", permute_and_flip, _where(_any, "any space"), "any", _NONE),
+        KnownMechanism("permute_and_flip", permute_and_flip, _where(_any, "any space"), "any", _NO_LOSS_KNOWN),
         KnownMechanism(
             "permute_and_flip_exact", lambda privacy: permute_and_flip(privacy, calibration="exact"),
-            _where(_any, "any space"), "any", _NONE,
+            _where(_any, "any space"), "any", _NO_LOSS_KNOWN,
         ),
         KnownMechanism(
             "planar_laplace", planar_laplace, _where(plane_of, "a grid in the plane"), "Euclidean grids in the plane",
-            _NONE,
+            _NO_LOSS_KNOWN,
         ),
         KnownMechanism(
             "planar_laplace_within", lambda privacy: planar_laplace(privacy, within=True),
-            _where(plane_of, "a grid in the plane"), "Euclidean grids in the plane", _NONE,
+            _where(plane_of, "a grid in the plane"), "Euclidean grids in the plane", _NO_LOSS_KNOWN,
         ),
         KnownMechanism(
             "planar_geometric", planar_geometric, _where(plane_of, "a grid in the plane"),
             "Euclidean grids in the plane", "none on a finite grid; bin far from the border",
         ),
-        KnownMechanism("tight_constraints", tight_constraints, _tight, "where Φz = 1 has a solution z ≥ 0", _GUESSES),
+        KnownMechanism(
+            "tight_constraints", tight_constraints, _tight, "where Φz = 1 has a solution z ≥ 0", _FOR_GUESSING,
+        ),
     )
 }  # fmt: skip
 """Every known mechanism by name."""

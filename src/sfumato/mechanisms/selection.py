@@ -20,7 +20,7 @@ __all__ = ["permute_and_flip", "permute_and_flip_rows"]
 Floats = NDArray[np.float64]
 
 _LARGEST_EXACT = 2**10  # entries of a table of polynomials in fractions
-_MOST = 4.0  # times ε/2C: how far a larger β is looked for
+_LARGEST_BETA = 4.0  # A larger β is looked for up to so many times ε/2C.
 
 
 def permute_and_flip(
@@ -59,9 +59,10 @@ def permute_and_flip(
     ['2/3', '11/48', '5/48']
     """
     privacy = as_type(privacy)
-    found = as_score(privacy, score, outputs)
-    most = _MOST / (2 * float(found.lipschitz)) if found.spread > 0 else None
-    return score_mechanism("permute_and_flip", privacy, found, permute_and_flip_rows, calibration, most, _LARGEST_EXACT)
+    scored = as_score(privacy, score, outputs)
+    most = _LARGEST_BETA / (2 * float(scored.lipschitz)) if scored.spread > 0 else None
+    rows = permute_and_flip_rows
+    return score_mechanism("permute_and_flip", privacy, scored, rows, calibration, most, _LARGEST_EXACT)
 
 
 def permute_and_flip_rows(shares: Array) -> Array:

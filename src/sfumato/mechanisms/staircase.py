@@ -16,9 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arguments import integer
+from sfumato.certify.charge import Charge, rule_charge
 from sfumato.certify.mechanism import Mechanism
+from sfumato.certify.protocol import Domain
+from sfumato.draws.noise import staircase_noise
+from sfumato.draws.plans import AddedNoise
 from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported, short, shown
-from sfumato.mechanisms.line import power_of
+from sfumato.mechanisms.line import IntegerSecrets, power_of
 from sfumato.mechanisms.proved import proved
 from sfumato.numbers import Array, is_exact, number, object_array
 from sfumato.privacy.promise import rational_power
@@ -28,12 +32,12 @@ from sfumato.spaces.finite import FiniteSpace
 
 __all__ = ["Staircase", "staircase", "stretch_of", "stretched_geometric"]
 
-_SMALLEST_DECAY = 2.0**-53  # e^{−ε} of floats is kept so far away from 0 and 1; what is proved is the promise itself
-_LARGEST_EXACT = 2**16  # entries of a table of fractions
+_SMALLEST_DECAY = 2.0**-53  # A float e^{−ε} stays so far from 0 and 1; what is proved is the promise itself.
+_LARGEST_EXACT = 2**16  # Entries of the largest table of fractions.
 
 
 @dataclass(frozen=True)
-class Staircase:
+class Staircase(IntegerSecrets):
     """The discrete staircase distribution on the integers (Geng and Viswanath 2014).
 
     The noise ±i with i = kΔ + s, 0 ≤ s < Δ, has the probability a·b^k for s < r and a·b^{k+1} for s ≥ r, where
@@ -67,6 +71,29 @@ class Staircase:
             raise InvalidInput(f"the width of a period is a positive integer, found {shown(self.width)}")
         if not isinstance(self.high, int) or not 1 <= self.high <= self.width:
             raise InvalidInput(f"the number of high steps lies between 1 and {self.width}, found {shown(self.high)}")
+
+    @property
+    def domain(self) -> Domain:
+        """The integers, of which one individual moves up to Δ."""
+        return super().domain if self.width == 1 else Domain(f"the integers in periods of {self.width}")
+
+    def as_plan(self) -> AddedNoise:
+        """Periods are geometric, offsets within them a table."""
+        return AddedNoise(staircase_noise(self._exact_decay(), self.width, self.high))
+
+    def as_charge(self) -> Charge:
+        """What a ledger adds up: ε for each ⌈|x − z| / Δ⌉."""
+        metric = ["integers"] if self.width == 1 else ["integers", self.width]
+        rule = ["Staircase", self.width, self.high]
+        return rule_charge(self.domain.name, metric, f"alpha {self._exact_decay()}", rule)
+
+    def _exact_decay(self) -> Fraction:
+        if not isinstance(self.decay, Fraction):
+            raise InvalidInput(
+                f"a staircase whose decay is the float {self.decay} promises no exact ε and is not drawn from: give "
+                "e^-ε as a fraction"
+            )
+        return self.decay
 
     @cached_property
     def peak(self) -> Any:

@@ -1,4 +1,4 @@
-"""The tight-constraints mechanism M(x)(y) = z_y e^{−ε d(x, y)}, Φz = 1: a table, a product, or a lattice.
+"""The tight-constraints mechanism M(x)(y) = z_y e^{−ε d(x, y)}, Φz = 1: a table, or a lattice.
 
 Every constraint towards the reported secret is used up. Where it exists, nobody whose prior is regular can guess
 the secret more often with any other private mechanism (ElSalamouny, Chatzikokolakis and Palamidessi 2014, Theorem 4).
@@ -11,12 +11,13 @@ F ≥ h coth(εd/2). A floor for the shortest distance serves all pairs: a few u
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from math import ceil, prod
+from math import ceil
 from secrets import randbelow
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numba import njit
@@ -25,54 +26,57 @@ from scipy.optimize import brentq
 
 from sfumato.arguments import integer, positive
 from sfumato.certify.certificate import kernel_terms
+from sfumato.certify.charge import Charge, rate_text, rule_charge, sha
 from sfumato.certify.exponentials import factors_below
 from sfumato.certify.mechanism import Mechanism
+from sfumato.certify.protocol import Domain, no_table
 from sfumato.certify.repair import DEFAULT_BITS
 from sfumato.certify.twin import product_exceeds
 from sfumato.certify.verify import prove
 from sfumato.channels.channel import Channel
+from sfumato.draws.plans import Tuples
 from sfumato.errors import Infeasible, InvalidInput, NotSupported, PrivacyViolation, UndecidedError, expect, shown
 from sfumato.mechanisms.lattice import (
     KERNEL_BITS,
-    Kernel,
     Lattice,
+    LatticeKernel,
     LatticeSolution,
     high_word,
     lattice_of,
     lattice_solution,
     mean_distances,
 )
+from sfumato.mechanisms.lattice_draws import LatticePlan, cells_of, lattice_identity
 from sfumato.mechanisms.proved import proved
-from sfumato.numbers import Array, Number, common_denominator, exact, float_above, floats
+from sfumato.numbers import Number, common_denominator, exact, float_above, floats
 from sfumato.privacy.regular import has_tight_constraints
 from sfumato.privacy.similarity import similarity
 from sfumato.privacy.type import PrivacyType, as_type
+from sfumato.spaces.constructors import MetricName, grid
 from sfumato.verdict import Verdict, fails, holds, undecided
 
 __all__ = [
     "LatticeMechanism",
     "LatticeThreshold",
-    "ProductMechanism",
     "has_lattice_tight_constraints",
     "lattice_threshold",
     "lattice_tight_constraints",
-    "product_mechanism",
     "tight_constraints",
 ]
 
-_LARGEST_TABLE = 2_500  # secrets of a dense mechanism: proving it takes half a minute
-_LARGEST_EXACT = 2**16  # entries of a table of long fractions
-_MOST_EXACT_BITS = 4096  # of a common denominator that the kernel reads
-_LARGEST_FLOOR = 1e-9  # of the probability, given away to the floor before repair is asked instead
-_FLOAT_ERROR = 8 * 2.0**-52  # relative, of an entry z_y e^{−εd} computed in float64
+_LARGEST_TABLE = 2_500  # Secrets of the largest table: proving it takes half a minute.
+_LARGEST_EXACT = 2**16  # Entries of the largest table of long fractions.
+_MOST_EXACT_BITS = 4096  # The kernel reads common denominators of so many bits.
+_LARGEST_FLOOR = 1e-9  # A floor that costs more of the probability is left to repair.
+_FLOAT_ERROR = 8 * 2.0**-52  # The relative error of an entry z_y e^{−εd} in float64.
 
 
-def tight_constraints(privacy: PrivacyType) -> Mechanism | LatticeMechanism:
+def tight_constraints(privacy: PrivacyType) -> Mechanism:
     """The tight-constraints mechanism of a privacy type, proved.
 
     Exact types give the exact mechanism; others are rounded to integers and moved by some 1e-12 of probability.
-    Grids beyond 2,500 secrets give a :class:`LatticeMechanism`, which is never a table. Optimal for guessing the secret
-    (``losses.bin``) under every regular prior.
+    Grids beyond 2,500 secrets are for :func:`lattice_tight_constraints`, products for :func:`product_mechanism`.
+    Optimal for guessing the secret (``losses.bin``) under every regular prior.
 
     Raises
     ------
@@ -80,6 +84,8 @@ def tight_constraints(privacy: PrivacyType) -> Mechanism | LatticeMechanism:
         If there is none; ``ray`` is the :class:`Separation` that proves it.
     UndecidedError
         If a sign could not be decided.
+    NotSupported
+        If a table would be too large; the error names what to call instead.
 
     Examples
     --------
@@ -94,17 +100,9 @@ def tight_constraints(privacy: PrivacyType) -> Mechanism | LatticeMechanism:
     privacy = as_type(privacy)
     space = privacy.space
     if len(space) > _LARGEST_TABLE:
-        lattice = lattice_of(space)
-        if lattice is None:
-            raise NotSupported(
-                f"a table of {len(space)} secrets and outputs",
-                [
-                    f"at most {_LARGEST_TABLE}",
-                    "lattice_tight_constraints() on grids",
-                    "product_mechanism() on products",
-                ],
-            )
-        return lattice_tight_constraints(lattice, epsilon=privacy.epsilon, alpha=privacy.alpha)
+        shape = "Lattice(…)" if (lattice := lattice_of(space)) is None else f"Lattice({lattice.shape}, …)"
+        others = [f"lattice_tight_constraints({shape}) on grids", "product_mechanism() on products"]
+        raise NotSupported(f"a table of {len(space)} secrets and outputs", [f"at most {_LARGEST_TABLE}", *others])
     verdict = has_tight_constraints(privacy)
     _require(verdict)
     diagonal = verdict.witness
@@ -146,74 +144,6 @@ def _with_floor(matrix: NDArray[np.float64], privacy: PrivacyType, note: dict[st
         return proved("tight_constraints", privacy, matrix, space.labels)
 
 
-# ----------------------------------------------------------------- products
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ProductMechanism:
-    """Mechanisms side by side on the product of their spaces, with the sum of their promises; never a table.
-
-    M(x₁, …, x_k)(y₁, …, y_k) = Π M_i(x_i)(y_i). Ratios multiply, so the promise ε₁d₁ + … + ε_k d_k is kept because
-    each factor is proved to keep its own. The product of tight-constraints mechanisms is the tight-constraints
-    mechanism of the product: Φ is a Kronecker product, and so is z.
-    """
-
-    factors: tuple[Mechanism, ...]
-
-    def __repr__(self) -> str:
-        return f"ProductMechanism({' × '.join(str(len(f.secrets)) for f in self.factors)} secrets, proved)"
-
-    def __len__(self) -> int:
-        return prod(len(factor.secrets) for factor in self.factors)
-
-    @cached_property
-    def total(self) -> int:
-        """What the weights of a row sum to."""
-        return prod(factor.total for factor in self.factors)
-
-    def weights(self, secret: tuple[Any, ...]) -> Array:
-        """The integer weights of one row, one axis a factor."""
-        result = np.ones((), dtype=object)
-        for factor, label in zip(self.factors, self._labels(secret), strict=True):
-            row = factor.weights[factor.privacy.space.index(label)].astype(object)
-            result = np.multiply.outer(result, row)
-        return np.asarray(result)
-
-    def row(self, secret: tuple[Any, ...]) -> NDArray[np.float64]:
-        """The output distribution of one secret in floats, one axis a factor."""
-        result = np.ones(())
-        for factor, label in zip(self.factors, self._labels(secret), strict=True):
-            share = factor.weights[factor.privacy.space.index(label)].astype(np.float64) / float(factor.total)
-            result = np.multiply.outer(result, share)
-        return np.asarray(result)
-
-    @cached_property
-    def utility(self) -> Fraction:
-        """The chance that a uniformly distributed secret is reported truly."""
-        shares = (Fraction(sum(int(w) for w in np.diagonal(f.weights)), f.total * len(f.secrets)) for f in self.factors)
-        return prod(shares, start=Fraction(1))
-
-    def _labels(self, secret: Any) -> tuple[Any, ...]:
-        if not isinstance(secret, tuple) or len(secret) != len(self.factors):
-            raise InvalidInput(f"a secret is a tuple of {len(self.factors)} labels, found {shown(secret)}")
-        return secret
-
-
-def product_mechanism(*factors: Mechanism) -> ProductMechanism:
-    """Mechanisms side by side.
-
-    Examples
-    --------
-    >>> from sfumato.spaces import discrete
-    >>> letter = tight_constraints(PrivacyType(discrete(4), alpha="1/2"))
-    >>> product_mechanism(*[letter] * 10).utility == Fraction(2, 5) ** 10       # words of ten letters
-    True
-    """
-    if not factors:
-        raise InvalidInput("a product needs at least one mechanism")
-    return ProductMechanism(tuple(expect(f, Mechanism, "a factor of a product") for f in factors))
-
-
 # ----------------------------------------------------------------- lattices
 
 
@@ -231,22 +161,22 @@ def has_lattice_tight_constraints(
     [False, True]
     """
     lattice = expect(lattice, Lattice, "a lattice")
-    return _judged(lattice_solution(Kernel(lattice, lattice.promise(epsilon, alpha))))
+    return _judged(lattice_solution(LatticeKernel(lattice, lattice.promise(epsilon, alpha))))
 
 
-def _judged(found: LatticeSolution) -> Verdict:
-    lattice = found.kernel.lattice
+def _judged(solution: LatticeSolution) -> Verdict:
+    lattice = solution.kernel.lattice
     if lattice.metric == "manhattan" or lattice.dimension <= 1:
-        return holds("Φ is a Kronecker product of lines, and z the product of theirs, all positive", found)
-    where = np.unravel_index(int(found.values.argmin()), lattice.shape)
-    least, point = float(found.values[where]), tuple(int(i) for i in where)
-    if least > found.error:
-        return holds(f"z ≥ {least - found.error:.6g}, proved by a residual of {found.norm:.3g}", found)
-    if least < -found.error:
-        return fails(f"the only solution of Φz = 1 has z = {least:.6g} ± {found.error:.1g} < 0 at {point}", found)
-    if found.error == np.inf:
-        return undecided("no lower bound of the eigenvalues of Φ is known for this metric and ε", found)
-    return undecided(f"z = {least:.3g} at {point} is within the error bound {found.error:.3g}", found)
+        return holds("Φ is a Kronecker product of lines, and z the product of theirs, all positive", solution)
+    where = np.unravel_index(int(solution.values.argmin()), lattice.shape)
+    least, point = float(solution.values[where]), tuple(int(i) for i in where)
+    if least > solution.error:
+        return holds(f"z ≥ {least - solution.error:.6g}, proved by a residual of {solution.norm:.3g}", solution)
+    if least < -solution.error:
+        return fails(f"the only solution of Φz = 1 has z = {least:.6g} ± {solution.error:.1g} < 0 at {point}", solution)
+    if solution.error == np.inf:
+        return undecided("no lower bound of the eigenvalues of Φ is known for this metric and ε", solution)
+    return undecided(f"z = {least:.3g} at {point} is within the error bound {solution.error:.3g}", solution)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -265,7 +195,8 @@ class LatticeMechanism:
     """
 
     lattice: Lattice
-    promise: PrivacyType
+    privacy: PrivacyType
+    """ε and the step, on a few points of the grid."""
     solution: LatticeSolution
     diagonal: NDArray[np.int64]
     floor: int
@@ -279,10 +210,53 @@ class LatticeMechanism:
 
     def __repr__(self) -> str:
         shape = " × ".join(map(str, self.lattice.shape))
-        promise = f"epsilon={self.promise.rate:g}" if self.promise.alpha is None else f"alpha={self.promise.alpha}"
-        return f"LatticeMechanism({shape}, {self.lattice.metric}, {promise}, proved)"
+        rate = f"epsilon={self.privacy.rate:g}" if self.privacy.alpha is None else f"alpha={self.privacy.alpha}"
+        return f"LatticeMechanism({shape}, {self.lattice.metric}, {rate}, proved)"
 
-    def weights(self, secret: tuple[int, ...]) -> NDArray[np.int64]:
+    @property
+    def promise(self) -> PrivacyType:
+        """The name that ``privacy`` had in version 0.1."""
+        return self.privacy
+
+    @property
+    def domain(self) -> Domain:
+        """The grid."""
+        grid = self.lattice.shape, self.lattice.metric, float(self.lattice.step)
+        return Domain(f"grid({', '.join(map(str, self.lattice.shape))})", grid=grid)
+
+    @property
+    def secrets(self) -> Sequence[tuple[Any, ...]]:
+        """The cells, as tuples of indices."""
+        return Tuples([range(side) for side in self.lattice.shape])
+
+    @property
+    def outputs(self) -> Sequence[tuple[Any, ...]]:
+        """The cells again."""
+        return self.secrets
+
+    def as_plan(self) -> LatticePlan:
+        """Rejection from proved bounds."""
+        return cells_of(self)
+
+    def as_charge(self) -> Charge:
+        """What a ledger adds up; ledgers of version 1 knew the noise by another digest."""
+        grid = self.lattice
+        metric = ["lattice", grid.shape, grid.metric, str(grid.step)]
+        rule = [self.floor, self.spill, self.solution.bits, sha(self.diagonal.tobytes())]
+        former = rule_charge(self.domain.name, metric, rate_text(self.privacy), rule)
+        return replace(former, noise=sha(lattice_identity(self)), former=former.noise)
+
+    def as_table(self) -> Mechanism:
+        """The table of a grid that is small enough, proved by the kernel."""
+        if len(self.lattice) > _LARGEST_TABLE:
+            raise no_table(self, f"grids of at most {_LARGEST_TABLE} cells")
+        lattice = self.lattice
+        space = grid(*lattice.shape, metric=cast(MetricName, lattice.metric), step=lattice.step)
+        weights = np.stack([self.row_weights(place).ravel() for place in self.secrets])
+        privacy = PrivacyType(space, self.privacy.epsilon, self.privacy.alpha)
+        return prove(weights, privacy, outputs=space.labels, provenance={"made by": "lattice_tight_constraints"})
+
+    def row_weights(self, secret: tuple[int, ...]) -> NDArray[np.int64]:
         """The integer weights of one row, in the shape of the grid; they sum to ``total``."""
         place = self._place(secret)
         table = self.solution.kernel.integers
@@ -297,13 +271,15 @@ class LatticeMechanism:
         result[self.spill] += self.total - int(result.sum())
         return result
 
+    weights = row_weights  # the name of version 0.1, which is an array elsewhere
+
     def row(self, secret: tuple[int, ...]) -> NDArray[np.float64]:
         """The output distribution of one secret in floats, in the shape of the grid."""
-        return self.weights(secret).astype(np.float64) / float(self.total)
+        return self.row_weights(secret).astype(np.float64) / float(self.total)
 
     def sample(self, secret: tuple[int, ...]) -> tuple[int, ...]:
         """One output, drawn exactly from the integer weights of its row with the system's random bits."""
-        ends = np.cumsum(self.weights(secret).ravel())  # up to 2^60, so no sum overflows
+        ends = np.cumsum(self.row_weights(secret).ravel())  # up to 2^60, so no sum overflows
         place = int(np.searchsorted(ends, randbelow(self.total), side="right"))
         return tuple(int(i) for i in np.unravel_index(place, self.lattice.shape))
 
@@ -314,8 +290,8 @@ class LatticeMechanism:
             return holds("a row keeps its promise with itself")
         gap = tuple(abs(a - b) for a, b in zip(first, second, strict=True))
         length = self.lattice.lengths(gap).ravel()[-1:]
-        p, q = factors_below(*kernel_terms(self.promise), length, self.total)
-        rows = [self.weights(s).ravel().astype(np.uint64) for s in (first, second)]
+        p, q = factors_below(*kernel_terms(self.privacy), length, self.total)
+        rows = [self.row_weights(s).ravel().astype(np.uint64) for s in (first, second)]
         broken = _first_broken(*rows, p[0], q[0])
         if broken < 0:
             return holds(f"all {len(self.lattice)} outputs were compared in integers")
@@ -327,7 +303,7 @@ class LatticeMechanism:
         count, bits = len(self.lattice), self.solution.bits
         upper, lower = self.diagonal >> 30, self.diagonal & (2**30 - 1)
         kept = ((int(upper.sum()) << 30) + int(lower.sum())) << (KERNEL_BITS - bits)
-        at_spill = int(self.weights(self.spill)[self.spill]) - self.floor
+        at_spill = int(self.row_weights(self.spill)[self.spill]) - self.floor
         at_spill -= int(self.diagonal[self.spill]) << (KERNEL_BITS - bits)
         return Fraction(kept + count * self.floor + at_spill, self.total * count)
 
@@ -361,29 +337,29 @@ def lattice_tight_constraints(
     >>> mechanism = lattice_tight_constraints(Lattice((50, 40)), epsilon="0.8")
     >>> mechanism
     LatticeMechanism(50 × 40, euclidean, epsilon=0.8, proved)
-    >>> bool(mechanism.weights((3, 4)).sum() == mechanism.total), round(float(mechanism.utility), 6)
+    >>> bool(mechanism.row_weights((3, 4)).sum() == mechanism.total), round(float(mechanism.utility), 6)
     (True, 0.111803)
     >>> print(mechanism.verify_pair((0, 0), (0, 1)))
     holds: all 2000 outputs were compared in integers
     """
     lattice = expect(lattice, Lattice, "a lattice")
-    promise = lattice.promise(epsilon, alpha)
-    found = lattice_solution(Kernel(lattice, promise))
-    _require(_judged(found))
+    privacy = lattice.promise(epsilon, alpha)
+    solution = lattice_solution(LatticeKernel(lattice, privacy))
+    _require(_judged(solution))
     count = len(lattice)
-    factor = promise.factor_bounds(1)[0]  # ≤ e^{ε·step}
+    factor = privacy.factor_bounds(1)[0]  # ≤ e^{ε·step}
     lever = (factor + 1) / (factor - 1)
     floor = ceil(2 * lever)
-    low, high = (exact(r) for r in found.residual)
+    low, high = (exact(r) for r in solution.residual)
     # what rounding can add: K by 0.51 and ⌊ ⌋ by 1 for each output, Z by 1 for each offset
-    rounding = 2 * count + 1 + (found.kernel.total + 2 ** len(lattice.shape) * count >> found.bits)
+    rounding = 2 * count + 1 + (solution.kernel.total + 2 ** len(lattice.shape) * count >> solution.bits)
     spread = exact((high - low) * (1 << KERNEL_BITS)) + 2 * rounding
     wanted = spread / (factor - 1) * Fraction(9, 8) + count * floor + rounding
     share = wanted / (1 << KERNEL_BITS) - low  # of z, given up so that every row has something missing
     kept = (1 << 62) - max(0, ceil(share * (1 << 62)))
-    if kept < 1 << 61 or (found.integers < 0).any():
+    if kept < 1 << 61 or (solution.integers < 0).any():
         raise NotSupported(f"integer weights of {KERNEL_BITS} bits on {count} secrets at this ε", ["a larger ε"])
-    diagonal = _shifted_products(found.integers.ravel(), np.full(count, kept, dtype=np.int64), 62)
+    diagonal = _shifted_products(solution.integers.ravel(), np.full(count, kept, dtype=np.int64), 62)
     scale = Fraction(kept, 1 << 62) * (1 << KERNEL_BITS)
     missing = (
         (1 << KERNEL_BITS) - count * floor - scale * (1 - low) - rounding,
@@ -392,7 +368,7 @@ def lattice_tight_constraints(
     if not 0 < missing[1] <= factor * missing[0]:
         raise AssertionError("the missing parts of the rows are no private column")
     spill = tuple(side // 2 for side in lattice.shape)
-    return LatticeMechanism(lattice, promise, found, diagonal.reshape(lattice.shape), floor, spill, missing)
+    return LatticeMechanism(lattice, privacy, solution, diagonal.reshape(lattice.shape), floor, spill, missing)
 
 
 @dataclass(frozen=True)
@@ -416,8 +392,8 @@ def lattice_threshold(lattice: Lattice, *, digits: int = 7, near: float | None =
 
     Examples
     --------
-    >>> found = lattice_threshold(Lattice((100, 100)), digits=7)
-    >>> f"{float(found):.7f}"
+    >>> threshold = lattice_threshold(Lattice((100, 100)), digits=7)
+    >>> f"{float(threshold):.7f}"
     '0.6653516'
     """
     lattice = expect(lattice, Lattice, "a lattice")
@@ -426,7 +402,7 @@ def lattice_threshold(lattice: Lattice, *, digits: int = 7, near: float | None =
     digits = integer(digits, "digits", 1, 9)
 
     def least(rate: float) -> float:
-        return float(lattice_solution(Kernel(lattice, lattice.promise(rate))).values.min())
+        return float(lattice_solution(LatticeKernel(lattice, lattice.promise(rate))).values.min())
 
     high = 2.0 / float(lattice.step) if near is None else 1.1 * positive(near, "near")
     low = high * 0.8

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sfumato.certify import Mechanism
 from sfumato.channels import Prior
 from sfumato.measures import bayes_vulnerability
-from sfumato.mechanisms.lattice import Kernel, Lattice, lattice_solution
+from sfumato.mechanisms.lattice import Lattice, LatticeKernel, lattice_solution
 from sfumato.mechanisms.proved import proved
 from sfumato.mechanisms.tight import has_lattice_tight_constraints, lattice_threshold, lattice_tight_constraints
 from sfumato.numbers import told_apart
@@ -423,7 +423,8 @@ def _draw_7() -> Any:
     lattice, threshold = Lattice((100, 100)), 0.66535158
     epsilon = [round(e, 3) for e in np.linspace(0.4, 1.3, 19).tolist()]
     curve = [
-        float(lattice_solution(Kernel(lattice, lattice.promise(str(e))), accuracy=1e-9).values.mean()) for e in epsilon
+        float(lattice_solution(LatticeKernel(lattice, lattice.promise(str(e))), accuracy=1e-9).values.mean())
+        for e in epsilon
     ]
     text = (
         "The chance of the right cell among 100 × 100, uniform prior. Left of the vertical line the dotted curve has "

@@ -18,9 +18,6 @@ from .opendp import opendp_measurement as opendp_measurement
 from .opendp import opendp_rows as opendp_rows
 from .places import Place as Place
 from .places import Position as Position
-from .randomness import InsecureSeed as InsecureSeed
-from .randomness import SeededBits as SeededBits
-from .randomness import SystemBits as SystemBits
 from .sampler import Sampler as Sampler
 from .sampler import integer_noise as integer_noise
 from .streams import Released as Released

@@ -217,8 +217,8 @@ def frequencies(channel: Channel | Any, released: Any, *, reference: Prior | Non
     Examples
     --------
     >>> response = Channel(["no", "yes"], [["3/4", "1/4"], ["1/4", "3/4"]], outputs=["no", "yes"])
-    >>> found = frequencies(response, {"no": 60, "yes": 40})
-    >>> [str(w) for w in found.weights], str(found.covariance[0, 0]), round(float(found.standard_errors[0]), 3)
+    >>> shares = frequencies(response, {"no": 60, "yes": 40})
+    >>> [str(w) for w in shares.weights], str(shares.covariance[0, 0]), round(float(shares.standard_errors[0]), 3)
     (['7/10', '3/10'], '8/825', 0.098)
     """
     channel = as_channel(channel)
@@ -392,11 +392,11 @@ def credible_sets(prior: Prior, channel: Channel | Any, level: Number = "0.95") 
     wanted = as_written(level, "the level of credible sets")
     if not 0 < wanted <= 1:
         raise InvalidInput(f"the level of credible sets lies in (0, 1], found {short(level)}")
-    found = posteriors(prior, channel)
-    exactly = is_exact(found.table)
-    order = np.argsort(-found.table, axis=0, kind="stable")
-    sums = np.cumsum(np.take_along_axis(found.table, order, axis=0), axis=0)
+    beliefs = posteriors(prior, channel)
+    exactly = is_exact(beliefs.table)
+    order = np.argsort(-beliefs.table, axis=0, kind="stable")
+    sums = np.cumsum(np.take_along_axis(beliefs.table, order, axis=0), axis=0)
     # a float sum of n entries is good to n units of 2^-53: at level 1 it may stop short of the level for ever
     enough = wanted if exactly else float(wanted) * (1 - len(order) * 2.0**-52)
     sizes = np.where(sums[-1] > 0, (sums < enough).sum(axis=0) + 1, 0)
-    return CredibleSets(found.secrets, found.outputs, wanted, order, sizes.astype(np.int64))
+    return CredibleSets(beliefs.secrets, beliefs.outputs, wanted, order, sizes.astype(np.int64))

@@ -67,7 +67,7 @@ _MOST_STEPS = 10**8  # of a climb, each a pass over the channel
 
 
 @dataclass(frozen=True, eq=False)
-class _Task:
+class _LikelihoodTask:
     """The columns of outputs that were seen, and their shares."""
 
     secrets: tuple[Any, ...]
@@ -120,8 +120,8 @@ def iterative_bayesian_update(
     Examples
     --------
     >>> response = Channel(["no", "yes"], [["3/4", "1/4"], ["1/4", "3/4"]], outputs=["no", "yes"])
-    >>> found = iterative_bayesian_update(response, {"no": 60, "yes": 40}, steps=100)
-    >>> [round(float(w), 6) for w in found.prior.weights], found.gap < 1e-9
+    >>> likeliest = iterative_bayesian_update(response, {"no": 60, "yes": 40}, steps=100)
+    >>> [round(float(w), 6) for w in likeliest.prior.weights], likeliest.gap < 1e-9
     ([0.7, 0.3], True)
     """
     task = _task(channel, released)
@@ -183,14 +183,14 @@ def maximum_likelihood(
     weights = _first(task, start)
     newton = method == "newton" or (method == "auto" and len(task.secrets) <= _LARGEST_NEWTON)
     climb = _newton if newton else _squared
-    found = climb(task, weights, tolerance, most_steps, progress or (lambda _line: None))
-    if found.gap > tolerance:
-        gap, wanted = told_apart(found.gap, tolerance, 3)
-        raise NotConverged(f"the gap is {gap} after {found.steps} steps, not {wanted}", found, found.gap)
-    return found
+    climbed = climb(task, weights, tolerance, most_steps, progress or (lambda _line: None))
+    if climbed.gap > tolerance:
+        gap, wanted = told_apart(climbed.gap, tolerance, 3)
+        raise NotConverged(f"the gap is {gap} after {climbed.steps} steps, not {wanted}", climbed, climbed.gap)
+    return climbed
 
 
-def _task(channel: Channel | Any, released: Any) -> _Task:
+def _task(channel: Channel | Any, released: Any) -> _LikelihoodTask:
     channel = as_channel(channel)
     counts = output_counts(channel, released)
     seen = counts > 0
@@ -199,10 +199,10 @@ def _task(channel: Channel | Any, released: Any) -> _Task:
     if impossible.any():
         y = int(np.flatnonzero(seen)[np.argmax(impossible)])
         raise InvalidInput(f"output {shown(channel.outputs[y])} was released, but no secret ever gives it")
-    return _Task(channel.secrets, matrix, counts[seen] / counts.sum(), int(counts.sum()))
+    return _LikelihoodTask(channel.secrets, matrix, counts[seen] / counts.sum(), int(counts.sum()))
 
 
-def _first(task: _Task, start: Prior | None) -> Floats:
+def _first(task: _LikelihoodTask, start: Prior | None) -> Floats:
     if start is None:
         return np.full(len(task.secrets), 1 / len(task.secrets))
     check_secrets("channel and start", task, as_prior(start))
@@ -212,7 +212,9 @@ def _first(task: _Task, start: Prior | None) -> Floats:
     return weights
 
 
-def _squared(task: _Task, weights: Floats, tolerance: float, most: int, progress: Callable[[str], None]) -> Likeliest:
+def _squared(
+    task: _LikelihoodTask, weights: Floats, tolerance: float, most: int, progress: Callable[[str], None]
+) -> Likeliest:
     """Two updates π → π′ → π″ give a direction r = π′ − π and its change v; π + 2ar + a²v goes farther at once."""
     value, gradient = task.at(weights)
     path, longest = [value], 4.0
@@ -240,7 +242,9 @@ def _squared(task: _Task, weights: Floats, tolerance: float, most: int, progress
     return task.result(weights, len(path) - 1, "squared Bayesian updates", path)
 
 
-def _newton(task: _Task, weights: Floats, tolerance: float, most: int, progress: Callable[[str], None]) -> Likeliest:
+def _newton(
+    task: _LikelihoodTask, weights: Floats, tolerance: float, most: int, progress: Callable[[str], None]
+) -> Likeliest:
     """Primal–dual steps for min Σ_x p_x − L(p) over p ≥ 0, whose minimum has Σ p = 1.
 
     The conditions 1 − g − z = 0 and p_x z_x = μ → 0 are made linear; the Hessian of −L is M diag(w/q²) Mᵀ.

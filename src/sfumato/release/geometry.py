@@ -42,7 +42,7 @@ _WKT = re.compile(rf"(?:SRID=\d+;)?\s*\b(?:{_SHAPES})\s*(?:Z|M|ZM)?\s*\(+\s*[-+.
 _HEX = re.compile(r"\b(?:01(?:0[1-7]|1[01])0000[02468ACE]0|00[02468ACE]00000[1-7])[\dA-F]{32}", re.IGNORECASE)  # of WKB
 _GEOJSON = re.compile(r'(?:coordinates|geometries)\\?"+\s*:\s*\[')  # quotes are escaped or doubled inside texts
 _SHORTEST_WKB = 9  # bytes: order, type, number of parts
-_LOOKED_AT = 1 << 12  # rows at a time, in which a first value is looked for
+_ROWS_SEARCHED = 1 << 12  # A first value is looked for in so many rows at a time.
 
 
 def refuse_geometry_types(kinds: Mapping[str, str], work: BatchRelease) -> None:
@@ -85,8 +85,8 @@ def refuse_geometry_text(text: bytes, work: BatchRelease) -> None:
         return  # labels that are texts of this kind themselves are no sign of another column
     small = text.lower()
     for word, form in _IN_TEXT.items():
-        if word in small and (found := form.search(small)) is not None:
-            shown = text[found.start() : found.end()][:40].decode(errors="replace")
+        if word in small and (match := form.search(small)) is not None:
+            shown = text[match.start() : match.end()][:40].decode(errors="replace")
             raise InvalidInput(
                 f"a geometry beside the released columns ({shown}…) would tell the true places: drop it first"
             )
@@ -108,7 +108,7 @@ In digits only points are looked for; a released place is one."""
 
 def watched(work: BatchRelease) -> bool:
     """Whether geometries would tell the secret: it is a place, and the truth is not kept on purpose."""
-    return work.placed and not work.keep
+    return work.placed and not work.terms.keep
 
 
 def _beside(names: Iterable[str], work: BatchRelease) -> list[str]:
@@ -130,11 +130,11 @@ def geo_columns(about: Any) -> set[str]:
     {'home'}
     """
     try:
-        told = about if isinstance(about, Mapping) else json.loads(about)
-        columns = dict(told.get("columns", {}))
+        metadata = about if isinstance(about, Mapping) else json.loads(about)
+        columns = dict(metadata.get("columns", {}))
         covering = (column.get("covering") for column in columns.values())
         boxes = {path[0] for box in covering if box for side in box.values() for path in side.values()}
-        return {*columns, *boxes, told.get("primary_column", "geometry")}
+        return {*columns, *boxes, metadata.get("primary_column", "geometry")}
     except (ValueError, TypeError, AttributeError, IndexError, KeyError) as error:
         raise InvalidInput(
             "the metadata 'geo' cannot be read, and may name a column of true places: drop it first"
@@ -158,8 +158,8 @@ def _first(column: Any) -> Any:
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if pa.types.is_primitive(kind) or pa.types.is_null(kind):
         return None
-    for start in range(0, len(column), _LOOKED_AT):
-        part = column.slice(start, _LOOKED_AT)
+    for start in range(0, len(column), _ROWS_SEARCHED):
+        part = column.slice(start, _ROWS_SEARCHED)
         if part.null_count < len(part):
             return part.filter(pc.is_valid(part))[0].as_py()
     return None

@@ -52,8 +52,8 @@ KEY_BYTES = 32
 _HEXADECIMAL = frozenset("0123456789abcdefABCDEF")
 _ID_BYTES = 16
 _PERSON = b"sfumato row id".ljust(16, b"\0")  # keeps these hashes apart from all other uses of BLAKE2b
-_KEPT = 2**20  # rows remembered before they go to a file
-_FILES = 64  # parts of that file, one of which is in memory at the end
+_ROWS_IN_MEMORY = 2**20  # So many rows are remembered before they go to a file.
+_SPILL_FILES = 64  # The file has so many parts, one of which is in memory at the end.
 
 Bytes = NDArray[np.uint8]
 Words = NDArray[np.uint64]
@@ -116,12 +116,12 @@ def key_bytes(key: bytes | str | PathLike[str]) -> bytes:
     if os.name == "posix" and stat.S_IMODE(mode) & 0o077:
         raise InvalidInput(f"others may read or write the key file {place}: chmod 600 {place}")
     try:
-        found = bytes.fromhex(text.decode("ascii").strip())
+        content = bytes.fromhex(text.decode("ascii").strip())
     except ValueError:
-        found = b""
-    if len(found) != KEY_BYTES:
+        content = b""
+    if len(content) != KEY_BYTES:
         raise InvalidInput(f"{place} is no key file: it should hold {2 * KEY_BYTES} hexadecimal digits")
-    return found
+    return content
 
 
 def check_statement(secret_never_changes: Any, *, keyed: bool, ledger: bool = False) -> None:
@@ -158,9 +158,9 @@ def id_digests(columns: Sequence[Texts], salt: bytes) -> Bytes:
     Examples
     --------
     >>> ids = np.frombuffer(b"17ab", dtype=np.uint8), np.array([0, 2, 4]), ord("t")
-    >>> found = id_digests([ids], bytes(16))
+    >>> digests = id_digests([ids], bytes(16))
     >>> message = b"t" + (2).to_bytes(8, "little") + b"17"
-    >>> found[0].tobytes() == blake2b(message, digest_size=16, person=_PERSON, salt=bytes(16)).digest()
+    >>> digests[0].tobytes() == blake2b(message, digest_size=16, person=_PERSON, salt=bytes(16)).digest()
     True
     """
     rows = len(columns[0][1]) - 1
@@ -360,16 +360,17 @@ class Changes:
         records["row"] = np.arange(first, first + len(ids)) if rows is None else rows
         self.kept.append(records)
         self.size += len(ids)
-        if self.size >= _KEPT:
+        if self.size >= _ROWS_IN_MEMORY:
             self._store()
 
     def _store(self) -> None:
         if not self.files:
-            self.files = [tempfile.TemporaryFile(dir=self.folder) for _ in range(_FILES)]  # noqa: SIM115
+            self.files = [tempfile.TemporaryFile(dir=self.folder) for _ in range(_SPILL_FILES)]  # noqa: SIM115
         for records in self.kept:
-            parts = (records["high"] % np.uint64(_FILES)).astype(np.uint8)  # small integers are sorted by counting
+            # small integers are sorted by counting
+            parts = (records["high"] % np.uint64(_SPILL_FILES)).astype(np.uint8)
             order = np.argsort(parts, kind="stable")
-            ends = np.searchsorted(parts[order], np.arange(_FILES + 1))
+            ends = np.searchsorted(parts[order], np.arange(_SPILL_FILES + 1))
             grouped = records[order]
             for file, a, b in zip(self.files, ends[:-1].tolist(), ends[1:].tolist(), strict=True):
                 file.write(grouped[a:b].tobytes())

@@ -26,7 +26,7 @@ on y, and a release of x spends on the pair. What is spent on some columns is th
 them, and a limit on x holds whatever x was released with. A column whose own name has a comma and a blank in it is
 taken for several, which counts too much, never too little.
 
-Sums and comparisons are exact (:mod:`sfumato.release.ledger_amounts`); the file is append-only and survives crashes and
+Sums and comparisons are exact (:mod:`sfumato.certify.amounts`); the file is append-only and survives crashes and
 concurrent writers (:mod:`sfumato.release.ledger_store`).
 
 Charge before you draw. A crash in between then costs budget and no privacy.
@@ -42,17 +42,22 @@ from fractions import Fraction
 from os import PathLike
 from typing import Any
 
+from sfumato.certify.amounts import Amount
+from sfumato.certify.charge import rate_of
+from sfumato.certify.protocol import charge_of
 from sfumato.errors import BudgetExceeded, InvalidInput, Mismatch, advice, shown
 from sfumato.numbers import Number
 from sfumato.release import ledger_arguments as arguments
 from sfumato.release import ledger_store as store
-from sfumato.release.ledger_amounts import Amount
-from sfumato.release.ledger_promises import promise_of, rate_of
-from sfumato.release.ledger_values import Entry, Limit, Part, Spent, scope_words
+from sfumato.release.ledger_values import BudgetLimit, Entry, Spent, SpentPart, scope_words
 
-__all__ = ["Entry", "Ledger", "Limit", "Part", "Spent"]
+__all__ = ["BudgetLimit", "Entry", "Ledger", "Spent", "SpentPart"]
 
-_BETWEEN = ", "  # between the names of columns that are one secret
+_COLUMN_SEPARATOR = ", "  # It stands between the names of columns that are one secret.
+
+
+Covering = tuple[BudgetLimit, tuple[str, ...] | None]
+"""A limit, and the columns whose sum it bounds: None for all of a dataset."""
 
 
 class Ledger:
@@ -135,7 +140,7 @@ class Ledger:
             secret are named together, ``"x, y"``: it is charged once, and counts against the limits of both.
         mechanism
             A proved mechanism, the sampler that draws from it (a keyed truncated Laplace needs that), or its
-            :class:`~sfumato.release.ledger_promises.Promise`.
+            :class:`~sfumato.certify.charge.Charge`.
         times
             How many values of this column one person has, each of which gets noise of its own: the points of a trace.
         rows
@@ -165,13 +170,13 @@ class Ledger:
             in another metric or unit before.
         """
         request = arguments.charge_fields(dataset, column, scope, times, rows, key, data, token, note)
-        promise = promise_of(mechanism)
-        request |= arguments.promise_fields(promise, keyed=key is not None)
+        charge = charge_of(mechanism)
+        request |= arguments.charged_fields(charge, keyed=key is not None)
         with store.writing(self.path) as connection:
             known = _by_token(connection, token)
             if known is not None:
                 return _same(known, request)
-            _refuse_shared_noise(connection, request, promise.former)
+            _refuse_shared_noise(connection, request, charge.former)
             _refuse_other_metric(connection, request)
             request["charged"] = max(0, request["times"] - _given_before(connection, request))
             if request["charged"]:
@@ -192,10 +197,10 @@ class Ledger:
     def entries(self) -> tuple[Entry, ...]:
         """Everything that was recorded, in order; the chain of digests is checked on the way."""
         with store.reading(self.path) as connection:
-            found = store.rows_of(connection, self.path, "entries", store.ENTRY_FIELDS)
-        return tuple(_entry(row) for row in found)
+            rows = store.rows_of(connection, self.path, "entries", store.ENTRY_FIELDS)
+        return tuple(_entry(row) for row in rows)
 
-    def limits(self) -> tuple[Limit, ...]:
+    def limits(self) -> tuple[BudgetLimit, ...]:
         """The limits that are in force, those that were lifted left out."""
         with store.reading(self.path) as connection:
             return tuple(limit for limit in _limits(connection) if limit.promise is not None)
@@ -209,7 +214,7 @@ class Ledger:
         alpha: Number | None = None,
         delta: Number | None = None,
         unit: str | None = None,
-    ) -> Limit:
+    ) -> BudgetLimit:
         """Set, change or (with neither ``limit`` nor ``alpha``) lift a limit; earlier ones stay in the file.
 
         Without ``dataset`` it is for each column that has no limit of its own; with ``dataset`` for all its columns
@@ -228,10 +233,10 @@ class Ledger:
     def columns(self) -> tuple[tuple[str, str], ...]:
         """Every dataset and column of which something was released."""
         with store.reading(self.path) as connection:
-            found = connection.execute(
+            rows = connection.execute(
                 'SELECT dataset, "column" FROM entries GROUP BY dataset, "column" ORDER BY MIN(id)'
             )
-            return tuple((row[0], row[1]) for row in found)
+            return tuple((row[0], row[1]) for row in rows)
 
     def left(self, dataset: str, column: str) -> Amount | None:
         """The ε that may still be spent on a column, by the tightest limit that covers it; None if none does."""
@@ -259,9 +264,9 @@ def _limit(dataset: Any, columns: Any, promise: str | None, delta: str | None, u
     return arguments.limit_fields(dataset, columns, promise, delta, unit)
 
 
-def _as_limit(row: Any) -> Limit:
+def _as_limit(row: Any) -> BudgetLimit:
     columns = None if row["columns"] is None else tuple(json.loads(row["columns"]))
-    return Limit(row["dataset"], columns, row["promise"], row["unit"], row["time"], row["delta"])
+    return BudgetLimit(row["dataset"], columns, row["promise"], row["unit"], row["time"], row["delta"])
 
 
 def _entry(row: sqlite3.Row) -> Entry:
@@ -328,7 +333,7 @@ def _refuse_other_metric(connection: sqlite3.Connection, request: dict[str, Any]
         )  # fmt: skip
     if near and request["unit"] not in {row["unit"] for row in near}:
         first = near[0]
-        shared = _BETWEEN.join(sorted(names & set(_names(first["column"]))))
+        shared = _COLUMN_SEPARATOR.join(sorted(names & set(_names(first["column"]))))
         raise Mismatch(
             "units of one column", [first["unit"]], [request["unit"]],
             f"{shown(shared)} of {shown(request['dataset'])} has distances in {shown(first['unit'])} since entry "
@@ -347,8 +352,8 @@ def _given_before(connection: sqlite3.Connection, request: dict[str, Any]) -> in
         return 0
     same = ("key", "dataset", "column", "scope", "noise")
     where = " AND ".join(f'"{name}" IS ?' for name in same)
-    found = connection.execute(f"SELECT MAX(times) FROM entries WHERE {where}", [request[name] for name in same])
-    return int(found.fetchone()[0] or 0)
+    rows = connection.execute(f"SELECT MAX(times) FROM entries WHERE {where}", [request[name] for name in same])
+    return int(rows.fetchone()[0] or 0)
 
 
 def _spent(connection: sqlite3.Connection, dataset: str, columns: tuple[str, ...] | None) -> Spent:
@@ -357,7 +362,7 @@ def _spent(connection: sqlite3.Connection, dataset: str, columns: tuple[str, ...
         'WHERE dataset = ? GROUP BY "column", scope, unit, metric, space, promise, delta ORDER BY MIN(id)',
         [dataset],
     )
-    sums: dict[tuple[str, ...], Part] = {}
+    sums: dict[tuple[str, ...], SpentPart] = {}
     for row in grouped:
         if columns is None or _shares(row["column"], columns):
             where = (row["column"], row["scope"], row["unit"], row["metric"])
@@ -367,17 +372,19 @@ def _spent(connection: sqlite3.Connection, dataset: str, columns: tuple[str, ...
             if before is not None:
                 epsilon = before.amount + epsilon
                 delta = None if delta is None else (before.delta or 0) + delta
-            sums[where] = Part(*where[:2], row["space"], *where[2:], epsilon, delta)
+            sums[where] = SpentPart(*where[:2], row["space"], *where[2:], epsilon, delta)
     return Spent(dataset, tuple(sums.values()))
 
 
-def _limits(connection: sqlite3.Connection) -> list[Limit]:
+def _limits(connection: sqlite3.Connection) -> list[BudgetLimit]:
     """The last limit that was set for each set of columns."""
     every = [_as_limit(row) for row in connection.execute("SELECT * FROM limits ORDER BY id")]
     return list({(limit.dataset, limit.columns): limit for limit in every}.values())
 
 
-def _covering(connection: sqlite3.Connection, dataset: str, column: str) -> list[tuple[Limit, tuple[str, ...] | None]]:
+def _covering(
+    connection: sqlite3.Connection, dataset: str, column: str
+) -> list[tuple[BudgetLimit, tuple[str, ...] | None]]:
     """The limits that a column comes under, each with the columns whose sum it bounds.
 
     Where several columns are one secret, a limit on each column is one on each of them; a limit of its own has a column
@@ -387,18 +394,18 @@ def _covering(connection: sqlite3.Connection, dataset: str, column: str) -> list
     alone = [
         limit.columns for limit in limits if limit.dataset == dataset and limit.columns and len(limit.columns) == 1
     ]
-    found: list[tuple[Limit, tuple[str, ...] | None]] = []
+    covering: list[Covering] = []
     for limit in limits:
         if limit.dataset is None:
-            found += [(limit, (name,)) for name in _names(column) if not any(_shares(name, own) for own in alone)]
+            covering += [(limit, (name,)) for name in _names(column) if not any(_shares(name, own) for own in alone)]
         elif limit.dataset == dataset and (limit.columns is None or _shares(column, limit.columns)):
-            found.append((limit, limit.columns))
-    return [(limit, columns) for limit, columns in found if limit.promise is not None]
+            covering.append((limit, limit.columns))
+    return [(limit, columns) for limit, columns in covering if limit.promise is not None]
 
 
 def _names(column: str) -> list[str]:
     """The columns that an entry is about: ``"x, y"`` is about x and y."""
-    return list(dict.fromkeys(column.split(_BETWEEN)))
+    return list(dict.fromkeys(column.split(_COLUMN_SEPARATOR)))
 
 
 def _shares(column: str, columns: Iterable[str]) -> bool:
@@ -411,7 +418,7 @@ def _refuse_beyond_limits(connection: sqlite3.Connection, request: dict[str, Any
     dataset, column = request["dataset"], request["column"]
     cost = rate_of(request["promise"]) * request["charged"]
     delta = None if request["delta"] is None else Fraction(request["delta"]) * request["charged"]
-    new = Part(column, request["scope"], request["space"], request["unit"], request["metric"], cost, delta)
+    new = SpentPart(column, request["scope"], request["space"], request["unit"], request["metric"], cost, delta)
     for limit, columns in _covering(connection, dataset, column):
         most = limit.amount
         assert most is not None

@@ -16,13 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.arguments import items
+from sfumato.certify.amounts import Amount, amount
+from sfumato.certify.charge import Charge
 from sfumato.errors import InvalidEpsilon, InvalidInput, shown
 from sfumato.numbers import Number, as_written
-from sfumato.release.ledger_amounts import Amount, amount
-from sfumato.release.ledger_promises import Promise
 
 __all__ = [
     "charge_fields",
+    "charged_fields",
     "column_names",
     "delta_text",
     "limit_fields",
@@ -30,13 +31,12 @@ __all__ = [
     "name",
     "now",
     "place",
-    "promise_fields",
     "text",
 ]
 
-_MOST_TIMES = 2**53  # of one charge; SQLite adds up to 2^63
-_LONGEST_TEXT = 10_000  # letters of a name, a note, a token; nobody reads longer ones
-_MOST_BITS = 8192  # of a numerator or denominator, as for the ε of a privacy type
+_MOST_TIMES = 2**53  # A charge counts at most so many values; SQLite adds up to 2^63.
+_LONGEST_TEXT = 10_000  # Names, notes and tokens have at most so many letters; nobody reads longer ones.
+_MOST_BITS = 8192  # Numerators and denominators are no longer, as for the ε of a privacy type.
 
 
 def place(path: Any) -> Path:
@@ -120,21 +120,21 @@ def charge_fields(
     }
 
 
-def promise_fields(promise: Promise, *, keyed: bool) -> dict[str, Any]:
-    """What a promise says, as it is kept."""
-    if keyed and not promise.noise:
+def charged_fields(charge: Charge, *, keyed: bool) -> dict[str, Any]:
+    """What is charged for, as it is kept."""
+    if keyed and not charge.noise:
         raise InvalidInput(
             "what is drawn from a Laplace mechanism depends on its pixels and steps: charge a keyed release with what "
             "draws, mechanism=sampler(mechanism, pixels=…, steps=…)"
         )
     return {
-        "space": text(promise.space, "the name of a space"),
-        "unit": text(promise.unit, "a unit"),
-        "metric": name(promise.metric, "the digest of a metric"),
-        "promise": name(promise.text, "a promise"),
-        "mechanism": name(promise.mechanism, "the digest of a mechanism"),
-        "noise": text(promise.noise or promise.mechanism, "the digest of noise"),
-        "delta": None if promise.delta is None else str(promise.delta),
+        "space": text(charge.space, "the name of a space"),
+        "unit": text(charge.unit, "a unit"),
+        "metric": name(charge.metric, "the digest of a metric"),
+        "promise": name(charge.text, "a promise"),
+        "mechanism": name(charge.mechanism, "the digest of a mechanism"),
+        "noise": text(charge.noise or charge.mechanism, "the digest of noise"),
+        "delta": None if charge.delta is None else str(charge.delta),
     }
 
 
@@ -159,8 +159,8 @@ def limit_text(limit: Number | Amount | None, alpha: Number | None = None) -> st
     for value in (limit, alpha):
         _refuse_strange(value, "a limit")
     most = limit if isinstance(limit, Amount) else amount(epsilon=limit, alpha=alpha)
-    said = [most.rational, *(base for base, _ in most.logarithms)]
-    if any(part.bit_length() > _MOST_BITS for number in said for part in number.as_integer_ratio()):
+    numbers = [most.rational, *(base for base, _ in most.logarithms)]
+    if any(part.bit_length() > _MOST_BITS for number in numbers for part in number.as_integer_ratio()):
         raise InvalidEpsilon(f"a limit of more than {_MOST_BITS} bits cannot be written down")
     if not most.logarithms:
         return f"epsilon {most.rational}"

@@ -93,7 +93,7 @@ def written(path: Path, first: dict[str, Any] | None) -> None:
     except OSError as error:
         raise InvalidInput(f"{path} cannot be written: {error.strerror or error}") from error
     os.close(handle)
-    made = Path(name)
+    temporary = Path(name)
     try:
         with _complaints(path), closing(sqlite3.connect(name, isolation_level=None)) as connection:
             connection.row_factory = sqlite3.Row
@@ -101,19 +101,19 @@ def written(path: Path, first: dict[str, Any] | None) -> None:
             connection.executescript(f"BEGIN IMMEDIATE; {_schema(VERSION)} COMMIT;")
             if first is not None:
                 append(connection, "limits", LIMIT_FIELDS, first)
-        _placed(made, path)
+        _placed(temporary, path)
     finally:
-        made.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
-def _placed(made: Path, path: Path) -> None:
+def _placed(temporary: Path, path: Path) -> None:
     """Give a file its name unless somebody else was quicker: a link never replaces anything, a move would."""
     with suppress(FileExistsError):
         try:
-            os.link(made, path)
+            os.link(temporary, path)
         except (NotImplementedError, PermissionError):  # a file system without links
             with open(path, "xb") as file:
-                file.write(made.read_bytes())
+                file.write(temporary.read_bytes())
                 file.flush()
                 os.fsync(file.fileno())
 
@@ -222,21 +222,21 @@ def append(connection: sqlite3.Connection, table: str, fields: tuple[str, ...], 
 
 def rows_of(connection: sqlite3.Connection, path: Path, table: str, fields: tuple[str, ...]) -> list[sqlite3.Row]:
     """All rows in order, their chain checked on the way."""
-    found = connection.execute(f"SELECT * FROM {table} ORDER BY id").fetchall()
+    rows = connection.execute(f"SELECT * FROM {table} ORDER BY id").fetchall()
     before = ""
-    for place, row in enumerate(found, 1):
+    for place, row in enumerate(rows, 1):
         before = _link(before, row, fields)
         if row["id"] != place or row["chain"] != before:
             raise damaged(path, f"row {place} of {table} is not what was written")
-    return found
+    return rows
 
 
 def check(path: Path) -> None:
     """Read everything once; an error if the file is not what was written."""
     with reading(path) as connection:
-        said = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
-        if said != "ok":
-            raise damaged(path, said)
+        answer = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+        if answer != "ok":
+            raise damaged(path, answer)
         if _layout(connection) != _known_layout(_version(connection, path)):
             raise damaged(path, "its tables are not those of a ledger")
         rows_of(connection, path, "entries", ENTRY_FIELDS)
@@ -244,8 +244,8 @@ def check(path: Path) -> None:
 
 
 def _layout(connection: sqlite3.Connection) -> list[tuple[str, ...]]:
-    found = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name")
-    return [tuple(row) for row in found]
+    rows = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name")
+    return [tuple(row) for row in rows]
 
 
 @cache

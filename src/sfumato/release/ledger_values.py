@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from sfumato.certify.amounts import Amount
+from sfumato.certify.charge import metric_digest, rate_of
 from sfumato.errors import InvalidInput, shown
-from sfumato.release.ledger_amounts import Amount
-from sfumato.release.ledger_promises import metric_digest, rate_of
 
-__all__ = ["Entry", "Limit", "Part", "Spent", "scope_words"]
+__all__ = ["BudgetLimit", "Entry", "Spent", "SpentPart", "scope_words"]
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Limit:
+class BudgetLimit:
     """The most that may be spent: on each column of its own (``columns`` None and ``dataset`` None), on all columns of
     a dataset together (``columns`` None), or on some columns together. ``promise`` None lifts it; where ``delta`` is
     None, no δ may be spent at all.
@@ -86,7 +86,7 @@ class Limit:
 
 
 @dataclass(frozen=True)
-class Part:
+class SpentPart:
     """What was spent of one column in one metric, on the rows of one scope ("" for all rows); ``delta`` is None where
     promises are about distances.
     """
@@ -105,7 +105,7 @@ class Spent:
     """What was spent of some columns: in each metric, and in all for the rows that had most."""
 
     dataset: str
-    parts: tuple[Part, ...]
+    parts: tuple[SpentPart, ...]
 
     @property
     def total(self) -> Amount:
@@ -165,7 +165,7 @@ class Spent:
             best = max(best[0], low), max(best[1], high)
         return best
 
-    def _parts_of(self, scope: str) -> list[Part]:
+    def _parts_of(self, scope: str) -> list[SpentPart]:
         return [part for part in self.parts if part.scope in ("", scope)]
 
 

@@ -194,27 +194,35 @@ class Entries:
     def __init__(self) -> None:
         self.texts: list[bytes] = []
         self.lasting = 0
-        self.made: tuple[Bytes, Places] | None = None
+        self.packed: tuple[Bytes, Places] | None = None
 
     def add(self, *texts: bytes) -> int:
         """The number of the first of them; the others follow."""
         self.texts += texts
-        self.made, self.lasting = None, len(self.texts)
+        self.packed, self.lasting = None, len(self.texts)
         return len(self.texts) - len(texts)
 
     def again(self, *texts: bytes) -> int:
         """The same for texts that are used once: they take the place of those that were added so before."""
         self.texts = self.texts[: self.lasting]
         self.texts += texts
-        self.made = None
+        self.packed = None
         return self.lasting
+
+    def numbers(self, base: int | None, before: bytes, outputs: NDArray[np.int64]) -> Places:
+        """The numbers of outputs that were added from ``base`` on; without it they are integers, spelled here."""
+        if base is not None:
+            return base + outputs
+        different, places = np.unique(outputs, return_inverse=True)
+        first = self.again(*(before + str(v).encode() for v in different.tolist()))
+        return np.asarray(first + places, dtype=np.int64)
 
     def arrays(self) -> tuple[Bytes, Places]:
         """All texts one after the other, and where each begins."""
-        if self.made is None:
+        if self.packed is None:
             bounds = np.cumsum([0, *map(len, self.texts)], dtype=np.int64)
-            self.made = np.frombuffer(b"".join(self.texts), dtype=np.uint8), bounds
-        return self.made
+            self.packed = np.frombuffer(b"".join(self.texts), dtype=np.uint8), bounds
+        return self.packed
 
 
 def edited(

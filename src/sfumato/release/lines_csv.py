@@ -31,7 +31,7 @@ _NO_ASCII = "this is no CSV file in UTF-8 or another encoding that contains ASCI
 _MARK = b"\xef\xbb\xbf"  # which some programs put before text in UTF-8
 
 FINE, BAD_QUOTE, BAD_COUNT, BAD_RETURN, OPEN_QUOTE = range(5)
-_WRONG = {
+_SCAN_ERRORS = {
     BAD_QUOTE: "something follows the closing quote of a cell",
     BAD_COUNT: "the number of cells is {found}, but the header has {wanted}",
     BAD_RETURN: "there is a carriage return without a newline",
@@ -67,13 +67,13 @@ class CsvRecords:
             if not final:
                 return None
         # the delimiter that makes most cells; a comma if there is none
-        found = max(range(len(lines)), key=lambda k: len(lines[k].cells))
-        self.delimiter, (cells, stop, ended, wrong) = delimiters[found], lines[found]
+        best = max(range(len(lines)), key=lambda k: len(lines[k].cells))
+        self.delimiter, (cells, stop, ended, wrong) = delimiters[best], lines[best]
         end = len(block) if ended is None else ended
         if b"\0" in block[begin:end]:
             raise InvalidInput(_NO_ASCII)
         if wrong:
-            raise InvalidInput(f"the header: {_WRONG[wrong]}")
+            raise InvalidInput(f"the header: {_SCAN_ERRORS[wrong]}")
         self.names = [_header_name(cell) for cell in cells]
         after = order_after(self.names, self.work)
         written = dict(zip(self.names, cells, strict=False))
@@ -86,12 +86,12 @@ class CsvRecords:
 
     def _prepare(self) -> None:
         assert self.delimiter is not None
-        wanted = [*self.work.taken, *self.work.ids]
+        wanted = [*self.work.taken, *self.work.terms.ids]
         positions = sorted({self.names.index(name) for name in wanted})
         self.wanted = np.array(positions, dtype=np.int64)
         self.place = {name: positions.index(self.names.index(name)) for name in wanted}
         self.nothing = self.entries.add(b"")
-        before = self.delimiter.encode() if self.work.keep else b""
+        before = self.delimiter.encode() if self.work.terms.keep else b""
         self.before = before
         self.bases = [
             None if a.values is None else self.entries.add(*(before + self._cell(text) for text in _spellings(a)))
@@ -118,13 +118,13 @@ class CsvRecords:
         """What is put where; ``outputs`` has a number for every record, also for those that are left out."""
         done: list[Edit] = []
         for k in range(len(self.work.added)):
-            numbers = self._numbers(k, outputs)
-            if self.work.keep:
+            numbers = self.entries.numbers(self.bases[k], self.before, outputs)
+            if self.work.terms.keep:
                 done.append((scanned.last, scanned.last, numbers))
             else:
                 cell = self.place[self.work.taken[k]]
                 done.append((scanned.starts[cell], scanned.ends[cell], numbers))
-        if not self.work.keep:
+        if not self.work.terms.keep:
             nothing = np.full(len(outputs), self.nothing, dtype=np.int64)
             gone = [self.names.index(name) for name in self.work.taken[len(self.work.added) :]]
             front = next(k for k in range(len(self.names)) if k not in gone)
@@ -134,14 +134,6 @@ class CsvRecords:
                 # with one delimiter: that before the cell, or that after it if nothing before it stays
                 done.append((start, end + 1, nothing) if column < front else (start - 1, end, nothing))
         return done
-
-    def _numbers(self, k: int, outputs: NDArray[np.int64]) -> Places:
-        base = self.bases[k]
-        if base is not None:
-            return base + outputs
-        different, places = np.unique(outputs, return_inverse=True)
-        first = self.entries.again(*(self.before + str(v).encode() for v in different.tolist()))
-        return np.asarray(first + places, dtype=np.int64)
 
 
 def _spellings(added: Added) -> Sequence[str]:
@@ -178,8 +170,8 @@ def _first_line(block: bytes, begin: int, delimiter: bytes) -> _Line:
             if block[at : at + 1] not in (b"", b"\r", b"\n", delimiter):
                 return _Line([*cells, block[start:at]], at, at, BAD_QUOTE)
         else:
-            found = stops.search(block, at)
-            at = len(block) if found is None else found.start()
+            stop = stops.search(block, at)
+            at = len(block) if stop is None else stop.start()
         cells.append(block[start:at])
         if block[at : at + 1] != delimiter:
             break
@@ -206,9 +198,9 @@ def scan_csv(
     """
     places = np.empty((3, most), dtype=np.int64)
     cells = np.empty((2, len(wanted), most), dtype=np.int64)
-    count, used, wrong, found = _scan_csv(data, delimiter, fields, wanted, final, places, cells)
+    count, used, wrong, fields_found = _scan_csv(data, delimiter, fields, wanted, final, places, cells)
     if wrong:
-        message = _WRONG[wrong].format(found=found, wanted=fields)
+        message = _SCAN_ERRORS[wrong].format(found=fields_found, wanted=fields)
         raise BadRow(message, first_row + count + 1)
     first, last, after = (part[:count] for part in places)
     return Scanned(used, first, last, after, cells[0, :, :count], cells[1, :, :count])

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InvalidInput, keyword, shown
 from sfumato.release.batches import Added, BatchRelease
-from sfumato.release.lines import Bytes, CellValues, Edit, Entries, Places, Scanned
+from sfumato.release.lines import Bytes, CellValues, Edit, Entries, Scanned
 from sfumato.release.rows import BadRow
 
 __all__ = ["JsonRecords", "scan_json"]
@@ -23,7 +23,7 @@ _QUOTE, _NEWLINE, _RETURN, _BACKSLASH = 34, 10, 13, 92
 _DEEPEST = 256  # objects and lists inside each other
 
 FINE, BAD_JSON, TWICE, TOO_DEEP = range(4)
-_WRONG = {
+_SCAN_ERRORS = {
     BAD_JSON: "this is no JSON object on one line",
     TWICE: "a key occurs twice",
     TOO_DEEP: f"more than {_DEEPEST} objects and lists are inside each other",
@@ -35,13 +35,14 @@ class JsonRecords:
 
     def __init__(self, work: BatchRelease) -> None:
         self.work = work
-        self.names = [*dict.fromkeys([*work.taken, *work.ids])]
+        self.names = [*dict.fromkeys([*work.taken, *work.terms.ids])]
         self.fresh = [added.name for added in work.added if added.name not in work.taken]
         self.entries = Entries()
         self.nothing = self.entries.add(b"")
         self.renames = bool(self.fresh)
         self.before = [
-            (", " if work.keep else "") + f"{json.dumps(added.name)}: " if self.renames else "" for added in work.added
+            (", " if work.terms.keep else "") + f"{json.dumps(added.name)}: " if self.renames else ""
+            for added in work.added
         ]
         self.bases = [
             None
@@ -59,16 +60,16 @@ class JsonRecords:
     def scan(self, data: Bytes, most: int, *, final: bool, first_row: int) -> Scanned:
         """Whole records of a block."""
         wanted = [*self.names, *self.fresh]
-        found = scan_json(data, wanted, most, final=final, first_row=first_row)
-        _check_utf8(data[: found.used], first_row)
+        scanned = scan_json(data, wanted, most, final=final, first_row=first_row)
+        _check_utf8(data[: scanned.used], first_row)
         for k, name in enumerate(self.fresh, len(self.names)):
-            there = np.flatnonzero(found.starts[k] >= 0)
+            there = np.flatnonzero(scanned.starts[k] >= 0)
             if there.size:
                 raise BadRow(
                     f"there is a key {shown(name)} already: name another one with {keyword('into')}",
                     first_row + int(there[0]) + 1,
                 )
-        return found
+        return scanned
 
     def values(self, data: Bytes, scanned: Scanned, name: str) -> CellValues:
         """The values of a key."""
@@ -77,8 +78,11 @@ class JsonRecords:
 
     def edits(self, scanned: Scanned, outputs: NDArray[np.int64]) -> list[Edit]:
         """What is put where; ``outputs`` has a number for every record, also for those that are left out."""
-        numbers = [self._numbers(k, outputs) for k in range(len(self.work.added))]
-        if self.work.keep:
+        numbers = [
+            self.entries.numbers(base, text.encode(), outputs)
+            for base, text in zip(self.bases, self.before, strict=True)
+        ]
+        if self.work.terms.keep:
             return [(scanned.last, scanned.last, number) for number in numbers]
         taken = [self.names.index(name) for name in self.work.taken]
         if not self.renames:
@@ -93,14 +97,6 @@ class JsonRecords:
             start = np.where(stays, scanned.keys[k], scanned.commas[k])
             done.append((start, scanned.ends[k], np.where(stays, numbers[0], nothing)))
         return done
-
-    def _numbers(self, k: int, outputs: NDArray[np.int64]) -> Places:
-        base = self.bases[k]
-        if base is not None:
-            return base + outputs
-        different, places = np.unique(outputs, return_inverse=True)
-        first = self.entries.again(*(f"{self.before[k]}{v}".encode() for v in different.tolist()))
-        return np.asarray(first + places, dtype=np.int64)
 
 
 def _json_texts(added: Added) -> list[str]:
@@ -130,21 +126,21 @@ def scan_json(data: Bytes, names: list[str], most: int, *, final: bool, first_ro
     count, used, wrong, at = _scan_json(data, keys, bounds, final, places, cells, strange)
     if wrong:
         near = data[at : at + 20].tobytes().decode("utf-8", "replace")
-        raise BadRow(f"{_WRONG[wrong]}, near {shown(near)}", first_row + count + 1)
+        raise BadRow(f"{_SCAN_ERRORS[wrong]}, near {shown(near)}", first_row + count + 1)
     first, last, after = (part[:count] for part in places)
     for row in np.flatnonzero(strange[:count]).tolist():
         plain = (cells[0, :, row] >= 0).tolist()
         _refuse_disguised(data[first[row] : last[row] + 1].tobytes(), names, plain, first_row + row + 1)
-    starts, ends, found, commas = (part[:, :count] for part in cells)
-    return Scanned(used, first, last, after, starts, ends, found, commas)
+    starts, ends, kinds, commas = (part[:, :count] for part in cells)
+    return Scanned(used, first, last, after, starts, ends, kinds, commas)
 
 
 def _refuse_disguised(record: bytes, names: list[str], plain: list[bool], row: int) -> None:
     """A key may be spelled with escapes, and would then pass for another one."""
     # a number is not looked at: one of thousands of digits would be refused
     keys = [key for key, _ in json.loads(record, object_pairs_hook=list, parse_int=str, parse_float=str)]
-    for name, found in zip(names, plain, strict=True):
-        if keys.count(name) != int(found):
+    for name, is_plain in zip(names, plain, strict=True):
+        if keys.count(name) != int(is_plain):
             raise BadRow(f"the key {shown(name)} is spelled with escapes: write it plainly, and once", row)
 
 

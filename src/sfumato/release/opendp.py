@@ -22,12 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arguments import integer, one_of
+from sfumato.certify.amounts import Amount
 from sfumato.certify.mechanism import Mechanism
-from sfumato.errors import InvalidInput, MissingExtra, NotSupported, expect
-from sfumato.mechanisms.line import InfiniteGeometric
+from sfumato.certify.protocol import tabled
+from sfumato.errors import InvalidInput, MissingExtra, NotSupported
 from sfumato.numbers import exact, float_above, log_bounds
-from sfumato.release.ledger_amounts import Amount
-from sfumato.release.ledger_promises import metric_digest, promise_of
+from sfumato.release.sampler import Sampler, sampler
 from sfumato.spaces.distances import Form
 from sfumato.spaces.finite import FiniteSpace
 
@@ -42,7 +42,7 @@ def opendp_measurement(mechanism: Any, *, metric: Literal["auto", "user"] = "aut
     Parameters
     ----------
     mechanism
-        A proved :class:`Mechanism`, or :class:`InfiniteGeometric` noise on the integers.
+        Whatever :func:`sfumato.sampler` draws from: a table, a product, a grid, noise on the integers.
     metric
         ``"auto"`` uses OpenDP's absolute distance for consecutive integers one unit apart, its discrete distance where
         all distances are 1, and a user distance for everything else; ``"user"`` always the last. Distances that go into
@@ -55,30 +55,25 @@ def opendp_measurement(mechanism: Any, *, metric: Literal["auto", "user"] = "aut
     """
     dp = _opendp()
     one_of(metric, ("auto", "user"), "metric")
-    if isinstance(mechanism, InfiniteGeometric):
-        domain, measured = dp.atom_domain(T=int), dp.absolute_distance(T=int)
-    else:
-        space = expect(
-            mechanism, Mechanism, "what becomes a measurement", "a Design has one as .mechanism"
-        ).privacy.space
-        _refuse_events(mechanism)
-        domain, measured = _of_space(dp, space, metric)
-    rate, draw = promise_of(mechanism).rate, _drawing(mechanism)
+    draws = sampler(mechanism)
+    charge, draw = draws.as_charge(), _drawing(draws)
+    if charge.delta is not None:
+        raise NotSupported(
+            "a promise about events as a measurement of pure differential privacy",
+            ["worst_privacy_loss(mechanism, neighbours) for dp-accounting", "opendp_rows(mechanism, size)"],
+        )
+    rate, measured = charge.rate, dp.user_distance(f"DistanceOn({charge.space}, sha256 {charge.metric})")
+    if metric == "auto" and (draws.domain.integers or _consecutive_integers(draws.domain.space)):
+        measured = dp.absolute_distance(T=int)
+    elif metric == "auto" and _all_one_apart(draws.domain.space):
+        measured = dp.discrete_distance()
     return dp.m.make_user_measurement(
-        input_domain=domain,
+        input_domain=_secrets_of(dp, draws, metric),
         input_metric=measured,
         output_measure=dp.max_divergence(),
         function=lambda secret: draw([secret])[0],
         privacy_map=lambda distance: exponent_above(rate, distance),
     )
-
-
-def _refuse_events(mechanism: Mechanism) -> None:
-    if promise_of(mechanism).delta is not None:
-        raise NotSupported(
-            "a promise about events as a measurement of pure differential privacy",
-            ["worst_privacy_loss(mechanism, neighbours) for dp-accounting", "opendp_rows(mechanism, size)"],
-        )
 
 
 def opendp_rows(mechanism: Mechanism, size: int) -> Any:
@@ -90,19 +85,18 @@ def opendp_rows(mechanism: Mechanism, size: int) -> Any:
     datasets of known size applies, such as ``make_population_amplification``.
     """
     dp = _opendp()
-    mechanism = expect(mechanism, Mechanism, "what becomes a measurement", "a Design has one as .mechanism")
+    mechanism = tabled(mechanism)
     size = integer(size, "the number of rows", 1, 2**31 - 1)  # OpenDP counts in 32 bits
-    draw = _drawing(mechanism)
-    factor = local_factor(mechanism)
+    draws = sampler(mechanism)
+    draw, factor = _drawing(draws), local_factor(mechanism)
 
     def release(rows: Any) -> list[Any]:
         if len(rows) != size:
             raise InvalidInput(f"{len(rows)} rows for a measurement of {size}")
         return draw(list(rows))
 
-    element, _ = _of_space(dp, mechanism.privacy.space, "auto")
     return dp.m.make_user_measurement(
-        input_domain=dp.vector_domain(element, size=size),
+        input_domain=dp.vector_domain(_secrets_of(dp, draws, "auto"), size=size),
         input_metric=dp.hamming_distance(),
         output_measure=dp.max_divergence(),
         function=release,
@@ -131,7 +125,7 @@ def exponent_above(rate: Amount, distance: Any) -> float:
 
     Examples
     --------
-    >>> from sfumato.release.ledger_amounts import amount
+    >>> from sfumato.certify.amounts import amount
     >>> exponent_above(amount(epsilon="1/10"), 3), exponent_above(amount(alpha="1/2"), "1/2")
     (0.30000000000000004, 0.3465735902799727)
     """
@@ -160,13 +154,15 @@ def _opendp() -> Any:
         raise MissingExtra("opendp", "opendp") from error
 
 
-def _of_space(dp: Any, space: FiniteSpace, metric: str) -> tuple[Any, Any]:
-    """Domain and metric of a space, OpenDP's own where there are any."""
-    labels = space.labels
+def _secrets_of(dp: Any, draws: Sampler, metric: str) -> Any:
+    """The domain of the secrets, OpenDP's own for integers."""
+    space, secrets = draws.domain.space, draws.secrets
+    if secrets is None:
+        return dp.atom_domain(T=int)
     if metric == "auto" and _consecutive_integers(space):
-        return dp.atom_domain(T=int, bounds=(min(labels), max(labels))), dp.absolute_distance(T=int)
-    name = f"{space.name}, sha256 {metric_digest(space)}"
-    known = space.position
+        return dp.atom_domain(T=int, bounds=(min(secrets), max(secrets)))
+    charge = draws.as_charge()
+    name, known = f"{charge.space}, sha256 {charge.metric}", secrets if space is None else space.position
 
     def member(secret: Any) -> bool:
         try:
@@ -174,15 +170,14 @@ def _of_space(dp: Any, space: FiniteSpace, metric: str) -> tuple[Any, Any]:
         except TypeError:  # not hashable, so no label
             return False
 
-    domain = dp.user_domain(f"SecretsOf({name})", member)
-    if metric == "auto" and _all_one_apart(space):
-        return domain, dp.discrete_distance()
-    return domain, dp.user_distance(f"DistanceOn({name})")
+    return dp.user_domain(f"SecretsOf({name})", member)
 
 
-def _consecutive_integers(space: FiniteSpace) -> bool:
+def _consecutive_integers(space: FiniteSpace | None) -> bool:
     """Whether the labels are integers in a row and d(x, z) = |x − z|, exactly."""
-    if not all(isinstance(label, int) and not isinstance(label, bool) and label in _INT32 for label in space.labels):
+    if space is None or not all(
+        isinstance(label, int) and not isinstance(label, bool) and label in _INT32 for label in space.labels
+    ):
         return False
     labels = np.array(space.labels, dtype=np.int64)
     table = space.distances
@@ -191,19 +186,18 @@ def _consecutive_integers(space: FiniteSpace) -> bool:
     return bool((table.values == np.abs(labels[:, None] - labels)).all())
 
 
-def _all_one_apart(space: FiniteSpace) -> bool:
+def _all_one_apart(space: FiniteSpace | None) -> bool:
+    if space is None:
+        return False
     table = space.distances
     between: NDArray[Any] = table.values[np.triu_indices(len(space), 1)]
     return table.form is Form.RATIONAL and table.unit == 1 and bool((between == 1).all())
 
 
-def _drawing(mechanism: Any) -> Callable[[list[Any]], list[Any]]:
+def _drawing(draws: Sampler) -> Callable[[list[Any]], list[Any]]:
     """A function from secrets to outputs, with fresh noise from the exact sampler at each call."""
-    from sfumato.release.sampler import sampler
-
-    draws = sampler(mechanism)
-    outputs = draws.outputs
-    if outputs is None:
-        return lambda secrets: draws.draw(np.array([int(secret) for secret in secrets])).tolist()
-    space = mechanism.privacy.space
-    return lambda secrets: [outputs[y] for y in draws.draw(np.array([space.index(x) for x in secrets]))]
+    secrets, outputs, space = draws.secrets, draws.outputs, draws.domain.space
+    if secrets is None or outputs is None:
+        return lambda given: draws.draw(np.array([int(secret) for secret in given])).tolist()
+    index = secrets.index if space is None else space.index
+    return lambda given: [outputs[y] for y in draws.draw(np.array([index(x) for x in given]))]

@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from sfumato.certify.protocol import Domain
 from sfumato.errors import InvalidInput, Mismatch, keyword, shown
 from sfumato.numbers import nearest_float, told_apart
 from sfumato.release.rows import BadRow, Located, Rows, Values
 from sfumato.spaces.constructors import EARTH_RADIUS_KM
-from sfumato.spaces.finite import FiniteSpace
 from sfumato.spaces.lengths import in_unit
 
-__all__ = ["Coordinates", "Ground", "Place", "Position", "coordinates_of", "distance_in"]
+__all__ = ["Coordinates", "Place", "Position", "coordinates_of", "distance_in"]
 
 Floats = NDArray[np.float64]
 Nearest = Callable[[Floats], tuple[Rows, Floats, NDArray[np.bool_]]]
@@ -31,8 +31,8 @@ _POWERS = {"euclidean": 2.0, "manhattan": 1.0, "chebyshev": inf}
 
 # Distances and coordinates of one space agree up to their roundings; what is compared are sums and square roots of a
 # few doubles, and arcs up to half the globe from coordinates in degrees.
-_AGREE = 1e-9
-_AGREE_ON_A_SPHERE = 1e-6
+_SAME_DISTANCE = 1e-9
+_SAME_ARC = 1e-6
 
 _FARTHEST = 1e150  # the square of a distance is still a float
 
@@ -64,24 +64,6 @@ class Place:
 
 
 @dataclass(frozen=True, eq=False)
-class Ground:
-    """What is known of where secrets are: coordinates, unit and name; the space they form, or the sides of a grid."""
-
-    name: str
-    unit: str
-    coordinates: Floats | None
-    space: FiniteSpace | None = None
-    lattice: tuple[tuple[int, ...], str, float] | None = None  # shape, metric and step
-
-    @property
-    def dimension(self) -> int:
-        """How many coordinates a secret has, 0 if none."""
-        if self.lattice is not None:
-            return len(self.lattice[0])
-        return 0 if self.coordinates is None else self.coordinates.shape[1]
-
-
-@dataclass(frozen=True, eq=False)
 class Coordinates:
     """Columns of coordinates; made by :func:`coordinates_of`.
 
@@ -95,7 +77,7 @@ class Coordinates:
     spherical: bool
     on_unknown: str
     within: float | None
-    ground: Ground
+    domain: Domain
     left_out: int = -1
 
     def find(self, batch: Sequence[Values], first: int) -> Rows:
@@ -125,7 +107,7 @@ class Coordinates:
     @property
     def unit(self) -> str:
         """That of the space."""
-        return self.ground.unit
+        return self.domain.unit
 
     def _no_point(self, batch: Sequence[Values], point: Floats, row: int, first: int) -> BadRow:
         values = tuple(values.value(row) for values in batch)
@@ -143,12 +125,12 @@ class Coordinates:
         )
 
     def _outside(self, point: Floats, distance: float, row: int, first: int) -> BadRow:
-        unit = f" {self.ground.unit}" if self.ground.unit else ""
+        unit = f" {self.domain.unit}" if self.domain.unit else ""
         if self.within is None:
-            where = f"outside the cells of {self.ground.name}"
+            where = f"outside the cells of {self.domain.name}"
         else:
             away, most = told_apart(distance, self.within)
-            where = f"{away}{unit} from the nearest secret of {self.ground.name}, more than {most}{unit}"
+            where = f"{away}{unit} from the nearest secret of {self.domain.name}, more than {most}{unit}"
         names = ", ".join(map(repr, self.columns))
         return BadRow(
             f"{names} are {tuple(point.tolist())}, {where}; {keyword('on_unknown', 'drop')} leaves such rows out, "
@@ -160,13 +142,13 @@ class Coordinates:
 
 def distance_in(unit: str, given: Any) -> float:
     """A positive distance as a number, or as a text with a unit of length: ``"500 m"``."""
-    found = nearest_float(in_unit(given, unit, "within"))
-    if not 0 < found < inf:
+    distance = nearest_float(in_unit(given, unit, "within"))
+    if not 0 < distance < inf:
         raise InvalidInput(f"within must be a positive distance, found {shown(given)}")
-    return found
+    return distance
 
 
-def coordinates_of(asked: Position | Place, ground: Ground, *, on_unknown: str, within: Any = None) -> Coordinates:
+def coordinates_of(column: Position | Place, domain: Domain, *, on_unknown: str, within: Any = None) -> Coordinates:
     """How points become secrets of a space.
 
     Examples
@@ -175,34 +157,34 @@ def coordinates_of(asked: Position | Place, ground: Ground, *, on_unknown: str, 
     >>> from sfumato.release.rows import TypedValues
     >>> from sfumato.spaces import grid
     >>> city = grid(3, 3, step="1/2", unit="km")
-    >>> ground = Ground(city.name, city.unit, city.coordinates, city)
-    >>> finder = coordinates_of(Position("x", "y"), ground, on_unknown="error")
+    >>> domain = Domain.of(city)
+    >>> finder = coordinates_of(Position("x", "y"), domain, on_unknown="error")
     >>> finder.find([TypedValues(pa.array([0.7])), TypedValues(pa.array([-0.2]))], 0).tolist()
     [3]
     """
-    where = ground.coordinates
-    if where is None and ground.lattice is None:
-        raise InvalidInput(f"{ground.name} has no coordinates: release a column of labels")
-    if len(asked.columns) != ground.dimension:
-        raise Mismatch("columns of coordinates", (f"{ground.dimension} columns",), asked.columns)
-    limit = None if within is None else distance_in(ground.unit, within)
-    spherical = isinstance(asked, Place)
+    where = domain.coordinates
+    if where is None and domain.grid is None:
+        raise InvalidInput(f"{domain.name} has no coordinates: release a column of labels")
+    if len(column.columns) != domain.dimension:
+        raise Mismatch("columns of coordinates", (f"{domain.dimension} columns",), column.columns)
+    limit = None if within is None else distance_in(domain.unit, within)
+    spherical = isinstance(column, Place)
     if spherical:
         assert where is not None
-        radius = _radius(ground)
+        radius = _radius(domain)
         nearest, boxes = _on_a_sphere(where, radius), False
     else:
-        nearest, boxes = _in_a_plane(ground, measured=limit is not None)
+        nearest, boxes = _in_a_plane(domain, measured=limit is not None)
     if limit is None and on_unknown != "nearest" and not boxes:
-        unit = f", a distance in {ground.unit}" if ground.unit else ", a distance"
+        unit = f", a distance in {domain.unit}" if domain.unit else ", a distance"
         raise InvalidInput(
-            f"{ground.name} is no grid of cells: say {keyword('within')}{unit} beyond which a point is outside, "
+            f"{domain.name} is no grid of cells: say {keyword('within')}{unit} beyond which a point is outside, "
             f"or {keyword('on_unknown', 'nearest')} to take every point"
         )
     if limit is None and not boxes:
         assert where is not None
         limit = radius * float(_arcs(_widest(_vectors(where[:, ::-1])))) if spherical else float(_widest(where))
-    return Coordinates(asked.columns, nearest, spherical, on_unknown, limit, ground)
+    return Coordinates(column.columns, nearest, spherical, on_unknown, limit, domain)
 
 
 def _widest(where: Floats) -> Floats:
@@ -211,18 +193,18 @@ def _widest(where: Floats) -> Floats:
     return np.asarray(distances[:, 1].max())
 
 
-def _in_a_plane(ground: Ground, *, measured: bool) -> tuple[Nearest, bool]:
+def _in_a_plane(domain: Domain, *, measured: bool) -> tuple[Nearest, bool]:
     """The nearest secret by coordinates, and whether secrets are the cells of a grid."""
-    cells = _cells(ground)
-    power = _power(ground) if measured else 2.0
+    cells = _cells(domain)
+    power = _power(domain) if measured else 2.0
     if power is None:
         raise InvalidInput(
-            f"the distances of {ground.name} are not those of its coordinates, so that {keyword('within')} has no "
+            f"the distances of {domain.name} are not those of its coordinates, so that {keyword('within')} has no "
             f"unit: leave it out with {keyword('on_unknown', 'nearest')}"
         )
     if cells is None:
-        assert ground.coordinates is not None
-        tree = cKDTree(ground.coordinates)
+        assert domain.coordinates is not None
+        tree = cKDTree(domain.coordinates)
 
         def nearest(points: Floats) -> tuple[Rows, Floats, NDArray[np.bool_]]:
             # beyond this, distances would be infinite, and nothing be nearest
@@ -243,12 +225,12 @@ def _in_a_plane(ground: Ground, *, measured: bool) -> tuple[Nearest, bool]:
     return cell, True
 
 
-def _cells(ground: Ground) -> tuple[tuple[int, ...], Floats, Floats] | None:
+def _cells(domain: Domain) -> tuple[tuple[int, ...], Floats, Floats] | None:
     """Sides, first centre and steps of a full grid in the order of its rows, or None."""
-    if ground.lattice is not None:
-        shape, _, step = ground.lattice
+    if domain.grid is not None:
+        shape, _, step = domain.grid
         return shape, np.zeros(len(shape)), np.full(len(shape), step)
-    where = ground.coordinates
+    where = domain.coordinates
     assert where is not None
     axes = [np.unique(column) for column in where.T]
     shape = tuple(len(axis) for axis in axes)
@@ -258,15 +240,17 @@ def _cells(ground: Ground) -> tuple[tuple[int, ...], Floats, Floats] | None:
     gaps = [np.diff(axis) for axis in axes]
     steps = np.array([gap.mean() if len(gap) else 0.0 for gap in gaps])
     steps[steps == 0] = steps.max()  # a side of one cell is as long as the others
-    even = all(np.abs(gap - step).max(initial=0.0) <= _AGREE * step for gap, step in zip(gaps, steps, strict=True))
+    even = all(
+        np.abs(gap - step).max(initial=0.0) <= _SAME_DISTANCE * step for gap, step in zip(gaps, steps, strict=True)
+    )
     if not even or not (full == where).all():
         return None
     return shape, np.array([axis[0] for axis in axes]), steps
 
 
-def _pairs(ground: Ground) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+def _pairs(domain: Domain) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
     """Pairs of secrets and their distances: the edges of a graph, or three rows of the table."""
-    space = ground.space
+    space = domain.space
     assert space is not None
     if space.edges is not None:
         return space.edges.pairs.first, space.edges.pairs.second, space.edges.lengths.floats
@@ -275,20 +259,20 @@ def _pairs(ground: Ground) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats
     return np.repeat(some, n), np.tile(np.arange(n), len(some)), space.distances.floats[some].ravel()
 
 
-def _power(ground: Ground) -> float | None:
+def _power(domain: Domain) -> float | None:
     """The norm of coordinates that gives the distances of the space, or None."""
-    if ground.lattice is not None:
-        return _POWERS[ground.lattice[1]]
-    if ground.space is None or ground.coordinates is None:
+    if domain.grid is not None:
+        return _POWERS[domain.grid[1]]
+    if domain.space is None or domain.coordinates is None:
         return None
-    if ground.space.source.lattice is not None:
-        return _POWERS[ground.space.source.lattice[1]]
-    first, second, lengths = _pairs(ground)
-    offsets = ground.coordinates[first] - ground.coordinates[second]
+    if domain.space.source.lattice is not None:
+        return _POWERS[domain.space.source.lattice[1]]
+    first, second, lengths = _pairs(domain)
+    offsets = domain.coordinates[first] - domain.coordinates[second]
     # shortest paths along the axes of a grid are its Manhattan distance, although each edge is a straight line
-    order = ("manhattan", "chebyshev", "euclidean") if ground.space.edges is not None else tuple(_POWERS)
+    order = ("manhattan", "chebyshev", "euclidean") if domain.space.edges is not None else tuple(_POWERS)
     for name in order:
-        if np.allclose(np.linalg.norm(offsets, ord=_POWERS[name], axis=1), lengths, rtol=_AGREE, atol=0.0):
+        if np.allclose(np.linalg.norm(offsets, ord=_POWERS[name], axis=1), lengths, rtol=_SAME_DISTANCE, atol=0.0):
             return _POWERS[name]
     return None
 
@@ -305,19 +289,19 @@ def _arcs(chords: Floats) -> Floats:
     return np.asarray(2 * np.arcsin(np.clip(chords / 2, 0, 1)))
 
 
-def _radius(ground: Ground) -> float:
+def _radius(domain: Domain) -> float:
     """The radius of the sphere on which the distances of a space are great circles."""
-    assert ground.coordinates is not None
-    if ground.space is None or len(ground.coordinates) == 1:
+    assert domain.coordinates is not None
+    if domain.space is None or len(domain.coordinates) == 1:
         return EARTH_RADIUS_KM
-    first, second, lengths = _pairs(ground)
-    there = _vectors(ground.coordinates[:, ::-1])
+    first, second, lengths = _pairs(domain)
+    there = _vectors(domain.coordinates[:, ::-1])
     arcs = _arcs(np.linalg.norm(there[first] - there[second], axis=1))
     radius = float(lengths.max() / max(float(arcs[np.argmax(lengths)]), 1e-300))
     # the distances of secrets a few metres apart are rounded by some 1e-9 of a radian in the coordinates' sines
-    if not np.allclose(arcs * radius, lengths, rtol=_AGREE_ON_A_SPHERE, atol=_AGREE * radius):
+    if not np.allclose(arcs * radius, lengths, rtol=_SAME_ARC, atol=_SAME_DISTANCE * radius):
         raise InvalidInput(
-            f"the distances of {ground.name} are no great circles between latitudes and longitudes: "
+            f"the distances of {domain.name} are no great circles between latitudes and longitudes: "
             "name the columns of its coordinates with Position(…)"
         )
     return radius

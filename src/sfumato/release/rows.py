@@ -32,9 +32,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.arguments import one_of
+from sfumato.draws.plans import LARGEST_SECRET
 from sfumato.errors import InvalidInput, keyword, shown
 from sfumato.release.foreign import Foreign, foreign_kind, is_bytes, is_text
-from sfumato.release.implicit import LARGEST_SECRET
 from sfumato.release.keys import Texts
 
 __all__ = [
@@ -63,8 +63,8 @@ OUTSIDE = 1e-9
 
 _INTEGER = re.compile(r"0|-?[1-9]\d{0,18}", re.ASCII)
 _DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_LARGEST_TABLE = 2**22  # entries of a table from integers to secrets
-_MOST_COMPARED = 2_000  # labels among which a similar one is looked for
+_LARGEST_TABLE = 2**22  # Entries of the largest table from integers to secrets.
+_MOST_COMPARED = 2_000  # A similar label is looked for among so many.
 _TEXT = ord("t")
 _BYTES = ord("b")
 
@@ -148,8 +148,8 @@ class TypedValues:
         """The column as integers, if it is one and nothing is missing."""
         if not pa.types.is_integer(self.array.type) or self.array.null_count:
             return None
-        found: NDArray[Any] = self.array.to_numpy(zero_copy_only=False)
-        return found
+        numbers: NDArray[Any] = self.array.to_numpy(zero_copy_only=False)
+        return numbers
 
     def numbers(self) -> NDArray[np.float64]:
         """The column as floats, NaN where something is missing or no number."""
@@ -245,11 +245,6 @@ class Secrets(Protocol):
         ...
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns that are looked at, in order."""
-        ...
-
-    @property
     def unit(self) -> str:
         """In which unit distances are told."""
         ...
@@ -282,8 +277,8 @@ class Labels:
 
     Examples
     --------
-    >>> found = Labels("answer", ("no", "maybe", "yes")).find([TypedValues(pa.array(["yes", "no"]))], 0)
-    >>> found.tolist()
+    >>> rows = Labels("answer", ("no", "maybe", "yes")).find([TypedValues(pa.array(["yes", "no"]))], 0)
+    >>> rows.tolist()
     [2, 0]
     """
 
@@ -293,16 +288,7 @@ class Labels:
     position: NDArray[np.float64] | None = None
     name: str = "the mechanism"
     left_out: int = -1
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The one column that is looked at."""
-        return (self.column,)
-
-    @property
-    def unit(self) -> str:
-        """Labels are numbers without one."""
-        return ""
+    unit: str = ""  # labels are numbers without one
 
     @cached_property
     def known(self) -> dict[str, dict[Any, int]]:
@@ -345,14 +331,14 @@ class Labels:
         if whole is not None and self.integer_table is not None:
             low, table = self.integer_table
             inside = (whole >= low) & (whole < low + len(table))
-            found = np.full(len(whole), UNKNOWN, dtype=np.int64)
+            rows = np.full(len(whole), UNKNOWN, dtype=np.int64)
             # the differences fit: only values inside the table are taken
-            found[inside] = table[(whole[inside].astype(np.int64) - low)]
+            rows[inside] = table[(whole[inside].astype(np.int64) - low)]
         else:
             places, distinct = values.distinct()
             index = self._spelled_index if values.spelled else self._typed_index
-            found = np.array([index(value) for value in distinct], dtype=np.int64)[places]
-        return self._judged(found, values, first)
+            rows = np.array([index(value) for value in distinct], dtype=np.int64)[places]
+        return self._judged(rows, values, first)
 
     def locate(self, batch: Sequence[Values], first: int) -> Located:
         """Numbers are outside if they lie beyond the first or last label, by more than half the largest gap."""
@@ -407,17 +393,17 @@ class Labels:
         order = np.argsort(self.position, kind="stable")
         return self.position[order], order
 
-    def _judged(self, found: Rows, values: Values, first: int) -> Rows:
-        bad = found < 0
+    def _judged(self, rows: Rows, values: Values, first: int) -> Rows:
+        bad = rows < 0
         if not bad.any():
-            return found
+            return rows
         if self.on_unknown == "drop":
-            bad = found == OTHER_KIND
+            bad = rows == OTHER_KIND
             if not bad.any():
-                return np.maximum(found, -1)
+                return np.maximum(rows, -1)
         row = int(np.argmax(bad))
         value = values.value(row)
-        raise BadRow(self._complaint(int(found[row]), value), first + row + 1, value)
+        raise BadRow(self._complaint(int(rows[row]), value), first + row + 1, value)
 
     def _complaint(self, code: int, value: Any) -> str:
         if code == MISSING:
@@ -497,16 +483,7 @@ class Integers:
     on_unknown: str = "error"
     # indices are the secrets, so that −1 is one of them and cannot stand for a row that is left out
     left_out: int = -(2**63)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The one column that is looked at."""
-        return (self.column,)
-
-    @property
-    def unit(self) -> str:
-        """Integers have none."""
-        return ""
+    unit: str = ""
 
     def locate(self, batch: Sequence[Values], first: int) -> Located:
         """Nothing lies outside the integers."""
@@ -519,14 +496,14 @@ class Integers:
         if whole is not None and whole.dtype.kind == "i" and _all_within(whole, LARGEST_SECRET):
             return np.asarray(whole, dtype=np.int64)
         places, distinct = values.distinct()
-        found = [self._integer(value, values.spelled) for value in distinct]
-        wrong = np.array([value is None for value in found], dtype=bool)[places]
+        rows = [self._integer(value, values.spelled) for value in distinct]
+        wrong = np.array([value is None for value in rows], dtype=bool)[places]
         if wrong.any() and self.on_unknown != "drop":
             row = int(np.argmax(wrong))
             value = values.value(row)
             needed = f"an integer of 64 bits is needed, within ±2^{LARGEST_SECRET.bit_length() - 1}"
             raise BadRow(f"{shown(self.column)} is {_shown(value)}, but {needed}", first + row + 1, value)
-        listed = np.array([self.left_out if value is None else value for value in found], dtype=np.int64)
+        listed = np.array([self.left_out if value is None else value for value in rows], dtype=np.int64)
         return np.asarray(listed[places])
 
     def _integer(self, value: Any, spelled: bool) -> int | None:

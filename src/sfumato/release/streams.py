@@ -13,7 +13,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -24,17 +24,14 @@ from sfumato.arguments import file_path, flag, integer, one_of
 from sfumato.certify.verify import load
 from sfumato.errors import InvalidFile, InvalidInput, NotSupported, SfumatoError, shown
 from sfumato.files import PartialFile
-from sfumato.numbers import Number
-from sfumato.release.batches import BATCH, BatchRelease, Column, Progress, RowId, batch_release
+from sfumato.release.batches import BATCH, LARGEST_BATCH, BatchRelease, Progress, batch_release
 from sfumato.release.geometry import refuse_geometry_text, refuse_geometry_types, watched
 from sfumato.release.lines import edited
 from sfumato.release.lines_csv import CsvRecords
 from sfumato.release.lines_json import JsonRecords
 from sfumato.release.rows import BadRow
 from sfumato.release.tables import order_after, release_batch, released_schema
-
-if TYPE_CHECKING:
-    from sfumato.release.ledger import Ledger
+from sfumato.release.terms import Column, Keywords, Terms, terms_of, with_terms
 
 __all__ = ["FORMATS", "Released", "release_file"]
 
@@ -54,7 +51,6 @@ _COMPRESSIONS: dict[str, Any] = {
 }  # of text; the others compress inside
 _BLOCK = 1 << 22  # bytes of text read at once
 _LONGEST_RECORD = 1 << 26  # bytes
-_LARGEST_BATCH = 1 << 26  # rows that are drawn at once
 _LARGEST_GROUP = 1 << 20  # rows of a row group or an Arrow batch; larger ones are split, so that memory stays bounded
 
 
@@ -77,34 +73,25 @@ class Released:
         return self.rows / self.seconds if self.seconds > 0 else 0.0
 
 
+@with_terms
 def release_file(
     mechanism: Any,
     source: str | PathLike[str],
     target: str | PathLike[str],
-    column: Column,
+    column: Column | Terms,
     *,
     format: str | None = None,  # noqa: A002 - what such an argument is called everywhere
-    into: str | None = None,
-    keep: bool = False,
-    on_unknown: str = "error",
-    within: Any = None,
-    most_moved: Number | None = None,
-    key: bytes | str | PathLike[str] | None = None,
-    row_id: RowId | None = None,
-    secret_never_changes: bool = False,
-    ledger: Ledger | None = None,
-    dataset: str | None = None,
-    times: int = 1,
     batch: int = BATCH,
     overwrite: bool = False,
     delimiter: str | None = None,
     progress: Callable[[Progress], None] | None = None,
+    **keywords: Unpack[Keywords],
 ) -> Released:
     """Copy a file with the secrets of a column replaced by outputs of a proved mechanism.
 
     In CSV files and JSON lines everything but the released cells is copied byte for byte; in Parquet and Arrow files
     the other columns, their types, row groups and metadata stay. Parameters that are not listed here are those of
-    :func:`sfumato.release.tables.release`.
+    :class:`~sfumato.release.terms.Terms`.
 
     Parameters
     ----------
@@ -124,14 +111,10 @@ def release_file(
     overwrite = flag(overwrite, "overwrite")
     kind = _format_of(old, new, format)
     _check_places(old, new, overwrite)
-    batch = integer(batch, "batch, a number of rows,", 1, _LARGEST_BATCH)
+    batch = integer(batch, "batch, a number of rows,", 1, LARGEST_BATCH)
     if isinstance(mechanism, str | PathLike):
         mechanism = load(mechanism)
-    work = batch_release(
-        mechanism, column, into=into, keep=keep, on_unknown=on_unknown, within=within, most_moved=most_moved, key=key,
-        row_id=row_id, secret_never_changes=secret_never_changes, ledger=ledger, dataset=dataset, times=times,
-        progress=progress,
-    )  # fmt: skip
+    work = batch_release(mechanism, terms_of(column, keywords), progress=progress)
     work.changes.folder = new.parent
     with _complaints_of_writing(new):
         part = PartialFile(new)
@@ -146,8 +129,8 @@ def release_file(
             else:
                 _release_arrow(old, part.temporary, work, batch)
             part.settle()
-        work.finish(ledger, dataset, times)
-        part.place(overwrite=overwrite)
+        work.finish()
+        part.place()
     return Released(new, work.rows, work.dropped, work.seconds, work.moved, work.farthest)
 
 
@@ -161,12 +144,12 @@ def _format_of(source: Path, target: Path, given: str | None) -> str:
             if given not in ("csv", "jsonl") and _compression(path):
                 raise NotSupported(f"a {given} file that is compressed as a whole, {path.name}", ["without the ending"])
         return given
-    found = [_ending_format(path) for path in (source, target)]
-    if found[0] != found[1]:
+    formats = [_ending_format(path) for path in (source, target)]
+    if formats[0] != formats[1]:
         raise NotSupported(
-            f"releasing {found[0]} into {found[1]}", ["a target of the same format as the source", "format="]
+            f"releasing {formats[0]} into {formats[1]}", ["a target of the same format as the source", "format="]
         )
-    return found[0]
+    return formats[0]
 
 
 def _ending_format(path: Path) -> str:
@@ -303,7 +286,7 @@ def _release_block(data: Any, sink: Any, records: Any, work: BatchRelease, batch
             first = work.rows
             drawn = work.draw(
                 [records.values(part, scanned, name) for name in work.taken],
-                [records.values(part, scanned, name) for name in work.ids],
+                [records.values(part, scanned, name) for name in work.terms.ids],
             )
             outputs = drawn.outputs
             if drawn.kept is not None:
@@ -358,7 +341,7 @@ def _refuse_stored_order(file: Any, work: BatchRelease) -> None:
         group = file.metadata.row_group(number)
         for column in group.sorting_columns:
             name = group.column(column.column_index).path_in_schema.split(".")[0]
-            if name in work.taken and not work.keep:
+            if name in work.taken and not work.terms.keep:
                 raise InvalidInput(
                     f"the rows are sorted by {shown(name)}, so that their order tells the secrets: shuffle them first"
                 )

@@ -23,17 +23,16 @@ import sys
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from fractions import Fraction
-from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.arguments import integer
 from sfumato.errors import InvalidInput, NotSupported, keyword, shown
-from sfumato.numbers import Number
-from sfumato.release.batches import BATCH, Added, BatchRelease, Column, Progress, RowId, batch_release
+from sfumato.release.batches import BATCH, LARGEST_BATCH, Added, BatchRelease, Progress, batch_release
 from sfumato.release.geometry import (
     refuse_geo,
     refuse_geometry_columns,
@@ -44,31 +43,20 @@ from sfumato.release.geometry import (
     without_geo,
 )
 from sfumato.release.rows import BadRow, TypedValues, kind_of, label_spelling
+from sfumato.release.terms import Column, Keywords, Terms, terms_of, with_terms
 
-if TYPE_CHECKING:
-    from sfumato.release.ledger import Ledger
-
-__all__ = ["order_after", "release", "release_batch", "released_schema", "released_table"]
+__all__ = ["order_after", "release", "release_batch", "release_table", "released_schema", "released_table"]
 
 
-def release(
+@with_terms
+def release_table(
     mechanism: Any,
     table: Any,
-    column: Column,
+    column: Column | Terms,
     *,
-    into: str | None = None,
-    keep: bool = False,
-    on_unknown: str = "error",
-    within: Any = None,
-    most_moved: Number | None = None,
-    key: bytes | str | PathLike[str] | None = None,
-    row_id: RowId | None = None,
-    secret_never_changes: bool = False,
-    ledger: Ledger | None = None,
-    dataset: str | None = None,
-    times: int = 1,
     batch: int = BATCH,
     progress: Callable[[Progress], None] | None = None,
+    **keywords: Unpack[Keywords],
 ) -> Any:
     """Replace the secrets of a column by outputs of a proved mechanism, drawn exactly.
 
@@ -79,28 +67,8 @@ def release(
     table
         Of pandas, polars, pyarrow or DuckDB, lazy or not, or anything with the Arrow stream interface.
     column
-        The column with the labels of the secrets, ``Position("x", "y")`` or ``Place("lat", "lon")``. Coordinates are
-        replaced by those of the output.
-    into
-        A new name for the column of outputs. The true columns do not stay beside the noise, unless ``keep`` says so.
-    on_unknown
-        What to do about a value that is no secret: ``"error"``, ``"drop"`` the row, or take the ``"nearest"`` secret.
-    within
-        For coordinates: how far a point may be from the nearest secret, in the unit of the space (``0.5`` or
-        ``"0.5 km"``). Grids need none: a point belongs to the cell it is in.
-    most_moved
-        With ``"nearest"``: the share of the rows that may lie outside the space, 1/20 by default; with more, nothing is
-        released. Outside is what lies in no cell of a grid, beyond the ends of a line by more than half a step, farther
-        than ``within`` from every secret, or farther than secrets are from their nearest neighbours.
-    key, row_id
-        A key (32 bytes or a key file, see :func:`release_key`) and the column or columns that name a row: its noise is
-        then a function of (key, row id, column, mechanism), the same whenever it is released again.
-    secret_never_changes
-        A key needs a ledger, which notices a changed table, or this statement: with neither, two releases of a table
-        whose rows changed would tell every change for certain.
-    ledger, dataset, times
-        Where to charge the release, under which name (one that the data keep wherever they are copied to), and how many
-        values of the column one person has. The charge is made before the table is returned.
+        The column with the labels of the secrets, ``Position("x", "y")`` or ``Place("lat", "lon")``; or all
+        :class:`~sfumato.release.terms.Terms` in one value. The other terms are described there.
     batch
         Rows that are drawn at once.
     progress
@@ -110,52 +78,46 @@ def release(
     --------
     >>> import sfumato as sf
     >>> survey = sf.random_response(sf.PrivacyType(sf.discrete(["no", "yes"]), epsilon=1))
-    >>> noisy = release(survey, pa.table({"id": [1, 2], "smokes": ["no", "yes"]}), "smokes")
+    >>> noisy = release_table(survey, pa.table({"id": [1, 2], "smokes": ["no", "yes"]}), "smokes")
     >>> noisy.column_names, set(noisy["smokes"].to_pylist()) <= {"no", "yes"}
     (['id', 'smokes'], True)
     """
-    if not isinstance(batch, int) or batch < 1:
-        raise InvalidInput(f"batch is a number of rows, found {shown(batch)}")
-    work = batch_release(
-        mechanism, column, into=into, keep=keep, on_unknown=on_unknown, within=within, most_moved=most_moved, key=key,
-        row_id=row_id, secret_never_changes=secret_never_changes, ledger=ledger, dataset=dataset, times=times,
-        progress=progress,
-    )  # fmt: skip
-
-    def finish() -> None:
-        work.finish(ledger, dataset, times)
-
-    return released_table(table, work, batch, finish)
+    batch = integer(batch, "batch, a number of rows,", 1, LARGEST_BATCH)
+    return released_table(table, batch_release(mechanism, terms_of(column, keywords), progress=progress), batch)
 
 
-def released_table(table: Any, work: BatchRelease, batch: int, finish: Callable[[], object]) -> Any:
-    """A table of any library, released; ``finish`` is called when all outputs are drawn, before they are returned."""
+release = release_table
+"""The name of version 0.1."""
+
+
+def released_table(table: Any, work: BatchRelease, batch: int) -> Any:
+    """A table of any library, released; it is charged when all outputs are drawn, before they are returned."""
     if isinstance(table, nw.DataFrame | nw.LazyFrame):
-        return nw.from_native(released_table(table.to_native(), work, batch, finish))
+        return nw.from_native(released_table(table.to_native(), work, batch))
     if isinstance(table, pa.Table):
-        return _released_arrow(table, work, batch, finish)
+        return _released_arrow(table, work, batch)
     if isinstance(table, pa.RecordBatch):
-        done = _released_arrow(pa.Table.from_batches([table]), work, batch, finish).combine_chunks()
+        done = _released_arrow(pa.Table.from_batches([table]), work, batch).combine_chunks()
         return done.to_batches()[0] if len(done) else pa.RecordBatch.from_pylist([], schema=done.schema)
     if isinstance(table, pa.RecordBatchReader):
-        return _released_arrow(table.read_all(), work, batch, finish).to_reader()
+        return _released_arrow(table.read_all(), work, batch).to_reader()
     datasets = sys.modules.get("pyarrow.dataset")  # who has a dataset has loaded it, and pandas with it
     if datasets is not None and isinstance(table, datasets.Dataset):
-        return datasets.dataset(_released_arrow(table.to_table(), work, batch, finish))
+        return datasets.dataset(_released_arrow(table.to_table(), work, batch))
     if nw.dependencies.is_pandas_dataframe(table):
-        return _released_pandas(table, work, batch, finish)
+        return _released_pandas(table, work, batch)
     if nw.dependencies.is_polars_lazyframe(table):
         table = table.collect()
     if nw.dependencies.is_polars_dataframe(table):
-        return _released_polars(table, work, batch, finish)
+        return _released_polars(table, work, batch)
     if _is_relation(table):
-        return _relation_over(table, _released_arrow(table.to_arrow_table(), work, batch, finish))
+        return _relation_over(table, _released_arrow(table.to_arrow_table(), work, batch))
     if hasattr(table, "__arrow_c_stream__"):
         try:
             whole = pa.RecordBatchReader.from_stream(table).read_all()
         except pa.ArrowInvalid as error:
             raise InvalidInput(f"a table has columns with names; {type(table).__name__} has none: {error}") from error
-        return _released_arrow(whole, work, batch, finish)
+        return _released_arrow(whole, work, batch)
     raise NotSupported(
         f"a table of type {type(table).__module__}.{type(table).__name__}",
         ["pandas", "polars", "pyarrow", "DuckDB relations", "anything with __arrow_c_stream__"],
@@ -167,17 +129,17 @@ def released_table(table: Any, work: BatchRelease, batch: int, finish: Callable[
 
 def order_after(names: Sequence[str], work: BatchRelease) -> list[str | Added]:
     """The columns after a release, old ones by name: what is new stands where the secret stood, or at the end."""
-    for name in (*work.taken, *work.ids):
+    for name in (*work.taken, *work.terms.ids):
         if names.count(name) != 1:
             raise InvalidInput(
                 f"there {'are several columns' if name in names else 'is no column'} {shown(name)}{_hint(name, names)}"
             )
     for added in work.added:
-        if added.name in names and (work.keep or added.name not in work.taken):
+        if added.name in names and (work.terms.keep or added.name not in work.taken):
             raise InvalidInput(
                 f"there is a column {shown(added.name)} already: name another one with {keyword('into')}"
             )
-    if work.keep:
+    if work.terms.keep:
         return [*names, *work.added]
     first = dict(zip(work.taken, work.added, strict=False))
     return [first.get(name, name) for name in names if name not in work.taken or name in first]
@@ -222,11 +184,11 @@ def _label_array(values: list[Any], like: Any) -> Any:
             if kind is not None and not _same_family(kind, values):
                 continue
             try:
-                made = pa.array(plain, type=kind)
+                array = pa.array(plain, type=kind)
             except (pa.ArrowException, OverflowError, TypeError, ValueError):
                 continue
-            if made.to_pylist() == [list(v) if isinstance(v, tuple) else v for v in plain]:
-                return made
+            if array.to_pylist() == [list(v) if isinstance(v, tuple) else v for v in plain]:
+                return array
     return pa.array([None if v is None else label_spelling(v) for v in values], pa.string())
 
 
@@ -271,7 +233,7 @@ def released_schema(schema: Any, work: BatchRelease) -> Any:
             nullable = before.nullable or None in (column.values or ())
             fields.append(pa.field(column.name, _type_after(column, before.type), nullable=nullable))
     metadata = without_geo(schema.metadata or {}, work) or None
-    return pa.schema(fields, metadata=_metadata_without(metadata, () if work.keep else work.taken))
+    return pa.schema(fields, metadata=_metadata_without(metadata, () if work.terms.keep else work.taken))
 
 
 def _refuse_extension(field: Any) -> None:
@@ -293,9 +255,9 @@ def _type_after(added: Added, like: Any) -> Any:
 
 def _metadata_without(metadata: Any, taken: Sequence[str]) -> Any:
     """Pandas writes how many different values a categorical column has, Spark what others know of a column."""
-    if not metadata or metadata.keys().isdisjoint({b"pandas", _OF_SPARK}):
+    if not metadata or metadata.keys().isdisjoint({b"pandas", _SPARK_METADATA}):
         return metadata
-    rest = {name: value for name, value in metadata.items() if name not in (b"pandas", _OF_SPARK)}
+    rest = {name: value for name, value in metadata.items() if name not in (b"pandas", _SPARK_METADATA)}
     try:
         about = json.loads(metadata[b"pandas"])
         stored = [(entry["name"], entry.get("field_name") or entry["name"]) for entry in about["columns"]]
@@ -309,7 +271,7 @@ def _metadata_without(metadata: Any, taken: Sequence[str]) -> Any:
     return rest | {b"pandas": json.dumps(about).encode()}
 
 
-_OF_SPARK = b"org.apache.spark.sql.parquet.row.metadata"
+_SPARK_METADATA = b"org.apache.spark.sql.parquet.row.metadata"
 
 
 def _index_stays(name: str, where: str) -> InvalidInput:
@@ -322,29 +284,33 @@ def _index_stays(name: str, where: str) -> InvalidInput:
 def release_batch(batch: Any, work: BatchRelease, schema: Any) -> Any:
     """The next batch of a table, released; ``schema`` comes from :func:`released_schema`."""
     refuse_geometry_columns(dict(zip(batch.schema.names, batch.columns, strict=True)), work)
-    drawn = work.draw(
-        [TypedValues(batch.column(name)) for name in work.taken], [TypedValues(batch.column(name)) for name in work.ids]
-    )
+    columns = ([TypedValues(batch.column(name)) for name in names] for names in (work.taken, work.terms.ids))
+    drawn = work.draw(*columns)
     if drawn.kept is not None:
         batch = batch.filter(pa.array(drawn.kept))
+    return pa.RecordBatch.from_arrays(_columns_after(batch, work, drawn.outputs), schema=schema)
+
+
+def _columns_after(table: Any, work: BatchRelease, outputs: NDArray[np.int64]) -> list[Any]:
+    """The columns of an Arrow table or batch after a release, rows that are left out being gone already."""
     columns = []
-    for column in order_after(batch.schema.names, work):
+    for column in order_after(table.schema.names, work):
         if isinstance(column, str):
-            columns.append(batch.column(column))
+            columns.append(table.column(column))
         else:
-            like = batch.schema.field(work.taken[work.added.index(column)]).type
-            columns.append(new_array(column, drawn.outputs, like))
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
+            like = table.schema.field(work.taken[work.added.index(column)]).type
+            columns.append(new_array(column, outputs, like))
+    return columns
 
 
 def _drawn(columns: Callable[[str], Any], rows: int, work: BatchRelease, batch: int) -> tuple[Any, Any]:
     """Outputs for all rows, and which rows are kept (None: all); ``columns`` gives a column as a chunked array."""
     work.total = rows
-    wanted = {name: columns(name) for name in (*work.taken, *work.ids)}
+    wanted = {name: columns(name) for name in (*work.taken, *work.terms.ids)}
     outputs, kept, any_left_out = [], [], False
     for first in range(0, rows, batch):
         part = {name: TypedValues(_one_array(column.slice(first, batch))) for name, column in wanted.items()}
-        drawn = work.draw([part[name] for name in work.taken], [part[name] for name in work.ids])
+        drawn = work.draw([part[name] for name in work.taken], [part[name] for name in work.terms.ids])
         outputs.append(drawn.outputs)
         kept.append(np.ones(min(batch, rows - first), dtype=bool) if drawn.kept is None else drawn.kept)
         any_left_out |= drawn.kept is not None
@@ -359,32 +325,26 @@ def _one_array(column: Any) -> Any:
     return whole
 
 
-def _released_arrow(table: Any, work: BatchRelease, batch: int, finish: Callable[[], object]) -> Any:
+def _released_arrow(table: Any, work: BatchRelease, batch: int) -> Any:
     schema = released_schema(table.schema, work)
     refuse_geometry_columns(dict(zip(table.column_names, table.columns, strict=True)), work)
     outputs, kept = _drawn(table.column, len(table), work, batch)
     if kept is not None:
         table = table.filter(pa.array(kept))
-    columns = []
-    for column in order_after(table.column_names, work):
-        if isinstance(column, str):
-            columns.append(table.column(column))
-        else:
-            like = table.schema.field(work.taken[work.added.index(column)]).type
-            columns.append(new_array(column, outputs, like))
-    finish()
+    columns = _columns_after(table, work, outputs)
+    work.finish()
     return pa.Table.from_arrays(columns, schema=schema)
 
 
 # ----------------------------------------------------------------- pandas, polars, DuckDB
 
 
-def _released_pandas(table: Any, work: BatchRelease, batch: int, finish: Callable[[], object]) -> Any:
+def _released_pandas(table: Any, work: BatchRelease, batch: int) -> Any:
     if not all(isinstance(name, str) for name in table.columns):
         raise InvalidInput("the names of the columns must be texts: rename the columns first")
     order = order_after(list(table.columns), work)
     _refuse_twins(list(table.columns))
-    for name in () if work.keep else work.taken:
+    for name in () if work.terms.keep else work.taken:
         if name in table.index.names:
             raise _index_stays(name, "its row names")
     if watched(work):
@@ -402,7 +362,7 @@ def _released_pandas(table: Any, work: BatchRelease, batch: int, finish: Callabl
         else:
             before = table[work.taken[work.added.index(column)]]
             data[column.name] = _pandas_series(column, outputs, before)
-    finish()
+    work.finish()
     done = nw.get_native_namespace(frame).DataFrame(data, index=table.index)
     done.attrs = without_geo(table.attrs, work)
     done.columns.name = table.columns.name
@@ -468,14 +428,14 @@ def _pandas_series(added: Added, outputs: NDArray[np.int64], before: Any) -> Any
         native = nw.get_native_namespace(before)
         return series(native.Categorical.from_codes(outputs, categories=labels), index=before.index, name=added.name)
     listed = [label_spelling(v) if isinstance(v, Fraction) else v for v in labels]
-    made = series(_object_array(listed)).infer_objects() if isinstance(listed[0], tuple) else series(listed)
-    if _same_pandas_family(kind, made.dtype):
+    fresh = series(_object_array(listed)).infer_objects() if isinstance(listed[0], tuple) else series(listed)
+    if _same_pandas_family(kind, fresh.dtype):
         try:
-            cast = made.astype(kind)
+            cast = fresh.astype(kind)
         except (TypeError, ValueError, OverflowError):
-            cast = made
-        made = cast if cast.tolist() == made.tolist() else made
-    taken = made.take(outputs)
+            cast = fresh
+        fresh = cast if cast.tolist() == fresh.tolist() else fresh
+    taken = fresh.take(outputs)
     taken.index = before.index
     taken.name = added.name
     return taken
@@ -488,17 +448,17 @@ def _same_pandas_family(kind: Any, other: Any) -> bool:
 
 
 def _object_array(values: Sequence[Any]) -> NDArray[Any]:
-    made = np.empty(len(values), dtype=object)
+    array = np.empty(len(values), dtype=object)
     for index, value in enumerate(values):
-        made[index] = value
-    return made
+        array[index] = value
+    return array
 
 
-def _released_polars(table: Any, work: BatchRelease, batch: int, finish: Callable[[], object]) -> Any:
+def _released_polars(table: Any, work: BatchRelease, batch: int) -> Any:
     order = order_after(table.columns, work)
     frame = nw.from_native(table, eager_only=True)
     native = nw.get_native_namespace(frame)
-    for name in (*work.taken, *work.ids):
+    for name in (*work.taken, *work.terms.ids):
         if table[name].dtype == native.Object:
             raise InvalidInput(
                 f"the column {shown(name)} holds Python objects: types are not guessed, convert it first"
@@ -518,9 +478,10 @@ def _released_polars(table: Any, work: BatchRelease, batch: int, finish: Callabl
         else:
             before = table[work.taken[work.added.index(column)]]
             coded = before.dtype in (native.Categorical, native.Enum)
-            made = native.Series(column.name, new_array(column, outputs, None if coded else before[:0].to_arrow().type))
-            columns.append(made.cast(_coded(column, before.dtype, native)) if coded else made)
-    finish()
+            like = None if coded else before[:0].to_arrow().type
+            fresh = native.Series(column.name, new_array(column, outputs, like))
+            columns.append(fresh.cast(_coded(column, before.dtype, native)) if coded else fresh)
+    work.finish()
     return native.DataFrame(columns)
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from sfumato.arguments import flag, optional_function
 from sfumato.certify.mechanism import Claim, Mechanism
+from sfumato.certify.protocol import tabled
 from sfumato.certify.verify import claim_of
 from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
@@ -155,8 +156,7 @@ def facts_of(
 ) -> Facts:
     """Measure a mechanism for a report; arguments as for :func:`sfumato.report.page.report`."""
     compare, say = flag(compare, "compare"), optional_function(progress, "progress") or (lambda _: None)
-    mechanism = subject.mechanism if isinstance(subject, Design) else subject
-    mechanism = expect(mechanism, Mechanism, "what is reported", "design() and prove() make one, load() reads one")
+    mechanism = tabled(subject.mechanism if isinstance(subject, Design) else subject)
     space, notes = mechanism.privacy.space, {}
     matrix = _float_matrix(mechanism)
     channel = Channel(mechanism.secrets, matrix, mechanism.outputs)

@@ -6,8 +6,9 @@ The theory is that of Fernandes, McIver and Morgan (2021), called paper B here.
 from sfumato.mechanisms.continuous import convergence, geometric, loss
 from sfumato.mechanisms.continuous.chain import line_hyper_distance
 from sfumato.mechanisms.continuous.convergence import *
+from sfumato.mechanisms.continuous.convergence import ClimbRung
 from sfumato.mechanisms.continuous.density import MASS_TOLERANCE, Density, as_density, gather
-from sfumato.mechanisms.continuous.enclosure import Enclosure, enclosed_loss
+from sfumato.mechanisms.continuous.enclosure import LossEnclosure, enclosed_loss
 from sfumato.mechanisms.continuous.geometric import *
 from sfumato.mechanisms.continuous.interval import UNIT, Interval, lattice, lattice_space
 from sfumato.mechanisms.continuous.laplace import Laplace, TruncatedLaplace, laplace, truncated_laplace
@@ -28,11 +29,11 @@ __all__ = [
     "MASS_TOLERANCE",
     "UNIT",
     "Density",
-    "Enclosure",
     "Estimate",
     "Interval",
     "IntervalMechanism",
     "Laplace",
+    "LossEnclosure",
     "Pixelated",
     "Stepped",
     "SteppedChannel",
@@ -52,3 +53,6 @@ __all__ = [
     "truncated_laplace",
 ]
 __all__ += convergence.__all__ + geometric.__all__ + loss.__all__
+
+# the names of version 0.1
+Rung, Enclosure = ClimbRung, LossEnclosure

@@ -42,7 +42,7 @@ from sfumato.orders.transport import loss_lipschitz
 from sfumato.privacy.promise import rational_power
 from sfumato.verdict import Verdict, fails, holds, undecided
 
-__all__ = ["Climb", "Gap", "Rung", "climb", "laplace_gap", "theorem_14_constant"]
+__all__ = ["Climb", "ClimbRung", "Gap", "climb", "laplace_gap", "theorem_14_constant"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,11 +83,11 @@ def theorem_14_constant(mechanism: TruncatedLaplace) -> Fraction:
     Fraction(12, 1)
     """
     mechanism = expect(mechanism, TruncatedLaplace, "the mechanism", "truncated_laplace(epsilon) makes one")
-    length, promise = mechanism.interval.length, mechanism.promise
-    factor = None if promise.alpha is None else rational_power(promise.alpha, length)
+    length, privacy = mechanism.interval.length, mechanism.privacy
+    factor = None if privacy.alpha is None else rational_power(privacy.alpha, length)
     if factor is None:
         # a smaller e^{−ε(b−a)} makes c smaller, and a verdict on the bound the safer
-        factor = exp_bounds(-promise.rate_bounds(128)[1] * length, 128)[0]
+        factor = exp_bounds(-privacy.rate_bounds(128)[1] * length, 128)[0]
     return 3 * length / (1 - factor) ** 2
 
 
@@ -129,9 +129,9 @@ def laplace_gap(
     if isinstance(loss, Loss):
         kappa = Fraction(loss_lipschitz(loss, space))
         best: Any = finite_loss(prior, geometric, loss)
-        found = enclosed_loss(prior, mechanism, loss)
-        low, high = found.low - best, found.high - best
-        value = float(found)
+        enclosed = enclosed_loss(prior, mechanism, loss)
+        low, high = enclosed.low - best, enclosed.high - best
+        value = float(enclosed)
     else:
         loss = expect(loss, IntervalLoss, "a loss", "absolute_error() or lattice_loss(…) make one")
         kappa = _kappa(loss)
@@ -166,7 +166,7 @@ def _kappa(loss: IntervalLoss) -> Fraction:
 
 
 @dataclass(frozen=True)
-class Rung:
+class ClimbRung:
     """One lattice: the loss of G_N there, and what no private mechanism on the interval can beat."""
 
     steps: int
@@ -179,7 +179,7 @@ class Climb:
     """Theorem 5 in numbers: losses of the geometric mechanism on finer lattices, and that of the Laplace mechanism."""
 
     limit: Estimate
-    rungs: tuple[Rung, ...]
+    rungs: tuple[ClimbRung, ...]
 
 
 def climb(density: Any, mechanism: TruncatedLaplace, loss: IntervalLoss, steps: Iterable[int]) -> Climb:
@@ -191,8 +191,8 @@ def climb(density: Any, mechanism: TruncatedLaplace, loss: IntervalLoss, steps: 
     Examples
     --------
     >>> from sfumato.mechanisms.continuous import Density, absolute_error, truncated_laplace
-    >>> found = climb(Density.uniform(), truncated_laplace(1), absolute_error(), [1, 4, 16])
-    >>> [round(rung.geometric, 4) for rung in found.rungs], round(found.limit.value, 4)
+    >>> ladder = climb(Density.uniform(), truncated_laplace(1), absolute_error(), [1, 4, 16])
+    >>> [round(rung.geometric, 4) for rung in ladder.rungs], round(ladder.limit.value, 4)
     ([0.0, 0.2224, 0.2374], 0.2378)
     """
     mechanism = expect(mechanism, TruncatedLaplace, "the mechanism", "truncated_laplace(epsilon) makes one")
@@ -203,5 +203,5 @@ def climb(density: Any, mechanism: TruncatedLaplace, loss: IntervalLoss, steps: 
     for count in items(steps, "steps"):
         value = posterior_loss(gather(density, count), lattice_geometric(mechanism, count), loss).value
         floor = float(np.exp(-mechanism.rate * length / count)) * value - kappa * length / count
-        rungs.append(Rung(int(count), value, max(floor, 0.0)))
+        rungs.append(ClimbRung(int(count), value, max(floor, 0.0)))
     return Climb(posterior_loss(density, mechanism, loss), tuple(rungs))

@@ -18,8 +18,8 @@ from sfumato.numbers import Array, Number, array, is_exact, told_apart, whole
 __all__ = ["MASS_TOLERANCE", "Density", "as_density", "cell_masses", "gather", "gauss"]
 
 _QUANTILES = (1e-6, 1e-4, 0.01, 0.1, 0.5, 0.9, 0.99, 1 - 1e-4, 1 - 1e-6)
-_NARROW = 0.05  # share of the support that holds nearly all the mass
-_MOST_MISSED = 1e-3  # of the mass, before quadrature is not believed at all
+_NARROW = 0.05  # A density is narrow if this share of the support holds nearly all the mass.
+_MOST_MISSED = 1e-3  # Quadrature that misses more of the mass is not believed at all.
 
 MASS_TOLERANCE = 1e-7
 """How far the integral of a density may be from 1.
@@ -27,8 +27,8 @@ MASS_TOLERANCE = 1e-7
 A formula typed with eight digits, or one with a pole like 1/√x at an end, integrates to 1 within this; a
 forgotten constant or a tail outside of the interval does not."""
 
-_NODES = 16  # of Gauss and Legendre in a panel: exact for polynomials of degree 31
-_PANEL_ERROR = 1e-13  # of the mass of a panel; below it further halving only adds rounding
+_NODES = 16  # Gauss–Legendre nodes of a panel: exact for polynomials of degree 31.
+_PANEL_ERROR = 1e-13  # The error of the mass of a panel below which further halving only adds rounding.
 _MOST_PANELS = 600
 _MOST_HALVINGS = 42  # nodes of the last panel at a pole are still floats different from the end
 
@@ -87,11 +87,11 @@ class Density:
         name: str = "",
     ) -> None:
         interval = as_interval(interval)
-        function, cdf, more, found = _parts(pdf)
+        function, cdf, jumps, default = _parts(pdf)
         low, high = interval.ends
         normalise, name = flag(normalise, "normalise"), text(name, "the name of a density")
         given = float_array(items(breaks, "breaks"), "breaks").ravel().tolist()
-        inside = [b for b in (*given, *more) if low < b < high]
+        inside = [b for b in (*given, *jumps) if low < b < high]
         edges, total, error = _panels(function, np.unique([low, *inside, high]))
         if cdf is not None:
             known = float(cdf(high) - cdf(low))
@@ -109,7 +109,7 @@ class Density:
             )
         if not 0 < total < np.inf:
             raise InvalidPrior(f"the density integrates to {total:.9g} over {interval}: no distribution has it")
-        self._set(interval, edges, error / total, None, name or found, function, cdf, total)
+        self._set(interval, edges, error / total, None, name or default, function, cdf, total)
 
     def _set(self, *values: Any) -> None:
         fields = ("interval", "edges", "error", "weights", "name", "_pdf", "_cdf", "_total")
@@ -234,10 +234,10 @@ def _checked(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """The function on arrays, whatever it was written for; no negative values, no NaN."""
 
     def one_by_one(x: float) -> float:
-        found = float_array(answer_of(function, "the density", x), "the density at one point")
-        if found.shape != ():
+        value = float_array(answer_of(function, "the density", x), "the density at one point")
+        if value.shape != ():
             raise InvalidPrior("the density at one point must be one number")
-        return float(found)
+        return float(value)
 
     try:
         trial = np.asarray(function(np.array([0.25, 0.75])), dtype=np.float64)

@@ -34,13 +34,13 @@ from sfumato.mechanisms.continuous.interval import lattice
 from sfumato.mechanisms.continuous.laplace import TruncatedLaplace, decay_powers
 from sfumato.numbers import as_ball, dyadic, fractions, is_exact, product
 
-__all__ = ["Enclosure", "enclosed_loss"]
+__all__ = ["LossEnclosure", "enclosed_loss"]
 
 Point = tuple[Fraction, Fraction]
 
 
 @dataclass(frozen=True)
-class Enclosure:
+class LossEnclosure:
     """Two rationals with the true value between them."""
 
     low: Fraction
@@ -49,11 +49,11 @@ class Enclosure:
     def __float__(self) -> float:
         return float((self.low + self.high) / 2)
 
-    def __sub__(self, other: Fraction) -> Enclosure:
-        return Enclosure(self.low - other, self.high - other)
+    def __sub__(self, other: Fraction) -> LossEnclosure:
+        return LossEnclosure(self.low - other, self.high - other)
 
 
-def enclosed_loss(prior: Prior, mechanism: TruncatedLaplace, loss: Loss, *, bits: int = 64) -> Enclosure:
+def enclosed_loss(prior: Prior, mechanism: TruncatedLaplace, loss: Loss, *, bits: int = 64) -> LossEnclosure:
     """$(π, L, ℓ) for secrets on the lattice U_N, finitely many actions and real outputs, with proven bounds.
 
     Parameters
@@ -69,8 +69,8 @@ def enclosed_loss(prior: Prior, mechanism: TruncatedLaplace, loss: Loss, *, bits
     --------
     >>> from sfumato.mechanisms.continuous import absolute_error, lattice_loss, lattice_space, truncated_laplace
     >>> space = lattice_space(2)
-    >>> found = enclosed_loss(Prior.uniform(space), truncated_laplace(alpha="1/16"), lattice_loss(absolute_error(), 2))
-    >>> round(float(found), 12), float(found.high - found.low) < 1e-18
+    >>> loss = enclosed_loss(Prior.uniform(space), truncated_laplace(alpha="1/16"), lattice_loss(absolute_error(), 2))
+    >>> round(float(loss), 12), float(loss.high - loss.low) < 1e-18
     (0.186338998125, True)
     """
     prior, loss = as_prior(prior), expect(loss, Loss, "a loss on the lattice", "lattice_loss(loss, steps) makes one")
@@ -92,7 +92,7 @@ def enclosed_loss(prior: Prior, mechanism: TruncatedLaplace, loss: Loss, *, bits
             total += terms
         ends = (costs[:, 0].min() + costs[:, -1].min()) / 2
         total += as_ball(ends)
-        return Enclosure(dyadic(total.lower()), dyadic(total.upper()))
+        return LossEnclosure(dyadic(total.lower()), dyadic(total.upper()))
 
 
 def _cells(costs: np.ndarray, alpha: Fraction) -> Iterator[flint.arb]:

@@ -14,7 +14,7 @@ Lipschitz and grows with |w − x| (B, Theorem 5); for step losses it is not.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import lcm
@@ -24,6 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arguments import float_array, index_array
+from sfumato.certify.charge import Charge, rate_text, rule_charge
+from sfumato.draws.plans import Plan
 from sfumato.errors import InvalidInput, NotSupported
 from sfumato.mechanisms.continuous.interval import UNIT, Floats, Interval, as_interval, lattice_space
 from sfumato.numbers import Array, Number, object_array, whole
@@ -33,31 +35,52 @@ from sfumato.spaces.constructors import check_size
 
 __all__ = ["Laplace", "TruncatedLaplace", "decay_powers", "laplace", "truncated_laplace"]
 
+_BY_PIXELS = "sampler(truncated_laplace(…), pixels=…, steps=…)"
+PIXELS_MISSING = f"outputs are told by pixels: say how many, {_BY_PIXELS}"
+"""Why the truncated Laplace mechanism alone cannot be drawn from."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Laplace:
     """x disclosed as a real number y with density (ε/2)·e^{−ε|y − x|}; made by :func:`laplace`."""
 
     interval: Interval
-    promise: PrivacyType
+    privacy: PrivacyType
     """ε between the two ends, and so per unit of length."""
 
     def __repr__(self) -> str:
-        alpha = self.promise.alpha
+        alpha = self.privacy.alpha
         rate = f"epsilon={self.rate:g}" if alpha is None else f"alpha={alpha}"
         return f"{type(self).__name__}({self.interval}, {rate})"
 
     @cached_property
     def rate(self) -> float:
         """ε per unit of length."""
-        return self.promise.rate
+        return self.privacy.rate
+
+    @property
+    def promise(self) -> PrivacyType:
+        """The name that ``privacy`` had in version 0.1."""
+        return self.privacy
+
+    def as_plan(self) -> Plan:
+        """Refused: outputs are real numbers."""
+        raise NotSupported("draws from a value of type Laplace, whose outputs are real numbers", [_BY_PIXELS])
+
+    def as_charge(self) -> Charge:
+        """What a ledger adds up; which pixels and steps are drawn, and so which noise it is, is not known here."""
+        ends = [str(self.interval.low), str(self.interval.high)]
+        former = rule_charge(
+            f"[{', '.join(ends)}]", ["interval", *ends], rate_text(self.privacy), [type(self).__name__]
+        )
+        return replace(former, noise="", former=former.noise)
 
     def promise_on(self, steps: int) -> PrivacyType:
         """What is promised for the points of the lattice U_N."""
         space = lattice_space(steps, self.interval)
-        if self.promise.alpha is not None:
-            return PrivacyType(space, alpha=self.promise.alpha)
-        return PrivacyType(space, epsilon=self.promise.epsilon)
+        if self.privacy.alpha is not None:
+            return PrivacyType(space, alpha=self.privacy.alpha)
+        return PrivacyType(space, epsilon=self.privacy.epsilon)
 
     def density(self, x: Any, y: Any) -> Floats:
         """The density of output y for the secret x."""
@@ -85,6 +108,10 @@ class TruncatedLaplace(Laplace):
 
     Its outputs of positive probability are the two ends.
     """
+
+    def as_plan(self) -> Plan:
+        """Refused: outputs are told by pixels, whose number is not known here."""
+        raise InvalidInput(PIXELS_MISSING)
 
     @property
     def outputs(self) -> tuple[Fraction, Fraction]:
@@ -138,8 +165,8 @@ def laplace(
     >>> mechanism, round(float(mechanism.mass_between(0.5, 0, 1)), 6)
     (Laplace([0, 1], epsilon=1), 0.393469)
     """
-    found = as_interval(interval)
-    return Laplace(found, PrivacyType(lattice_space(1, found), epsilon=epsilon, alpha=alpha))
+    within = as_interval(interval)
+    return Laplace(within, PrivacyType(lattice_space(1, within), epsilon=epsilon, alpha=alpha))
 
 
 def truncated_laplace(
@@ -165,14 +192,14 @@ def truncated_laplace(
     >>> mechanism.mass(0.5, [0, 1]).tolist()                    # e^{−ε/2}/2 at either end
     [0.125, 0.125]
     """
-    found = as_interval(interval)
-    return TruncatedLaplace(found, PrivacyType(lattice_space(1, found), epsilon=epsilon, alpha=alpha))
+    within = as_interval(interval)
+    return TruncatedLaplace(within, PrivacyType(lattice_space(1, within), epsilon=epsilon, alpha=alpha))
 
 
 def decay_powers(mechanism: Laplace, steps: int) -> Array:
     """e^{−ε(b−a)k/N} for k = 0, …, N: rationals if e^{−ε(b−a)/N} is one, else floats."""
     check_size(steps + 1, "points of a common lattice")
-    alpha, length = mechanism.promise.alpha, mechanism.interval.length
+    alpha, length = mechanism.privacy.alpha, mechanism.interval.length
     base = None if alpha is None else rational_power(alpha, length / steps)
     if base is None:
         return np.asarray(np.exp(-mechanism.rate * float(length) * np.arange(steps + 1) / steps))
@@ -182,7 +209,7 @@ def decay_powers(mechanism: Laplace, steps: int) -> Array:
     return object_array(powers)
 
 
-_MOST_ENTRIES = 50_000_000  # of a table of secrets and pixels
+_MOST_ENTRIES = 50_000_000  # A table of secrets and pixels has at most so many entries.
 
 
 def common_steps(steps: int, pixels: int) -> int:
@@ -195,10 +222,10 @@ def common_steps(steps: int, pixels: int) -> int:
 
 
 def _secrets(x: Any) -> Floats:
-    found = float_array(x, "secrets")
-    if not np.isfinite(found).all():
+    secrets = float_array(x, "secrets")
+    if not np.isfinite(secrets).all():
         raise InvalidInput("secrets are finite numbers")
-    return found
+    return secrets
 
 
 def _common_lattice(mechanism: Laplace, steps: int, pixels: int) -> tuple[NDArray[np.int64], Array]:

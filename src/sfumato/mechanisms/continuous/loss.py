@@ -124,8 +124,9 @@ def absolute_error(interval: Interval | tuple[Number, Number] = UNIT) -> Interva
 
 def squared_error(interval: Interval | tuple[Number, Number] = UNIT) -> IntervalLoss:
     """``len²``, the loss (w − x)²; 2(b − a)-Lipschitz for actions in the interval."""
-    found = as_interval(interval)
-    return IntervalLoss(lambda w, x: (w - x) ** 2, found, lipschitz=2 * found.length, offsets=(), name="squared error")
+    inside = as_interval(interval)
+    steepest = 2 * inside.length
+    return IntervalLoss(lambda w, x: (w - x) ** 2, inside, lipschitz=steepest, offsets=(), name="squared error")
 
 
 def step_loss(loss: IntervalLoss, steps: int) -> IntervalLoss:

@@ -10,32 +10,49 @@ that of b − (b−a)/N (B, Definition 7). It keeps the promise on the lattice o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from math import lcm
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from sfumato.arguments import index_array
 from sfumato.certify import Mechanism, prove, repair
+from sfumato.certify.charge import Charge
+from sfumato.certify.protocol import Domain, draw_digest
 from sfumato.channels.channel import Channel, as_channel, normalise
+from sfumato.draws.noise import Rate, noise
+from sfumato.draws.plans import Pixels, Plan
 from sfumato.errors import InvalidInput, Mismatch, NotSupported, expect
 from sfumato.mechanisms.continuous.interval import UNIT, Floats, Interval, cells_of, lattice
-from sfumato.mechanisms.continuous.laplace import Laplace, TruncatedLaplace, common_steps, decay_powers
+from sfumato.mechanisms.continuous.laplace import (
+    PIXELS_MISSING,
+    Laplace,
+    TruncatedLaplace,
+    common_steps,
+    decay_powers,
+)
 from sfumato.numbers import floats, is_exact, whole
 
 __all__ = [
     "IntervalMechanism",
     "Pixelated",
+    "PixelsOnLattice",
     "Stepped",
     "SteppedChannel",
     "as_interval_mechanism",
     "on_lattice",
     "pixelate",
     "pixelated_mechanism",
+    "pixels_on",
     "stepped",
 ]
+
+
+STEPS_MISSING = "secrets are points of a lattice: say how many steps, sampler(mechanism, steps=…)"
+"""Why a pixelated mechanism alone cannot be drawn from."""
 
 
 @runtime_checkable
@@ -94,6 +111,56 @@ class Pixelated:
         edges = np.concatenate([[-np.inf], self.jumps, [np.inf]])
         index = index_array(index, self.pixels, "the number of a pixel")
         return self.source.mass_between(x, edges[index], edges[index + 1])
+
+    def as_plan(self) -> Plan:
+        """Refused: secrets are points of a lattice, whose steps are not known here."""
+        raise InvalidInput(STEPS_MISSING)
+
+    def as_charge(self) -> Charge:
+        """That of the mechanism whose outputs are cut into pixels."""
+        return self.source.as_charge()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PixelsOnLattice:
+    """A pixelated mechanism for the secrets of the lattice U_N, drawn without a table; made by :func:`pixels_on`."""
+
+    pixelated: Pixelated
+    steps: int
+
+    def __repr__(self) -> str:
+        return f"PixelsOnLattice({self.domain.name}, {self.pixelated.pixels} pixels)"
+
+    @property
+    def domain(self) -> Domain:
+        """The points of the lattice."""
+        return Domain(f"{self.steps + 1} points of {self.pixelated.interval}")
+
+    @property
+    def secrets(self) -> tuple[Fraction, ...]:
+        """The points of the lattice."""
+        return lattice(self.steps, self.pixelated.interval)
+
+    @property
+    def outputs(self) -> tuple[Fraction, ...]:
+        """The left ends of the pixels."""
+        return self.pixelated.outputs
+
+    def as_plan(self) -> Pixels:
+        """Laplace noise in cells of a common lattice."""
+        mechanism = self.pixelated
+        cell = mechanism.interval.length / lcm(self.steps, mechanism.pixels)
+        privacy = mechanism.source.privacy
+        return Pixels(noise(Rate(privacy.epsilon, privacy.alpha, cell), fair=True), self.steps, mechanism.pixels)
+
+    def as_charge(self) -> Charge:
+        """That of the mechanism, with the noise that these pixels and steps make of it."""
+        digest = draw_digest(self.secrets, self.outputs, self.as_plan())
+        return replace(self.pixelated.as_charge(), noise=digest.hex())
+
+    def as_table(self) -> Mechanism:
+        """The same as a table, put before the proof kernel."""
+        return pixelated_mechanism(self.pixelated, self.steps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,6 +251,26 @@ def pixelate(mechanism: TruncatedLaplace, pixels: int) -> Pixelated:
     return Pixelated(source, whole(pixels, "pixels"))
 
 
+def pixels_on(mechanism: Any, *, steps: int | None, pixels: int | None = None) -> PixelsOnLattice:
+    """The truncated Laplace mechanism, with or without pixels, for the secrets of the lattice U_N.
+
+    Examples
+    --------
+    >>> from sfumato.mechanisms.continuous import truncated_laplace
+    >>> pixels_on(truncated_laplace(1), steps=5, pixels=10)
+    PixelsOnLattice(6 points of [0, 1], 10 pixels)
+    """
+    if isinstance(mechanism, TruncatedLaplace):
+        if pixels is None:
+            raise InvalidInput(PIXELS_MISSING)
+        mechanism, pixels = pixelate(mechanism, pixels), None
+    if pixels is not None or not isinstance(mechanism, Pixelated):
+        raise InvalidInput("steps and pixels are for the truncated Laplace mechanism; others know their secrets")
+    if steps is None:
+        raise InvalidInput(STEPS_MISSING)
+    return PixelsOnLattice(mechanism, whole(steps, "steps"))
+
+
 def stepped(
     mechanism: IntervalMechanism | Channel | Mechanism, steps: int | None = None, interval: Interval = UNIT
 ) -> Stepped | SteppedChannel:
@@ -263,7 +350,7 @@ def as_interval_mechanism(value: Any) -> IntervalMechanism:
     the hyper nor any loss.
     """
     if isinstance(value, Laplace) and not isinstance(value, TruncatedLaplace):
-        return TruncatedLaplace(value.interval, value.promise)
+        return TruncatedLaplace(value.interval, value.privacy)
     if isinstance(value, IntervalMechanism):
         return value
     raise NotSupported(

@@ -186,15 +186,15 @@ class _Inner:
     def least(self, likelihood: Likelihood, y: Floats | None, count: int) -> _Least:
         """The least cost of each of ``count`` outputs, in chunks that fit into memory."""
         rows = max(1, _CHUNK // len(self.source.fixed(_FINER)[0]))
-        found = []
+        losses = []
         for start in range(0, count, rows):
             part = slice(start, min(start + rows, count))
             at = None if y is None else y[part]
             coarse, fine = (self._cost(likelihood, at, part, nodes) for nodes in (_INNER, _FINER))
             action, slack = self._best(coarse, part.stop - part.start)
             value = fine(action)
-            found.append((value, np.abs(value - coarse(action)) + slack, action))
-        return _Least(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
+            losses.append((value, np.abs(value - coarse(action)) + slack, action))
+        return _Least(*(np.concatenate(columns) for columns in zip(*losses, strict=True)))
 
     def _cost(self, likelihood: Likelihood, y: Floats | None, part: slice, count: int) -> Callable[[Floats], Floats]:
         """The cost of an action for each output; what does not depend on the action is evaluated once."""
@@ -285,9 +285,9 @@ def _numbers_of(prior: Prior) -> Floats:
         raise InvalidInput("the secrets of a prior on an interval must be numbers") from error
 
 
-def _same_interval(expected: Interval, found: Interval, what: str) -> None:
-    if expected != found:
-        raise InvalidInput(f"the mechanism lives on {expected}, {what} on {found}")
+def _same_interval(expected: Interval, other: Interval, what: str) -> None:
+    if expected != other:
+        raise InvalidInput(f"the mechanism lives on {expected}, {what} on {other}")
 
 
 def _finite_loss(prior: Any, channel: Channel, loss: IntervalLoss) -> Estimate:
@@ -336,8 +336,8 @@ def _over_density(inner: _Inner, mechanism: Any, edges: Floats, tolerance: float
     for generation in range(_MOST_GENERATIONS):
         width = right - left
         y = left[:, None] + width[:, None] * nodes
-        found = least(y.ravel())
-        table, inexact, action = (part.reshape(y.shape) for part in (found.value, found.error, found.action))
+        losses = least(y.ravel())
+        table, inexact, action = (part.reshape(y.shape) for part in (losses.value, losses.error, losses.action))
         by_kronrod, by_gauss = (table @ kronrod) * width, (table @ coarse) * width
         gap = np.maximum(np.abs(by_kronrod - by_gauss), _unseen_kink(table, action, nodes, width, whole))
         scale = max(abs(value + float(by_kronrod.sum())), 1e-12)

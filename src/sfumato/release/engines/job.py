@@ -10,27 +10,23 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.dataset
 
-from sfumato.certify.mechanism import Mechanism
-from sfumato.errors import InvalidInput, expect
-from sfumato.numbers import Number
-from sfumato.release.batches import BatchRelease, Column, RowId, batch_release
-from sfumato.release.keys import Fingerprint, id_digests, key_bytes
+from sfumato.errors import InvalidInput
+from sfumato.release.batches import BatchRelease, batch_release
+from sfumato.release.keys import Fingerprint, id_digests
 from sfumato.release.rows import BadRow, TypedValues
 from sfumato.release.tables import release_batch, released_schema
+from sfumato.release.terms import Terms
 
-if TYPE_CHECKING:
-    from sfumato.release.ledger import Ledger
-
-__all__ = ["CHECK_SCHEMA", "MARKS", "Job", "fingerprint_of", "job", "of_part", "refuse_changed", "written_once"]
+__all__ = ["CHECK_SCHEMA", "MARKS", "Job", "fingerprint_of", "job_of", "of_part", "refuse_changed", "written_once"]
 
 MARKS = ("mark0", "mark1", "mark2", "mark3")
 """Columns of CHECK_SCHEMA whose sums are the fingerprint of the table, in quarters of 32 bits."""
@@ -48,25 +44,14 @@ class Job:
     """A mechanism and the terms of a release; ``name`` is new for each, so that workers can keep what they built."""
 
     name: str
-    mechanism: Mechanism
-    column: Column
-    into: str | None = None
-    keep: bool = False
-    on_unknown: str = "error"
-    within: Any = None
-    most_moved: Number | None = None
-    key: bytes | None = field(default=None, repr=False)
-    row_id: RowId | None = None
+    mechanism: Any
+    terms: Terms
 
     def work(self) -> BatchRelease:
         """The batch kernel for one part of the table."""
         prepared = _PREPARED.get(self.name)
         if prepared is None:
-            prepared = batch_release(
-                self.mechanism, self.column, into=self.into, keep=self.keep, on_unknown=self.on_unknown,
-                within=self.within, most_moved=self.most_moved, key=self.key, row_id=self.row_id,
-                secret_never_changes=self.key is not None,  # or a ledger, as job() has checked
-            )  # fmt: skip
+            prepared = batch_release(self.mechanism, self.terms.for_worker())
             for name in list(_PREPARED)[: 1 - _MOST_PREPARED]:
                 _PREPARED.pop(name, None)  # threads of Dask may do so at the same time
             _PREPARED[self.name] = prepared
@@ -80,27 +65,27 @@ class Job:
             with of_part(part):
                 yield release_batch(batch, work, schema)
         with of_part(part):
-            work.finish(None, None)
+            work.finish()
 
     def identities(self, batches: Iterable[pa.RecordBatch], part: int | None = None) -> Iterator[pa.RecordBatch]:
         """Digests of row ids, and the secret that comes with each."""
         work, first = self.work(), 0
         for batch in batches:
             with of_part(part):
-                found = work.secrets.find([TypedValues(batch.column(name)) for name in work.taken], first)
-                texts = [TypedValues(batch.column(name)).texts(name, first) for name in work.ids]
-            kept = found != work.secrets.left_out
+                rows = work.secrets.find([TypedValues(batch.column(name)) for name in work.taken], first)
+                texts = [TypedValues(batch.column(name)).texts(name, first) for name in work.terms.ids]
+            kept = rows != work.secrets.left_out
             digests = id_digests(texts, work.salt)[kept]
             column = pa.FixedSizeBinaryArray.from_buffers(
                 pa.binary(16), len(digests), [None, pa.py_buffer(np.ascontiguousarray(digests))]
             )
             marks = np.zeros((len(MARKS), len(digests)), dtype=np.int64)
             if len(digests):  # those of the batch, in its first row
-                assert self.key is not None
-                fingerprint = Fingerprint(self.key)
-                fingerprint.add(digests, found[kept])
+                assert work.key is not None
+                fingerprint = Fingerprint(work.key)
+                fingerprint.add(digests, rows[kept])
                 marks[:, 0] = [int(half) >> shift & _QUARTER for half in fingerprint.sums for shift in (0, 32)]
-            columns = [column.cast(pa.binary()), pa.array(found[kept]), *map(pa.array, marks)]
+            columns = [column.cast(pa.binary()), pa.array(rows[kept]), *map(pa.array, marks)]
             yield pa.RecordBatch.from_arrays(columns, schema=CHECK_SCHEMA)
             first += len(batch)
 
@@ -116,50 +101,20 @@ def of_part(part: int | None) -> Iterator[None]:
         raise BadRow(f"in partition {part}, {str(error).split(': ', 1)[-1]}", error.row, error.value) from error
 
 
-def job(
-    mechanism: Mechanism,
-    column: Column,
-    *,
-    into: str | None,
-    keep: bool,
-    on_unknown: str,
-    within: Any,
-    most_moved: Number | None = None,
-    key: Any,
-    row_id: RowId | None,
-    secret_never_changes: bool,
-    ledger: Ledger | None,
-    dataset: str | None,
-    times: int,
-    target: Any,
-) -> Job:
-    """What is asked, checked before the first worker hears of it."""
-    mechanism = expect(mechanism, Mechanism, "what is released by an engine", "a mechanism that is a table")
-    if target is None and key is None:
+def job_of(mechanism: Any, terms: Terms, target: Any) -> Job:
+    """What every worker gets, checked before the first of them hears of it."""
+    if target is None and terms.key is None:
         raise InvalidInput(
             "a release without a key is written once: name a target; a lazy frame would draw fresh noise "
             "whenever it is evaluated (key= and row_id= make the noise a function of the row)"
         )
-    if target is None and ledger is not None:
+    if target is None and terms.ledger is not None:
         raise InvalidInput("a ledger is charged when a release is written: name a target")
-    raw = None if key is None else key_bytes(key)
-    made = Job(token_hex(16), mechanism, column, into, keep, on_unknown, within, most_moved, raw, row_id)
-    batch_release(
-        mechanism, column, into=into, keep=keep, on_unknown=on_unknown, within=within, most_moved=most_moved, key=raw,
-        row_id=row_id, secret_never_changes=secret_never_changes, ledger=ledger, dataset=dataset, times=times,
-    )  # fmt: skip
-    return made
+    batch_release(mechanism, terms)
+    return Job(token_hex(16), mechanism, terms)
 
 
-def written_once(
-    asked: Job,
-    target: Any,
-    write: Callable[[str], object],
-    ledger: Ledger | None,
-    dataset: str | None,
-    times: int,
-    data: str | None = None,
-) -> None:
+def written_once(job: Job, target: Any, write: Callable[[str], object], data: str | None = None) -> None:
     """Write Parquet files to a hidden folder, charge for their rows, move it into place: all appears, or nothing."""
     place = Path(target)
     if place.exists():
@@ -169,12 +124,9 @@ def written_once(
     hidden = place.with_name(f".{place.name}.{token_hex(8)}.part")
     try:
         write(str(hidden))
-        if ledger is not None:
-            ledger.charge(
-                dataset=dataset or "", column=asked.work().entry_name, mechanism=asked.mechanism, times=times,
-                rows=pyarrow.dataset.dataset(hidden, format="parquet").count_rows(), key=asked.key,
-                data=data,
-            )  # fmt: skip
+        if job.terms.ledger is not None:
+            rows = pyarrow.dataset.dataset(hidden, format="parquet").count_rows()
+            replace(job.work(), terms=job.terms).charge(rows, data)
         hidden.rename(place)
     except BaseException:
         shutil.rmtree(hidden, ignore_errors=True)

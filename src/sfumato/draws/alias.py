@@ -26,9 +26,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from sfumato.draws.randomness import Lane, Stream, Words
 from sfumato.errors import InvalidInput
 from sfumato.numbers import Array
-from sfumato.release.randomness import Lane, Stream, Words
 from sfumato.threads import on_threads
 
 __all__ = ["AliasTables", "alias_tables", "first_wrong_row", "limbs_of"]

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sfumato.draws.randomness import FreshStream, SystemBits
 from sfumato.errors import NotSupported
+from sfumato.mechanisms import lattice_draws
 from sfumato.mechanisms.lattice import KERNEL_BITS, Lattice
+from sfumato.mechanisms.lattice_draws import LatticePlan, cells_of, weight_of
 from sfumato.mechanisms.tight import LatticeMechanism, lattice_tight_constraints
-from sfumato.release import implicit_lattice
-from sfumato.release.implicit_lattice import Cells, cells_of, weight_of
-from sfumato.release.randomness import FreshStream, SystemBits
 
 TOTAL = 1 << KERNEL_BITS
 
@@ -145,14 +145,14 @@ def test_a_proposal_is_judged_by_integers() -> None:
             if 0 <= word < 2**64:
                 cases.append((word, weight, bound))
     words, weights, bounds = (np.array(part, dtype=np.uint64) for part in zip(*cases, strict=True))
-    states = implicit_lattice._judge(words, one, weights, bounds, bounds)
+    states = lattice_draws._judge(words, one, weights, bounds, bounds)
     for (word, weight, bound), state in zip(cases, states.tolist(), strict=True):
         if (word + 1) * bound <= weight * 2**64:
-            assert state == implicit_lattice._TAKEN
+            assert state == lattice_draws._TAKEN
         elif word * bound >= weight * 2**64:
-            assert state == implicit_lattice._REJECTED
+            assert state == lattice_draws._REJECTED
         else:
-            assert state == implicit_lattice._OPEN
+            assert state == lattice_draws._OPEN
     assert {0, 1, 2} == set(states.tolist())
 
 
@@ -160,7 +160,7 @@ def test_loose_bounds_and_few_digits_leave_open_what_they_must() -> None:
     step = np.uint64(1 << 60)
     words = np.arange(16, dtype=np.uint64) << np.uint64(60)
     weights, least, most = (np.full(16, v, dtype=np.uint64) for v in (50, 95, 105))
-    states = implicit_lattice._judge(words, step, weights, least, most).tolist()
+    states = lattice_draws._judge(words, step, weights, least, most).tolist()
     for k, state in enumerate(states):
         sure = (k + 1) * 105 <= 50 * 16
         never = k * 95 >= 50 * 16
@@ -185,7 +185,7 @@ def lopsided(name: str) -> LatticeMechanism:
 @pytest.mark.parametrize("name", ["plane", "manhattan"])
 def test_the_integer_below_two_to_the_sixty_decides_between_the_parts(name: str) -> None:
     mechanism = lopsided(name)
-    cells = Cells(mechanism, cells_of(mechanism_of(name)).proposals)
+    cells = LatticePlan(mechanism, cells_of(mechanism_of(name)).proposals)
     count, secret = len(mechanism.lattice), (1, 2)
     spill = int(np.ravel_multi_index(mechanism.spill, mechanism.lattice.shape))
     missing = TOTAL - count * mechanism.floor - sum(weight_of(mechanism, secret, c) for c in range(count))
@@ -193,7 +193,7 @@ def test_the_integer_below_two_to_the_sixty_decides_between_the_parts(name: str)
     assert cells._elsewhere(secret, count * mechanism.floor - 1) == count - 1
     assert cells._elsewhere(secret, TOTAL - 1) == spill == cells._elsewhere(secret, TOTAL - missing)
     assert cells._elsewhere(secret, TOTAL - missing - 1) is None
-    wrong = Cells(replace(mechanism, missing=(Fraction(1), Fraction(2))), cells.proposals)
+    wrong = LatticePlan(replace(mechanism, missing=(Fraction(1), Fraction(2))), cells.proposals)
     with pytest.raises(AssertionError, match="outside of its bounds"):
         wrong._elsewhere(secret, TOTAL - 2)
 
@@ -222,7 +222,7 @@ def test_most_proposals_are_taken() -> None:
 
 
 def test_boxes_too_large_for_a_table_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(implicit_lattice, "_LARGEST_BOX", 10)
+    monkeypatch.setattr(lattice_draws, "_LARGEST_BOX", 10)
     with pytest.raises(NotSupported, match="a table of proposals"):
         cells_of(mechanism_of("plane"))
 

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.draws.noise import Digit, EnclosedTable, Noise, Rate, enclosed_table, noise
+from sfumato.draws.randomness import FreshStream, SystemBits
 from sfumato.errors import NotSupported
-from sfumato.release.implicit_noise import Digit, EnclosedTable, Noise, Rate, enclosed_table, noise
-from sfumato.release.randomness import FreshStream, SystemBits
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ def test_the_last_digit_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
         lanes.append((lane, after, again))
         return script
 
-    monkeypatch.setattr("sfumato.release.implicit_noise.Lane", lane)
+    monkeypatch.setattr("sfumato.draws.noise.Lane", lane)
     single = Noise(Rate(Fraction(1), None), False, (4,), (Listed([2, 9, 0], 8, 2),))  # type: ignore[arg-type]
     assert single.draw(None, np.array([5, 6, 7]), 3).tolist() == [1, -1 - (4 + 4 + 4 + 1), 0]  # type: ignore[arg-type]
     assert lanes == [(6, 3, True)]
@@ -193,7 +193,7 @@ def test_noise_that_hardly_falls_is_refused() -> None:
 
 def test_noise_beyond_all_integers_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     table = Noise(Rate(Fraction(1), None), False, (1 << 60,), (Listed([1 << 61], 1, 2),))  # type: ignore[arg-type]
-    monkeypatch.setattr("sfumato.release.implicit_noise.Lane", lambda *_, **__: iter([1 << 61] * 9))
+    monkeypatch.setattr("sfumato.draws.noise.Lane", lambda *_, **__: iter([1 << 61] * 9))
     table.digits[0].tables = SimpleNamespace(weights=SimpleNamespace(shape=(1, (1 << 61) + 3)))  # type: ignore[misc]
     with pytest.raises(OverflowError, match="beyond"):
         table.draw(None, np.array([0]))  # type: ignore[arg-type]

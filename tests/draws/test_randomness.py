@@ -16,9 +16,8 @@ import numpy as np
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from sfumato.errors import InvalidInput
-from sfumato.release import randomness
-from sfumato.release.randomness import (
+from sfumato.draws import randomness
+from sfumato.draws.randomness import (
     DEEP,
     Bits,
     FreshStream,
@@ -29,6 +28,7 @@ from sfumato.release.randomness import (
     SystemBits,
     system_bits,
 )
+from sfumato.errors import InvalidInput
 
 KEY = bytes(range(32))
 IDS = np.arange(5 * 16, dtype=np.uint8).reshape(5, 16)

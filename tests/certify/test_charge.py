@@ -14,13 +14,14 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
+from sfumato.certify.amounts import amount
+from sfumato.certify.charge import Charge, metric_digest
 from sfumato.certify.mechanism import Mechanism
+from sfumato.certify.protocol import charge_of
 from sfumato.errors import InvalidInput, NotSupported
 from sfumato.mechanisms.continuous.pixelation import pixelate
 from sfumato.mechanisms.lattice import Lattice
 from sfumato.release.ledger import Ledger
-from sfumato.release.ledger_amounts import amount
-from sfumato.release.ledger_promises import Promise, metric_digest, promise_of
 from sfumato.release.sampler import Sampler, integer_noise, sampler
 from sfumato.release.streams import release_file
 from sfumato.release.tables import release
@@ -43,24 +44,24 @@ def near(epsilon: Any, delta: Any) -> Any:
 
 
 def test_a_promise_about_events_is_its_epsilon_and_its_delta() -> None:
-    promise = promise_of(best(near(5, "1/2")))  # nearly the identity; its type was once charged, ln 2 for nothing
+    promise = charge_of(best(near(5, "1/2")))  # nearly the identity; its type was once charged, ln 2 for nothing
     assert (promise.text, promise.delta) == ("epsilon 5", Fraction(1, 2))
     assert promise.space == "3 secrets, 6 ordered pairs of neighbours" and promise.unit == ""
-    in_alpha = promise_of(best(sf.predicates.epsilon_delta(alpha="1/3", delta="1/10")))
+    in_alpha = charge_of(best(sf.predicates.epsilon_delta(alpha="1/3", delta="1/10")))
     assert (in_alpha.text, in_alpha.delta) == ("alpha 1/3", Fraction(1, 10))
-    total_variation = promise_of(best(near(0, "1/10")))
+    total_variation = charge_of(best(near(0, "1/10")))
     assert (total_variation.text, total_variation.delta) == ("epsilon 0", Fraction(1, 10))
-    pure = promise_of(best(sf.predicates.pure(epsilon=1)))
+    pure = charge_of(best(sf.predicates.pure(epsilon=1)))
     assert (pure.text, pure.delta) == ("epsilon 1", Fraction(0))
 
 
 def test_neighbours_are_part_of_the_promise() -> None:
     everybody, some, same = (
-        promise_of(best(under)) for under in (near(1, "1/9"), (near(1, "1/9"), LINE), near(2, "1/7"))
+        charge_of(best(under)) for under in (near(1, "1/9"), (near(1, "1/9"), LINE), near(2, "1/7"))
     )
     assert some.space == "3 secrets, 4 ordered pairs of neighbours"
     assert everybody.metric == same.metric != some.metric
-    one = promise_of(best([(near(1, "1/9"), [(0, 1)]), (near(1, "1/9"), [(2, 1)])]))  # one (ε, δ) for all
+    one = charge_of(best([(near(1, "1/9"), [(0, 1)]), (near(1, "1/9"), [(2, 1)])]))  # one (ε, δ) for all
     assert one.space == "3 secrets, 4 ordered pairs of neighbours" and one.delta == Fraction(1, 9)
 
 
@@ -68,15 +69,15 @@ def test_what_is_no_single_promise_is_refused() -> None:
     polygon = sf.predicates.from_points([(0, 0), ("1/10", "1/2"), ("1/2", "9/10"), (1, 1)])
     for under in (polygon, [(near(1, "1/9"), [(0, 1)]), (near(2, "1/9"), [(2, 1)])]):
         with pytest.raises(InvalidInput, match=r"2 promises about events, .* adds up one ε and one δ"):
-            promise_of(best(under))
+            charge_of(best(under))
     with pytest.raises(NotSupported):
         best(sf.predicates.gaussian(1))  # nobody designs under it, so nobody is charged for it
     apart = sf.graph([(0, 1)], labels=range(3))
     with pytest.raises(InvalidInput, match=r"ratios for some pairs .* about events for others"):
-        promise_of(best((near(1, "1/9"), [(0, 2)]), sf.PrivacyType(apart, epsilon=1)))
+        charge_of(best((near(1, "1/9"), [(0, 2)]), sf.PrivacyType(apart, epsilon=1)))
     identity = sf.prove(np.eye(3, dtype=int).tolist(), sf.PrivacyType(sf.graph([], labels=range(3)), epsilon="1/1000"))
     with pytest.raises(InvalidInput, match="promises nothing about any pair of secrets"):
-        promise_of(identity)
+        charge_of(identity)
 
 
 def test_bounds_on_ratios_are_charged_where_there_are_any() -> None:
@@ -84,8 +85,8 @@ def test_bounds_on_ratios_are_charged_where_there_are_any() -> None:
     assert sf.random_response(sf.PrivacyType(DISCRETE, epsilon=1)).bounds_ratios
     for space, bounds in ((partly, True), (sf.FiniteSpace(["alone"], [[0]]), False)):
         uniform = sf.prove([[1, 1]] * len(space), sf.PrivacyType(space, epsilon=1))
-        assert uniform.bounds_ratios == bounds and promise_of(uniform).delta is None
-    both = promise_of(best(near(1, "1/9"), sf.PrivacyType(DISCRETE, epsilon=2)))
+        assert uniform.bounds_ratios == bounds and charge_of(uniform).delta is None
+    both = charge_of(best(near(1, "1/9"), sf.PrivacyType(DISCRETE, epsilon=2)))
     assert (both.text, both.delta, both.metric) == ("epsilon 2", None, metric_digest(DISCRETE))
 
 
@@ -126,19 +127,19 @@ DRAWS: dict[str, Callable[[], Any]] = {
 
 
 @pytest.fixture(scope="module")
-def drawn() -> dict[str, tuple[Promise, bytes]]:
+def drawn() -> dict[str, tuple[Charge, bytes]]:
     made = {name: make() for name, make in DRAWS.items()}
-    return {name: (promise_of(mechanism), sampler(mechanism).digest) for name, mechanism in made.items()}
+    return {name: (charge_of(mechanism), sampler(mechanism).digest) for name, mechanism in made.items()}
 
 
-def test_noise_has_one_name_where_one_thing_is_drawn(drawn: dict[str, tuple[Promise, bytes]]) -> None:
+def test_noise_has_one_name_where_one_thing_is_drawn(drawn: dict[str, tuple[Charge, bytes]]) -> None:
     """Keyed bits depend on the digest of the sampler: the ledger must tell apart what that does, and nothing else."""
     for one, other in combinations(drawn.values(), 2):
         assert (one[0].noise == other[0].noise) == (one[1] == other[1])
     assert all(promise.noise for promise, _ in drawn.values())
     for name in DRAWS:
         mechanism = DRAWS[name]()
-        assert promise_of(sampler(mechanism)) == drawn[name][0]  # made again, and by what draws from it
+        assert charge_of(sampler(mechanism)) == drawn[name][0]  # made again, and by what draws from it
 
 
 def test_noise_does_not_depend_on_what_else_is_said_of_it() -> None:
@@ -146,12 +147,12 @@ def test_noise_does_not_depend_on_what_else_is_said_of_it() -> None:
     weaker = sf.prove(half.weights.tolist(), sf.PrivacyType(LINE, epsilon=3))
     scaled = sf.prove((half.weights.astype(object) * 2**70).tolist(), half.privacy)  # integers of another kind
     assert scaled.weights.dtype == object
-    assert {promise_of(m).noise for m in (half, weaker, scaled)} == {promise_of(half).noise}
+    assert {charge_of(m).noise for m in (half, weaker, scaled)} == {charge_of(half).noise}
     assert {sampler(m).digest for m in (half, weaker, scaled)} == {sampler(half).digest}
     close = [sf.lattice_tight_constraints(Lattice((6, 6)), epsilon=e) for e in (2, 2 + Fraction(1, 10**40))]
-    assert promise_of(close[0]).text != promise_of(close[1]).text
+    assert charge_of(close[0]).text != charge_of(close[1]).text
     same = sampler(close[0]).digest == sampler(close[1]).digest
-    assert (promise_of(close[0]).noise == promise_of(close[1]).noise) == same
+    assert (charge_of(close[0]).noise == charge_of(close[1]).noise) == same
 
 
 def test_every_keyed_draw_is_paid_for(tmp_path: Path) -> None:
@@ -200,19 +201,23 @@ def test_every_kind_is_released_under_a_key_once(tmp_path: Path, kind: str, secr
         release(mechanism, pa.table({"id": [1, 2], "s": secrets[::-1]}), "s", **terms)
 
 
-def test_products_are_charged_where_they_have_one_epsilon() -> None:
-    promise = promise_of(product("1/2", "1/2"))
+def test_products_are_charged_for_the_dearest_factor() -> None:
+    promise = charge_of(product("1/2", "1/2"))
     assert promise.text == "alpha 1/2" and promise.space == "line(3) × line(3)"
-    assert promise.metric != promise_of(product("1/2")).metric
-    for strange in (product("1/2", "1/3"), sf.product_mechanism(best(near(1, "1/9")), best(near(1, "1/9")))):
-        with pytest.raises(InvalidInput, match="do not promise the same ε"):
-            promise_of(strange)
+    assert promise.metric != charge_of(product("1/2")).metric
+    uneven = charge_of(product("1/2", "1/3"))  # ln(2)·d + ln(3)·d′ ≤ ln(3)·(d + d′)
+    assert uneven.text == "alpha 1/3" and uneven.metric == promise.metric and uneven.noise != promise.noise
+    with pytest.raises(InvalidInput, match="promises something about events"):
+        charge_of(sf.product_mechanism(best(near(1, "1/9")), best(near(1, "1/9"))))
+    metres, hours = (sf.geometric(sf.PrivacyType(sf.line(3, unit=unit), epsilon=1)) for unit in ("m", "h"))
+    with pytest.raises(InvalidInput, match="in different units, 'm', 'h'"):
+        charge_of(sf.product_mechanism(metres, hours))
 
 
 def test_samplers_and_promises_that_somebody_made() -> None:
     made = sampler(sf.geometric(sf.PrivacyType(LINE, alpha="1/2")))
     with pytest.raises(InvalidInput, match="does not say which mechanism"):
-        promise_of(replace(made, source=None))
+        charge_of(replace(made, source=None))
     for wrong in ({"text": "much"}, {"delta": 0.5}, {"delta": Fraction(2)}):
         with pytest.raises(InvalidInput):
-            promise_of(replace(promise_of(made), **wrong))
+            charge_of(replace(charge_of(made), **wrong))

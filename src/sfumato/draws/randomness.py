@@ -54,7 +54,7 @@ DEEP = 1 << 32
 
 _BUFFER = 1 << 12  # words kept ready for small requests
 _PIECE = 1 << 20  # bytes encrypted at once
-_MOST_WORDS = 1 << 30  # of one request: 8 GB
+_MOST_WORDS = 1 << 30  # Words of the largest request: 8 GB.
 _ZEROS = bytes(_PIECE)
 _KEY_BYTES = 32
 _ID_BYTES = 16
@@ -220,12 +220,12 @@ class FreshStream:
     def take(self, lanes: Lanes, first: int, count: int) -> Words:
         """New words."""
         size = len(lanes) * count
-        found = np.asarray(self.source.words(size))
-        if found.dtype != np.uint64 or found.shape != (size,):
+        words = np.asarray(self.source.words(size))
+        if words.dtype != np.uint64 or words.shape != (size,):
             raise InvalidInput(
-                f"a source of bits gave an array of {found.dtype} and shape {found.shape} for {size} words of uint64"
+                f"a source of bits gave an array of {words.dtype} and shape {words.shape} for {size} words of uint64"
             )
-        return found.reshape(count, len(lanes))
+        return words.reshape(count, len(lanes))
 
 
 class KeyedBits:
@@ -272,23 +272,23 @@ class KeyedBits:
 def checked_key(key: Any) -> bytes:
     """A key of 32 bytes."""
     if not isinstance(key, bytes | bytearray | memoryview) or len(bytes(key)) != _KEY_BYTES:
-        found = f"{len(key)} bytes" if isinstance(key, bytes | bytearray) else f"a value of type {type(key).__name__}"
-        raise InvalidInput(f"a key is {_KEY_BYTES} bytes, such as secrets.token_bytes({_KEY_BYTES}); found {found}")
+        given = f"{len(key)} bytes" if isinstance(key, bytes | bytearray) else f"a value of type {type(key).__name__}"
+        raise InvalidInput(f"a key is {_KEY_BYTES} bytes, such as secrets.token_bytes({_KEY_BYTES}); found {given}")
     return bytes(key)
 
 
 def checked_ids(ids: Any) -> NDArray[np.uint8]:
     """Row ids: an array of bytes with 16 columns."""
     try:
-        found = np.asarray(ids)
+        table = np.asarray(ids)
     except (ValueError, TypeError, MemoryError) as error:
         raise InvalidInput(f"row ids are an array of uint8 with {_ID_BYTES} columns, found {shown(ids)}") from error
-    if found.dtype != np.uint8 or found.ndim != 2 or found.shape[1] != _ID_BYTES:
+    if table.dtype != np.uint8 or table.ndim != 2 or table.shape[1] != _ID_BYTES:
         raise InvalidInput(
             f"row ids are an array of uint8 with {_ID_BYTES} columns, one row an id; "
-            f"found {found.dtype} of shape {found.shape}"
+            f"found {table.dtype} of shape {table.shape}"
         )
-    return np.ascontiguousarray(found)
+    return np.ascontiguousarray(table)
 
 
 # ----------------------------------------------------------------- one lane, as long as it takes

@@ -1,26 +1,25 @@
-"""Mechanisms that are never a table: products, noise on the integers, pixels of the truncated Laplace mechanism.
+"""Plans: what turns random words into outputs. Tables, products, noise on the integers, pixels.
 
-What draws from them has *axes*: secrets and outputs are tuples of indices, one column of an array for each axis.
+A plan has *axes*: secrets and outputs are tuples of indices, one column of an array for each axis.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import lcm, prod
-from typing import Any, overload
+from math import gcd, lcm, prod
+from typing import Any, Protocol, overload
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from sfumato.draws.alias import AliasTables
+from sfumato.draws.noise import Noise
+from sfumato.draws.randomness import Stream
 from sfumato.errors import InvalidInput, Mismatch, shown
-from sfumato.mechanisms.continuous.pixelation import Pixelated
-from sfumato.release.alias import AliasTables
-from sfumato.release.implicit_noise import Noise, Rate, noise
-from sfumato.release.randomness import Stream
 
-__all__ = ["IntegerNoise", "Pixels", "Product", "Tuples", "join", "pixels_of", "split"]
+__all__ = ["AddedNoise", "IntegerNoise", "Pixels", "Plan", "Product", "TablePlan", "Tuples", "join", "split"]
 
 Columns = NDArray[np.int64]
 
@@ -94,11 +93,11 @@ class Tuples(Sequence[tuple[Any, ...]]):
         place = int(index) + (size if index < 0 else 0)
         if not 0 <= place < size:
             raise IndexError(f"label number {index} of {size}")
-        found = []
+        parts = []
         for axis in reversed(self.axes):
             place, i = divmod(place, len(axis))
-            found.append(axis[i])
-        return tuple(reversed(found))
+            parts.append(axis[i])
+        return tuple(reversed(parts))
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         return (self[i] for i in range(len(self)))
@@ -125,7 +124,70 @@ class Tuples(Sequence[tuple[Any, ...]]):
         return f"Tuples({' × '.join(str(len(axis)) for axis in self.axes)})"
 
 
-# ----------------------------------------------------------------- products
+# ----------------------------------------------------------------- tables and products
+
+
+class Plan(Protocol):
+    """What turns random words into outputs."""
+
+    @property
+    def name(self) -> str:
+        """How many secrets and outputs there are, in words."""
+        ...
+
+    @property
+    def sides(self) -> tuple[int, ...] | None:
+        """The number of secrets along each axis, None where they are all integers."""
+        ...
+
+    @property
+    def output_sides(self) -> tuple[int, ...] | None:
+        """The same for outputs."""
+        ...
+
+    def draw(self, columns: Columns, stream: Stream, lanes: NDArray[np.int64]) -> Columns:
+        """One output for each secret: arrays with one row an axis, one column a secret."""
+        ...
+
+    def identity(self) -> bytes:
+        """Bytes that two plans share only if they draw from one distribution for each secret."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class TablePlan:
+    """The rows of one table."""
+
+    tables: AliasTables
+
+    @property
+    def name(self) -> str:
+        """Rows and columns."""
+        return "{} secrets → {} outputs".format(*self.tables.weights.shape)
+
+    @property
+    def sides(self) -> tuple[int, ...]:
+        """The number of rows."""
+        return (len(self.tables.weights),)
+
+    @property
+    def output_sides(self) -> tuple[int, ...]:
+        """The number of columns."""
+        return (self.tables.weights.shape[1],)
+
+    def draw(self, columns: Columns, stream: Stream, lanes: NDArray[np.int64]) -> Columns:
+        """One output for each row."""
+        return self.tables.draw(columns[0], stream, lanes)[None]
+
+    def identity(self) -> bytes:
+        """The weights in lowest terms."""
+        weights = self.tables.weights
+        shared = gcd(int(np.gcd.reduce(weights, axis=None)), self.tables.total)
+        lowest = weights // shared if shared > 1 else weights
+        size = -(-int(lowest.max()).bit_length() // 64)
+        if size <= 1:
+            return b"table 1" + lowest.astype("<u8").tobytes()
+        return b"table %d" % size + b"".join(int(w).to_bytes(8 * size, "little") for w in lowest.ravel())
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,8 +195,13 @@ class Product:
     """Mechanisms side by side, drawn one after another: one word of a lane for each."""
 
     factors: tuple[AliasTables, ...]
-    names: tuple[bytes, ...]
+    digests: tuple[bytes, ...]
     """The digest of each factor."""
+
+    @property
+    def name(self) -> str:
+        """Secrets of each factor."""
+        return f"{' × '.join(map(str, self.sides))} secrets"
 
     @property
     def sides(self) -> tuple[int, ...]:
@@ -156,19 +223,41 @@ class Product:
 
     def identity(self) -> bytes:
         """The factors in their order."""
-        return b"product" + b"".join(self.names)
+        return b"product" + b"".join(self.digests)
 
 
 # ----------------------------------------------------------------- noise on integers
 
 
+class IntegerNoise(Protocol):
+    """Integers that are drawn whatever the secret is."""
+
+    @property
+    def name(self) -> str:
+        """How fast it falls, in words."""
+        ...
+
+    def draw(self, stream: Stream, lanes: NDArray[np.int64], first: int = 0) -> NDArray[np.int64]:
+        """One integer for each lane, with its words from number ``first`` on."""
+        ...
+
+    def identity(self) -> bytes:
+        """Bytes that two distributions share only if they are one."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
-class IntegerNoise:
+class AddedNoise:
     """An integer plus noise."""
 
-    noise: Noise
+    noise: IntegerNoise
     sides: None = None
     output_sides: None = None
+
+    @property
+    def name(self) -> str:
+        """Which noise."""
+        return f"integers, noise with {self.noise.name}"
 
     def draw(self, columns: Columns, stream: Stream, lanes: NDArray[np.int64]) -> Columns:
         """One integer for each."""
@@ -178,7 +267,7 @@ class IntegerNoise:
 
     def identity(self) -> bytes:
         """The rate, which is all there is."""
-        return f"integers {self.noise.rate!r} {self.noise.fair}".encode()
+        return b"integers " + self.noise.identity()
 
 
 # ----------------------------------------------------------------- pixels
@@ -196,6 +285,11 @@ class Pixels:
     noise: Noise
     steps: int
     pixels: int
+
+    @property
+    def name(self) -> str:
+        """Points and pixels."""
+        return f"{self.steps + 1} points → {self.pixels} pixels"
 
     @property
     def cells(self) -> int:
@@ -220,10 +314,3 @@ class Pixels:
     def identity(self) -> bytes:
         """The rate of a cell and the two lattices."""
         return f"pixels {self.noise.rate!r} {self.steps} {self.pixels}".encode()
-
-
-def pixels_of(mechanism: Pixelated, steps: int) -> Pixels:
-    """What draws pixels for the secrets of the lattice U_N."""
-    promise = mechanism.source.promise
-    cell = mechanism.interval.length / lcm(steps, mechanism.pixels)
-    return Pixels(noise(Rate(promise.epsilon, promise.alpha, cell), fair=True), steps, mechanism.pixels)

@@ -25,23 +25,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor, prod
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import flint
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from sfumato.draws.alias import AliasTables, alias_tables
+from sfumato.draws.noise import Noise, Rate, noise
+from sfumato.draws.plans import split
+from sfumato.draws.randomness import Lane, Stream
 from sfumato.errors import NotSupported
 from sfumato.mechanisms.lattice import KERNEL_BITS, high_word
-from sfumato.mechanisms.tight import LatticeMechanism
 from sfumato.numbers import as_ball, dyadic
-from sfumato.release.alias import AliasTables, alias_tables
-from sfumato.release.implicit import split
-from sfumato.release.implicit_noise import Noise, Rate, noise
-from sfumato.release.randomness import Lane, Stream
 
-__all__ = ["Cells", "cells_of", "lattice_identity"]
+if TYPE_CHECKING:
+    from sfumato.mechanisms.tight import LatticeMechanism
+
+__all__ = ["LatticePlan", "cells_of", "lattice_identity"]
 
 Integers = NDArray[np.int64]
 
@@ -80,7 +82,7 @@ class Proposals(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class LatticePlan:
     """Draws from a :class:`LatticeMechanism`; made by :func:`cells_of`.
 
     ``digits`` of a word are looked at when a proposal is judged; fewer than 64 leave more open, as tests want it.
@@ -89,6 +91,11 @@ class Cells:
     mechanism: LatticeMechanism
     proposals: Proposals
     digits: int = 64
+
+    @property
+    def name(self) -> str:
+        """The sides of the grid."""
+        return f"{' × '.join(map(str, self.sides))} cells"
 
     @property
     def sides(self) -> tuple[int, ...]:
@@ -103,19 +110,19 @@ class Cells:
     def draw(self, columns: Integers, stream: Stream, lanes: Integers) -> Integers:
         """One cell for each secret."""
         place = (stream.take(lanes, 0, 1)[0] >> np.uint64(_UNUSED)).astype(np.int64)
-        found = np.empty(len(lanes), dtype=np.int64)
+        cells = np.empty(len(lanes), dtype=np.int64)
         below, above = len(self.mechanism.lattice) * self.mechanism.floor, _TOTAL - ceil(self.mechanism.missing[1])
         near = (place >= below) & (place < above)
         for k in np.flatnonzero(~near).tolist():
             cell = self._elsewhere(tuple(columns[:, k].tolist()), int(place[k]))
             near[k] = cell is None
-            found[k] = 0 if cell is None else cell
+            cells[k] = 0 if cell is None else cell
         waiting = np.flatnonzero(near)
         number = 1
         while waiting.size:
-            waiting = self._attempt(columns, stream, lanes, number, waiting, found)
+            waiting = self._attempt(columns, stream, lanes, number, waiting, cells)
             number += self.proposals.words + 1
-        return split(found, self.sides)
+        return split(cells, self.sides)
 
     def _elsewhere(self, secret: tuple[int, ...], place: int) -> int | None:
         """The cell, unless u lies in the main part after all."""
@@ -126,14 +133,14 @@ class Cells:
         if place >= _TOTAL - floor(mechanism.missing[0]):
             return spill
         missing = (
-            int(mechanism.weights(secret)[mechanism.spill]) - mechanism.floor - weight_of(mechanism, secret, spill)
+            int(mechanism.row_weights(secret)[mechanism.spill]) - mechanism.floor - weight_of(mechanism, secret, spill)
         )
         if not mechanism.missing[0] <= missing <= mechanism.missing[1]:
             raise AssertionError("what is missing in a row is outside of its bounds")
         return spill if place >= _TOTAL - missing else None
 
     def _attempt(
-        self, columns: Integers, stream: Stream, lanes: Integers, number: int, waiting: Integers, found: Integers
+        self, columns: Integers, stream: Stream, lanes: Integers, number: int, waiting: Integers, cells: Integers
     ) -> Integers:
         """Propose a cell to all that wait; those that took none."""
         asking, words = lanes[waiting], self.proposals.words
@@ -147,7 +154,7 @@ class Cells:
             lane = Lane(stream, int(asking[k]), number + words)
             taken = self._settled(lane, int(judges[k]) >> (64 - self.digits), secret, cell, int(proposed.weights[k]))
             states[k] = _TAKEN if taken else _REJECTED
-        found[waiting] = proposed.cells
+        cells[waiting] = proposed.cells
         return np.asarray(waiting[states == _REJECTED])
 
     def _settled(self, lane: Lane, digits: int, secret: tuple[int, ...], cell: int, weight: int) -> bool:
@@ -164,12 +171,12 @@ class Cells:
 
 def lattice_identity(mechanism: LatticeMechanism) -> bytes:
     """Bytes that two mechanisms share only if their weights are the same."""
-    made, kernel = mechanism, mechanism.solution.kernel
-    numbers = (made.lattice, made.solution.bits, made.floor, made.spill, kernel.integers.shape)
-    return f"lattice {numbers!r}".encode() + kernel.integers.tobytes() + made.diagonal.tobytes()
+    similarities = mechanism.solution.kernel.integers
+    numbers = (mechanism.lattice, mechanism.solution.bits, mechanism.floor, mechanism.spill, similarities.shape)
+    return f"lattice {numbers!r}".encode() + similarities.tobytes() + mechanism.diagonal.tobytes()
 
 
-def cells_of(mechanism: LatticeMechanism, *, digits: int = 64, low: int | None = None, mix: int = _MIX) -> Cells:
+def cells_of(mechanism: LatticeMechanism, *, digits: int = 64, low: int | None = None, mix: int = _MIX) -> LatticePlan:
     """What draws from the tight-constraints mechanism of a grid.
 
     Tests make rare events frequent: by few ``digits`` of a word, few digits ``low`` of a table, a small ``mix``, where
@@ -177,8 +184,8 @@ def cells_of(mechanism: LatticeMechanism, *, digits: int = 64, low: int | None =
     """
     lattice = mechanism.lattice
     if lattice.metric == "manhattan" or lattice.dimension <= 1:
-        return Cells(mechanism, _noise_proposals(mechanism, mix), digits)
-    return Cells(mechanism, _offset_proposals(mechanism, low, mix), digits)
+        return LatticePlan(mechanism, _noise_proposals(mechanism, mix), digits)
+    return LatticePlan(mechanism, _offset_proposals(mechanism, low, mix), digits)
 
 
 def weight_of(mechanism: LatticeMechanism, secret: tuple[int, ...], cell: int) -> int:
@@ -269,10 +276,10 @@ def _offset_proposals(mechanism: LatticeMechanism, low: int | None, mix: int) ->
     while True:
         weights = _shifted(near, factor, bits)
         sums = [_folded(weights, ends) + anywhere for ends in patterns]
-        if all((found >= wanted).all() for found, wanted in zip(sums, needed, strict=True)):
+        if all((covered >= wanted).all() for covered, wanted in zip(sums, needed, strict=True)):
             break
         factor += 1 + factor // 1000
-    places = np.stack([*(found.ravel() for found in sums), near.ravel()], axis=1).astype(np.uint64)
+    places = np.stack([*(covered.ravel() for covered in sums), near.ravel()], axis=1).astype(np.uint64)
     around = np.stack(np.meshgrid(*(np.arange(1 - s, s) for s in near.shape), indexing="ij"), axis=-1)
     offsets = around.reshape(-1, near.ndim)
     box = weights[tuple(np.abs(offsets).T)]
@@ -416,18 +423,18 @@ def _z_ball(rate: flint.arb, dimension: int, ends: int) -> flint.arb:
 
 
 def _noise_proposals(mechanism: LatticeMechanism, mix: int) -> _Noise:
-    promise, lattice = mechanism.promise, mechanism.lattice
-    made = noise(Rate(promise.epsilon, promise.alpha, lattice.step), fair=False)
+    privacy, lattice = mechanism.privacy, mechanism.lattice
+    steps = noise(Rate(privacy.epsilon, privacy.alpha, lattice.step), fair=False)
     patterns = _patterns(lattice.shape)
     with flint.ctx.workprec(160):
-        rate = made.rate.ball()
+        rate = steps.rate.ball()
         balls = [_z_ball(rate, lattice.dimension, min(len(p), lattice.dimension)) for p in patterns]
         balls = [ball * flint.arb(2) ** _Z_BITS for ball in balls]
         least = np.array([floor(dyadic(ball.lower())) for ball in balls], dtype=np.uint64)
         most = np.array([ceil(dyadic(ball.upper())) for ball in balls], dtype=np.uint64)
     diagonal = np.array([_highest(mechanism.diagonal, p) for p in patterns], dtype=np.uint64)
     near = _by_length(mechanism.solution.kernel.integers)
-    result = _Noise(mechanism, made, near, diagonal, least, most, mix)
+    result = _Noise(mechanism, steps, near, diagonal, least, most, mix)
     _require_excess(mechanism, result)
     return result
 

@@ -16,6 +16,10 @@ after which it is drawn once more and B is added.
 geometric, P(k) = β^|k|(1 − β)/(1 + β). ρ = 1/2 makes it ⌊L⌋ for Laplace noise L with P(|L| > t) = β^t: that is how the
 truncated Laplace mechanism is drawn when only the pixel of its output is told.
 
+**Staircases** fall once in Δ steps: r high steps and Δ − r low ones, b = e^{−ε} times as high. The value kΔ + s, s < Δ,
+has the weight b^k·b^[s ≥ r], the value −(kΔ + s + 1) the weight b^k·b^[s + 1 ≥ r]: so k is geometric, and the side with
+s is drawn from a table of 2Δ entries, whatever k is.
+
 Noise is independent of the secret, and so is all the work it takes.
 """
 
@@ -29,21 +33,33 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.draws.alias import AliasTables, alias_tables
+from sfumato.draws.randomness import Lane, Stream
 from sfumato.errors import NotSupported
 from sfumato.numbers import as_ball, dyadic
-from sfumato.release.alias import AliasTables, alias_tables
-from sfumato.release.randomness import Lane, Stream
 
-__all__ = ["EnclosedTable", "Masses", "Noise", "Rate", "enclosed_table", "noise"]
+__all__ = [
+    "EnclosedTable",
+    "Masses",
+    "Noise",
+    "Rate",
+    "StaircaseNoise",
+    "enclosed_table",
+    "noise",
+    "staircase_noise",
+]
 
 WEIGHT_BITS = 62
 """Binary digits of the weights that a table of real masses begins with."""
 
-_HEAD = 1022  # values of the first digit: with a sign, "more" and the rest they fit 2^11 entries
-_DIGIT = 2046  # values of a further digit
-_RARELY = 28  # e^-28 < 2^-40: the chance of "more" at the last digit
+DIGIT_SIZES = (1022, 2046)
+"""Values of the first digit, which with a sign, "more" and the rest fit 2^11 entries, and of further ones."""
+
+_LAST_DIGIT_EXPONENT = 28  # e^-28 < 2^-40: the chance of "more" at the last digit
 _SMALLEST_RATE = Fraction(1, 1 << 40)  # noise then stays below 2^62 but with a chance below e^{-2^21}
-_LARGEST = 1 << 62
+_LARGEST_NOISE = 1 << 62
+_WIDEST_PERIOD = 1 << 16  # steps of a period: its table has twice as many entries
+_LONGEST_SHOWN = 24  # letters of a rate that are printed exactly
 _GUARD = 64  # bits beyond the wanted ones: 2^11 products and a few sums lose 13
 
 Integers = NDArray[np.int64]
@@ -133,6 +149,13 @@ class Rate:
         """γ·factor."""
         return Rate(self.epsilon, self.alpha, self.times * factor)
 
+    @property
+    def name(self) -> str:
+        """ε or α, in words."""
+        word, value = ("epsilon", self.epsilon) if self.epsilon is not None else ("alpha", self.alpha)
+        text = str(value)
+        return f"{word}={text if value is None or len(text) <= _LONGEST_SHOWN else f'{float(value):.12g}'}"
+
 
 @dataclass(frozen=True)
 class Digit:
@@ -186,6 +209,15 @@ class Noise:
     digits: tuple[EnclosedTable, ...]
 
     @property
+    def name(self) -> str:
+        """How fast it falls."""
+        return self.rate.name
+
+    def identity(self) -> bytes:
+        """The rate and the kind of sign, which is all there is."""
+        return f"{self.rate!r} {self.fair}".encode()
+
+    @property
     def words(self) -> int:
         """Words of a lane that a draw takes."""
         return len(self.digits)
@@ -216,12 +248,12 @@ class Noise:
         while drawn == size:
             drawn = table.one(lane) // self._more
             value += drawn
-            if value > _LARGEST // 2:
+            if value > _LARGEST_NOISE // 2:
                 raise OverflowError("noise beyond 2^61")
         return value
 
 
-def noise(rate: Rate, *, fair: bool, bits: int = WEIGHT_BITS, sizes: tuple[int, int] = (_HEAD, _DIGIT)) -> Noise:
+def noise(rate: Rate, *, fair: bool, bits: int = WEIGHT_BITS, sizes: tuple[int, int] = DIGIT_SIZES) -> Noise:
     """Two-sided noise that falls by e^{−γ} a step.
 
     Parameters
@@ -233,8 +265,8 @@ def noise(rate: Rate, *, fair: bool, bits: int = WEIGHT_BITS, sizes: tuple[int, 
 
     Examples
     --------
-    >>> made = noise(Rate(Fraction(1, 2), None), fair=False)
-    >>> made.words, noise(Rate(Fraction(1, 1000), None), fair=False).words
+    >>> steep = noise(Rate(Fraction(1, 2), None), fair=False)
+    >>> steep.words, noise(Rate(Fraction(1, 1000), None), fair=False).words
     (1, 2)
     """
     if not rate.at_least(_SMALLEST_RATE):
@@ -243,10 +275,63 @@ def noise(rate: Rate, *, fair: bool, bits: int = WEIGHT_BITS, sizes: tuple[int, 
     used: list[int] = []
     size, step = sizes[0], rate
     while True:
-        last = step.at_least(Fraction(_RARELY, size))
+        last = step.at_least(Fraction(_LAST_DIGIT_EXPONENT, size))
         head = not digits
         digits.append(enclosed_table(Digit(step, size, last, signed=head, fair=fair and head), bits))
         used.append(size)
         if last:
             return Noise(rate, fair, tuple(used), tuple(digits))
         step, size = step.scaled(size), sizes[1]
+
+
+# ----------------------------------------------------------------- staircases
+
+
+@dataclass(frozen=True, eq=False)
+class StaircaseNoise:
+    """Noise of two sides that falls by ``decay`` once in ``width`` steps; made by :func:`staircase_noise`."""
+
+    decay: Fraction
+    width: int
+    high: int
+    periods: Noise
+    offsets: AliasTables
+
+    @property
+    def name(self) -> str:
+        """How fast it falls, and in which steps."""
+        return f"{Rate(None, self.decay).name} in periods of {self.width}"
+
+    def identity(self) -> bytes:
+        """The three parameters."""
+        return f"staircase {self.decay} {self.width} {self.high}".encode()
+
+    def draw(self, stream: Stream, lanes: Integers, first: int = 0) -> Integers:
+        """One value for each lane, with its words from number ``first`` on."""
+        either = self.periods.draw(stream, lanes, first)
+        period = either ^ (either >> 63)  # G and −1 − G have one G, whichever side they are on
+        if period.size and int(period.max()) >= _LARGEST_NOISE // self.width - 1:
+            raise OverflowError("noise beyond 2^61")
+        entry = self.offsets.draw(np.zeros(len(lanes), dtype=np.int64), stream, lanes, first + self.periods.words)
+        left = entry >= self.width
+        value = period * self.width + np.where(left, entry - self.width, entry)
+        return np.asarray(value ^ -left.astype(np.int64))
+
+
+def staircase_noise(decay: Fraction, width: int, high: int) -> StaircaseNoise:
+    """The discrete staircase distribution of Geng and Viswanath, exactly.
+
+    Examples
+    --------
+    >>> staircase_noise(Fraction(1, 4), 3, 1).offsets
+    AliasTables(1 rows of 6 weights, 62 bits a draw or more)
+    """
+    if width > _WIDEST_PERIOD:
+        raise NotSupported(f"draws from a staircase with periods of {width}", [f"periods of at most {_WIDEST_PERIOD}"])
+    if not Rate(None, decay).at_least(_SMALLEST_RATE * width):
+        raise NotSupported("noise that falls by less than 2^-40 a step", [f"rates of at least {_SMALLEST_RATE}"])
+    low, full = decay.as_integer_ratio()
+    steps = [full] * high + [low] * (width - high), [full] * (high - 1) + [low] * (width - high + 1)
+    total = sum(map(sum, steps))
+    weights = np.array([[*steps[0], *steps[1]]], dtype=np.int64 if total < 1 << 63 else object)
+    return StaircaseNoise(decay, width, high, noise(Rate(None, decay), fair=True), alias_tables(weights, total))

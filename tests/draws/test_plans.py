@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.draws.plans import AddedNoise, Pixels, Tuples, join, split
 from sfumato.errors import InvalidInput, Mismatch
 from sfumato.mechanisms.continuous import on_lattice, pixelate, truncated_laplace
-from sfumato.release.implicit import IntegerNoise, Pixels, Tuples, join, pixels_of, split
+from sfumato.mechanisms.continuous.pixelation import pixels_on
 
 
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=4))
@@ -79,13 +80,13 @@ def test_pixels_have_the_masses_of_the_truncated_laplace_mechanism(steps: int, p
 
 
 def test_the_rate_of_a_pixel_is_that_of_a_cell_of_the_common_lattice() -> None:
-    plan = pixels_of(pixelate(truncated_laplace("1/2", interval=(1, 4)), 6), 4)
+    plan = pixels_on(pixelate(truncated_laplace("1/2", interval=(1, 4)), 6), steps=4).as_plan()
     assert plan.noise.rate.epsilon == Fraction(1, 2) and plan.noise.rate.times == Fraction(3, 12)
     assert plan.noise.fair and plan.sides == (5,) and plan.output_sides == (6,)
 
 
 def test_integers_keep_away_from_overflow() -> None:
-    plan = IntegerNoise(Given(np.array([5])))  # type: ignore[arg-type]
+    plan = AddedNoise(Given(np.array([5])))  # type: ignore[arg-type]
     assert plan.draw(np.array([[2**61]]), None, None).tolist() == [[2**61 + 5]]  # type: ignore[arg-type]
     for wrong in (2**61 + 1, -(2**61) - 1):
         with pytest.raises(InvalidInput, match="within ±2\\^61"):

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sfumato.draws.alias import AliasTables, alias_tables, first_wrong_row, limbs_of
+from sfumato.draws.randomness import Lane
 from sfumato.errors import InvalidInput
 from sfumato.numbers import object_array
-from sfumato.release.alias import AliasTables, alias_tables, first_wrong_row, limbs_of
-from sfumato.release.randomness import Lane
 
 
 class Words:

@@ -24,16 +24,16 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 import sfumato as sf
+from sfumato.draws.alias import AliasTables, alias_tables
+from sfumato.draws.noise import Rate, noise
+from sfumato.draws.plans import AddedNoise, TablePlan
+from sfumato.draws.randomness import FreshStream, InsecureSeed, SeededBits
 from sfumato.mechanisms.continuous import on_lattice, pixelate, truncated_laplace
 from sfumato.mechanisms.lattice import Lattice
+from sfumato.mechanisms.lattice_draws import cells_of
 from sfumato.mechanisms.registry import MECHANISMS
 from sfumato.mechanisms.tight import LatticeMechanism, lattice_tight_constraints
-from sfumato.release.alias import AliasTables, alias_tables
-from sfumato.release.implicit import IntegerNoise
-from sfumato.release.implicit_lattice import cells_of
-from sfumato.release.implicit_noise import Rate, noise
-from sfumato.release.randomness import FreshStream, InsecureSeed, SeededBits
-from sfumato.release.sampler import Sampler, Table, integer_noise, sampler
+from sfumato.release.sampler import Sampler, integer_noise, sampler
 
 BUDGET = 1e-6
 """The chance that any test of this file fails although every sampler is right."""
@@ -136,7 +136,7 @@ def test_totals_of_many_words(low: int | None) -> None:
     assert mechanism.total > 2**64
     made = sampler(mechanism)
     if low is not None:
-        made = replace(made, plan=Table(alias_tables(mechanism.weights, mechanism.total, low=low)))
+        made = replace(made, plan=TablePlan(alias_tables(mechanism.weights, mechanism.total, low=low)))
     assert fits(table_p_value(made, exact_chances(mechanism), seed=2, draws=DRAWS if low is None else 20_000))
 
 
@@ -240,7 +240,7 @@ def two_sided(alpha: float, reach: int) -> NDArray[Any]:
         (integer_noise("1/50"), exp(-1 / 50)),
         # tables of few bits and short digits: the rest and "or more" are frequent
         (
-            Sampler(None, None, IntegerNoise(noise(Rate(None, Fraction(2, 3)), fair=False, bits=5, sizes=(3, 2))), ""),
+            Sampler(None, None, AddedNoise(noise(Rate(None, Fraction(2, 3)), fair=False, bits=5, sizes=(3, 2))), ""),
             2 / 3,
         ),
     ],

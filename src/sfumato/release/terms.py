@@ -1,0 +1,199 @@
+"""The terms of a release: which column, what comes instead, whose noise, who is charged. One value, checked once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from inspect import Parameter, signature
+from os import PathLike
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
+
+from sfumato.arguments import flag
+from sfumato.errors import InvalidInput, keyword, shown
+from sfumato.numbers import Number, as_written
+from sfumato.release.keys import check_statement, key_bytes
+from sfumato.release.places import Place, Position
+from sfumato.release.rows import check_policy
+
+if TYPE_CHECKING:
+    from sfumato.release.ledger import Ledger
+
+__all__ = ["Column", "Keywords", "RowId", "Terms", "terms_of", "with_terms"]
+
+MOST_MOVED = Fraction(1, 20)
+"""The share of the rows that may lie outside the space where the nearest secret is taken.
+
+A few strays are what that policy is for; a column in other units, or coordinates in another order, move nearly all."""
+
+Column = str | Position | Place
+"""A column of labels, or the columns of coordinates."""
+
+RowId = str | Sequence[str]
+"""The column that names a row, or several that name it together."""
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """What is released, how, and at whose account; the same for tables, files, Spark and Dask.
+
+    Parameters
+    ----------
+    column
+        The column with the labels of the secrets, ``Position("x", "y")`` or ``Place("lat", "lon")``. Coordinates are
+        replaced by those of the output.
+    into
+        A new name for the column of outputs. The true columns do not stay beside the noise, unless ``keep`` says so.
+    on_unknown
+        What to do about a value that is no secret: ``"error"``, ``"drop"`` the row, or take the ``"nearest"`` secret.
+    within
+        For coordinates: how far a point may be from the nearest secret, in the unit of the space (``0.5`` or
+        ``"0.5 km"``). Grids need none: a point belongs to the cell it is in.
+    most_moved
+        With ``"nearest"``: the share of the rows that may lie outside the space, 1/20 by default; with more, nothing is
+        released. Outside is what lies in no cell of a grid, beyond the ends of a line by more than half a step, farther
+        than ``within`` from every secret, or farther than secrets are from their nearest neighbours.
+    key, row_id
+        A key (32 bytes or a key file, see :func:`release_key`) and the column or columns that name a row: its noise is
+        then a function of (key, row id, column, mechanism), the same whenever it is released again. A key file is read
+        once, here.
+    secret_never_changes
+        A key needs a ledger, which notices a changed table, or this statement: with neither, two releases of a table
+        whose rows changed would tell every change for certain.
+    ledger, dataset, times
+        Where to charge the release, under which name (one that the data keep wherever they are copied to), and how many
+        values of the column one person has. The charge is made before any output is seen.
+
+    Examples
+    --------
+    >>> terms = Terms("home", on_unknown="nearest", most_moved="0.1")
+    >>> terms.share, terms.ids
+    (Fraction(1, 10), ())
+    """
+
+    column: Column
+    into: str | None = None
+    keep: bool = False
+    on_unknown: str = "error"
+    within: Any = None
+    most_moved: Number | None = None
+    key: bytes | str | PathLike[str] | None = field(default=None, repr=False)
+    row_id: RowId | None = None
+    secret_never_changes: bool = False
+    ledger: Ledger | None = None
+    dataset: str | None = None
+    times: int = 1
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.column, str | Position | Place):
+            raise InvalidInput(
+                "a column is named by a text; coordinates are Position('x', 'y') or Place('lat', 'lon'), "
+                f"found {shown(self.column)}"
+            )
+        check_policy(self.on_unknown)
+        self._check_share()
+        if (self.key is None) != (self.row_id is None):
+            raise InvalidInput(
+                f"keyed noise needs both {keyword('key')} and {keyword('row_id')}: the key alone names no row, the id "
+                "alone hides none"
+            )
+        check_statement(self.secret_never_changes, keyed=self.key is not None, ledger=self.ledger is not None)
+        self._check_account()
+        if flag(self.keep, "keep") and self.into is None:
+            raise InvalidInput(
+                f"{keyword('keep', True)} leaves the true column in the table: the noise needs another name, "
+                f"{keyword('into', '…')}"
+            )
+        if self.into is not None and (not isinstance(self.into, str) or not self.into):
+            raise InvalidInput(f"into is the name of a column, found {shown(self.into)}")
+        self._check_ids()
+        if self.key is not None:
+            object.__setattr__(self, "key", key_bytes(self.key))
+
+    @property
+    def taken(self) -> tuple[str, ...]:
+        """The columns that hold the secret."""
+        return (self.column,) if isinstance(self.column, str) else self.column.columns
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The columns that name a row."""
+        return (self.row_id,) if isinstance(self.row_id, str) else tuple(self.row_id or ())
+
+    @property
+    def share(self) -> Fraction:
+        """``most_moved`` as people write it: 0.3 is three tenths."""
+        return MOST_MOVED if self.most_moved is None else as_written(self.most_moved, "most_moved")
+
+    def for_worker(self) -> Terms:
+        """The terms for a part of a table: whoever sees the whole charges for it, and has checked the statement."""
+        return replace(self, ledger=None, dataset=None, times=1, secret_never_changes=self.key is not None)
+
+    def _check_share(self) -> None:
+        if self.most_moved is not None and self.on_unknown != "nearest":
+            raise InvalidInput(
+                f"{keyword('most_moved')} goes with {keyword('on_unknown', 'nearest')}: otherwise nothing is moved"
+            )
+        if not 0 <= self.share <= 1:
+            raise InvalidInput(f"most_moved is a share of the rows, between 0 and 1, found {shown(self.most_moved)}")
+
+    def _check_account(self) -> None:
+        if self.ledger is None:
+            if self.dataset is not None or not isinstance(self.times, int) or self.times != 1:
+                raise InvalidInput(
+                    f"{keyword('dataset')} and {keyword('times')} are for a ledger: give {keyword('ledger')} too"
+                )
+            return
+        if not callable(getattr(self.ledger, "charge", None)):
+            raise InvalidInput(
+                f"ledger= is a Ledger, found a value of type {type(self.ledger).__name__}: Ledger(path) opens one"
+            )
+        if not isinstance(self.dataset, str) or not self.dataset:
+            raise InvalidInput(
+                f"a ledger adds up what is released of one dataset: say {keyword('dataset', '…')}, a name of the data "
+                "that stays the same wherever they are copied to (the name of a file does not: each copy would start "
+                "with nothing spent)"
+            )
+
+    def _check_ids(self) -> None:
+        if self.row_id is not None and not (self.ids and all(isinstance(name, str) for name in self.ids)):
+            raise InvalidInput(f"row_id is the name of a column or a list of names, found {shown(self.row_id)}")
+        for name in self.taken:
+            if name in self.ids:
+                raise InvalidInput(f"{shown(name)} is released and cannot be the row id, which stays as it is")
+
+
+class Keywords(TypedDict, total=False):
+    """The fields of :class:`Terms` beside the column, as keywords of the functions that release something."""
+
+    into: str | None
+    keep: bool
+    on_unknown: str
+    within: Any
+    most_moved: Number | None
+    key: bytes | str | PathLike[str] | None
+    row_id: RowId | None
+    secret_never_changes: bool
+    ledger: Ledger | None
+    dataset: str | None
+    times: int
+
+
+def terms_of(column: Column | Terms, keywords: Keywords) -> Terms:
+    """The terms that were given as such, or as a column and keywords."""
+    if not isinstance(column, Terms):
+        return Terms(column, **keywords)
+    if keywords:
+        raise InvalidInput(f"these terms are complete: {', '.join(keywords)} cannot be given beside them")
+    return column
+
+
+def with_terms(function: F) -> F:
+    """Show the fields of :class:`Terms` in the signature of a function that takes them as ``**keywords``."""
+    own = signature(function)
+    shared = [field.replace(kind=Parameter.KEYWORD_ONLY) for field in signature(Terms).parameters.values()][1:]
+    kept = [parameter for parameter in own.parameters.values() if parameter.kind is not Parameter.VAR_KEYWORD]
+    function.__signature__ = own.replace(parameters=[*kept, *shared])  # type: ignore[attr-defined]
+    return function
