@@ -37,7 +37,7 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=300.0, help="seconds after which a solver has to come to an end")
     asked = parser.parse_args()
     start = perf_counter()
-    for solver in ("auto", "batched", "first-order") if cuda else ("auto",):
+    for solver in ("auto", "interior-gpu", "first-order") if cuda else ("auto",):
         made(*setting("manhattan", 8), 1e-2, solver, 60.0)
     device = torch.cuda.get_device_name() if cuda else "the processor"
     print(f"torch {torch.__version__} on {device}; small designs took {perf_counter() - start:.1f} s", flush=True)

@@ -25,10 +25,10 @@ from timing import Table
 LIMITS = (3.0, 10.0)
 MOST = 300.0  # seconds, after which a case is given up
 CASES = (
-    ("blocks", "grid", 15), ("blocks", "places", 300), ("peaks", "places", 300), ("peaks", "places", 1000),
-    ("columns", "grid", 8), ("columns", "manhattan", 12), ("highs", "grid", 10), ("highs", "grid", 22),
-    ("first-order", "manhattan", 30), ("batched", "grid", 15), ("exact", "manhattan", 5), ("exact", "manhattan", 8),
-    ("auto", "places", 700), ("auto", "count", 2000),
+    ("interior", "grid", 15), ("interior", "places", 300), ("interior-near", "places", 300),
+    ("interior-near", "places", 1000), ("column-generation", "grid", 8), ("column-generation", "manhattan", 12),
+    ("highs", "grid", 10), ("highs", "grid", 22), ("first-order", "manhattan", 30), ("interior-gpu", "grid", 15),
+    ("exact", "manhattan", 5), ("exact", "manhattan", 8), ("auto", "places", 700), ("auto", "count", 2000),
 )  # fmt: skip
 
 

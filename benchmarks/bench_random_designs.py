@@ -67,7 +67,7 @@ def outcome(question: tuple[int, int]) -> Outcome:
     """One problem by all solvers."""
     start, asked = process_time(), random_problem(*question)
     turn = question[1] // len(KINDS)
-    solvers = ("auto", "blocks", *(["highs", "columns"] if turn % 10 == 0 else []))
+    solvers = ("auto", "interior", *(["highs", "column-generation"] if turn % 10 == 0 else []))
     designs = checked(asked, solvers, TOLERANCE, irrational=turn % 3 == 0)
     return Outcome(asked.kind, question[1], tuple(designs), process_time() - start)
 

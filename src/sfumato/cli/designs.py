@@ -45,7 +45,7 @@ def design(
     time_limit: TimeLimit = None,
     tolerance: Tolerance = None,
     solver: Annotated[
-        str | None, typer.Option(help="auto (default), or a solver by name, such as exact or blocks.")
+        str | None, typer.Option(help="auto (default), or a solver by name, such as exact or interior.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from sfumato.certify.kernel import over_one_grain
 from sfumato.certify.mechanism import Dual
 from sfumato.channels.prior import Prior
+from sfumato.design.answer import Answer, EventMultipliers, Multipliers
 from sfumato.design.objectives import weighted
 from sfumato.design.problem import Feasibility, Problem
-from sfumato.design.solvers.answer import Answer, EventMultipliers, Multipliers
-from sfumato.design.solvers.routes import along_tree
+from sfumato.design.routes import along_tree
 from sfumato.numbers import Array, common_denominator, floats, fractions, object_array
 
 __all__ = ["LowerBound", "exact_bound", "hardest_prior", "proved_excess", "rounded_bound"]

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
+from sfumato.design.answer import Answer, Multipliers
 from sfumato.design.problem import Problem
 from sfumato.design.simple import bound_of
-from sfumato.design.solvers.answer import Answer, Multipliers
 from sfumato.memory import room
 from sfumato.numbers import floats
 
@@ -40,7 +40,7 @@ def closed_form(problem: Problem, tolerance: float) -> Answer | None:
     """The answer that a theorem gives, if it is as good as asked for."""
     started = perf_counter()
     n, m = problem.shape
-    if not problem.objective.plain or n < 2 or 8 * _TABLES * n * max(n, m) > room():
+    if not problem.objective.plain or problem.events or n < 2 or 8 * _TABLES * n * max(n, m) > room():
         return None
     for form in (_on_a_line, _bin_under_a_regular_prior):
         for matrix, multipliers, method in form(problem, _GIVEN_AWAY * tolerance):

@@ -18,8 +18,8 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from sfumato.channels.prior import Prior
+from sfumato.design.answer import Answer, Multipliers
 from sfumato.design.problem import Problem
-from sfumato.design.solvers.answer import Answer, Multipliers
 from sfumato.losses.loss import Loss
 from sfumato.numbers import floats
 from sfumato.privacy.type import PrivacyType

@@ -7,7 +7,7 @@ every mechanism followed by a remap is one of these. So the best mechanism has o
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -31,10 +31,13 @@ from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.spaces.constructors import graph
 from sfumato.spaces.finite import place_of
 
-__all__ = ["Feasibility", "Problem", "Under", "feasibility", "problem"]
+__all__ = ["SMALLER", "Feasibility", "Problem", "Under", "feasibility", "problem"]
 
 Under = Predicate | tuple[Predicate, Any] | Iterable[Predicate | tuple[Predicate, Any]]
 """A predicate for all pairs, a predicate with its neighbours, or several of these."""
+
+SMALLER = ("fewer outputs", "a coarser space", "a graph or a grid metric, whose pairs are few")
+"""What to try where a problem is too large."""
 
 _MOST_COMPARISONS = 2 * 10**9  # entries looked at for dominated actions, a second or two
 
@@ -139,12 +142,12 @@ class Feasibility(Problem):
         return tuple(replace(limit, relative=True) for limit in super().limits if not limit.relative)
 
 
-def feasibility(asked: Problem) -> Feasibility:
+def feasibility(problem: Problem) -> Feasibility:
     """Whether the limits of a problem can be kept, as a problem."""
-    return Feasibility(asked.prior, asked.loss, asked.privacy, asked.objective, asked.ceilings, asked.events)
+    return Feasibility(*(getattr(problem, field.name) for field in fields(Problem)))
 
 
-@refusing("laying out the problem", ("fewer outputs", "a coarser space"))
+@refusing("laying out the problem", SMALLER)
 def problem(
     prior: Prior | None,
     loss: Loss,

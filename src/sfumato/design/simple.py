@@ -13,8 +13,8 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.design.answer import Answer, Multipliers
 from sfumato.design.problem import Problem
-from sfumato.design.solvers.answer import Answer, Multipliers
 from sfumato.lp.peaks import exponential_shares
 from sfumato.numbers import floats
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.design.answer import Multipliers
 from sfumato.design.problem import Problem
-from sfumato.design.solvers.answer import Multipliers
 from sfumato.lp import ColumnProgram
 from sfumato.numbers import Array, floats
 from sfumato.watch import Watch

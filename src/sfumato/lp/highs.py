@@ -22,7 +22,7 @@ _FEASIBILITY = 1e-10
 # Measured on designs with 0.3 to 4 million entries, two in a row: 530 to 570 bytes an entry at the peak, in presolve.
 _BYTES_A_ROW, _BYTES_A_COLUMN, _BYTES_AN_ENTRY = 500, 500, 300
 _SECONDS_AN_ENTRY = 1e-6  # in which HiGHS does not look at its clock: taking over a program, and presolve
-_INSTEAD = ("solver='auto' or 'blocks'", "fewer outputs", "a coarser space")
+_INSTEAD = ("solver='auto' or 'interior'", "fewer outputs", "a coarser space")
 
 
 def check_size(rows: int, columns: int, entries: int, what: str = "a linear program") -> None:

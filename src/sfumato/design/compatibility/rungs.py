@@ -187,11 +187,11 @@ class Level:
         if tolerance < _FINEST and constraints <= _MOST_CONSTRAINTS:
             return SOLVERS["highs"](asked, tolerance)
         if len(self.promises.space) > _LARGEST_COMPILED:
-            return SOLVERS["blocks"](asked, tolerance)
+            return SOLVERS["interior"](asked, tolerance)
         try:
             found = solve_worst_row(reduced_program(asked, self.group), tolerance=tolerance, levels=levels)
         except NotConverged:
-            return SOLVERS["blocks"](asked, tolerance)
+            return SOLVERS["interior"](asked, tolerance)
         values = found.multipliers
         kept = np.where(values > _TOO_SMALL * values.max(initial=0.0), values, 0.0)
         return whole_answer(asked, self.group, found, kept, "block interior point for the worst row")

@@ -1,19 +1,18 @@
 """The first-order method of :mod:`sfumato.lp`, on the CPU or on a GPU.
 
-Slower than the block method wherever that one has the memory for its factors and many digits are wanted. This one only
-needs room for the matrix and its multipliers, and does nothing but stream past them: it is the way to ten thousand
-secrets.
+Slower than the interior-point method wherever that one has the memory for its factors and many digits are wanted. This
+one only needs room for the matrix and its multipliers, and does nothing but stream past them: it is the way to ten
+thousand secrets.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from sfumato.design.answer import Answer
 from sfumato.design.problem import Problem
-from sfumato.design.solvers.answer import Answer
 from sfumato.design.solvers.reduced import check_begun, reduced_program, shown_thinned, whole_answer, worth_keeping
 from sfumato.design.symmetry import symmetry
-from sfumato.errors import NotSupported
 from sfumato.lp.first_order import solve_first_order
 from sfumato.watch import Watch, watch_of
 
@@ -41,8 +40,6 @@ def solve_by_first_order(
     ------
     MissingExtra
         If torch is not installed.
-    NotSupported
-        For objectives with limits or a worst case.
 
     Examples
     --------
@@ -56,8 +53,6 @@ def solve_by_first_order(
     >>> round(float((asked.float_cost * found.matrix).sum()), 3), found.finished
     (0.556, True)
     """
-    if problem.limits:
-        raise NotSupported("a worst case or a limit in the first-order method", ["blocks", "highs", "exact"])
     watch = watch_of(time_limit)
     group = symmetry(problem, watch) if problem.shape[0] <= _MOST_ROWS else None
     program = reduced_program(problem, group)

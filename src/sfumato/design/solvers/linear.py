@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.design.answer import Answer, EventMultipliers, Multipliers
 from sfumato.design.problem import Problem
-from sfumato.design.solvers.answer import Answer, EventMultipliers, Multipliers
 from sfumato.errors import Infeasible, NotSupported, SolverError, shown
 from sfumato.lp import Limit, LinearProgram, Status, solve
 from sfumato.lp.highs import check_size
@@ -131,8 +131,6 @@ def solve_exactly(
     time_limit: float | Watch | None = None,
 ) -> Answer:
     """The optimum in rationals; loss and bound will be equal. Where its time is up first there is nothing."""
-    if not problem.exact:
-        raise NotSupported("an exact optimum in floats", ["exact prior and loss, alpha= and whole distances"])
     return _solve(problem, exact=True, method="exact", watch=watch_of(time_limit))
 
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.design.answer import Answer, Multipliers
 from sfumato.design.problem import Problem
-from sfumato.design.solvers.answer import Answer, Multipliers
 from sfumato.design.symmetry import Symmetry
 from sfumato.lp.column_program import ColumnProgram, ColumnProgress, ColumnSolution, Ending
 from sfumato.lp.thinning import Kept, listed, thinned

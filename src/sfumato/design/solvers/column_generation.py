@@ -16,34 +16,34 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.design.answer import Answer, Multipliers
 from sfumato.design.problem import Problem
 from sfumato.design.simple import bound_of, joined, value_of
-from sfumato.design.solvers.answer import Answer, Multipliers
-from sfumato.design.solvers.blocks import solve_in_blocks
-from sfumato.errors import NotSupported, SolverError
+from sfumato.design.solvers.interior import solve_by_interior_point
+from sfumato.errors import SolverError
 from sfumato.lp import LinearProgram, solve
 from sfumato.lp.column_program import ColumnProgress
 from sfumato.numbers import Array, floats, fractions, object_array
 from sfumato.watch import TimeIsUp, Watch, watch_of
 
-__all__ = ["solve_by_columns"]
+__all__ = ["solve_by_column_generation"]
 
 _START = 1e-5  # gap of the prices to start from: closer ones leave fewer rounds, farther ones come sooner
 _ENOUGH = 1e-10  # relative to the largest cost: a ray that is better by less is a rounding error
 _MOST_ROUNDS = 200
 
 
-def solve_by_columns(
+def solve_by_column_generation(
     problem: Problem,
     tolerance: float,
     progress: Callable[..., object] | None = None,
     time_limit: float | Watch | None = None,
 ) -> Answer:
     """The optimum: exactly for rational problems, else as far as HiGHS can tell; in less time, the best so far."""
-    if problem.limits:
-        raise NotSupported("column generation with limits or worst cases", ["the expected loss"])
     watch = watch_of(time_limit)
-    search = _Generation(problem, watch, progress, solve_in_blocks(problem, max(tolerance, _START), None, watch))
+    search = _Generation(
+        problem, watch, progress, solve_by_interior_point(problem, max(tolerance, _START), None, watch)
+    )
     if not search.rough.finished:  # there is no time to make it better
         return search.rough
     search.tell()

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
-from sfumato.design.solvers.answer import Multipliers
+from sfumato.design.answer import Multipliers
 from sfumato.privacy.type import PrivacyType
 
 __all__ = ["along_edges", "along_tree"]

@@ -1,4 +1,4 @@
-"""The block interior-point methods of :mod:`sfumato.lp`: compiled, or over arrays where there are limits."""
+"""The interior-point methods of :mod:`sfumato.lp`: compiled, or over arrays where there are limits."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pathlib import Path
 from runpy import run_path
 from typing import Any
 
+from sfumato.design.answer import Answer
 from sfumato.design.problem import Problem
-from sfumato.design.solvers.answer import Answer
 from sfumato.design.solvers.reduced import check_begun, reduced_program, shown_thinned, whole_answer, worth_keeping
 from sfumato.design.symmetry import symmetry
 from sfumato.lp.batched import solve_batched
@@ -21,7 +21,7 @@ from sfumato.lp.column_program import ColumnProgram, ColumnSolution, Start
 from sfumato.lp.columns import solve_columns
 from sfumato.watch import Watch, watch_of
 
-__all__ = ["Trail", "gpu_is_there", "solve_in_batches", "solve_in_blocks"]
+__all__ = ["Trail", "gpu_is_there", "solve_by_arrays", "solve_by_interior_point"]
 
 _DRIVERS = {"linux": "libcuda.so.1", "win32": "nvcuda.dll"}  # of NVIDIA's GPUs, where torch loads them from
 
@@ -41,7 +41,7 @@ class Trail:
         return found
 
 
-def solve_in_blocks(
+def solve_by_interior_point(
     problem: Problem,
     tolerance: float,
     progress: Callable[..., object] | None = None,
@@ -53,7 +53,7 @@ def solve_in_blocks(
     return _reduced(problem, solver, "block interior point", tolerance, progress, time_limit)
 
 
-def solve_in_batches(
+def solve_by_arrays(
     problem: Problem,
     tolerance: float,
     progress: Callable[..., object] | None = None,

@@ -14,16 +14,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.design.answer import Answer, Multipliers
 from sfumato.design.problem import Problem
-from sfumato.design.solvers.answer import Answer, Multipliers
-from sfumato.design.solvers.routes import along_edges
-from sfumato.errors import NotSupported
+from sfumato.design.routes import along_edges
 from sfumato.lp.column_program import ColumnProgress, Ending
 from sfumato.lp.covering import Cover, covered
 from sfumato.lp.peaks import PeakSolution, first_losses, solve_peaks
 from sfumato.watch import TimeIsUp, Watch, watch_of
 
-__all__ = ["solve_by_peaks"]
+__all__ = ["solve_near"]
 
 Floats = NDArray[np.float64]
 
@@ -40,21 +39,13 @@ _TO_PROVE = 0.3  # of the time: what is kept for the multipliers of all actions
 _ACCEPTED = 2.8  # tolerances: gap and what is missing, with which the last round is good enough
 
 
-def solve_by_peaks(
+def solve_near(
     problem: Problem,
     tolerance: float,
     progress: Callable[..., object] | None = None,
     time_limit: float | Watch | None = None,
 ) -> Answer:
-    """Near-optimal to a relative gap, for thousands of secrets if each has a price for few actions.
-
-    Raises
-    ------
-    NotSupported
-        For objectives with limits or a worst case, and for promises about events.
-    """
-    if problem.limits or problem.events:
-        raise NotSupported("limits, worst cases and promises about events at peaks", ["blocks", "highs", "exact"])
+    """Near-optimal to a relative gap, for thousands of secrets if each has a price for few actions."""
     return _Search(problem, tolerance, progress, watch_of(time_limit)).answer()
 
 
