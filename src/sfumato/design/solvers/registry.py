@@ -18,7 +18,7 @@ from sfumato.design.solvers.first_order import solve_by_first_order
 from sfumato.design.solvers.interior import Trail, solve_by_arrays, solve_by_interior_point
 from sfumato.design.solvers.interior_near import solve_near
 from sfumato.design.solvers.linear import solve_exactly, solve_with_highs
-from sfumato.errors import NotSupported
+from sfumato.errors import NotSupported, shown
 from sfumato.memory import refusing
 from sfumato.verdict import Verdict, fails, holds
 from sfumato.watch import Watch
@@ -92,7 +92,7 @@ class Solver:
         verdict = self.accepts(problem)
         if not verdict:
             others = [name for name, solver in SOLVERS.items() if solver.accepts(problem)]
-            raise NotSupported(f"solver {self.name!r} for {verdict.reason}", ["auto", *others])
+            raise NotSupported(f"solver {shown(self.name)} for {verdict.reason}", ["auto", *others])
         smaller = merged(problem) if self.needs_room else None
         if smaller is not None:
             return smaller.answer(self(smaller.problem, tolerance, progress, time_limit, trail))
