@@ -28,6 +28,7 @@ from .channels import remap as remap
 from .channels import restrict as restrict
 from .design import Better as Better
 from .design import Calibration as Calibration
+from .design import Comparison as Comparison
 from .design import Curve as Curve
 from .design import Design as Design
 from .design import Ground as Ground
@@ -39,6 +40,7 @@ from .design import UniversalDesign as UniversalDesign
 from .design import UtilitySet as UtilitySet
 from .design import ball as ball
 from .design import calibrate as calibrate
+from .design import compare_known as compare_known
 from .design import curve as curve
 from .design import design as design
 from .design import hull as hull
@@ -83,13 +85,11 @@ from .measures import prior_vulnerability as prior_vulnerability
 from .measures import respects_sufficiency as respects_sufficiency
 from .measures import shannon_entropy as shannon_entropy
 from .mechanisms import MECHANISMS as MECHANISMS
-from .mechanisms import Comparison as Comparison
 from .mechanisms import InfiniteGeometric as InfiniteGeometric
 from .mechanisms import LatticeMechanism as LatticeMechanism
 from .mechanisms import Staircase as Staircase
 from .mechanisms import binary as binary
 from .mechanisms import closest_pair as closest_pair
-from .mechanisms import compare_known as compare_known
 from .mechanisms import continuous as continuous
 from .mechanisms import dual_random_response as dual_random_response
 from .mechanisms import exponential as exponential

@@ -8,9 +8,9 @@ from typing import Any
 from sfumato.channels import Prior
 from sfumato.cli.progress import line
 from sfumato.cli.wording import in_shell_words
+from sfumato.design.comparison import OPTIMAL, Comparison, compare_known
 from sfumato.errors import InvalidInput, NotSupported
 from sfumato.losses import LOSSES, Loss, default
-from sfumato.mechanisms.comparison import OPTIMAL, Comparison, compare_known
 from sfumato.privacy import PrivacyType
 from sfumato.spaces import FiniteSpace
 

@@ -2,6 +2,7 @@
 
 from sfumato.design import objectives
 from sfumato.design.calibration import Calibration, Curve, calibrate, curve
+from sfumato.design.comparison import Comparison, compare_known
 from sfumato.design.objectives import Objective
 from sfumato.design.optimal import Design, design
 from sfumato.design.universal import (
@@ -24,6 +25,7 @@ from sfumato.design.universal import (
 __all__ = [
     "Better",
     "Calibration",
+    "Comparison",
     "Curve",
     "Design",
     "Ground",
@@ -35,6 +37,7 @@ __all__ = [
     "UtilitySet",
     "ball",
     "calibrate",
+    "compare_known",
     "curve",
     "design",
     "hull",

@@ -1,7 +1,6 @@
 """KNOWN answers: mechanisms with a name, each with its promise and its proof."""
 
 from sfumato.mechanisms import continuous
-from sfumato.mechanisms.comparison import Comparison, compare_known
 from sfumato.mechanisms.exponential import exponential, true_epsilon
 from sfumato.mechanisms.lattice import Lattice, LatticeSolution
 from sfumato.mechanisms.line import InfiniteGeometric, geometric, hamming_kernel
@@ -30,7 +29,6 @@ from sfumato.mechanisms.tight import (
 
 __all__ = [
     "MECHANISMS",
-    "Comparison",
     "InfiniteGeometric",
     "KnownMechanism",
     "Lattice",
@@ -41,7 +39,6 @@ __all__ = [
     "Staircase",
     "binary",
     "closest_pair",
-    "compare_known",
     "continuous",
     "dual_random_response",
     "exponential",

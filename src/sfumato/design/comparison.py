@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from sfumato.arguments import flag, items, one_of, optional_function
 from sfumato.certify.mechanism import Mechanism
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
+from sfumato.design.optimal import design
 from sfumato.errors import Infeasible, InvalidInput, NotSupported, SolverError, UndecidedError, expect, shown
 from sfumato.losses.loss import Loss
 from sfumato.measures.leakage import leakage
@@ -253,9 +253,8 @@ def _row(name: str, made: Any, prior: Prior, loss: Loss, privacy: PrivacyType) -
 
 def _best(prior: Prior, loss: Loss, privacy: PrivacyType) -> Compared:
     """The row of a design."""
-    # by name: this room does not know the rooms below it, and the room of designs builds on this one
-    made = import_module("sfumato.design.optimal").design(prior, loss, privacy, time_limit=_MOST_SECONDS)
-    return replace(_row(OPTIMAL, made.mechanism, prior, loss, privacy), bound=made.bound)
+    best = design(prior, loss, privacy, time_limit=_MOST_SECONDS)
+    return replace(_row(OPTIMAL, best.mechanism, prior, loss, privacy), bound=best.bound)
 
 
 def _channel(made: Any, exactly: bool) -> Channel:
