@@ -12,7 +12,7 @@ import sfumato as sf
 from sfumato.design.universal import is_universally_optimal, universal_design, worst_case_regret
 from sfumato.design.universal.least_loss import LeastLoss
 from sfumato.design.universal.prior_sets import all_priors
-from sfumato.design.universal.question import question
+from sfumato.design.universal.question import pose
 from sfumato.design.universal.refute import refute
 from sfumato.losses import bin, distance, member, nib
 from timing import Table, measure
@@ -73,7 +73,7 @@ def _cases() -> Iterator[tuple[str, float, Callable[[], Any]]]:
         lambda: worst_case_regret(sf.tight_constraints(irrational), member(cube, ["000"])),
     )
     wide = _alpha(sf.line(16))
-    geometric, asked = sf.geometric(wide).channel, question(bin(wide.space), wide)
+    geometric, asked = sf.geometric(wide).channel, pose(bin(wide.space), wide)
     yield (
         "50 starts of the search, geometric, ℓ_bin, 16 secrets",
         1.0,

@@ -140,7 +140,10 @@ def test_far_flows_are_left_out() -> None:
 def test_many_secrets_have_a_closed_form_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """5,001 answers of a count, without a table of that size: what counts is memory, not a number of secrets."""
     asked = SimpleNamespace(
-        shape=(5001, 5001), objective=SimpleNamespace(plain=True), privacy=SimpleNamespace(space=range(5001))
+        shape=(5001, 5001),
+        objective=SimpleNamespace(plain=True),
+        events=(),
+        privacy=SimpleNamespace(space=range(5001)),
     )
     tried: list[int] = []
     monkeypatch.setattr(closed_forms, "room", lambda: 2**34)

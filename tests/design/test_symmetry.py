@@ -9,7 +9,7 @@ import sfumato as sf
 from sfumato.design import objectives
 from sfumato.design.answer import Answer
 from sfumato.design.problem import Problem, problem
-from sfumato.design.solvers import interior
+from sfumato.design.solvers import interior, reduced
 from sfumato.design.symmetry import symmetry
 
 
@@ -65,7 +65,7 @@ OBJECTIVES = {
 def test_the_same_optimum_with_and_without(space: sf.FiniteSpace, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     question = asked(space, objective=OBJECTIVES[name])
     using = interior.solve_by_interior_point(question, 1e-7)
-    monkeypatch.setattr(interior, "symmetry", lambda *_: None)
+    monkeypatch.setattr(reduced, "symmetry", lambda *_: None)
     plain = interior.solve_by_interior_point(question, 1e-7)
     assert "symmetries" in using.method
     assert "symmetries" not in plain.method

@@ -230,7 +230,7 @@ def test_columns_that_are_cut_short_return_what_they_began_with(monkeypatch: pyt
 
 def test_peaks_show_nothing_that_is_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:
     """A bound for some outputs is none for all, and a cost before all pairs are kept is none that anybody pays."""
-    monkeypatch.setattr(interior_near, "_FEW", 8)
+    monkeypatch.setattr(interior_near, "_ALL_ACTIONS", 8)
     asked, shown = problem(*places(40, epsilon=3.0)), []
     made = best_of(asked, Effort(1e-2, None, "interior-near", shown.append))
     among = [state for state in shown if "outputs" in state.stage]

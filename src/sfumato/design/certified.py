@@ -34,9 +34,10 @@ from sfumato.watch import TimeIsUp, Watch
 
 __all__ = ["NoRoom", "as_design", "certified", "losses_of_secrets", "proved_design"]
 
-_LARGEST_BITS = 2048  # of a total: denominators beyond are rounded to 2^52 instead
-_SHARED = 1e-4  # of what keeps limits with room to spare is the same for all secrets, where events need that
-_MIXTURES = [0.0, *(10.0**-k for k in range(12, 1, -1))]  # shares of the mechanism with room to spare, tried in turn
+_LARGEST_BITS = 2048  # Totals of more bits are rounded to 2^52 instead.
+_SHARED = 1e-4  # Where events need it, this share of what keeps limits with room to spare is the same for all secrets.
+# These shares of the mechanism with room to spare are tried in turn.
+_MIXTURES = [0.0, *(10.0**-k for k in range(12, 1, -1))]
 
 
 class NoRoom(Exception):
@@ -120,13 +121,13 @@ def _proved(
     """What the kernel accepts of weights and a bound."""
     used = np.flatnonzero(weights.any(axis=0)).tolist()  # outputs that are never given are left out
     weights = weights[:, used]
-    made = _claim(problem, weights, total, used, answer)
+    value_claim = _claim(problem, weights, total, used, answer)
     ceilings = tuple(
         replace(ceiling, prices=prices)
         for ceiling, prices in zip(problem.ceilings, bounded_by.ceiling_prices, strict=True)
     )
     both = replace(
-        made, bound=min(bounded_by.value, made.value), dual=bounded_by.dual, prior=bounded_by.prior,
+        value_claim, bound=min(bounded_by.value, value_claim.value), dual=bounded_by.dual, prior=bounded_by.prior,
         mixture=bounded_by.mixture, ceilings=ceilings,
     )  # fmt: skip
     outputs = [problem.loss.actions[w] for w in used]

@@ -144,7 +144,7 @@ def best_of(problem: Problem, effort: Effort) -> Design:
     """The best mechanism for a problem, or the best within a time limit; proved in any case."""
     watch = watch_of(effort.time_limit)
     with announcing(lambda: effort.announce(COMPILING, watch)), _without_warnings(), refusing("this design", SMALLER):
-        return _Search(problem, effort, watch).design()
+        return _DesignSearch(problem, effort, watch).design()
 
 
 @contextmanager
@@ -157,7 +157,7 @@ def _without_warnings() -> Iterator[None]:
 
 
 @dataclass(eq=False)
-class _Search:
+class _DesignSearch:
     """One search for the best mechanism, and the best answer so far."""
 
     problem: Problem

@@ -22,8 +22,9 @@ __all__ = ["bound_of", "joined", "simple_answer", "value_of"]
 
 Floats = NDArray[np.float64]
 
-_MOST_PRODUCTS = 2 * 10**10  # for which the best action of every output is looked for, some seconds
-_SPARE = 1e-9  # of a level: by how much a limit must be kept in floats, so that rounding does not break it
+# The best action of every output is looked for up to so many products, which take some seconds.
+_MOST_PRODUCTS = 2 * 10**10
+_SPARE = 1e-9  # In floats a limit is kept by this share of its level, so that rounding does not break it.
 
 
 def simple_answer(problem: Problem, *, small: bool = False) -> Answer | None:

@@ -72,7 +72,7 @@ class Tied(Problem):
 
 def tied(problem: Problem, level: Fraction) -> Tied:
     """The mechanisms whose expected loss is at most ``level``, with the worst secret to be decided about."""
-    return Tied(*(getattr(problem, field.name) for field in fields(Problem)), level)
+    return Tied(*(getattr(problem, field.name) for field in fields(Problem)), level=level)
 
 
 def tie_broken(problem: Problem, design: Design, solver: Solver, tolerance: float, watch: Watch) -> Design:
@@ -130,12 +130,12 @@ def _most_entropy(problem: Tied, solve: Callable[[Tied], Answer], start: NDArray
         if gain <= _ENOUGH:
             break
         way = towards - matrix
-        found = minimize_scalar(
+        step = minimize_scalar(
             lambda t, at=matrix, way=way: -conditional_entropy(weights, at + t * way),
             bounds=(0.0, 1.0),
             method="bounded",
         )
-        matrix = matrix + float(found.x) * way
+        matrix = matrix + float(step.x) * way
     assert answer is not None
     return replace(answer, matrix=matrix)
 

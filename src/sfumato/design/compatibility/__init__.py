@@ -1,7 +1,7 @@
 """Privacy-compatibility: which ε does an accuracy cost, and are there accuracies that no ε buys?"""
 
 from sfumato.design.compatibility.compatible import Evidence, Impossible, privacy_compatible
-from sfumato.design.compatibility.curves import Cell, TradeOff, tradeoff_grid
+from sfumato.design.compatibility.curves import Cell, TradeOffGrid, tradeoff_grid
 from sfumato.design.compatibility.exponential import (
     Exponential,
     TheoremBound,
@@ -36,6 +36,9 @@ from sfumato.design.compatibility.question import (
 )
 from sfumato.design.compatibility.star import DatabaseSize, EpsilonStar, database_size, epsilon_star
 
+TradeOff = TradeOffGrid
+"""The earlier name, for one more version."""
+
 __all__ = [
     "Cell",
     "DatabaseSize",
@@ -50,6 +53,7 @@ __all__ = [
     "PackingBound",
     "TheoremBound",
     "TradeOff",
+    "TradeOffGrid",
     "ball",
     "best_measure",
     "chance_of_missing",

@@ -37,9 +37,9 @@ __all__ = [
     "thresholds",
 ]
 
-_ROOM = Fraction(1, 2**40)  # relative: nets with centres in floats are made finer by this, far above their rounding
-_MOST_DIMENSIONS = 1_000_000  # of a cube or a ball: the sizes of their nets are numbers of as many bits
-_MOST_MEMBERS = 10_000  # of a packing that are compared with each other
+_ROOM = Fraction(1, 2**40)  # Nets with centres in floats are made finer by this share, far above their rounding.
+_MOST_DIMENSIONS = 1_000_000  # The sizes of nets of cubes and balls are numbers of as many bits.
+_MOST_MEMBERS = 10_000  # So many members of a packing are compared with each other at most.
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,21 +1,26 @@
 """Universal optimality: is a mechanism best for every prior, and if none is, which comes closest?"""
 
-from sfumato.design.universal.answers import Better, Certificate, Regret, UniversalDesign
+from sfumato.design.universal.answers import Better, Regret, RegretCertificate, UniversalDesign
 from sfumato.design.universal.impossibility import Impossibility, impossibility
 from sfumato.design.universal.least_regret import universal_design
 from sfumato.design.universal.optimality import is_universally_optimal
 from sfumato.design.universal.prior_sets import PriorSet, ball, hull
 from sfumato.design.universal.regret import worst_case_regret
-from sfumato.design.universal.theorems import Ground
+from sfumato.design.universal.theorems import OptimalityGround
 from sfumato.design.universal.utility_set import UtilitySet, utility_set
+
+Ground, Certificate = OptimalityGround, RegretCertificate
+"""The earlier names, for one more version."""
 
 __all__ = [
     "Better",
     "Certificate",
     "Ground",
     "Impossibility",
+    "OptimalityGround",
     "PriorSet",
     "Regret",
+    "RegretCertificate",
     "UniversalDesign",
     "UtilitySet",
     "ball",
