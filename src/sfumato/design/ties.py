@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import cached_property
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,7 +73,8 @@ class Tied(Problem):
 
 def tied(problem: Problem, level: Fraction) -> Tied:
     """The mechanisms whose expected loss is at most ``level``, with the worst secret to be decided about."""
-    return Tied(*(getattr(problem, field.name) for field in fields(Problem)), level=level)
+    given: dict[str, Any] = {field.name: getattr(problem, field.name) for field in fields(Problem)}
+    return Tied(**given, level=level)
 
 
 def tie_broken(problem: Problem, design: Design, solver: Solver, tolerance: float, watch: Watch) -> Design:

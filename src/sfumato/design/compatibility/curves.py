@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sfumato.arguments import items, positive
 from sfumato.certify.mechanism import Mechanism
 from sfumato.design.compatibility.question import Ball, FiniteFunction, Utility, utility
-from sfumato.design.compatibility.rungs import EpsilonRung, Level, Promises
+from sfumato.design.compatibility.rungs import EpsilonRung, Level, PrivacyTypes
 from sfumato.design.compatibility.star import blind, first_guess, hopeless, level, short
 from sfumato.errors import InvalidInput, NotConverged, shown
 from sfumato.numbers import Number, float_below, printed_above
@@ -97,12 +97,12 @@ def tradeoff_grid(
     if not positive(precision, "the precision") < 1:
         raise InvalidInput(f"the precision is a relative width between 0 and 1, found {shown(precision)}")
     distinct: dict[bytes, _GridRow] = {}
-    promises = Promises(goals[0].function.databases)
+    types = PrivacyTypes(goals[0].function.databases)
     guesses: dict[Fraction, float] = {}  # the ε* found for each δ at the last radius: where to look first at the next
     for one in sorted(goals, key=lambda one: one.gamma):
         balls = one.far.tobytes()  # only which answers lie in a ball matters
         if balls not in distinct:
-            distinct[balls] = _GridRow(one, levels, precision, promises, guesses)
+            distinct[balls] = _GridRow(one, levels, precision, types, guesses)
     rows = tuple(distinct[one.far.tobytes()] for one in goals)
     return TradeOffGrid(goals[0].function, tuple(one.gamma for one in goals), levels, ball,
                     tuple(row.cells for row in rows), sum(row.solved for row in distinct.values()))  # fmt: skip
@@ -129,14 +129,14 @@ class _GridRow:
         goal: Utility,
         levels: tuple[Fraction, ...],
         precision: float,
-        promises: Promises,
+        types: PrivacyTypes,
         guesses: dict[Fraction, float],
     ) -> None:
         self.goal, self.precision, self.guesses = goal, precision, guesses
         self.levels, self.least = levels, blind(goal)[1]
         self.step = -log(1 - _NARROWER * precision)  # from rung to rung, in ln ε
         self.level: Level | None = None
-        self.promises = promises
+        self.types = types
         self.rungs: dict[Fraction, EpsilonRung] = {}
         self.distrusted: set[tuple[Fraction, Fraction]] = set()
         self.cells = self._cells(levels)
@@ -190,7 +190,7 @@ class _GridRow:
                 return low, high
             epsilon = self._next(chance, low, high)
             if self.level is None:
-                self.level = Level(self.goal, self.promises, self.levels)
+                self.level = Level(self.goal, self.types, self.levels)
             known = epsilon in self.rungs  # and not clear enough
             self.rungs[epsilon] = self.level.solve(epsilon, tolerance, closer=known)
             if known:

@@ -302,13 +302,13 @@ def _proved(goal: Utility, chance: Fraction, measure: Array, beta: float) -> Exp
     for attempt in range(_RAISES):
         raised = beta * (1 + (_BETA_ACCURACY * 8**attempt if attempt else 0.0))
         logs = _log_matrix(goal, given, raised)[:, used]
-        promise = Fraction(max(_needed(goal, logs) * (1 + _ROOM), _ROOM))
-        privacy = PrivacyType(goal.function.databases, epsilon=promise)
+        epsilon = Fraction(max(_needed(goal, logs) * (1 + _ROOM), _ROOM))
+        privacy = PrivacyType(goal.function.databases, epsilon=epsilon)
         notes = {"made by": "exponential", "beta": raised}
         mechanism = quantise(np.exp(logs), privacy, outputs=outputs, provenance=notes).mechanism
         missing = max(misses(goal, mechanism))
         if missing <= chance:
-            needs = min(true_epsilon(mechanism), printed_above(promise))
+            needs = min(true_epsilon(mechanism), printed_above(epsilon))
             return Exponential(raised, needs, mechanism, missing, measure)
     raise NotConverged("rounding to integers leaves no exponential mechanism with this utility")
 

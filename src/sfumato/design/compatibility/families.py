@@ -298,8 +298,9 @@ def _euclidean(table: Array) -> Array:
     return np.asarray(np.sqrt(((table[:, None, :] - table[None, :, :]) ** 2).sum(axis=2)))
 
 
-def _root_above(value: Fraction, bits: int = 64) -> Fraction:
+def _root_above(value: Fraction) -> Fraction:
     """A rational at least √value, exactly the root where that is rational."""
+    bits = 64
     scaled = value.numerator * value.denominator << (2 * bits)
     root = isqrt(scaled)
     return Fraction(root + (root * root != scaled), value.denominator << bits)

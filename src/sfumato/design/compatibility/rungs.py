@@ -35,7 +35,7 @@ from sfumato.numbers import floats
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.finite import FiniteSpace
 
-__all__ = ["EpsilonRung", "Level", "Promises"]
+__all__ = ["EpsilonRung", "Level", "PrivacyTypes"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -52,7 +52,7 @@ _NEGLIGIBLE = 2.0**-34
 _ROUNDING_SHARE = 0.05  # Rounding gets this share of what a bound has to spare.
 
 
-class Promises:
+class PrivacyTypes:
     """The promise of each ε and its bounds in integers, shared by all γ: they depend on the databases only."""
 
     def __init__(self, space: FiniteSpace) -> None:
@@ -60,7 +60,7 @@ class Promises:
         self._types: dict[Fraction, PrivacyType] = {}
         self._bounds: dict[Fraction, Bounds] = {}
 
-    def of(self, epsilon: Fraction) -> PrivacyType:
+    def at(self, epsilon: Fraction) -> PrivacyType:
         """The privacy type."""
         if epsilon not in self._types:
             self._types[epsilon] = PrivacyType(self.space, epsilon=epsilon)
@@ -69,7 +69,7 @@ class Promises:
     def bounds(self, epsilon: Fraction) -> Bounds:
         """Its factors as the kernel will take them."""
         if epsilon not in self._bounds:
-            self._bounds[epsilon] = bounds_of(self.of(epsilon), _TOTAL)
+            self._bounds[epsilon] = bounds_of(self.at(epsilon), _TOTAL)
         return self._bounds[epsilon]
 
 
@@ -149,9 +149,9 @@ class Level:
     ``chances`` are the δ that a first look at an ε has to tell apart; a closer one does not stop there.
     """
 
-    def __init__(self, goal: Utility, promises: Promises, chances: Iterable[Fraction] = ()) -> None:
-        self.promises, self.chances = promises, tuple(map(float, chances))
-        self.base = problem(None, goal.loss, promises.of(Fraction(1)), None, worst_secret())
+    def __init__(self, goal: Utility, types: PrivacyTypes, chances: Iterable[Fraction] = ()) -> None:
+        self.types, self.chances = types, tuple(map(float, chances))
+        self.base = problem(None, goal.loss, types.at(Fraction(1)), None, worst_secret())
         self.table = self.base.loss.matrix.T.astype(np.int64)
         self.solved = 0
 
@@ -170,11 +170,11 @@ class Level:
         return self._rung(problem, replace(answer, multipliers=given[usable]))
 
     def _problem_at(self, epsilon: Fraction) -> Problem:
-        return Problem(self.base.prior, self.base.loss, self.promises.of(epsilon), self.base.objective)
+        return Problem(self.base.prior, self.base.loss, self.types.at(epsilon), self.base.objective)
 
     def _rung(self, problem: Problem, answer: Answer) -> EpsilonRung:
         epsilon = Fraction(problem.privacy.epsilon)  # type: ignore[arg-type]
-        weights = _next_to(answer.matrix, self.promises.bounds(epsilon))
+        weights = _next_to(answer.matrix, self.types.bounds(epsilon))
         if weights is None:
             weights = private_weights(answer.matrix / answer.matrix.sum(axis=1, keepdims=True), problem.privacy)
         lost = max((self.table * weights.astype(object)).sum(axis=1))
@@ -186,7 +186,7 @@ class Level:
         constraints = len(problem.ordered_pairs[0]) * problem.shape[1]
         if tolerance < _FINEST and constraints <= _MOST_CONSTRAINTS:
             return SOLVERS["highs"](problem, tolerance)
-        if len(self.promises.space) > _LARGEST_COMPILED:
+        if len(self.types.space) > _LARGEST_COMPILED:
             return SOLVERS["interior"](problem, tolerance)
         try:
             solution = solve_worst_row(reduced_program(problem, self.group), tolerance=tolerance, levels=levels)

@@ -28,19 +28,17 @@ _STARTS = 20
 _SIMPLICES = 400  # So many simplices are cut before the bound from above is taken as it stands.
 
 
-def bounded_regret(
-    question: Question, channel: Channel, among: PriorSet, program: LeastLoss, simplices: int = _SIMPLICES
-) -> Regret:
+def bounded_regret(question: Question, channel: Channel, among: PriorSet, program: LeastLoss) -> Regret:
     """Bounds from both sides on the regret over all priors of a hull (or all of them)."""
     if question.relative or len(among.limits):
         raise NotSupported("relative regret, or regret on a ball, with so many cells", ["additive regret over a hull"])
     worst = search(question, channel, among, program, _STARTS)
     proof = verified(question, channel, among, program, worst.weights) if worst.regret > 0 else None
     lower = Fraction(0) if proof is None else proof.gap
-    above = regret_above(question, channel, among, program, simplices, worst.regret)
+    above = regret_above(question, channel, among, program, _SIMPLICES, worst.regret)
     upper = max(Fraction(above) * question.unit, lower)
     prior, better = (None, None) if proof is None else (proof.prior, proof.channel)
-    return Regret(lower, upper, prior, better, f"search from {_STARTS} starts and {simplices} simplices of priors")
+    return Regret(lower, upper, prior, better, f"search from {_STARTS} starts and {_SIMPLICES} simplices of priors")
 
 
 def regret_above(

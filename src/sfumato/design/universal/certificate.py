@@ -19,7 +19,9 @@ from sfumato.design.universal.regret import floor_at
 from sfumato.lp import LinearProgram
 from sfumato.numbers import Array, common_denominator, object_array
 
-__all__ = ["certified_below", "exact_losses", "regret_program"]
+__all__ = ["certified_below", "exact_losses", "regret_program", "summed"]
+
+Orbits = tuple[tuple[int, ...], ...]
 
 
 def certified_below(
@@ -59,13 +61,19 @@ def regret_program(sums: Array, costs: Array, least: Array, *, relative: bool) -
     return LinearProgram.dense(cost.astype(matrix.dtype), matrix, "=" * len(sums) + "<" * len(least), rhs)
 
 
-def exact_losses(question: Question, program: LeastLoss, priors: Array, bases: Array) -> tuple[Array, Array]:
-    """What each ray loses at integer priors (priors × rays), and the least loss there; both times scale, exactly."""
-    totals = priors.sum(axis=1)
-    values = program.exactly(priors, bases)
-    shares = object_array(Fraction(1, int(t)) for t in totals)
-    losses = question.uncertainties(priors, question.rays).astype(object) * shares[:, None]
-    return losses, object_array(Fraction(v) for v in values) * shares
+def exact_losses(
+    question: Question, program: LeastLoss, priors: Array, bases: Array, orbits: Orbits | None = None
+) -> tuple[Array, Array]:
+    """What each ray, or orbit of rays, loses at integer priors (rows), and the least loss; times scale, exactly."""
+    losses = question.uncertainties(priors, question.rays).astype(object)
+    shares = object_array(Fraction(1, int(total)) for total in priors.sum(axis=1))
+    costs = losses if orbits is None else summed(losses, orbits)
+    return costs * shares[:, None], object_array(program.exactly(priors, bases)) * shares
+
+
+def summed(losses: Array, orbits: Orbits) -> Array:
+    """A column for each orbit of rays: the sum of theirs."""
+    return np.stack([losses[:, list(orbit)].sum(axis=1) for orbit in orbits], axis=1)
 
 
 def _least_average(

@@ -24,7 +24,7 @@ from sfumato.channels.channel import Channel
 from sfumato.channels.prior import Prior
 from sfumato.design.universal.answers import Regret, RegretCertificate, UniversalDesign
 from sfumato.design.universal.cells import LARGEST_MOST
-from sfumato.design.universal.certificate import certified_below, exact_losses, regret_program
+from sfumato.design.universal.certificate import certified_below, exact_losses, regret_program, summed
 from sfumato.design.universal.large import large_design
 from sfumato.design.universal.least_loss import LeastLoss
 from sfumato.design.universal.prior_sets import Priors, PriorSet, prior_set
@@ -261,10 +261,10 @@ class _CuttingPlanes:
         """min r over weights of orbits and r: sums to one at each secret, regret at most r for each prior."""
         question, least = self.question, self.least
         if exact:
-            losses, least = exact_losses(question, self.program, self.priors, self.bases)
+            costs, least = exact_losses(question, self.program, self.priors, self.bases, self.symmetry.orbits)
         else:
             losses = question.float_uncertainties(float_priors(self.priors), question.float_rays)
-        costs = np.stack([losses[:, list(orbit)].sum(axis=1) for orbit in self.symmetry.orbits], axis=1)
+            costs = summed(losses, self.symmetry.orbits)
         sums = self._sums(question.rays if exact else question.float_rays)
         return regret_program(sums, costs, least, relative=question.relative)
 
