@@ -10,8 +10,8 @@ import pytest
 import sfumato as sf
 from sfumato.certify.closure import close_integers
 from sfumato.design.compatibility import rungs
-from sfumato.design.compatibility.question import chance_of_missing, utility
 from sfumato.design.compatibility.rungs import Level, PrivacyTypes
+from sfumato.design.compatibility.utility import chance_of_missing, utility
 
 POINTS = sf.points(np.random.default_rng(5).random((12, 2)).round(3).tolist())
 

@@ -12,7 +12,7 @@ from sfumato.design.symmetry import symmetry
 from sfumato.lp.peaks import first_losses
 from sfumato.watch import Watch
 
-__all__ = ["accepting", "choose", "quick_try", "successor", "with_less_memory"]
+__all__ = ["accepting", "choose", "quick_try", "successor", "to_a_gap", "with_less_memory"]
 
 # Up to so many variables rationals take a second at most.
 _EXACT_VARIABLES = 100
@@ -32,6 +32,9 @@ _NEAR_SECRETS = 150
 _NEAR_SHARE, _NEAR_SHARE_ASYMMETRIC = 0.06, 0.15
 # Pairs times columns that the interior-point method gets through in minutes.
 _INTERIOR_WORK = 2 * 10**8
+
+# Interior points do not reliably reach a smaller gap; a simplex does, and takes seconds for so many constraints.
+_INTERIOR_GAP, _SIMPLEX_CONSTRAINTS = 1e-7, 20_000
 
 
 def choose(problem: Problem, watch: Watch | None = None) -> Solver:
@@ -88,6 +91,12 @@ def successor(problem: Problem, solver: Solver) -> Solver | None:
     else:
         other, affordable = SOLVERS["interior"], solver.keeps_factors and n * n * m <= _INTERIOR_WORK
     return other if affordable and other.accepts(problem) else None
+
+
+def to_a_gap(problem: Problem, tolerance: float) -> Solver:
+    """Who solves a program with a worst case to a gap, however small."""
+    constraints = len(problem.ordered_pairs[0]) * problem.shape[1]
+    return SOLVERS["highs" if tolerance < _INTERIOR_GAP and constraints <= _SIMPLEX_CONSTRAINTS else "interior"]
 
 
 def accepting(problem: Problem, solver: Solver) -> Solver:

@@ -27,14 +27,14 @@ from sfumato.design.compatibility.families import (
     thresholds,
 )
 from sfumato.design.compatibility.packing import PackingBound, packing_bound
-from sfumato.design.compatibility.question import (
+from sfumato.design.compatibility.star import DatabaseSize, EpsilonStar, database_size, epsilon_star
+from sfumato.design.compatibility.utility import (
     FiniteFunction,
     chance_of_missing,
     finite_function,
     has_utility,
     normalised,
 )
-from sfumato.design.compatibility.star import DatabaseSize, EpsilonStar, database_size, epsilon_star
 
 TradeOff = TradeOffGrid
 """The earlier name, for one more version."""

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from sfumato.arguments import items, positive
 from sfumato.certify.mechanism import Mechanism
-from sfumato.design.compatibility.question import Ball, FiniteFunction, Utility, utility
 from sfumato.design.compatibility.rungs import EpsilonRung, Level, PrivacyTypes
 from sfumato.design.compatibility.star import blind, first_guess, hopeless, level, short
+from sfumato.design.compatibility.utility import Ball, FiniteFunction, Utility, utility
 from sfumato.errors import InvalidInput, NotConverged, shown
 from sfumato.numbers import Number, float_below, printed_above
 from sfumato.spaces.finite import FiniteSpace

@@ -133,11 +133,15 @@ def cube(dimension: int, metric: Literal["sup", "euclidean"] = "sup") -> Family:
 
 def _cube_net(dimension: int, radius: Fraction, across: Fraction) -> Net:
     """Products of nets of the unit interval; ``across`` bounds the length of a vector of ones."""
-    axis = _interval_net(Fraction(0), Fraction(1), radius / across)
+    return _power(_interval_net(Fraction(0), Fraction(1), radius / across), dimension, radius, tuple)
+
+
+def _power(axis: Net, dimension: int, radius: Fraction, moved: Callable[[Any], tuple[Any, ...]]) -> Net:
+    """The net of all vectors of centres of an axis, each moved to where it belongs."""
     centres, nearest = axis.centres, axis.nearest
     assert centres is not None and nearest is not None
-    return Net(radius, axis.size**dimension, lambda: product(*(centres() for _ in range(dimension))),
-               lambda answer: tuple(nearest(value) for value in answer))  # fmt: skip
+    return Net(radius, axis.size**dimension, lambda: map(moved, product(*(centres() for _ in range(dimension)))),
+               lambda answer: moved(nearest(value) for value in answer))  # fmt: skip
 
 
 def ball(dimension: int, radius: Number = 1) -> Family:
@@ -161,17 +165,14 @@ def _ball_net(dimension: int, size: Fraction, radius: Fraction) -> Net:
 
     (To project onto a convex set never takes two points farther apart.)
     """
-    axis = _interval_net(-size, size, radius * (1 - _ROOM) / _root_above(Fraction(dimension)))
-    centres, nearest = axis.centres, axis.nearest
-    assert centres is not None and nearest is not None
 
-    def projected(centre: tuple[Fraction, ...]) -> tuple[float, ...]:
+    def projected(centre: Iterable[Fraction]) -> tuple[float, ...]:
         point = np.array([float(value) for value in centre])
         length = float(np.sqrt((point * point).sum()))
         return tuple((point * min(1.0, float(size) / length if length else 1.0)).tolist())
 
-    return Net(radius, axis.size**dimension, lambda: map(projected, product(*(centres() for _ in range(dimension)))),
-               lambda answer: projected(tuple(nearest(value) for value in answer)))  # fmt: skip
+    axis = _interval_net(-size, size, radius * (1 - _ROOM) / _root_above(Fraction(dimension)))
+    return _power(axis, dimension, radius, projected)
 
 
 def finite(space: FiniteSpace) -> Family:

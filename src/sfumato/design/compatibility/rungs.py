@@ -22,12 +22,13 @@ from sfumato.certify.closure import Bounds, bounds_of, close_integers
 from sfumato.certify.mechanism import Claim, Mechanism
 from sfumato.certify.repair import private_weights
 from sfumato.certify.verify import prove
+from sfumato.design.answer import Answer
 from sfumato.design.bounds import LowerBound, rounded_bound
-from sfumato.design.compatibility.question import Utility
+from sfumato.design.choice import to_a_gap
+from sfumato.design.compatibility.utility import Utility
 from sfumato.design.compatibility.worst_row import solve_worst_row
 from sfumato.design.objectives import worst_secret
 from sfumato.design.problem import Problem, problem
-from sfumato.design.solvers import SOLVERS, Answer
 from sfumato.design.solvers.reduced import reduced_program, whole_answer
 from sfumato.design.symmetry import Symmetry, symmetry
 from sfumato.errors import InvalidChannel, NotConverged
@@ -45,8 +46,6 @@ _TOTAL = 1 << 52  # A row of weights has this total: integers that floats hold e
 _ROOMS = tuple(_TOTAL >> bits for bits in (46, 40, 34, 28, 22, 16))
 _COLUMNS_TRIED = 4  # So many outputs may take up what a row lacks.
 _LARGEST_COMPILED = 300  # For more databases dense systems of all columns would not fit into the caches.
-_FINEST = 1e-7  # Interior points do not reliably reach a smaller gap; a simplex does.
-_MOST_CONSTRAINTS = 20_000  # The simplex method takes some seconds for so many constraints.
 # Multipliers below this share of the largest change a bound by less than the gap of the program.
 _NEGLIGIBLE = 2.0**-34
 _ROUNDING_SHARE = 0.05  # Rounding gets this share of what a bound has to spare.
@@ -183,15 +182,13 @@ class Level:
 
     def _answer(self, problem: Problem, tolerance: float, levels: tuple[float, ...]) -> Answer:
         """A near-optimum, with multipliers that are worth keeping."""
-        constraints = len(problem.ordered_pairs[0]) * problem.shape[1]
-        if tolerance < _FINEST and constraints <= _MOST_CONSTRAINTS:
-            return SOLVERS["highs"](problem, tolerance)
-        if len(self.types.space) > _LARGEST_COMPILED:
-            return SOLVERS["interior"](problem, tolerance)
+        solver = to_a_gap(problem, tolerance)
+        if not solver.refines or len(self.types.space) > _LARGEST_COMPILED:
+            return solver(problem, tolerance)
         try:
             solution = solve_worst_row(reduced_program(problem, self.group), tolerance=tolerance, levels=levels)
         except NotConverged:
-            return SOLVERS["interior"](problem, tolerance)
+            return solver(problem, tolerance)
         values = solution.multipliers
         kept = np.where(values > _NEGLIGIBLE * values.max(initial=0.0), values, 0.0)
         return whole_answer(problem, self.group, solution, kept, "block interior point for the worst row")

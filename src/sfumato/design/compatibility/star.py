@@ -20,7 +20,7 @@ from scipy.sparse.csgraph import connected_components
 from sfumato.arguments import positive
 from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.verify import prove
-from sfumato.design.compatibility.question import (
+from sfumato.design.compatibility.utility import (
     Ball,
     FiniteFunction,
     Utility,

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from sfumato.design.answer import Answer, Multipliers
 from sfumato.design.problem import Problem
-from sfumato.design.simple import bound_of, joined, value_of
+from sfumato.design.simple import bound_of, joined, prices_of, value_of
 from sfumato.design.solvers.interior import solve_by_interior_point
 from sfumato.errors import SolverError
 from sfumato.lp import LinearProgram, solve
@@ -54,7 +54,7 @@ def solve_by_column_generation(
     pool.rays += list(columns[used] / sums[used, None])
     pool.actions += used.tolist()
     try:
-        last_round = search.generate(pool, _prices(problem, search.rough.multipliers))
+        last_round = search.generate(pool, prices_of(problem, search.rough.multipliers))
     except SolverError:  # HiGHS gives up on some programs whose coefficients differ by many orders
         if not problem.exact:
             return search.rough
@@ -217,13 +217,6 @@ def _answer(problem: Problem, last_round: _Round, watch: Watch) -> Answer:
         matrix, Multipliers(first[pair], second[pair], action, values), f"column generation, {used} rays",
         last_round.rounds, watch.spent, last_round.finished,
     )  # fmt: skip
-
-
-def _prices(problem: Problem, given: Multipliers) -> NDArray[np.float64]:
-    """min_w (C + AᵀZ)_xw: prices that multipliers allow."""
-    usable = given[np.isfinite(problem.factors(given.first, given.second))]
-    factors = problem.factors(usable.first, usable.second)
-    return np.asarray(usable.reduced(problem.float_cost, factors).min(axis=1))
 
 
 def _decays(problem: Problem) -> list[Any]:
