@@ -148,7 +148,7 @@ def test_what_fails_while_a_problem_is_laid_out_or_proved_is_our_error(monkeypat
         raise MemoryError
 
     with monkeypatch.context() as patch:
-        patch.setattr(sys.modules["sfumato.design.problem"], "_undominated", fails)
+        patch.setattr(sys.modules["sfumato.design.problem"], "undominated", fails)
         with pytest.raises(TooLarge, match="laying out the problem needs more memory than there is; supported: fewer"):
             sf.design(*grid(3))
     monkeypatch.setattr(certified, "certified", fails)

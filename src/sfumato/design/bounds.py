@@ -19,7 +19,7 @@ from sfumato.certify.mechanism import Dual
 from sfumato.channels.prior import Prior
 from sfumato.design.answer import Answer, EventMultipliers, Multipliers
 from sfumato.design.objectives import weighted
-from sfumato.design.problem import Feasibility, Problem
+from sfumato.design.problem import Problem
 from sfumato.design.routes import along_tree
 from sfumato.numbers import Array, common_denominator, floats, fractions, object_array
 
@@ -209,8 +209,8 @@ def _rounded(problem: Problem, answer: Answer) -> LowerBound:
     return LowerBound(bound, dual, prior, mixture, whole)
 
 
-def proved_excess(problem: Feasibility, answer: Answer) -> float:
-    """A number that the largest excess over the limits is never below; safe against rounding."""
+def proved_excess(problem: Problem, answer: Answer) -> float:
+    """The largest excess over the limits of a feasibility problem is never below this; safe against rounding."""
     given = _usable(problem, answer.multipliers)
     prices = tuple(np.maximum(floats(price), 0.0) for price in answer.prices)
     cost, paid = _with_limits(np.zeros(problem.shape), problem, prices)

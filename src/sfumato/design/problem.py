@@ -7,7 +7,7 @@ every mechanism followed by a remap is one of these. So the best mechanism has o
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -31,7 +31,17 @@ from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.spaces.constructors import graph
 from sfumato.spaces.finite import place_of
 
-__all__ = ["SMALLER", "Feasibility", "Problem", "Under", "feasibility", "ordered_bounds", "problem", "undominated"]
+__all__ = [
+    "SMALLER",
+    "Problem",
+    "Restated",
+    "Under",
+    "feasibility",
+    "ordered_bounds",
+    "problem",
+    "restated",
+    "undominated",
+]
 
 Under = Predicate | tuple[Predicate, Any] | Iterable[Predicate | tuple[Predicate, Any]]
 """A predicate for all pairs, a predicate with its neighbours, or several of these."""
@@ -135,28 +145,38 @@ class Problem:
 
 
 @dataclass(frozen=True, eq=False)
-class Feasibility(Problem):
-    """The same promise and limits, and nothing to lose: how far below their levels can all limits be kept at once?"""
+class Restated(Problem):
+    """The mechanisms of a problem, with other costs to be made small and other limits to be kept."""
+
+    other_cost: Array = field(kw_only=True)
+    other_limits: tuple[Limit, ...] = field(kw_only=True)
 
     @cached_property
     def cost(self) -> Array:
-        """Nothing."""
-        return np.zeros(self.shape, dtype=np.int64)
+        """The other costs."""
+        return self.other_cost
 
     @cached_property
     def float_cost(self) -> NDArray[np.float64]:
-        """Nothing."""
-        return np.zeros(self.shape)
+        """The other costs in floats."""
+        return floats(self.other_cost)
 
     @cached_property
     def limits(self) -> tuple[Limit, ...]:
-        """The ceilings, their largest excess to be minimised."""
-        return tuple(replace(limit, relative=True) for limit in super().limits if not limit.relative)
+        """The other limits."""
+        return self.other_limits
 
 
-def feasibility(problem: Problem) -> Feasibility:
-    """Whether the limits of a problem can be kept, as a problem."""
-    return Feasibility(*(getattr(problem, field.name) for field in fields(Problem)))
+def restated(problem: Problem, cost: Array | None, limits: Iterable[Limit]) -> Restated:
+    """A problem with other costs, none by default, and other limits."""
+    given: dict[str, Any] = {part.name: getattr(problem, part.name) for part in fields(Problem)}
+    costs = np.zeros(problem.shape, dtype=np.int64) if cost is None else cost
+    return Restated(**given, other_cost=costs, other_limits=tuple(limits))
+
+
+def feasibility(problem: Problem) -> Restated:
+    """Nothing to lose, and the largest excess over a ceiling to be minimised: how well can all limits be kept?"""
+    return restated(problem, None, (replace(limit, relative=True) for limit in problem.limits if not limit.relative))
 
 
 @refusing("laying out the problem", SMALLER)

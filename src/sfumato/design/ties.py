@@ -9,30 +9,29 @@ is concave in the mechanism, so it is made large by steps towards the best mecha
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from sfumato.certify.mechanism import Mechanism
+from sfumato.channels.prior import Prior
 from sfumato.design.answer import Answer
 from sfumato.design.bounds import LowerBound
 from sfumato.design.certified import as_design, certified, losses_of_secrets
 from sfumato.design.choice import accepting
-from sfumato.design.problem import Problem
+from sfumato.design.problem import Problem, Restated, restated
 from sfumato.design.result import Design
 from sfumato.design.solvers import Solver
 from sfumato.errors import NotConverged
 from sfumato.lp import Limit
-from sfumato.numbers import Array, floats, object_array
+from sfumato.numbers import floats, object_array
 from sfumato.watch import TimeIsUp, Watch
 
-__all__ = ["Tied", "conditional_entropy", "tie_broken", "tied"]
+__all__ = ["conditional_entropy", "tie_broken", "tied"]
 
 # So many steps towards more entropy are made at most; the first ones bring most of it.
 _STEPS = 12
@@ -42,39 +41,12 @@ _ENOUGH = 1e-3
 _TIE_SHARE = 0.9
 
 
-@dataclass(frozen=True, eq=False)
-class Tied(Problem):
-    """The mechanisms of a problem whose expected loss is at most ``level``; what is made small is given by ``aim``.
-
-    ``aim`` is a table of costs, or None for the loss of the worst secret.
-    """
-
-    level: Fraction = Fraction(0)
-    aim: NDArray[np.float64] | None = None
-
-    @cached_property
-    def cost(self) -> Array:
-        """What is made small."""
-        return np.zeros(self.shape, dtype=np.int64) if self.aim is None else self.aim
-
-    @cached_property
-    def float_cost(self) -> NDArray[np.float64]:
-        """The same in floats."""
-        return floats(self.cost)
-
-    @cached_property
-    def limits(self) -> tuple[Limit, ...]:
-        """The worst secret if it is what counts, the expected loss, then the ceilings."""
-        n = len(self.privacy.space)
-        least = Limit(self.cost_under(self.prior), np.zeros(n, dtype=np.int64), object_array([self.level]))
-        worst = Limit(self.loss.matrix.T, np.arange(n), np.zeros(n, dtype=np.int64), relative=True)
-        return (*([worst] if self.aim is None else []), least, *super().limits)
-
-
-def tied(problem: Problem, level: Fraction) -> Tied:
-    """The mechanisms whose expected loss is at most ``level``, with the worst secret to be decided about."""
-    given: dict[str, Any] = {field.name: getattr(problem, field.name) for field in fields(Problem)}
-    return Tied(**given, level=level)
+def tied(problem: Problem, level: Fraction, aim: NDArray[np.float64] | None = None) -> Restated:
+    """The mechanisms whose expected loss is at most ``level``; to be made small is ``aim``, or the worst secret."""
+    n = len(problem.privacy.space)
+    least = Limit(problem.cost_under(problem.prior), np.zeros(n, dtype=np.int64), object_array([level]))
+    worst = Limit(problem.loss.matrix.T, np.arange(n), np.zeros(n, dtype=np.int64), relative=True)
+    return restated(problem, aim, (*([worst] if aim is None else []), least, *problem.limits))
 
 
 def tie_broken(problem: Problem, design: Design, solver: Solver, tolerance: float, watch: Watch) -> Design:
@@ -83,16 +55,16 @@ def tie_broken(problem: Problem, design: Design, solver: Solver, tolerance: floa
     assert claim is not None and claim.dual is not None
     exactly = solver.rational and second == "worst secret"
     level = design.loss if exactly else design.bound + Fraction(_TIE_SHARE * tolerance) * abs(design.loss)
-    others = tied(problem, max(level, design.loss))
 
-    def solve(problem: Tied) -> Answer:
-        return accepting(problem, solver)(problem, tolerance / 100, None, watch)
+    def solve(aim: NDArray[np.float64] | None = None) -> Answer:
+        others = tied(problem, max(level, design.loss), aim)
+        return accepting(others, solver)(others, tolerance / 100, None, watch)
 
     try:
         if second == "worst secret":
-            answer = solve(others)
+            answer = solve()
         else:
-            answer = _most_entropy(others, solve, _full_matrix(problem, design.mechanism))
+            answer = _most_entropy(problem.prior, solve, _full_matrix(problem, design.mechanism))
     except (TimeIsUp, NotConverged):
         if watch.over:  # ties stay as they are
             return replace(design, stopped=True)
@@ -120,13 +92,13 @@ def _second_value(problem: Problem, mechanism: Mechanism) -> float:
     return float(max(losses_of_secrets(problem.loss.matrix[rows], mechanism.weights, mechanism.total)))
 
 
-def _most_entropy(problem: Tied, solve: Callable[[Tied], Answer], start: NDArray[np.float64]) -> Answer:
+def _most_entropy(prior: Prior, solve: Callable[[NDArray[np.float64]], Answer], start: NDArray[np.float64]) -> Answer:
     """One with a larger conditional entropy than ``start``, nearly the largest."""
-    weights = problem.prior.float_weights
+    weights = prior.float_weights
     matrix, answer = start, None
     for _ in range(_STEPS):
         slope = np.where(weights[:, None] > 0, weights[:, None] * np.log(_posteriors(weights, matrix)), 0.0)
-        answer = solve(replace(problem, aim=slope))
+        answer = solve(slope)
         towards = floats(answer.matrix)
         gain = float((slope * (matrix - towards)).sum())
         if gain <= _ENOUGH:

@@ -104,8 +104,8 @@ def tradeoff_grid(
         if balls not in distinct:
             distinct[balls] = _GridRow(one, levels, precision, types, guesses)
     rows = tuple(distinct[one.far.tobytes()] for one in goals)
-    return TradeOffGrid(goals[0].function, tuple(one.gamma for one in goals), levels, ball,
-                    tuple(row.cells for row in rows), sum(row.solved for row in distinct.values()))  # fmt: skip
+    radii, solved = tuple(one.gamma for one in goals), sum(row.solved for row in distinct.values())
+    return TradeOffGrid(goals[0].function, radii, levels, ball, tuple(row.cells for row in rows), solved)
 
 
 def _ends_first(levels: list[Fraction]) -> list[Fraction]:

@@ -9,14 +9,13 @@ are then finished in rationals.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.design.answer import Answer, Multipliers
+from sfumato.design.answer import Answer, Multipliers, Progress, TimeLimit
 from sfumato.design.problem import Problem
 from sfumato.design.simple import bound_of, joined, prices_of, value_of
 from sfumato.design.solvers.interior import solve_by_interior_point
@@ -34,10 +33,7 @@ _MOST_ROUNDS = 200
 
 
 def solve_by_column_generation(
-    problem: Problem,
-    tolerance: float,
-    progress: Callable[..., object] | None = None,
-    time_limit: float | Watch | None = None,
+    problem: Problem, tolerance: float, progress: Progress = None, time_limit: TimeLimit = None
 ) -> Answer:
     """The optimum: exactly for rational problems, else as far as HiGHS can tell; in less time, the best so far."""
     watch = watch_of(time_limit)
@@ -83,7 +79,7 @@ class _Round:
 class _Generation:
     """Rounds of master and pricing, from a rough answer on; what is shown of them is what can be returned."""
 
-    def __init__(self, problem: Problem, watch: Watch, progress: Callable[..., object] | None, rough: Answer) -> None:
+    def __init__(self, problem: Problem, watch: Watch, progress: Progress, rough: Answer) -> None:
         self.problem, self.watch, self.progress, self.rough = problem, watch, progress, rough
         self.value, self.bound = value_of(problem, floats(rough.matrix)), bound_of(problem, rough.multipliers)
         self.rounds = 0

@@ -7,14 +7,12 @@ thousand secrets.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
-from sfumato.design.answer import Answer
+from sfumato.design.answer import Answer, Progress, TimeLimit
 from sfumato.design.problem import Problem
 from sfumato.design.solvers.reduced import solve_reduced
 from sfumato.lp.first_order import solve_first_order
-from sfumato.watch import Watch
 
 __all__ = ["solve_by_first_order"]
 
@@ -23,12 +21,7 @@ _SYMMETRY_SECRETS = 4_000
 
 
 def solve_by_first_order(
-    problem: Problem,
-    tolerance: float,
-    progress: Callable[..., object] | None = None,
-    time_limit: float | Watch | None = None,
-    *,
-    device: str = "auto",
+    problem: Problem, tolerance: float, progress: Progress = None, time_limit: TimeLimit = None, *, device: str = "auto"
 ) -> Answer:
     """Near-optimal to a relative gap, in memory of the order of the matrix; symmetries make it smaller.
 

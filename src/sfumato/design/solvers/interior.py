@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from ctypes import CDLL
 from dataclasses import dataclass
 from functools import partial
@@ -12,13 +11,12 @@ from pathlib import Path
 from runpy import run_path
 from typing import Any
 
-from sfumato.design.answer import Answer
+from sfumato.design.answer import Answer, Progress, TimeLimit
 from sfumato.design.problem import Problem
 from sfumato.design.solvers.reduced import solve_reduced
 from sfumato.lp.batched import solve_batched
 from sfumato.lp.column_program import ColumnProgram, ColumnSolution, Start
 from sfumato.lp.columns import solve_columns
-from sfumato.watch import Watch
 
 __all__ = ["Trail", "gpu_is_there", "solve_by_arrays", "solve_by_interior_point"]
 
@@ -44,8 +42,8 @@ class Trail:
 def solve_by_interior_point(
     problem: Problem,
     tolerance: float,
-    progress: Callable[..., object] | None = None,
-    time_limit: float | Watch | None = None,
+    progress: Progress = None,
+    time_limit: TimeLimit = None,
     trail: Trail | None = None,
 ) -> Answer:
     """Near-optimal to a relative gap, however many pairs there are; compiled, unless there are limits."""
@@ -54,10 +52,7 @@ def solve_by_interior_point(
 
 
 def solve_by_arrays(
-    problem: Problem,
-    tolerance: float,
-    progress: Callable[..., object] | None = None,
-    time_limit: float | Watch | None = None,
+    problem: Problem, tolerance: float, progress: Progress = None, time_limit: TimeLimit = None
 ) -> Answer:
     """The same method over arrays: on a GPU if torch finds one, else in NumPy."""
     device = "cuda" if gpu_is_there() else None

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.design.answer import Answer, Multipliers
+from sfumato.design.answer import Answer, Multipliers, Progress, TimeLimit
 from sfumato.design.problem import Problem
 from sfumato.design.routes import along_edges
 from sfumato.lp.column_program import ColumnProgress, Ending
@@ -40,12 +40,7 @@ _PROOF_SHARE = 0.3  # This share of the time is kept for the multipliers of all 
 _ACCEPTED = 2.8  # The last round is good enough if gap and what is missing are so many tolerances.
 
 
-def solve_near(
-    problem: Problem,
-    tolerance: float,
-    progress: Callable[..., object] | None = None,
-    time_limit: float | Watch | None = None,
-) -> Answer:
+def solve_near(problem: Problem, tolerance: float, progress: Progress = None, time_limit: TimeLimit = None) -> Answer:
     """Near-optimal to a relative gap, for thousands of secrets if each has a price for few actions."""
     return _OutputSearch(problem, tolerance, progress, watch_of(time_limit)).answer()
 
@@ -71,7 +66,7 @@ class _OutputSearch:
 
     problem: Problem
     tolerance: float
-    progress: Callable[..., object] | None
+    progress: Progress
     watch: Watch
     best: _RoundResult | None = None
     cover: Cover | None = None

@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.design.answer import Answer, Multipliers
+from sfumato.design.answer import Answer, Multipliers, TimeLimit
 from sfumato.design.problem import Problem
 from sfumato.design.symmetry import Symmetry, symmetry
 from sfumato.lp.column_program import ColumnProgram, ColumnProgress, ColumnSolution, Ending
 from sfumato.lp.thinning import Kept, listed, thinned
-from sfumato.watch import TimeIsUp, Watch, watch_of
+from sfumato.watch import TimeIsUp, watch_of
 
 __all__ = ["reduced_program", "solve_reduced", "whole_answer"]
 
@@ -32,7 +32,7 @@ def solve_reduced(
     method: str,
     tolerance: float,
     progress: Callable[[ColumnProgress], object] | None,
-    time_limit: float | Watch | None,
+    time_limit: TimeLimit,
     most_secrets: float = np.inf,
 ) -> Answer:
     """Solve what symmetries leave of a problem, looked for up to so many secrets, and spread it over all columns.

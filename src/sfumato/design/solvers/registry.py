@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sfumato.arguments import one_of
-from sfumato.design.answer import Answer
+from sfumato.design.answer import Answer, Progress, TimeLimit
 from sfumato.design.merged import merged
 from sfumato.design.problem import SMALLER, Problem
 from sfumato.design.solvers.column_generation import solve_by_column_generation
@@ -21,7 +21,6 @@ from sfumato.design.solvers.linear import solve_exactly, solve_with_highs
 from sfumato.errors import NotSupported, shown
 from sfumato.memory import refusing
 from sfumato.verdict import Verdict, fails, holds
-from sfumato.watch import Watch
 
 __all__ = ["OLD_NAMES", "SOLVERS", "Solver", "solver_name"]
 
@@ -78,8 +77,8 @@ class Solver:
         self,
         problem: Problem,
         tolerance: float,
-        progress: Callable[..., object] | None = None,
-        time_limit: float | Watch | None = None,
+        progress: Progress = None,
+        time_limit: TimeLimit = None,
         trail: Trail | None = None,
     ) -> Answer:
         """Solve a problem, for merged secrets where rows have to be equal.
