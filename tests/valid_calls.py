@@ -515,9 +515,9 @@ RELEASE = {
     "Mechanism.release": lambda: given(noun("mechanism"), __import__("pandas").DataFrame({"x": [0, 1, 2]}), "x"),
     "release.Place": _plain("lat", "lon"),
     "release.Position": _plain("x", "y"),
-    "release.SeededBits": _plain(1),
-    "release.SeededBits.words": _with("seeded", 2),
-    "release.SystemBits.words": lambda: given(sf.SystemBits(), 2),
+    "draws.SeededBits": _plain(1),
+    "draws.SeededBits.words": _with("seeded", 2),
+    "draws.SystemBits.words": lambda: given(sf.SystemBits(), 2),
     "release.Sampler.draw": lambda: given(sf.sampler(noun("mechanism")), [0, 1]),
     "release.Sampler.draw_keyed": lambda: given(
         sf.sampler(noun("mechanism")),

@@ -7,6 +7,7 @@ import sfumato.report.page as _page
 
 from . import certify as certify
 from . import channels as channels
+from . import draws as draws
 from . import errors as errors
 from . import losses as losses
 from . import measures as measures
@@ -33,6 +34,7 @@ from .channels import posterior as posterior
 from .channels import remap as remap
 from .design import Design as Design
 from .design import calibrate as calibrate
+from .design import compare_known as compare_known
 from .design import compatibility as compatibility
 from .design import curve as curve
 from .design import objectives as objectives
@@ -46,7 +48,6 @@ from .measures import leakage as leakage
 from .measures import optimal_remap as optimal_remap
 from .measures import posterior_loss as posterior_loss
 from .measures import prior_loss as prior_loss
-from .mechanisms import compare_known as compare_known
 from .mechanisms import continuous as continuous
 from .mechanisms import exponential as exponential
 from .mechanisms import geometric as geometric

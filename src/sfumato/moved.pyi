@@ -13,6 +13,7 @@ from .channels import output_distribution as output_distribution
 from .channels import restrict as restrict
 from .design import Better as Better
 from .design import Calibration as Calibration
+from .design import Comparison as Comparison
 from .design import Curve as Curve
 from .design import Ground as Ground
 from .design import Impossibility as Impossibility
@@ -34,6 +35,9 @@ from .design.compatibility import finite_function as finite_function
 from .design.compatibility import packing_bound as packing_bound
 from .design.compatibility import privacy_compatible as privacy_compatible
 from .design.compatibility import tradeoff_grid as tradeoff_grid
+from .draws.randomness import InsecureSeed as InsecureSeed
+from .draws.randomness import SeededBits as SeededBits
+from .draws.randomness import SystemBits as SystemBits
 from .losses import SingleCrossing as SingleCrossing
 from .losses import is_monotone as is_monotone
 from .losses import is_single_crossing as is_single_crossing
@@ -54,7 +58,6 @@ from .measures import prior_vulnerability as prior_vulnerability
 from .measures import respects_sufficiency as respects_sufficiency
 from .measures import shannon_entropy as shannon_entropy
 from .mechanisms import MECHANISMS as MECHANISMS
-from .mechanisms import Comparison as Comparison
 from .mechanisms import InfiniteGeometric as InfiniteGeometric
 from .mechanisms import LatticeMechanism as LatticeMechanism
 from .mechanisms import Staircase as Staircase
@@ -133,15 +136,12 @@ from .privacy import vertices as vertices
 from .privacy import worst_tradeoff as worst_tradeoff
 from .release import CredibleSets as CredibleSets
 from .release import Frequencies as Frequencies
-from .draws.randomness import InsecureSeed as InsecureSeed
 from .release import Likeliest as Likeliest
 from .release import Place as Place
 from .release import Position as Position
 from .release import Posteriors as Posteriors
 from .release import Released as Released
 from .release import Sampler as Sampler
-from .draws.randomness import SeededBits as SeededBits
-from .draws.randomness import SystemBits as SystemBits
 from .release import credible_sets as credible_sets
 from .release import integer_noise as integer_noise
 from .release import iterative_bayesian_update as iterative_bayesian_update

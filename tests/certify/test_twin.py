@@ -129,7 +129,7 @@ def test_a_few_hundred_secrets_with_all_pairs() -> None:
 def test_both_prove_the_same_bound(space: sf.FiniteSpace, given: dict[str, Any]) -> None:
     """The twin rounds factors to 2^-60, so its bound may be that much lower, never higher."""
     made = sf.design(
-        sf.Prior.uniform(space), sf.losses.distance(space), sf.PrivacyType(space, **given), solver="blocks"
+        sf.Prior.uniform(space), sf.losses.distance(space), sf.PrivacyType(space, **given), solver="interior"
     )
     claim = made.mechanism.claim
     assert claim is not None and claim.dual is not None and len(claim.dual.values)

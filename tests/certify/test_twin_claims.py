@@ -127,7 +127,7 @@ def test_tables_that_span_too_much_are_left_to_the_kernel(case: Case) -> None:
 def designed(**options: Any) -> sf.Design:
     space = sf.grid(4, 4)
     return sf.design(
-        sf.Prior.uniform(space), sf.losses.distance(space), sf.PrivacyType(space, epsilon="0.7"), solver="blocks",
+        sf.Prior.uniform(space), sf.losses.distance(space), sf.PrivacyType(space, epsilon="0.7"), solver="interior",
         **options,
     )  # fmt: skip
 

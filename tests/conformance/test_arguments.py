@@ -19,9 +19,7 @@ from sfumato import errors
 from valid_calls import CALLS, noun
 from wrong_arguments import MEMBERS, Wrong, chosen, faults, wrong_calls
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::sfumato.release.InsecureSeed"
-)  # what a seed is for is told by a warning
+pytestmark = pytest.mark.filterwarnings("ignore::sfumato.draws.InsecureSeed")  # what a seed is for is told by a warning
 
 SHARE = 12  # of all calls, one in so many
 

@@ -89,7 +89,7 @@ def test_the_four_conditions(solver: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in sorted(PROBLEMS) if PROBLEMS[name].exact])
-@pytest.mark.parametrize("solver", ["exact", "columns"])
+@pytest.mark.parametrize("solver", ["exact", "column-generation"])
 def test_exact_solvers_agree_to_the_last_digit(solver: str, name: str) -> None:
     asked = PROBLEMS[name]
     answers = [SOLVERS[s](asked, TOLERANCE) for s in (solver, "exact")]

@@ -39,7 +39,7 @@ def test_the_geometric_is_the_optimum_on_a_line(line: Any, data: Any) -> None:
         return
     assert found is not None
     assert found.method == "geometric with a remap"
-    made, searched = sf.design(prior, loss, privacy), sf.design(prior, loss, privacy, solver="blocks")
+    made, searched = sf.design(prior, loss, privacy), sf.design(prior, loss, privacy, solver="interior")
     assert made.method == "geometric with a remap"
     assert made.gap <= 1e-5
     assert made.bound <= searched.loss
@@ -123,7 +123,7 @@ def test_bin_beyond_a_line_however_it_is_spelled(weight: Any) -> None:
     loss = sf.Loss(range(n), space, table)
     made = sf.design(sf.Prior.uniform(space), loss, sf.PrivacyType(space, epsilon=2))
     assert made.method == "tight constraints" and made.gap <= 1e-4
-    searched = sf.design(sf.Prior.uniform(space), loss, sf.PrivacyType(space, epsilon=2), solver="blocks")
+    searched = sf.design(sf.Prior.uniform(space), loss, sf.PrivacyType(space, epsilon=2), solver="interior")
     assert made.bound <= searched.loss
     assert searched.bound <= made.loss
 
@@ -140,7 +140,10 @@ def test_far_flows_are_left_out() -> None:
 def test_many_secrets_have_a_closed_form_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """5,001 answers of a count, without a table of that size: what counts is memory, not a number of secrets."""
     asked = SimpleNamespace(
-        shape=(5001, 5001), objective=SimpleNamespace(plain=True), privacy=SimpleNamespace(space=range(5001))
+        shape=(5001, 5001),
+        objective=SimpleNamespace(plain=True),
+        events=(),
+        privacy=SimpleNamespace(space=range(5001)),
     )
     tried: list[int] = []
     monkeypatch.setattr(closed_forms, "room", lambda: 2**34)

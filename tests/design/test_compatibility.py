@@ -23,7 +23,7 @@ from sfumato.design.compatibility import (
     theorem_34,
     tradeoff_grid,
 )
-from sfumato.design.compatibility.question import utility
+from sfumato.design.compatibility.utility import utility
 from sfumato.errors import InvalidInput, Mismatch, NotSupported
 from sfumato.verdict import Outcome
 

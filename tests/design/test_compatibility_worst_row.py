@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.design.compatibility.question import utility
+from sfumato.design.compatibility.utility import utility
 from sfumato.design.compatibility.worst_row import solve_worst_row
 from sfumato.design.objectives import worst_secret
 from sfumato.design.problem import problem

@@ -198,7 +198,7 @@ def test_bad_promises_are_refused() -> None:
     with pytest.raises(errors.NotSupported, match="no polygon"):
         sf.design(prior, loss, None, under=predicates.from_function(lambda a, b: True))
     with pytest.raises(errors.NotSupported, match="for promises about events"):
-        sf.design(prior, loss, None, under=good, solver="blocks")
+        sf.design(prior, loss, None, under=good, solver="interior")
     with pytest.raises(errors.InvalidInput, match="make them one secret"):
         sf.design(prior, loss, None, under=predicates.pure(epsilon=0))
     with pytest.raises(errors.Mismatch):

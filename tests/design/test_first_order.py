@@ -10,8 +10,9 @@ from sfumato.certify.mechanism import Mechanism
 from sfumato.design.certified import certified
 from sfumato.design.objectives import Objective
 from sfumato.design.problem import Problem, problem
-from sfumato.design.solvers.blocks import solve_in_blocks
+from sfumato.design.solvers import SOLVERS
 from sfumato.design.solvers.first_order import solve_by_first_order
+from sfumato.design.solvers.interior import solve_by_interior_point
 from sfumato.errors import NotSupported
 from sfumato.lp.column_program import ColumnProgress
 from sfumato.watch import Watch
@@ -43,7 +44,7 @@ def test_a_design_without_symmetry_is_certified_and_brackets_the_truth() -> None
     assert answer.method == "first order"
     made = certified(asked, answer, {})
     assert gap(made) <= 6e-4
-    truth = float((solve_in_blocks(asked, 1e-7).matrix * asked.float_cost).sum())
+    truth = float((solve_by_interior_point(asked, 1e-7).matrix * asked.float_cost).sum())
     assert made.proof.bound is not None
     assert made.proof.loss is not None
     assert float(made.proof.bound) <= truth * (1 + 1e-6)
@@ -98,4 +99,4 @@ def test_a_worst_case_is_not_supported() -> None:
     asked = problem(None, sf.losses.absolute(space), sf.PrivacyType(space, alpha="1/2"),
                     objective=Objective("worst secret"))  # fmt: skip
     with pytest.raises(NotSupported, match="first-order"):
-        solve_by_first_order(asked, 1e-3)
+        SOLVERS["first-order"](asked, 1e-3)

@@ -49,7 +49,7 @@ def test_as_good_as_the_quotient(case: Case) -> None:
     quotient = sf.ratio_bounds(apart.tolist())
     small = sf.design(sf.Prior(quotient.space, np.array(weights) / sum(weights)),
                       sf.Loss(loss.actions, quotient.space, table), quotient, solver="highs")  # fmt: skip
-    for solver in ("highs", "blocks"):
+    for solver in ("highs", "interior"):
         made = sf.design(prior, loss, privacy, solver=solver)
         # losses in floats are off by some 2^-52 of the largest
         assert float(made.bound) <= float(small.loss) + 1e-12
@@ -63,7 +63,7 @@ def test_as_good_as_the_quotient(case: Case) -> None:
 def test_a_table_of_zeros_tells_nothing() -> None:
     privacy = sf.ratio_bounds(np.zeros((4, 4), dtype=int).tolist())
     prior, loss = sf.Prior.from_counts([1, 2, 3, 4], privacy.space), sf.losses.bin(privacy.space)
-    for solver in ("auto", "highs", "blocks"):
+    for solver in ("auto", "highs", "interior"):
         assert sf.design(prior, loss, privacy, solver=solver).loss == sf.prior_loss(prior, loss)
 
 

@@ -73,7 +73,7 @@ def checked(made: sf.Design, value: float, *, exact: bool) -> None:
     assert sf.verify(made.mechanism, checker="kernel")
 
 
-@pytest.mark.parametrize("solver", ["exact", "highs", "blocks"])
+@pytest.mark.parametrize("solver", ["exact", "highs", "interior"])
 @given(problems())
 @settings(max_examples=40)
 def test_worst_secret(solver: str, asked: Any) -> None:
@@ -86,7 +86,7 @@ def test_worst_secret(solver: str, asked: Any) -> None:
     assert max((made.mechanism.channel.matrix * table).sum(axis=1)) == made.loss
 
 
-@pytest.mark.parametrize("solver", ["exact", "highs", "blocks"])
+@pytest.mark.parametrize("solver", ["exact", "highs", "interior"])
 @given(problems(), st.data())
 @settings(max_examples=40)
 def test_worst_of_several_priors(solver: str, asked: Any, data: Any) -> None:
@@ -102,7 +102,7 @@ def test_worst_of_several_priors(solver: str, asked: Any, data: Any) -> None:
     checked(made, value, exact=solver == "exact")
 
 
-@pytest.mark.parametrize("solver", ["exact", "highs", "blocks"])
+@pytest.mark.parametrize("solver", ["exact", "highs", "interior"])
 @given(problems(), st.fractions(0, 1, max_denominator=8))
 @settings(max_examples=40)
 def test_expected_loss_under_a_limit_on_every_secret(solver: str, asked: Any, share: Fraction) -> None:
@@ -120,7 +120,7 @@ def test_expected_loss_under_a_limit_on_every_secret(solver: str, asked: Any, sh
     assert [c.level for c in made.mechanism.claim.ceilings] == [level]
 
 
-@pytest.mark.parametrize("solver", ["exact", "highs", "blocks"])
+@pytest.mark.parametrize("solver", ["exact", "highs", "interior"])
 def test_a_limit_below_what_can_be_kept_is_refused(solver: str) -> None:
     space = sf.line(4)
     wanted = objectives.expected(limits=objectives.loss_at_most("1/10"))
@@ -129,7 +129,7 @@ def test_a_limit_below_what_can_be_kept_is_refused(solver: str) -> None:
                   objective=wanted, solver=solver)  # fmt: skip
 
 
-@pytest.mark.parametrize("solver", ["exact", "highs", "blocks"])
+@pytest.mark.parametrize("solver", ["exact", "highs", "interior"])
 def test_displacement(solver: str) -> None:
     space = sf.line(5)
     prior, loss, privacy = sf.Prior.uniform(space), sf.losses.absolute(space), sf.PrivacyType(space, alpha="1/4")
@@ -146,7 +146,7 @@ def test_displacement(solver: str) -> None:
     assert max(chances) <= Fraction(6, 100)
 
 
-@pytest.mark.parametrize("solver", ["exact", "blocks"])
+@pytest.mark.parametrize("solver", ["exact", "interior"])
 def test_ties_go_to_the_better_worst_secret(solver: str) -> None:
     """A secret of prior 0 costs nothing in the mean, so plain designs neglect it."""
     space = sf.line(3)
@@ -202,8 +202,8 @@ def test_bad_objectives() -> None:
         objectives.displacement_at_most(1, 2)
     with pytest.raises(Mismatch):
         objectives.worst_prior([prior, sf.Prior.uniform(sf.line(2))])
-    with pytest.raises(NotSupported, match="column generation"):
-        sf.design(prior, loss, privacy, objective="worst secret", solver="columns")
+    with pytest.raises(NotSupported, match="column-generation"):
+        sf.design(prior, loss, privacy, objective="worst secret", solver="column-generation")
     with pytest.raises(NotSupported, match="no secret"):
         sf.design(prior, sf.Loss(["low", "high"], space, [[0, 1, 1], [1, 1, 0]]), privacy,
                   objective=objectives.expected(limits=objectives.displacement_at_most(1, "1/2")))  # fmt: skip

@@ -48,7 +48,7 @@ def test_every_solver_brackets_the_exact_optimum(space: sf.FiniteSpace, alpha: F
     assert exact.loss == exact.bound
     bracket(exact, exact.loss)
     assert sf.posterior_loss(prior, exact.mechanism.channel, loss) == exact.loss
-    for solver in ("highs", "blocks"):
+    for solver in ("highs", "interior"):
         made = sf.design(prior, loss, privacy, solver=solver)
         bracket(made, exact.loss)
         stake = float(sum(max(abs(v) for v in row) for row in problem(prior, loss, privacy).cost))

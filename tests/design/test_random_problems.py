@@ -14,7 +14,7 @@ import sfumato as sf
 from random_designs import KINDS, checked, random_problem
 
 SEED, EACH = 1, 12  # problems of a kind
-SOLVERS = ["auto", "blocks", "highs"]
+SOLVERS = ["auto", "interior", "highs"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -24,7 +24,7 @@ def test_loss_and_bound_bracket_the_optimum_and_the_kernel_accepts(kind: str) ->
     for number in range(first, first + EACH * len(KINDS), len(KINDS)):
         question = random_problem(SEED, number)
         assert question.kind == kind
-        solvers = ("auto", "blocks", *(["highs"] if number // len(KINDS) % 7 == 0 else []))
+        solvers = ("auto", "interior", *(["highs"] if number // len(KINDS) % 7 == 0 else []))
         found += [(number, made) for made in checked(question, solvers)]
     assert not [(number, made) for number, made in found if made.complaints]
     assert len(found) >= 4 * EACH  # two solvers, two promises
@@ -34,7 +34,7 @@ def test_loss_and_bound_bracket_the_optimum_and_the_kernel_accepts(kind: str) ->
 @pytest.mark.parametrize("number", [605, 1706, 9605, 9909])
 def test_small_costs_and_tiny_columns_are_not_lost_in_tolerances(number: int) -> None:
     """Stakes of 1e-16, and columns of 1e-9 in what generation begins with: HiGHS takes both for zeros if it is let."""
-    found = [*checked(random_problem(SEED, number), ("highs", "columns"))]
+    found = [*checked(random_problem(SEED, number), ("highs", "column-generation"))]
     assert len(found) >= 4 and not [made.complaints for made in found if made.complaints]
 
 
@@ -55,7 +55,7 @@ def test_a_wrong_bound_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None
         return original(prior, loss, sf.PrivacyType(privacy.space, epsilon=privacy.rate / 2), **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(sf, "design", for_half)
-    complaints = [said for made in checked(question, ("blocks",)) for said in made.complaints]
+    complaints = [said for made in checked(question, ("interior",)) for said in made.complaints]
     assert complaints and all("bound above the optimum" in said or "NotSupported" in said for said in complaints)
 
 

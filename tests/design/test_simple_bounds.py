@@ -8,8 +8,8 @@ import pytest
 import sfumato as sf
 from sfumato.design.bounds import rounded_bound
 from sfumato.design.problem import problem
+from sfumato.design.routes import along_edges, along_tree
 from sfumato.design.solvers import Answer, Multipliers
-from sfumato.design.solvers.routes import along_edges, along_tree
 
 NOTHING = np.zeros(0, dtype=np.int64)
 

@@ -7,9 +7,9 @@ import pytest
 
 import sfumato as sf
 from sfumato.design import objectives
+from sfumato.design.answer import Answer
 from sfumato.design.problem import Problem, problem
-from sfumato.design.solvers import blocks
-from sfumato.design.solvers.answer import Answer
+from sfumato.design.solvers import interior, reduced
 from sfumato.design.symmetry import symmetry
 
 
@@ -64,15 +64,15 @@ OBJECTIVES = {
 @pytest.mark.parametrize("space", [sf.grid(4, 4), sf.cycle(6), sf.line(5)], ids=lambda s: s.name)
 def test_the_same_optimum_with_and_without(space: sf.FiniteSpace, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     question = asked(space, objective=OBJECTIVES[name])
-    using = blocks.solve_in_blocks(question, 1e-7)
-    monkeypatch.setattr(blocks, "symmetry", lambda *_: None)
-    plain = blocks.solve_in_blocks(question, 1e-7)
+    using = interior.solve_by_interior_point(question, 1e-7)
+    monkeypatch.setattr(reduced, "symmetry", lambda *_: None)
+    plain = interior.solve_by_interior_point(question, 1e-7)
     assert "symmetries" in using.method
     assert "symmetries" not in plain.method
     values = [value(question, answer) for answer in (using, plain)]
     assert values[0] == pytest.approx(values[1], rel=1e-5)
     np.testing.assert_allclose(np.asarray(using.matrix, dtype=float).sum(axis=1), 1.0, atol=1e-9)
-    made = sf.design(question.prior, question.loss, question.privacy, objective=question.objective, solver="blocks")
+    made = sf.design(question.prior, question.loss, question.privacy, objective=question.objective, solver="interior")
     assert made.gap <= 1e-4
 
 

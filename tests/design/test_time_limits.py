@@ -8,6 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -15,13 +16,12 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.design import optimal
+from sfumato.design import optimal, time_budget
 from sfumato.design.optimal import COMPILING, PROVING, Design, Effort, best_of
 from sfumato.design.problem import Problem, problem
 from sfumato.design.simple import bound_of, joined, simple_answer, value_of
-from sfumato.design.solvers import SOLVERS
-from sfumato.design.solvers import columns as generation
-from sfumato.design.solvers import peaks as at_peaks
+from sfumato.design.solvers import SOLVERS, interior_near
+from sfumato.design.solvers import column_generation as generation
 from sfumato.design.symmetry import symmetry
 from sfumato.errors import NotConverged, NotSupported
 from sfumato.lp import batched_newton, columns_dense, columns_method, columns_sparse
@@ -76,13 +76,13 @@ def test_no_time_at_all_leaves_a_mechanism_that_needs_no_solver(solver: str) -> 
 
 
 def test_a_limit_in_which_nothing_can_be_proved_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(optimal, "_LEAST_SECONDS", 1.0)
+    monkeypatch.setattr(time_budget, "_LEAST_SECONDS", 1.0)
     with pytest.raises(NotSupported, match=r"within 1 s: .* a time limit of \d+ s or more"):
         sf.design(*small_grid(), time_limit=1)
     assert sf.design(*small_grid()).gap < 1
 
 
-@pytest.mark.parametrize("solver", ["blocks", "batched", "first-order", "peaks"])
+@pytest.mark.parametrize("solver", ["interior", "interior-gpu", "first-order", "interior-near"])
 def test_nothing_goes_on_when_the_time_is_up(solver: str) -> None:
     asked, clock, shown = problem(*places(30)), Clock(), []
 
@@ -116,7 +116,7 @@ def test_an_iteration_is_left_where_it_is(system: Any, monkeypatch: pytest.Monke
     monkeypatch.setattr(columns_method, "_LOOK", 1.0)  # a look after every two blocks
     monkeypatch.setattr(columns_method, "_WORTH_A_THREAD", 10**9)
     monkeypatch.setattr(system, "factor", slower_and_slower)
-    made = best_of(asked, Effort(1e-9, Watch(10.0, clock), "blocks", shown.append))
+    made = best_of(asked, Effort(1e-9, Watch(10.0, clock), "interior", shown.append))
     assert parts == [(0, 2), (2, 4), (4, 6), (6, 8), (0, 2), (2, 4)]
     assert made.iterations == 1 and made.stopped
     assert_proved(made, shown)
@@ -131,7 +131,7 @@ def test_an_iteration_that_would_not_be_through_is_not_begun(monkeypatch: pytest
         return original(self)
 
     monkeypatch.setattr(method, "iterate", slow)
-    made = best_of(problem(*places(20)), Effort(1e-9, Watch(10.0, clock), "blocks", shown.append))
+    made = best_of(problem(*places(20)), Effort(1e-9, Watch(10.0, clock), "interior", shown.append))
     assert made.iterations == 2 and clock.now == 8.0
     assert_proved(made, shown)
 
@@ -145,7 +145,7 @@ def test_a_first_iteration_that_takes_too_long_gives_way_to_what_needs_no_solver
 
     monkeypatch.setattr(columns_method, "_LOOK", 1.0)
     monkeypatch.setattr(columns_dense.DenseSystems, "factor", slow)
-    made = best_of(problem(*places(30)), Effort(1e-4, Watch(4.0, clock), "blocks"))
+    made = best_of(problem(*places(30)), Effort(1e-4, Watch(4.0, clock), "interior"))
     assert made.method in SIMPLE and made.stopped
     assert_proved(made, [])
 
@@ -177,7 +177,7 @@ def test_blocks_return_the_best_of_both_sides(monkeypatch: pytest.MonkeyPatch) -
         shown.append(state)
         clock.now = float(state.iteration >= 11)
 
-    made = best_of(problem(*places(30)), Effort(1e-9, Watch(1.0, clock), "blocks", late))
+    made = best_of(problem(*places(30)), Effort(1e-9, Watch(1.0, clock), "interior", late))
     seen = [state for state in shown if state.iteration]
     assert len(seen) == 11
     assert all(later.value <= sooner.value and later.bound >= sooner.bound for sooner, later in pairwise(seen))
@@ -204,7 +204,7 @@ def test_batches_return_the_best_of_both_sides(objective: str, monkeypatch: pyte
             clock.now = 2.0
 
     asked = problem(*places(12), objective=optimal.as_objective(objective))
-    made = best_of(asked, Effort(1e-9, Watch(1.0, clock), "batched", stop))
+    made = best_of(asked, Effort(1e-9, Watch(1.0, clock), "interior-gpu", stop))
     assert_proved(made, shown)
 
 
@@ -222,7 +222,7 @@ def test_columns_that_are_cut_short_return_what_they_began_with(monkeypatch: pyt
     for limit in (0.5, 12.5, 25.5):
         clock.now = 0.0
         shown.clear()
-        made = best_of(asked, Effort(1e-4, Watch(limit, clock), "columns", shown.append))
+        made = best_of(asked, Effort(1e-4, Watch(limit, clock), "column-generation", shown.append))
         assert clock.now <= limit + 1
         assert made.gap <= 1e-4
         assert_proved(made, shown)
@@ -230,9 +230,9 @@ def test_columns_that_are_cut_short_return_what_they_began_with(monkeypatch: pyt
 
 def test_peaks_show_nothing_that_is_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:
     """A bound for some outputs is none for all, and a cost before all pairs are kept is none that anybody pays."""
-    monkeypatch.setattr(at_peaks, "_FEW", 8)
+    monkeypatch.setattr(interior_near, "_ALL_ACTIONS", 8)
     asked, shown = problem(*places(40, epsilon=3.0)), []
-    made = best_of(asked, Effort(1e-2, None, "peaks", shown.append))
+    made = best_of(asked, Effort(1e-2, None, "interior-near", shown.append))
     among = [state for state in shown if "outputs" in state.stage]
     assert among and all(state.value == np.inf and state.bound == -np.inf for state in among[:3])
     assert any(np.isfinite(state.gap) for state in shown)
@@ -242,17 +242,17 @@ def test_peaks_show_nothing_that_is_not_proved(monkeypatch: pytest.MonkeyPatch) 
 def test_a_round_after_the_first_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rounds with a tighter aim begin anew; when the time is up there, the round before counts."""
     asked, clock, shown = problem(*places(20)), Clock(), []
-    solver, rounds = optimal.solve_in_blocks, []
+    record, rounds = SOLVERS["interior"], []
 
-    def second_is_cut_short(asked: Problem, target: float, *rest: Any) -> Any:
+    def second_is_cut_short(asked: Problem, target: float, *rest: Any, **warm: Any) -> Any:
         rounds.append(target)
         if len(rounds) == 1:
-            return solver(asked, 1e-3, *rest)
+            return record.solve(asked, 1e-3, *rest, **warm)
         clock.now = 2.0
         raise TimeIsUp
 
-    monkeypatch.setattr(optimal, "solve_in_blocks", second_is_cut_short)
-    made = best_of(asked, Effort(1e-6, Watch(1.0, clock), "blocks", shown.append))
+    monkeypatch.setitem(SOLVERS, "interior", replace(record, solve=second_is_cut_short))
+    made = best_of(asked, Effort(1e-6, Watch(1.0, clock), "interior", shown.append))
     assert len(rounds) == 2 and made.stopped
     assert made.gap <= 3e-3
     assert_proved(made, shown)
@@ -260,7 +260,7 @@ def test_a_round_after_the_first_loses_nothing(monkeypatch: pytest.MonkeyPatch) 
 
 def test_two_answers_are_joined_side_by_side() -> None:
     asked = problem(*places(15))
-    rough, fine = (SOLVERS["blocks"](asked, gap) for gap in (0.3, 1e-6))
+    rough, fine = (SOLVERS["interior"](asked, gap) for gap in (0.3, 1e-6))
     simple = simple_answer(asked)
     assert simple is not None
     value, bound = value_of(asked, floats(fine.matrix)), bound_of(asked, fine.multipliers)
@@ -294,21 +294,21 @@ def test_events_are_kept_without_a_solver() -> None:
 def test_proofs_are_foreseen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where repair and proof of a table would take too long, solvers leave time for it, or one output has to do."""
     asked, clock, given = problem(*places(20)), Clock(), []
-    monkeypatch.setattr(optimal, "_PROOF_SECONDS", (0.1, 0.0, 0.0, 0.0))  # 19 s for 190 pairs
-    solver = optimal.solve_in_blocks
+    monkeypatch.setattr(time_budget, "_PROOF_SECONDS", (0.1, 0.0, 0.0, 0.0))  # 19 s for 190 pairs
+    record = SOLVERS["interior"]
 
     def watched(asked: Problem, target: float, progress: Any, watch: Watch, trail: Any) -> Any:
         given.append(watch.left)
-        return solver(asked, target, progress, watch, trail)
+        return record.solve(asked, target, progress, watch, trail)
 
-    monkeypatch.setattr(optimal, "solve_in_blocks", watched)
+    monkeypatch.setitem(SOLVERS, "interior", replace(record, solve=watched))
     pairs = len(asked.privacy.space.pairs.first)
     assert pairs == 190
     for limit in (100.0, 25.0, 13.0):
-        assert best_of(asked, Effort(1e-2, Watch(limit, clock), "blocks")).gap <= 1e-2
+        assert best_of(asked, Effort(1e-2, Watch(limit, clock), "interior")).gap <= 1e-2
     assert given == pytest.approx([81.0, 12.5, 1.6])  # at 13 s: 1.2 times that and 5 s, less the 19 s of the proof
     for limit in (11.0, 0.0):
-        assert best_of(asked, Effort(1e-2, Watch(limit, clock), "blocks")).method == "one output for all"
+        assert best_of(asked, Effort(1e-2, Watch(limit, clock), "interior")).method == "one output for all"
     assert given[3:] == [0.0, 0.0]
 
 
@@ -333,10 +333,10 @@ def test_the_first_word_comes_before_anything_is_built(monkeypatch: pytest.Monke
         told.append("solved")
         _compiling.begin()
         _compiling.end()
-        return optimal.SOLVERS["exact"](asked, *rest)
+        return SOLVERS["exact"](asked, *rest)
 
     monkeypatch.setattr(optimal, "problem", built)
-    monkeypatch.setitem(SOLVERS, "highs", compiling)
+    monkeypatch.setitem(SOLVERS, "highs", replace(SOLVERS["highs"], solve=compiling))
     sf.design(*small_grid(), solver="highs", progress=lambda state: told.append(state.stage))
     assert told == ["laying out the problem", "built", "solving by highs", "solved", COMPILING, PROVING]
 
@@ -359,9 +359,9 @@ def test_what_floats_complain_of_reaches_nobody(monkeypatch: pytest.MonkeyPatch)
     def noisy(asked: Problem, *rest: Any) -> Any:
         warnings.warn("divide by zero encountered in matmul", RuntimeWarning, stacklevel=1)
         np.log(np.zeros(3))
-        return optimal.SOLVERS["exact"](asked, *rest)
+        return SOLVERS["exact"](asked, *rest)
 
-    monkeypatch.setitem(SOLVERS, "highs", noisy)
+    monkeypatch.setitem(SOLVERS, "highs", replace(SOLVERS["highs"], solve=noisy))
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         sf.design(*small_grid(), solver="highs")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,7 +14,7 @@ import torch
 
 import sfumato as sf
 from sfumato import memory
-from sfumato.design import closed_forms, optimal
+from sfumato.design import certified, closed_forms, optimal
 from sfumato.design.problem import problem
 from sfumato.design.solvers import SOLVERS, linear
 from sfumato.errors import NotSupported, TooLarge
@@ -35,7 +36,7 @@ def grid(side: int, metric: str = "euclidean") -> tuple[sf.Prior, sf.Loss, sf.Pr
 def test_auto_goes_on_without_factors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(columns_method, "check_room", refuse)
     with pytest.raises(NotSupported, match="needs about 1 TiB of memory"):
-        sf.design(*grid(4), solver="blocks")
+        sf.design(*grid(4), solver="interior")
     made = sf.design(*grid(4), tolerance=1e-2)
     assert made.method.startswith("first order")
     assert made.gap <= 1e-2
@@ -74,7 +75,7 @@ def test_an_exact_tableau_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_peaks_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(peaks_method, "check_room", refuse)
     with pytest.raises(TooLarge, match="the method at peaks for"):
-        sf.design(*grid(4), solver="peaks")
+        sf.design(*grid(4), solver="interior-near")
 
 
 def test_no_closed_form_where_its_tables_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,8 +137,8 @@ def test_a_device_that_is_full_leaves_it_to_the_method_that_needs_less(monkeypat
     def full(*_: Any) -> None:
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
 
-    monkeypatch.setattr(optimal, "_choice", lambda *_: "batched")
-    monkeypatch.setitem(SOLVERS, "batched", full)
+    monkeypatch.setattr(optimal, "choose", lambda *_: SOLVERS["interior-gpu"])
+    monkeypatch.setitem(SOLVERS, "interior-gpu", replace(SOLVERS["interior-gpu"], solve=full))
     made = sf.design(*grid(4), tolerance=1e-2)
     assert made.method.startswith("first order")
 
@@ -147,9 +148,9 @@ def test_what_fails_while_a_problem_is_laid_out_or_proved_is_our_error(monkeypat
         raise MemoryError
 
     with monkeypatch.context() as patch:
-        patch.setattr(sys.modules["sfumato.design.problem"], "_undominated", fails)
+        patch.setattr(sys.modules["sfumato.design.problem"], "undominated", fails)
         with pytest.raises(TooLarge, match="laying out the problem needs more memory than there is; supported: fewer"):
             sf.design(*grid(3))
-    monkeypatch.setattr(optimal, "certified", fails)
+    monkeypatch.setattr(certified, "certified", fails)
     with pytest.raises(TooLarge, match="this design needs more memory"):
         sf.design(*grid(3))

@@ -8,7 +8,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.design.universal.ideal import rounded_by, rounding_regret
-from sfumato.design.universal.question import question
+from sfumato.design.universal.question import pose
 from sfumato.numbers import TABLE_ROUNDING, fractions
 
 
@@ -58,7 +58,7 @@ def test_the_regret_of_rounding_is_no_less_than_what_a_prior_loses() -> None:
     made, loss = sf.geometric(privacy).channel, sf.losses.squared(privacy.space)
     moved = rounded_by(made, privacy)
     assert moved is not None
-    most = rounding_regret(question(loss, privacy), moved)
+    most = rounding_regret(pose(loss, privacy), moved)
     for x, exact in enumerate(ideal(4, "1")):
         costs = fractions(loss.matrix)[:, x]
         gap = sum((t - m) * c for t, m, c in zip(made.matrix[x], exact, costs, strict=True))

@@ -10,7 +10,7 @@ from sfumato import losses
 from sfumato.design.universal import Better, Ground, impossibility, is_universally_optimal, utility_set
 from sfumato.design.universal.least_loss import LeastLoss
 from sfumato.design.universal.prior_sets import all_priors, ball, prior_set
-from sfumato.design.universal.question import question
+from sfumato.design.universal.question import pose
 from sfumato.design.universal.refute import refute
 from sfumato.errors import InvalidInput, InvalidLoss, Mismatch
 
@@ -200,7 +200,7 @@ def test_the_search_stays_in_its_set(priors: str) -> None:
         "ball": ball(sf.Prior.uniform(range(4)), "1/5", privacy.space),
     }
     among = sets.get(priors) or prior_set(priors, privacy)
-    asked = question(loss, privacy)
+    asked = pose(loss, privacy)
     channel = sf.geometric(privacy).channel
     found = refute(asked, channel, among, LeastLoss(asked), starts=10)
     assert found is not None
@@ -213,7 +213,7 @@ def test_the_search_stays_in_its_set(priors: str) -> None:
 
 def test_the_search_never_refutes_an_optimal_mechanism() -> None:
     privacy = line(5)
-    asked = question(losses.bin(privacy.space), privacy)
+    asked = pose(losses.bin(privacy.space), privacy)
     channel = sf.geometric(privacy).channel
     assert refute(asked, channel, all_priors(privacy.space), LeastLoss(asked), starts=30) is None
 

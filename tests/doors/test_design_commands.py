@@ -111,7 +111,7 @@ def test_a_design_as_a_record(folder: Path) -> None:
 def test_options_come_before_the_spec(folder: Path) -> None:
     Path("survey.toml").write_text(SURVEY + "[solve]\nsolver = 'highs'\ntolerance = 0.5\n")
     assert json.loads(sfumato("design", "survey.toml", "--json").stdout)["method"] == "HiGHS"
-    other = sfumato("design", "survey.toml", "--solver", "blocks", "--tolerance", "1e-6", "--json")
+    other = sfumato("design", "survey.toml", "--solver", "interior", "--tolerance", "1e-6", "--json")
     record = json.loads(other.stdout)
     assert record["method"].startswith("block interior point")
     assert record["gap"] <= 1e-6

@@ -13,7 +13,7 @@ from sfumato import losses
 from sfumato.channels.channel import Channel
 from sfumato.design.universal import universal_design, worst_case_regret
 from sfumato.design.universal.prior_sets import all_priors
-from sfumato.design.universal.question import question
+from sfumato.design.universal.question import pose
 from sfumato.design.universal.regret import _passes_rays, cells_of
 from strategies import alphas, exact_private_channels, trees
 from strategies import losses as random_losses
@@ -81,7 +81,7 @@ def test_corollary_7_and_the_criterion_of_rays(space: sf.FiniteSpace, alpha: Fra
     for kernel in sf.kernels(privacy):
         none = regret(kernel.channel, loss, privacy) == 0
         served.append(none)
-        asked = question(loss, privacy)
+        asked = pose(loss, privacy)
         if len(kernel.support) == len(space) and not asked.trivial:
             cells = cells_of(asked, kernel.channel, all_priors(space))
             assert _passes_rays(asked, cells) == none

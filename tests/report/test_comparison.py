@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import sfumato as sf
-from sfumato.mechanisms.comparison import compare_known
+from sfumato.design.comparison import compare_known
 from sfumato.report.comparison import comparison_figure
 from sfumato.report.figure import write
 

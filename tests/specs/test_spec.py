@@ -50,7 +50,7 @@ displacement = {radius = 1, probability = 0.95}
 [solve]
 tolerance = 1e-3
 time_limit = 60
-solver = "blocks"
+solver = "interior"
 """
 
 
@@ -76,7 +76,7 @@ def test_numbers_are_what_is_written() -> None:
     assert made.objective.criterion == "worst prior"
     assert made.objective.priors[1].weights.tolist()[0] == Fraction(1, 10)
     assert [limit.level for limit in made.objective.limits] == [Fraction(9, 10), Fraction(19, 20)]
-    assert (made.tolerance, made.time_limit, made.solver) == (0.001, 60.0, "blocks")
+    assert (made.tolerance, made.time_limit, made.solver) == (0.001, 60.0, "interior")
     logarithm = setup(spec_from_text(LINE + "[privacy]\nepsilon = 'ln 3'"))
     assert logarithm.privacy is not None and logarithm.privacy.alpha == Fraction(1, 3)
 

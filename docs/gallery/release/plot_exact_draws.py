@@ -23,8 +23,8 @@ draws = 1_000_000
 # A seed is for pictures and tests, and sfumato says so with a warning; otherwise bits come from the operating system.
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore", sf.release.InsecureSeed)
-    exact = sf.sampler(mechanism).draw(np.full(draws, 5), bits=sf.release.SeededBits(7))
+    warnings.simplefilter("ignore", sf.draws.InsecureSeed)
+    exact = sf.sampler(mechanism).draw(np.full(draws, 5), bits=sf.draws.SeededBits(7))
 shortcut = np.searchsorted(
     np.cumsum(proved),
     np.random.default_rng(7).integers(256, size=draws) / 256,

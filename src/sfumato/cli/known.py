@@ -21,10 +21,10 @@ from sfumato.cli.options import (
     promise_record,
 )
 from sfumato.cli.progress import line
+from sfumato.design.comparison import OPTIMAL
+from sfumato.design.comparison import compare_known as known_mechanisms
 from sfumato.losses import default
 from sfumato.measures import capacity
-from sfumato.mechanisms.comparison import OPTIMAL
-from sfumato.mechanisms.comparison import compare_known as known_mechanisms
 from sfumato.orders import refines
 from sfumato.report.comparison import comparison_figure
 from sfumato.report.figure import write

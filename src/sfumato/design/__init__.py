@@ -6,12 +6,13 @@ see :class:`sfumato.rooms.CallableRoom`.
 
 from sfumato.design import calibration, compatibility, objectives, universal
 from sfumato.design.calibration import *
+from sfumato.design.comparison import Comparison, compare_known
 from sfumato.design.objectives import Objective
 from sfumato.design.optimal import Design, design
 from sfumato.design.universal import (
     Better,
-    Ground,
     Impossibility,
+    OptimalityGround,
     PriorSet,
     Regret,
     UniversalDesign,
@@ -28,15 +29,17 @@ from sfumato.rooms import callable_room
 
 __all__ = [
     "Better",
+    "Comparison",
     "Design",
-    "Ground",
     "Impossibility",
     "Objective",
+    "OptimalityGround",
     "PriorSet",
     "Regret",
     "UniversalDesign",
     "UtilitySet",
     "ball",
+    "compare_known",
     "compatibility",
     "design",
     "hull",
@@ -49,5 +52,8 @@ __all__ = [
     "worst_case_regret",
 ]
 __all__ += calibration.__all__
+
+Ground = OptimalityGround
+"""The earlier name, for one more version."""
 
 callable_room(__name__)

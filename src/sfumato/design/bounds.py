@@ -17,17 +17,17 @@ from numpy.typing import NDArray
 from sfumato.certify.kernel import over_one_grain
 from sfumato.certify.mechanism import Dual
 from sfumato.channels.prior import Prior
+from sfumato.design.answer import Answer, EventMultipliers, Multipliers
 from sfumato.design.objectives import weighted
-from sfumato.design.problem import Feasibility, Problem
-from sfumato.design.solvers.answer import Answer, EventMultipliers, Multipliers
-from sfumato.design.solvers.routes import along_tree
+from sfumato.design.problem import Problem
+from sfumato.design.routes import along_tree
 from sfumato.numbers import Array, common_denominator, floats, fractions, object_array
 
 __all__ = ["LowerBound", "exact_bound", "hardest_prior", "proved_excess", "rounded_bound"]
 
-_DUAL_BITS = 56  # of the largest multiplier: rounding is then far below what floats have settled
-_LONGEST = 4096  # bits of a denominator that is written down as it is
-_SHARE_BITS = 52  # of the weights of a mixture of priors or secrets
+_DUAL_BITS = 56  # The largest multiplier has so many bits: rounding is then far below what floats have settled.
+_LONGEST = 4096  # A denominator of more bits is not written down as it is.
+_SHARE_BITS = 52  # The weights of a mixture of priors or secrets have so many bits.
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,17 +150,17 @@ def rounded_bound(problem: Problem, answer: Answer) -> LowerBound:
     Where a solver was stopped early, or worked at the end of the range of floats, its multipliers may prove less than
     ones that need no solver; then those are taken.
     """
-    found = _rounded(problem, answer)
+    own = _rounded(problem, answer)
     if not problem.objective.plain or problem.events:
-        return found
+        return own
     least, centre, gathered = _without_solver(problem)
-    bounds = [found]
-    if least > float(found.value):
+    bounds = [own]
+    if least > float(own.value):
         nothing = _rounded(problem, replace(answer, multipliers=answer.multipliers[:0]))
         # no rounding can make a sum of losses negative that are not
         safe = Fraction(0) if (floats(problem.loss.matrix) >= 0).all() else nothing.value
         bounds.append(replace(nothing, value=max(nothing.value, safe)))
-    if gathered > max(least, float(found.value)):
+    if gathered > max(least, float(own.value)):
         bounds.append(_rounded(problem, replace(answer, multipliers=_around(problem, centre))))
     return max(bounds, key=lambda bound: bound.value)
 
@@ -209,8 +209,8 @@ def _rounded(problem: Problem, answer: Answer) -> LowerBound:
     return LowerBound(bound, dual, prior, mixture, whole)
 
 
-def proved_excess(problem: Feasibility, answer: Answer) -> float:
-    """A number that the largest excess over the limits is never below; safe against rounding."""
+def proved_excess(problem: Problem, answer: Answer) -> float:
+    """The largest excess over the limits of a feasibility problem is never below this; safe against rounding."""
     given = _usable(problem, answer.multipliers)
     prices = tuple(np.maximum(floats(price), 0.0) for price in answer.prices)
     cost, paid = _with_limits(np.zeros(problem.shape), problem, prices)

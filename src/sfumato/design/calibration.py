@@ -39,9 +39,9 @@ _Ends = tuple[
     Fraction, Fraction, Design, Design
 ]  # ε too small and large enough, the design at the second and the first
 
-_FIRST_EXPONENT = 3.0  # of e in units of the smallest distance: where the search for an upper ε begins
+_FIRST_EXPONENT = 3.0  # The search for an upper ε begins where the smallest distance gets this exponent of e.
 _MOST_DOUBLINGS = 40
-_TIGHTEST = 1e-9  # relative gap of a design; closer to the target than that stays open
+_TIGHTEST = 1e-9  # No design is asked for a smaller relative gap; closer to the target than that stays open.
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,8 +86,8 @@ class Curve:
         None where no design on that side says anything.
         """
         low, high = rate_bounds(epsilon)
-        above = [made.bound for e, made in zip(self.epsilons, self.designs, strict=True) if e >= high]
-        below = [made.loss for e, made in zip(self.epsilons, self.designs, strict=True) if e <= low]
+        above = [design.bound for e, design in zip(self.epsilons, self.designs, strict=True) if e >= high]
+        below = [design.loss for e, design in zip(self.epsilons, self.designs, strict=True) if e <= low]
         return (max(above) if above else None), (min(below) if below else None)
 
 
@@ -151,14 +151,14 @@ def calibrate(
         tolerance = precision / 4
         while True:
             watch.check()
-            asked = problem(prior, loss, PrivacyType(space, epsilon=epsilon), None, wanted)
-            made = best_of(asked, Effort(tolerance, watch, progress=progress, trail=trail))
-            if made.loss <= aim or made.bound > aim:
-                return made.loss <= aim, made
-            tolerance = min(tolerance, made.gap) / 30
+            question = problem(prior, loss, PrivacyType(space, epsilon=epsilon), None, wanted)
+            design = best_of(question, Effort(tolerance, watch, progress=progress, trail=trail))
+            if design.loss <= aim or design.bound > aim:
+                return design.loss <= aim, design
+            tolerance = min(tolerance, design.gap) / 30
             if tolerance < _TIGHTEST:
                 raise NotConverged(
-                    f"at epsilon = {float(epsilon):g} the optimum is too close to the target", made, made.gap
+                    f"at epsilon = {float(epsilon):g} the optimum is too close to the target", design, design.gap
                 )
 
     try:
@@ -190,29 +190,29 @@ def _bisected(reached: _Reached, ends: _Ends, precision: float) -> _Ends:
     while high - low > precision * high:
         middle = _short((low + high) / 2)
         try:
-            enough, made = reached(middle)
+            enough, design = reached(middle)
         except TimeIsUp:
             break
-        low, high, yes, no = (low, middle, made, no) if enough else (middle, high, yes, made)
+        low, high, yes, no = (low, middle, design, no) if enough else (middle, high, yes, design)
     return low, high, yes, no
 
 
 def _bracket(reached: _Reached, start: Fraction) -> _Ends:
     """ε at which the target is missed and met."""
     low = high = _short(start)
-    enough, made = reached(high)
-    yes = no = made
+    enough, design = reached(high)
+    yes = no = design
     for _ in range(_MOST_DOUBLINGS):
         if enough:
-            low, yes = low / 2, made
-            enough, made = reached(low)
+            low, yes = low / 2, design
+            enough, design = reached(low)
             if not enough:
-                return low, 2 * low, yes, made
+                return low, 2 * low, yes, design
         else:
-            high, no = high * 2, made
-            enough, made = reached(high)
+            high, no = high * 2, design
+            enough, design = reached(high)
             if enough:
-                return high / 2, high, made, no
+                return high / 2, high, design, no
     raise InvalidInput("no epsilon of a sensible size meets this target")
 
 
@@ -251,7 +251,7 @@ def curve(
     >>> from sfumato.losses import absolute
     >>> from sfumato.spaces import line
     >>> found = curve(Prior.uniform(line(4)), absolute(line(4)), line(4), ["0.5", 1, 2])
-    >>> [round(float(made.loss), 3) for made in found.designs]
+    >>> [round(float(design.loss), 3) for design in found.designs]
     [0.803, 0.521, 0.196]
     >>> [round(float(end), 3) for end in found.band("1.5")]
     [0.196, 0.521]
@@ -261,17 +261,17 @@ def curve(
         raise InvalidInput("a curve needs at least one epsilon")
     watch, wanted = watch_of(time_limit), as_objective(objective)
     effort = Effort(tolerance, progress=progress, trail=Trail())
-    asked = [problem(prior, loss, PrivacyType(space, epsilon=e), None, wanted) for e in values]
+    problems = [problem(prior, loss, PrivacyType(space, epsilon=e), None, wanted) for e in values]
     if executor is None:
-        made: list[Design] = []
-        for one in asked:
-            if made and watch.over:
+        designs: list[Design] = []
+        for one in problems:
+            if designs and watch.over:
                 break
-            part = watch.share(1 / (len(asked) - len(made)))
-            made.append(best_of(one, replace(effort, time_limit=part)))
-        return Curve(values[: len(made)], tuple(made))
+            part = watch.share(1 / (len(problems) - len(designs)))
+            designs.append(best_of(one, replace(effort, time_limit=part)))
+        return Curve(values[: len(designs)], tuple(designs))
     if progress is not None:
         raise NotSupported("progress of designs in other processes", ["progress without an executor"])
     expect(executor, Executor, "an executor", "concurrent.futures.ProcessPoolExecutor() makes one")
-    alone = replace(effort, trail=None, time_limit=watch.share(1 / len(asked)).limit)
-    return Curve(values, tuple(executor.map(best_of, asked, [alone] * len(asked))))
+    alone = replace(effort, trail=None, time_limit=watch.share(1 / len(problems)).limit)
+    return Curve(values, tuple(executor.map(best_of, problems, [alone] * len(problems))))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -19,23 +20,71 @@ from sfumato.certify.repair import private_weights
 from sfumato.certify.twin_claims import exact_sums
 from sfumato.certify.verify import claim_of, prove
 from sfumato.channels.prior import Prior
-from sfumato.design.bounds import LowerBound, exact_bound, rounded_bound
-from sfumato.design.problem import Problem
-from sfumato.design.solvers.answer import Answer
-from sfumato.errors import InvalidChannel, PrivacyViolation
+from sfumato.design.answer import Answer
+from sfumato.design.bounds import LowerBound, exact_bound, proved_excess, rounded_bound
+from sfumato.design.problem import Problem, feasibility
+from sfumato.design.result import Design
+from sfumato.design.solvers import Solver
+from sfumato.design.time_budget import overtime
+from sfumato.errors import Infeasible, InvalidChannel, NotConverged, PrivacyViolation
 from sfumato.losses.loss import Loss
 from sfumato.numbers import Array, common_denominator, floats, fractions, is_exact, object_array
 from sfumato.privacy.events import EventPromise
+from sfumato.watch import TimeIsUp, Watch
 
-__all__ = ["NoRoom", "certified", "losses_of_secrets"]
+__all__ = ["NoRoom", "as_design", "certified", "losses_of_secrets", "proved_design"]
 
-_LARGEST_BITS = 2048  # of a total: denominators beyond are rounded to 2^52 instead
-_SHARED = 1e-4  # of what keeps limits with room to spare is the same for all secrets, where events need that
-_MIXTURES = [0.0, *(10.0**-k for k in range(12, 1, -1))]  # shares of the mechanism with room to spare, tried in turn
+_LARGEST_BITS = 2048  # Totals of more bits are rounded to 2^52 instead.
+_SHARED = 1e-4  # Where events need it, this share of what keeps limits with room to spare is the same for all secrets.
+# These shares of the mechanism with room to spare are tried in turn.
+_MIXTURES = [0.0, *(10.0**-k for k in range(12, 1, -1))]
 
 
 class NoRoom(Exception):
     """The rounded matrix oversteps a limit, and nothing safe was given to mix it with, or not enough."""
+
+
+def proved_design(problem: Problem, answer: Answer, solver: Solver, watch: Watch) -> Design:
+    """What an answer has come to when it is repaired and proved; the solver helps where rounding breaks a limit."""
+    started = perf_counter()
+    provenance = {"made by": "design", "method": answer.method}
+    try:
+        mechanism = certified(problem, answer, provenance)
+    except NoRoom:
+        mechanism = _with_room(problem, answer, provenance, solver, watch)
+    return as_design(mechanism, answer, perf_counter() - started, watch)
+
+
+def as_design(mechanism: Mechanism, answer: Answer, certifying: float, watch: Watch) -> Design:
+    """A proved mechanism with what its proof says, and how long all of it took."""
+    proof = mechanism.proof
+    assert proof.loss is not None and proof.bound is not None
+    seconds = {"solve": answer.seconds, "certify": certifying, "total": watch.spent}
+    return Design(mechanism, proof.loss, proof.bound, answer.method, answer.iterations, seconds)
+
+
+def _with_room(problem: Problem, answer: Answer, provenance: dict[str, Any], solver: Solver, watch: Watch) -> Mechanism:
+    """The mechanism of an answer that rounding has put beyond a limit, mixed with one that keeps them all easily."""
+    limit, left = watch.limit, watch.left
+    # nothing can be returned without it, so it gets some of the time that is left for repair and proof
+    grace = None if limit is None or left is None else max(left, overtime(limit) / 2)
+    try:
+        safe = _safe_matrix(problem, solver, Watch(grace, watch.clock))
+        return certified(problem, answer, provenance, safe=safe)
+    except (NoRoom, TimeIsUp, NotConverged) as error:
+        raise NotConverged(
+            "no mechanism that keeps the limits was found in time: give it more, or raise their levels"
+        ) from error
+
+
+def _safe_matrix(problem: Problem, solver: Solver, watch: Watch) -> NDArray[np.float64]:
+    """A matrix that keeps all limits with room to spare."""
+    easier = feasibility(problem)
+    answer = solver(easier, 1e-3, None, watch)
+    excess = proved_excess(easier, answer)
+    if excess > 0:
+        raise Infeasible(f"no mechanism with this promise keeps the limits: one is exceeded by {excess:.6g} at least")
+    return floats(answer.matrix)
 
 
 def certified(
@@ -72,13 +121,13 @@ def _proved(
     """What the kernel accepts of weights and a bound."""
     used = np.flatnonzero(weights.any(axis=0)).tolist()  # outputs that are never given are left out
     weights = weights[:, used]
-    made = _claim(problem, weights, total, used, answer)
+    value_claim = _claim(problem, weights, total, used, answer)
     ceilings = tuple(
         replace(ceiling, prices=prices)
         for ceiling, prices in zip(problem.ceilings, bounded_by.ceiling_prices, strict=True)
     )
     both = replace(
-        made, bound=min(bounded_by.value, made.value), dual=bounded_by.dual, prior=bounded_by.prior,
+        value_claim, bound=min(bounded_by.value, value_claim.value), dual=bounded_by.dual, prior=bounded_by.prior,
         mixture=bounded_by.mixture, ceilings=ceilings,
     )  # fmt: skip
     outputs = [problem.loss.actions[w] for w in used]

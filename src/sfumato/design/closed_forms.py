@@ -14,12 +14,11 @@ from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import dijkstra
 
+from sfumato.design.answer import Answer, Multipliers
 from sfumato.design.problem import Problem
+from sfumato.design.routes import along_trees
 from sfumato.design.simple import bound_of
-from sfumato.design.solvers.answer import Answer, Multipliers
 from sfumato.memory import room
 from sfumato.numbers import floats
 
@@ -28,19 +27,19 @@ __all__ = ["closed_form"]
 Floats = NDArray[np.float64]
 _Form = tuple[Floats, Multipliers, str]  # matrix, multipliers and the name of the method
 
-_TABLES = 24  # of n × n doubles: what a form takes with its multipliers, and the proof after it
-_LARGEST_SYSTEM = 4000  # equations: beyond, to solve them takes longer than they save
-_ROWS = 64  # strides in which the rows of a table are looked at
-_STRAIGHT = 1e-9  # relative: distances that add up to this are on a line
-_GIVEN_AWAY = 0.05  # of the tolerance: what the bound may lose by leaving out flows from far away
-_ROUNDING = 1e-13  # relative to the largest: what is below zero by less is a rounding error
+_TABLES = 24  # A form takes so many tables of n × n doubles, with its multipliers and the proof after it.
+_LARGEST_SYSTEM = 4000  # More equations take longer to solve than they save.
+_ROW_STRIDE = 64  # The rows of a table are looked at in so many strides.
+_STRAIGHT = 1e-9  # Distances that add up to this relative error are on a line.
+_GIVEN_AWAY = 0.05  # The bound may lose this share of the tolerance by leaving out flows from far away.
+_ROUNDING = 1e-13  # What is below zero by less than this share of the largest number is a rounding error.
 
 
 def closed_form(problem: Problem, tolerance: float) -> Answer | None:
     """The answer that a theorem gives, if it is as good as asked for."""
     started = perf_counter()
     n, m = problem.shape
-    if not problem.objective.plain or n < 2 or 8 * _TABLES * n * max(n, m) > room():
+    if not problem.objective.plain or problem.events or n < 2 or 8 * _TABLES * n * max(n, m) > room():
         return None
     for form in (_on_a_line, _bin_under_a_regular_prior):
         for matrix, multipliers, method in form(problem, _GIVEN_AWAY * tolerance):
@@ -60,8 +59,8 @@ def _places_on_a_line(distances: Floats) -> Floats | None:
     if not np.isfinite(places).all():
         return None
     n, allowed = len(places), _STRAIGHT * float(places.max())
-    for start in range(_ROWS):
-        rows = np.arange(start, n, _ROWS)
+    for start in range(_ROW_STRIDE):
+        rows = np.arange(start, n, _ROW_STRIDE)
         if len(rows) and np.abs(np.abs(places[rows, None] - places) - distances[rows]).max() > allowed:
             return None
     return np.asarray(places)
@@ -156,15 +155,15 @@ def _handed_on(
 def _first_below(reduced: Floats, alpha: Floats, level: float) -> NDArray[np.int64]:
     """For each action the first point from the left at which all that is handed on is not enough; n where it is."""
     n, m = reduced.shape
-    standing, found = reduced[0].copy(), np.full(m, n)
+    standing, first = reduced[0].copy(), np.full(m, n)
     for x in range(n):
-        found = np.where((standing < level) & (found == n), x, found)
+        first = np.where((standing < level) & (first == n), x, first)
         if x < n - 1:
             standing = reduced[x + 1] + alpha[x] * np.maximum(standing, 0.0)
-    return found
+    return first
 
 
-def _told_apart(problem: Problem) -> tuple[NDArray[np.int64], Floats] | None:
+def _right_actions(problem: Problem) -> tuple[NDArray[np.int64], Floats] | None:
     """For each secret the one action that is right, and what any other costs beyond it; None for other losses.
 
     That is ℓ_bin however it is spelled: scaled, with costs that depend on the secret alone, actions in any order.
@@ -189,10 +188,10 @@ def _bin_under_a_regular_prior(problem: Problem, spare: float) -> Iterator[_Form
     What another action costs takes the place of the prior, so that it may depend on the secret.
     """
     space = problem.privacy.space
-    found = _told_apart(problem) if len(space) <= _LARGEST_SYSTEM else None
-    if found is None:
+    right_actions = _right_actions(problem) if len(space) <= _LARGEST_SYSTEM else None
+    if right_actions is None:
         return
-    right, stake = found
+    right, stake = right_actions
     with np.errstate(over="ignore"):
         decay = np.exp(-problem.privacy.rate * space.distances.floats)
     try:
@@ -210,28 +209,8 @@ def _bin_under_a_regular_prior(problem: Problem, spare: float) -> Iterator[_Form
         x, z = np.nonzero(owed)
         multipliers = Multipliers(x, z, right[x], owed[x, z])
     else:
-        multipliers = _along_paths(problem, owed)
+        multipliers = along_trees(problem.privacy, np.arange(len(space)), owed)
         multipliers = replace(multipliers, action=right[multipliers.action])
     matrix = np.empty_like(decay)
     matrix[:, right] = decay * np.maximum(weights, 0.0)
     yield matrix, multipliers, "tight constraints"
-
-
-def _along_paths(problem: Problem, owed: Floats) -> Multipliers:
-    """The same with multipliers on edges only: what is owed at z travels along a shortest path from x."""
-    space, n = problem.privacy.space, len(problem.privacy.space)
-    ends, lengths = space.pairs, space.pair_distances.floats
-    graph = csr_array((lengths, (ends[0], ends[1])), shape=(n, n))
-    away, before = dijkstra(graph, directed=False, return_predecessors=True)
-    order = np.argsort(-away, axis=1, kind="stable")
-    every = np.arange(n)
-    total = owed.copy()
-    for k in range(n - 1):  # the farthest first; the last one is x itself
-        node = order[:, k]
-        reached = before[every, node] >= 0
-        total[every[reached], before[every, node][reached]] += total[every, node][reached]
-    x, z = np.nonzero((before >= 0) & (total > 0))
-    parent = before[x, z].astype(np.int64)
-    with np.errstate(over="ignore"):
-        values = total[x, z] * np.exp(problem.privacy.rate * away[x, parent])
-    return Multipliers(parent, z, x, values)

@@ -18,8 +18,8 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from sfumato.channels.prior import Prior
+from sfumato.design.answer import Answer, Multipliers
 from sfumato.design.problem import Problem
-from sfumato.design.solvers.answer import Answer, Multipliers
 from sfumato.losses.loss import Loss
 from sfumato.numbers import floats
 from sfumato.privacy.type import PrivacyType
@@ -38,7 +38,7 @@ class Merged:
 
     Parameters
     ----------
-    asked, problem
+    original, problem
         The problem before, and the one to solve.
     member
         For each secret the number of the merged one.
@@ -48,25 +48,25 @@ class Merged:
         Pairs with bound 0 that join merged secrets, each secret with one nearer to the root, the farthest first.
     """
 
-    asked: Problem
+    original: Problem
     problem: Problem
     member: Integers
     ends: tuple[Integers, Integers]
     tree: tuple[Integers, Integers]
 
-    def answer(self, found: Answer) -> Answer:
+    def answer(self, answer: Answer) -> Answer:
         """What an answer for the merged secrets says of all."""
-        between = self._between(found.multipliers)
-        return replace(found, matrix=found.matrix[self.member], multipliers=_joined(between, self._within(between)))
+        between = self._between(answer.multipliers)
+        return replace(answer, matrix=answer.matrix[self.member], multipliers=_joined(between, self._within(between)))
 
-    def _between(self, found: Multipliers) -> Multipliers:
-        first, second = (end[found.first, found.second] for end in self.ends)
-        return Multipliers(first, second, found.action, floats(found.values))
+    def _between(self, multipliers: Multipliers) -> Multipliers:
+        first, second = (end[multipliers.first, multipliers.second] for end in self.ends)
+        return Multipliers(first, second, multipliers.action, floats(multipliers.values))
 
     def _within(self, between: Multipliers) -> Multipliers:
         """Multipliers on pairs with bound 0 after which the members of a merged secret have equal reduced costs."""
-        asked, actions = self.asked, self.asked.shape[1]
-        reduced = between.reduced(asked.float_cost, asked.factors(between.first, between.second))
+        original, actions = self.original, self.original.shape[1]
+        reduced = between.reduced(original.float_cost, original.factors(between.first, between.second))
         whole = np.zeros((len(self.ends[0]), actions))
         np.add.at(whole, self.member, reduced)
         spare = reduced - (whole / np.bincount(self.member)[:, None])[self.member]
@@ -87,13 +87,13 @@ def _joined(*parts: Multipliers) -> Multipliers:
     return Multipliers(*columns)
 
 
-def has_equal_rows(asked: Problem) -> bool:
+def has_equal_rows(problem: Problem) -> bool:
     """Whether the promise asks for equal rows."""
-    space = asked.privacy.space
+    space = problem.privacy.space
     return space.edges is not None and bool((space.edges.lengths.values == 0).any())
 
 
-def merged(asked: Problem) -> Merged | None:
+def merged(problem: Problem) -> Merged | None:
     """The problem with secrets merged that have to have one row; None where there are none.
 
     Examples
@@ -102,24 +102,24 @@ def merged(asked: Problem) -> Merged | None:
     >>> from sfumato.losses import bin
     >>> from sfumato.privacy import ratio_bounds
     >>> privacy = ratio_bounds([[0, 0, 2], [0, 0, 1], [2, 1, 0]])
-    >>> asked = problem(Prior.uniform(privacy.space), bin(privacy.space), privacy)
-    >>> merged(asked).problem.float_cost.round(3).tolist()
+    >>> equal_rows = problem(Prior.uniform(privacy.space), bin(privacy.space), privacy)
+    >>> merged(equal_rows).problem.float_cost.round(3).tolist()
     [[0.333, 0.333, 0.667], [0.333, 0.333, 0.0]]
     """
-    if asked.limits or asked.events or not has_equal_rows(asked):
+    if problem.limits or problem.events or not has_equal_rows(problem):
         return None
-    space = asked.privacy.space
+    space = problem.privacy.space
     (first, second), apart = space.pairs, space.pair_distances
     nothing = apart.values == 0
     n = len(space)
     graph = csr_array((np.ones(int(nothing.sum())), (first[nothing], second[nothing])), shape=(n, n))
-    count, found = connected_components(graph, directed=False)
-    member = found.astype(np.int64)
+    count, labels = connected_components(graph, directed=False)
+    member = labels.astype(np.int64)
     lengths, ends = _quotient(member, count, first[~nothing], second[~nothing], apart.values[~nothing])
     pairs = Pairs(*np.nonzero(np.triu(ends[0] >= 0, 1)))
     edges = Edges(pairs, Distances(apart.form, lengths[pairs.first, pairs.second], apart.unit))
     smaller = FiniteSpace(range(count), path_metric(count, edges), space.unit, f"{space.name}, merged")
-    return Merged(asked, _problem(asked, member, smaller), member, ends, _tree(graph, member))
+    return Merged(problem, _problem(problem, member, smaller), member, ends, _tree(graph, member))
 
 
 def _quotient(
@@ -138,15 +138,15 @@ def _quotient(
     return lengths, ends
 
 
-def _problem(asked: Problem, member: Integers, space: FiniteSpace) -> Problem:
+def _problem(problem: Problem, member: Integers, space: FiniteSpace) -> Problem:
     """Priors added up, losses averaged by them; where there is no prior nothing can be lost."""
-    privacy = asked.privacy
-    weights, cost = np.zeros(len(space)), np.zeros((len(space), asked.shape[1]))
-    np.add.at(weights, member, asked.prior.float_weights)
-    np.add.at(cost, member, asked.float_cost)
-    loss = Loss(asked.loss.actions, space, (cost / np.where(weights > 0, weights, 1.0)[:, None]).T)
+    privacy = problem.privacy
+    weights, cost = np.zeros(len(space)), np.zeros((len(space), problem.shape[1]))
+    np.add.at(weights, member, problem.prior.float_weights)
+    np.add.at(cost, member, problem.float_cost)
+    loss = Loss(problem.loss.actions, space, (cost / np.where(weights > 0, weights, 1.0)[:, None]).T)
     return replace(
-        asked,
+        problem,
         prior=Prior(space, weights / weights.sum()),
         loss=loss,
         privacy=PrivacyType(space, privacy.epsilon, privacy.alpha),

@@ -7,7 +7,7 @@ every mechanism followed by a remap is one of these. So the best mechanism has o
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -31,14 +31,36 @@ from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.spaces.constructors import graph
 from sfumato.spaces.finite import place_of
 
-__all__ = ["Feasibility", "Problem", "Under", "feasibility", "problem"]
+__all__ = [
+    "SMALLER",
+    "Problem",
+    "Restated",
+    "Under",
+    "feasibility",
+    "ordered_bounds",
+    "problem",
+    "restated",
+    "undominated",
+]
 
 Under = Predicate | tuple[Predicate, Any] | Iterable[Predicate | tuple[Predicate, Any]]
 """A predicate for all pairs, a predicate with its neighbours, or several of these."""
 
-_MOST_COMPARISONS = 2 * 10**9  # entries looked at for dominated actions, a second or two
+SMALLER = ("fewer outputs", "a coarser space", "a graph or a grid metric, whose pairs are few")
+"""What to try where a problem is too large."""
 
-_SMALLEST_LOG = 1e-9  # smaller log-ratio bounds are solved as this one; repair and bound use the true ones
+# So many entries are looked at for dominated actions at most, which takes a second or two.
+_MOST_COMPARISONS = 2 * 10**9
+
+# Smaller bounds of log-ratios are solved as this one; repair and bound use the true ones.
+_SMALLEST_LOG = 1e-9
+
+
+def ordered_bounds(privacy: PrivacyType) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Pairs that no chain implies, at finite distance, both ways round; and ε d of them, as floats can solve it."""
+    first, second = privacy.space.pairs
+    logs = np.maximum(np.tile(privacy.rate * privacy.space.pair_distances.floats, 2), _SMALLEST_LOG)
+    return np.concatenate([first, second]).astype(np.int64), np.concatenate([second, first]).astype(np.int64), logs
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,13 +98,18 @@ class Problem:
         """The worst secret, or the worst prior, as excess over 0 to be minimised; then the ceilings."""
         n = len(self.privacy.space)
         everyone, all_together = np.arange(n), np.zeros(n, dtype=np.int64)
-        made = []
+        worst_cases = []
         if self.objective.criterion == "worst secret":
-            made.append(Limit(self.loss.matrix.T, everyone, np.zeros(n, dtype=np.int64), relative=True))
+            worst_cases.append(Limit(self.loss.matrix.T, everyone, np.zeros(n, dtype=np.int64), relative=True))
         if self.objective.criterion == "worst prior":
             nothing = np.zeros(1, dtype=np.int64)
-            made += [Limit(self.cost_under(p), all_together, nothing, relative=True) for p in self.objective.priors]
-        return (*made, *(Limit(c.loss.matrix.T, everyone, object_array([c.level] * n)) for c in self.ceilings))
+            worst_cases += [
+                Limit(self.cost_under(p), all_together, nothing, relative=True) for p in self.objective.priors
+            ]
+        return (
+            *worst_cases,
+            *(Limit(c.loss.matrix.T, everyone, object_array([c.level] * n)) for c in self.ceilings),
+        )
 
     @cached_property
     def program(self) -> ColumnProgram:
@@ -93,14 +120,12 @@ class Problem:
     @cached_property
     def ordered_pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Pairs that no chain implies, at finite distance, both ways round."""
-        first, second = self.privacy.space.pairs
-        return np.concatenate([first, second]).astype(np.int64), np.concatenate([second, first]).astype(np.int64)
+        return ordered_bounds(self.privacy)[:2]
 
     @cached_property
     def logs(self) -> NDArray[np.float64]:
         """ε d of the ordered pairs, never below what floats can solve."""
-        distances = self.privacy.space.pair_distances.floats
-        return np.maximum(np.tile(self.privacy.rate * distances, 2), _SMALLEST_LOG)
+        return ordered_bounds(self.privacy)[2]
 
     def factors(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.float64]:
         """e^{εd} of pairs, infinite where floats end."""
@@ -120,31 +145,41 @@ class Problem:
 
 
 @dataclass(frozen=True, eq=False)
-class Feasibility(Problem):
-    """The same promise and limits, and nothing to lose: how far below their levels can all limits be kept at once?"""
+class Restated(Problem):
+    """The mechanisms of a problem, with other costs to be made small and other limits to be kept."""
+
+    other_cost: Array = field(kw_only=True)
+    other_limits: tuple[Limit, ...] = field(kw_only=True)
 
     @cached_property
     def cost(self) -> Array:
-        """Nothing."""
-        return np.zeros(self.shape, dtype=np.int64)
+        """The other costs."""
+        return self.other_cost
 
     @cached_property
     def float_cost(self) -> NDArray[np.float64]:
-        """Nothing."""
-        return np.zeros(self.shape)
+        """The other costs in floats."""
+        return floats(self.other_cost)
 
     @cached_property
     def limits(self) -> tuple[Limit, ...]:
-        """The ceilings, their largest excess to be minimised."""
-        return tuple(replace(limit, relative=True) for limit in super().limits if not limit.relative)
+        """The other limits."""
+        return self.other_limits
 
 
-def feasibility(asked: Problem) -> Feasibility:
-    """Whether the limits of a problem can be kept, as a problem."""
-    return Feasibility(asked.prior, asked.loss, asked.privacy, asked.objective, asked.ceilings, asked.events)
+def restated(problem: Problem, cost: Array | None, limits: Iterable[Limit]) -> Restated:
+    """A problem with other costs, none by default, and other limits."""
+    given: dict[str, Any] = {part.name: getattr(problem, part.name) for part in fields(Problem)}
+    costs = np.zeros(problem.shape, dtype=np.int64) if cost is None else cost
+    return Restated(**given, other_cost=costs, other_limits=tuple(limits))
 
 
-@refusing("laying out the problem", ("fewer outputs", "a coarser space"))
+def feasibility(problem: Problem) -> Restated:
+    """Nothing to lose, and the largest excess over a ceiling to be minimised: how well can all limits be kept?"""
+    return restated(problem, None, (replace(limit, relative=True) for limit in problem.limits if not limit.relative))
+
+
+@refusing("laying out the problem", SMALLER)
 def problem(
     prior: Prior | None,
     loss: Loss,
@@ -168,7 +203,7 @@ def problem(
     ceilings = [ceiling(limit, loss, privacy.space) for limit in objective.limits]
     # a secret of prior 0 counts as soon as anything but the expected loss does
     counted = prior.float_weights > 0 if objective.plain else np.ones(len(privacy.space), dtype=bool)
-    kept = _undominated(np.hstack([floats(loss.matrix)[:, counted], *(floats(c.loss.matrix) for c in ceilings)]))
+    kept = undominated(np.hstack([floats(loss.matrix)[:, counted], *(floats(c.loss.matrix) for c in ceilings)]))
     if len(kept) < len(loss.actions):
         loss = _with_actions(loss, kept)
         ceilings = [Ceiling(_with_actions(c.loss, kept), c.level) for c in ceilings]
@@ -191,8 +226,8 @@ def _promises(loss: Loss, privacy: PrivacyType | None, under: Under) -> tuple[Pr
         privacy = PrivacyType(apart, alpha=Fraction(1, 2))
     privacy = as_type(privacy)
     pairs = [given if _is_pair(given) else (given, None) for given in listed]
-    found = (event_promises(privacy.space.labels, *pair) for pair in pairs)
-    return privacy, tuple(event for events in found for event in events)
+    promised = (event_promises(privacy.space.labels, *pair) for pair in pairs)
+    return privacy, tuple(event for events in promised for event in events)
 
 
 def _is_pair(given: Any) -> bool:
@@ -203,10 +238,11 @@ def _with_actions(loss: Loss, rows: list[int]) -> Loss:
     return Loss([loss.actions[w] for w in rows], loss.secrets, loss.matrix[rows], loss.name)
 
 
-def _undominated(table: NDArray[np.float64]) -> list[int]:
+def undominated(table: NDArray[np.float64] | NDArray[np.int64]) -> list[int]:
     """Actions that no other is at least as good as for every secret; of equal ones the first.
 
-    Leaving out an action can only make the optimum worse, so a wrong answer of floats costs at most rounding.
+    One row an action. Leaving out an action can only make the optimum worse, so a wrong answer of floats costs at most
+    rounding. Where there are too many comparisons all actions stay.
     """
     actions, secrets = table.shape
     if actions * actions * secrets > _MOST_COMPARISONS:

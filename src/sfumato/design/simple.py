@@ -13,17 +13,19 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.design.answer import Answer, Multipliers
 from sfumato.design.problem import Problem
-from sfumato.design.solvers.answer import Answer, Multipliers
+from sfumato.lp import Limit
 from sfumato.lp.peaks import exponential_shares
 from sfumato.numbers import floats
 
-__all__ = ["bound_of", "joined", "simple_answer", "value_of"]
+__all__ = ["bound_of", "joined", "prices_of", "simple_answer", "value_of"]
 
 Floats = NDArray[np.float64]
 
-_MOST_PRODUCTS = 2 * 10**10  # for which the best action of every output is looked for, some seconds
-_SPARE = 1e-9  # of a level: by how much a limit must be kept in floats, so that rounding does not break it
+# The best action of every output is looked for up to so many products, which take some seconds.
+_MOST_PRODUCTS = 2 * 10**10
+_SPARE = 1e-9  # In floats a limit is kept by this share of its level, so that rounding does not break it.
 
 
 def simple_answer(problem: Problem, *, small: bool = False) -> Answer | None:
@@ -88,11 +90,14 @@ def _exponential(problem: Problem) -> Floats:
 
 def _keeps_limits(problem: Problem, matrix: Floats) -> bool:
     limits = [limit for limit in problem.program.limits if not limit.relative]
-    return all(
-        (np.bincount(limit.group[limit.group >= 0], (limit.table * matrix).sum(axis=1)[limit.group >= 0],
-                     len(limit.level)) <= limit.level - _SPARE * np.abs(limit.level)).all()
-        for limit in limits
-    )  # fmt: skip
+    return all((_excess(limit, matrix) <= -_SPARE * np.abs(limit.level)).all() for limit in limits)
+
+
+def _excess(limit: Limit, matrix: Floats) -> Floats:
+    """By how much a matrix exceeds a limit, for each of its groups."""
+    counted = limit.group >= 0
+    sums = (limit.table * matrix).sum(axis=1)[counted]
+    return np.asarray(np.bincount(limit.group[counted], sums, len(limit.level)) - limit.level)
 
 
 def value_of(problem: Problem, matrix: Floats) -> float:
@@ -101,17 +106,19 @@ def value_of(problem: Problem, matrix: Floats) -> float:
     value = float((problem.float_cost * matrix).sum())
     if not relative:
         return value
-    excess = [np.bincount(limit.group, (limit.table * matrix).sum(axis=1), len(limit.level)) - limit.level
-              for limit in relative]  # fmt: skip
-    return value + float(np.concatenate(excess).max())
+    return value + float(np.concatenate([_excess(limit, matrix) for limit in relative]).max())
+
+
+def prices_of(problem: Problem, multipliers: Multipliers) -> Floats:
+    """min_w (C + AᵀZ)_xw in floats: prices that multipliers allow; those of infinite factors prove nothing."""
+    factors = problem.factors(multipliers.first, multipliers.second)
+    usable = np.isfinite(factors)
+    return np.asarray(multipliers[usable].reduced(problem.float_cost, factors[usable]).min(axis=1))
 
 
 def bound_of(problem: Problem, multipliers: Multipliers) -> float:
-    """What multipliers prove of the expected loss, in floats; infinite factors prove nothing."""
-    factors = problem.factors(multipliers.first, multipliers.second)
-    usable = np.isfinite(factors)
-    reduced = multipliers[usable].reduced(problem.float_cost, factors[usable])
-    return float(reduced.min(axis=1).sum())
+    """What multipliers prove of the expected loss, in floats."""
+    return float(prices_of(problem, multipliers).sum())
 
 
 def joined(problem: Problem, one: Answer, other: Answer | None) -> Answer:

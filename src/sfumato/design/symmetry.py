@@ -14,18 +14,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.design.answer import Multipliers
 from sfumato.design.problem import Problem
-from sfumato.design.solvers.answer import Multipliers
 from sfumato.lp import ColumnProgram
 from sfumato.numbers import Array, floats
 from sfumato.watch import Watch
 
 __all__ = ["Symmetry", "symmetry"]
 
-_MOST_ELEMENTS = 4000  # larger groups belong to spaces so regular that they are small, or have closed forms
-_MOST_CANDIDATES = 50_000  # images of base points tried before giving up
-_LOOKING = 0.2  # of the time that is left
-_MOST_BASE = 6  # base points; a space that needs more of them has a huge group
+_MOST_ELEMENTS = 4000  # Larger groups belong to spaces so regular that they are small, or have closed forms.
+_MOST_CANDIDATES = 50_000  # So many images of base points are tried at most.
+_TIME_SHARE = 0.2  # Symmetries are looked for in this share of the time that is left.
+_MOST_BASE = 6  # A space that needs more base points has a huge group.
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +103,7 @@ def symmetry(problem: Problem, watch: Watch | None = None) -> Symmetry | None:
 
     Of the time that a watch has left a part is for this; where it is over, a solver has more of looking at all columns.
     """
-    n, looking = len(problem.privacy.space), (watch or Watch()).share(_LOOKING)
+    n, looking = len(problem.privacy.space), (watch or Watch()).share(_TIME_SHARE)
     if n < 2:
         return None
     table = _codes(problem.privacy.space.distances.values)
@@ -162,26 +162,26 @@ def _scrambled(codes: NDArray[np.int64]) -> NDArray[np.uint64]:
     return mixed
 
 
-def _told_apart(told: NDArray[np.int64], codes: NDArray[np.int64]) -> NDArray[np.int64]:
+def _refined(classes: NDArray[np.int64], codes: NDArray[np.int64]) -> NDArray[np.int64]:
     """Numbers for points that differ in one of two ways."""
     ranks = np.unique(codes, return_inverse=True)[1].ravel()
-    return np.asarray(np.unique(told * len(told) + ranks, return_inverse=True)[1].ravel())
+    return np.asarray(np.unique(classes * len(classes) + ranks, return_inverse=True)[1].ravel())
 
 
 def _base(table: NDArray[np.int64], colours: NDArray[np.int64]) -> list[int] | None:
     """Points whose distances tell all points apart: an isometry is known once their images are."""
-    told = colours.copy()
+    classes = colours.copy()
     base: list[int] = []
     for _ in range(_MOST_BASE):
-        if len(np.unique(told)) == len(told):
+        if len(np.unique(classes)) == len(classes):
             return base
         # the candidate that splits most, among a few of each colour: trying all would take n² steps
-        candidates = np.unique(np.linspace(0, len(told) - 1, 64).astype(int))
-        split = [int(_told_apart(told, table[x]).max()) for x in candidates]
+        candidates = np.unique(np.linspace(0, len(classes) - 1, 64).astype(int))
+        split = [int(_refined(classes, table[x]).max()) for x in candidates]
         best = int(candidates[int(np.argmax(split))])
         base.append(best)
-        told = _told_apart(told, table[best])
-    return base if len(np.unique(told)) == len(told) else None
+        classes = _refined(classes, table[best])
+    return base if len(np.unique(classes)) == len(classes) else None
 
 
 def _images(table: NDArray[np.int64], colours: NDArray[np.int64], base: list[int]) -> list[list[int]]:

@@ -9,84 +9,107 @@ is concave in the mechanism, so it is made large by steps towards the best mecha
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property
+from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from sfumato.design.problem import Problem
-from sfumato.design.solvers.answer import Answer
+from sfumato.certify.mechanism import Mechanism
+from sfumato.channels.prior import Prior
+from sfumato.design.answer import Answer
+from sfumato.design.bounds import LowerBound
+from sfumato.design.certified import as_design, certified, losses_of_secrets
+from sfumato.design.choice import accepting
+from sfumato.design.problem import Problem, Restated, restated
+from sfumato.design.result import Design
+from sfumato.design.solvers import Solver
+from sfumato.errors import NotConverged
 from sfumato.lp import Limit
-from sfumato.numbers import Array, floats, object_array
+from sfumato.numbers import floats, object_array
+from sfumato.watch import TimeIsUp, Watch
 
-__all__ = ["Tied", "conditional_entropy", "least_worst_secret", "most_entropy", "tied"]
+__all__ = ["conditional_entropy", "tie_broken", "tied"]
 
-_STEPS = 12  # towards more entropy; the first ones bring most of it
-_ENOUGH = 1e-3  # nats that a further step could still bring at most
-
-Solver = Callable[[Problem], Answer]
-
-
-@dataclass(frozen=True, eq=False)
-class Tied(Problem):
-    """The mechanisms of a problem whose expected loss is at most ``level``; what is made small is given by ``aim``.
-
-    ``aim`` is a table of costs, or None for the loss of the worst secret.
-    """
-
-    level: Fraction = Fraction(0)
-    aim: NDArray[np.float64] | None = None
-
-    @cached_property
-    def cost(self) -> Array:
-        """What is made small."""
-        return np.zeros(self.shape, dtype=np.int64) if self.aim is None else self.aim
-
-    @cached_property
-    def float_cost(self) -> NDArray[np.float64]:
-        """The same in floats."""
-        return floats(self.cost)
-
-    @cached_property
-    def limits(self) -> tuple[Limit, ...]:
-        """The worst secret if it is what counts, the expected loss, then the ceilings."""
-        n = len(self.privacy.space)
-        least = Limit(self.cost_under(self.prior), np.zeros(n, dtype=np.int64), object_array([self.level]))
-        worst = Limit(self.loss.matrix.T, np.arange(n), np.zeros(n, dtype=np.int64), relative=True)
-        return (*([worst] if self.aim is None else []), least, *super().limits)
+# So many steps towards more entropy are made at most; the first ones bring most of it.
+_STEPS = 12
+# Steps end where a further one could bring no more than so many nats.
+_ENOUGH = 1e-3
+# Of the tolerance so much is for mechanisms that count as equally good, the rest for rounding.
+_TIE_SHARE = 0.9
 
 
-def tied(asked: Problem, level: Fraction) -> Tied:
-    """The mechanisms whose expected loss is at most ``level``, with the worst secret to be decided about."""
-    return Tied(asked.prior, asked.loss, asked.privacy, asked.objective, asked.ceilings, asked.events, level)
+def tied(problem: Problem, level: Fraction, aim: NDArray[np.float64] | None = None) -> Restated:
+    """The mechanisms whose expected loss is at most ``level``; to be made small is ``aim``, or the worst secret."""
+    n = len(problem.privacy.space)
+    least = Limit(problem.cost_under(problem.prior), np.zeros(n, dtype=np.int64), object_array([level]))
+    worst = Limit(problem.loss.matrix.T, np.arange(n), np.zeros(n, dtype=np.int64), relative=True)
+    return restated(problem, aim, (*([worst] if aim is None else []), least, *problem.limits))
 
 
-def least_worst_secret(asked: Tied, solve: Solver) -> Answer:
-    """The one whose worst secret loses least."""
-    return solve(asked)
+def tie_broken(problem: Problem, design: Design, solver: Solver, tolerance: float, watch: Watch) -> Design:
+    """Another mechanism of nearly the same loss, with the same bound: the best by the second criterion."""
+    claim, started, second = design.mechanism.claim, perf_counter(), problem.objective.then
+    assert claim is not None and claim.dual is not None
+    exactly = solver.rational and second == "worst secret"
+    level = design.loss if exactly else design.bound + Fraction(_TIE_SHARE * tolerance) * abs(design.loss)
+
+    def solve(aim: NDArray[np.float64] | None = None) -> Answer:
+        others = tied(problem, max(level, design.loss), aim)
+        return accepting(others, solver)(others, tolerance / 100, None, watch)
+
+    try:
+        if second == "worst secret":
+            answer = solve()
+        else:
+            answer = _most_entropy(problem.prior, solve, _full_matrix(problem, design.mechanism))
+    except (TimeIsUp, NotConverged):
+        if watch.over:  # ties stay as they are
+            return replace(design, stopped=True)
+        raise
+    bound = LowerBound(design.bound, claim.dual, claim.prior, claim.mixture,
+                       tuple(ceiling.prices for ceiling in claim.ceilings if ceiling.prices is not None))  # fmt: skip
+    provenance = {**design.mechanism.provenance, "ties": f"broken by {second}"}
+    answer = replace(answer, method=design.method, prices=(), seconds=design.seconds["solve"] + answer.seconds)
+    mechanism = certified(problem, answer, provenance, bounded_by=bound)
+    broken = as_design(mechanism, answer, perf_counter() - started, watch)
+    return replace(broken, second=_second_value(problem, mechanism), iterations=design.iterations)
 
 
-def most_entropy(asked: Tied, solve: Solver, start: NDArray[np.float64]) -> Answer:
+def _full_matrix(problem: Problem, mechanism: Mechanism) -> NDArray[np.float64]:
+    """The mechanism with a column for every action."""
+    matrix = np.zeros(problem.shape)
+    matrix[:, [problem.loss.actions.index(y) for y in mechanism.outputs]] = mechanism.weights / mechanism.total
+    return matrix
+
+
+def _second_value(problem: Problem, mechanism: Mechanism) -> float:
+    if problem.objective.then == "entropy":
+        return conditional_entropy(problem.prior.float_weights, mechanism.weights / mechanism.total)
+    rows = [problem.loss.actions.index(y) for y in mechanism.outputs]
+    return float(max(losses_of_secrets(problem.loss.matrix[rows], mechanism.weights, mechanism.total)))
+
+
+def _most_entropy(prior: Prior, solve: Callable[[NDArray[np.float64]], Answer], start: NDArray[np.float64]) -> Answer:
     """One with a larger conditional entropy than ``start``, nearly the largest."""
-    weights = asked.prior.float_weights
+    weights = prior.float_weights
     matrix, answer = start, None
     for _ in range(_STEPS):
         slope = np.where(weights[:, None] > 0, weights[:, None] * np.log(_posteriors(weights, matrix)), 0.0)
-        answer = solve(replace(asked, aim=slope))
+        answer = solve(slope)
         towards = floats(answer.matrix)
         gain = float((slope * (matrix - towards)).sum())
         if gain <= _ENOUGH:
             break
         way = towards - matrix
-        found = minimize_scalar(
+        step = minimize_scalar(
             lambda t, at=matrix, way=way: -conditional_entropy(weights, at + t * way),
             bounds=(0.0, 1.0),
             method="bounded",
         )
-        matrix = matrix + float(found.x) * way
+        matrix = matrix + float(step.x) * way
     assert answer is not None
     return replace(answer, matrix=matrix)
 

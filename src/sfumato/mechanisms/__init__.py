@@ -1,7 +1,6 @@
 """KNOWN answers: mechanisms with a name, each with its promise and its proof."""
 
 from sfumato.mechanisms import continuous, response, tight
-from sfumato.mechanisms.comparison import Comparison, compare_known
 from sfumato.mechanisms.exponential import exponential, true_epsilon
 from sfumato.mechanisms.lattice import Lattice, LatticeSolution
 from sfumato.mechanisms.line import InfiniteGeometric, geometric, hamming_kernel
@@ -15,14 +14,12 @@ from sfumato.mechanisms.tight import *
 
 __all__ = [
     "MECHANISMS",
-    "Comparison",
     "InfiniteGeometric",
     "KnownMechanism",
     "Lattice",
     "LatticeSolution",
     "ProductMechanism",
     "Staircase",
-    "compare_known",
     "continuous",
     "exponential",
     "geometric",

@@ -6,8 +6,8 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from sfumato.design.comparison import Compared, Comparison
 from sfumato.errors import expect
-from sfumato.mechanisms.comparison import Compared, Comparison
 from sfumato.report.figure import AXIS, ROLES, SERIES, canvas, caption
 
 __all__ = ["comparison_figure"]
@@ -28,7 +28,7 @@ def comparison_figure(comparison: Comparison) -> go.Figure:
     --------
     >>> from sfumato.channels import Prior
     >>> from sfumato.losses import absolute
-    >>> from sfumato.mechanisms.comparison import compare_known
+    >>> from sfumato.design.comparison import compare_known
     >>> from sfumato.privacy import PrivacyType
     >>> from sfumato.spaces import line
     >>> space = line(5)

@@ -21,12 +21,12 @@ from sfumato.certify.protocol import tabled
 from sfumato.certify.verify import claim_of
 from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
+from sfumato.design.comparison import compare_known
 from sfumato.design.optimal import Design
 from sfumato.errors import InvalidInput, advice, expect, keyword
 from sfumato.losses import LOSSES, Loss
 from sfumato.measures.leakage import Capacity, capacity
 from sfumato.measures.uncertainty import bayes_vulnerability, expected_loss, posterior_loss, prior_loss
-from sfumato.mechanisms.comparison import compare_known
 from sfumato.mechanisms.registry import LARGEST_TABLE
 from sfumato.numbers import float_above, floats, log_bounds, printed_above
 from sfumato.privacy.capacities import TypeCapacities, capacities

@@ -10,9 +10,10 @@ from typing import Any
 
 from sfumato.channels import Prior
 from sfumato.design import Curve, is_universally_optimal
+from sfumato.design.comparison import compare_known
 from sfumato.design.optimal import Design
 from sfumato.errors import InvalidInput, NotSupported
-from sfumato.mechanisms import MECHANISMS, compare_known
+from sfumato.mechanisms import MECHANISMS
 from sfumato.numbers import at_most, floats, told_apart
 from sfumato.privacy import (
     PrivacyType,

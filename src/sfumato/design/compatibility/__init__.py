@@ -13,14 +13,14 @@ from sfumato.design.compatibility.exponential import (
 )
 from sfumato.design.compatibility.families import *
 from sfumato.design.compatibility.packing import PackingBound, packing_bound
-from sfumato.design.compatibility.question import (
+from sfumato.design.compatibility.star import DatabaseSize, EpsilonStar, database_size, epsilon_star
+from sfumato.design.compatibility.utility import (
     FiniteFunction,
     chance_of_missing,
     finite_function,
     has_utility,
     normalised,
 )
-from sfumato.design.compatibility.star import DatabaseSize, EpsilonStar, database_size, epsilon_star
 
 __all__ = [
     "DatabaseSize",
@@ -42,3 +42,6 @@ __all__ = [
     "theorem_34",
 ]
 __all__ += compatible.__all__ + curves.__all__ + families.__all__
+
+TradeOff = curves.TradeOffGrid
+"""The earlier name, for one more version."""

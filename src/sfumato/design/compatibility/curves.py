@@ -18,21 +18,21 @@ from numpy.typing import NDArray
 
 from sfumato.arguments import items, positive
 from sfumato.certify.mechanism import Mechanism
-from sfumato.design.compatibility.question import Ball, FiniteFunction, Utility, utility
-from sfumato.design.compatibility.rungs import Level, Promises, Rung
+from sfumato.design.compatibility.rungs import EpsilonRung, Level, PrivacyTypes
 from sfumato.design.compatibility.star import blind, first_guess, hopeless, level, short
+from sfumato.design.compatibility.utility import Ball, FiniteFunction, Utility, utility
 from sfumato.errors import InvalidInput, NotConverged, shown
 from sfumato.numbers import Number, float_below, printed_above
 from sfumato.spaces.finite import FiniteSpace
 
-__all__ = ["Cell", "TradeOff", "tradeoff_grid"]
+__all__ = ["Cell", "TradeOffGrid", "tradeoff_grid"]
 
-_MOST_SOLVES = 60  # for one δ; two or three are usual, and most δ find the rungs of their neighbours
-_GAP = 1 / 6  # relative gap of a program, in terms of the change of δ* from rung to rung
+_MOST_SOLVES = 60  # One δ takes at most so many programs; two or three are usual, and neighbours share rungs.
+_GAP = 1 / 6  # A program is solved to this share of the change of δ* from rung to rung.
 _LOOSEST = 1e-2
-_TIGHTER = 20.0  # by which the gap shrinks where δ lies inside it
+_TIGHTER = 20.0  # The gap shrinks by this factor where δ lies inside it.
 _TIGHTEST = 1e-9
-_NARROWER = 0.999  # of the precision: rungs are rounded to nine digits
+_NARROWER = 0.999  # Rungs are rounded to nine digits, so they stand nearer than the precision by this factor.
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class Cell:
 
 
 @dataclass(frozen=True, eq=False)
-class TradeOff:
+class TradeOffGrid:
     """ε*(γ, δ) on a grid: ``cells[i][j]`` at ``gammas[i]`` and ``deltas[j]``."""
 
     function: FiniteFunction
@@ -80,32 +80,32 @@ def tradeoff_grid(
     ball: Ball = "closed",
     *,
     precision: float = 0.05,
-) -> TradeOff:
+) -> TradeOffGrid:
     """ε*(γ, δ) for every γ and δ given, each enclosed to a relative width.
 
     Examples
     --------
     >>> from sfumato.spaces import line
-    >>> found = tradeoff_grid(line(6), [0, 1], ["1/10", "1/4"])
-    >>> bool((found.high <= 1.06 * found.low).all()), bool((found.low[1] < found.high[0]).all())
+    >>> grid = tradeoff_grid(line(6), [0, 1], ["1/10", "1/4"])
+    >>> bool((grid.high <= 1.06 * grid.low).all()), bool((grid.low[1] < grid.high[0]).all())
     (True, True)
     """
-    asked = [utility(target, gamma, ball) for gamma in items(gammas, "gammas")]
+    goals = [utility(target, gamma, ball) for gamma in items(gammas, "gammas")]
     levels = tuple(level(delta) for delta in items(deltas, "deltas"))
-    if not asked or not levels:
+    if not goals or not levels:
         raise InvalidInput("a grid needs at least one gamma and one delta")
     if not positive(precision, "the precision") < 1:
         raise InvalidInput(f"the precision is a relative width between 0 and 1, found {shown(precision)}")
-    found: dict[bytes, _Row] = {}
-    promises = Promises(asked[0].function.databases)
+    distinct: dict[bytes, _GridRow] = {}
+    types = PrivacyTypes(goals[0].function.databases)
     guesses: dict[Fraction, float] = {}  # the ε* found for each δ at the last radius: where to look first at the next
-    for one in sorted(asked, key=lambda one: one.gamma):
+    for one in sorted(goals, key=lambda one: one.gamma):
         balls = one.far.tobytes()  # only which answers lie in a ball matters
-        if balls not in found:
-            found[balls] = _Row(one, levels, precision, promises, guesses)
-    rows = tuple(found[one.far.tobytes()] for one in asked)
-    return TradeOff(asked[0].function, tuple(one.gamma for one in asked), levels, ball,
-                    tuple(row.cells for row in rows), sum(row.solved for row in found.values()))  # fmt: skip
+        if balls not in distinct:
+            distinct[balls] = _GridRow(one, levels, precision, types, guesses)
+    rows = tuple(distinct[one.far.tobytes()] for one in goals)
+    radii, solved = tuple(one.gamma for one in goals), sum(row.solved for row in distinct.values())
+    return TradeOffGrid(goals[0].function, radii, levels, ball, tuple(row.cells for row in rows), solved)
 
 
 def _ends_first(levels: list[Fraction]) -> list[Fraction]:
@@ -121,23 +121,23 @@ def _ends_first(levels: list[Fraction]) -> list[Fraction]:
     return [levels[k] for k in order]
 
 
-class _Row:
+class _GridRow:
     """All cells of one γ."""
 
     def __init__(
         self,
-        asked: Utility,
+        goal: Utility,
         levels: tuple[Fraction, ...],
         precision: float,
-        promises: Promises,
+        types: PrivacyTypes,
         guesses: dict[Fraction, float],
     ) -> None:
-        self.asked, self.precision, self.guesses = asked, precision, guesses
-        self.levels, self.least = levels, blind(asked)[1]
+        self.goal, self.precision, self.guesses = goal, precision, guesses
+        self.levels, self.least = levels, blind(goal)[1]
         self.step = -log(1 - _NARROWER * precision)  # from rung to rung, in ln ε
         self.level: Level | None = None
-        self.promises = promises
-        self.rungs: dict[Fraction, Rung] = {}
+        self.types = types
+        self.rungs: dict[Fraction, EpsilonRung] = {}
         self.distrusted: set[tuple[Fraction, Fraction]] = set()
         self.cells = self._cells(levels)
 
@@ -148,11 +148,11 @@ class _Row:
 
     def _cells(self, levels: tuple[Fraction, ...]) -> tuple[Cell, ...]:
         cells: dict[Fraction, Cell] = {}
-        ends: dict[Fraction, tuple[Rung, Rung]] = {}
+        ends: dict[Fraction, tuple[EpsilonRung, EpsilonRung]] = {}
         for chance in _ends_first(sorted(set(levels), reverse=True)):
             if self.least <= chance:
                 cells[chance] = Cell(Fraction(0), Fraction(0))
-            elif hopeless(self.asked, chance) is not None:
+            elif hopeless(self.goal, chance) is not None:
                 cells[chance] = Cell(Fraction(0), None)
             else:
                 ends[chance] = self._bracket(chance)
@@ -172,13 +172,13 @@ class _Row:
             self.guesses[chance] = float(high.epsilon)
         return tuple(cells[chance] for chance in levels)
 
-    def _ends(self, chance: Fraction) -> tuple[Rung | None, Rung | None]:
+    def _ends(self, chance: Fraction) -> tuple[EpsilonRung | None, EpsilonRung | None]:
         """The highest rung that is refuted for δ, and the lowest one with a mechanism."""
         refuted = [e for e, rung in self.rungs.items() if rung.bound > chance and (e, chance) not in self.distrusted]
         met = [e for e, rung in self.rungs.items() if rung.missing <= chance]
         return self.rungs[max(refuted)] if refuted else None, self.rungs[min(met)] if met else None
 
-    def _bracket(self, chance: Fraction) -> tuple[Rung, Rung]:
+    def _bracket(self, chance: Fraction) -> tuple[EpsilonRung, EpsilonRung]:
         """Two rungs around ε* as near as the precision asks for."""
         began = self.solved
         # ln δ* falls by about this much while ln ε grows by 1
@@ -190,14 +190,14 @@ class _Row:
                 return low, high
             epsilon = self._next(chance, low, high)
             if self.level is None:
-                self.level = Level(self.asked, self.promises, self.levels)
+                self.level = Level(self.goal, self.types, self.levels)
             known = epsilon in self.rungs  # and not clear enough
             self.rungs[epsilon] = self.level.solve(epsilon, tolerance, closer=known)
             if known:
                 tolerance = max(tolerance / _TIGHTER, _TIGHTEST)
         raise NotConverged(f"no bracket of relative width {self.precision:g} for delta = {float(chance):g}")
 
-    def _next(self, chance: Fraction, low: Rung | None, high: Rung | None) -> Fraction:
+    def _next(self, chance: Fraction, low: EpsilonRung | None, high: EpsilonRung | None) -> Fraction:
         """The rung nearest to where ε* is expected, among those that are not known; else one that is not clear."""
         bottom = Fraction(0) if low is None else low.epsilon
         root = max(self._root(chance), float(bottom))
@@ -222,7 +222,7 @@ class _Row:
         aim, start = log(chance), log(self.least)
         known = [(float(e), log(rung.chance)) for e, rung in sorted(self.rungs.items())]
         if not known:
-            return self.guesses.get(chance) or first_guess(self.asked, chance, exp(start))
+            return self.guesses.get(chance) or first_guess(self.goal, chance, exp(start))
         points = [(0.0, start), *known]
         k = next((i for i, (_, value) in enumerate(points) if value <= aim), len(points))
         if k == len(points):

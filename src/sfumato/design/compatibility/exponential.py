@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.repair import quantise
-from sfumato.design.compatibility.question import Ball, FiniteFunction, Utility, as_function, misses, utility
 from sfumato.design.compatibility.star import level
+from sfumato.design.compatibility.utility import Ball, FiniteFunction, Utility, as_function, misses, utility
 from sfumato.errors import InvalidInput, NotConverged, NotSupported, SolverError, shown
 from sfumato.labels import in_order
 from sfumato.lp import LinearProgram, Status, solve
@@ -47,13 +47,13 @@ __all__ = ["Base", "Exponential", "TheoremBound", "best_measure", "least_exponen
 Floats = NDArray[np.float64]
 Base = Literal["nets", "uniform", "best"]
 
-_ROOT = 1e-10  # relative accuracy of β; it is then raised by as much
-_ROOM = 1e-9  # relative: by which ε is raised above what floats say is needed, so that rounding to integers has room
-_RAISES = 12  # tries with a larger β when rounding to integers has eaten up the utility
-_BISECTIONS = 14  # of ε for one β: to a few parts in 10^4
-_STEPS = (1.0, 1.01, 1.03, 1.07, 1.15, 1.3, 1.5, 2.0)  # multiples of the least β that are tried
-_REFINEMENTS = 4  # halvings of the step around the best of them
-_CHUNK = 2**22  # entries of a table of differences held at once
+_BETA_ACCURACY = 1e-10  # The relative accuracy of β, which is then raised by as much.
+_ROOM = 1e-9  # By so much ε is raised above what floats say is needed: rounding to integers has room then.
+_RAISES = 12  # So often a larger β is tried when rounding to integers has eaten up the utility.
+_BISECTIONS = 14  # So many halvings find ε for one β to a few parts in 10^4.
+_BETA_STEPS = (1.0, 1.01, 1.03, 1.07, 1.15, 1.3, 1.5, 2.0)  # These multiples of the least β are tried.
+_REFINEMENTS = 4  # So often the step around the best multiple is halved.
+_CHUNK = 2**22  # So many entries of a table of differences are held at once.
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,17 +103,17 @@ def theorem_34(
     >>> str(bound.mass), round(float(bound.epsilon), 4), bound.really.epsilon < 5, float(bound.really.missing) < 0.01
     ('2/9', 7.6133, True, True)
     """
-    asked, chance = utility(target, gamma, ball), _positive(delta)
-    if not asked.gamma:
+    goal, chance = utility(target, gamma, ball), _positive(delta)
+    if not goal.gamma:
         raise InvalidInput("Theorem 3.4 needs a radius gamma > 0; epsilon_star takes 0 too")
-    measure = _measure(asked, chance, base)
-    halves = ~Utility(asked.function, asked.gamma / 2).far  # closed half balls are enough for both kinds of ball
+    measure = _measure(goal, chance, base)
+    halves = ~Utility(goal.function, goal.gamma / 2).far  # closed half balls are enough for both kinds of ball
     mass = min(Fraction(sum(fractions(measure[near]).tolist(), Fraction(0))) for near in halves)
     if not mass:
-        raise InvalidInput(f"the base measure gives no mass to some ball of radius {asked.gamma / 2}")
-    scale = log_bounds(1 / (chance * mass))[1] * 2 / asked.gamma
-    bound = 2 * asked.function.lipschitz * scale
-    return TheoremBound(bound, float_above(scale), mass, _proved(asked, chance, measure, float_above(scale)))
+        raise InvalidInput(f"the base measure gives no mass to some ball of radius {goal.gamma / 2}")
+    scale = log_bounds(1 / (chance * mass))[1] * 2 / goal.gamma
+    bound = 2 * goal.function.lipschitz * scale
+    return TheoremBound(bound, float_above(scale), mass, _proved(goal, chance, measure, float_above(scale)))
 
 
 def least_exponential(
@@ -129,23 +129,23 @@ def least_exponential(
     Examples
     --------
     >>> from sfumato.spaces import discrete
-    >>> found = least_exponential(discrete(3), 0, "1/4")            # ln 6: the best of all mechanisms here
-    >>> round(found.epsilon, 6), found.missing <= Fraction(1, 4)
+    >>> least = least_exponential(discrete(3), 0, "1/4")            # ln 6: the best of all mechanisms here
+    >>> round(least.epsilon, 6), least.missing <= Fraction(1, 4)
     (1.791759, True)
     """
-    asked, chance = utility(target, gamma, ball), _positive(delta)
+    goal, chance = utility(target, gamma, ball), _positive(delta)
     if isinstance(base, str) and base == "best":
-        return _best(asked, chance)
-    measure = _measure(asked, chance, base)
-    return _proved(asked, chance, measure, _least_beta(asked, chance, measure))
+        return _best(goal, chance)
+    measure = _measure(goal, chance, base)
+    return _proved(goal, chance, measure, _least_beta(goal, chance, measure))
 
 
-def _best(asked: Utility, chance: Fraction) -> Exponential:
+def _best(goal: Utility, chance: Fraction) -> Exponential:
     """The best of what the linear programs find and the uniform measure, both proved."""
-    uniform = object_array([Fraction(1, len(asked.function.answers))] * len(asked.function.answers))
-    found = _searched(asked, float(chance))
-    tries = [(uniform, _least_beta(asked, chance, uniform)), *([] if found is None else [(found[2], found[1])])]
-    return min((_proved(asked, chance, *one) for one in tries), key=lambda made: made.epsilon)
+    uniform = object_array([Fraction(1, len(goal.function.answers))] * len(goal.function.answers))
+    searched = _searched(goal, float(chance))
+    tries = [(uniform, _least_beta(goal, chance, uniform)), *([] if searched is None else [(searched[2], searched[1])])]
+    return min((_proved(goal, chance, *one) for one in tries), key=lambda one: one.epsilon)
 
 
 def _positive(delta: Number) -> Fraction:
@@ -155,18 +155,18 @@ def _positive(delta: Number) -> Fraction:
     return chance
 
 
-def _measure(asked: Utility, chance: Fraction, base: Base | Any) -> Array:
+def _measure(goal: Utility, chance: Fraction, base: Base | Any) -> Array:
     """One number for each answer, summing to 1."""
-    size = len(asked.function.answers)
+    size = len(goal.function.answers)
     if isinstance(base, str):
         if base == "nets":
-            return net_measure(asked.function)
+            return net_measure(goal.function)
         if base == "uniform":
             return object_array([Fraction(1, size)] * size)
         if base == "best":
-            return best_measure(asked.function, asked.gamma, chance, asked.ball)
+            return best_measure(goal.function, goal.gamma, chance, goal.ball)
         raise NotSupported(f"base measure {shown(base)}", ["nets", "uniform", "best", "a number for each answer"])
-    given = fractions(array(in_order(base, asked.function.answers.labels, "a base measure"), "a base measure", 1))
+    given = fractions(array(in_order(base, goal.function.answers.labels, "a base measure"), "a base measure", 1))
     if len(given) != size or (given < 0).any() or not given.any():
         raise InvalidInput(f"a base measure has {size} numbers ≥ 0, one an answer, not all 0; found {shown(base)}")
     return np.asarray(given / given.sum())
@@ -224,18 +224,18 @@ def best_measure(target: FiniteFunction | FiniteSpace, gamma: Number, delta: Num
     return floats(_best(utility(target, gamma, ball), _positive(delta)).base)
 
 
-def _searched(asked: Utility, chance: float) -> tuple[float, float, Floats] | None:
+def _searched(goal: Utility, chance: float) -> tuple[float, float, Floats] | None:
     """ε, β and μ: the least ε at several β, then at β around the best."""
-    least = _least_beta_of_any(asked, chance)
-    found = [(step, _least_epsilon(asked, chance, least * step)) for step in _STEPS]
-    usable = [(one[0], step, one[1]) for step, one in found if one is not None]
+    least = _least_beta_of_any(goal, chance)
+    tried = [(step, _least_epsilon(goal, chance, least * step)) for step in _BETA_STEPS]
+    usable = [(one[0], step, one[1]) for step, one in tried if one is not None]
     if not usable:
         return None
     best = min(usable, key=lambda one: one[0])
-    width = 0.5 * (best[1] - max((s for s in _STEPS if s < best[1]), default=1.0)) or 0.005
+    width = 0.5 * (best[1] - max((s for s in _BETA_STEPS if s < best[1]), default=1.0)) or 0.005
     for _ in range(_REFINEMENTS):
         for step in (best[1] - width, best[1] + width):
-            one = _least_epsilon(asked, chance, least * step) if step > 1 else None
+            one = _least_epsilon(goal, chance, least * step) if step > 1 else None
             if one is not None and one[0] < best[0]:
                 best = (one[0], step, one[1])
         width /= 2
@@ -245,47 +245,47 @@ def _searched(asked: Utility, chance: float) -> tuple[float, float, Floats] | No
 # ----------------------------------------------------------------- floats: search
 
 
-def _displacements(asked: Utility) -> Floats:
-    table = asked.function.displacements
+def _displacements(goal: Utility) -> Floats:
+    table = goal.function.displacements
     if table.infinite.any():
         raise NotSupported("an exponential mechanism with infinite distances", ["finite distances"])
     return table.floats
 
 
-def _log_matrix(asked: Utility, measure: Floats, beta: float) -> Floats:
+def _log_matrix(goal: Utility, measure: Floats, beta: float) -> Floats:
     beta = min(beta, 1e290)  # an infinite one times a distance of 0 would be nothing at all
     with np.errstate(divide="ignore"):
-        logs = np.log(measure)[None, :] - beta * _displacements(asked)
+        logs = np.log(measure)[None, :] - beta * _displacements(goal)
     top = logs.max(axis=1, keepdims=True)
     return np.asarray(logs - top - np.log(np.exp(logs - top).sum(axis=1, keepdims=True)))
 
 
-def _missing(asked: Utility, measure: Floats, beta: float) -> float:
-    return float(np.where(asked.far, np.exp(_log_matrix(asked, measure, beta)), 0.0).sum(axis=1).max())
+def _missing(goal: Utility, measure: Floats, beta: float) -> float:
+    return float(np.where(goal.far, np.exp(_log_matrix(goal, measure, beta)), 0.0).sum(axis=1).max())
 
 
-def _least_beta(asked: Utility, chance: Fraction, measure: Array) -> float:
+def _least_beta(goal: Utility, chance: Fraction, measure: Array) -> float:
     """The least β that misses with probability δ at most; it falls with β, to 0 where nearest answers are near."""
     aim, given = float(chance), floats(measure)
-    if _missing(asked, given, 0.0) <= aim:
+    if _missing(goal, given, 0.0) <= aim:
         return 0.0
-    high = 1.0 / max(float(_displacements(asked).max()), 1e-300)
-    while _missing(asked, given, high) > aim:
+    high = 1.0 / max(float(_displacements(goal).max()), 1e-300)
+    while _missing(goal, given, high) > aim:
         high *= 2
-        if high * float(np.ptp(_displacements(asked))) > 1e9:
+        if high * float(np.ptp(_displacements(goal))) > 1e9:
             raise InvalidInput("the base measure gives no mass near some value: no β has this utility")
     low = 0.0
-    while high - low > _ROOT * high:
+    while high - low > _BETA_ACCURACY * high:
         middle = (low + high) / 2
-        low, high = (low, middle) if _missing(asked, given, middle) <= aim else (middle, high)
+        low, high = (low, middle) if _missing(goal, given, middle) <= aim else (middle, high)
     return high
 
 
-def _needed(asked: Utility, logs: Floats) -> float:
+def _needed(goal: Utility, logs: Floats) -> float:
     """The least ε of a matrix given by its logarithms, to search with; outputs without mass do not count."""
     logs = logs[:, np.isfinite(logs).all(axis=0)]
-    first, second = asked.function.databases.pairs
-    distances = asked.function.databases.pair_distances.floats
+    first, second = goal.function.databases.pairs
+    distances = goal.function.databases.pair_distances.floats
     step, most = max(1, _CHUNK // logs.shape[1]), 0.0
     for start in range(0, len(first), step):
         part = slice(start, start + step)
@@ -294,21 +294,21 @@ def _needed(asked: Utility, logs: Floats) -> float:
     return most
 
 
-def _proved(asked: Utility, chance: Fraction, measure: Array, beta: float) -> Exponential:
+def _proved(goal: Utility, chance: Fraction, measure: Array, beta: float) -> Exponential:
     """The mechanism in integers, β raised until its utility, counted exactly, is there."""
-    answers, given = asked.function.answers, floats(measure)
+    answers, given = goal.function.answers, floats(measure)
     used = np.flatnonzero(given > 0)
     outputs = [answers.labels[y] for y in used]
     for attempt in range(_RAISES):
-        raised = beta * (1 + (_ROOT * 8**attempt if attempt else 0.0))
-        logs = _log_matrix(asked, given, raised)[:, used]
-        promise = Fraction(max(_needed(asked, logs) * (1 + _ROOM), _ROOM))
-        privacy = PrivacyType(asked.function.databases, epsilon=promise)
+        raised = beta * (1 + (_BETA_ACCURACY * 8**attempt if attempt else 0.0))
+        logs = _log_matrix(goal, given, raised)[:, used]
+        epsilon = Fraction(max(_needed(goal, logs) * (1 + _ROOM), _ROOM))
+        privacy = PrivacyType(goal.function.databases, epsilon=epsilon)
         notes = {"made by": "exponential", "beta": raised}
         mechanism = quantise(np.exp(logs), privacy, outputs=outputs, provenance=notes).mechanism
-        missing = max(misses(asked, mechanism))
+        missing = max(misses(goal, mechanism))
         if missing <= chance:
-            needs = min(true_epsilon(mechanism), printed_above(promise))
+            needs = min(true_epsilon(mechanism), printed_above(epsilon))
             return Exponential(raised, needs, mechanism, missing, measure)
     raise NotConverged("rounding to integers leaves no exponential mechanism with this utility")
 
@@ -316,43 +316,43 @@ def _proved(asked: Utility, chance: Fraction, measure: Array, beta: float) -> Ex
 # ----------------------------------------------------------------- floats: linear programs over measures
 
 
-def _least_beta_of_any(asked: Utility, chance: float) -> float:
+def _least_beta_of_any(goal: Utility, chance: float) -> float:
     """The least β with utility for some measure."""
-    high = 1.0 / max(float(np.median(_displacements(asked))), 1e-12)
-    while _feasible(asked, chance, high, None) is None:
+    high = 1.0 / max(float(np.median(_displacements(goal))), 1e-12)
+    while _feasible(goal, chance, high, None) is None:
         high *= 2
     low = 0.0
     for _ in range(2 * _BISECTIONS):
         middle = (low + high) / 2
-        low, high = (low, middle) if _feasible(asked, chance, middle, None) is not None else (middle, high)
+        low, high = (low, middle) if _feasible(goal, chance, middle, None) is not None else (middle, high)
     return high
 
 
-def _least_epsilon(asked: Utility, chance: float, beta: float) -> tuple[float, Floats] | None:
+def _least_epsilon(goal: Utility, chance: float, beta: float) -> tuple[float, Floats] | None:
     """The least ε over all measures at one β, and the measure."""
-    found = _feasible(asked, chance, beta, None)
-    if found is None:
+    measure = _feasible(goal, chance, beta, None)
+    if measure is None:
         return None
-    high = _needed(asked, _log_matrix(asked, found, beta))
-    low, best = 0.0, found
+    high = _needed(goal, _log_matrix(goal, measure, beta))
+    low, best = 0.0, measure
     for _ in range(_BISECTIONS):
         middle = (low + high) / 2
-        found = _feasible(asked, chance, beta, middle)
-        if found is None:
+        measure = _feasible(goal, chance, beta, middle)
+        if measure is None:
             low = middle
         else:
-            high, best = middle, found
+            high, best = middle, measure
     return high, best
 
 
-def _feasible(asked: Utility, chance: float, beta: float, epsilon: float | None) -> Floats | None:
+def _feasible(goal: Utility, chance: float, beta: float, epsilon: float | None) -> Floats | None:
     """A measure with utility at β, and private at ε unless that is None."""
-    far = asked.far
-    shares = np.exp(-beta * _displacements(asked))
+    far = goal.far
+    shares = np.exp(-beta * _displacements(goal))
     rows = [np.where(far, 1.0 - chance, -chance) * shares]
     if epsilon is not None:
-        first, second = asked.function.databases.pairs
-        distances, table = asked.function.databases.pair_distances.floats, _displacements(asked)
+        first, second = goal.function.databases.pairs
+        distances, table = goal.function.databases.pair_distances.floats, _displacements(goal)
         for x, z in ((first, second), (second, first)):
             slack = (table[x] - table[z]).min(axis=1)
             exponent = np.minimum(epsilon * distances + beta * slack, 700.0)
@@ -363,10 +363,10 @@ def _feasible(asked: Utility, chance: float, beta: float, epsilon: float | None)
     level_of_rows[0] = 1.0
     program = LinearProgram.dense(np.zeros(far.shape[1]), table, "=" + "<" * (len(table) - 1), level_of_rows)
     try:
-        found = solve(program)
+        solution = solve(program)
     except SolverError:  # too close to the edge for floats: a slightly larger ε will do
         return None
-    if found.status is not Status.OPTIMAL or found.primal is None:
+    if solution.status is not Status.OPTIMAL or solution.primal is None:
         return None
-    measure = np.maximum(np.asarray(found.primal, dtype=np.float64), 0.0)
+    measure = np.maximum(np.asarray(solution.primal, dtype=np.float64), 0.0)
     return np.asarray(measure / measure.sum())

@@ -37,9 +37,9 @@ __all__ = [
     "thresholds",
 ]
 
-_ROOM = Fraction(1, 2**40)  # relative: nets with centres in floats are made finer by this, far above their rounding
-_MOST_DIMENSIONS = 1_000_000  # of a cube or a ball: the sizes of their nets are numbers of as many bits
-_MOST_MEMBERS = 10_000  # of a packing that are compared with each other
+_ROOM = Fraction(1, 2**40)  # Nets with centres in floats are made finer by this share, far above their rounding.
+_MOST_DIMENSIONS = 1_000_000  # The sizes of nets of cubes and balls are numbers of as many bits.
+_MOST_MEMBERS = 10_000  # So many members of a packing are compared with each other at most.
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,11 +133,15 @@ def cube(dimension: int, metric: Literal["sup", "euclidean"] = "sup") -> Family:
 
 def _cube_net(dimension: int, radius: Fraction, across: Fraction) -> Net:
     """Products of nets of the unit interval; ``across`` bounds the length of a vector of ones."""
-    axis = _interval_net(Fraction(0), Fraction(1), radius / across)
+    return _power(_interval_net(Fraction(0), Fraction(1), radius / across), dimension, radius, tuple)
+
+
+def _power(axis: Net, dimension: int, radius: Fraction, moved: Callable[[Any], tuple[Any, ...]]) -> Net:
+    """The net of all vectors of centres of an axis, each moved to where it belongs."""
     centres, nearest = axis.centres, axis.nearest
     assert centres is not None and nearest is not None
-    return Net(radius, axis.size**dimension, lambda: product(*(centres() for _ in range(dimension))),
-               lambda answer: tuple(nearest(value) for value in answer))  # fmt: skip
+    return Net(radius, axis.size**dimension, lambda: map(moved, product(*(centres() for _ in range(dimension)))),
+               lambda answer: moved(nearest(value) for value in answer))  # fmt: skip
 
 
 def ball(dimension: int, radius: Number = 1) -> Family:
@@ -161,17 +165,14 @@ def _ball_net(dimension: int, size: Fraction, radius: Fraction) -> Net:
 
     (To project onto a convex set never takes two points farther apart.)
     """
-    axis = _interval_net(-size, size, radius * (1 - _ROOM) / _root_above(Fraction(dimension)))
-    centres, nearest = axis.centres, axis.nearest
-    assert centres is not None and nearest is not None
 
-    def projected(centre: tuple[Fraction, ...]) -> tuple[float, ...]:
+    def projected(centre: Iterable[Fraction]) -> tuple[float, ...]:
         point = np.array([float(value) for value in centre])
         length = float(np.sqrt((point * point).sum()))
         return tuple((point * min(1.0, float(size) / length if length else 1.0)).tolist())
 
-    return Net(radius, axis.size**dimension, lambda: map(projected, product(*(centres() for _ in range(dimension)))),
-               lambda answer: projected(tuple(nearest(value) for value in answer)))  # fmt: skip
+    axis = _interval_net(-size, size, radius * (1 - _ROOM) / _root_above(Fraction(dimension)))
+    return _power(axis, dimension, radius, projected)
 
 
 def finite(space: FiniteSpace) -> Family:
@@ -298,8 +299,9 @@ def _euclidean(table: Array) -> Array:
     return np.asarray(np.sqrt(((table[:, None, :] - table[None, :, :]) ** 2).sum(axis=2)))
 
 
-def _root_above(value: Fraction, bits: int = 64) -> Fraction:
+def _root_above(value: Fraction) -> Fraction:
     """A rational at least √value, exactly the root where that is rational."""
+    bits = 64
     scaled = value.numerator * value.denominator << (2 * bits)
     root = isqrt(scaled)
     return Fraction(root + (root * root != scaled), value.denominator << bits)

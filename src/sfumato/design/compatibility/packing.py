@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from sfumato.design.compatibility.question import Ball, FiniteFunction, utility
 from sfumato.design.compatibility.star import level
+from sfumato.design.compatibility.utility import Ball, FiniteFunction, utility
 from sfumato.errors import InvalidInput
 from sfumato.numbers import Number, exp_bounds
 from sfumato.spaces.distances import Distances
@@ -25,7 +25,7 @@ from sfumato.spaces.finite import FiniteSpace
 
 __all__ = ["PackingBound", "packing_bound"]
 
-_LOWERED = 1e-9  # relative: what a root of floats is lowered by before it is checked in rationals
+_LOWERED = 1e-9  # A root of floats is lowered by this share before it is checked in rationals.
 
 
 @dataclass(frozen=True)
@@ -52,23 +52,23 @@ def packing_bound(
     >>> packing_bound(line(9), 1, "1/10").packing
     (3, 0, 6)
     """
-    asked, chance = utility(target, gamma, ball), level(delta)
+    goal, chance = utility(target, gamma, ball), level(delta)
     if not chance:
         raise InvalidInput("delta = 0: use epsilon_star, which decides whether any ε is enough")
-    space, odds = asked.function.databases, chance / (1 - chance)
-    inside = (~asked.far).astype(np.float32)
+    space, odds = goal.function.databases, chance / (1 - chance)
+    inside = (~goal.far).astype(np.float32)
     meet = inside @ inside.T > 0
-    best, found = 0.0, PackingBound(Fraction(0), space.labels[0], (space.labels[0],))
+    best, result = 0.0, PackingBound(Fraction(0), space.labels[0], (space.labels[0],))
     for centre in range(len(space)):
         near = space.distances.floats[centre]
         chosen = _nearest_first(near, meet, centre)
         rate = _root(near[chosen[1:]], float(odds), best)
         if rate > best:
             proved = _proved(space.distances, space.distances.values[centre, chosen[1:]], odds, rate)
-            if proved > found.epsilon:
+            if proved > result.epsilon:
                 best = rate
-                found = PackingBound(proved, space.labels[centre], tuple(space.labels[x] for x in chosen))
-    return found
+                result = PackingBound(proved, space.labels[centre], tuple(space.labels[x] for x in chosen))
+    return result
 
 
 def _nearest_first(near: NDArray[np.float64], meet: NDArray[np.bool_], centre: int) -> list[int]:

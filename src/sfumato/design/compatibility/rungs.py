@@ -22,12 +22,13 @@ from sfumato.certify.closure import Bounds, bounds_of, close_integers
 from sfumato.certify.mechanism import Claim, Mechanism
 from sfumato.certify.repair import private_weights
 from sfumato.certify.verify import prove
+from sfumato.design.answer import Answer
 from sfumato.design.bounds import LowerBound, rounded_bound
-from sfumato.design.compatibility.question import Utility
+from sfumato.design.choice import to_a_gap
+from sfumato.design.compatibility.utility import Utility
 from sfumato.design.compatibility.worst_row import solve_worst_row
 from sfumato.design.objectives import worst_secret
 from sfumato.design.problem import Problem, problem
-from sfumato.design.solvers import SOLVERS, Answer
 from sfumato.design.solvers.reduced import reduced_program, whole_answer
 from sfumato.design.symmetry import Symmetry, symmetry
 from sfumato.errors import InvalidChannel, NotConverged
@@ -35,24 +36,22 @@ from sfumato.numbers import floats
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.finite import FiniteSpace
 
-__all__ = ["Level", "Promises", "Rung"]
+__all__ = ["EpsilonRung", "Level", "PrivacyTypes"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-_TOTAL = 1 << 52  # of a row of weights: integers that floats hold exactly
-_ROOMS = tuple(
-    _TOTAL >> bits for bits in (46, 40, 34, 28, 22, 16)
-)  # left free, to be filled up with what rounding lacks
-_COLUMNS_TRIED = 4  # outputs that may take up what a row lacks
-_LARGEST_COMPILED = 300  # databases: dense systems of all columns beyond would not fit into the caches
-_FINEST = 1e-7  # a gap beyond which interior points do not get reliably; a simplex does
-_MOST_CONSTRAINTS = 20_000  # for the simplex method, some seconds
-_TOO_SMALL = 2.0**-34  # of the largest multiplier: smaller ones change a bound by less than the gap of the program
-_SPARED = 0.05  # share of what a bound has to spare that rounding gets
+_TOTAL = 1 << 52  # A row of weights has this total: integers that floats hold exactly.
+# So much of a row is left free, to be filled up with what rounding lacks; the smallest first.
+_ROOMS = tuple(_TOTAL >> bits for bits in (46, 40, 34, 28, 22, 16))
+_COLUMNS_TRIED = 4  # So many outputs may take up what a row lacks.
+_LARGEST_COMPILED = 300  # For more databases dense systems of all columns would not fit into the caches.
+# Multipliers below this share of the largest change a bound by less than the gap of the program.
+_NEGLIGIBLE = 2.0**-34
+_ROUNDING_SHARE = 0.05  # Rounding gets this share of what a bound has to spare.
 
 
-class Promises:
+class PrivacyTypes:
     """The promise of each ε and its bounds in integers, shared by all γ: they depend on the databases only."""
 
     def __init__(self, space: FiniteSpace) -> None:
@@ -60,7 +59,7 @@ class Promises:
         self._types: dict[Fraction, PrivacyType] = {}
         self._bounds: dict[Fraction, Bounds] = {}
 
-    def of(self, epsilon: Fraction) -> PrivacyType:
+    def at(self, epsilon: Fraction) -> PrivacyType:
         """The privacy type."""
         if epsilon not in self._types:
             self._types[epsilon] = PrivacyType(self.space, epsilon=epsilon)
@@ -69,18 +68,18 @@ class Promises:
     def bounds(self, epsilon: Fraction) -> Bounds:
         """Its factors as the kernel will take them."""
         if epsilon not in self._bounds:
-            self._bounds[epsilon] = bounds_of(self.of(epsilon), _TOTAL)
+            self._bounds[epsilon] = bounds_of(self.at(epsilon), _TOTAL)
         return self._bounds[epsilon]
 
 
 @dataclass(frozen=True, eq=False)
-class Rung:
+class EpsilonRung:
     """One ε: integer ``weights`` that keep the promise and miss with probability ``missing`` at most.
 
     ``bound`` is what the multipliers of ``answer`` seem to prove, in floats: no mechanism misses less.
     """
 
-    asked: Problem
+    problem: Problem
     weights: Integers
     missing: Fraction
     bound: float
@@ -95,14 +94,14 @@ class Rung:
     @property
     def epsilon(self) -> Fraction:
         """The ε of the promise."""
-        return Fraction(self.asked.privacy.epsilon)  # type: ignore[arg-type]
+        return Fraction(self.problem.privacy.epsilon)  # type: ignore[arg-type]
 
     @cached_property
     def mechanism(self) -> Mechanism:
         """The weights, accepted by the kernel."""
         used = np.flatnonzero(self.weights.any(axis=0)).tolist()
-        outputs = [self.asked.loss.actions[w] for w in used]
-        return prove(self.weights[:, used], self.asked.privacy, outputs=outputs,
+        outputs = [self.problem.loss.actions[w] for w in used]
+        return prove(self.weights[:, used], self.problem.privacy, outputs=outputs,
                      provenance={"made by": "tradeoff_grid"})  # fmt: skip
 
     def refutation(self, chance: Fraction) -> Mechanism | None:
@@ -113,25 +112,25 @@ class Rung:
         bound = self._sufficient(chance)
         if bound.value <= chance:
             return None
-        loss = self.asked.loss
+        loss = self.problem.loss
         value = Fraction(int(loss.matrix[0].max()))
         claim = Claim(bound.prior, loss, (0,), value, min(bound.value, value), bound.dual, "worst secret")
         nothing = np.ones((len(loss.secrets), 1), dtype=np.int64)
         try:
-            return prove(nothing, self.asked.privacy, outputs=loss.actions[:1], claim=claim,
+            return prove(nothing, self.problem.privacy, outputs=loss.actions[:1], claim=claim,
                          provenance={"made by": "tradeoff_grid", "about": "the bound"})  # fmt: skip
         except InvalidChannel:  # the kernel finds less in the multipliers: rounding was underestimated
             return None
 
     def _sufficient(self, chance: Fraction) -> LowerBound:
         """The bound of the largest multipliers, of as many as prove that no mechanism misses with probability δ."""
-        given, (n, m) = self.answer.multipliers, self.asked.shape
-        values, factors = floats(given.values), self.asked.factors(given.first, given.second)
+        given, (n, m) = self.answer.multipliers, self.problem.shape
+        values, factors = floats(given.values), self.problem.factors(given.first, given.second)
         order = np.argsort(-values * factors)
         gained, spent = (given.first * m + given.action)[order], (given.second * m + given.action)[order]
         values, paid = values[order], (values * factors)[order]
-        cost = (_shares(self.answer)[:, None] * floats(self.asked.loss.matrix).T).ravel()
-        aim = float(chance) + _SPARED * (self.bound - float(chance))
+        cost = (_shares(self.answer)[:, None] * floats(self.problem.loss.matrix).T).ravel()
+        aim = float(chance) + _ROUNDING_SHARE * (self.bound - float(chance))
         least, most = 0, len(order)
         while most - least > 1 + most // 32:
             middle = (least + most) // 2
@@ -140,7 +139,7 @@ class Rung:
             least, most = (least, middle) if table.reshape(n, m).min(axis=1).sum() > aim else (middle, most)
         kept = np.zeros(len(order), dtype=bool)
         kept[order[:most]] = True
-        return rounded_bound(self.asked, replace(self.answer, multipliers=given[kept]))
+        return rounded_bound(self.problem, replace(self.answer, multipliers=given[kept]))
 
 
 class Level:
@@ -149,9 +148,9 @@ class Level:
     ``chances`` are the δ that a first look at an ε has to tell apart; a closer one does not stop there.
     """
 
-    def __init__(self, asked: Utility, promises: Promises, chances: Iterable[Fraction] = ()) -> None:
-        self.promises, self.chances = promises, tuple(map(float, chances))
-        self.base = problem(None, asked.loss, promises.of(Fraction(1)), None, worst_secret())
+    def __init__(self, goal: Utility, types: PrivacyTypes, chances: Iterable[Fraction] = ()) -> None:
+        self.types, self.chances = types, tuple(map(float, chances))
+        self.base = problem(None, goal.loss, types.at(Fraction(1)), None, worst_secret())
         self.table = self.base.loss.matrix.T.astype(np.int64)
         self.solved = 0
 
@@ -160,41 +159,39 @@ class Level:
         """Symmetries, the same for every ε."""
         return symmetry(self.base)
 
-    def solve(self, epsilon: Fraction, tolerance: float, closer: bool = True) -> Rung:
+    def solve(self, epsilon: Fraction, tolerance: float, closer: bool = True) -> EpsilonRung:
         """The program at one ε, to a gap, or until it is known between which δ its optimum lies."""
-        asked = self._asked(epsilon)
+        problem = self._problem_at(epsilon)
         self.solved += 1
-        answer = self._answer(asked, tolerance, () if closer else self.chances)
+        answer = self._answer(problem, tolerance, () if closer else self.chances)
         given = answer.multipliers
-        usable = np.isfinite(asked.factors(given.first, given.second)) & (given.values > 0)  # floats end at e^709
-        return self._rung(asked, replace(answer, multipliers=given[usable]))
+        usable = np.isfinite(problem.factors(given.first, given.second)) & (given.values > 0)  # floats end at e^709
+        return self._rung(problem, replace(answer, multipliers=given[usable]))
 
-    def _asked(self, epsilon: Fraction) -> Problem:
-        return Problem(self.base.prior, self.base.loss, self.promises.of(epsilon), self.base.objective)
+    def _problem_at(self, epsilon: Fraction) -> Problem:
+        return Problem(self.base.prior, self.base.loss, self.types.at(epsilon), self.base.objective)
 
-    def _rung(self, asked: Problem, answer: Answer) -> Rung:
-        epsilon = Fraction(asked.privacy.epsilon)  # type: ignore[arg-type]
-        weights = _next_to(answer.matrix, self.promises.bounds(epsilon))
+    def _rung(self, problem: Problem, answer: Answer) -> EpsilonRung:
+        epsilon = Fraction(problem.privacy.epsilon)  # type: ignore[arg-type]
+        weights = _next_to(answer.matrix, self.types.bounds(epsilon))
         if weights is None:
-            weights = private_weights(answer.matrix / answer.matrix.sum(axis=1, keepdims=True), asked.privacy)
+            weights = private_weights(answer.matrix / answer.matrix.sum(axis=1, keepdims=True), problem.privacy)
         lost = max((self.table * weights.astype(object)).sum(axis=1))
         missing = Fraction(int(lost), int(weights[0].sum()))
-        return Rung(asked, weights, missing, _proved_in_floats(asked, answer), answer)
+        return EpsilonRung(problem, weights, missing, _proved_in_floats(problem, answer), answer)
 
-    def _answer(self, asked: Problem, tolerance: float, levels: tuple[float, ...]) -> Answer:
+    def _answer(self, problem: Problem, tolerance: float, levels: tuple[float, ...]) -> Answer:
         """A near-optimum, with multipliers that are worth keeping."""
-        constraints = len(asked.ordered_pairs[0]) * asked.shape[1]
-        if tolerance < _FINEST and constraints <= _MOST_CONSTRAINTS:
-            return SOLVERS["highs"](asked, tolerance)
-        if len(self.promises.space) > _LARGEST_COMPILED:
-            return SOLVERS["blocks"](asked, tolerance)
+        solver = to_a_gap(problem, tolerance)
+        if not solver.refines or len(self.types.space) > _LARGEST_COMPILED:
+            return solver(problem, tolerance)
         try:
-            found = solve_worst_row(reduced_program(asked, self.group), tolerance=tolerance, levels=levels)
+            solution = solve_worst_row(reduced_program(problem, self.group), tolerance=tolerance, levels=levels)
         except NotConverged:
-            return SOLVERS["blocks"](asked, tolerance)
-        values = found.multipliers
-        kept = np.where(values > _TOO_SMALL * values.max(initial=0.0), values, 0.0)
-        return whole_answer(asked, self.group, found, kept, "block interior point for the worst row")
+            return solver(problem, tolerance)
+        values = solution.multipliers
+        kept = np.where(values > _NEGLIGIBLE * values.max(initial=0.0), values, 0.0)
+        return whole_answer(problem, self.group, solution, kept, "block interior point for the worst row")
 
 
 def _shares(answer: Answer) -> Floats:
@@ -203,15 +200,11 @@ def _shares(answer: Answer) -> Floats:
     return np.asarray(prices / prices.sum())
 
 
-def _reduced_cost(asked: Problem, answer: Answer) -> Floats:
+def _proved_in_floats(problem: Problem, answer: Answer) -> float:
     """Costs under the prices, changed by the multipliers: the least of each row sum up to a bound."""
     given = answer.multipliers
-    cost = _shares(answer)[:, None] * floats(asked.loss.matrix).T
-    return given.reduced(cost, asked.factors(given.first, given.second))
-
-
-def _proved_in_floats(asked: Problem, answer: Answer) -> float:
-    return float(_reduced_cost(asked, answer).min(axis=1).sum())
+    cost = _shares(answer)[:, None] * floats(problem.loss.matrix).T
+    return float(given.reduced(cost, problem.factors(given.first, given.second)).min(axis=1).sum())
 
 
 def _next_to(matrix: Floats, bounds: Bounds) -> Integers | None:

@@ -20,7 +20,7 @@ from scipy.sparse.csgraph import connected_components
 from sfumato.arguments import positive
 from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.verify import prove
-from sfumato.design.compatibility.question import (
+from sfumato.design.compatibility.utility import (
     Ball,
     FiniteFunction,
     Utility,
@@ -48,10 +48,10 @@ __all__ = [
     "short",
 ]
 
-_MOST_STEPS = 60  # designs before bisection gives up; a dozen are usual
-_TIGHTEST = 1e-8  # relative gap of a design: closer to δ than that, another ε is asked instead
-_ANY_EPSILON = Fraction(1, 10**6)  # at which a mechanism that ignores the secret is proved; any other would do
-_WORTH_INTERPOLATING = 1e-6  # of the width of a bracket: nearer to an end, its middle is asked
+_MOST_STEPS = 60  # Bisection gives up after so many designs; a dozen are usual.
+_TIGHTEST = 1e-8  # No design is asked for a smaller relative gap: closer to δ than that, another ε is tried.
+_ANY_EPSILON = Fraction(1, 10**6)  # A mechanism that ignores the secret is proved at this ε; any other would do.
+_EDGE = 1e-6  # Nearer to an end than this share of the width of a bracket, its middle is tried.
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,32 +129,32 @@ def epsilon_star(
     Examples
     --------
     >>> from sfumato.spaces import discrete
-    >>> found = epsilon_star(discrete(3), 0, "1/4")        # ln(2 · (1 − δ)/δ) = ln 6 = 1.7917…
-    >>> found
+    >>> solution = epsilon_star(discrete(3), 0, "1/4")        # ln(2 · (1 − δ)/δ) = ln 6 = 1.7917…
+    >>> solution
     EpsilonStar(1.79... … 1.79..., gamma=0, delta=0.25)
-    >>> found.missing <= found.delta < found.refuted.bound
+    >>> solution.missing <= solution.delta < solution.refuted.bound
     True
     >>> epsilon_star(discrete(3), 1, "1/4")                # one answer lies within 1 of all
     EpsilonStar(0 … 0, gamma=1, delta=0.25)
     """
-    asked, chance = utility(target, gamma, ball), level(delta)
+    goal, chance = utility(target, gamma, ball), level(delta)
     if not positive(precision, "the precision") < 1:
         raise InvalidInput(f"the precision is a relative width between 0 and 1, found {shown(precision)}")
-    rows, least = blind(asked)
+    rows, least = blind(goal)
     if least <= chance:
-        mechanism = _proved_blind(asked, rows)
-        said = "one distribution for all databases is enough"
-        return EpsilonStar(Fraction(0), Fraction(0), asked.gamma, chance, ball, mechanism,
-                           max(misses(asked, mechanism)), None, said)  # fmt: skip
-    reason = hopeless(asked, chance)
+        mechanism = _proved_blind(goal, rows)
+        explanation = "one distribution for all databases is enough"
+        return EpsilonStar(Fraction(0), Fraction(0), goal.gamma, chance, ball, mechanism,
+                           max(misses(goal, mechanism)), None, explanation)  # fmt: skip
+    reason = hopeless(goal, chance)
     if reason is not None:
-        return EpsilonStar(Fraction(0), None, asked.gamma, chance, ball, None, None, None, reason)
-    search = _Search(asked, chance, least, precision)
+        return EpsilonStar(Fraction(0), None, goal.gamma, chance, ball, None, None, None, reason)
+    search = _Bisection(goal, chance, least, precision)
     search.run()
     assert search.met is not None and search.refuted is not None
-    high, made = search.met
-    return EpsilonStar(search.refuted[0], high, asked.gamma, chance, ball, made.mechanism,
-                       max(misses(asked, made.mechanism)), search.refuted[1],
+    high, design_met = search.met
+    return EpsilonStar(search.refuted[0], high, goal.gamma, chance, ball, design_met.mechanism,
+                       max(misses(goal, design_met.mechanism)), search.refuted[1],
                        "bisection over designs", search.designs)  # fmt: skip
 
 
@@ -166,23 +166,23 @@ def level(delta: Number) -> Fraction:
     return chance
 
 
-def hopeless(asked: Utility, chance: Fraction) -> str | None:
+def hopeless(goal: Utility, chance: Fraction) -> str | None:
     """Why no ε is enough, for δ that no mechanism reaches without looking at the secret; None if some ε is."""
-    empty = np.flatnonzero(asked.far.all(axis=1))
+    empty = np.flatnonzero(goal.far.all(axis=1))
     if empty.size:
-        return f"no answer lies in the {asked.ball} ball around f({asked.function.databases.labels[empty[0]]!r})"
+        return f"no answer lies in the {goal.ball} ball around f({goal.function.databases.labels[empty[0]]!r})"
     if not chance:
         # M_x(y) > 0 and a finite distance imply M_z(y) > 0: what is never missed lies in the balls of all databases
         return "δ = 0: databases at finite distances have the same possible outputs, and no output suits them all"
     return None
 
 
-def blind(asked: Utility) -> tuple[Array, Fraction]:
+def blind(goal: Utility) -> tuple[Array, Fraction]:
     """The best mechanism that ignores the secret, as rows of rationals, and its chance of missing: δ*(0), exactly.
 
     Databases that are infinitely far apart promise each other nothing: each component has its own distribution.
     """
-    space, far = asked.function.databases, asked.far
+    space, far = goal.function.databases, goal.far
     first, second = space.pairs
     graph = coo_array((np.ones(len(first)), (first, second)), shape=(len(space), len(space)))
     count, component = connected_components(graph, directed=False)
@@ -203,25 +203,25 @@ def _least_chance(far: Any) -> tuple[Array, Fraction]:
     matrix = object_array([v for row in [[one] * m + [zero], *entries] for v in row], (n + 1, m + 1))
     cost = object_array([zero] * m + [one])
     program = LinearProgram.dense(cost, matrix, "=" + "<" * n, object_array([one] + [zero] * n))
-    found = solve(program, exact=True)
-    if found.primal is None:
-        raise SolverError(f"the program of a blind mechanism ended as {found.status}: it always has an optimum")
-    return found.primal[:m], Fraction(found.primal[m])
+    solution = solve(program, exact=True)
+    if solution.primal is None:
+        raise SolverError(f"the program of a blind mechanism ended as {solution.status}: it always has an optimum")
+    return solution.primal[:m], Fraction(solution.primal[m])
 
 
-def _proved_blind(asked: Utility, rows: Array) -> Mechanism:
+def _proved_blind(goal: Utility, rows: Array) -> Mechanism:
     used = np.flatnonzero((rows > 0).any(axis=0)).tolist()
     weights, _ = common_denominator(rows[:, used])
-    outputs = [asked.function.answers.labels[y] for y in used]
-    privacy = PrivacyType(asked.function.databases, epsilon=_ANY_EPSILON)
+    outputs = [goal.function.answers.labels[y] for y in used]
+    privacy = PrivacyType(goal.function.databases, epsilon=_ANY_EPSILON)
     return prove(weights, privacy, outputs=outputs, provenance={"made by": "epsilon_star", "method": "blind"})
 
 
-class _Search:
+class _Bisection:
     """Bisection with designs; ln δ*(ε) is nearly straight, so the next ε comes from interpolation."""
 
-    def __init__(self, asked: Utility, chance: Fraction, blind_chance: Fraction, precision: float) -> None:
-        self.asked, self.chance, self.precision = asked, chance, precision
+    def __init__(self, goal: Utility, chance: Fraction, blind_chance: Fraction, precision: float) -> None:
+        self.goal, self.chance, self.precision = goal, chance, precision
         self.designs = 0
         self.met: tuple[Fraction, Design] | None = None
         self.refuted: tuple[Fraction, Design] | None = None
@@ -232,7 +232,7 @@ class _Search:
 
     def run(self) -> None:
         """Shrink the bracket to the precision."""
-        guess = first_guess(self.asked, self.chance, exp(self.below[1]))
+        guess = first_guess(self.goal, self.chance, exp(self.below[1]))
         for step in range(_MOST_STEPS):
             self._ask(short(Fraction(guess)))
             if self.met is None or self.above is None:
@@ -256,48 +256,46 @@ class _Search:
         root = low + (high - low) * min(max(share, 0.0), 1.0)
         upper_is_far = high > root * (1 + self.precision / 2)
         aim = root * (1 + self.precision / 3) if upper_is_far else root * (1 - self.precision / 3)
-        inside = low + _WORTH_INTERPOLATING * (high - low) < aim < high - _WORTH_INTERPOLATING * (high - low)
+        inside = low + _EDGE * (high - low) < aim < high - _EDGE * (high - low)
         return aim if inside and step % 4 != 3 else (low + high) / 2
 
     def _ask(self, epsilon: Fraction) -> None:
-        """What a design says of one ε; closer designs while it cannot tell, then an ε beside."""
+        """What designs say of one ε, closer ones while they cannot tell; then the ε on both sides of it."""
         tolerance = min(self.precision / 4, 1e-3)
-        privacy = PrivacyType(self.asked.function.databases, epsilon=epsilon)
-        while True:
-            made = design(None, self.asked.loss, privacy, objective="worst secret", tolerance=tolerance)
-            self.designs += 1
-            value = (float(epsilon), log(max(float(made.loss), 1e-300)))
-            if made.loss <= self.chance:
-                self.met, self.above = (epsilon, made), value
-                return
-            if made.bound > self.chance:
-                self.refuted, self.below = (epsilon, made), value
-                return
-            if tolerance <= _TIGHTEST or made.gap > tolerance:
+        while (unclear := self._undecided(epsilon, tolerance)) is not None:
+            if tolerance <= _TIGHTEST or unclear.gap > tolerance:
                 break
-            tolerance = max(min(tolerance, made.gap) / 30, _TIGHTEST)
-        self._ask_beside(epsilon)
-
-    def _ask_beside(self, epsilon: Fraction) -> None:
-        """δ*(ε) is δ as far as floats can tell: the two ε beside it settle the bracket."""
+            tolerance = max(min(tolerance, unclear.gap) / 30, _TIGHTEST)
+        else:
+            return
+        # δ*(ε) is δ as far as floats can tell: the two ε beside it settle the bracket
         width = Fraction(self.precision) / 3
         for beside in (short(epsilon * (1 + width)), short(epsilon * (1 - width))):
-            made = design(None, self.asked.loss, PrivacyType(self.asked.function.databases, epsilon=beside),
-                          objective="worst secret", tolerance=_TIGHTEST)  # fmt: skip
-            self.designs += 1
-            value = (float(beside), log(max(float(made.loss), 1e-300)))
-            if made.loss <= self.chance:
-                self.met, self.above = (beside, made), value
-            elif made.bound > self.chance:
-                self.refuted, self.below = (beside, made), value
-            else:
-                raise NotConverged(f"at epsilon = {float(beside):g} the optimum is too close to delta", made, made.gap)
+            unclear = self._undecided(beside, _TIGHTEST)
+            if unclear is not None:
+                raise NotConverged(
+                    f"at epsilon = {float(beside):g} the optimum is too close to delta", unclear, unclear.gap
+                )
+
+    def _undecided(self, epsilon: Fraction, tolerance: float) -> Design | None:
+        """A design at ε where δ lies between its bound and its loss; otherwise it is an end of the bracket."""
+        privacy = PrivacyType(self.goal.function.databases, epsilon=epsilon)
+        best = design(None, self.goal.loss, privacy, objective="worst secret", tolerance=tolerance)
+        self.designs += 1
+        value = (float(epsilon), log(max(float(best.loss), 1e-300)))
+        if best.loss <= self.chance:
+            self.met, self.above = (epsilon, best), value
+        elif best.bound > self.chance:
+            self.refuted, self.below = (epsilon, best), value
+        else:
+            return best
+        return None
 
 
-def first_guess(asked: Utility, chance: Fraction, blind_chance: float) -> float:
+def first_guess(goal: Utility, chance: Fraction, blind_chance: float) -> float:
     """Some ε > 0 of the right size: far from the ball by about γ, ln δ falls by about εγ."""
-    distances = asked.function.databases.pair_distances.floats
-    reach = max(float(asked.gamma), float(np.median(distances)))
+    distances = goal.function.databases.pair_distances.floats
+    reach = max(float(goal.gamma), float(np.median(distances)))
     return max(log(blind_chance / float(chance)), 1e-3) / reach
 
 

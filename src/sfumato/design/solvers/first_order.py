@@ -1,34 +1,27 @@
 """The first-order method of :mod:`sfumato.lp`, on the CPU or on a GPU.
 
-Slower than the block method wherever that one has the memory for its factors and many digits are wanted. This one only
-needs room for the matrix and its multipliers, and does nothing but stream past them: it is the way to ten thousand
-secrets.
+Slower than the interior-point method wherever that one has the memory for its factors and many digits are wanted. This
+one only needs room for the matrix and its multipliers, and does nothing but stream past them: it is the way to ten
+thousand secrets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 
+from sfumato.design.answer import Answer, Progress, TimeLimit
 from sfumato.design.problem import Problem
-from sfumato.design.solvers.answer import Answer
-from sfumato.design.solvers.reduced import check_begun, reduced_program, shown_thinned, whole_answer, worth_keeping
-from sfumato.design.symmetry import symmetry
-from sfumato.errors import NotSupported
+from sfumato.design.solvers.reduced import solve_reduced
 from sfumato.lp.first_order import solve_first_order
-from sfumato.watch import Watch, watch_of
 
 __all__ = ["solve_by_first_order"]
 
-_MOST_ROWS = 4_000  # secrets: finding symmetries compares tables of all pairs, which takes longer than they save
+# For more secrets symmetries are not looked for: that compares tables of all pairs, which takes longer than they save.
+_SYMMETRY_SECRETS = 4_000
 
 
 def solve_by_first_order(
-    problem: Problem,
-    tolerance: float,
-    progress: Callable[..., object] | None = None,
-    time_limit: float | Watch | None = None,
-    *,
-    device: str = "auto",
+    problem: Problem, tolerance: float, progress: Progress = None, time_limit: TimeLimit = None, *, device: str = "auto"
 ) -> Answer:
     """Near-optimal to a relative gap, in memory of the order of the matrix; symmetries make it smaller.
 
@@ -41,8 +34,6 @@ def solve_by_first_order(
     ------
     MissingExtra
         If torch is not installed.
-    NotSupported
-        For objectives with limits or a worst case.
 
     Examples
     --------
@@ -51,17 +42,10 @@ def solve_by_first_order(
     >>> from sfumato.losses import absolute
     >>> from sfumato.privacy import PrivacyType
     >>> from sfumato.spaces import line
-    >>> asked = problem(Prior.uniform(line(3)), absolute(line(3)), PrivacyType(line(3), alpha="1/2"))
-    >>> found = solve_by_first_order(asked, 1e-4, device="cpu")
-    >>> round(float((asked.float_cost * found.matrix).sum()), 3), found.finished
+    >>> three = problem(Prior.uniform(line(3)), absolute(line(3)), PrivacyType(line(3), alpha="1/2"))
+    >>> answer = solve_by_first_order(three, 1e-4, device="cpu")
+    >>> round(float((three.float_cost * answer.matrix).sum()), 3), answer.finished
     (0.556, True)
     """
-    if problem.limits:
-        raise NotSupported("a worst case or a limit in the first-order method", ["blocks", "highs", "exact"])
-    watch = watch_of(time_limit)
-    group = symmetry(problem, watch) if problem.shape[0] <= _MOST_ROWS else None
-    program = reduced_program(problem, group)
-    shown = shown_thinned(progress, tolerance)
-    found = solve_first_order(program, tolerance=tolerance, time_limit=watch, progress=shown, device=device)
-    check_begun(found)
-    return whole_answer(problem, group, found, worth_keeping(program, found, tolerance), "first order")
+    solve = partial(solve_first_order, device=device)
+    return solve_reduced(problem, solve, "first order", tolerance, progress, time_limit, _SYMMETRY_SECRETS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise
 from time import perf_counter
@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.design.answer import Answer, EventMultipliers, Multipliers, Progress, TimeLimit
 from sfumato.design.problem import Problem
-from sfumato.design.solvers.answer import Answer, EventMultipliers, Multipliers
 from sfumato.errors import Infeasible, NotSupported, SolverError, shown
 from sfumato.lp import Limit, LinearProgram, Status, solve
 from sfumato.lp.highs import check_size
@@ -126,24 +126,14 @@ def _factor(problem: Problem, value: Any) -> Fraction:
 
 
 def solve_exactly(
-    problem: Problem,
-    tolerance: float,
-    progress: Callable[..., object] | None = None,
-    time_limit: float | Watch | None = None,
+    problem: Problem, tolerance: float, progress: Progress = None, time_limit: TimeLimit = None
 ) -> Answer:
     """The optimum in rationals; loss and bound will be equal. Where its time is up first there is nothing."""
-    if not problem.exact:
-        raise NotSupported(
-            "an exact optimum in floats", ["exact prior and loss, alpha instead of epsilon, and whole distances"]
-        )
     return _solve(problem, exact=True, method="exact", watch=watch_of(time_limit))
 
 
 def solve_with_highs(
-    problem: Problem,
-    tolerance: float,
-    progress: Callable[..., object] | None = None,
-    time_limit: float | Watch | None = None,
+    problem: Problem, tolerance: float, progress: Progress = None, time_limit: TimeLimit = None
 ) -> Answer:
     """The optimum that HiGHS finds. Where its time is up first there is nothing."""
     return _solve(problem, exact=False, method="HiGHS", watch=watch_of(time_limit))

@@ -8,16 +8,17 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.design.answer import Answer, Multipliers, TimeLimit
 from sfumato.design.problem import Problem
-from sfumato.design.solvers.answer import Answer, Multipliers
-from sfumato.design.symmetry import Symmetry
+from sfumato.design.symmetry import Symmetry, symmetry
 from sfumato.lp.column_program import ColumnProgram, ColumnProgress, ColumnSolution, Ending
 from sfumato.lp.thinning import Kept, listed, thinned
-from sfumato.watch import TimeIsUp
+from sfumato.watch import TimeIsUp, watch_of
 
-__all__ = ["check_begun", "reduced_program", "shown_thinned", "whole_answer", "worth_keeping"]
+__all__ = ["reduced_program", "solve_reduced", "whole_answer"]
 
-_SPENT = 2  # tolerances that the bound may fall when multipliers are left out: callers ask for 0.3 of theirs
+# So many tolerances the bound may fall when multipliers are left out: callers ask for 0.3 of theirs.
+_SPENT = 2
 
 
 def reduced_program(problem: Problem, group: Symmetry | None) -> ColumnProgram:
@@ -25,44 +26,54 @@ def reduced_program(problem: Problem, group: Symmetry | None) -> ColumnProgram:
     return problem.program if group is None else group.reduced(problem.program)
 
 
-def check_begun(found: ColumnSolution) -> None:
-    """Raise TimeIsUp for a run that has not made a step: its starting point is worse than what needs no solver."""
-    if found.ended is Ending.TIME and not found.iterations:
-        raise TimeIsUp
+def solve_reduced(
+    problem: Problem,
+    solve: Callable[..., ColumnSolution],
+    method: str,
+    tolerance: float,
+    progress: Callable[[ColumnProgress], object] | None,
+    time_limit: TimeLimit,
+    most_secrets: float = np.inf,
+) -> Answer:
+    """Solve what symmetries leave of a problem, looked for up to so many secrets, and spread it over all columns.
+
+    Few multipliers are kept that prove nearly as much as all.
+    """
+    watch = watch_of(time_limit)
+    group = symmetry(problem, watch) if problem.shape[0] <= most_secrets else None
+    program = reduced_program(problem, group)
+    shown = None if progress is None else _with_thinned_bounds(progress, tolerance)
+    solution = solve(program, tolerance=tolerance, time_limit=watch, progress=shown)
+    if solution.ended is Ending.TIME and not solution.iterations:
+        raise TimeIsUp  # its starting point is worse than what needs no solver
+    kept = thinned(program, solution, _SPENT * tolerance * abs(solution.value))
+    return whole_answer(problem, group, solution, kept, method)
 
 
-def shown_thinned(
-    progress: Callable[[ColumnProgress], object] | None, tolerance: float
-) -> Callable[[ColumnProgress], object] | None:
+def _with_thinned_bounds(
+    progress: Callable[[ColumnProgress], object], tolerance: float
+) -> Callable[[ColumnProgress], object]:
     """Progress that shows the bound as it will be when multipliers have been left out, and no better one."""
-    if progress is None:
-        return None
 
-    def tell(state: ColumnProgress) -> None:
+    def show(state: ColumnProgress) -> None:
         spent = _SPENT * tolerance * abs(state.value) if np.isfinite(state.value) else 0.0
-        gap = state.gap + _SPENT * tolerance
-        progress(replace(state, bound=state.bound - spent, gap=gap))
+        progress(replace(state, bound=state.bound - spent, gap=state.gap + _SPENT * tolerance))
 
-    return tell
-
-
-def worth_keeping(program: ColumnProgram, found: ColumnSolution, tolerance: float) -> Kept:
-    """Few multipliers of a solution that prove nearly as much as all."""
-    return thinned(program, found, _SPENT * tolerance * abs(found.value))
+    return show
 
 
 def whole_answer(
-    problem: Problem, group: Symmetry | None, found: ColumnSolution, kept: Kept | NDArray[np.float64], name: str
+    problem: Problem, group: Symmetry | None, solution: ColumnSolution, kept: Kept | NDArray[np.float64], method: str
 ) -> Answer:
     """A solution of the reduced program, with those of its multipliers that are kept, spread over all columns."""
     program = problem.program
     few = kept if isinstance(kept, Kept) else listed(kept)
     values = few.values * np.exp(-program.logs)[few.pair]
-    matrix, prices = found.matrix, found.prices
+    matrix, prices = solution.matrix, solution.prices
     multipliers = Multipliers(program.first[few.pair], program.second[few.pair], few.column, values)
     if group is not None:
         matrix, multipliers = group.spread(matrix), group.spread_multipliers(multipliers)
         prices = group.spread_prices(prices, [len(limit.level) for limit in program.limits])
-        name += f", {len(group)} symmetries"
-    finished = found.ended in (Ending.REACHED, Ending.STALLED)
-    return Answer(matrix, multipliers, name, found.iterations, found.seconds, finished, prices)
+        method += f", {len(group)} symmetries"
+    finished = solution.ended in (Ending.REACHED, Ending.STALLED)
+    return Answer(matrix, multipliers, method, solution.iterations, solution.seconds, finished, prices)

@@ -7,12 +7,12 @@ from sfumato.design.universal.least_regret import universal_design
 from sfumato.design.universal.optimality import is_universally_optimal
 from sfumato.design.universal.prior_sets import PriorSet, ball, hull
 from sfumato.design.universal.regret import worst_case_regret
-from sfumato.design.universal.theorems import Ground
+from sfumato.design.universal.theorems import OptimalityGround
 from sfumato.design.universal.utility_set import UtilitySet, utility_set
 
 __all__ = [
-    "Ground",
     "Impossibility",
+    "OptimalityGround",
     "PriorSet",
     "UtilitySet",
     "ball",
@@ -24,3 +24,6 @@ __all__ = [
     "worst_case_regret",
 ]
 __all__ += answers.__all__
+
+Ground, Certificate = OptimalityGround, answers.RegretCertificate
+"""The earlier names, for one more version."""

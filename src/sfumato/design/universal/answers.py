@@ -9,11 +9,11 @@ from math import inf
 from sfumato.certify.mechanism import Mechanism
 from sfumato.channels.channel import Channel
 from sfumato.channels.prior import Prior
-from sfumato.design.universal.theorems import Ground
+from sfumato.design.universal.theorems import OptimalityGround
 from sfumato.numbers import told_apart
 from sfumato.verdict import Verdict, fails, holds, undecided
 
-__all__ = ["Better", "Certificate", "Regret", "UniversalDesign"]
+__all__ = ["Better", "Regret", "RegretCertificate", "UniversalDesign"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ class Better:
 
 
 @dataclass(frozen=True, eq=False)
-class Certificate:
+class RegretCertificate:
     """Every mechanism of the type has regret at least ``bound`` at one of ``priors``.
 
     ``weights`` are λ_k, ``least`` the least losses opt(π_k) (or proved upper bounds on them), ``together`` a lower
@@ -90,13 +90,13 @@ class UniversalDesign:
     mechanism: Mechanism
     lower: Fraction
     upper: Fraction | None
-    certificate: Certificate | None
+    certificate: RegretCertificate | None
     worst: Prior | None
     relative: bool
     method: str
     rounds: int
     seconds: float
-    ground: Ground | None = None
+    ground: OptimalityGround | None = None
 
     @property
     def exact(self) -> bool:

@@ -25,29 +25,27 @@ from sfumato.errors import NotSupported
 __all__ = ["bounded_regret", "regret_above"]
 
 _STARTS = 20
-_SIMPLICES = 400  # cut before the bound from above is taken as it stands
+_SIMPLICES = 400  # So many simplices are cut before the bound from above is taken as it stands.
 
 
-def bounded_regret(
-    asked: Question, channel: Channel, among: PriorSet, program: LeastLoss, simplices: int = _SIMPLICES
-) -> Regret:
+def bounded_regret(question: Question, channel: Channel, among: PriorSet, program: LeastLoss) -> Regret:
     """Bounds from both sides on the regret over all priors of a hull (or all of them)."""
-    if asked.relative or len(among.limits):
+    if question.relative or len(among.limits):
         raise NotSupported("relative regret, or regret on a ball, with so many cells", ["additive regret over a hull"])
-    found = search(asked, channel, among, program, _STARTS)
-    proof = verified(asked, channel, among, program, found.weights) if found.regret > 0 else None
+    worst = search(question, channel, among, program, _STARTS)
+    proof = verified(question, channel, among, program, worst.weights) if worst.regret > 0 else None
     lower = Fraction(0) if proof is None else proof.gap
-    above = regret_above(asked, channel, among, program, simplices, found.regret)
-    upper = max(Fraction(above) * asked.unit, lower)
+    above = regret_above(question, channel, among, program, _SIMPLICES, worst.regret)
+    upper = max(Fraction(above) * question.unit, lower)
     prior, better = (None, None) if proof is None else (proof.prior, proof.channel)
-    return Regret(lower, upper, prior, better, f"search from {_STARTS} starts and {simplices} simplices of priors")
+    return Regret(lower, upper, prior, better, f"search from {_STARTS} starts and {_SIMPLICES} simplices of priors")
 
 
 def regret_above(
-    asked: Question, channel: Channel, among: PriorSet, program: LeastLoss, simplices: int, goal: float = 0.0
+    question: Question, channel: Channel, among: PriorSet, program: LeastLoss, simplices: int, goal: float = 0.0
 ) -> float:
     """A proved upper bound on the regret in units of the largest loss; stops within a thousandth of ``goal``."""
-    pieces = float_pieces(asked, channel, among)
+    pieces = float_pieces(question, channel, among)
     generators = among.generators.astype(np.float64)
     totals = generators.sum(axis=0)
     pieces, generators = pieces / totals, generators / totals

@@ -26,10 +26,10 @@ from sfumato.threads import plain_interrupts
 
 __all__ = ["LARGEST_MOST", "MOST_RAYS", "cell_vertices", "extreme_rays"]
 
-MOST_RAYS = 400_000  # kept at one time
-LARGEST_MOST = 10**9  # that may be asked for instead; pairs of rays are still counted in 64 bits
-_PAIRS_A_RAY = 10_000  # looked at for each ray that may be kept: at most some ten seconds of work in all
-_FITS = 2**62  # a machine word, with room for one addition
+MOST_RAYS = 400_000  # So many rays are kept at one time.
+LARGEST_MOST = 10**9  # A caller may ask for so many instead; pairs of rays are still counted in 64 bits.
+_PAIRS_A_RAY = 10_000  # So many pairs are looked at for each ray that may be kept: some ten seconds of work in all.
+_FITS = 2**62  # A machine word, with room for one addition.
 
 
 def cell_vertices(pieces: Array, limits: Array | None = None, most: int = MOST_RAYS) -> Array:
@@ -64,10 +64,11 @@ def cell_vertices(pieces: Array, limits: Array | None = None, most: int = MOST_R
         table[:, size + y] = 1
         rows.append(table)
     inequalities = np.concatenate(rows) if rows else _zeros(0, size + outputs)
-    found = extreme_rays(inequalities, most)[:, :size]
-    found = found[(found != 0).any(axis=1)]
-    order = np.lexsort(found.T[::-1]) if found.dtype != object else sorted(range(len(found)), key=lambda i: [*found[i]])
-    return np.asarray(found[order])
+    vertices = extreme_rays(inequalities, most)[:, :size]
+    vertices = vertices[(vertices != 0).any(axis=1)]
+    if vertices.dtype == object:
+        return np.asarray(vertices[sorted(range(len(vertices)), key=lambda i: [*vertices[i]])])
+    return np.asarray(vertices[np.lexsort(vertices.T[::-1])])
 
 
 def _flat_first(pieces: Array) -> list[int]:
@@ -122,15 +123,15 @@ def _one_more(row: Array, rays: Array, tight: NDArray[np.uint64], place: int, si
         return rays, tight, 0
     with plain_interrupts():
         first, second = _adjacent_pairs(tight, signs, size)
-    made = rays[second] * values[first][:, None] - rays[first] * values[second][:, None]
-    factors = [gcd(*(int(v) for v in ray)) for ray in made]
-    if len(made):
-        made = made // np.array(factors, dtype=object)[:, None]
+    combined = rays[second] * values[first][:, None] - rays[first] * values[second][:, None]
+    factors = [gcd(*(int(v) for v in ray)) for ray in combined]
+    if len(combined):
+        combined = combined // np.array(factors, dtype=object)[:, None]
     both = tight[first] & tight[second]
     both[:, word] |= bit
     kept = signs >= 0
     looked = int((signs > 0).sum()) * int((signs < 0).sum())
-    return np.concatenate([rays[kept], made]), np.concatenate([tight[kept], both]), looked
+    return np.concatenate([rays[kept], combined]), np.concatenate([tight[kept], both]), looked
 
 
 @intrinsic
@@ -181,23 +182,23 @@ def _in_words(inequalities, rays, tight, most, most_pairs):  # type: ignore[no-u
         total = len(rays) - negative + first.size
         if total > most:
             return rays, tight, -1, pairs
-        made = np.empty((total, size), np.int64)
+        grown = np.empty((total, size), np.int64)
         sets = np.empty((total, words), np.uint64)
         place = 0
         for i in range(len(rays)):
             if signs[i] >= 0:
-                made[place], sets[place] = rays[i], tight[i]
+                grown[place], sets[place] = rays[i], tight[i]
                 if signs[i] == 0:
                     sets[place, word] |= bit
                 place += 1
         for t in range(first.size):
-            if not _combined(rays, values, first[t], second[t], made[place]):
+            if not _combined(rays, values, first[t], second[t], grown[place]):
                 return rays, tight, k, pairs
             for w in range(words):
                 sets[place, w] = tight[first[t], w] & tight[second[t], w]
             sets[place, word] |= bit
             place += 1
-        rays, tight = made, sets
+        rays, tight = grown, sets
     return rays, tight, count, pairs
 
 
@@ -287,14 +288,14 @@ def _only_two(owners, shared, members, total):  # type: ignore[no-untyped-def]
             rest ^= low
     if size == 0:  # in a plane two rays need not share anything; every ray satisfies no inequality
         return total == 2
-    found = 0
+    owned = 0
     for b in range(owners.shape[1]):
         word = ~np.uint64(0)
         for t in range(size - 1, -1, -1):  # late inequalities are satisfied by fewer
             word &= owners[members[t], b]
             if word == 0:
                 break
-        found += _bits(word)
-        if found > 2:
+        owned += _bits(word)
+        if owned > 2:
             return False
     return True

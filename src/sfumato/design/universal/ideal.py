@@ -29,8 +29,8 @@ from sfumato.privacy.type import PrivacyType, ball_rate
 
 __all__ = ["rounded_by", "rounding_regret"]
 
-_BITS = 160  # of the enclosures: 2^-100 is nothing beside a unit of 2^-52
-_MOST_ENTRIES = 2**18  # as many as a mechanism has as fractions; balls of so many take seconds
+_BITS = 160  # Enclosures have so many bits: 2^-100 is nothing beside a unit of 2^-52.
+_MOST_ENTRIES = 2**18  # A mechanism has as many entries as fractions; balls of so many take seconds.
 
 
 def rounded_by(channel: Channel, privacy: PrivacyType) -> tuple[Fraction, ...] | None:
@@ -58,8 +58,8 @@ def _nearest(matrix: NDArray[np.float64], phi: NDArray[np.float64]) -> NDArray[n
     """For each column the one of Φ that it is nearest to, after division by sums; −1 for a column of zeros."""
     sums = matrix.sum(axis=0)
     shares = matrix / np.where(sums > 0, sums, 1.0)
-    found = np.argmin(cdist(shares.T, (phi / phi.sum(axis=0)).T, "cityblock"), axis=1)
-    return np.where(sums > 0, found, -1)
+    closest = np.argmin(cdist(shares.T, (phi / phi.sum(axis=0)).T, "cityblock"), axis=1)
+    return np.where(sums > 0, closest, -1)
 
 
 def _weights(powers: list[flint.arb], codes: NDArray[np.int64], privacy: PrivacyType) -> dict[int, flint.arb] | None:
@@ -100,7 +100,7 @@ def _apart(
     return dyadic((total / 2).upper())
 
 
-def rounding_regret(asked: Question, moved: tuple[Fraction, ...]) -> Fraction:
+def rounding_regret(question: Question, moved: tuple[Fraction, ...]) -> Fraction:
     """The largest t_x times the range of the losses at x."""
-    ranges = (asked.table.max(axis=0) - asked.table.min(axis=0)) / asked.scale
+    ranges = (question.table.max(axis=0) - question.table.min(axis=0)) / question.scale
     return max(t * Fraction(r) for t, r in zip(moved, ranges, strict=True))

@@ -20,7 +20,7 @@ from sfumato.certify.repair import quantise
 from sfumato.channels.channel import Channel
 from sfumato.channels.prior import Prior
 from sfumato.design.optimal import design
-from sfumato.design.universal.answers import Certificate, UniversalDesign
+from sfumato.design.universal.answers import RegretCertificate, UniversalDesign
 from sfumato.design.universal.bounds import regret_above
 from sfumato.design.universal.least_loss import LeastLoss
 from sfumato.design.universal.prior_sets import PriorSet
@@ -36,20 +36,20 @@ from sfumato.numbers import Array, fractions, object_array
 __all__ = ["large_design", "two_priors"]
 
 _ROUNDS = 10
-_STARTS = 5  # of the search in each round
-_SECONDS = 30.0  # after which no new round begins
-_MOST_PAIRS = 2500  # actions of two games at once that one design problem may have
+_STARTS = 5  # The search of each round has so many starts.
+_SECONDS = 30.0  # After so many seconds no new round begins.
+_MOST_PAIRS = 2500  # One design problem has at most so many actions of two games at once.
 
 
-def large_design(asked: Question, among: PriorSet, started: float) -> UniversalDesign:
+def large_design(question: Question, among: PriorSet, started: float) -> UniversalDesign:
     """A mixture of mechanisms that are best for single priors, with bounds on the least regret from both sides."""
-    if asked.relative or len(among.limits):
+    if question.relative or len(among.limits):
         raise NotSupported(
-            f"relative regret, or regret on a ball, for {len(asked.privacy.space)} secrets",
+            f"relative regret, or regret on a ball, for {len(question.privacy.space)} secrets",
             ["additive regret over all priors or a hull", "at most 9 secrets"],
         )
-    program = LeastLoss(asked)
-    game = _Game(asked)
+    program = LeastLoss(question)
+    game = _Game(question)
     generators = among.generators.astype(np.float64)
     centre = generators.sum(axis=1)
     game.add(centre / centre.sum())
@@ -59,30 +59,26 @@ def large_design(asked: Question, among: PriorSet, started: float) -> UniversalD
     for number in range(1, _ROUNDS + 1):
         shares, multipliers = game.shares()
         mixed = np.concatenate([p * m for p, m in zip(shares, game.matrices, strict=True) if p > 1e-9], axis=1)
-        channel = Channel(asked.privacy.space, mixed / mixed.sum(axis=1, keepdims=True))
-        found = search(asked, channel, among, program, _STARTS, seed=number)
-        worst = found.regret
+        channel = Channel(question.privacy.space, mixed / mixed.sum(axis=1, keepdims=True))
+        worst_case = search(question, channel, among, program, _STARTS, seed=number)
+        worst = worst_case.regret
         if worst < best[0]:
             best = (worst, mixed)
-        if perf_counter() - started > _SECONDS or not game.add(found.weights):
+        if perf_counter() - started > _SECONDS or not game.add(worst_case.weights):
             break
-    mechanism = quantise(best[1] / best[1].sum(axis=1, keepdims=True), asked.privacy).mechanism
-    above = regret_above(asked, mechanism.channel, among, program, 0)
-    certificate = two_priors(asked, *game.hardest(multipliers))
+    mechanism = quantise(best[1] / best[1].sum(axis=1, keepdims=True), question.privacy).mechanism
+    above = regret_above(question, mechanism.channel, among, program, 0)
+    certificate = two_priors(question, *game.hardest(multipliers))
     lower = Fraction(0) if certificate is None else max(certificate.bound, Fraction(0))
-    return UniversalDesign(mechanism, lower, Fraction(above) * asked.unit, certificate, None, False,
+    return UniversalDesign(mechanism, lower, Fraction(above) * question.unit, certificate, None, False,
                            "mixture of best mechanisms", number, perf_counter() - started)  # fmt: skip
 
 
 class _Game:
     """Mechanisms that are best for single priors, against those priors; floats in units of the largest loss."""
 
-    def __init__(self, asked: Question) -> None:
-        self.asked = asked
-        privacy = asked.privacy
-        first, second = privacy.space.pairs
-        logs = np.maximum(np.tile(privacy.rate * privacy.space.pair_distances.floats, 2), 1e-9)
-        self.pairs = np.concatenate([first, second]), np.concatenate([second, first]), logs
+    def __init__(self, question: Question) -> None:
+        self.question = question
         self.priors: list[NDArray[np.float64]] = []
         self.least: list[float] = []
         self.matrices: list[NDArray[np.float64]] = []
@@ -91,11 +87,11 @@ class _Game:
         """A prior and the mechanism that is best for it; False if it is known."""
         if any(np.abs(prior - known).sum() < 1e-6 for known in self.priors):
             return False
-        cost = prior[:, None] * self.asked.float_table.T
-        found = solve_columns(ColumnProgram(cost, *self.pairs), tolerance=1e-6)
+        cost = prior[:, None] * self.question.float_table.T
+        solution = solve_columns(ColumnProgram(cost, *self.question.ordered_bounds), tolerance=1e-6)
         self.priors.append(prior)
-        self.least.append(found.value)
-        self.matrices.append(found.matrix[:, found.matrix.max(axis=0) > 1e-9])
+        self.least.append(solution.value)
+        self.matrices.append(solution.matrix[:, solution.matrix.max(axis=0) > 1e-9])
         return True
 
     def regrets(self) -> NDArray[np.float64]:
@@ -103,7 +99,7 @@ class _Game:
         table = np.empty((len(self.priors), len(self.matrices)))
         for k, prior in enumerate(self.priors):
             for j, matrix in enumerate(self.matrices):
-                costs = (self.asked.float_table * prior[None, :]) @ matrix
+                costs = (self.question.float_table * prior[None, :]) @ matrix
                 table[k, j] = costs.min(axis=0).sum() - self.least[k]
         return table
 
@@ -114,11 +110,11 @@ class _Game:
         matrix = np.concatenate([np.append(np.ones(columns), 0.0)[None, :],
                                  np.concatenate([table, -np.ones((rows, 1))], axis=1)])  # fmt: skip
         cost = np.append(np.zeros(columns), 1.0)
-        found = solve(
+        solution = solve(
             LinearProgram.dense(cost, matrix, "=" + "<" * rows, np.append(1.0, np.zeros(rows)), frozenset({columns}))
         )
-        assert found.primal is not None and found.dual is not None
-        return np.asarray(found.primal[:columns]), np.maximum(-np.asarray(found.dual[1:]), 0.0)
+        assert solution.primal is not None and solution.dual is not None
+        return np.asarray(solution.primal[:columns]), np.maximum(-np.asarray(solution.dual[1:]), 0.0)
 
     def hardest(self, multipliers: NDArray[np.float64]) -> tuple[Prior, Prior, Fraction]:
         """The two priors of largest weight in the game, and the share of the first."""
@@ -126,14 +122,14 @@ class _Game:
         padded[: len(multipliers)] = multipliers
         order = np.argsort(-padded)
         second = int(order[1]) if len(order) > 1 else int(order[0])
-        one, two = (_rational(self.asked, self.priors[int(k)]) for k in (order[0], second))
+        one, two = (_rational(self.question, self.priors[int(k)]) for k in (order[0], second))
         total = padded[order[0]] + padded[second]
         share = Fraction(round(64 * padded[order[0]] / total), 64) if total > 0 else Fraction(1, 2)
         return one, two, min(max(share, Fraction(1, 8)), Fraction(7, 8))
 
 
-def _rational(asked: Question, weights: NDArray[np.float64]) -> Prior:
-    return prior_of(asked.loss.secrets, object_array(round(float(w) * 2**20) for w in weights))
+def _rational(question: Question, weights: NDArray[np.float64]) -> Prior:
+    return prior_of(question.loss.secrets, object_array(round(float(w) * 2**20) for w in weights))
 
 
 def _rounded_down(table: Array) -> Array:
@@ -143,22 +139,24 @@ def _rounded_down(table: Array) -> Array:
     return object_array((floor(v / unit) * unit for v in table.ravel()), table.shape)
 
 
-def two_priors(asked: Question, one: Prior, two: Prior, share: Fraction = Fraction(1, 2)) -> Certificate | None:
+def two_priors(
+    question: Question, one: Prior, two: Prior, share: Fraction = Fraction(1, 2)
+) -> RegretCertificate | None:
     """No mechanism has less regret than this at one of two priors: both games at once are one design problem.
 
     Proved on both sides by :func:`sfumato.design`. None if the pairs of actions are too many.
     """
-    kept = list(asked.kept)
+    kept = list(question.kept)
     if len(kept) ** 2 > _MOST_PAIRS:
         return None
-    space = asked.privacy.space
-    table = fractions(asked.loss.matrix)[kept]
+    space = question.privacy.space
+    table = fractions(question.loss.matrix)[kept]
     n = len(space)
     parts = [n * w * table * fractions(p.weights)[None, :] for w, p in ((share, one), (1 - share, two))]
     both = (parts[0][:, None, :] + parts[1][None, :, :]).reshape(len(kept) ** 2, n)
     both = _rounded_down(both)  # which can only lower the bound
     pairs = [(w, v) for w in kept for v in kept]
-    together = design(Prior.uniform(space), Loss(pairs, space.labels, both), asked.privacy, tolerance=1e-4).bound
-    least = tuple(Fraction(design(p, asked.loss, asked.privacy, tolerance=1e-5).loss) for p in (one, two))
+    together = design(Prior.uniform(space), Loss(pairs, space.labels, both), question.privacy, tolerance=1e-4).bound
+    least = tuple(Fraction(design(p, question.loss, question.privacy, tolerance=1e-5).loss) for p in (one, two))
     bound = together - share * least[0] - (1 - share) * least[1]
-    return Certificate((one, two), (share, 1 - share), least, Fraction(together), Fraction(bound), False)
+    return RegretCertificate((one, two), (share, 1 - share), least, Fraction(together), Fraction(bound), False)

@@ -25,16 +25,17 @@ from sfumato.lp import LinearProgram, solve
 from sfumato.numbers import Array, exact, object_array
 from sfumato.privacy.vertices import Vertices
 
-__all__ = ["MARGIN", "Least", "LeastLoss"]
+__all__ = ["MARGIN", "Least", "LeastLoss", "leaving_row", "pivot"]
 
 MARGIN = 2.0**-44
 """Relative error granted to sums over secrets and prices in floats: they have at most some hundred terms, each
 right to a few 2^-52 (rays, priors and losses included)."""
 
-_OPTIMAL = 1e-11  # reduced costs above minus this, relative to the largest cost, end a run; bounds do not rely on it
+# A run ends when no reduced cost is below minus this, relative to the largest cost; bounds do not rely on it.
+_OPTIMAL = 1e-11
 _MOST_PIVOTS = 5000
-_MOST_BASES = 20_000  # kept for the next prior, a few kilobytes each
-_FRESH = 60  # pivots after which the tableau is computed anew from the constraints
+_MOST_BASES = 20_000  # So many bases are kept for the next prior, a few kilobytes each.
+_PIVOTS_A_TABLEAU = 60  # After so many pivots the tableau is computed anew from the constraints.
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +45,7 @@ class Least:
     In units of the largest loss.
     """
 
-    found: NDArray[np.float64]
+    values: NDArray[np.float64]
     bounds: NDArray[np.float64]
     bases: NDArray[np.int64]
 
@@ -94,13 +95,13 @@ class LeastLoss:
             tableau, basis = _first_state(self.question.corner)
             self.state = tableau.copy(), basis.copy()
         tableau, basis = self.state
-        found, prices, bases = _solve_many(tableau, basis, rays, costs)
+        values, prices, bases = _solve_many(tableau, basis, rays, costs)
         # prices p bound the loss by Σ p if p·v_i ≤ U_i for every ray; where they miss by δ, p − δ does, as a ray sums
         # to at least its maximum, 1
         size = np.abs(prices).sum(axis=1) + 1.0
         miss = np.maximum((prices @ rays.T - costs).max(axis=1), 0.0) + MARGIN * size
         bounds = prices.sum(axis=1) - rays.shape[1] * miss - MARGIN * size
-        return Least(found, np.maximum(bounds, 0.0), bases)
+        return Least(values, np.maximum(bounds, 0.0), bases)
 
     def exactly(self, priors: Array, bases: NDArray[np.int64]) -> list[Fraction]:
         """The least loss times scale for integer priors (not divided by their totals), given bases to begin with."""
@@ -144,9 +145,9 @@ class LeastLoss:
         program = LinearProgram.dense(
             object_array(map(int, costs)), rays.T, "=" * rays.shape[1], np.ones(rays.shape[1], dtype=np.int64)
         )
-        found = solve(program)
-        assert isinstance(found.value, Fraction) and found.primal is not None
-        return found.value, found.primal
+        solution = solve(program)
+        assert isinstance(solution.value, Fraction) and solution.primal is not None
+        return solution.value, solution.primal
 
     def mechanism(self, prior: Array, basis: NDArray[np.int64]) -> Channel:
         """A mechanism of the type that attains the least loss for an integer prior; outputs are numbers of rays."""
@@ -214,7 +215,7 @@ def _start(rays: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.i
             column = int(np.abs(tableau[row, :count]).argmax())
             if abs(tableau[row, column]) < 1e-9:
                 raise SolverError("the rays of the type do not span the space: this is a bug")
-            _pivot(tableau, basis, row, column)
+            pivot(tableau, basis, row, column)
     keep = [*range(count), count + n]
     return np.ascontiguousarray(tableau[:, keep]), basis
 
@@ -224,7 +225,7 @@ def _solve_many(tableau, basis, rays, costs):  # type: ignore[no-untyped-def]
     """One program after the other, from where the last one ended."""
     total, count = costs.shape
     n = rays.shape[1]
-    found, prices = np.empty(total), np.empty((total, n))
+    values, prices = np.empty(total), np.empty((total, n))
     bases = np.empty((total, n), np.int64)
     square = np.empty((n, n))
     chosen = np.empty(n)
@@ -234,13 +235,29 @@ def _solve_many(tableau, basis, rays, costs):  # type: ignore[no-untyped-def]
             square[i] = rays[basis[i]]
             chosen[i] = costs[k, basis[i]]
         prices[k] = np.linalg.solve(square, chosen)
-        found[k] = prices[k].sum()
+        values[k] = prices[k].sum()
         bases[k] = basis
-    return found, prices, bases
+    return values, prices, bases
 
 
 @njit(cache=True)
-def _pivot(tableau, basis, row, column):  # type: ignore[no-untyped-def]
+def leaving_row(tableau, basis, entering, objective):  # type: ignore[no-untyped-def]
+    """The row that a column may take the place of, by the least ratio, and the ratio; −1 if there is none.
+
+    The last column has the values of the basis; the row of the objective, −1 if there is none, is left out.
+    """
+    leaving, ratio = -1, np.inf
+    for i in range(len(tableau)):
+        if i != objective and tableau[i, entering] > 1e-9:
+            now = max(tableau[i, -1], 0.0) / tableau[i, entering]
+            if now < ratio - 1e-13 or (now <= ratio + 1e-13 and leaving >= 0 and basis[i] < basis[leaving]):
+                leaving, ratio = i, min(now, ratio)
+    return leaving, ratio
+
+
+@njit(cache=True)
+def pivot(tableau, basis, row, column):  # type: ignore[no-untyped-def]
+    """Bring a column into the basis in the place of a row."""
     tableau[row] /= tableau[row, column]
     for i in range(len(tableau)):
         if i != row and tableau[i, column] != 0.0:
@@ -258,7 +275,7 @@ def _pivot_until_optimal(tableau, basis, rays, costs, allowed):  # type: ignore[
         scale = max(scale, abs(costs[c]))
     still = 0
     for step in range(_MOST_PIVOTS):
-        if step % _FRESH == _FRESH - 1:
+        if step % _PIVOTS_A_TABLEAU == _PIVOTS_A_TABLEAU - 1:
             square = np.empty((n, n))
             for i in range(n):
                 square[:, i] = rays[basis[i]]
@@ -277,13 +294,8 @@ def _pivot_until_optimal(tableau, basis, rays, costs, allowed):  # type: ignore[
                     break
         if entering < 0:
             return
-        leaving, ratio = -1, np.inf
-        for i in range(n):
-            if tableau[i, entering] > 1e-9:
-                now = max(tableau[i, last], 0.0) / tableau[i, entering]
-                if now < ratio - 1e-13 or (now <= ratio + 1e-13 and leaving >= 0 and basis[i] < basis[leaving]):
-                    leaving, ratio = i, min(now, ratio)
+        leaving, ratio = leaving_row(tableau, basis, entering, -1)
         if leaving < 0:
             return
         still = still + 1 if ratio <= 1e-13 else 0
-        _pivot(tableau, basis, leaving, entering)
+        pivot(tableau, basis, leaving, entering)

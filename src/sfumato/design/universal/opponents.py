@@ -15,16 +15,15 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sfumato.design.universal.least_loss import MARGIN, LeastLoss
+from sfumato.design.universal.least_loss import MARGIN, LeastLoss, leaving_row, pivot
 from sfumato.errors import NotSupported, UndecidedError
 from sfumato.lp.column_program import ColumnProgram, column_bound
 from sfumato.lp.columns import solve_columns
 
 __all__ = ["Opponent", "worst_prior"]
 
-_MOST_RAYS = 1200  # of a tableau; beyond, columns are quicker
-_MOST_SECRETS_OF_RAYS = 10  # beyond, the rays of most spaces are too many to list
-_SMALLEST_LOG = 1e-9  # of a bound between secrets that the block method takes
+_MOST_RAYS = 1200  # A tableau has at most so many rays; beyond, columns are quicker.
+_MOST_SECRETS_OF_RAYS = 10  # Beyond, the rays of most spaces are too many to list.
 
 
 @dataclass(eq=False)
@@ -37,11 +36,11 @@ class Opponent:
     @cached_property
     def by_rays(self) -> bool:
         """Whether the rays of the type are few enough."""
-        asked = self.program.question
-        if len(asked.privacy.space) > _MOST_SECRETS_OF_RAYS:
+        question = self.program.question
+        if len(question.privacy.space) > _MOST_SECRETS_OF_RAYS:
             return False
         try:
-            return len(asked.corner) <= _MOST_RAYS
+            return len(question.corner) <= _MOST_RAYS
         except (NotSupported, UndecidedError):
             return False
 
@@ -50,30 +49,23 @@ class Opponent:
         return self._from_rays(prior) if self.by_rays else self._from_columns(prior)
 
     def _from_rays(self, prior: NDArray[np.float64]) -> tuple[float, float, NDArray[np.float64]]:
-        asked = self.program.question
+        question = self.program.question
         least = self.program.approximate(prior[None, :])
-        chosen = asked.float_rays[least.bases[0]]
+        chosen = question.float_rays[least.bases[0]]
         weights = np.maximum(np.linalg.solve(chosen.T, np.ones(len(prior))), 0.0)
-        actions = (asked.float_table @ (prior[None, :] * chosen).T).argmin(axis=0)
-        spent = (weights[:, None] * chosen * asked.float_table[actions]).sum(axis=0)
-        return float(least.found[0]), float(least.bounds[0]), spent
-
-    @cached_property
-    def _pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        privacy = self.program.question.privacy
-        first, second = privacy.space.pairs
-        logs = np.maximum(np.tile(privacy.rate * privacy.space.pair_distances.floats, 2), _SMALLEST_LOG)
-        return np.concatenate([first, second]), np.concatenate([second, first]), logs
+        actions = (question.float_table @ (prior[None, :] * chosen).T).argmin(axis=0)
+        spent = (weights[:, None] * chosen * question.float_table[actions]).sum(axis=0)
+        return float(least.values[0]), float(least.bounds[0]), spent
 
     def _from_columns(self, prior: NDArray[np.float64]) -> tuple[float, float, NDArray[np.float64]]:
         table = self.program.question.float_table
-        program = ColumnProgram(prior[:, None] * table.T, *self._pairs)
-        found = solve_columns(program, tolerance=self.tolerance)
+        program = ColumnProgram(prior[:, None] * table.T, *self.program.question.ordered_bounds)
+        solution = solve_columns(program, tolerance=self.tolerance)
         # any multipliers give a bound; sums of n terms and factors e^−l are right to this share of their parts
-        size = float(np.abs(program.cost).sum() + (found.multipliers * (1 + np.exp(-program.logs))[:, None]).sum())
+        size = float(np.abs(program.cost).sum() + (solution.multipliers * (1 + np.exp(-program.logs))[:, None]).sum())
         slack = (len(prior) + 64 + float(program.logs.max(initial=0.0))) * 2.0**-52 * size
-        bound = max(column_bound(program, found.multipliers) - slack, 0.0)
-        return found.value, bound, (found.matrix * table.T).sum(axis=1)
+        bound = max(column_bound(program, solution.multipliers) - slack, 0.0)
+        return solution.value, bound, (solution.matrix * table.T).sum(axis=1)
 
 
 def worst_prior(
@@ -163,17 +155,8 @@ def _descend(tableau, basis, objective, rows, width):  # type: ignore[no-untyped
                     break
         if entering < 0:
             return
-        leaving, ratio = -1, np.inf
-        for i in range(rows):
-            if i != objective and tableau[i, entering] > 1e-10:
-                now = max(tableau[i, last], 0.0) / tableau[i, entering]
-                if now < ratio - 1e-14 or (now <= ratio + 1e-14 and leaving >= 0 and basis[i] < basis[leaving]):
-                    leaving, ratio = i, min(ratio, now)
+        leaving, ratio = leaving_row(tableau, basis, entering, objective)
         if leaving < 0:
             return
-        still = still + 1 if ratio <= 1e-14 else 0
-        tableau[leaving] /= tableau[leaving, entering]
-        for i in range(rows):
-            if i != leaving and tableau[i, entering] != 0.0:
-                tableau[i] -= tableau[i, entering] * tableau[leaving]
-        basis[leaving] = entering
+        still = still + 1 if ratio <= 1e-13 else 0
+        pivot(tableau, basis, leaving, entering)

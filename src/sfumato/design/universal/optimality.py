@@ -11,21 +11,21 @@ from sfumato.design.universal.answers import Better, Regret
 from sfumato.design.universal.cells import LARGEST_MOST, MOST_RAYS
 from sfumato.design.universal.least_loss import LeastLoss
 from sfumato.design.universal.prior_sets import Priors, PriorSet, prior_set
-from sfumato.design.universal.question import Question, member_of, question, type_of
+from sfumato.design.universal.question import Question, member_of, pose, type_of
 from sfumato.design.universal.refute import refute
 from sfumato.design.universal.regret import cells_of, regret_on
-from sfumato.design.universal.theorems import Ground, theorem
+from sfumato.design.universal.theorems import OptimalityGround, theorem
 from sfumato.errors import NotSupported
 from sfumato.losses.loss import Loss
 from sfumato.measures.uncertainty import posterior_loss
-from sfumato.numbers import TABLE_ROUNDING, fractions
+from sfumato.numbers import TABLE_ROUNDING
 from sfumato.privacy.type import PrivacyType
 from sfumato.verdict import Verdict, fails, holds, undecided
 
 __all__ = ["is_universally_optimal"]
 
-_MOST_SECRETS = 10  # beyond, cells or rays are too many to list for any loss that matters at all secrets
-_QUICK = 7  # secrets from which a short search comes before the enumeration, which may take seconds
+_MOST_SECRETS = 10  # Beyond, cells or rays are too many to list for any loss that matters at all secrets.
+_SEARCH_FIRST = 7  # From so many secrets on a short search comes before the enumeration, which may take seconds.
 
 
 def is_universally_optimal(
@@ -57,9 +57,9 @@ def is_universally_optimal(
     Returns
     -------
     Verdict
-        *holds* with a :class:`Ground`: a theorem whose hypotheses were checked, or ``cells``. A table that is rounded
-        from the mechanism of a theorem, as every table of an irrational one is, is so up to its rounding, and
-        ``regret`` of the ground is a proved bound on what that costs. *fails* with a
+        *holds* with an :class:`OptimalityGround`: a theorem whose hypotheses were checked, or ``cells``. A table that
+        is rounded from the mechanism of a theorem, as every table of an irrational one is, is so up to its rounding,
+        and ``regret`` of the ground is a proved bound on what that costs. *fails* with a
         :class:`Better`: a prior, a mechanism and two exact losses. *undecided* with what was tried and, where known, a
         :class:`Regret` or, where rounding may be all that makes another mechanism better, that :class:`Better`.
 
@@ -80,39 +80,39 @@ def is_universally_optimal(
     >>> bool(verdict), verdict.witness.name, verdict.witness.regret < 1e-13
     (True, 'single crossing on a line', True)
     """
-    asked = question(loss, type_of(mechanism, privacy))
-    channel = member_of(mechanism, asked.privacy)
-    among = prior_set(priors, asked.privacy)
+    question = pose(loss, type_of(mechanism, privacy))
+    channel = member_of(mechanism, question.privacy)
+    among = prior_set(priors, question.privacy)
     starts, most = integer(starts, "starts", 0, LARGEST_MOST), integer(most, "most", 1, LARGEST_MOST)
-    ground = theorem(asked, channel)
+    ground = theorem(question, channel)
     if ground is not None:
         return holds(str(ground), ground)
-    found = _searched(asked, channel, among, starts, most)
-    rounded = not asked.privacy.exact or not as_channel(mechanism).exact
-    if rounded and isinstance(found.witness, Better) and found.witness.gap <= TABLE_ROUNDING * asked.unit:
+    verdict = _searched(question, channel, among, starts, most)
+    rounded = not question.privacy.exact or not as_channel(mechanism).exact
+    if rounded and isinstance(verdict.witness, Better) and verdict.witness.gap <= TABLE_ROUNDING * question.unit:
         return undecided(
-            f"{found.reason}, no more than the rounding of the table may cost: whether what it is rounded from is "
+            f"{verdict.reason}, no more than the rounding of the table may cost: whether what it is rounded from is "
             "universally optimal is not known",
-            found.witness,
+            verdict.witness,
         )
-    return found
+    return verdict
 
 
-def _searched(asked: Question, channel: Channel, among: PriorSet, starts: int, most: int) -> Verdict:
-    program = LeastLoss(asked)
-    n = len(asked.relevant)
+def _searched(question: Question, channel: Channel, among: PriorSet, starts: int, most: int) -> Verdict:
+    program = LeastLoss(question)
+    n = len(question.relevant)
     tried = 0
-    if n >= _QUICK:
+    if n >= _SEARCH_FIRST:
         tried = min(starts, 5)
-        better = refute(asked, channel, among, program, tried)
+        better = refute(question, channel, among, program, tried)
         if better is not None:
             return _failed(better)
-    if len(asked.privacy.space) <= _MOST_SECRETS:
+    if len(question.privacy.space) <= _MOST_SECRETS:
         try:
-            return _enumerated(asked, channel, among, program, most)
+            return _enumerated(question, channel, among, program, most)
         except NotSupported:
             pass
-    better = refute(asked, channel, among, program, starts - tried, seed=tried) if starts > tried else None
+    better = refute(question, channel, among, program, starts - tried, seed=tried) if starts > tried else None
     if better is not None:
         return _failed(better)
     return undecided(
@@ -120,24 +120,25 @@ def _searched(asked: Question, channel: Channel, among: PriorSet, starts: int, m
     )
 
 
-def _enumerated(asked: Question, channel: Channel, among: PriorSet, program: LeastLoss, most: int) -> Verdict:
-    cells = cells_of(asked, channel, among, most)
-    found = regret_on(asked, cells, program)
-    if found.upper == 0 and asked.exact:
-        count = f"{found.vertices} vertices of cells"
-        return holds(f"cells: nothing is better at any of {count}", Ground("cells", f"{count}, in exact arithmetic"))
-    better = _example(asked, channel, found)
+def _enumerated(question: Question, channel: Channel, among: PriorSet, program: LeastLoss, most: int) -> Verdict:
+    cells = cells_of(question, channel, among, most)
+    regret = regret_on(question, cells, program)
+    if regret.upper == 0 and question.exact:
+        count = f"{regret.vertices} vertices of cells"
+        return holds(
+            f"cells: nothing is better at any of {count}", OptimalityGround("cells", f"{count}, in exact arithmetic")
+        )
+    better = _example(question, channel, regret)
     if better.gap > 0:
         return _failed(better)
-    assert found.upper is not None
-    return undecided(f"its regret is at most {float(found.upper):.2g}, and no counter-example was proved", found)
+    assert regret.upper is not None
+    return undecided(f"its regret is at most {float(regret.upper):.2g}, and no counter-example was proved", regret)
 
 
-def _example(asked: Question, channel: Channel, found: Regret) -> Better:
-    assert found.prior is not None and found.better is not None
-    exact_loss = Loss(asked.loss.actions, asked.loss.secrets, fractions(asked.loss.matrix))
-    losses = (Fraction(posterior_loss(found.prior, made, exact_loss)) for made in (channel, found.better))
-    return Better(found.prior, found.better, *losses)
+def _example(question: Question, channel: Channel, regret: Regret) -> Better:
+    assert regret.prior is not None and regret.better is not None
+    losses = (Fraction(posterior_loss(regret.prior, one, question.exact_loss)) for one in (channel, regret.better))
+    return Better(regret.prior, regret.better, *losses)
 
 
 def _failed(better: Better) -> Verdict:

@@ -27,9 +27,9 @@ from sfumato.spaces.distances import Form
 from sfumato.spaces.finite import FiniteSpace, as_space
 from sfumato.spaces.lengths import in_unit
 
-__all__ = ["PriorSet", "Priors", "all_priors", "ball", "hull", "prior_set", "regular_priors"]
+__all__ = ["PriorSet", "Priors", "all_priors", "ball", "hull", "primitive", "prior_set", "regular_priors"]
 
-_MOST_FUNCTIONS = 5000  # inequalities of a ball, each a step of the enumeration of cells
+_MOST_FUNCTIONS = 5000  # A ball has at most so many inequalities: each is a step of the enumeration of cells.
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +93,7 @@ def hull(priors: Iterable[Prior]) -> PriorSet:
     if not given:
         raise InvalidInput("the hull of no priors is empty: give at least one prior")
     check_secrets("the priors of a hull", *given)
-    columns = [_primitive(common_denominator(prior.weights)[0]) for prior in given]
+    columns = [primitive(common_denominator(prior.weights)[0]) for prior in given]
     return PriorSet("hull", given[0].secrets, np.stack(columns, axis=1), _no_limits(len(given)))
 
 
@@ -135,10 +135,10 @@ def ball(prior: Prior, radius: Number, space: FiniteSpace | None = None) -> Prio
             heights = object_array(int(c) * metric.distances.unit for c in corner.coefficients[i, :, 0])
         else:
             heights = object_array(Fraction(float(h)) for h in corner.heights[i])
-        rows.append(_primitive(common_denominator(reach + heights @ weights - heights)[0]))
+        rows.append(primitive(common_denominator(reach + heights @ weights - heights)[0]))
     name = "total variation ball" if space is None else "Wasserstein ball"
     limits = np.stack(rows) if rows else _no_limits(n)
-    centre = _primitive(common_denominator(weights)[0])
+    centre = primitive(common_denominator(weights)[0])
     return PriorSet(name, prior.secrets, np.eye(n, dtype=np.int64).astype(object), limits, centre)
 
 
@@ -146,7 +146,8 @@ def _no_limits(size: int) -> Array:
     return np.zeros((0, size), dtype=object)
 
 
-def _primitive(integers: Array) -> Array:
+def primitive(integers: Array) -> Array:
+    """Integers divided by what they have in common."""
     values = [int(v) for v in integers]
     common = gcd(*values) or 1
     return object_array(v // common for v in values)

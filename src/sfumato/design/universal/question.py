@@ -21,7 +21,8 @@ from sfumato.arguments import flag
 from sfumato.certify.mechanism import Mechanism
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.prior import Prior
-from sfumato.design.universal.prior_sets import PriorSet
+from sfumato.design.problem import ordered_bounds, undominated
+from sfumato.design.universal.prior_sets import PriorSet, primitive
 from sfumato.errors import InvalidInput, InvalidLoss, PrivacyViolation, expect, shown
 from sfumato.losses.loss import Loss
 from sfumato.numbers import Array, common_denominator, floats, fractions, is_exact, object_array
@@ -31,11 +32,11 @@ from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.privacy.vertices import Vertices, vertices
 from sfumato.verdict import Outcome
 
-__all__ = ["Question", "corner_of", "exact_product", "member_of", "merged_columns", "prior_of", "question", "type_of"]
+__all__ = ["Question", "corner_of", "exact_product", "member_of", "merged_columns", "pose", "prior_of", "type_of"]
 
 
-_MOST_ENTRIES = 4_000_000  # of a table of costs, 32 MB
-_SMALL_CHANNEL = 400  # entries that are compared one by one
+_MOST_ENTRIES = 4_000_000  # A table of costs has at most so many entries, 32 MB.
+_SMALL_CHANNEL = 400  # Up to so many entries are compared one by one.
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +90,16 @@ class Question:
         return integer_rays(self.corner)
 
     @cached_property
+    def exact_loss(self) -> Loss:
+        """The loss as it was given, in rationals."""
+        return Loss(self.loss.actions, self.loss.secrets, fractions(self.loss.matrix), self.loss.name)
+
+    @cached_property
+    def ordered_bounds(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """Pairs of secrets both ways round, and the logarithms of their bounds, as programs over columns have them."""
+        return ordered_bounds(self.privacy)
+
+    @cached_property
     def float_table(self) -> NDArray[np.float64]:
         """The table divided by its largest entry, in floats: what floats say is in units of :attr:`unit`."""
         return np.array([[int(v) / self.largest for v in row] for row in self.table])
@@ -133,16 +144,16 @@ class Question:
         return np.asarray(np.min(costs, axis=0), dtype=np.float64)
 
 
-def question(loss: Loss, privacy: PrivacyType, *, relative: bool = False) -> Question:
+def pose(loss: Loss, privacy: PrivacyType, *, relative: bool = False) -> Question:
     """Check that a loss and a promise fit together, and reduce the loss."""
     privacy = as_type(privacy)
     loss = expect(loss, Loss, "a loss", "losses.distance(space), Loss(actions, secrets, table)")
     check_secrets("loss and privacy type", privacy.space, loss)
-    return _question(loss, privacy, flag(relative, "relative"))
+    return _posed(loss, privacy, flag(relative, "relative"))
 
 
 @lru_cache(maxsize=64)
-def _question(loss: Loss, privacy: PrivacyType, relative: bool) -> Question:
+def _posed(loss: Loss, privacy: PrivacyType, relative: bool) -> Question:
     """Kept for the next mechanism that is asked about."""
     values = fractions(loss.matrix)
     if relative and (values < 0).any():
@@ -151,7 +162,9 @@ def _question(loss: Loss, privacy: PrivacyType, relative: bool) -> Question:
             f"relative regret needs a loss that is nowhere negative, found {values[w, x]} for "
             f"{shown(loss.actions[w])} at {shown(loss.secrets[x])}: add a constant, or ask for additive regret"
         )
-    kept = _undominated(values)
+    # ranks compare as the fractions do, and fit into machine words
+    order = {v: i for i, v in enumerate(sorted(set(values.ravel().tolist())))}
+    kept = undominated(np.array([order[v] for v in values.ravel()], dtype=np.int64).reshape(values.shape))
     values = values[kept]
     if not relative:
         values = values - values.min(axis=0)[None, :]
@@ -159,20 +172,6 @@ def _question(loss: Loss, privacy: PrivacyType, relative: bool) -> Question:
     common = gcd(*(int(v) for v in table.ravel())) or 1
     table = object_array((int(v) // common for v in table.ravel()), table.shape)
     return Question(privacy, loss, relative, table, Fraction(denominator, common), tuple(kept))
-
-
-def _undominated(values: Array) -> list[int]:
-    """Actions that no other is at least as good as for every secret; of equal ones the first. Exact."""
-    # ranks compare as the fractions do, and fit into machine words
-    order = {v: i for i, v in enumerate(sorted(set(values.ravel().tolist())))}
-    ranks = np.array([order[v] for v in values.ravel()], dtype=np.int64).reshape(values.shape)
-    kept = []
-    for w in range(len(ranks)):
-        no_worse = (ranks <= ranks[w]).all(axis=1)
-        equal = (ranks == ranks[w]).all(axis=1)
-        if not (no_worse & ~equal).any() and not equal[:w].any():
-            kept.append(w)
-    return kept
 
 
 def type_of(mechanism: Any, privacy: PrivacyType | None) -> PrivacyType:
@@ -246,7 +245,7 @@ def corner_of(privacy: PrivacyType) -> Vertices:
 @lru_cache(maxsize=64)
 def integer_rays(corner: Vertices) -> Array:
     """The rays of an exact type, one row each, in integers without a common factor."""
-    return np.stack([_primitive(common_denominator(ray)[0]) for ray in corner.rays])
+    return np.stack([primitive(common_denominator(ray)[0]) for ray in corner.rays])
 
 
 @lru_cache(maxsize=64)
@@ -276,9 +275,3 @@ def exact_product(left: Array, right: Array) -> Array:
 
 def _largest(table: Array) -> int:
     return max(int(table.max()), -int(table.min()), 1)
-
-
-def _primitive(integers: Array) -> Array:
-    values = [int(v) for v in integers]
-    common = gcd(*values) or 1
-    return object_array(v // common for v in values)

@@ -22,20 +22,19 @@ from sfumato.design.universal.least_loss import LeastLoss
 from sfumato.design.universal.opponents import Opponent, worst_prior
 from sfumato.design.universal.prior_sets import PriorSet
 from sfumato.design.universal.question import Question, exact_product, prior_of
-from sfumato.losses.loss import Loss
 from sfumato.lp import LinearProgram, Status, solve
 from sfumato.measures.uncertainty import posterior_loss
-from sfumato.numbers import Array, floats, fractions, object_array
+from sfumato.numbers import Array, floats, object_array
 
-__all__ = ["Search", "float_pieces", "inner_point", "inside", "refute", "search", "verified"]
+__all__ = ["RegretSearch", "float_pieces", "inner_point", "inside", "refute", "search", "verified"]
 
-_ROUNDS = 8  # of one start; most end after two or three
-_WORTH_A_PROOF = 1e-7  # regret in units of the largest loss, below which floats have seen nothing
-_GRIDS = (2**6, 2**12, 2**24, 2**48)  # denominators to which a prior found in floats is rounded, coarse first
+_ROUNDS = 8  # One start has at most so many rounds; most end after two or three.
+_VISIBLE_REGRET = 1e-7  # Below this regret, in units of the largest loss, floats have seen nothing.
+_GRIDS = (2**6, 2**12, 2**24, 2**48)  # A prior of floats is rounded to these denominators, coarse ones first.
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
+class RegretSearch:
     """What was found: the largest regret in floats (in units of the largest loss), where, and from how many starts."""
 
     regret: float
@@ -44,37 +43,37 @@ class Search:
 
 
 def search(
-    asked: Question,
+    question: Question,
     channel: Channel,
     among: PriorSet,
     program: LeastLoss,
     starts: int = 50,
     enough: float = np.inf,
     seed: int = 0,
-) -> Search:
+) -> RegretSearch:
     """The largest regret met on the way, in floats; ends early once it exceeds ``enough``."""
-    pieces = float_pieces(asked, channel, among)
+    pieces = float_pieces(question, channel, among)
     generators = among.generators.astype(np.float64)
     opponent = Opponent(program)
-    best = Search(-np.inf, np.full(len(channel.secrets), 1.0 / len(channel.secrets)), 0)
-    for number, point in enumerate(_starts(among, starts, seed, asked), 1):
+    best = RegretSearch(-np.inf, np.full(len(channel.secrets), 1.0 / len(channel.secrets)), 0)
+    for number, point in enumerate(_starts(among, starts, seed, question), 1):
         last = -np.inf
         for _ in range(_ROUNDS):
             prior = generators @ point
             total = prior.sum()
             prior, point = prior / total, point / total
             own = float((pieces @ point).min(axis=1).sum())
-            found, _, spent = opponent.best(prior)
-            regret = own - found
+            least, _, spent = opponent.best(prior)
+            regret = own - least
             if regret > best.regret:
-                best = Search(regret, prior, number)
+                best = RegretSearch(regret, prior, number)
             if regret <= last + 1e-9 or best.regret > enough:
                 break
             last = regret
             point = _answer(pieces, spent, generators, among, point)
         if best.regret > enough:
             break
-    return Search(best.regret, best.weights, starts if best.regret <= enough else best.starts)
+    return RegretSearch(best.regret, best.weights, starts if best.regret <= enough else best.starts)
 
 
 _Floats = NDArray[np.float64]
@@ -88,26 +87,31 @@ def _answer(pieces: _Floats, spent: _Floats, generators: _Floats, among: PriorSe
     totals = generators.sum(axis=0)
     goal, _ = worst_prior(pieces / totals, (spent @ generators) / totals, point * totals)
     goal = goal / totals
+    return _towards(goal, point, among)
+
+
+def _towards(goal: _Floats, start: _Floats, among: PriorSet) -> _Floats:
+    """The point nearest to the goal on the way from a member of a set, as far as its limits allow."""
     if not len(among.limits):
-        return np.asarray(goal)
+        return goal
     limits = among.limits.astype(np.float64)
-    here, there = limits @ point, limits @ goal
+    here, there = limits @ start, limits @ goal
     with np.errstate(divide="ignore", invalid="ignore"):
         reach = np.where(there < 0, np.maximum(here, 0.0) / np.maximum(here - there, 1e-300), 1.0).min()
-    return np.asarray(point + min(1.0, float(reach)) * (goal - point))
+    return np.asarray(start + min(1.0, float(reach)) * (goal - start))
 
 
-def float_pieces(asked: Question, channel: Channel, among: PriorSet) -> NDArray[np.float64]:
+def float_pieces(question: Question, channel: Channel, among: PriorSet) -> NDArray[np.float64]:
     """Loss of each action at each output in floats, linear in the coordinates of priors; units of the largest loss."""
     matrix = floats(channel.matrix)
-    table = matrix[:, matrix.any(axis=0)].T[:, None, :] * asked.float_table[None, :, :]
+    table = matrix[:, matrix.any(axis=0)].T[:, None, :] * question.float_table[None, :, :]
     return np.ascontiguousarray(table if among.everything else table @ among.generators.astype(np.float64))
 
 
-def _starts(among: PriorSet, starts: int, seed: int, asked: Question) -> Iterator[NDArray[np.float64]]:
+def _starts(among: PriorSet, starts: int, seed: int, question: Question) -> Iterator[NDArray[np.float64]]:
     """Coordinates of priors: even, then random with few and with many secrets, the weights far apart."""
     size = among.generators.shape[1]
-    relevant = asked.relevant if among.everything else np.arange(size)
+    relevant = question.relevant if among.everything else np.arange(size)
     rng = np.random.default_rng(seed)
     inside = inner_point(among)
     for k in range(starts):
@@ -118,14 +122,7 @@ def _starts(among: PriorSet, starts: int, seed: int, asked: Question) -> Iterato
             number = int(rng.integers(min(2, len(relevant)), len(relevant) + 1))
             chosen = rng.choice(relevant, number, replace=False)
             point[chosen] = rng.exponential(size=number) ** rng.choice([0.5, 1.0, 2.0])
-        point /= point.sum()
-        if len(among.limits):
-            limits = among.limits.astype(np.float64)
-            here, there = limits @ inside, limits @ point
-            with np.errstate(divide="ignore", invalid="ignore"):
-                reach = np.where(there < 0, np.maximum(here, 0.0) / np.maximum(here - there, 1e-300), 1.0).min()
-            point = inside + min(1.0, float(reach)) * (point - inside)
-        yield point
+        yield _towards(point / point.sum(), inside, among)
 
 
 def inner_point(among: PriorSet) -> NDArray[np.float64]:
@@ -141,57 +138,53 @@ def inner_point(among: PriorSet) -> NDArray[np.float64]:
     matrix = np.concatenate([limits, -np.ones((len(limits), 1))], axis=1)
     matrix = np.concatenate([matrix, np.append(np.ones(size), 0.0)[None, :]])
     cost = np.append(np.zeros(size), -1.0)
-    found = solve(LinearProgram.dense(cost, matrix, ">" * len(limits) + "=", np.append(np.zeros(len(limits)), 1.0)))
-    assert found.primal is not None
-    return np.asarray(found.primal[:size], dtype=np.float64)
+    solution = solve(LinearProgram.dense(cost, matrix, ">" * len(limits) + "=", np.append(np.zeros(len(limits)), 1.0)))
+    assert solution.primal is not None
+    return np.asarray(solution.primal[:size], dtype=np.float64)
 
 
 def refute(
-    asked: Question, channel: Channel, among: PriorSet, program: LeastLoss, starts: int = 50, seed: int = 0
+    question: Question, channel: Channel, among: PriorSet, program: LeastLoss, starts: int = 50, seed: int = 0
 ) -> Better | None:
     """A verified counter-example to universal optimality, or None if the search saw none."""
-    enough = _WORTH_A_PROOF
+    enough = _VISIBLE_REGRET
     tried = 0
     while tried < starts:
-        found = search(asked, channel, among, program, starts - tried, enough, seed + tried)
-        if found.regret <= enough:
+        worst = search(question, channel, among, program, starts - tried, enough, seed + tried)
+        if worst.regret <= enough:
             return None
-        proved = verified(asked, channel, among, program, found.weights)
+        proved = verified(question, channel, among, program, worst.weights)
         if proved is not None:
             return proved
-        tried += max(found.starts, 1)
+        tried += max(worst.starts, 1)
     return None
 
 
 def verified(
-    asked: Question, channel: Channel, among: PriorSet, program: LeastLoss, weights: NDArray[np.float64]
+    question: Question, channel: Channel, among: PriorSet, program: LeastLoss, weights: NDArray[np.float64]
 ) -> Better | None:
     """The counter-example at a prior near the given one, if exact arithmetic confirms it."""
     for grid in _GRIDS:
         integers = object_array(round(float(w) * grid) for w in weights)
         if not integers.any() or not inside(integers, among):
             continue
-        prior = prior_of(asked.loss.secrets, integers)
-        loss = posterior_loss(prior, channel, _exact_loss(asked))
-        better = _best_mechanism(asked, program, prior, integers, weights)
-        other = posterior_loss(prior, better, _exact_loss(asked))
+        prior = prior_of(question.loss.secrets, integers)
+        loss = posterior_loss(prior, channel, question.exact_loss)
+        better = _best_mechanism(question, program, prior, integers, weights)
+        other = posterior_loss(prior, better, question.exact_loss)
         if other < loss:
             return Better(prior, better, Fraction(loss), Fraction(other))
     return None
 
 
-def _exact_loss(asked: Question) -> Loss:
-    return Loss(asked.loss.actions, asked.loss.secrets, fractions(asked.loss.matrix), asked.loss.name)
-
-
 def _best_mechanism(
-    asked: Question, program: LeastLoss, prior: Prior, integers: Array, weights: NDArray[np.float64]
+    question: Question, program: LeastLoss, prior: Prior, integers: Array, weights: NDArray[np.float64]
 ) -> Channel:
     """Exact by rays where these are few and rational, else designed and proved."""
-    if Opponent(program).by_rays and asked.exact:
+    if Opponent(program).by_rays and question.exact:
         least = program.approximate(np.asarray(weights / weights.sum())[None, :])
         return program.mechanism(integers, least.bases[0])
-    return design(prior, asked.loss, asked.privacy, tolerance=1e-8).mechanism.channel
+    return design(prior, question.loss, question.privacy, tolerance=1e-8).mechanism.channel
 
 
 def inside(integers: Array, among: PriorSet) -> bool:

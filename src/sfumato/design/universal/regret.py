@@ -30,8 +30,8 @@ from sfumato.design.universal.question import (
     exact_product,
     member_of,
     merged_columns,
+    pose,
     prior_of,
-    question,
     type_of,
 )  # fmt: skip
 from sfumato.design.universal.theorems import theorem
@@ -40,7 +40,7 @@ from sfumato.losses.loss import Loss
 from sfumato.numbers import Array, exact, float_above, fractions, object_array
 from sfumato.privacy.type import PrivacyType
 
-__all__ = ["Cells", "cell_priors", "cells_of", "floor_at", "regret_at", "regret_on", "worst_case_regret"]
+__all__ = ["LossCells", "cell_priors", "cells_of", "float_priors", "floor_at", "regret_on", "worst_case_regret"]
 
 
 def worst_case_regret(
@@ -77,25 +77,26 @@ def worst_case_regret(
     >>> worst_case_regret(sf.geometric(sf.PrivacyType(sf.line(4), alpha="1/2")), sf.losses.bin(sf.line(4)))
     Regret(0, 48 vertices of cells)
     """
-    asked = question(loss, type_of(mechanism, privacy), relative=relative)
-    channel = member_of(mechanism, asked.privacy)
-    among = prior_set(priors, asked.privacy)
-    if asked.trivial:
+    question = pose(loss, type_of(mechanism, privacy), relative=relative)
+    channel = member_of(mechanism, question.privacy)
+    among = prior_set(priors, question.privacy)
+    if question.trivial:
         return Regret(Fraction(0), Fraction(0), None, None, "one action is always best", relative=relative)
-    program = LeastLoss(asked)
+    program = LeastLoss(question)
     try:
-        found = regret_on(asked, cells_of(asked, channel, among, integer(most, "most", 1, LARGEST_MOST)), program)
+        cells = cells_of(question, channel, among, integer(most, "most", 1, LARGEST_MOST))
+        regret = regret_on(question, cells, program)
     except NotSupported:
-        found = bounded_regret(asked, channel, among, program)
-    ground = None if relative or found.exact else theorem(asked, channel)
-    if ground is not None and found.upper is not None and ground.regret < found.upper:
-        assert found.lower is not None and found.lower <= ground.regret  # the bound from below has a witness
-        return replace(found, upper=ground.regret, method=f"{found.method}, {ground.name}")
-    return found
+        regret = bounded_regret(question, channel, among, program)
+    ground = None if relative or regret.exact else theorem(question, channel)
+    if ground is not None and regret.upper is not None and ground.regret < regret.upper:
+        assert regret.lower is not None and regret.lower <= ground.regret  # the bound from below has a witness
+        return replace(regret, upper=ground.regret, method=f"{regret.method}, {ground.name}")
+    return regret
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class LossCells:
     """A mechanism with merged columns, and the integer priors at which its cells meet (rows)."""
 
     columns: Array
@@ -104,49 +105,55 @@ class Cells:
 
     @property
     def floats(self) -> NDArray[np.float64]:
-        """The priors, divided by their totals: rounded quotients, right to a few units in the last place."""
-        if self.priors.dtype == object:  # integers that may be beyond the range of floats
-            totals = [sum(row) for row in self.priors]
-            return np.array(
-                [[v / t for v in row] for row, t in zip(self.priors, totals, strict=True)], dtype=np.float64
-            )
-        table = self.priors.astype(np.float64)
-        return np.asarray(table / table.sum(axis=1, keepdims=True))
+        """The priors in floats."""
+        return float_priors(self.priors)
 
 
-def cells_of(asked: Question, channel: Channel, among: PriorSet, most: int = MOST_RAYS) -> Cells:
+def float_priors(priors: Array) -> NDArray[np.float64]:
+    """Integer priors (rows) divided by their totals: rounded quotients, right to a few units in the last place."""
+    if priors.dtype == object:  # integers that may be beyond the range of floats
+        totals = [sum(row) for row in priors]
+        return np.array([[v / t for v in row] for row, t in zip(priors, totals, strict=True)], dtype=np.float64)
+    table = priors.astype(np.float64)
+    return np.asarray(table / table.sum(axis=1, keepdims=True))
+
+
+def cells_of(question: Question, channel: Channel, among: PriorSet, most: int = MOST_RAYS) -> LossCells:
     """Enumerate the vertices of the cells of a mechanism."""
     columns, weights = merged_columns(channel)
-    return Cells(columns, weights, cell_priors(asked, columns, among, most))
+    return LossCells(columns, weights, cell_priors(question, columns, among, most))
 
 
-def cell_priors(asked: Question, columns: Array, among: PriorSet, most: int = MOST_RAYS) -> Array:
+def cell_priors(question: Question, columns: Array, among: PriorSet, most: int = MOST_RAYS) -> Array:
     """The integer priors at which the cells of a mechanism with these columns meet, one row each."""
-    pieces = asked.pieces(columns, among)
+    pieces = question.pieces(columns, among)
     if not among.everything:
         return exact_product(cell_vertices(pieces, among.limits, most), among.generators.T)
     # what secrets weigh at which actions do not differ is of no account
-    found = cell_vertices(pieces[:, :, asked.relevant], most=most)
-    priors = np.zeros((len(found), len(columns)), dtype=found.dtype)
-    priors[:, asked.relevant] = found
+    vertices = cell_vertices(pieces[:, :, question.relevant], most=most)
+    priors = np.zeros((len(vertices), len(columns)), dtype=vertices.dtype)
+    priors[:, question.relevant] = vertices
     return priors
 
 
-def regret_on(asked: Question, cells: Cells, program: LeastLoss) -> Regret:
+def regret_on(question: Question, cells: LossCells, program: LeastLoss) -> Regret:
     """The worst regret over the given priors, with all that is known about its cells."""
     method = f"{len(cells.priors)} vertices of cells"
-    if asked.exact and _passes_rays(asked, cells):
-        return Regret(Fraction(0), Fraction(0), None, None, method, len(cells.priors), asked.relative)
-    own = _own_loss(asked, cells)
+    if question.exact and _passes_rays(question, cells):
+        return Regret(Fraction(0), Fraction(0), None, None, method, len(cells.priors), question.relative)
+    own = _own_loss(question, cells)
     least = program.approximate(cells.floats)
-    found = _exact_worst(asked, cells, program, own, least) if asked.exact else _bounded_worst(asked, cells, own, least)
-    return Regret(*found, method, len(cells.priors), asked.relative)
+    if question.exact:
+        worst = _exact_worst(question, cells, program, own, least)
+    else:
+        worst = _bounded_worst(question, cells, own, least)
+    return Regret(*worst, method, len(cells.priors), question.relative)
 
 
-def regret_at(asked: Question, loss: Fraction, least: Fraction) -> Fraction | None:
+def _regret_at(question: Question, loss: Fraction, least: Fraction) -> Fraction | None:
     """Additive in units of the loss, or relative; None for infinite."""
-    if not asked.relative:
-        return (loss - least) / asked.scale
+    if not question.relative:
+        return (loss - least) / question.scale
     if least == 0:
         return Fraction(0) if loss == 0 else None
     return loss / least - 1
@@ -174,17 +181,17 @@ class _Own:
         return np.asarray(self.numerators.astype(np.float64) / scale / self.totals.astype(np.float64))
 
 
-def _own_loss(asked: Question, cells: Cells) -> _Own:
+def _own_loss(question: Question, cells: LossCells) -> _Own:
     """U_M(π) at each prior."""
-    parts = asked.uncertainties(cells.priors, cells.columns.T)
+    parts = question.uncertainties(cells.priors, cells.columns.T)
     weights = fractions(cells.weights)
     denominator = lcm(*(w.denominator for w in weights))
     integers = object_array(int(w * denominator) for w in weights)
     totals = exact_product(cells.priors, np.ones((cells.priors.shape[1], 1), dtype=np.int64))[:, 0]
-    return _Own(exact_product(parts, integers[:, None])[:, 0], denominator, totals, asked.largest)
+    return _Own(exact_product(parts, integers[:, None])[:, 0], denominator, totals, question.largest)
 
 
-def _passes_rays(asked: Question, cells: Cells) -> bool:
+def _passes_rays(question: Question, cells: LossCells) -> bool:
     """The criterion without programs: columns M_y independent, n of them, and Σ_y c_iy U(π∘M_y) ≤ U(π∘v_i).
 
     If it holds for every ray v_i = Σ_y c_iy M_y at every vertex of a cell, the mechanism is optimal everywhere. If it
@@ -198,15 +205,15 @@ def _passes_rays(asked: Question, cells: Cells) -> bool:
         inverse = square.inv()
     except ZeroDivisionError:
         return False
-    rays = asked.rays
+    rays = question.rays
     table = inverse * flint.fmpq_mat(flint.fmpz_mat([[int(v) for v in row] for row in rays.T]))
     coefficients = object_array(map(exact, table.entries()), (n, len(rays))).T
     scales = object_array(lcm(*(v.denominator for v in row)) for row in coefficients)
     integers = object_array(
         (int(v * s) for row, s in zip(coefficients, scales, strict=True) for v in row), coefficients.shape
     )
-    left = exact_product(asked.uncertainties(cells.priors, cells.columns.T), integers.T)
-    right = asked.uncertainties(cells.priors, rays)
+    left = exact_product(question.uncertainties(cells.priors, cells.columns.T), integers.T)
+    right = question.uncertainties(cells.priors, rays)
     if max(int(right.max()), 1) * int(max(scales)) >= 2**62:
         right = right.astype(object)
     else:
@@ -217,16 +224,16 @@ def _passes_rays(asked: Question, cells: Cells) -> bool:
 _Worst = tuple[Fraction | None, Fraction | None, Prior, Channel]
 
 
-def _exact_worst(asked: Question, cells: Cells, program: LeastLoss, own: _Own, least: Least) -> _Worst:
+def _exact_worst(question: Question, cells: LossCells, program: LeastLoss, own: _Own, least: Least) -> _Worst:
     """Vertices in the order of their regret in floats, each decided exactly, until none can be worse."""
     slack = 4 * MARGIN
     mean = own.floats
     low = np.maximum(least.bounds, 0.0)
-    if asked.relative:
+    if question.relative:
         with np.errstate(divide="ignore", invalid="ignore"):
             upper = np.where(low > 0, (mean + slack) / low - 1, np.inf)
     else:
-        upper = (mean - low + slack) * float(asked.unit) * (1 + 2.0**-50)
+        upper = (mean - low + slack) * float(question.unit) * (1 + 2.0**-50)
     order = np.argsort(-upper, kind="stable")
     best: tuple[Fraction | None, int] = (Fraction(-1), -1)
     place, step = 0, 16
@@ -236,7 +243,7 @@ def _exact_worst(asked: Question, cells: Cells, program: LeastLoss, own: _Own, l
             break
         values = program.exactly(cells.priors[members], least.bases[members])
         for i, value in zip(members.tolist(), values, strict=True):
-            now = regret_at(asked, own.at(i), value / int(own.totals[i]))
+            now = _regret_at(question, own.at(i), value / int(own.totals[i]))
             if now is None or (best[0] is not None and now > best[0]):
                 best = (now, i)
         if best[0] is None:
@@ -244,33 +251,33 @@ def _exact_worst(asked: Question, cells: Cells, program: LeastLoss, own: _Own, l
         place, step = place + step, 4 * step
     worst, i = best
     prior = cells.priors[i]
-    return worst, worst, prior_of(asked.loss.secrets, prior), program.mechanism(prior, least.bases[i])
+    return worst, worst, prior_of(question.loss.secrets, prior), program.mechanism(prior, least.bases[i])
 
 
-def _bounded_worst(asked: Question, cells: Cells, own: _Own, least: Least) -> _Worst:
+def _bounded_worst(question: Question, cells: LossCells, own: _Own, least: Least) -> _Worst:
     """For irrational types: a proved mechanism at the worst vertex, and the bounds of prices at all."""
     slack = 4 * MARGIN
     mean = own.floats
     low = np.maximum(least.bounds, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        guess = (mean / np.maximum(least.found, 1e-300) - 1) if asked.relative else mean - least.found
-        above = (mean + slack) / low - 1 if asked.relative else (mean - low + slack) * float(asked.unit)
+        guess = (mean / np.maximum(least.values, 1e-300) - 1) if question.relative else mean - least.values
+        above = (mean + slack) / low - 1 if question.relative else (mean - low + slack) * float(question.unit)
     above = np.where(np.isnan(above), np.inf, above)
-    if asked.relative:  # where both losses are exactly zero there is nothing to regret
+    if question.relative:  # where both losses are exactly zero there is nothing to regret
         above[own.numerators == 0] = 0.0
         guess = np.where(mean > 1e-12, guess, 0.0)
     i = int(np.argmax(guess))
-    prior = prior_of(asked.loss.secrets, cells.priors[i])
-    found = design(prior, asked.loss, asked.privacy, tolerance=1e-9)
-    floor = Fraction(0) if asked.relative else floor_at(asked, prior)
-    least_loss = (found.loss - floor) * asked.scale
-    lower = regret_at(asked, own.at(i), least_loss)
+    prior = prior_of(question.loss.secrets, cells.priors[i])
+    best = design(prior, question.loss, question.privacy, tolerance=1e-9)
+    floor = Fraction(0) if question.relative else floor_at(question, prior)
+    least_loss = (best.loss - floor) * question.scale
+    lower = _regret_at(question, own.at(i), least_loss)
     top = float(above.max()) * (1 + 2.0**-50)
     upper = None if not np.isfinite(top) else max(Fraction(top), Fraction(0))
-    return (None if lower is None else max(lower, Fraction(0))), upper, prior, found.mechanism.channel
+    return (None if lower is None else max(lower, Fraction(0))), upper, prior, best.mechanism.channel
 
 
-def floor_at(asked: Question, prior: Prior) -> Fraction:
+def floor_at(question: Question, prior: Prior) -> Fraction:
     """What the question leaves out of the loss: Σ_x π_x min_w ℓ(w, x)."""
-    values = fractions(asked.loss.matrix)[list(asked.kept)].min(axis=0)
+    values = fractions(question.loss.matrix)[list(question.kept)].min(axis=0)
     return Fraction(sum((w * v for w, v in zip(fractions(prior.weights), values, strict=True)), Fraction(0)))

@@ -17,14 +17,14 @@ from sfumato.errors import NotSupported
 from sfumato.numbers import Array
 from sfumato.spaces.isometries import isometries
 
-__all__ = ["Symmetry", "symmetry_of"]
+__all__ = ["RaySymmetry", "symmetry_of"]
 
-_MOST_LIMITS = 60  # inequalities of the region of priors: any of them are enough, many make it small
+_MOST_LIMITS = 60  # The region of priors has so many inequalities: any of them are enough, many make it small.
 _LARGEST_GROUP = 6000
 
 
 @dataclass(frozen=True, eq=False)
-class Symmetry:
+class RaySymmetry:
     """Permutations of secrets (rows), the orbit of each ray, and inequalities of a region of priors."""
 
     permutations: NDArray[np.int64]
@@ -32,23 +32,23 @@ class Symmetry:
     limits: Array
 
 
-def symmetry_of(asked: Question) -> Symmetry:
+def symmetry_of(question: Question) -> RaySymmetry:
     """The isometries of the space under which the reduced loss is the same up to the names of actions."""
-    n = asked.table.shape[1]
+    n = question.table.shape[1]
     group = np.arange(n)[None, :]
     try:
-        found = isometries(asked.privacy.space)
-        if len(found) <= _LARGEST_GROUP:
-            rows = {tuple(row) for row in asked.table.tolist()}
-            group = np.array([g for g in found if {tuple(row) for row in asked.table[:, g].tolist()} == rows])
+        candidates = isometries(question.privacy.space)
+        if len(candidates) <= _LARGEST_GROUP:
+            rows = {tuple(row) for row in question.table.tolist()}
+            group = np.array([g for g in candidates if {tuple(row) for row in question.table[:, g].tolist()} == rows])
     except NotSupported:
         pass
-    return Symmetry(group, _orbits(asked, group), _region(group))
+    return RaySymmetry(group, _orbits(question, group), _region(group))
 
 
-def _orbits(asked: Question, group: NDArray[np.int64]) -> tuple[tuple[int, ...], ...]:
+def _orbits(question: Question, group: NDArray[np.int64]) -> tuple[tuple[int, ...], ...]:
     """Rays that isometries turn into each other; heights tell rays apart exactly."""
-    heights = asked.corner.coefficients
+    heights = question.corner.coefficients
     place = {(row - row[0]).tobytes(): i for i, row in enumerate(heights)}
     smallest = np.arange(len(heights))
     for g in group:

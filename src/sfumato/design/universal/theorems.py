@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import gcd
 
 import numpy as np
 
 from sfumato.channels.channel import Channel
 from sfumato.channels.composition import restrict
 from sfumato.design.universal.ideal import rounded_by, rounding_regret
-from sfumato.design.universal.question import Question, merged_columns, question
+from sfumato.design.universal.prior_sets import primitive
+from sfumato.design.universal.question import Question, merged_columns, pose
 from sfumato.losses.classes import is_single_crossing
 from sfumato.losses.loss import Loss, restrict_loss
 from sfumato.numbers import Array, at_most, common_denominator, fractions, is_exact
@@ -26,11 +26,11 @@ from sfumato.privacy.similarity import similarity
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.finite import FiniteSpace
 
-__all__ = ["Ground", "is_tree", "theorem"]
+__all__ = ["OptimalityGround", "is_tree", "theorem"]
 
 
 @dataclass(frozen=True, eq=False)
-class Ground:
+class OptimalityGround:
     """Why a mechanism is universally optimal: the name of a theorem, what was checked, and the grounds it rests on.
 
     ``name`` is one of ``trivial loss``, ``two secrets``, ``single crossing on a line``, ``guessing on a tree``,
@@ -42,7 +42,7 @@ class Ground:
 
     name: str
     checked: str
-    parts: tuple[Ground, ...] = field(default=())
+    parts: tuple[OptimalityGround, ...] = field(default=())
     regret: Fraction = Fraction(0)
 
     def __str__(self) -> str:
@@ -50,38 +50,38 @@ class Ground:
         return f"{self.name}: {self.checked}{rounding}"
 
 
-def theorem(asked: Question, channel: Channel) -> Ground | None:
+def theorem(question: Question, channel: Channel) -> OptimalityGround | None:
     """The first theorem whose hypotheses hold for a mechanism of the type, or for the one it is rounded from."""
-    if asked.trivial:
-        action = asked.loss.actions[asked.kept[0]]
-        return Ground("trivial loss", f"action {action!r} is never worse than another, so nothing helps")
-    return _on_all_secrets(asked, channel) or _lifted(asked, channel) or _sum(asked, channel)
+    if question.trivial:
+        action = question.loss.actions[question.kept[0]]
+        return OptimalityGround("trivial loss", f"action {action!r} is never worse than another, so nothing helps")
+    return _on_all_secrets(question, channel) or _lifted(question, channel) or _sum(question, channel)
 
 
-def _on_all_secrets(asked: Question, channel: Channel) -> Ground | None:
-    space = asked.privacy.space
+def _on_all_secrets(question: Question, channel: Channel) -> OptimalityGround | None:
+    space = question.privacy.space
     if not is_tree(space):
         return None
-    tight = _is_tight(channel, asked.privacy)
-    moved = None if tight else rounded_by(channel, asked.privacy)
+    tight = _is_tight(channel, question.privacy)
+    moved = None if tight else rounded_by(channel, question.privacy)
     if not tight and moved is None:
         return None
     near = "" if moved is None else f" (no row of the table is farther from that than {at_most(max(moved))})"
-    regret = Fraction(0) if moved is None else rounding_regret(asked, moved)
+    regret = Fraction(0) if moved is None else rounding_regret(question, moved)
     if len(space) == 2:
         steep = f"both columns are as steep as the type allows{near}, so every mechanism is derived from it"
-        return Ground("two secrets", steep, regret=regret)
-    reduced = Loss([asked.loss.actions[w] for w in asked.kept], asked.loss.secrets, asked.table)
+        return OptimalityGround("two secrets", steep, regret=regret)
+    reduced = Loss([question.loss.actions[w] for w in question.kept], question.loss.secrets, question.table)
     crossing = is_single_crossing(reduced, space)
     if crossing:
         order = ", ".join(map(repr, crossing.witness.actions))
         shape = f"the mechanism is the geometric one{near}, and differences of losses cross once in the order {order}"
-        return Ground("single crossing on a line", shape, regret=regret)
+        return OptimalityGround("single crossing on a line", shape, regret=regret)
     columns = f"columns are multiples of e^{{−εd}}{near}, and the loss is that of"
-    if _guesses(asked.table):
-        return Ground("guessing on a tree", f"{columns} a wrong guess", regret=regret)
-    if _excludes(asked.table):
-        return Ground("excluding on a tree", f"{columns} naming the secret", regret=regret)
+    if _guesses(question.table):
+        return OptimalityGround("guessing on a tree", f"{columns} a wrong guess", regret=regret)
+    if _excludes(question.table):
+        return OptimalityGround("excluding on a tree", f"{columns} naming the secret", regret=regret)
     return None
 
 
@@ -107,14 +107,8 @@ def _is_tight(channel: Channel, privacy: PrivacyType) -> bool:
     phi = similarity(privacy)
     if not is_exact(phi, channel.matrix):
         return False
-    directions = {_direction(column) for column in phi.T}
+    directions = {tuple(primitive(common_denominator(np.asarray(column))[0])) for column in phi.T}
     return all(tuple(int(v) for v in column) in directions for column in merged_columns(channel)[0].T)
-
-
-def _direction(column: Array) -> tuple[int, ...]:
-    integers = [int(v) for v in common_denominator(np.asarray(column))[0]]
-    common = gcd(*integers)
-    return tuple(v // common for v in integers)
 
 
 def _guesses(table: Array) -> bool:
@@ -133,34 +127,36 @@ def _excludes(table: Array) -> bool:
     return bool((positive.sum(axis=1) == 1).all() and (positive.sum(axis=0) <= 1).all())
 
 
-def _lifted(asked: Question, channel: Channel) -> Ground | None:
+def _lifted(question: Question, channel: Channel) -> OptimalityGround | None:
     """Optimal on the secrets that matter, hence on all (the true half of Theorem 6(5) of paper A)."""
-    relevant = asked.relevant
-    if asked.relative or not 2 <= len(relevant) < len(channel.secrets):
+    relevant = question.relevant
+    if question.relative or not 2 <= len(relevant) < len(channel.secrets):
         return None
     labels = [channel.secrets[x] for x in relevant]
-    privacy = asked.privacy
+    privacy = question.privacy
     smaller = PrivacyType(privacy.space.restrict(labels), epsilon=privacy.epsilon, alpha=privacy.alpha)
-    below = theorem(question(restrict_loss(asked.loss, labels), smaller), restrict(channel, labels))
+    below = theorem(pose(restrict_loss(question.loss, labels), smaller), restrict(channel, labels))
     if below is None:
         return None
     shape = f"actions differ at {len(labels)} of {len(channel.secrets)} secrets only"
-    return Ground("lifted from a subset", shape, (below,), below.regret)
+    return OptimalityGround("lifted from a subset", shape, (below,), below.regret)
 
 
-def _sum(asked: Question, channel: Channel) -> Ground | None:
+def _sum(question: Question, channel: Channel) -> OptimalityGround | None:
     """Both games of a sum ℓ((w, v), x) = ℓ₁(w, x) + ℓ₂(v, x), as ``losses.add`` makes it, are served best."""
-    games = _games(asked.loss)
+    games = _games(question.loss)
     if games is None:
         return None
     parts = []
     for game in games:
-        part = theorem(question(game, asked.privacy), channel)
+        part = theorem(pose(game, question.privacy), channel)
         if part is None:
             return None
         parts.append(part)
     regret = sum((part.regret for part in parts), Fraction(0))
-    return Ground("sum of losses", "the actions are pairs, and the loss is a sum of two", tuple(parts), regret)
+    return OptimalityGround(
+        "sum of losses", "the actions are pairs, and the loss is a sum of two", tuple(parts), regret
+    )
 
 
 def _games(loss: Loss) -> tuple[Loss, Loss] | None:

@@ -13,7 +13,7 @@ from sfumato.channels.composition import choice, restrict
 from sfumato.channels.prior import secrets_of
 from sfumato.design.universal.optimality import is_universally_optimal
 from sfumato.design.universal.question import member_of, type_of
-from sfumato.design.universal.theorems import Ground
+from sfumato.design.universal.theorems import OptimalityGround
 from sfumato.errors import InvalidInput, expect, shown
 from sfumato.labels import in_order
 from sfumato.losses.loss import Loss, add, are_several, as_loss, lift, scale
@@ -58,11 +58,11 @@ class UtilitySet:
         loss = as_loss(loss)
         several = in_order(factor, loss.secrets, "the scale of a loss") if are_several(factor) else [as_written(factor)]
         weights = [exact(weight) for weight in items(several, "the scale of a loss")]
-        made = scale(loss, weights if are_several(factor) else weights[0])  # raises for negative weights
+        scaled_loss = scale(loss, weights if are_several(factor) else weights[0])  # raises for negative weights
         own = self.contains(loss, **options)
         if own.outcome is Outcome.HOLDS:
             return _held("scaled loss", "the loss is a member", [own], max(weights))
-        return self.contains(made, **options)
+        return self.contains(scaled_loss, **options)
 
     def restricted(self, secrets: Iterable[Any]) -> UtilitySet:
         """The utility set of M↓X′ in the type on X′."""
@@ -102,8 +102,8 @@ class UtilitySet:
 
 def _held(name: str, checked: str, verdicts: list[Verdict], factor: Fraction = Fraction(1)) -> Verdict:
     """A verdict that rests on others; what rounding costs there adds up, times the largest weight of a secret."""
-    parts = tuple(v.witness for v in verdicts if isinstance(v.witness, Ground))
-    ground = Ground(name, checked, parts, factor * sum((part.regret for part in parts), Fraction(0)))
+    parts = tuple(v.witness for v in verdicts if isinstance(v.witness, OptimalityGround))
+    ground = OptimalityGround(name, checked, parts, factor * sum((part.regret for part in parts), Fraction(0)))
     return holds(str(ground), ground)
 
 
@@ -121,5 +121,5 @@ def utility_set(mechanism: Any, privacy: PrivacyType | None = None) -> UtilitySe
     >>> bool(served.lifted(ends)), bool(served.restricted([0, 2]).contains(ends))     # the converse fails
     (True, False)
     """
-    asked = type_of(mechanism, privacy)
-    return UtilitySet(member_of(mechanism, asked), asked)
+    privacy = type_of(mechanism, privacy)
+    return UtilitySet(member_of(mechanism, privacy), privacy)

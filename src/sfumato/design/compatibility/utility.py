@@ -174,18 +174,18 @@ def normalised(function: FiniteFunction) -> tuple[FiniteFunction, Fraction]:
     return replace(function, databases=other), constant
 
 
-def misses(asked: Utility, mechanism: Mechanism) -> list[Fraction]:
+def misses(goal: Utility, mechanism: Mechanism) -> list[Fraction]:
     """For each database the probability that the output lies outside the ball, exactly.
 
     Every output must be an answer.
     """
-    databases, answers = asked.function.databases, asked.function.answers
+    databases, answers = goal.function.databases, goal.function.answers
     check_secrets("databases and mechanism", databases, mechanism)
     strangers = [y for y in mechanism.outputs if y not in answers.position]
     if strangers:
         raise Mismatch.unknown("outputs as answers", answers.labels, strangers)
     columns = [answers.index(y) for y in mechanism.outputs]
-    lost = np.where(asked.far[:, columns], mechanism.weights.astype(object), 0).sum(axis=1)
+    lost = np.where(goal.far[:, columns], mechanism.weights.astype(object), 0).sum(axis=1)
     return [Fraction(int(w), mechanism.total) for w in lost]
 
 
@@ -214,10 +214,10 @@ def has_utility(
 
     The witness is the database that misses most, with its probability.
     """
-    asked = utility(target, gamma, ball)
-    lost = misses(asked, expect(mechanism, Mechanism, "a mechanism"))
+    goal = utility(target, gamma, ball)
+    lost = misses(goal, expect(mechanism, Mechanism, "a mechanism"))
     worst = max(range(len(lost)), key=lost.__getitem__)
-    witness = (asked.function.databases.labels[worst], lost[worst])
+    witness = (goal.function.databases.labels[worst], lost[worst])
     if lost[worst] <= as_written(delta, "delta"):
         return holds(f"no database misses with probability above {float_above(lost[worst]):.6g}", witness)
     return fails(f"{witness[0]!r} misses with probability {float_below(lost[worst]):.6g}", witness)

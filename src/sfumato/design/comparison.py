@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from sfumato.arguments import flag, items, one_of, optional_function
 from sfumato.certify.mechanism import Mechanism
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
+from sfumato.design.optimal import design
 from sfumato.errors import Infeasible, InvalidInput, NotSupported, SolverError, UndecidedError, expect, keyword, shown
 from sfumato.labels import pandas_records
 from sfumato.losses.loss import Loss
@@ -37,10 +37,10 @@ __all__ = ["OPTIMAL", "Compared", "Comparison", "compare_known"]
 OPTIMAL = "optimal"
 """What the best mechanism for the loss and the prior is called."""
 
-_LARGEST_DESIGN = 100  # secrets up to which the best is looked for unasked: two seconds without symmetries
-_MOST_SECONDS = 10  # for it; what has been found by then is proved, with its bound
+_LARGEST_DESIGN = 100  # Up to so many secrets the best is looked for unasked: two seconds without symmetries.
+_MOST_SECONDS = 10  # A design gets so many seconds; what it has by then is proved, with its bound.
 
-_LARGEST_EXACT = 2**12  # entries up to which losses are computed in fractions
+_LARGEST_EXACT = 2**12  # Up to so many entries losses are computed in fractions.
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,11 +205,11 @@ def compare_known(
             if verdict is not None and verdict.outcome != "holds":
                 left_out[name] = verdict.reason
                 continue
-            made = candidate if isinstance(candidate, Mechanism | Channel) else candidate(privacy)
+            built = candidate if isinstance(candidate, Mechanism | Channel) else candidate(privacy)
         except (NotSupported, Infeasible, UndecidedError) as refusal:
             left_out[name] = str(refusal)
             continue
-        rows.append(_row(name, made, prior, loss, privacy))
+        rows.append(_row(name, built, prior, loss, privacy))
     if optimal is None and mechanisms is None and len(privacy.space) > _LARGEST_DESIGN:
         left_out[OPTIMAL] = (
             f"the best of all mechanisms is looked for unasked on at most {_LARGEST_DESIGN} secrets, here are "
@@ -241,10 +241,10 @@ def _candidates(mechanisms: Iterable[str] | Mapping[str, Any] | None) -> Mapping
     return {name: MECHANISMS[name] for name in names}
 
 
-def _row(name: str, made: Any, prior: Prior, loss: Loss, privacy: PrivacyType) -> Compared:
-    mechanism = made if isinstance(made, Mechanism) else None
-    check_secrets(f"{name} and privacy type", privacy.space, made)
-    channel = _channel(made, prior.exact and loss.exact)
+def _row(name: str, built: Any, prior: Prior, loss: Loss, privacy: PrivacyType) -> Compared:
+    mechanism = built if isinstance(built, Mechanism) else None
+    check_secrets(f"{name} and privacy type", privacy.space, built)
+    channel = _channel(built, prior.exact and loss.exact)
     direct = expected_loss(prior, channel, loss) if set(channel.outputs) <= set(loss.actions) else None
     return Compared(
         name,
@@ -254,32 +254,31 @@ def _row(name: str, made: Any, prior: Prior, loss: Loss, privacy: PrivacyType) -
         smallest_epsilon(channel, privacy.space) if mechanism is None else true_epsilon(mechanism),
         leakage(prior, channel),
         leakage(prior, channel, kind="additive"),
-        _proved(made, privacy),
+        _proved(built, privacy),
         mechanism,
     )
 
 
 def _best(prior: Prior, loss: Loss, privacy: PrivacyType) -> Compared:
     """The row of a design."""
-    # by name: this room does not know the rooms below it, and the room of designs builds on this one
-    made = import_module("sfumato.design.optimal").design(prior, loss, privacy, time_limit=_MOST_SECONDS)
-    return replace(_row(OPTIMAL, made.mechanism, prior, loss, privacy), bound=made.bound)
+    best = design(prior, loss, privacy, time_limit=_MOST_SECONDS)
+    return replace(_row(OPTIMAL, best.mechanism, prior, loss, privacy), bound=best.bound)
 
 
-def _channel(made: Any, exactly: bool) -> Channel:
+def _channel(built: Any, exactly: bool) -> Channel:
     """The channel to measure: in fractions for small exact questions, in floats otherwise."""
-    if not isinstance(made, Mechanism):
-        return as_channel(made)
-    if (exactly and made.weights.size <= _LARGEST_EXACT) or made.weights.dtype == object:
-        return made.channel if exactly else made.channel.to_floats()
-    table = made.weights.astype(np.float64)
-    return Channel(made.secrets, table / table.sum(axis=1, keepdims=True), made.outputs)
+    if not isinstance(built, Mechanism):
+        return as_channel(built)
+    if (exactly and built.weights.size <= _LARGEST_EXACT) or built.weights.dtype == object:
+        return built.channel if exactly else built.channel.to_floats()
+    table = built.weights.astype(np.float64)
+    return Channel(built.secrets, table / table.sum(axis=1, keepdims=True), built.outputs)
 
 
-def _proved(made: Any, privacy: PrivacyType) -> Verdict:
+def _proved(built: Any, privacy: PrivacyType) -> Verdict:
     """Whether the promise is kept: by a proof of it or of a stricter one, else decided now."""
-    if isinstance(made, Mechanism) and made.privacy.space is privacy.space:
-        same = (made.privacy.epsilon, made.privacy.alpha) == (privacy.epsilon, privacy.alpha)
-        if same or made.privacy.rate_bounds(128)[1] <= privacy.rate_bounds(128)[0]:
-            return holds(f"proved: {made.proof}", made.proof)
-    return satisfies(as_channel(made), privacy)
+    if isinstance(built, Mechanism) and built.privacy.space is privacy.space:
+        same = (built.privacy.epsilon, built.privacy.alpha) == (privacy.epsilon, privacy.alpha)
+        if same or built.privacy.rate_bounds(128)[1] <= privacy.rate_bounds(128)[0]:
+            return holds(f"proved: {built.proof}", built.proof)
+    return satisfies(as_channel(built), privacy)

@@ -1,4 +1,4 @@
-"""How the block methods are asked: whether there is a GPU is found out without importing torch where there is none."""
+"""The interior-point methods: whether there is a GPU is found out without importing torch where there is none."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.design.solvers import blocks
+from sfumato.design.solvers import interior
 
 
 @pytest.mark.parametrize(
@@ -29,16 +29,16 @@ def test_builds_and_drivers(
             raise OSError(f"{name} is not there")
 
     (tmp_path / "version.py").write_text(version)
-    monkeypatch.setattr(blocks, "CDLL", load)
+    monkeypatch.setattr(interior, "CDLL", load)
     monkeypatch.setattr("sys.platform", "linux")
-    assert blocks._knows_gpus(str(tmp_path / "__init__.py")) is expected
+    assert interior._knows_gpus(str(tmp_path / "__init__.py")) is expected
 
 
 def test_without_a_version_torch_is_asked(tmp_path: Path) -> None:
-    assert blocks._knows_gpus(str(tmp_path / "__init__.py"))
-    assert blocks._knows_gpus(None)
+    assert interior._knows_gpus(str(tmp_path / "__init__.py"))
+    assert interior._knows_gpus(None)
 
 
 def test_without_torch_there_is_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks, "find_spec", lambda name: None)
-    assert not blocks.gpu_is_there()
+    monkeypatch.setattr(interior, "find_spec", lambda name: None)
+    assert not interior.gpu_is_there()

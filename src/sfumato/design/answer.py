@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.numbers import Array
+from sfumato.watch import Watch
 
-__all__ = ["NO_EVENTS", "Answer", "EventMultipliers", "Multipliers"]
+__all__ = ["NO_EVENTS", "Answer", "EventMultipliers", "Multipliers", "Progress", "TimeLimit"]
+
+Progress = Callable[..., object] | None
+"""Who is called with the state of a solver after each iteration."""
+
+TimeLimit = float | Watch | None
+"""Seconds, or the watch of a call that has other stages too."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,41 +9,37 @@ are then finished in rationals.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.design.answer import Answer, Multipliers, Progress, TimeLimit
 from sfumato.design.problem import Problem
-from sfumato.design.simple import bound_of, joined, value_of
-from sfumato.design.solvers.answer import Answer, Multipliers
-from sfumato.design.solvers.blocks import solve_in_blocks
-from sfumato.errors import NotSupported, SolverError
+from sfumato.design.simple import bound_of, joined, prices_of, value_of
+from sfumato.design.solvers.interior import solve_by_interior_point
+from sfumato.errors import SolverError
 from sfumato.lp import LinearProgram, solve
 from sfumato.lp.column_program import ColumnProgress
 from sfumato.numbers import Array, floats, fractions, object_array
 from sfumato.watch import TimeIsUp, Watch, watch_of
 
-__all__ = ["solve_by_columns"]
+__all__ = ["solve_by_column_generation"]
 
-_START = 1e-5  # gap of the prices to start from: closer ones leave fewer rounds, farther ones come sooner
-_ENOUGH = 1e-10  # relative to the largest cost: a ray that is better by less is a rounding error
+_START_GAP = 1e-5  # Prices to start from have this gap: closer ones leave fewer rounds, farther ones come sooner.
+_ROUNDING = 1e-10  # A ray that is better by less than this share of the largest cost is a rounding error.
 _MOST_ROUNDS = 200
 
 
-def solve_by_columns(
-    problem: Problem,
-    tolerance: float,
-    progress: Callable[..., object] | None = None,
-    time_limit: float | Watch | None = None,
+def solve_by_column_generation(
+    problem: Problem, tolerance: float, progress: Progress = None, time_limit: TimeLimit = None
 ) -> Answer:
     """The optimum: exactly for rational problems, else as far as HiGHS can tell; in less time, the best so far."""
-    if problem.limits:
-        raise NotSupported("column generation with limits or worst cases", ["the expected loss"])
     watch = watch_of(time_limit)
-    search = _Generation(problem, watch, progress, solve_in_blocks(problem, max(tolerance, _START), None, watch))
+    search = _Generation(
+        problem, watch, progress, solve_by_interior_point(problem, max(tolerance, _START_GAP), None, watch)
+    )
     if not search.rough.finished:  # there is no time to make it better
         return search.rough
     search.tell()
@@ -54,18 +50,18 @@ def solve_by_columns(
     pool.rays += list(columns[used] / sums[used, None])
     pool.actions += used.tolist()
     try:
-        found = search.generate(pool, _prices(problem, search.rough.multipliers))
+        last_round = search.generate(pool, prices_of(problem, search.rough.multipliers))
     except SolverError:  # HiGHS gives up on some programs whose coefficients differ by many orders
         if not problem.exact:
             return search.rough
-        found = None
-    if problem.exact and (found is None or found.finished) and not watch.over:
+        last_round = None
+    if problem.exact and (last_round is None or last_round.finished) and not watch.over:
         try:
             exactly = search.generate(pool.exactly(), None)
         except TimeIsUp:
             exactly = None
-        found = exactly if exactly is not None and (exactly.finished or found is None) else found
-    return search.answer(found)
+        last_round = exactly if exactly is not None and (exactly.finished or last_round is None) else last_round
+    return search.answer(last_round)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +79,7 @@ class _Round:
 class _Generation:
     """Rounds of master and pricing, from a rough answer on; what is shown of them is what can be returned."""
 
-    def __init__(self, problem: Problem, watch: Watch, progress: Callable[..., object] | None, rough: Answer) -> None:
+    def __init__(self, problem: Problem, watch: Watch, progress: Progress, rough: Answer) -> None:
         self.problem, self.watch, self.progress, self.rough = problem, watch, progress, rough
         self.value, self.bound = value_of(problem, floats(rough.matrix)), bound_of(problem, rough.multipliers)
         self.rounds = 0
@@ -97,7 +93,7 @@ class _Generation:
     def generate(self, pool: _Pool, prices: Array | None) -> _Round | None:
         """Rounds until no ray is missing, or no time is left; None where that was before the end of the first."""
         m = self.problem.shape[1]
-        scale = 0 if pool.exact else _ENOUGH * float(np.abs(self.problem.float_cost).max())
+        scale = 0 if pool.exact else _ROUNDING * float(np.abs(self.problem.float_cost).max())
         weights, count, best, finished, highest = None, 0, None, False, None
         try:
             for done in range(1, _MOST_ROUNDS + 1):
@@ -134,12 +130,12 @@ class _Generation:
             return None
         return _Round(np.array(pool.rays[:count]), np.array(pool.actions[:count]), weights, best, self.rounds, finished)
 
-    def answer(self, found: _Round | None) -> Answer:
+    def answer(self, last_round: _Round | None) -> Answer:
         """The mixture and its multipliers; in each respect the rough answer where that is still the better one."""
-        if found is None:
+        if last_round is None:
             return replace(self.rough, finished=False, seconds=self.watch.spent)
-        mixed = _answer(self.problem, found, self.watch)
-        return mixed if found.finished else replace(joined(self.problem, mixed, self.rough), finished=False)
+        mixed = _answer(self.problem, last_round, self.watch)
+        return mixed if last_round.finished else replace(joined(self.problem, mixed, self.rough), finished=False)
 
 
 class _Pool:
@@ -202,28 +198,21 @@ class _Pool:
         return solution.primal[-1], solution.dual, solution.primal[:-1] * self.decay
 
 
-def _answer(problem: Problem, found: _Round, watch: Watch) -> Answer:
-    matrix = np.zeros(problem.shape, dtype=found.rays.dtype) + found.weights[0] * 0
-    for ray, action, weight in zip(found.rays, found.actions, found.weights, strict=True):
+def _answer(problem: Problem, last_round: _Round, watch: Watch) -> Answer:
+    matrix = np.zeros(problem.shape, dtype=last_round.rays.dtype) + last_round.weights[0] * 0
+    for ray, action, weight in zip(last_round.rays, last_round.actions, last_round.weights, strict=True):
         if weight > 0:
             matrix[:, action] += weight * ray
-    pair, action = np.nonzero(found.multipliers > 0)
+    pair, action = np.nonzero(last_round.multipliers > 0)
     first, second = problem.ordered_pairs
-    values = found.multipliers[pair, action]
+    values = last_round.multipliers[pair, action]
     if matrix.dtype != object:
         values = values.astype(np.float64)
-    used = int((found.weights > 0).sum())
+    used = int((last_round.weights > 0).sum())
     return Answer(
         matrix, Multipliers(first[pair], second[pair], action, values), f"column generation, {used} rays",
-        found.rounds, watch.spent, found.finished,
+        last_round.rounds, watch.spent, last_round.finished,
     )  # fmt: skip
-
-
-def _prices(problem: Problem, given: Multipliers) -> NDArray[np.float64]:
-    """min_w (C + AᵀZ)_xw: prices that multipliers allow."""
-    usable = given[np.isfinite(problem.factors(given.first, given.second))]
-    factors = problem.factors(usable.first, usable.second)
-    return np.asarray(usable.reduced(problem.float_cost, factors).min(axis=1))
 
 
 def _decays(problem: Problem) -> list[Any]:

@@ -1,9 +1,8 @@
-"""The block interior-point methods of :mod:`sfumato.lp`: compiled, or over arrays where there are limits."""
+"""The interior-point methods of :mod:`sfumato.lp`: compiled, or over arrays where there are limits."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from ctypes import CDLL
 from dataclasses import dataclass
 from functools import partial
@@ -12,18 +11,17 @@ from pathlib import Path
 from runpy import run_path
 from typing import Any
 
+from sfumato.design.answer import Answer, Progress, TimeLimit
 from sfumato.design.problem import Problem
-from sfumato.design.solvers.answer import Answer
-from sfumato.design.solvers.reduced import check_begun, reduced_program, shown_thinned, whole_answer, worth_keeping
-from sfumato.design.symmetry import symmetry
+from sfumato.design.solvers.reduced import solve_reduced
 from sfumato.lp.batched import solve_batched
 from sfumato.lp.column_program import ColumnProgram, ColumnSolution, Start
 from sfumato.lp.columns import solve_columns
-from sfumato.watch import Watch, watch_of
 
-__all__ = ["Trail", "gpu_is_there", "solve_in_batches", "solve_in_blocks"]
+__all__ = ["Trail", "gpu_is_there", "solve_by_arrays", "solve_by_interior_point"]
 
-_DRIVERS = {"linux": "libcuda.so.1", "win32": "nvcuda.dll"}  # of NVIDIA's GPUs, where torch loads them from
+# The drivers of NVIDIA's GPUs, where torch loads them from.
+_DRIVERS = {"linux": "libcuda.so.1", "win32": "nvcuda.dll"}
 
 
 @dataclass(eq=False)
@@ -36,33 +34,30 @@ class Trail:
         """Start where the last program was midway, if it had the same shape."""
         shape = program.shape, len(program.first)
         fits = self.start is not None and (self.start.matrix.shape, len(self.start.multipliers)) == shape
-        found = solve_columns(program, **options, start=self.start if fits else None, keep_midway=True)
-        self.start = found.midway or self.start
-        return found
+        solution = solve_columns(program, **options, start=self.start if fits else None, keep_midway=True)
+        self.start = solution.midway or self.start
+        return solution
 
 
-def solve_in_blocks(
+def solve_by_interior_point(
     problem: Problem,
     tolerance: float,
-    progress: Callable[..., object] | None = None,
-    time_limit: float | Watch | None = None,
+    progress: Progress = None,
+    time_limit: TimeLimit = None,
     trail: Trail | None = None,
 ) -> Answer:
     """Near-optimal to a relative gap, however many pairs there are; compiled, unless there are limits."""
     solver = solve_batched if problem.limits else solve_columns if trail is None else trail.solve
-    return _reduced(problem, solver, "block interior point", tolerance, progress, time_limit)
+    return solve_reduced(problem, solver, "block interior point", tolerance, progress, time_limit)
 
 
-def solve_in_batches(
-    problem: Problem,
-    tolerance: float,
-    progress: Callable[..., object] | None = None,
-    time_limit: float | Watch | None = None,
+def solve_by_arrays(
+    problem: Problem, tolerance: float, progress: Progress = None, time_limit: TimeLimit = None
 ) -> Answer:
     """The same method over arrays: on a GPU if torch finds one, else in NumPy."""
     device = "cuda" if gpu_is_there() else None
     name = f"batched interior point ({device or 'NumPy'})"
-    return _reduced(problem, partial(solve_batched, device=device), name, tolerance, progress, time_limit)
+    return solve_reduced(problem, partial(solve_batched, device=device), name, tolerance, progress, time_limit)
 
 
 def gpu_is_there() -> bool:
@@ -90,21 +85,3 @@ def _knows_gpus(origin: str | None) -> bool:
     except OSError:
         return False
     return True
-
-
-def _reduced(
-    problem: Problem,
-    solver: Callable[..., ColumnSolution],
-    name: str,
-    tolerance: float,
-    progress: Callable[..., object] | None,
-    time_limit: float | Watch | None,
-) -> Answer:
-    """Solve what symmetries leave of a program, and spread the answer over all columns again."""
-    watch = watch_of(time_limit)
-    group = symmetry(problem, watch)
-    program = reduced_program(problem, group)
-    shown = shown_thinned(progress, tolerance)
-    found = solver(program, tolerance=tolerance, time_limit=watch, progress=shown)
-    check_begun(found)
-    return whole_answer(problem, group, found, worth_keeping(program, found, tolerance), name)

@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
-from sfumato.design.solvers.answer import Multipliers
+from sfumato.design.answer import Multipliers
 from sfumato.privacy.type import PrivacyType
 
-__all__ = ["along_edges", "along_tree"]
+__all__ = ["along_edges", "along_tree", "along_trees"]
 
 Integers = NDArray[np.int64]
-_Legs = tuple[Integers, Integers, Integers, NDArray[np.float64]]
+Floats = NDArray[np.float64]
+_Legs = tuple[Integers, Integers, Integers, Floats]
 
 
 def along_edges(privacy: PrivacyType, given: Multipliers) -> Multipliers:
@@ -32,13 +33,10 @@ def along_edges(privacy: PrivacyType, given: Multipliers) -> Multipliers:
     >>> moved.first.tolist(), moved.second.tolist(), moved.values.tolist()
     ([0, 1], [1, 2], [1.0, 2.0])
     """
-    space = privacy.space
-    if space.edges is None or not len(given):
+    if privacy.space.edges is None or not len(given):
         return given
-    n, lengths = len(space), space.pair_distances.floats
-    graph = csr_array((lengths, (space.pairs.first, space.pairs.second)), shape=(n, n))
     sources, source = np.unique(given.first, return_inverse=True)
-    far, before = dijkstra(graph, directed=False, indices=sources, return_predecessors=True)
+    far, before = _shortest_paths(privacy, sources)
     at, action, values = given.second.copy(), given.action, given.values.astype(np.float64)
     legs: list[_Legs] = []
     while len(at):
@@ -46,13 +44,11 @@ def along_edges(privacy: PrivacyType, given: Multipliers) -> Multipliers:
         legs.append((back, at, action, values * np.exp(privacy.rate * far[source, back])))
         on = back != sources[source]
         at, action, values, source = back[on], action[on], values[on], source[on]
-    return _summed(n, legs)
+    return _summed(len(privacy.space), legs)
 
 
-def along_tree(privacy: PrivacyType, root: int, amount: NDArray[np.float64]) -> Multipliers:
+def along_tree(privacy: PrivacyType, root: int, amount: Floats) -> Multipliers:
     """The same for multipliers ``amount`` from one secret to all, one row a secret and one column an action.
-
-    Shortest paths from one secret are a tree: an edge carries what is meant for all secrets behind it.
 
     Examples
     --------
@@ -61,17 +57,36 @@ def along_tree(privacy: PrivacyType, root: int, amount: NDArray[np.float64]) -> 
     >>> moved.first.tolist(), moved.second.tolist(), moved.values.tolist()
     ([0, 1, 2], [1, 2, 3], [1.5, 3.0, 2.0])
     """
-    space = privacy.space
-    n, lengths = len(space), space.pair_distances.floats
-    graph = csr_array((lengths, (space.pairs.first, space.pairs.second)), shape=(n, n))
-    (far,), (before,) = dijkstra(graph, directed=False, indices=[root], return_predecessors=True)
-    behind = amount.copy()
-    for node in np.argsort(-far, kind="stable").tolist():
-        if before[node] >= 0:
-            behind[before[node]] += behind[node]
-    second, action = np.nonzero((before >= 0)[:, None] & (behind > 0))
-    first = before[second].astype(np.int64)
-    return Multipliers(first, second, action, behind[second, action] * np.exp(privacy.rate * far[first]))
+    return along_trees(privacy, np.full(amount.shape[1], root), amount.T)
+
+
+def along_trees(privacy: PrivacyType, roots: Integers, amount: Floats) -> Multipliers:
+    """The same for a secret for each action, from which ``amount`` (one row an action) goes to all.
+
+    Shortest paths from one secret are a tree: an edge carries what is meant for all secrets behind it.
+    """
+    starts, which = np.unique(roots, return_inverse=True)
+    far, before = _shortest_paths(privacy, starts)
+    outermost = np.argsort(-far, axis=1, kind="stable")
+    every, behind = np.arange(len(roots)), amount.copy()
+    for k in range(far.shape[1]):
+        node = outermost[which, k]
+        parent = before[which, node]
+        joined = parent >= 0
+        behind[every[joined], parent[joined]] += behind[every[joined], node[joined]]
+    action, second = np.nonzero((before[which] >= 0) & (behind > 0))
+    first = before[which[action], second].astype(np.int64)
+    with np.errstate(over="ignore"):
+        values = behind[action, second] * np.exp(privacy.rate * far[which[action], first])
+    return Multipliers(first, second, action, values)
+
+
+def _shortest_paths(privacy: PrivacyType, sources: Integers) -> tuple[Floats, NDArray[np.int32]]:
+    """Distances from some secrets to all along the edges of the space, and the secret before each on the way."""
+    space, n = privacy.space, len(privacy.space)
+    graph = csr_array((space.pair_distances.floats, (space.pairs.first, space.pairs.second)), shape=(n, n))
+    far, before = dijkstra(graph, directed=False, indices=sources, return_predecessors=True)
+    return far, before
 
 
 def _summed(n: int, legs: list[_Legs]) -> Multipliers:

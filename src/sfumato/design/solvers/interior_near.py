@@ -14,48 +14,35 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.design.answer import Answer, Multipliers, Progress, TimeLimit
 from sfumato.design.problem import Problem
-from sfumato.design.solvers.answer import Answer, Multipliers
-from sfumato.design.solvers.routes import along_edges
-from sfumato.errors import NotSupported
+from sfumato.design.routes import along_edges
 from sfumato.lp.column_program import ColumnProgress, Ending
 from sfumato.lp.covering import Cover, covered
 from sfumato.lp.peaks import PeakSolution, first_losses, solve_peaks
 from sfumato.watch import TimeIsUp, Watch, watch_of
 
-__all__ = ["solve_by_peaks"]
+__all__ = ["solve_near"]
 
 Floats = NDArray[np.float64]
 
-_FEW = 64  # actions: up to these all are solved for at once
-_SPREAD = 0.08  # way of a secret to the nearest of the first outputs, in terms of what an exponential mechanism loses
+_ALL_ACTIONS = 64  # Up to so many actions all are solved for at once.
+_SPREAD = 0.08  # The first outputs lie this near to secrets, in terms of what an exponential mechanism loses.
 _MOST_ROUNDS = 12
-_GROWTH = 0.5  # share of outputs that may be added in a round
-_MOST = 0.98  # of what is missing, for which outputs are added
-_NOTHING = 1e-7  # of the loss: prices that are proved but for so little need no further output
-_ROUGH, _LOOSEST = 30.0, (3e-3, 1e-2)  # gap of the prices by which outputs are chosen: in tolerances, and its bounds
-_RISE = 1.5  # gaps by which prices are taken to rise after a rough run
-_LOOSE = 2e-2  # of the loss: if less than that is missing, the next round is to be the last
-_TO_PROVE = 0.3  # of the time: what is kept for the multipliers of all actions
-_ACCEPTED = 2.8  # tolerances: gap and what is missing, with which the last round is good enough
+_GROWTH = 0.5  # Outputs grow by at most this share in a round.
+_COVERED = 0.98  # Outputs are added for the sake of this share of what is missing.
+_UNPROVED = 1e-7  # Prices that are proved but for this share of the loss need no further output.
+# Outputs are chosen by prices of this gap: so many tolerances, and between these bounds.
+_ROUGH_TOLERANCES, _ROUGH_GAPS = 30.0, (3e-3, 1e-2)
+_PRICE_RISE = 1.5  # Prices are taken to rise by so many gaps after a rough run.
+_LAST_ROUND = 2e-2  # If less than this share of the loss is missing, the next round is to be the last.
+_PROOF_SHARE = 0.3  # This share of the time is kept for the multipliers of all actions.
+_ACCEPTED = 2.8  # The last round is good enough if gap and what is missing are so many tolerances.
 
 
-def solve_by_peaks(
-    problem: Problem,
-    tolerance: float,
-    progress: Callable[..., object] | None = None,
-    time_limit: float | Watch | None = None,
-) -> Answer:
-    """Near-optimal to a relative gap, for thousands of secrets if each has a price for few actions.
-
-    Raises
-    ------
-    NotSupported
-        For objectives with limits or a worst case, and for promises about events.
-    """
-    if problem.limits or problem.events:
-        raise NotSupported("limits, worst cases and promises about events at peaks", ["blocks", "highs", "exact"])
-    return _Search(problem, tolerance, progress, watch_of(time_limit)).answer()
+def solve_near(problem: Problem, tolerance: float, progress: Progress = None, time_limit: TimeLimit = None) -> Answer:
+    """Near-optimal to a relative gap, for thousands of secrets if each has a price for few actions."""
+    return _OutputSearch(problem, tolerance, progress, watch_of(time_limit)).answer()
 
 
 def _multipliers(problem: Problem, cover: Cover) -> Multipliers:
@@ -63,7 +50,7 @@ def _multipliers(problem: Problem, cover: Cover) -> Multipliers:
 
 
 @dataclass(frozen=True, eq=False)
-class _Found:
+class _RoundResult:
     """What one round has found: a matrix for some outputs."""
 
     solution: PeakSolution
@@ -71,7 +58,7 @@ class _Found:
 
 
 @dataclass(eq=False)
-class _Search:
+class _OutputSearch:
     """Outputs that are solved for, more and more of them; the best of both sides, of all rounds that may be the last.
 
     Prices of some outputs bound no mechanism that has others, so of such a round nothing is shown but how far it is.
@@ -79,9 +66,9 @@ class _Search:
 
     problem: Problem
     tolerance: float
-    progress: Callable[..., object] | None
+    progress: Progress
     watch: Watch
-    best: _Found | None = None
+    best: _RoundResult | None = None
     cover: Cover | None = None
     value: float = np.inf
     bound: float = -np.inf
@@ -91,38 +78,40 @@ class _Search:
         """Solve, look for actions that are missing, and solve again."""
         cost, logs = self.problem.float_cost, self.problem.privacy.log_bounds
         m = cost.shape[1]
-        searching = self.watch.before(_TO_PROVE * (self.watch.left or 0.0))
-        chosen = np.arange(m) if m <= _FEW else first_outputs(cost, logs)
-        last, rough = len(chosen) == m, _LOOSEST[1]
-        rounds: list[_Found] = []  # the last two
+        searching = self.watch.before(_PROOF_SHARE * (self.watch.left or 0.0))
+        chosen = np.arange(m) if m <= _ALL_ACTIONS else first_outputs(cost, logs)
+        last, rough = len(chosen) == m, _ROUGH_GAPS[1]
+        rounds: list[_RoundResult] = []  # the last two
         for left in reversed(range(_MOST_ROUNDS)):
-            found = solve_peaks(
+            solution = solve_peaks(
                 cost[:, chosen], logs, tolerance=self.tolerance if last else rough, time_limit=searching,
                 progress=self._teller(len(chosen)), reach=rounds[-1].solution.reach if rounds else None, settle=last,
             )  # fmt: skip
-            rounds, self.iterations = [*rounds[-1:], _Found(found, chosen)], self.iterations + found.iterations
-            finished = found.ended in (Ending.REACHED, Ending.STALLED) and not searching.over
+            rounds = [*rounds[-1:], _RoundResult(solution, chosen)]
+            self.iterations += solution.iterations
+            finished = solution.ended in (Ending.REACHED, Ending.STALLED) and not searching.over
             if not finished:
                 break
             # a rough run leaves prices lower than they will be
-            likely = found.prices if last else found.prices + _RISE * max(found.gap, 0.0) * np.abs(found.prices)
+            rise = 0.0 if last else _PRICE_RISE * max(solution.gap, 0.0)
+            likely = solution.prices + rise * np.abs(solution.prices)
             others = np.arange(m) if last else np.setdiff1d(np.arange(m), chosen)
             allowed = (self.tolerance if last else rough / 3) / 10
             cover = covered(cost[:, others], likely, logs, allowed, self.watch if last else searching)
-            lost = float(cover.missing.sum()) / max(abs(found.value), 1e-300)
+            lost = float(cover.missing.sum()) / max(abs(solution.value), 1e-300)
             if last:
-                self._keep(rounds[-1], cover, float(found.prices.sum() - cover.missing.sum()))
-            if last and (found.gap + lost <= _ACCEPTED * self.tolerance or len(chosen) == m or searching.over):
+                self._keep(rounds[-1], cover, float(solution.prices.sum() - cover.missing.sum()))
+            if last and (solution.gap + lost <= _ACCEPTED * self.tolerance or len(chosen) == m or searching.over):
                 break
             if searching.over:
                 finished = False
                 break
-            if lost > _NOTHING:
+            if lost > _UNPROVED:
                 chosen = np.union1d(chosen, others[_missing(cover, len(chosen))])
             if last and len(chosen) == len(rounds[-1].outputs):
                 break
-            last = lost <= max(_LOOSE, _RISE * found.gap) or left <= 2 or len(chosen) == m
-            rough = float(np.clip(_ROUGH * self.tolerance, *_LOOSEST))
+            last = lost <= max(_LAST_ROUND, _PRICE_RISE * solution.gap) or left <= 2 or len(chosen) == m
+            rough = float(np.clip(_ROUGH_TOLERANCES * self.tolerance, *_ROUGH_GAPS))
         if not finished:
             self._take_unfinished(rounds)
         assert self.best is not None and self.cover is not None
@@ -132,15 +121,15 @@ class _Search:
         name = "interior point at peaks" + (f", {len(solved)} of {m} outputs" if len(solved) < m else "")
         return Answer(matrix, _multipliers(self.problem, self.cover), name, self.iterations, self.watch.spent, finished)
 
-    def _keep(self, found: _Found, cover: Cover, bound: float) -> None:
+    def _keep(self, result: _RoundResult, cover: Cover, bound: float) -> None:
         """Keep what is better on either side, and show it."""
-        if found.solution.cost < self.value:
-            self.best, self.value = found, found.solution.cost
+        if result.solution.cost < self.value:
+            self.best, self.value = result, result.solution.cost
         if bound > self.bound:
             self.cover, self.bound = cover, bound
         self._tell("")
 
-    def _take_unfinished(self, rounds: list[_Found]) -> None:
+    def _take_unfinished(self, rounds: list[_RoundResult]) -> None:
         """The round before has often come further than one that is cut short."""
         if not any(one.solution.iterations for one in rounds) and self.best is None:
             raise TimeIsUp
@@ -177,7 +166,7 @@ def first_outputs(cost: Floats, logs: Floats) -> NDArray[np.int64]:
     chosen = [int(columns.sum(axis=1).argmin())]
     nearest = columns[chosen[0]]
     saved = np.maximum(nearest - columns, 0.0).sum(axis=1)
-    while len(chosen) < _FEW or nearest.sum() > allowed:
+    while len(chosen) < _ALL_ACTIONS or nearest.sum() > allowed:
         best = int(saved.argmax())
         # what an action saves can only fall, so the others need no look until it falls below theirs
         saved[best] = np.maximum(nearest - columns[best], 0.0).sum()
@@ -194,6 +183,6 @@ def first_outputs(cost: Floats, logs: Floats) -> NDArray[np.int64]:
 def _missing(cover: Cover, number: int) -> NDArray[np.int64]:
     """Columns in which rows are worst off, for the sake of those that miss most first."""
     ranked = np.argsort(-cover.missing, kind="stable")
-    enough = np.searchsorted(np.cumsum(cover.missing[ranked]), _MOST * cover.missing.sum()) + 1
+    enough = np.searchsorted(np.cumsum(cover.missing[ranked]), _COVERED * cover.missing.sum()) + 1
     columns, place = np.unique(cover.worst[ranked[:enough]], return_index=True)
-    return np.asarray(columns[np.argsort(place)][: max(_FEW // 4, int(_GROWTH * number))])
+    return np.asarray(columns[np.argsort(place)][: max(_ALL_ACTIONS // 4, int(_GROWTH * number))])

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from importlib import import_module
 
 import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.mechanisms.comparison import compare_known
+from sfumato.design import comparison
+from sfumato.design.comparison import compare_known
 from sfumato.mechanisms.registry import MECHANISMS
 
 
@@ -104,7 +104,7 @@ def test_a_design_that_fails_has_a_reason(monkeypatch: pytest.MonkeyPatch) -> No
     def fails(*_: object, **__: object) -> None:
         raise sf.errors.SolverError("no luck")
 
-    monkeypatch.setattr(import_module("sfumato.design.optimal"), "design", fails)
+    monkeypatch.setattr(comparison, "design", fails)
     assert line_comparison().left_out["optimal"] == "no luck"
 
 

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.design import optimal
 from sfumato.design.objectives import as_objective
 from sfumato.design.problem import problem
-from sfumato.design.solvers import SOLVERS, peaks
-from sfumato.design.solvers.peaks import first_outputs, solve_by_peaks
+from sfumato.design.solvers import SOLVERS, interior_near
+from sfumato.design.solvers.interior_near import first_outputs
 from sfumato.errors import NotSupported
 from sfumato.lp.column_program import Ending
 from sfumato.lp.peaks import PeakSolution
@@ -29,8 +28,8 @@ def towns(n: int, seed: int = 0, epsilon: float = 6.0) -> tuple[sf.Prior, sf.Los
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 6.0, 40.0])
 def test_beside_blocks(epsilon: float) -> None:
     asked = towns(18, seed=3, epsilon=epsilon)
-    ours = sf.design(*asked, solver="peaks", tolerance=1e-3)
-    theirs = sf.design(*asked, solver="blocks", tolerance=1e-4)
+    ours = sf.design(*asked, solver="interior-near", tolerance=1e-3)
+    theirs = sf.design(*asked, solver="interior", tolerance=1e-4)
     assert ours.gap <= 1e-3
     assert ours.bound <= theirs.loss
     assert theirs.bound <= ours.loss
@@ -39,7 +38,7 @@ def test_beside_blocks(epsilon: float) -> None:
 def test_outputs_are_brought_in_as_needed() -> None:
     prior, loss, privacy = towns(80, epsilon=20.0)
     seen = []
-    made = sf.design(prior, loss, privacy, solver="peaks", tolerance=5e-3, progress=seen.append)
+    made = sf.design(prior, loss, privacy, solver="interior-near", tolerance=5e-3, progress=seen.append)
     assert made.gap <= 5e-3
     assert "of 80 outputs" in made.method
     assert len(seen) > made.iterations  # every iteration and every round
@@ -52,8 +51,8 @@ def test_few_outputs_and_a_secret_without_weight() -> None:
     prior = sf.Prior(space, [0.0] + [1 / 35] * 35)
     privacy = sf.PrivacyType(space, epsilon=1.0)
     outputs = list(space.labels)[::9]
-    made = sf.design(prior, sf.losses.distance(space), privacy, outputs=outputs, solver="peaks", tolerance=1e-3)
-    again = sf.design(prior, sf.losses.distance(space), privacy, outputs=outputs, solver="blocks", tolerance=1e-3)
+    made = sf.design(prior, sf.losses.distance(space), privacy, outputs=outputs, solver="interior-near", tolerance=1e-3)
+    again = sf.design(prior, sf.losses.distance(space), privacy, outputs=outputs, solver="interior", tolerance=1e-3)
     assert made.gap <= 1e-3
     assert float(made.loss) == pytest.approx(float(again.loss), rel=2e-3)
 
@@ -61,11 +60,11 @@ def test_few_outputs_and_a_secret_without_weight() -> None:
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_tiny_spaces(n: int) -> None:
     asked = towns(n, seed=n)
-    assert sf.design(*asked, solver="peaks", tolerance=1e-3).gap <= 1e-3
+    assert sf.design(*asked, solver="interior-near", tolerance=1e-3).gap <= 1e-3
 
 
 def test_time_that_is_up_leaves_a_proved_mechanism() -> None:
-    made = sf.design(*towns(90), solver="peaks", time_limit=0.0)
+    made = sf.design(*towns(90), solver="interior-near", time_limit=0.0)
     assert made.mechanism.proof.loss == made.loss
     assert made.bound <= made.loss
 
@@ -73,8 +72,8 @@ def test_time_that_is_up_leaves_a_proved_mechanism() -> None:
 def test_a_round_that_is_cut_short_leaves_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
     """A new round begins further from the optimum than the last one ended."""
     question = towns(150, epsilon=20.0)
-    best = sf.design(*question, solver="peaks", tolerance=1e-3)
-    original, rounds = peaks.solve_peaks, []
+    best = sf.design(*question, solver="interior-near", tolerance=1e-3)
+    original, rounds = interior_near.solve_peaks, []
 
     def three_steps(*given: Any, **options: Any) -> PeakSolution:
         if not options["settle"]:
@@ -91,8 +90,8 @@ def test_a_round_that_is_cut_short_leaves_the_one_before(monkeypatch: pytest.Mon
         assert cut.ended is Ending.INTERRUPTED and cut.cost > 1.2 * float(best.loss)
         return cut
 
-    monkeypatch.setattr(peaks, "solve_peaks", three_steps)
-    made = sf.design(*question, solver="peaks", tolerance=1e-3)
+    monkeypatch.setattr(interior_near, "solve_peaks", three_steps)
+    made = sf.design(*question, solver="interior-near", tolerance=1e-3)
     assert rounds
     assert sf.verify(made.mechanism, checker="kernel")
     assert float(made.loss) <= 1.1 * float(best.loss)
@@ -102,7 +101,7 @@ def test_a_round_that_is_cut_short_leaves_the_one_before(monkeypatch: pytest.Mon
 def test_a_graph_has_its_multipliers_along_edges() -> None:
     space = sf.grid(6, 6, metric="manhattan")
     prior = sf.Prior.from_counts([1 + (k * k) % 7 for k in range(36)], space)
-    made = sf.design(prior, sf.losses.distance(space), sf.PrivacyType(space, alpha="1/2"), solver="peaks")
+    made = sf.design(prior, sf.losses.distance(space), sf.PrivacyType(space, alpha="1/2"), solver="interior-near")
     assert made.gap <= 1e-3
     assert sf.verify(made.mechanism, checker="kernel")
 
@@ -110,42 +109,4 @@ def test_a_graph_has_its_multipliers_along_edges() -> None:
 def test_what_it_does_not_solve() -> None:
     _, loss, privacy = towns(5)
     with pytest.raises(NotSupported, match="worst cases"):
-        solve_by_peaks(problem(None, loss, privacy, objective=as_objective("worst secret")), 1e-3)
-
-
-def test_auto_looks_at_peaks_where_there_are_few() -> None:
-    few, many = towns(160, epsilon=60.0), towns(160, epsilon=6.0)
-    assert optimal._choice(problem(*few)) == "peaks"
-    assert optimal._choice(problem(*many)) != "peaks"
-    made = sf.design(*few, tolerance=1e-3)
-    assert made.method.startswith("interior point at peaks")
-    assert made.gap <= 1e-3
-
-
-def test_auto_leaves_symmetries_to_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    space = sf.points([[k % 13, k // 13] for k in range(169)])
-    privacy, loss = sf.PrivacyType(space, epsilon=1), sf.losses.distance(space)
-    uneven = sf.Prior.from_counts(range(1, 170), space)
-    monkeypatch.setattr(optimal, "_FEW_PEAKS", 0.0)
-    assert optimal._choice(problem(uneven, loss, privacy)) == "peaks"
-    assert optimal._choice(problem(sf.Prior.uniform(space), loss, privacy)) == "blocks"
-
-
-@pytest.mark.parametrize(("outputs", "solver"), [(20, "batched"), (2025, "first-order")])
-def test_a_gpu_streams_where_there_are_many_outputs(monkeypatch: pytest.MonkeyPatch, outputs: int, solver: str) -> None:
-    space = sf.grid(45, 45, metric="manhattan")
-    rows = np.abs(np.arange(outputs)[:, None] - np.arange(2025.0))
-    asked = problem(sf.Prior.uniform(space), sf.Loss(range(outputs), space, rows), sf.PrivacyType(space, epsilon=1))
-    monkeypatch.setattr(optimal, "gpu_is_there", lambda: True)
-    assert optimal._choice(asked) == solver
-
-
-def test_blocks_take_over_where_peaks_miss_their_aim(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = towns(30, epsilon=20.0)
-    solver = SOLVERS["peaks"]
-    monkeypatch.setattr(optimal, "_MANY_PLACES", 1)
-    monkeypatch.setattr(optimal, "_FEW_PEAKS", 1.0)
-    monkeypatch.setitem(SOLVERS, "peaks", lambda asked, target, *rest: solver(asked, 0.3, *rest))
-    made = sf.design(*asked)
-    assert made.gap <= 1e-4
-    assert made.method.startswith("block")
+        SOLVERS["interior-near"](problem(None, loss, privacy, objective=as_objective("worst secret")), 1e-3)

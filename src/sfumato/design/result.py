@@ -1,0 +1,54 @@
+"""What a design is: a mechanism, its loss, and a bound on the loss of all others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from sfumato.certify.certificate import Certificate, certificate_of
+from sfumato.certify.mechanism import Mechanism
+
+__all__ = ["Design"]
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """A mechanism, the loss it has, and a bound below which no mechanism of the type can go; all proved.
+
+    ``remap`` is the best action for each output, ``seconds`` the time of each stage, ``second`` the value of the
+    criterion that broke ties, if one did; ``stopped`` says that the search was ended by the time limit, or by who asked
+    for it.
+    """
+
+    mechanism: Mechanism
+    loss: Fraction
+    bound: Fraction
+    method: str
+    iterations: int
+    seconds: dict[str, float]
+    second: float | None = None
+    stopped: bool = False
+
+    @property
+    def gap(self) -> float:
+        """(loss − bound) / |loss|: how far from the optimum at most; 0 for an exact one."""
+        return float((self.loss - self.bound) / abs(self.loss)) if self.loss else float(self.loss - self.bound)
+
+    @property
+    def remap(self) -> dict[Any, Any]:
+        """The best action for each output."""
+        assert self.mechanism.claim is not None
+        actions = self.mechanism.claim.loss.actions
+        return {y: actions[w] for y, w in zip(self.mechanism.outputs, self.mechanism.claim.remap, strict=True)}
+
+    @property
+    def certificate(self) -> Certificate:
+        """What :func:`sfumato.save` writes: weights, promise, loss and bound."""
+        return certificate_of(self.mechanism)
+
+    def __repr__(self) -> str:
+        return (
+            f"Design(loss {float(self.loss):.6g}, bound {float(self.bound):.6g}, gap {self.gap:.1e}, {self.method}, "
+            f"{self.mechanism!r})"
+        )

@@ -1,0 +1,148 @@
+"""Every solver as a record, which says what it takes and what it is good at.
+
+Whoever chooses a solver asks the records, and so does whoever has to say that a solver does not take a problem: no
+other module needs to know the name of one, but the module that chooses (:mod:`sfumato.design.choice`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sfumato.arguments import one_of
+from sfumato.design.answer import Answer, Progress, TimeLimit
+from sfumato.design.merged import merged
+from sfumato.design.problem import SMALLER, Problem
+from sfumato.design.solvers.column_generation import solve_by_column_generation
+from sfumato.design.solvers.first_order import solve_by_first_order
+from sfumato.design.solvers.interior import Trail, solve_by_arrays, solve_by_interior_point
+from sfumato.design.solvers.interior_near import solve_near
+from sfumato.design.solvers.linear import solve_exactly, solve_with_highs
+from sfumato.errors import NotSupported, shown
+from sfumato.memory import refusing
+from sfumato.verdict import Verdict, fails, holds
+
+__all__ = ["OLD_NAMES", "SOLVERS", "Solver", "solver_name"]
+
+
+@dataclass(frozen=True, eq=False)
+class Solver:
+    """A way to the optimum, and which problems it is one for. Called with a problem and a tolerance, it solves it.
+
+    Parameters
+    ----------
+    summary
+        What it does, in a line for people.
+    solve
+        Takes a problem, a relative gap, who is told of progress, and a time limit; with ``starts_warm`` a trail too.
+    limits, events
+        Whether it understands limits and worst cases, and promises about events, which join columns.
+    rational
+        Whether it takes problems whose numbers are rational, no others, and leaves no gap at all.
+    needs_room
+        Whether rows that have to be equal leave it no room: secrets that have such rows are then merged.
+    starts_warm
+        Whether it can start from what the solution of a similar problem has left.
+    refines
+        Whether it comes closer when it is asked again with a smaller tolerance.
+    keeps_factors
+        Whether it holds a matrix for every column, and may be short of memory where others are not.
+    compiles
+        Whether functions have to be compiled before its first solution on a machine, which takes seconds.
+    """
+
+    name: str
+    summary: str
+    solve: Callable[..., Answer]
+    limits: bool = False
+    events: bool = False
+    rational: bool = False
+    needs_room: bool = False
+    starts_warm: bool = False
+    refines: bool = False
+    keeps_factors: bool = False
+    compiles: bool = False
+
+    def accepts(self, problem: Problem) -> Verdict:
+        """Whether it solves problems of this kind; where it does not, the reason is what it cannot do."""
+        if problem.events and not self.events:
+            return fails("promises about events")
+        if problem.limits and not self.limits:
+            return fails("limits or worst cases")
+        if self.rational and not problem.exact:
+            return fails("numbers that are not all rational (exact prior and loss, alpha= and whole distances are)")
+        return holds(self.summary)
+
+    def __call__(
+        self,
+        problem: Problem,
+        tolerance: float,
+        progress: Progress = None,
+        time_limit: TimeLimit = None,
+        trail: Trail | None = None,
+    ) -> Answer:
+        """Solve a problem, for merged secrets where rows have to be equal.
+
+        Raises
+        ------
+        NotSupported
+            For a problem that it does not accept; with the names of those that do.
+        """
+        verdict = self.accepts(problem)
+        if not verdict:
+            others = [name for name, solver in SOLVERS.items() if solver.accepts(problem)]
+            raise NotSupported(f"solver {shown(self.name)} for {verdict.reason}", ["auto", *others])
+        smaller = merged(problem) if self.needs_room else None
+        if smaller is not None:
+            return smaller.answer(self(smaller.problem, tolerance, progress, time_limit, trail))
+        (n, m), warm = problem.shape, {"trail": trail} if self.starts_warm else {}
+        with refusing(f"solver {self.name!r} for {n} secrets and {m} actions", SMALLER):
+            return self.solve(problem, tolerance, progress, time_limit, **warm)
+
+
+_RECORDS = (
+    Solver(
+        "exact", "the whole program at once, in rationals", solve_exactly, limits=True, events=True, rational=True
+    ),
+    Solver("highs", "the whole program at once, by HiGHS", solve_with_highs, limits=True, events=True),
+    Solver(
+        "interior", "an interior-point method over columns, compiled", solve_by_interior_point,
+        limits=True, needs_room=True, starts_warm=True, refines=True, keeps_factors=True, compiles=True,
+    ),
+    Solver(
+        "interior-gpu", "an interior-point method over arrays, on a GPU if there is one", solve_by_arrays,
+        limits=True, needs_room=True, refines=True, keeps_factors=True,
+    ),
+    Solver(
+        "interior-near", "an interior-point method that looks at the actions near each secret", solve_near,
+        needs_room=True, keeps_factors=True, compiles=True,
+    ),
+    Solver(
+        "column-generation", "mixtures of rays, exact where the numbers are", solve_by_column_generation,
+        needs_room=True, compiles=True,
+    ),
+    Solver("first-order", "a first-order method that needs little memory", solve_by_first_order, needs_room=True),
+)  # fmt: skip
+
+SOLVERS: dict[str, Solver] = {record.name: record for record in _RECORDS}
+"""Every solver by name."""
+
+OLD_NAMES = {
+    "blocks": "interior",
+    "batched": "interior-gpu",
+    "peaks": "interior-near",
+    "columns": "column-generation",
+}
+"""What solvers were called earlier: understood for one more version wherever a solver is named, and shown nowhere."""
+
+
+def solver_name(given: str) -> str:
+    """The name of a solver, or ``"auto"``.
+
+    Examples
+    --------
+    >>> solver_name("interior"), solver_name("blocks")
+    ('interior', 'interior')
+    """
+    name = OLD_NAMES.get(given, given) if isinstance(given, str) else given
+    return str(one_of(name, ("auto", *SOLVERS), "solver"))
