@@ -20,8 +20,8 @@ from scipy.spatial import Delaunay
 
 import sfumato as sf
 from sfumato.lp import LinearProgram
-from sfumato.lp.column_program import ColumnProgram
-from sfumato.lp.columns import solve_columns
+from sfumato.lp.cone.lanes import solve_columns
+from sfumato.lp.cone.program import ColumnProgram
 from timing import Table, measure
 
 SIDES = (7, 8, 10)

@@ -25,7 +25,7 @@ import numpy as np
 import torch
 
 from gpu_check import checked
-from sfumato.lp.column_program import ColumnProgram, ColumnProgress, column_bound
+from sfumato.lp.cone.program import ColumnProgram, ColumnProgress, column_bound
 from sfumato.lp.first_order import solve_first_order
 
 SMALL = ("uniform:10", "lumpy:10", "symmetric:20")

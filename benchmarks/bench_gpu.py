@@ -27,9 +27,9 @@ import numpy as np
 import torch
 
 from gpu_check import checked
-from sfumato.lp.batched import solve_batched
-from sfumato.lp.batched_newton import BatchedNewton
-from sfumato.lp.column_program import ColumnProgram, ColumnProgress, column_bound
+from sfumato.lp.cone.arrays import solve_batched
+from sfumato.lp.cone.arrays_iterate import ArraysIterate
+from sfumato.lp.cone.program import ColumnProgram, ColumnProgress, column_bound
 
 LARGE = ("uniform:20", "uniform:40", "lumpy:20", "lumpy:40", "manhattan:50", "manhattan-uniform:50",
          "manhattan-uniform:100")  # fmt: skip
@@ -124,14 +124,14 @@ class stage_clock:  # noqa: N801
         self.inner = [0.0]
 
     def __enter__(self) -> dict[str, float]:
-        self.kept = {name: getattr(BatchedNewton, name) for name in STAGES}
+        self.kept = {name: getattr(ArraysIterate, name) for name in STAGES}
         for name, function in self.kept.items():
-            setattr(BatchedNewton, name, self._timed(name, function))
+            setattr(ArraysIterate, name, self._timed(name, function))
         return self.seconds
 
     def __exit__(self, *_: object) -> None:
         for name, function in self.kept.items():
-            setattr(BatchedNewton, name, function)
+            setattr(ArraysIterate, name, function)
 
     def _timed(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def timed(*arguments: Any) -> Any:

@@ -15,8 +15,8 @@ from sfumato.design.problem import problem
 from sfumato.design.solvers.reduced import reduced_program
 from sfumato.design.symmetry import symmetry
 from sfumato.errors import NotSupported
-from sfumato.lp.batched import solve_batched
-from sfumato.lp.column_program import ColumnProgram, Ending, Limit, column_bound
+from sfumato.lp.cone.arrays import solve_batched
+from sfumato.lp.cone.program import ColumnProgram, Ending, Limit, column_bound
 
 POINTS = sf.points(np.random.default_rng(4).random((14, 2)).round(3).tolist())
 

@@ -13,7 +13,7 @@ from sfumato.design.problem import Problem, problem
 from sfumato.design.solvers.blocks import solve_in_blocks
 from sfumato.design.solvers.first_order import solve_by_first_order
 from sfumato.errors import NotSupported
-from sfumato.lp.column_program import ColumnProgress
+from sfumato.lp.cone.program import ColumnProgress
 from sfumato.watch import Watch
 
 

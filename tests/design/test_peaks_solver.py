@@ -14,8 +14,8 @@ from sfumato.design.problem import problem
 from sfumato.design.solvers import SOLVERS, peaks
 from sfumato.design.solvers.peaks import first_outputs, solve_by_peaks
 from sfumato.errors import NotSupported
-from sfumato.lp.column_program import Ending
-from sfumato.lp.peaks import PeakSolution
+from sfumato.lp.cone.near import PeakSolution
+from sfumato.lp.cone.program import Ending
 
 
 def towns(n: int, seed: int = 0, epsilon: float = 6.0) -> tuple[sf.Prior, sf.Loss, sf.PrivacyType]:

@@ -25,7 +25,7 @@ from sfumato.cli import progress
 from sfumato.cli.main import app, run
 from sfumato.cli.progress import Ending, line, standing, until_asked
 from sfumato.errors import InvalidInput
-from sfumato.lp.column_program import ColumnProgress
+from sfumato.lp.cone.program import ColumnProgress
 from sfumato.specs.spec import read_spec
 
 SURVEY = """

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from sfumato.errors import InvalidInput, Mismatch, MissingExtra, NotSupported
 from sfumato.lp import first_order
-from sfumato.lp.batched import solve_batched
-from sfumato.lp.column_program import ColumnProgram, ColumnProgress, ColumnSolution, Ending, Limit, column_bound
+from sfumato.lp.cone.arrays import solve_batched
+from sfumato.lp.cone.program import ColumnProgram, ColumnProgress, ColumnSolution, Ending, Limit, column_bound
 from sfumato.lp.first_order import solve_first_order
 from sfumato.lp.first_order_iteration import Iteration
 from sfumato.lp.first_order_start import beginning, worth_moving

@@ -4,7 +4,7 @@
 **Compared:** two methods on one GPU, with even and uneven priors, on Manhattan grids and with all pairs of cells.
 
 Least expected Euclidean distance on square grids of up to 100 × 100 cells, e^ε = 2 for a step, solved on one NVIDIA
-H200 by the batched interior-point method (:py:mod:`sfumato.lp.batched`) and by the first-order method
+H200 by the batched interior-point method (:py:mod:`sfumato.lp.cone.arrays`) and by the first-order method
 (:py:mod:`sfumato.lp.first_order`). *All pairs* is Euclidean privacy: every pair of cells that no chain implies, 1.6
 million of them at 1,600 cells. *Manhattan* promises e^ε to neighbours. Uniform priors have the eight symmetries of
 the square, so one column for each orbit is solved for; the uneven prior is a mixture of five bumps without any
@@ -98,4 +98,4 @@ figure.show()
 # An uneven prior under all pairs is the hard case: 400 cells take 3.8 s and 74 iterations there, but iterations grow
 # with the size, and 1,600 cells had a gap of 0.05 left after 150 s.
 #
-# Functions: :py:mod:`sfumato.design`, :py:mod:`sfumato.lp.batched`.
+# Functions: :py:mod:`sfumato.design`, :py:mod:`sfumato.lp.cone.arrays`.

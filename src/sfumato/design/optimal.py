@@ -31,8 +31,8 @@ from sfumato.design.symmetry import symmetry
 from sfumato.design.ties import conditional_entropy, least_worst_secret, most_entropy, tied
 from sfumato.errors import Infeasible, NotConverged, NotSupported, SolverError, shown
 from sfumato.losses.loss import Loss
-from sfumato.lp.column_program import ColumnProgress
-from sfumato.lp.peaks import first_losses
+from sfumato.lp.cone.near import first_losses
+from sfumato.lp.cone.program import ColumnProgress
 from sfumato.memory import refusing
 from sfumato.numbers import floats, is_exact
 from sfumato.privacy.type import PrivacyType

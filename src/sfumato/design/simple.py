@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato.design.problem import Problem
 from sfumato.design.solvers.answer import Answer, Multipliers
-from sfumato.lp.peaks import exponential_shares
+from sfumato.lp.cone.near import exponential_shares
 from sfumato.numbers import floats
 
 __all__ = ["bound_of", "joined", "simple_answer", "value_of"]

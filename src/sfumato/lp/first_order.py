@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import InvalidInput, Mismatch, MissingExtra, NotSupported, shown
-from sfumato.lp.column_program import (
+from sfumato.lp.cone.program import (
     ColumnProgram,
     ColumnProgress,
     ColumnSolution,
@@ -74,7 +74,7 @@ def solve_first_order(
         ``"cpu"``, ``"cuda"``, or ``"auto"``: a GPU if there is one.
     start
         A matrix (one row a row, one column a column) and multipliers (one row a pair) to begin with, as
-        :class:`~sfumato.lp.column_program.ColumnSolution` has them; either may be None.
+        :class:`~sfumato.lp.cone.program.ColumnSolution` has them; either may be None.
 
     Raises
     ------

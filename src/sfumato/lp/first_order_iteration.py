@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.lp.column_program import ColumnProgram
+from sfumato.lp.cone.program import ColumnProgram
 from sfumato.lp.first_order_start import beginning, flows, worth_moving
 from sfumato.lp.first_order_support import Closure, Support
 from sfumato.memory import check_room

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.lp.column_program import ColumnProgram
+from sfumato.lp.cone.program import ColumnProgram
 from sfumato.lp.first_order_support import Closure, Support
 from sfumato.watch import Watch
 

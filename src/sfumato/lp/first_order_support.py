@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.lp.column_program import ColumnProgram
+from sfumato.lp.cone.program import ColumnProgram
 from sfumato.watch import Watch
 
 __all__ = ["Closure", "Support", "lattice_shape"]

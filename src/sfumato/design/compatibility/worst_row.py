@@ -1,7 +1,7 @@
 """The least chance of missing at one ε: columns in one cone whose worst row loses least, compiled.
 
 Minimise τ over R ≥ 0 in the cones, with rows that sum to 1 and Σ_y T_xy R_xy ≤ τ for every row x. This is the block
-interior-point method of :mod:`sfumato.lp.columns` with one more set of links: the limits have slacks w and prices u,
+interior-point method of :mod:`sfumato.lp.cone.lanes` with one more set of links: the limits have slacks w and prices u,
 u sums to 1, and u_x T_xy is the cost that a column sees. With R_y = H_y⁻¹ and T_y the diagonal of a column of the
 table, Newton's equations leave
 
@@ -24,11 +24,11 @@ from numba import njit
 from numpy.typing import NDArray
 
 from sfumato.errors import NotConverged, NotSupported
-from sfumato.lp import columns_newton as newton
-from sfumato.lp.column_program import ColumnProgram, ColumnSolution, Ending, Limit
-from sfumato.lp.columns_dense import DenseSystems
-from sfumato.lp.columns_method import BlockNewton, Worker
-from sfumato.lp.lanes import LANES, load, registers, spread, store
+from sfumato.lp.cone import lanes_passes as newton
+from sfumato.lp.cone.lanes_dense import DenseSystems
+from sfumato.lp.cone.lanes_iterate import LanesIterate, Worker
+from sfumato.lp.cone.program import ColumnProgram, ColumnSolution, Ending, Limit
+from sfumato.lp.cone.registers import LANES, load, registers, spread, store
 
 __all__ = ["solve_worst_row"]
 
@@ -125,7 +125,7 @@ class _Links:
     ones: Floats
 
 
-class _WorstRow(BlockNewton):
+class _WorstRow(LanesIterate):
     """The iterate of one run: beside R, Z and p the prices u of the limits, τ and the slacks w."""
 
     def __init__(self, program: ColumnProgram, limit: Limit) -> None:

@@ -16,9 +16,9 @@ from sfumato.design.problem import Problem
 from sfumato.design.solvers.answer import Answer
 from sfumato.design.solvers.reduced import check_begun, reduced_program, shown_thinned, whole_answer, worth_keeping
 from sfumato.design.symmetry import symmetry
-from sfumato.lp.batched import solve_batched
-from sfumato.lp.column_program import ColumnProgram, ColumnSolution, Start
-from sfumato.lp.columns import solve_columns
+from sfumato.lp.cone.arrays import solve_batched
+from sfumato.lp.cone.lanes import solve_columns
+from sfumato.lp.cone.program import ColumnProgram, ColumnSolution, Start
 from sfumato.watch import Watch, watch_of
 
 __all__ = ["Trail", "gpu_is_there", "solve_in_batches", "solve_in_blocks"]

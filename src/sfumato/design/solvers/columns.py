@@ -22,7 +22,7 @@ from sfumato.design.solvers.answer import Answer, Multipliers
 from sfumato.design.solvers.blocks import solve_in_blocks
 from sfumato.errors import NotSupported, SolverError
 from sfumato.lp import LinearProgram, solve
-from sfumato.lp.column_program import ColumnProgress
+from sfumato.lp.cone.program import ColumnProgress
 from sfumato.numbers import Array, floats, fractions, object_array
 from sfumato.watch import TimeIsUp, Watch, watch_of
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sfumato.design.problem import Problem
 from sfumato.design.solvers.answer import Answer, Multipliers
 from sfumato.design.symmetry import Symmetry
-from sfumato.lp.column_program import ColumnProgram, ColumnProgress, ColumnSolution, Ending
-from sfumato.lp.thinning import Kept, listed, thinned
+from sfumato.lp.cone.program import ColumnProgram, ColumnProgress, ColumnSolution, Ending
+from sfumato.lp.proof.thinning import Kept, listed, thinned
 from sfumato.watch import TimeIsUp
 
 __all__ = ["check_begun", "reduced_program", "shown_thinned", "whole_answer", "worth_keeping"]
