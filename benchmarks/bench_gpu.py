@@ -34,7 +34,7 @@ from sfumato.lp.cone.program import ColumnProgram, ColumnProgress, column_bound
 LARGE = ("uniform:20", "uniform:40", "lumpy:20", "lumpy:40", "manhattan:50", "manhattan-uniform:50",
          "manhattan-uniform:100")  # fmt: skip
 TINY = ("uniform:7", "lumpy:6", "manhattan:7", "manhattan-uniform:10")
-STAGES = ("_factor", "_direct", "_centring", "_aim", "_reach", "_recentred", "_advance")
+STAGES = ("factor", "_direct", "predicted", "aim", "_reach", "recentre", "advance")
 CHECKED = 3e8  # numbers: column_bound takes minutes beyond
 
 

@@ -158,9 +158,9 @@ def worse_from(number: int, iterate: Callable[[Any], bool]) -> Callable[[Any], b
         done[0] += 1
         if done[0] < number:
             return iterate(self)
-        self.t_new[:], self.pull_before[:] = self.z, self.pull  # as a step leaves them
+        self.t_new[:], self.adjoint_before[:] = self.z, self.adjoint  # as a step leaves them
         self.z = self.z * 0.5
-        self.pull = self.pull * 0.5
+        self.adjoint = self.adjoint * 0.5
         self.r = 0.5 * self.r + 0.5 / self.m
         return done[0] < number + 4
 
@@ -188,14 +188,13 @@ def test_blocks_return_the_best_of_both_sides(monkeypatch: pytest.MonkeyPatch) -
 def test_batches_return_the_best_of_both_sides(objective: str, monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[ColumnProgress] = []
     method, done = arrays_iterate.ArraysIterate, [0]
-    original = method._centring
+    original = method.aim
 
-    def away(self: Any) -> tuple[float, float]:
+    def away(self: Any, target: float, least: float, most: float) -> bool:
         done[0] += 1
-        barrier, mu = original(self)
-        return (100 * mu, mu) if done[0] in (8, 9) else (barrier, mu)
+        return original(self, -100 * least if done[0] in (8, 9) else target, least, most)
 
-    monkeypatch.setattr(method, "_centring", away)
+    monkeypatch.setattr(method, "aim", away)
     clock = Clock()
 
     def stop(state: ColumnProgress) -> None:

@@ -13,8 +13,7 @@ import pytest
 from sfumato.errors import InvalidInput, MissingExtra
 from sfumato.lp.cone.arrays import solve_batched
 from sfumato.lp.cone.arrays_backend import Arrays, arrays_on
-from sfumato.lp.cone.arrays_band import BandedCone, band
-from sfumato.lp.cone.arrays_layout import cone_for
+from sfumato.lp.cone.arrays_band import BandedCone, band, cone_for
 from sfumato.lp.cone.arrays_links import parts_of, scaled
 from sfumato.lp.cone.arrays_pairs import Cone, DenseCone
 from sfumato.lp.cone.arrays_roots import inverse_roots
@@ -151,7 +150,7 @@ def test_layouts_and_devices_give_one_answer(
     program = walk(24, 4, classes, limits)
     reference = solve_batched(program, tolerance=1e-7)
     for narrow in (0.0, 1.0):
-        monkeypatch.setattr("sfumato.lp.cone.arrays_layout._NARROW", narrow)
+        monkeypatch.setattr("sfumato.lp.cone.arrays_band._NARROW", narrow)
         found = solve_batched(program, tolerance=1e-7, device=device)
         assert found.ended is Ending.REACHED
         assert found.value == pytest.approx(reference.value, rel=2e-7)
@@ -162,7 +161,7 @@ def test_layouts_and_devices_give_one_answer(
 
 def test_targets_in_single_precision_reach_the_same_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     program = walk(24, 4)
-    monkeypatch.setattr("sfumato.lp.cone.arrays_layout._NARROW", 0.0)
+    monkeypatch.setattr("sfumato.lp.cone.arrays_band._NARROW", 0.0)
     reference = solve_batched(program, tolerance=1e-6)
     monkeypatch.setattr("sfumato.lp.cone.arrays_iterate._DOUBLE_TARGETS", False)
     found = solve_batched(program, tolerance=1e-6)

@@ -129,7 +129,7 @@ def test_many_classes_and_few_take_different_paths_to_one_answer() -> None:
     assert isinstance(grouped, DenseSystems)
     assert grouped.grouped
     plain = DenseSystems(36, len(method.r), method.classes, grouped=False)
-    arrays = (method.first, method.second, method.decay, method.r, method.lam, method.z, method.pull, method.mask)
+    arrays = (method.first, method.second, method.decay, method.r, method.lam, method.z, method.adjoint, method.mask)
     links = []
     for systems in (grouped, plain):
         systems.factor(0, 0, len(method.r), *arrays)
@@ -164,7 +164,7 @@ def test_the_start_is_strictly_inside_on_both_sides() -> None:
     assert bound < value
     assert column_bound(program, method.multipliers()) == pytest.approx(bound)
     # prices p with λ = C − Gᵀz − p > 0 in every entry, exactly what the stored λ says
-    reduced = method.cost - method.pull - method.price[None, :, None]
+    reduced = method.cost - method.adjoint - method.price[None, :, None]
     assert (method.lam > 0).all()
     np.testing.assert_allclose(reduced, method.lam, atol=1e-14)
 
@@ -174,7 +174,7 @@ def test_newton_systems_are_inverted_where_a_plain_factorisation_has_no_digit_le
     method = started(grid(3))
     for _ in range(11):
         assert method.iterate()
-    method._factor()
+    method.factor()
     n, column = 9, 5
     r, lam, z = (a[column // 4, :, column % 4] for a in (method.r, method.lam, method.z))
     with flint.ctx.workdps(60):
@@ -194,7 +194,7 @@ def test_newton_systems_are_inverted_where_a_plain_factorisation_has_no_digit_le
     assert np.abs(np.linalg.inv(rounded) / inverse - 1).max() > 0.5
     upper = np.zeros((n, n))
     upper[np.triu_indices(n)] = method.systems.roots[column // 4, :, column % 4]
-    np.testing.assert_allclose(upper @ upper.T, inverse, rtol=1e-5)
+    np.testing.assert_allclose(upper @ upper.T, inverse, rtol=3e-5)
 
 
 @pytest.mark.parametrize("stop_after", [1, 4])

@@ -9,9 +9,8 @@ import pytest
 
 from sfumato.lp.cone import lanes_iterate
 from sfumato.lp.cone.lanes import solve_columns
-from sfumato.lp.cone.lanes_dense import DenseSystems
+from sfumato.lp.cone.lanes_dense import DenseSystems, SingleSystems
 from sfumato.lp.cone.lanes_iterate import LanesIterate
-from sfumato.lp.cone.lanes_single import SingleSystems
 from sfumato.lp.cone.program import ColumnProgram, Ending, column_bound
 from sfumato.lp.cone.registers import LANES
 
@@ -36,7 +35,7 @@ def test_both_precisions_say_the_same(columns: int, grouped: bool) -> None:
     blocks, classes = len(method.r), np.arange(25) % 7 if grouped else np.arange(25)
     doubles = DenseSystems(25, blocks, classes, grouped=grouped)
     singles = SingleSystems(25, blocks, doubles)
-    arrays = (method.first, method.second, method.decay, method.r, method.lam, method.z, method.pull, method.mask)
+    arrays = (method.first, method.second, method.decay, method.r, method.lam, method.z, method.adjoint, method.mask)
     found: list[Any] = []
     for systems in (doubles, singles):
         systems.factor(0, 0, blocks, *arrays)
@@ -81,8 +80,8 @@ def test_doubles_take_over_where_single_precision_fails(monkeypatch: pytest.Monk
 @pytest.mark.usefixtures("early")
 def test_tiny_bounds_are_left_to_doubles() -> None:
     """Slacks are differences of nearly equal entries there."""
-    assert isinstance(LanesIterate(grid(4, rate=1e-3)).systems, DenseSystems)
+    assert type(LanesIterate(grid(4, rate=1e-3)).systems) is DenseSystems
 
 
 def test_small_programs_are_left_to_doubles() -> None:
-    assert isinstance(LanesIterate(grid(6)).systems, DenseSystems)
+    assert type(LanesIterate(grid(6)).systems) is DenseSystems

@@ -81,7 +81,7 @@ def link_and_solution(method: LanesIterate, grouped: bool | None) -> tuple[np.nd
     systems = method.systems
     if grouped is not None and isinstance(systems, SparseSystems):
         systems = SparseSystems(systems.shape, len(method.r), method.classes, method.first, method.second, 1, grouped)
-    arrays = (method.first, method.second, method.decay, method.r, method.lam, method.z, method.pull, method.mask)
+    arrays = (method.first, method.second, method.decay, method.r, method.lam, method.z, method.adjoint, method.mask)
     systems.clear()
     systems.factor(0, 0, len(method.r), *arrays)
     link = np.tril(systems.link())
@@ -102,7 +102,7 @@ def test_sparse_systems_say_what_dense_ones_say(program: ColumnProgram, grouped:
     for _ in range(steps):
         if not dense.iterate():
             break
-    for name in ("r", "lam", "z", "pull"):
+    for name in ("r", "lam", "z", "adjoint"):
         mine, other = getattr(sparse, name), getattr(dense, name)
         if name == "z":
             back = np.empty_like(other)

@@ -13,8 +13,6 @@ start; a point counts only when they do. Floats throughout: the answer is a prop
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -23,21 +21,29 @@ from numpy.typing import NDArray
 from sfumato.errors import Infeasible, NotConverged
 from sfumato.lp.cone.arrays_backend import arrays_on
 from sfumato.lp.cone.arrays_iterate import ArraysIterate
-from sfumato.lp.cone.arrays_links import Links, scaled
-from sfumato.lp.cone.program import ColumnProgram, ColumnProgress, ColumnSolution, Ending, checked_program
+from sfumato.lp.cone.arrays_links import scaled
+from sfumato.lp.cone.program import (
+    ColumnProgram,
+    ColumnSolution,
+    Ending,
+    checked_program,
+    constant_columns,
+    relative_gap,
+)
+from sfumato.lp.cone.run import Progress, Run, guarded
 from sfumato.numbers import told_apart
-from sfumato.watch import TimeIsUp, Watch, watch_of
+from sfumato.watch import Watch, watch_of
 
 __all__ = ["solve_batched"]
 
 Floats = NDArray[np.float64]
 
 _MOST_ITERATIONS = 1000
-_LATE = 1e-2  # a gap at which the method does not recover from rounding errors any more
-_PATIENCE = 25  # iterations in which gap and excess must fall by a tenth, or rounding has the upper hand
-_MISSED = 1e-9  # excess over a limit, relative to its level or its average sum, that is taken for a rounding error
-_BEYOND = 1e-6  # by how much a lower bound must exceed any possible value to prove that there is no point
-_SMALLEST_SCALE = 1e-6  # of the costs: relative gaps are not measured against values smaller than that
+_PATIENCE = 25  # Iterations in which gap and excess must fall by a tenth, or rounding has the upper hand.
+_LATE = 1e-2  # Below this gap the method does not recover from rounding errors any more.
+_MISSED = 1e-9  # An excess over a limit, relative to its level or its average sum, that is taken for a rounding error.
+_BEYOND = 1e-6  # By so much, relatively, a lower bound must exceed any possible value to prove that there is no point.
+_SMALLEST_SCALE = 1e-6  # Relative gaps are not measured against values below this part of the costs.
 
 
 def solve_batched(
@@ -45,7 +51,7 @@ def solve_batched(
     *,
     tolerance: float = 1e-4,
     time_limit: float | Watch | None = None,
-    progress: Callable[[ColumnProgress], object] | None = None,
+    progress: Progress | None = None,
     device: str | None = None,
 ) -> ColumnSolution:
     """Minimise over columns in one cone, linked by classes and limits, with a lower bound from the multipliers.
@@ -84,32 +90,26 @@ def solve_batched(
     >>> from sfumato.lp.cone.program import Limit
     >>> loss = Limit(np.array([[0.0, 1], [2, 0]]), np.array([0, 1]), np.zeros(2), relative=True)
     >>> program = ColumnProgram(np.zeros((2, 2)), [0, 1], [1, 0], np.log([3.0, 3.0]), limits=(loss,))
-    >>> found = solve_batched(program, tolerance=1e-7)
-    >>> round(found.value, 6), found.prices[0].round(5).tolist()
+    >>> solution = solve_batched(program, tolerance=1e-7)
+    >>> round(solution.value, 6), solution.prices[0].round(5).tolist()
     (0.4, [0.4, 0.6])
     """
     program = checked_program(program, tolerance, time_limit)
-    start, watch = perf_counter(), watch_of(time_limit)
-    arrays = arrays_on(device)
-    links = scaled(program)
-    (n, m), pairs = program.shape, len(program.first)
+    run = Run(watch_of(time_limit), _MOST_ITERATIONS, _PATIENCE, progress)
+    arrays, links = arrays_on(device), scaled(program)
     if not links.cost.any() and not program.limits:
-        value = float(program.sizes @ links.floor)
-        return ColumnSolution(np.full((n, m), 1.0 / m), np.zeros((pairs, m)), value, value, 0.0, 0,
-                              perf_counter() - start, Ending.REACHED)  # fmt: skip
-    run = _Run(program, links, ArraysIterate(program, links, arrays, watch), start)
-    ended = run.until(tolerance, watch, progress)
-    return run.result(ended, tolerance)
+        return constant_columns(program, run.seconds)
+    search = _Search(program, ArraysIterate(program, links, arrays, run.watch), run)
+    return search.result(search.ended(tolerance), tolerance)
 
 
-class _Run:
-    """The best point so far, and what the gaps have been."""
+class _Search:
+    """The best point so far, and what bounds say of points that keep the limits."""
 
-    def __init__(self, program: ColumnProgram, links: Links, method: ArraysIterate, start: float) -> None:
-        self.program, self.method, self.start = program, method, start
-        self.iterations, self.best = 0, np.inf
+    def __init__(self, program: ColumnProgram, method: ArraysIterate, run: Run) -> None:
+        self.program, self.method, self.run = program, method, run
         self.matrix: Any = None
-        self.bound, self.missed = -np.inf, np.inf
+        self.best, self.bound, self.missed = np.inf, -np.inf, np.inf
         size = float(program.sizes @ _largest(np.abs(program.cost), program))
         self.ceiling = float(program.sizes @ _largest(program.cost, program))
         excess = []
@@ -119,54 +119,35 @@ class _Run:
         if excess:
             most = float(np.concatenate(excess).max())
             self.ceiling, size = self.ceiling + most, size + abs(most)
-        self.magnitude = _SMALLEST_SCALE * size if size else 1.0
+        self.smallest_value = _SMALLEST_SCALE * size if size else 1.0
 
     def relative(self, value: float, bound: float) -> float:
         """The relative gap."""
-        return (value - bound) / max(abs(value), self.magnitude)
+        return relative_gap(value, bound, self.smallest_value)
 
-    def until(self, tolerance: float, watch: Watch, progress: Callable[[ColumnProgress], object] | None) -> Ending:
+    def ended(self, tolerance: float) -> Ending:
         """Iterate; why it stopped."""
-        gap, merits, slowest, before = np.inf, [np.inf], 0.0, watch.spent
-        method = self.method
-        try:
-            while self.iterations < _MOST_ITERATIONS and self._iterate(gap < _LATE):
-                self.iterations += 1
-                value, self.missed = method.value_of(method.r)
-                if self.missed <= _MISSED and value < self.best:
-                    self.best, self.matrix = value, method.r
-                self.bound = method.bound
-                self._check_feasible()
-                gap = self.relative(value, self.bound)
-                merits.append(abs(gap) + self.missed)
-                gap = gap if self.missed <= _MISSED else np.inf
-                seconds = perf_counter() - self.start
-                slowest, before = max(slowest, watch.spent - before), watch.spent
-                if progress is not None:
-                    highest = method.highest
-                    nearest = self.relative(self.best, highest) if np.isfinite(self.best) else np.inf
-                    progress(ColumnProgress(self.iterations, self.best, highest, nearest, seconds))
-                if gap <= tolerance:
-                    return Ending.REACHED
-                if method.spoilt:
-                    return Ending.STALLED
-                if not watch.allows(slowest):  # what follows takes about as long as an iteration
-                    return Ending.TIME
-                if not min(merits[-_PATIENCE:]) < 0.9 * min(merits[:-_PATIENCE], default=np.inf):
-                    return Ending.STALLED
-        except TimeIsUp:
-            return Ending.TIME
-        except KeyboardInterrupt:
-            return Ending.INTERRUPTED
-        return Ending.STALLED
+        method, run, gap = self.method, self.run, np.inf
 
-    def _iterate(self, late: bool) -> bool:
-        with np.errstate(all="ignore"):  # a direction that is not finite is refused
-            return self.method.iterate(late)
+        def judged() -> tuple[float, Ending | None]:
+            nonlocal gap
+            value, self.missed = method.value_of(method.r)
+            if self.missed <= _MISSED and value < self.best:
+                self.best, self.matrix = value, method.r
+            self.bound, highest = method.bound, method.highest
+            self._check_feasible()
+            apart = self.relative(value, self.bound)
+            gap = apart if self.missed <= _MISSED else np.inf
+            run.stands(self.best, highest, self.relative(self.best, highest) if np.isfinite(self.best) else np.inf)
+            ended = Ending.REACHED if gap <= tolerance else Ending.STALLED if method.spoilt else None
+            return abs(apart) + self.missed, ended
+
+        return guarded(lambda: run.until(lambda: method.iterate(late=gap < _LATE), judged))
 
     def _check_feasible(self) -> None:
         fixed = [limit for limit in self.program.limits if not limit.relative]
-        if not fixed or self.bound <= self.ceiling + _BEYOND * max(abs(self.ceiling), abs(self.bound), self.magnitude):
+        size = max(abs(self.ceiling), abs(self.bound), self.smallest_value)
+        if not fixed or self.bound <= self.ceiling + _BEYOND * size:
             return
         ray = self.method.multipliers(), self._prices()
         low, high = told_apart(self.bound, self.ceiling)
@@ -186,13 +167,13 @@ class _Run:
         """The best point and the best multipliers."""
         method = self.method
         if ended is Ending.INTERRUPTED:  # which may have been anywhere
-            self.bound = method.bound_of(method.refreshed_pull(), method.limit_prices())
+            self.bound = method.bound_of(method.refreshed_adjoint(), method.limit_prices())
         if self.matrix is None and method.value_of(method.r)[1] <= _MISSED:  # the time was up before the first step
             self.matrix, self.best, self.bound = method.r, method.value_of(method.r)[0], method.bound
         if self.matrix is None:
             raise NotConverged(
-                f"after {self.iterations} iterations ({ended}) a limit is still exceeded, by {self.missed:.1e} of its "
-                f"level; the value is at least {self.bound:g}",
+                f"after {self.run.iterations} iterations ({ended}) a limit is still exceeded, by {self.missed:.1e} of "
+                f"its level; the value is at least {self.bound:g}",
                 gap=np.inf,
             )
         kept = method.kept if method.kept is not None and method.kept.bound > self.bound else None
@@ -202,9 +183,9 @@ class _Run:
             ended = Ending.REACHED
         matrix = np.ascontiguousarray(method.arrays.numpy(self.matrix).T)
         multipliers = method.multipliers() if kept is None else kept.multipliers
-        return ColumnSolution(matrix, multipliers, self.best, self.bound, gap, self.iterations,
-                              perf_counter() - self.start, ended,
-                              self._prices(None if kept is None else kept.prices))  # fmt: skip
+        prices = self._prices(None if kept is None else kept.prices)
+        return ColumnSolution(matrix, multipliers, self.best, self.bound, gap, self.run.iterations, self.run.seconds,
+                              ended, prices)  # fmt: skip
 
 
 def _largest(table: Floats, program: ColumnProgram) -> Floats:

@@ -17,9 +17,9 @@ from sfumato.memory import room
 
 __all__ = ["Arrays", "arrays_on"]
 
-_NUMPY_CHUNK = 2**24  # bytes of one array over the pairs of some columns: a few of them fit into the cache
-_DEVICE_SHARE = 0.94  # of the memory that is free on a device
-_TORCH_CHUNK = 2**32  # bytes: large enough to fill a device, small beside its memory
+_NUMPY_CHUNK = 2**24  # A few arrays over pairs of so many bytes fit into the cache.
+_DEVICE_SHARE = 0.94  # This part of the memory that is free on a device may be used.
+_TORCH_CHUNK = 2**32  # Arrays of so many bytes fill a device and are small beside its memory.
 
 
 class Arrays:
@@ -144,11 +144,11 @@ def arrays_on(device: str | None) -> Arrays:
     except ImportError:
         raise MissingExtra("gpu", "torch") from None
     try:
-        found = torch.device(device)
+        place = torch.device(device)
     except (RuntimeError, TypeError):
         raise InvalidInput(f"torch knows no device {shown(device)}: name one like 'cpu', 'cuda' or 'cuda:1'") from None
-    if found.type == "cuda" and not torch.cuda.is_available():
+    if place.type == "cuda" and not torch.cuda.is_available():
         raise InvalidInput(f"there is no device {shown(device)}: torch finds no CUDA on this machine, use device='cpu'")
-    if found.type not in ("cpu", "cuda"):
+    if place.type not in ("cpu", "cuda"):
         raise InvalidInput(f"double precision is needed: use device 'cpu' or 'cuda', not {shown(device)}")
-    return _TorchArrays(torch, found)
+    return _TorchArrays(torch, place)

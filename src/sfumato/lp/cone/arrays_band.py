@@ -17,14 +17,17 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from sfumato.lp.cone.arrays_backend import Arrays
 from sfumato.lp.cone.arrays_links import Part
-from sfumato.lp.cone.arrays_pairs import Cone, split_decay
+from sfumato.lp.cone.arrays_pairs import Cone, DenseCone, split_decay
 from sfumato.lp.cone.arrays_roots import inverse_roots
 from sfumato.lp.cone.program import ColumnProgram
 
-__all__ = ["BandedCone", "band"]
+__all__ = ["BandedCone", "band", "cone_for"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+
+_NARROW = 0.2  # A band as wide as this part of the rows takes as long as a full matrix.
+_SMALLEST_BLOCK = 4  # Blocks of fewer rows are all overhead.
 
 
 def band(program: ColumnProgram) -> tuple[Integers, int]:
@@ -73,9 +76,9 @@ class BandedCone(Cone):
     def _lay_out_blocks(self, x: Integers, e: Integers) -> None:
         """For each pair of rows, in either direction, its one or two pairs, and its places in the blocks."""
         upper, lower = np.minimum(x, e), np.maximum(x, e)
-        found, which = np.unique(lower * self.n + upper, return_inverse=True)
-        self.members = self.arrays.integers(_incidence(which, len(found)))
-        lower, upper = np.divmod(found, self.n)
+        places, which = np.unique(lower * self.n + upper, return_inverse=True)
+        self.members = self.arrays.integers(_incidence(which, len(places)))
+        lower, upper = np.divmod(places, self.n)
         size, half = self.size, self.blocks * self.size * self.size
         block, row, column = lower // size, lower % size, upper % size
         same = block == upper // size
@@ -107,14 +110,14 @@ class BandedCone(Cone):
     def _in_blocks(self, values: Any, last: float) -> Any:
         return self._padded(values, last)[:, self.filled].reshape(len(values), self.blocks, self.size)
 
-    def factor(self, r: Any, lam: Any, pull: Any, z: Any) -> Any:
+    def factor(self, r: Any, lam: Any, adjoint: Any, z: Any) -> Any:
         """r in blocks, V_j and N_j: c × blocks × size (× size)."""
         c, size = len(r), self.size
         w = z / self.slacks(r) * r[:, self.second] * (self.decay * r[:, self.first])
         halves = self.arrays.zeros(c, 2 * self.blocks * size * size)
         halves[:, self.entries] = self._padded(w)[:, self.members].sum(2)
         inside, across = (part.reshape(c, self.blocks, size, size) for part in _halves(halves))
-        excess, least = self._in_blocks(r * (lam + pull), 1.0), self._in_blocks(r * lam, 1.0)
+        excess, least = self._in_blocks(r * (lam + adjoint), 1.0), self._in_blocks(r * lam, 1.0)
         for j in range(self.blocks):
             coupled = inside[:, j]
             mine = excess[:, j]
@@ -203,6 +206,19 @@ class BandedCone(Cone):
             solved = roots[:, j] @ mine
             for weight, table in zip(weights, self.links[j], strict=True):
                 total[:count, :count] += table.T @ (weight[:, j, :, None] * solved).sum(0)
+
+
+def cone_for(program: ColumnProgram, weight: Floats, arrays: Arrays) -> Cone:
+    """The pairs of a program that have a weight, in the layout that needs less work."""
+    order, width = band(program)
+    size = max(width, _SMALLEST_BLOCK)
+    if size <= _NARROW * program.shape[0]:
+        return BandedCone(arrays, program, weight, order, size)
+    if arrays.fused:
+        from sfumato.lp.cone.arrays_triton import FusedCone
+
+        return FusedCone(arrays, program, weight)
+    return DenseCone(arrays, program, weight)
 
 
 def _incidence(ends: Integers, n: int) -> Integers:

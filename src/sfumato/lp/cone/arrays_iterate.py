@@ -1,8 +1,6 @@
-"""One run of the batched block interior-point method of :mod:`sfumato.lp.cone.arrays`: the iterate and how it moves.
+"""The iterate of :mod:`sfumato.lp.cone.arrays`: whole arrays on any device, with limits, for the one loop.
 
-The steps are those of :mod:`sfumato.lp.cone.lanes_iterate` (Mehrotra's predictor and corrector with the second-order
-term kept within bounds, then centrality correctors of Gondzio), and so are its weights of the barrier. Limits are links
-with a slack v and a price u more; they need not hold at the start, since a full step makes them hold.
+Limits are links with a slack v and a price u more; they need not hold at the start, since a full step makes them hold.
 
 A corrector is taken in the share that gives the longest step, on the primal and on the dual side apart: with a few
 correctors this halves the number of iterations where few of very many products are in the way.
@@ -20,11 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.lp.cone.arrays_backend import Arrays
-from sfumato.lp.cone.arrays_layout import cone_for
+from sfumato.lp.cone.arrays_band import cone_for
 from sfumato.lp.cone.arrays_links import Links, Part, normalised, parts_of
 from sfumato.lp.cone.arrays_pairs import Cone
-from sfumato.lp.cone.arrays_passes import aimed, moved_targets, predicted, reach, stepped
-from sfumato.lp.cone.program import ColumnProgram
+from sfumato.lp.cone.loop import Predicted, Steps, Tuning, longest, step
+from sfumato.lp.cone.products import aimed, moved_targets, predicted, reach, stepped
+from sfumato.lp.cone.program import ColumnProgram, least_of_classes
+from sfumato.lp.cone.weights import pair_weights, row_weights
 from sfumato.memory import check_room
 from sfumato.watch import Watch
 
@@ -32,23 +32,18 @@ __all__ = ["ArraysIterate"]
 
 Floats = NDArray[np.float64]
 
-_CENTRING = 0.3  # the most of the average product that is aimed at
-_SECOND_ORDER = (-1.0, 10.0)  # bounds of the second-order term, in average products
-_STEP = 0.98  # of the way to the boundary
-_LONGER = 0.4  # by how much a corrector tries to make a step longer
-_SHARES = (1.0, 0.7, 0.4, 0.2, 0.1)  # of a corrector, from which the best is chosen, for each side on its own
-_GAIN = 0.003  # in the length of a step, which a corrector must bring
-_LONG = 0.95  # a step that needs no corrector
-_BOX = (0.1, 3.0)  # products at the longer step, in terms of the one aimed at
-_FIRST_SLACK = 0.1  # of limits that do not hold at the start, in units of what is at stake
+_SMALLER_PROBLEMS = ("fewer outputs", "solver='first-order', which needs no factors", "a coarser space")
+# A corrector costs passes over pairs, a factorisation n times as much: large n can afford more of them.
 _ROWS_A_CORRECTOR, _MOST_CORRECTORS = 50, 8
-_REFINEMENTS = 3  # at most, of what the links lack
-_BALANCED = 1e-12  # lack in the sums of classes, which are at least 1, that is left for the next iteration
-_DOUBLE_TARGETS = True  # where there is memory for them
-_SMALLEST_COLUMN = 1e-4  # weight, beside the largest
-_HALVINGS = 6  # before a step is given up
-_SHIFT = 2.0**-50  # of the diagonal, when the matrix of the links has lost its definiteness
-_INSTEAD = ("fewer outputs", "solver='first-order', which needs no factors", "a coarser space")
+_SHARES = (1.0, 0.7, 0.4, 0.2, 0.1)  # Shares of a corrector, from which the best is chosen, for each side on its own.
+_GAIN = 0.003  # By so much the length of a step must grow, or a corrector is not worth it.
+_FIRST_SLACK = 0.1  # The slack of limits that do not hold at the start, in units of what is at stake.
+# What the links lack is refined at most so often, and left once it is small beside the sums of classes, at least 1.
+_REFINEMENTS, _BALANCED = 3, 1e-12
+_DOUBLE_TARGETS = True  # Whether targets are in double precision where there is memory for them.
+_SMALLEST_COLUMN = 1e-4  # The least weight of a column, relative to the largest.
+_HALVINGS = 6  # Halvings before a step is given up.
+_SHIFT = 2.0**-50  # What is added to the diagonal when the matrix of the links has lost its definiteness.
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,10 +71,12 @@ class ArraysIterate:
         share, weight = _weights(effective, program)
         columns = _column_weights(effective, program)
         self.columns = arrays.given(columns)
-        self.share = arrays.given(share * columns[:, None])
+        self.row_weight = arrays.given(share * columns[:, None])
         self.cone: Cone = cone_for(program, weight, arrays)
         self.limit_weight = float(columns.sum())  # as much as a row of entries
-        self.total = self.limit_weight * (float(share.sum() + weight.sum()) + len(links.relative))
+        self.weight = self.limit_weight * (float(share.sum() + weight.sum()) + len(links.relative))
+        correctors = int(np.clip(program.shape[0] // _ROWS_A_CORRECTOR, 1, _MOST_CORRECTORS))
+        self.tuning, self.late = Tuning(correctors=correctors), False
         self._check_memory(program)
         self._start(program, share, weight, prices, slacks, effective)
 
@@ -90,7 +87,7 @@ class ArraysIterate:
         needed = self.m * (16 * pairs + cone.bytes_kept + 8 * n * (16 + len(self.parts))) + 6 * step * cone.bytes_used
         self.single = not _DOUBLE_TARGETS or needed + 8 * self.m * pairs > self.arrays.memory
         what = f"the block method over arrays for {self.pairs} pairs of rows in {self.m} columns"
-        check_room(needed, what, _INSTEAD, self.arrays.memory)
+        check_room(needed, what, _SMALLER_PROBLEMS, self.arrays.memory)
         self.chunks = [(low, min(low + step, self.m)) for low in range(0, self.m, step)]
 
     def _first_prices(self, program: ColumnProgram) -> tuple[Floats, Floats, Floats]:
@@ -114,15 +111,14 @@ class ArraysIterate:
         """R constant, which is strictly inside every cone, and multipliers that make it nearly central."""
         arrays, m, (n, _) = self.arrays, self.m, program.shape
         first, second, kept = program.first, program.second, weight > 0
-        mu = self.limit_weight / m / self.total
+        mu = self.limit_weight / m / self.weight
         z = mu * m * weight / -np.expm1(-program.logs)
-        pull = np.bincount(second, z, n) - np.bincount(first, np.exp(-program.logs) * z * kept, n)
+        adjoint = np.bincount(second, z, n) - np.bincount(first, np.exp(-program.logs) * z * kept, n)
         margin = mu * m * share
-        least = np.full(self.links.rows, np.inf)
-        np.minimum.at(least, program.row_classes, effective.min(axis=0) - pull - margin)
+        least = least_of_classes(effective.min(axis=0) - adjoint - margin, program.row_classes)
         self.r = arrays.zeros(m, n) + 1.0 / m
-        self.pull = arrays.zeros(m, n) + arrays.given(pull)
-        self.lam = arrays.given(effective - pull - least[program.row_classes])
+        self.adjoint = arrays.zeros(m, n) + arrays.given(adjoint)
+        self.lam = arrays.given(effective - adjoint - least[program.row_classes])
         self.pi = arrays.given(np.concatenate([least, -prices]))
         self.v = arrays.given(slacks)
         self.z = arrays.empty(m, *self.cone.shape)
@@ -135,7 +131,7 @@ class ArraysIterate:
         self.dpi, self.dtau = self.pi * 0, 0.0
         self.factors: list[Any] = []
         self.spoilt = False
-        self.bound = self.bound_of(self.pull, self.limit_prices())
+        self.bound = self.bound_of(self.adjoint, self.limit_prices())
         self.kept: KeptMultipliers | None = None  # the best, where the present ones are not
 
     @property
@@ -145,10 +141,10 @@ class ArraysIterate:
 
     def _sums(self, values: Any, low: int, high: int) -> Any:
         """Σ_y B_yᵀ values_y over the columns low … high."""
-        found = [
+        sums = [
             part.summed((values if part.table is None else part.table[low:high] * values).sum(0)) for part in self.parts
         ]
-        return found[0] if len(found) == 1 else self.xp.concatenate(found)
+        return sums[0] if len(sums) == 1 else self.xp.concatenate(sums)
 
     def _spread(self, pi: Any, low: int, high: int) -> Any:
         """B_y π for the columns low … high, c × n."""
@@ -176,11 +172,11 @@ class ArraysIterate:
         pairs = self.pairs
         result = np.zeros((self.m, pairs)) if len(self.cone.kept) < pairs else np.empty((self.m, pairs))
         for low, high in self.chunks:
-            found = self.cone.listed(self.z[low:high]) * self.links.scale
+            listed = self.cone.listed(self.z[low:high]) * self.links.scale
             if len(self.cone.kept) < pairs:
-                result[low:high, self.cone.kept] = self.arrays.numpy(found)
+                result[low:high, self.cone.kept] = self.arrays.numpy(listed)
             else:
-                self.arrays.copy(found, result[low:high])
+                self.arrays.copy(listed, result[low:high])
         return result.T
 
     def limit_prices(self) -> Floats:
@@ -189,14 +185,14 @@ class ArraysIterate:
         units = np.where(links.relative > 0, 1.0, links.scale / links.units)
         return normalised(self.arrays.numpy(self.u) * units, links.relative)
 
-    def bound_of(self, pull: Any, prices: Floats) -> float:
+    def bound_of(self, adjoint: Any, prices: Floats) -> float:
         """The lower bound that multipliers with this Gᵀz and prices of limits give, in the program's units."""
         links = self.links
         inner = prices / np.where(links.relative > 0, 1.0, links.scale / links.units)
         pi = self.arrays.given(np.concatenate([np.zeros(links.rows), -inner]))
         least = np.full(links.rows, np.inf)
         for low, high in self.chunks:
-            reduced = self.cost[low:high] - pull[low:high] - self._spread(pi, low, high)
+            reduced = self.cost[low:high] - adjoint[low:high] - self._spread(pi, low, high)
             np.minimum.at(least, self.arrays.numpy(self.parts[0].labels), self.arrays.numpy(self.xp.amin(reduced, 0)))
         sizes = links.target[: links.rows]
         inside = float(sizes @ least) - float(inner @ links.target[links.rows :])
@@ -215,7 +211,7 @@ class ArraysIterate:
             missed = float((over / units)[~chosen].max(initial=0.0))
         return float(links.target[: links.rows] @ links.floor) + links.scale * cost, missed
 
-    def refreshed_pull(self) -> Any:
+    def refreshed_adjoint(self) -> Any:
         """Gᵀz from the multipliers themselves, after an interrupt that may have been anywhere."""
         return self.xp.concatenate([self.cone.adjoint(self.z[low:high]) for low, high in self.chunks])
 
@@ -224,40 +220,20 @@ class ArraysIterate:
 
         Where it is ``late``, multipliers that rounding has spoilt are not taken; then ``spoilt`` is set.
         """
-        link = self._factor()
-        base = self.target - self._all_sums(self.r)
-        base[self.links.rows :] += self.tau * self.relative
-        self.dr, self.dpi, self.dtau = self.dr * 0, self.pi * 0, 0.0
-        self.tu = self.v * 0
-        for low, high in self.chunks:
-            self.q[low:high] = self._spread(self.pi, low, high) - self.cost[low:high]
-        if not self._direct(link, base):
-            return False
-        barrier, mu = self._centring()
-        self._aim(barrier, mu)
-        if not self._direct(link, base):
-            return False
-        self.ahead = self.dr + 0.0, self.dv, self.dtau
-        none = self.dr * 0, self.v * 0, self.v * 0
-        steps = self._reach(none, self.t, self.tr, (0.0,))[0]
-        # a corrector costs passes over pairs, a factorisation n times as much: large n can afford more of them
-        for _ in range(int(np.clip(self.cost.shape[1] // _ROWS_A_CORRECTOR, 1, _MOST_CORRECTORS))):
-            longer = self._recentred(link, base, steps, barrier)
-            if longer is None:
-                break
-            steps = longer
-        primal, dual = (min(1.0, _STEP * step) for step in steps)
-        self._advance(primal, dual, late)
-        return True
+        self.late = late
+        with np.errstate(all="ignore"):  # a direction that is not finite is refused
+            return step(self, self.tuning) > 0
 
-    def _factor(self) -> Any:
-        """Factor every H_y and the matrix of the links: its Cholesky factor, a scaling, and the column of τ."""
+    def factor(self) -> bool:
+        """Factor every H_y and, scaled, the matrix of the links."""
+        self.missing = self.target - self._all_sums(self.r)
+        self.missing[self.links.rows :] += self.tau * self.relative
         self.factors = []
         link = self.arrays.zeros(len(self.pi), len(self.pi))
         for low, high in self.chunks:
             self.watch.check()
             part = slice(low, high)
-            factor = self.cone.factor(self.r[part], self.lam[part], self.pull[part], self.z[part])
+            factor = self.cone.factor(self.r[part], self.lam[part], self.adjoint[part], self.z[part])
             link += self.cone.gram(factor, self.r[part], self.parts, low, high)
             self.factors.append(factor)
         every = self.arrays.integers(np.arange(len(self.pi)))
@@ -271,20 +247,26 @@ class ArraysIterate:
             shift = max(8 * shift, _SHIFT)
             link[every, every] = 1.0 + shift
             root = self.arrays.root(link)
-        return root, scale
+        self.link = root, scale
+        return root is not None
 
-    def _direct(self, link: Any, base: Any) -> bool:
+    def predict(self) -> bool:
+        """Find the direction to the optimum itself, all targets zero."""
+        self.dr, self.dpi, self.dtau, self.tu = self.dr * 0, self.pi * 0, 0.0, self.v * 0
+        for low, high in self.chunks:
+            self.q[low:high] = self._spread(self.pi, low, high) - self.cost[low:high]
+        return self._direct()
+
+    def _direct(self) -> bool:
         """Correct the direction by the residual in q so that links hold; False if it is not finite."""
-        if link[0] is None:
-            return False
-        rows = self.links.rows
+        rows, base = self.links.rows, self.missing
         for (low, high), factor in zip(self.chunks, self.factors, strict=True):
             self.dr[low:high] += self.cone.solve(factor, self.q[low:high] + self._spread(self.dpi, low, high))
         for _ in range(_REFINEMENTS):
             lack = base - self._all_sums(self.dr)
             if self.limited:
                 lack[rows:] += self.relative * self.dtau - self.tu / self.u - self.v / self.u * self.dpi[rows:]
-            more = self._link_solution(link, lack)
+            more = self._link_solution(lack)
             for (low, high), factor in zip(self.chunks, self.factors, strict=True):
                 self.dr[low:high] += self.cone.solve(factor, self._spread(more, low, high) + self.q[low:high] * 0)
             self.dpi = self.dpi + more
@@ -295,9 +277,9 @@ class ArraysIterate:
             self.du = -self.dpi[rows:]
         return bool(np.isfinite(float(self.dr.sum() + self.dpi.sum())))
 
-    def _link_solution(self, link: Any, lack: Any) -> Any:
+    def _link_solution(self, lack: Any) -> Any:
         """Change of prices that gives the links what they lack, with that of τ which keeps relative prices at sum 1."""
-        root, scale = link
+        root, scale = self.link
         more = scale * self.arrays.solve(root, scale * lack)
         if self.links.relative.any():
             border = self.pi * 0
@@ -309,88 +291,86 @@ class ArraysIterate:
             self.dtau += dtau
         return more
 
-    def _centring(self) -> tuple[float, float]:
-        """The product to aim at and the average one, from how far the predictor can go (Mehrotra's rule)."""
-        found = [predicted(self.xp, self.r, self.dr, self.lam)]
+    def predicted(self) -> Predicted:
+        """Measure the direction of the predictor."""
+        measures = [predicted(self.xp, self.r, self.dr, self.lam)]
         for low, high in self.chunks:
             if self.z.shape[1]:
-                found.append(self.cone.predicted(*self._iterate_of(low, high)))
+                measures.append(self.cone.predicted(*self._iterate_of(low, high)))
         if self.limited:
-            found.append(predicted(self.xp, self.v, self.dv, self.u))
-        table = self.arrays.numpy(self.xp.stack(found))
-        primal, dual = (min(1.0, step) for step in _as_steps(table[:, :2].max(axis=0)))
-        s0, s1, s2 = table[:, 2:].sum(axis=0).tolist()
-        after = s0 * (1 - dual) + s1 * (primal * (1 - dual) - dual) - s2 * primal * dual
-        mu = s0 / self.total
-        return min(_CENTRING, max(after / s0, 0.0) ** 3) * mu, mu
+            measures.append(predicted(self.xp, self.v, self.dv, self.u))
+        table = self.arrays.numpy(self.xp.stack(measures))
+        return Predicted.from_ratios(*table[:, :2].max(axis=0).tolist(), *table[:, 2:].sum(axis=0).tolist())
 
-    def _aim(self, barrier: float, mu: float) -> None:
-        least, most = (mu * limit for limit in _SECOND_ORDER)
-        self.tr = aimed(self.r, self.dr, self.lam, self.share, barrier, least, most)
+    def aim(self, target: float, least: float, most: float) -> bool:
+        """Find the direction to products ``target`` less the second-order term."""
+        self.tr = aimed(self.r, self.dr, self.lam, self.row_weight, target, least, most)
         for low, high in self.chunks:
-            pull = self.cone.aim(
-                *self._iterate_of(low, high), self.t[low:high], self.columns[low:high], barrier, least, most
+            adjoint = self.cone.aim(
+                *self._iterate_of(low, high), self.t[low:high], self.columns[low:high], target, least, most
             )
-            self._set_residual(low, high, pull, self.tr)
+            self._set_residual(low, high, adjoint, self.tr)
         if self.limited:
             weight = self.v * 0 + self.limit_weight
-            self.tu = aimed(self.v, self.dv, self.u, weight, barrier, least, most)
+            self.tu = aimed(self.v, self.dv, self.u, weight, target, least, most)
+        return self._direct()
 
-    def _set_residual(self, low: int, high: int, pull: Any, tr: Any) -> None:
+    def _set_residual(self, low: int, high: int, adjoint: Any, tr: Any) -> None:
         """What is left of Bπ − C + Gᵀ(z + dz) + λ + dλ when the products have their targets."""
         part = slice(low, high)
-        self.q[part] = stepped(self.r[part], self.dr[part], self.lam[part], tr[part]) + pull
+        self.q[part] = stepped(self.r[part], self.dr[part], self.lam[part], tr[part]) + adjoint
         self.q[part] += self._spread(self.pi, low, high) - self.cost[part]
 
-    def _reach(self, more: tuple[Any, Any, Any], t: Any, tr: Any, shares: tuple[float, ...]) -> Any:
+    def steps(self) -> Steps:
+        """How far the direction may go to the boundary; from here on the primal side has one of its own."""
+        self.ahead = self.dr + 0.0, self.dv, self.dtau
+        nothing = self.dr * 0, self.v * 0, self.v * 0
+        return self._reach(nothing, self.t, self.tr, (0.0,))[0]
+
+    def _reach(self, more: tuple[Any, Any, Any], t: Any, tr: Any, shares: tuple[float, ...]) -> list[Steps]:
         """Primal and dual steps to the boundary, for each share of a correction of r, v and u to new targets."""
         dr, dv, du = more
-        found = [reach(self.xp, self.r, self.ahead[0], self.dr, dr, self.lam, self.tr, tr, shares)]
+        measures = [reach(self.xp, self.r, self.ahead[0], self.dr, dr, self.lam, self.tr, tr, shares)]
         for low, high in self.chunks if self.z.shape[1] else ():
             r, z, old, aim = (array[low:high] for array in (self.r, self.z, self.t, t))
             primal, dual, change = (array[low:high] for array in (self.ahead[0], self.dr, dr))
-            found.append(self.cone.reach(r, primal, dual, change, z, old, aim, shares))
+            measures.append(self.cone.reach(r, primal, dual, change, z, old, aim, shares))
         if self.limited:
             u, ratios = self.u, []
             for share in shares:
                 ratios += [(-(self.ahead[1] + share * dv) / self.v).max(), (-(self.du + share * du) / u).max()]
-            found.append(self.xp.stack(ratios))
-        most = self.arrays.numpy(self.xp.stack(found)).max(axis=0)
-        return [_as_steps(pair) for pair in most.reshape(-1, 2)]
+            measures.append(self.xp.stack(ratios))
+        most = self.arrays.numpy(self.xp.stack(measures)).max(axis=0)
+        return [longest(down, up) for down, up in most.reshape(-1, 2).tolist()]
 
-    def _recentred(
-        self, link: Any, base: Any, steps: tuple[float, float], barrier: float
-    ) -> tuple[float, float] | None:
-        """A corrected direction with longer steps; None, and the old direction restored, if there is none.
+    def recentre(self, steps: Steps, longer: Steps, least: float, most: float) -> Steps | None:
+        """Correct the direction for longer steps; None, and it is what it was, where there are none.
 
         Any share of the correction keeps the links and the dual equations, so that each side takes what suits it.
         """
-        if min(steps) > _LONG:
-            return None
-        lengths = (min(1.0, step + _LONGER) for step in steps)
-        limits = (*lengths, *(barrier * limit for limit in _BOX))
+        limits = (*longer, least, most)
         old = self.dr + 0.0, self.dpi, self.dtau, self.dv, self.du
-        tr = moved_targets(self.r, self.ahead[0], self.dr, self.lam, self.tr, self.share, *limits)
+        tr = moved_targets(self.r, self.ahead[0], self.dr, self.lam, self.tr, self.row_weight, *limits)
         tu = self.tu
         for low, high in self.chunks:
             arrays = (self.r, self.ahead[0], self.dr, self.z, self.t, self.t_new, self.columns)
-            pull = self.cone.move(*(array[low:high] for array in arrays), *limits)
-            self._set_residual(low, high, pull, tr)
+            adjoint = self.cone.move(*(array[low:high] for array in arrays), *limits)
+            self._set_residual(low, high, adjoint, tr)
         if self.limited:
             weight = self.v * 0 + self.limit_weight
             tu = moved_targets(self.v, self.ahead[1], self.dv, self.u, self.tu, weight, *limits)
         kept, self.tu = self.tu, tu
-        usable = self._direct(link, base)
+        usable = self._direct()
         new = self.dr, self.dpi, self.dtau, self.dv, self.du
         self.tu = kept
         self.dr, self.dpi, self.dtau, self.dv, self.du = old
         if not usable:
             return None
         more = [after - before for after, before in zip(new, old, strict=True)]
-        found = self._reach((more[0], more[3], more[4]), self.t_new, tr, _SHARES)
-        ahead, beside = (int(np.argmax([step[side] for step in found])) for side in (0, 1))
-        longer = found[ahead][0], found[beside][1]
-        better = [min(1.0, after) > min(1.0, before) + _GAIN for after, before in zip(longer, steps, strict=True)]
+        reached = self._reach((more[0], more[3], more[4]), self.t_new, tr, _SHARES)
+        ahead, beside = (int(np.argmax(lengths)) for lengths in zip(*reached, strict=True))
+        best = reached[ahead].primal, reached[beside].dual
+        better = [min(1.0, after) > min(1.0, before) + _GAIN for after, before in zip(best, steps, strict=True)]
         if better[0]:
             self.ahead = tuple(
                 before + _SHARES[ahead] * change
@@ -400,7 +380,7 @@ class ArraysIterate:
             self._accept(_SHARES[beside], old, more, tr, tu)
         if not any(better):
             return None
-        return longer[0] if better[0] else steps[0], longer[1] if better[1] else steps[1]
+        return Steps(best[0] if better[0] else steps.primal, best[1] if better[1] else steps.dual)
 
     def _accept(self, share: float, old: Any, more: Any, tr: Any, tu: Any) -> None:
         """Go a share of the way to new targets, and to the direction they gave."""
@@ -414,18 +394,18 @@ class ArraysIterate:
         for low, high in self.chunks:
             self.t[low:high] += share * (self.t_new[low:high] - self.t[low:high])
 
-    def _advance(self, primal: float, dual: float, late: bool) -> None:
+    def advance(self, primal: float, dual: float) -> None:
         """Take the step; multipliers that rounding has made worse than the prices say are left where they are."""
         lam = (1.0 - dual) * self.lam + dual * stepped(self.r, self.dr, self.lam, self.tr)
         pi = self.pi + dual * self.dpi
         r, primal = self._inside(primal)
         bound = self._bound_after(pi, dual)
-        self.spoilt = late and self._spoils(bound, r, pi)
+        self.spoilt = self.late and self._spoils(bound, r, pi)
         if not self.spoilt:
             if bound < self.highest == self.bound:  # the step writes over the best multipliers
                 self.kept = KeptMultipliers(self.bound, self.multipliers(), self.limit_prices())
             for low, high in self.chunks:
-                self.pull[low:high] = self.cone.advance(*self._iterate_of(low, high), self.t[low:high], dual)
+                self.adjoint[low:high] = self.cone.advance(*self._iterate_of(low, high), self.t[low:high], dual)
             self.lam, self.pi, self.bound = lam, pi, bound
         self.r, self.v, self.tau = r, self.v + primal * self.ahead[1], self.tau + primal * self.ahead[2]
 
@@ -440,12 +420,12 @@ class ArraysIterate:
 
     def _bound_after(self, pi: Any, dual: float) -> float:
         """The bound of the multipliers after a step."""
-        pull = self.xp.concatenate([
+        adjoint = self.xp.concatenate([
             self.cone.advance(*self._iterate_of(low, high), self.t[low:high], dual, trial=True)
             for low, high in self.chunks
         ])  # fmt: skip
         before, self.pi = self.pi, pi
-        bound = self.bound_of(pull, self.limit_prices())
+        bound = self.bound_of(adjoint, self.limit_prices())
         self.pi = before
         return bound
 
@@ -460,30 +440,17 @@ class ArraysIterate:
         return bound < self.bound and value - bound > 2 * (value - stated)
 
 
-def _as_steps(ratios: Floats) -> tuple[float, float]:
-    return 1.0 / max(ratios[0], 0.1), 1.0 / max(ratios[1], 0.1)  # ten times a full step is as good as any
-
-
 def _weights(effective: Floats, program: ColumnProgram) -> tuple[Floats, Floats]:
-    """How large a product may be, relative to others, while the gap shrinks: of rows and of pairs.
-
-    Far pairs nearly repeat r ≥ 0, so they count by the inverse of their log bound. Rows with little at
-    stake count less: the cube root is what needed fewest iterations on priors with bumps. Of pairs that are listed
-    more than once only the tightest counts.
-    """
+    """Weights of rows and of pairs; of pairs that are listed more than once only the tightest counts."""
     first, second, logs = program.first, program.second, program.logs
-    least = np.full(len(program.sizes), np.inf)
-    np.minimum.at(least, program.row_classes, effective.min(axis=0))
-    stakes = effective.mean(axis=0) - least[program.row_classes]
-    share = np.cbrt(np.maximum(stakes / (stakes.max() or 1.0), 1e-4))
-    weight = np.minimum(share[first], share[second])
-    if len(logs):
-        nearest = np.full(len(share), np.inf)
-        np.minimum.at(nearest, first, logs)
-        weight *= np.minimum(np.median(nearest[np.isfinite(nearest)]) / logs, 1.0)
-        order = np.lexsort((logs, first * len(share) + second))
-        key = (first * len(share) + second)[order]
-        weight[order[1:][key[1:] == key[:-1]]] = 0.0
+    least = least_of_classes(effective.min(axis=0), program.row_classes)
+    share = row_weights(effective.mean(axis=0) - least[program.row_classes])
+    nearest = np.full(len(share), np.inf)
+    np.minimum.at(nearest, first, logs)
+    weight = pair_weights(share[first], share[second], logs, nearest)
+    order = np.lexsort((logs, first * len(share) + second))
+    key = (first * len(share) + second)[order]
+    weight[order[1:][key[1:] == key[:-1]]] = 0.0
     return share, weight
 
 
@@ -494,9 +461,7 @@ def _column_weights(effective: Floats, program: ColumnProgram) -> Floats:
     row x: the eighth power leaves the rows for which it is nearly the best. On priors with bumps a fifth of the
     iterations is saved.
     """
-    least = np.full(len(program.sizes), np.inf)
-    np.minimum.at(least, program.row_classes, effective.min(axis=0))
-    cost = effective - least[program.row_classes]
+    cost = effective - least_of_classes(effective.min(axis=0), program.row_classes)[program.row_classes]
     average = cost.mean(axis=0)
     saved = np.where(average > 0, 1.0 - cost / np.where(average > 0, average, 1.0), 0.0).clip(0.0) ** 8 @ average
     return np.asarray(np.maximum(saved / (saved.max() or 1.0), _SMALLEST_COLUMN))

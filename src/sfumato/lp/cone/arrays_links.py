@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.lp.cone.arrays_backend import Arrays
-from sfumato.lp.cone.program import ColumnProgram
+from sfumato.lp.cone.program import ColumnProgram, least_of_classes
 
 __all__ = ["Links", "Part", "normalised", "parts_of", "scaled"]
 
@@ -72,14 +72,14 @@ class Links:
 def scaled(program: ColumnProgram) -> Links:
     """The links of a program, with stated units."""
     classes, m = program.row_classes, program.shape[1]
-    floor = _least(program.cost, classes)
+    floor = least_of_classes(program.cost.min(axis=1), classes)
     relative = [np.full(len(limit.level), float(limit.relative)) for limit in program.limits]
     count = max(sum(part.sum() for part in relative), 1.0)
     effective = program.cost.copy()
     for limit in program.limits:
         if limit.relative:
             effective += limit.weighted(np.full(len(limit.level), 1.0 / count))
-    scale = float((effective - _least(effective, classes)[classes][:, None]).sum()) / m
+    scale = float((effective - least_of_classes(effective.min(axis=1), classes)[classes][:, None]).sum()) / m
     scale = scale if scale > 0 else 1.0
     units = []
     for limit in program.limits:
@@ -114,12 +114,6 @@ def _part(labels: NDArray[np.int64], count: int, table: Floats | None, arrays: A
     indicator = None if identity else arrays.given(labels[None, :] == np.arange(count)[:, None])
     padded = np.where(labels >= 0, labels, count)
     return Part(count, arrays.integers(padded), indicator, None if table is None else arrays.given(table))
-
-
-def _least(table: Floats, classes: NDArray[np.int64]) -> Floats:
-    least = np.full(int(classes.max()) + 1, np.inf)
-    np.minimum.at(least, classes, table.min(axis=1))
-    return least
 
 
 def normalised(prices: Floats, relative: Floats) -> Floats:

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from sfumato.lp.cone.arrays_backend import Arrays
 from sfumato.lp.cone.arrays_links import Part
-from sfumato.lp.cone.arrays_passes import aimed, moved_targets, predicted, reach, stepped
 from sfumato.lp.cone.arrays_roots import inverse_roots
+from sfumato.lp.cone.products import aimed, moved_targets, predicted, reach, stepped
 from sfumato.lp.cone.program import ColumnProgram
 
 __all__ = ["Cone", "DenseCone", "split_decay"]
@@ -74,8 +74,8 @@ class Cone(ABC):
         """Values in the layout, along the last axis in the order of the pairs ``kept``."""
 
     @abstractmethod
-    def factor(self, r: Any, lam: Any, pull: Any, z: Any) -> Any:
-        """What :meth:`solve` and :meth:`gram` need of H, where ``pull`` is Gᵀz."""
+    def factor(self, r: Any, lam: Any, adjoint: Any, z: Any) -> Any:
+        """What :meth:`solve` and :meth:`gram` need of H, where ``adjoint`` is Gᵀz."""
 
     @abstractmethod
     def solve(self, factor: Any, values: Any) -> Any:
@@ -86,7 +86,7 @@ class Cone(ABC):
         """Σ_y B_yᵀ H_y⁻¹ B_y over the columns low … high."""
 
     def predicted(self, r: Any, dr: Any, z: Any) -> Any:
-        """Sizes of the predictor's step, as :func:`~sfumato.lp.cone.arrays_passes.predicted`."""
+        """Sizes of the predictor's step, as :func:`~sfumato.lp.cone.products.predicted`."""
         return predicted(self.arrays.module, self.slacks(r), self.slacks(dr), z)
 
     def is_inside(self, r: Any) -> bool:
@@ -98,7 +98,7 @@ class Cone(ABC):
         return columns.reshape(-1, *(1 for _ in self.shape)) * self.weight
 
     def aim(self, r: Any, dr: Any, z: Any, target: Any, columns: Any, centre: float, least: float, most: float) -> Any:
-        """Set targets, and return Gᵀ of the mates after the step they ask for."""
+        """Set targets, and return Gᵀ of the duals after the step they ask for."""
         slack, change = self.slacks(r), self.slacks(dr)
         target[:] = aimed(slack, change, z, self.weighted(columns), centre, least, most)
         return self.adjoint(stepped(slack, change, z, target))
@@ -106,7 +106,7 @@ class Cone(ABC):
     def reach(
         self, r: Any, primal: Any, dual: Any, more: Any, z: Any, target: Any, new: Any, shares: tuple[float, ...]
     ) -> Any:
-        """How far steps may go, as :func:`~sfumato.lp.cone.arrays_passes.reach`."""
+        """How far steps may go, as :func:`~sfumato.lp.cone.products.reach`."""
         slack, ahead, beside, change = (self.slacks(array) for array in (r, primal, dual, more))
         return reach(self.arrays.module, slack, ahead, beside, change, z, target, new, shares, self.present)
 
@@ -114,7 +114,7 @@ class Cone(ABC):
         self, r: Any, primal: Any, dual: Any, z: Any, target: Any, new: Any, columns: Any, ahead: float, beside: float,
         least: float, most: float,
     ) -> Any:  # fmt: skip
-        """Set new targets for a longer step, and return Gᵀ of the mates after the step they ask for."""
+        """Set new targets for a longer step, and return Gᵀ of the duals after the step they ask for."""
         slack, forward, change = self.slacks(r), self.slacks(primal), self.slacks(dual)
         weight = self.weighted(columns)
         new[:] = moved_targets(slack, forward, change, z, target, weight, ahead, beside, least, most)
@@ -160,9 +160,9 @@ class DenseCone(Cone):
         """Tables as lists of pairs."""
         return values.reshape(len(values), -1)[:, self.place]
 
-    def factor(self, r: Any, lam: Any, pull: Any, z: Any) -> Any:
+    def factor(self, r: Any, lam: Any, adjoint: Any, z: Any) -> Any:
         """U, upper triangular, with U Uᵀ = H⁻¹."""
-        roots = inverse_roots(self.arrays, self.coupled(r, z), r * (lam + pull), r * lam)
+        roots = inverse_roots(self.arrays, self.coupled(r, z), r * (lam + adjoint), r * lam)
         roots *= r[:, :, None]
         return roots
 

@@ -2,7 +2,7 @@
 
 A program of the grid takes some rows of the table of one column, so that an entry is read once and written at most
 once, and nothing but the sums over rows and the partial sums over columns leaves it. The formulas are those of
-:mod:`sfumato.lp.cone.arrays_passes`; numbers that change from pass to pass come in an array, because Triton would round
+:mod:`sfumato.lp.cone.products`; numbers that change from pass to pass come in an array, because Triton would round
 a float to single precision. Where Triton is missing, this module can be imported but not used.
 """
 
@@ -72,13 +72,13 @@ def _couple_kernel(r, z, decay, w, n, SIZE: tl.constexpr):  # type: ignore[no-un
         at = x[:, None] * n + e[None, :]
         inside = (x < n)[:, None] & (e < n)[None, :]
         near = tl.load(decay + at, mask=inside, other=0.0) * here[:, None]
-        mate = tl.load(z + c * n * n + at, mask=inside, other=0.0)
-        coupled = mate / (there[None, :] - near) * there[None, :] * near
+        multiplier = tl.load(z + c * n * n + at, mask=inside, other=0.0)
+        coupled = multiplier / (there[None, :] - near) * there[None, :] * near
         back = e[:, None] * n + x[None, :]
         turned = (e < n)[:, None] & (x < n)[None, :]
         near = tl.load(decay + back, mask=turned, other=0.0) * there[:, None]
-        mate = tl.load(z + c * n * n + back, mask=turned, other=0.0)
-        coupled += tl.trans(mate / (here[None, :] - near) * here[None, :] * near)
+        multiplier = tl.load(z + c * n * n + back, mask=turned, other=0.0)
+        coupled += tl.trans(multiplier / (here[None, :] - near) * here[None, :] * near)
         tl.store(w + c * n * n + at, coupled, mask=inside)
 
 
@@ -110,12 +110,12 @@ def _sweep_kernel(  # type: ignore[no-untyped-def]
         inside = (x < n)[:, None] & (e < n)[None, :]
         d = tl.load(decay + at, mask=inside, other=0.0)
         w = tl.load(weight + at, mask=inside, other=0.0) * scale
-        mate = tl.load(z + c * n * n + at, mask=inside, other=0.0)
+        multiplier = tl.load(z + c * n * n + at, mask=inside, other=0.0)
         slack = r_e[None, :] - d * r_x[:, None]
         change = dual_e[None, :] - d * dual_x[:, None]
         if MODE == 0:
             ratio = change / slack
-            product = slack * mate
+            product = slack * multiplier
             down = tl.maximum(down, tl.max(tl.where(w > 0, -ratio, 0.0), axis=1))
             up = tl.maximum(up, tl.max(tl.where(w > 0, 1.0 + ratio, 0.0), axis=1))
             s0 += tl.sum(product, axis=1)
@@ -125,15 +125,15 @@ def _sweep_kernel(  # type: ignore[no-untyped-def]
             inverse = 1.0 / slack
             if MODE == 1:
                 ratio = change * inverse
-                term = slack * mate * ratio * (1.0 + ratio)
+                term = slack * multiplier * ratio * (1.0 + ratio)
                 aim = w * p0 + tl.minimum(tl.maximum(term, w * p1), w * p2)
             else:
                 aim = tl.load(target + c * n * n + at, mask=inside, other=0.0).to(tl.float64)
             if MODE == 3:
-                step = (aim - mate * change) * inverse - mate
+                step = (aim - multiplier * change) * inverse - multiplier
                 primal_e = tl.load(primal + c * n + e, mask=e < n, other=0.0)
                 forward = primal_e[None, :] - d * primal_x[:, None]
-                product = (slack + p0 * forward) * (mate + p1 * step)
+                product = (slack + p0 * forward) * (multiplier + p1 * step)
                 highest = w * p3
                 moved = tl.minimum(tl.maximum(product, w * p2), highest) - product
                 aim = aim + tl.maximum(moved, -highest)
@@ -141,9 +141,9 @@ def _sweep_kernel(  # type: ignore[no-untyped-def]
                 rounded = aim.to(new.dtype.element_ty)
                 tl.store(new + c * n * n + at, rounded, mask=inside)
                 aim = rounded.to(tl.float64)
-            force = (aim - mate * change) * inverse
+            force = (aim - multiplier * change) * inverse
             if MODE == 4:
-                force = (1.0 - p0) * mate + p0 * force
+                force = (1.0 - p0) * multiplier + p0 * force
                 if WRITE:
                     tl.store(new + c * n * n + at, force, mask=inside)
             total += tl.sum(d * force, axis=1)
@@ -164,7 +164,7 @@ def _reach_kernel(  # type: ignore[no-untyped-def]
     r, primal, dual, more, z, target, new, decay, weight, numbers, sizes, n,
     SHARES: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,  # noqa: N803
 ):  # fmt: skip
-    """The largest −change/slack and −step/mate in some rows of a column's table, for each share of a correction."""
+    """For each share of a correction the largest −change/slack and −step/multiplier in some rows of a table."""
     c = tl.program_id(0).to(tl.int64)
     strip = tl.program_id(1)
     strips = tl.num_programs(1)
@@ -185,12 +185,12 @@ def _reach_kernel(  # type: ignore[no-untyped-def]
         inside = (x < n)[:, None] & (e < n)[None, :]
         d = tl.load(decay + at, mask=inside, other=0.0)
         w = tl.load(weight + at, mask=inside, other=0.0)
-        mate = tl.load(z + c * n * n + at, mask=inside, other=0.0)
+        multiplier = tl.load(z + c * n * n + at, mask=inside, other=0.0)
         aim = tl.load(target + c * n * n + at, mask=inside, other=0.0).to(tl.float64)
         moved = tl.load(new + c * n * n + at, mask=inside, other=0.0).to(tl.float64) - aim
         slack = r_e[None, :] - d * r_x[:, None]
-        inverse = 1.0 / tl.where(w > 0, slack * mate, 1.0)
-        per_slack = mate * inverse
+        inverse = 1.0 / tl.where(w > 0, slack * multiplier, 1.0)
+        per_slack = multiplier * inverse
         forward = (d * primal_x[:, None] - primal_e[None, :]) * per_slack
         extra = (d * more_x[:, None] - more_e[None, :]) * per_slack
         backward = 1.0 + (dual_e[None, :] - d * dual_x[:, None]) * per_slack - aim * inverse
@@ -284,14 +284,14 @@ class FusedCone(DenseCone):
         return self.arrays.module.amax(sizes, (0, 1))
 
     def aim(self, r: Any, dr: Any, z: Any, target: Any, columns: Any, centre: float, least: float, most: float) -> Any:
-        """Set targets, and return Gᵀ of the mates after the step they ask for."""
+        """Set targets, and return Gᵀ of the duals after the step they ask for."""
         return self._sweep(1, r, dr, dr, z, target, target, columns, (centre, least, most))[1]
 
     def move(
         self, r: Any, primal: Any, dual: Any, z: Any, target: Any, new: Any, columns: Any, ahead: float, beside: float,
         least: float, most: float,
     ) -> Any:  # fmt: skip
-        """Set new targets for a longer step, and return Gᵀ of the mates after the step they ask for."""
+        """Set new targets for a longer step, and return Gᵀ of the duals after the step they ask for."""
         return self._sweep(3, r, primal, dual, z, target, new, columns, (ahead, beside, least, most))[1]
 
     def advance(self, r: Any, dr: Any, z: Any, target: Any, dual: float, trial: bool = False) -> Any:

@@ -17,32 +17,28 @@ is a proposal, and who needs a proof rounds the two matrices to a safe side.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from time import perf_counter
-
 import numpy as np
 
 from sfumato.errors import NotSupported
 from sfumato.lp.cone.lanes_iterate import LanesIterate, shifted
 from sfumato.lp.cone.program import (
     ColumnProgram,
-    ColumnProgress,
     ColumnSolution,
     Ending,
     Start,
     checked_program,
     column_bound,
-    untouched,
+    constant_columns,
 )
-from sfumato.threads import plain_interrupts
+from sfumato.lp.cone.run import Progress, Run, guarded
 from sfumato.watch import TimeIsUp, Watch, watch_of
 
 __all__ = ["solve_columns"]
 
 _MOST_ITERATIONS = 400
-_MIDWAY = 1e-2  # a gap from which similar programs start well; closer points are too near the boundary
-_LATE = 1e-2  # a gap at which the method does not recover from rounding errors any more
-_PATIENCE = 12  # iterations in which the gap must fall by a tenth, or rounding has the upper hand
+_PATIENCE = 12  # Iterations in which the gap must fall by a tenth, or rounding has the upper hand.
+_MIDWAY = 1e-2  # The gap from which similar programs start well; closer points are too near the boundary.
+_LATE = 1e-2  # Below this gap the method does not recover from rounding errors any more.
 
 
 def solve_columns(
@@ -50,7 +46,7 @@ def solve_columns(
     *,
     tolerance: float = 1e-4,
     time_limit: float | Watch | None = None,
-    progress: Callable[[ColumnProgress], object] | None = None,
+    progress: Progress | None = None,
     start: Start | None = None,
     keep_midway: bool = False,
 ) -> ColumnSolution:
@@ -82,75 +78,55 @@ def solve_columns(
     ([[0.75, 0.25], [0.25, 0.75]], 0.5, 0.5)
     """
     program = checked_program(program, tolerance, time_limit)
-    begun, watch = perf_counter(), watch_of(time_limit)
-    n, m = program.shape
+    run = Run(watch_of(time_limit), _MOST_ITERATIONS, _PATIENCE, progress)
     if program.limits:
         raise NotSupported("limits on weighted sums", ["programs without limits"])
-    _, scale, base = shifted(program)
-    if scale == 0 or (m == 1 and program.classes is None):
-        value = float(base.sum())
-        return ColumnSolution(np.full((n, m), 1.0 / m), np.zeros((len(program.first), m)), value, value, 0.0, 0,
-                              perf_counter() - begun, Ending.REACHED)  # fmt: skip
+    if shifted(program)[1] == 0 or (program.shape[1] == 1 and program.classes is None):
+        return constant_columns(program, run.seconds)
     try:
-        method = LanesIterate(program, start, watch)
+        method = LanesIterate(program, start, run.watch)
     except TimeIsUp:
-        return untouched(program, perf_counter() - begun)
-    return _iterated(program, method, tolerance, watch, progress, keep_midway, begun)
+        return constant_columns(program, run.seconds, Ending.TIME)
+    return _iterated(program, method, run, tolerance, keep_midway)
 
 
 def _iterated(
-    program: ColumnProgram,
-    method: LanesIterate,
-    tolerance: float,
-    watch: Watch,
-    progress: Callable[[ColumnProgress], object] | None,
-    keep_midway: bool,
-    begun: float,
+    program: ColumnProgram, method: LanesIterate, run: Run, tolerance: float, keep_midway: bool
 ) -> ColumnSolution:
     """Iterate until the gap is small enough, or something ends it."""
-    best, midway, highest, slowest = np.inf, None, -np.inf, 0.0
-    ended, iterations, gaps = Ending.STALLED, 0, [np.inf]
+    best, midway = np.inf, None
+
+    def judged() -> tuple[float, Ending | None]:
+        nonlocal best, midway
+        value, bound = method.standing()
+        if value < best:
+            best = value
+            method.remember()
+        highest, gap = method.keep_multipliers(bound), method.relative(value, bound)
+        if keep_midway and midway is None and gap <= _MIDWAY:
+            midway = method.midway()
+        run.stands(best, highest, method.relative(best, highest))
+        if gap <= tolerance:
+            return gap, Ending.REACHED
+        # the multipliers of the step before are the better ones, and kept
+        spoilt = _LATE > gap > run.gaps[-1] and method.is_spoilt(value, bound)
+        return gap, Ending.STALLED if spoilt else None
+
     try:
-        with plain_interrupts():
-            before = watch.spent
-            while iterations < _MOST_ITERATIONS and method.iterate():
-                iterations += 1
-                value, bound = method.standing()
-                if value < best:
-                    best = value
-                    method.remember()
-                highest = method.keep_multipliers(bound)
-                gaps.append(method.relative(value, bound))
-                seconds = perf_counter() - begun
-                slowest, before = max(slowest, watch.spent - before), watch.spent
-                if keep_midway and midway is None and gaps[-1] <= _MIDWAY:
-                    midway = method.midway()
-                if progress is not None:
-                    progress(ColumnProgress(iterations, best, highest, method.relative(best, highest), seconds))
-                if gaps[-1] <= tolerance:
-                    ended = Ending.REACHED
-                elif _LATE > gaps[-1] > gaps[-2] and method.is_spoilt(value, bound):
-                    pass  # the multipliers of the step before are the better ones, and kept
-                elif not watch.allows(slowest):  # what follows takes about as long as an iteration
-                    ended = Ending.TIME
-                elif min(gaps[-_PATIENCE:]) < 0.9 * min(gaps[:-_PATIENCE], default=np.inf):
-                    continue
-                break
-    except TimeIsUp:
-        ended = Ending.TIME
-    except KeyboardInterrupt:
-        ended = Ending.INTERRUPTED
+        ended = guarded(lambda: run.until(method.iterate, judged))
     finally:
         method.close()
-    if not iterations and ended is Ending.TIME:  # to write down where it began may take longer than there was
-        return untouched(program, perf_counter() - begun)
+    if not run.iterations and ended is Ending.TIME:  # to write down where it began may take longer than there was
+        return constant_columns(program, run.seconds, ended)
     matrix, multipliers = method.matrix(), method.multipliers()
     value = float((program.cost * matrix).sum())
     if ended is Ending.INTERRUPTED:  # which may have been anywhere
         bound = column_bound(program, multipliers)
     else:
-        bound = highest if iterations else method.standing()[1]
-    if ended is Ending.STALLED and method.relative(value, bound) <= tolerance:
+        bound = method.highest if run.iterations else method.standing()[1]
+    gap = method.relative(value, bound)
+    if ended is Ending.STALLED and gap <= tolerance:
         ended = Ending.REACHED
-    return ColumnSolution(matrix, multipliers, value, bound, method.relative(value, bound), iterations,
-                          perf_counter() - begun, ended, midway=midway)  # fmt: skip
+    return ColumnSolution(
+        matrix, multipliers, value, bound, gap, run.iterations, run.seconds, ended, midway=midway
+    )  # fmt: skip

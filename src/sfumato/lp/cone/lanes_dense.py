@@ -3,6 +3,12 @@
 One n × n system H_y = Gᵀ diag(z/s) G + diag(λ/r) for each column y, four columns in the lanes of a register. What is
 kept of a factorised system is U with H⁻¹ = U Uᵀ, which the linking matrix Σ H_y⁻¹ needs anyway; or, where rows are
 in classes and few sums of rows are needed, the factor L of H itself, which is had in less than half the time.
+
+In the first iterations single precision will do. Elimination without subtraction keeps the relative error of every
+entry at a few 1e-7 (:mod:`sfumato.lp.cone.lanes_passes` says why), which is enough as long as no slack is small beside
+its entries. Eight columns fit into a register where four doubles do, and the factors, which every right-hand side has
+to be read past, take half the memory. Right-hand sides and their solutions stay doubles. Two neighbouring blocks of
+columns make one then, so threads must begin at even ones.
 """
 
 from __future__ import annotations
@@ -11,11 +17,26 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sfumato.lp.cone.registers import LANES, larger, load, registers, root, spread, spread_like, store
+from sfumato.lp.cone.registers import (
+    LANES,
+    SINGLES,
+    beside,
+    first_half,
+    larger,
+    load,
+    load_doubles,
+    narrowed,
+    registers,
+    root,
+    second_half,
+    spread_doubles,
+    spread_like,
+    store,
+    store_doubles,
+    widened,
+)
 
-__all__ = [
-    "DenseSystems", "add_products", "by_class", "dense_work", "eliminate", "keep", "padded", "substitute", "summed_over"
-]  # fmt: skip
+__all__ = ["DenseSystems", "SingleSystems", "by_class", "dense_work", "summed_over"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -37,14 +58,17 @@ class DenseSystems:
         Whether sums over classes go through the factors instead of all rows; by default what takes less work.
     """
 
+    single = False
+
     def __init__(self, n: int, blocks: int, classes: Integers, threads: int = 1, grouped: bool | None = None) -> None:
-        self.n, self.blocks, self.classes = n, blocks, classes
+        self.classes = classes
         count = int(classes.max()) + 1
         self.grouped = _grouped_work(n, count) < n**3 / 2 if grouped is None else grouped
-        self.size = padded(n)
         self.starts, self.members = by_class(classes) if self.grouped else (np.arange(n + 1), np.arange(n))
-        self.roots = registers(blocks, n * (n + 1) // 2, LANES)
-        self.scratch = [_Scratch(self.size, padded(len(self.starts) - 1)) for _ in range(threads)]
+        width, together = (SINGLES, 2) if self.single else (LANES, 1)
+        self.roots = registers(-(-blocks // together), n * (n + 1) // 2, width, single=self.single)
+        rows = padded(len(self.starts) - 1)
+        self.scratch = [_Scratch(padded(n), rows, width, self.single) for _ in range(threads)]
 
     @staticmethod
     def memory(n: int, blocks: int, threads: int) -> int:
@@ -58,11 +82,11 @@ class DenseSystems:
 
     def factor(
         self, thread: int, low: int, high: int, first: Integers, second: Integers, decay: Floats, r: Floats,
-        lam: Floats, z: Floats, pull: Floats, mask: Floats,
+        lam: Floats, z: Floats, adjoint: Floats, mask: Floats,
     ) -> None:  # fmt: skip
         """Factorise blocks low … high; their part of the linking matrix is added up in the thread's memory."""
         scratch = self.scratch[thread]
-        _factor(low, high, first, second, decay, r, lam, z, pull, mask, self.starts, self.members, self.grouped,
+        _factor(low, high, first, second, decay, r, lam, z, adjoint, mask, self.starts, self.members, self.grouped,
                 self.roots, scratch.w, scratch.v, scratch.excess, scratch.least, scratch.sums)  # fmt: skip
 
     def link(self) -> Floats:
@@ -70,7 +94,7 @@ class DenseSystems:
         count = len(self.starts) - 1
         link = np.zeros((count, count))
         for scratch in self.scratch:
-            link += scratch.sums[:count, :count].sum(axis=2)
+            link += scratch.sums[:count, :count].sum(axis=2, dtype=np.float64)
         return link if self.grouped else summed_over(self.classes, link)
 
     def apply(
@@ -84,13 +108,23 @@ class DenseSystems:
             _apply(low, high, self.roots, q, shift, out, sums, self.scratch[thread].work)
 
 
+class SingleSystems(DenseSystems):
+    """The same in single precision, for the programs that other systems are for."""
+
+    single = True
+
+    def __init__(self, n: int, blocks: int, like: DenseSystems, threads: int = 1) -> None:
+        super().__init__(n, blocks, like.classes, threads, like.grouped)
+
+
 class _Scratch:
     """Scratch memory of one thread."""
 
-    def __init__(self, size: int, rows: int) -> None:
-        self.w = registers(size, size, LANES)
-        self.v, self.sums = registers(rows, size, LANES), registers(rows, size, LANES)
-        self.excess, self.least, self.work = (registers(size, LANES) for _ in range(3))
+    def __init__(self, size: int, rows: int, width: int, single: bool) -> None:
+        self.w = registers(size, size, width, single=single)
+        self.v, self.sums = (registers(rows, size, width, single=single) for _ in range(2))
+        self.excess, self.least = (registers(size, width, single=single) for _ in range(2))
+        self.work = registers(size, width)
 
 
 def dense_work(n: int, classes: int) -> float:
@@ -147,7 +181,7 @@ def _dots(rows, i, others, j, start, stop, n):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def add_dots(sums, rows, i, others, j, start, stop, n):  # type: ignore[no-untyped-def]
+def _add_dots(sums, rows, i, others, j, start, stop, n):  # type: ignore[no-untyped-def]
     """Add the scalar products of :func:`_dots` to the entries (i … i + 3, j … j + 1) of ``sums``."""
     a0, a1, b0, b1, c0, c1, d0, d1 = _dots(rows, i, others, j, start, stop, n)
     at = i * n + j
@@ -183,13 +217,13 @@ def _pivot(w, j, size, excess, least):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def eliminate(w, size, excess, least):  # type: ignore[no-untyped-def]
+def _eliminate(w, size, excess, least):  # type: ignore[no-untyped-def]
     """H = L Lᵀ for off-diagonal entries −w and row sums ``excess``: w becomes −L, with reciprocals on the diagonal."""
     for start in range(0, size, _PANEL):
         stop = min(start + _PANEL, size)
         for j in range(start, stop, 2):
             for i in range(j // 4 * 4, size, 4):
-                add_dots(w, w, i, w, j, start, j, size)
+                _add_dots(w, w, i, w, j, start, j, size)
             _pivot(w, j, size, excess, least)
             corner = load(w, (j + 1) * size + j)
             for i in range(j + 2, size):
@@ -198,7 +232,7 @@ def eliminate(w, size, excess, least):  # type: ignore[no-untyped-def]
             _pivot(w, j + 1, size, excess, least)
         for j in range(stop, size, 2):
             for i in range(j // 4 * 4, size, 4):
-                add_dots(w, w, i, w, j, start, stop, size)
+                _add_dots(w, w, i, w, j, start, stop, size)
 
 
 @njit(cache=True, nogil=True)
@@ -211,7 +245,7 @@ def _finish(v, i, j, n, left, right, first, below, second):  # type: ignore[no-u
 
 
 @njit(cache=True, nogil=True)
-def substitute(w, v, lead):  # type: ignore[no-untyped-def]
+def _substitute(w, v, lead):  # type: ignore[no-untyped-def]
     """V L⁻ᵀ in place: the same elimination for the rows of V, sums of positive terms again.
 
     Rows come in the order of ``lead``, the place of their first entry.
@@ -233,29 +267,36 @@ def substitute(w, v, lead):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _assemble(b, first, second, decay, r, lam, z, pull, w, excess, least):  # type: ignore[no-untyped-def]
-    """r ∘ H ∘ r of block b: minus its entries below the diagonal into ``w``, its row sums into ``excess``."""
-    n, size, pairs = r.shape[1], w.shape[0], len(first)
-    one, zero = spread(1.0), spread(0.0)
-    for i in range(size):
-        for j in range(i // 4 * 4 + 4):
-            store(w, i * size + j, zero)
-        if i < n:
-            at = b * n + i
-            store(excess, i, load(r, at) * (load(lam, at) + load(pull, at)))
-            store(least, i, load(r, at) * load(lam, at))
-        else:
-            store(excess, i, one)
-            store(least, i, one)
-    for k in range(pairs):
-        x, e, d = first[k], second[k], spread(decay[k])
-        here, there = load(r, b * n + x), load(r, b * n + e)
-        at = max(x, e) * size + min(x, e)
-        store(w, at, load(w, at) + load(z, b * pairs + k) / (there - d * here) * there * (d * here))
+def _together(roots):  # type: ignore[no-untyped-def]
+    """How many blocks of columns a register of these roots holds."""
+    return roots.shape[2] // LANES
 
 
 @njit(cache=True, nogil=True)
-def keep(roots, at, n, w, v, grouped):  # type: ignore[no-untyped-def]
+def _assemble(b, c, first, second, decay, r, lam, z, adjoint, w, excess, least):  # type: ignore[no-untyped-def]
+    """r ∘ H ∘ r of blocks b and c: minus its entries below the diagonal into ``w``, its row sums into ``excess``."""
+    n, size, pairs = r.shape[1], w.shape[0], len(first)
+    one, zero = spread_like(w, 1.0), spread_like(w, 0.0)
+    for i in range(size):
+        for j in range(i // 4 * 4 + 4):
+            store(w, i * size + j, zero)
+        store(excess, i, one)
+        store(least, i, one)
+    for i in range(n):
+        left, right = b * n + i, c * n + i
+        entry, dual = beside(w, r, left, right), beside(w, lam, left, right)
+        store(excess, i, narrowed(entry * (dual + beside(w, adjoint, left, right))))
+        store(least, i, narrowed(entry * dual))
+    for k in range(pairs):
+        x, e, d = first[k], second[k], spread_doubles(w, decay[k])
+        here, there = beside(w, r, b * n + x, c * n + x), beside(w, r, b * n + e, c * n + e)
+        dual = beside(w, z, b * pairs + k, c * pairs + k)
+        at = max(x, e) * size + min(x, e)
+        store(w, at, load(w, at) + narrowed(dual / (there - d * here) * there * (d * here)))
+
+
+@njit(cache=True, nogil=True)
+def _keep(roots, at, n, w, v, grouped):  # type: ignore[no-untyped-def]
     """Write one triangle from ``at`` on: the rows of L out of ``w`` if ``grouped``, else those of U out of ``v``."""
     size = w.shape[0]
     for i in range(n):
@@ -270,94 +311,110 @@ def keep(roots, at, n, w, v, grouped):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def add_products(sums, v, lead, size):  # type: ignore[no-untyped-def]
+def _add_products(sums, v, lead, size):  # type: ignore[no-untyped-def]
     """Add V Vᵀ to ``sums``, the lower triangle; rows of V begin at ``lead``."""
     rows = v.shape[0]
     for top in range(0, rows, _STRIP):
         bottom = min(top + _STRIP, rows)
         for j in range(0, bottom, 2):
             for i in range(max(j // 4 * 4, top), bottom, 4):
-                add_dots(sums, v, i, v, j, lead[i], size, size)
+                _add_dots(sums, v, i, v, j, lead[i], size, size)
 
 
 @njit(cache=True, nogil=True)
 def _factor(  # type: ignore[no-untyped-def]
-    low, high, first, second, decay, r, lam, z, pull, mask, starts, members, grouped, roots, w, v, excess, least, sums
-):
+    low, high, first, second, decay, r, lam, z, adjoint, mask, starts, members, grouped, roots, w, v, excess, least,
+    sums,
+):  # fmt: skip
     """U_y with H_y⁻¹ = U_y U_yᵀ, summed over the members of each class, and Σ U_y U_yᵀ added to ``sums``.
 
     Into ``roots`` go the rows of the upper triangles U one after the other, or, if ``grouped``, the rows of minus the
-    lower triangles L, with reciprocals on the diagonal. ``pull`` is Gᵀz. Lanes with mask 0 get U = 0.
+    lower triangles L, with reciprocals on the diagonal. ``adjoint`` is Gᵀz. Lanes with mask 0 get U = 0.
     """
-    n, size, rows, count = r.shape[1], w.shape[0], v.shape[0], len(starts) - 1
-    zero = spread(0.0)
+    n, size, rows, count, together = r.shape[1], w.shape[0], v.shape[0], len(starts) - 1, _together(roots)
+    zero, nothing = spread_like(w, 0.0), np.zeros((1, LANES))
     lead = np.full(rows, size)
     lead[:count] = members[starts[:count]]
-    for b in range(low, high):
-        _assemble(b, first, second, decay, r, lam, z, pull, w, excess, least)
-        eliminate(w, size, excess, least)
+    for b in range(low, high, together):
+        alone = b + together > high  # the last block may be
+        c = b if alone else b + together - 1
+        _assemble(b, c, first, second, decay, r, lam, z, adjoint, w, excess, least)
+        _eliminate(w, size, excess, least)
         for i in range(rows):
             for k in range(lead[i // 4 * 4] // 4 * 4, size):
                 store(v, i * size + k, zero)
-        for c in range(count):
-            for k in range(starts[c], starts[c + 1]):
+        kept = beside(w, np.concatenate((mask[b : b + 1], nothing if alone else mask[c : c + 1])), 0, 1)
+        for i in range(count):
+            for k in range(starts[i], starts[i + 1]):
                 x = members[k]
-                store(v, c * size + x, load(r, b * n + x) * load(mask, b))
-        substitute(w, v, lead)
-        keep(roots, b * (n * (n + 1) // 2), n, w, v, grouped)
-        add_products(sums, v, lead, size)
+                store(v, i * size + x, narrowed(beside(w, r, b * n + x, c * n + x) * kept))
+        _substitute(w, v, lead)
+        _keep(roots, b // together * (n * (n + 1) // 2), n, w, v, grouped)
+        _add_products(sums, v, lead, size)
+
+
+@njit(cache=True, nogil=True)
+def _put(b, c, i, n, value, out, sums):  # type: ignore[no-untyped-def]
+    """Entry i of the solutions for two blocks, or for one."""
+    one = first_half(value)
+    store(out, b * n + i, one)
+    store(sums, i, load(sums, i) + one)
+    if c > b:
+        other = second_half(value)
+        store(out, c * n + i, other)
+        store(sums, i, load(sums, i) + other)
 
 
 @njit(cache=True, nogil=True)
 def _apply(low, high, roots, q, shift, out, sums, work):  # type: ignore[no-untyped-def]
     """out_y = H_y⁻¹ (q_y + shift) for the columns of blocks low … high; Σ out_y added to ``sums``."""
-    n = q.shape[1]
-    half = n * (n + 1) // 2
-    zero = spread(0.0)
-    for b in range(low, high):
+    n, together = q.shape[1], _together(roots)
+    half, zero = n * (n + 1) // 2, spread_doubles(roots, 0.0)
+    for b in range(low, high, together):
+        c = min(b + together, high) - 1
         for k in range(n):
-            store(work, k, zero)
-        at = b * half
+            store_doubles(work, k, zero)
+        at = b // together * half
         for i in range(n):
-            force = load(q, b * n + i) + spread(shift[i])
+            force = beside(roots, q, b * n + i, c * n + i) + spread_doubles(roots, shift[i])
             for k in range(i, n):
-                store(work, k, load(work, k) + load(roots, at + k - i) * force)
+                store_doubles(work, k, load_doubles(roots, work, k) + widened(load(roots, at + k - i)) * force)
             at += n - i
-        at = b * half
+        at = b // together * half
         for i in range(n):
             even, odd = zero, zero
             for k in range(i, n - 1, 2):
-                even = even + load(roots, at + k - i) * load(work, k)
-                odd = odd + load(roots, at + k - i + 1) * load(work, k + 1)
+                even = even + widened(load(roots, at + k - i)) * load_doubles(roots, work, k)
+                odd = odd + widened(load(roots, at + k - i + 1)) * load_doubles(roots, work, k + 1)
             if (n - i) % 2:
-                even = even + load(roots, at + n - 1 - i) * load(work, n - 1)
+                even = even + widened(load(roots, at + n - 1 - i)) * load_doubles(roots, work, n - 1)
             at += n - i
-            store(out, b * n + i, even + odd)
-            store(sums, i, load(sums, i) + even + odd)
+            _put(b, c, i, n, even + odd, out, sums)
 
 
 @njit(cache=True, nogil=True)
 def _solve(low, high, roots, r, mask, q, shift, out, sums, work):  # type: ignore[no-untyped-def]
     """The same as :func:`_apply` where ``roots`` has the factors L: substitution forwards and backwards."""
-    n = q.shape[1]
-    half = n * (n + 1) // 2
-    zero = spread(0.0)
-    for b in range(low, high):
-        at = b * half
+    n, together = q.shape[1], _together(roots)
+    half, zero = n * (n + 1) // 2, spread_doubles(roots, 0.0)
+    for b in range(low, high, together):
+        c = min(b + together, high) - 1
+        at = b // together * half
         for i in range(n):
-            even, odd = (load(q, b * n + i) + spread(shift[i])) * load(r, b * n + i), zero
+            left, right = b * n + i, c * n + i
+            even = (beside(roots, q, left, right) + spread_doubles(roots, shift[i])) * beside(roots, r, left, right)
+            odd = zero
             for k in range(0, i - 1, 2):
-                even = even + load(roots, at + k) * load(work, k)
-                odd = odd + load(roots, at + k + 1) * load(work, k + 1)
+                even = even + widened(load(roots, at + k)) * load_doubles(roots, work, k)
+                odd = odd + widened(load(roots, at + k + 1)) * load_doubles(roots, work, k + 1)
             if i % 2:
-                even = even + load(roots, at + i - 1) * load(work, i - 1)
-            store(work, i, (even + odd) * load(roots, at + i))
+                even = even + widened(load(roots, at + i - 1)) * load_doubles(roots, work, i - 1)
+            store_doubles(work, i, (even + odd) * widened(load(roots, at + i)))
             at += i + 1
         for i in range(n - 1, -1, -1):
             at -= i + 1
-            found = load(work, i) * load(roots, at + i)
+            entry = load_doubles(roots, work, i) * widened(load(roots, at + i))
             for k in range(i):
-                store(work, k, load(work, k) + load(roots, at + k) * found)
-            found = found * load(r, b * n + i) * load(mask, b)
-            store(out, b * n + i, found)
-            store(sums, i, load(sums, i) + found)
+                store_doubles(work, k, load_doubles(roots, work, k) + widened(load(roots, at + k)) * entry)
+            entry = entry * beside(roots, r, b * n + i, c * n + i) * beside(roots, mask, b, c)
+            _put(b, c, i, n, entry, out, sums)

@@ -1,7 +1,8 @@
-"""One run of the block interior-point method of :mod:`sfumato.lp.cone.lanes`: the iterate and how it moves.
+"""The iterate of :mod:`sfumato.lp.cone.lanes`: columns side by side in the lanes of registers, for the one loop.
 
-An iteration factors every H_y, finds the direction of the predictor, aims at products that are smaller and more even,
-corrects the direction for that, once or a few times more for longer steps, and goes most of the way to the boundary.
+One system H_y for each column (dense, in single precision or sparse), and Σ_y H_y⁻¹ for the prices of the rows, which
+links them. Costs are shifted and scaled to a total spread of 1. All passes over pairs and columns are compiled
+(:mod:`sfumato.lp.cone.lanes_passes`) and shared among threads.
 """
 
 from __future__ import annotations
@@ -13,13 +14,15 @@ from os import cpu_count
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.lp.cone import lanes_passes as newton
+from sfumato.lp.cone import cholesky
+from sfumato.lp.cone import lanes_passes as passes
 from sfumato.lp.cone.elimination import Elimination, elimination
-from sfumato.lp.cone.lanes_dense import DenseSystems, dense_work
-from sfumato.lp.cone.lanes_single import SingleSystems
+from sfumato.lp.cone.lanes_dense import DenseSystems, SingleSystems, dense_work
 from sfumato.lp.cone.lanes_sparse import SparseSystems, sparse_work
-from sfumato.lp.cone.program import ColumnProgram, Start
+from sfumato.lp.cone.loop import Predicted, Steps, Tuning, longest, step
+from sfumato.lp.cone.program import ColumnProgram, Start, least_of_classes, relative_gap, smallest_value
 from sfumato.lp.cone.registers import LANES, registers
+from sfumato.lp.cone.weights import column_weights, pair_weights, row_weights
 from sfumato.memory import check_room
 from sfumato.watch import Watch
 
@@ -27,36 +30,37 @@ __all__ = ["LanesIterate"]
 
 Floats = NDArray[np.float64]
 
-_INSTEAD = ("fewer outputs", "solver='first-order', which needs no factors", "a coarser space")
-_SMALLEST_SCALE = 1e-6  # of the costs: relative gaps are not measured against values smaller than that
-_WORTH_A_THREAD = 100_000  # pairs times columns for each: below, handing over takes longer than the work
-_SPARSE = 0.1  # share of all ordered pairs: with more of them, an elimination is not even looked for
-_SINGLE = 5e-3  # a gap above which single precision does for the systems: slacks are not small beside their entries
-_SINGLE_ROWS = 150  # and rows from which on it is sooner through
-_SINGLE_LOG = 0.02  # and log bounds, because no slack is larger than this part of its entries
-_LOOK = 2e9  # products between two looks at the watch: about a second
-_SHORT = 0.02  # a step after which rounding errors are suspected
-_SLOWER = 2.0  # how much longer a product takes in a sparse system than in a dense one
-_CAUTION = 0.2  # share of the constant start that is mixed into a given one
-_CENTRING = 0.3  # the most of the average product that is aimed at
-_SECOND_ORDER = (-1.0, 10.0)  # bounds of the second-order term, in average products
-_IMBALANCE = 1e-13  # of the sum of a row: steps would add up such errors
-_SINGLE_IMBALANCE = 1e-5  # in single precision, whose errors the next steps correct
-_SMALLEST_COLUMN = 1e-3  # weight of a column that vanishes, in terms of an average one
-_STEP = 0.98  # of the way to the boundary
-_LONGER = 0.4  # by how much a corrector tries to make a step longer
-_BOX = (0.1, 3.0)  # products at the longer step, in terms of the one aimed at
+_SMALLER_PROBLEMS = ("fewer outputs", "solver='first-order', which needs no factors", "a coarser space")
+_WORTH_A_THREAD = 100_000  # Pairs times columns for each thread: below, handing over takes longer than the work.
+_SPARSE = 0.1  # The share of all ordered pairs above which a sparse elimination is not even looked for.
+_SLOWER = 2.0  # A product takes so many times longer in a sparse system than in a dense one.
+# Single precision does for the systems while the gap is above this, since slacks are not small beside their entries.
+_SINGLE = 5e-3
+_SINGLE_ROWS = 150  # Single precision is sooner through from so many rows on.
+# Single precision needs log bounds at least as large: no slack is larger than this part of its entries.
+_SINGLE_LOG = 0.02
+_LOOK = 2e9  # Products between two looks at the watch: about a second.
+_SHORT = 0.02  # After a step in single precision that is shorter than this, rounding errors are suspected.
+_CAUTION = 0.2  # The share of the constant start that is mixed into a given one.
+# What a row may lack, relative to its sum, in double and in single precision. Steps would add up larger errors; those
+# of single precision are corrected by the steps that follow.
+_IMBALANCE, _SINGLE_IMBALANCE = 1e-13, 1e-5
+# The weight of a column that vanishes, and its size at the start, in terms of an average one and of the largest.
+_SMALLEST_COLUMN = 1e-3
+# A pivot of the linking matrix below this part of its diagonal has lost all its digits: its price is left as it is.
+_LOST = 2.0**-52
 
 
 class LanesIterate:
-    """The iterate and the arrays of one run; costs are shifted and scaled to a total spread of 1."""
+    """The iterate and the arrays of one run."""
 
     def __init__(self, program: ColumnProgram, start: Start | None = None, watch: Watch | None = None) -> None:
         n, m = program.shape
         self.n, self.m, self.watch = n, m, watch or Watch()
+        # A corrector costs passes over pairs, a factorisation n times as much; a third one saves hardly an iteration.
+        self.tuning = Tuning(correctors=min(1 + n // 100, 2))
         cost, self.scale, base = shifted(program)
-        self.base = float(base.sum())
-        self.magnitude = _SMALLEST_SCALE * float(np.abs(program.cost).max(axis=1).sum())
+        self.base, self.smallest_value = float(base.sum()), smallest_value(program.cost)
         shape = sparse_elimination(n, program.first, program.second, len(program.sizes))
         self.rows = np.arange(n) if shape is None else shape.order
         self.places = np.argsort(self.rows)
@@ -75,21 +79,21 @@ class LanesIterate:
         memory += (
             DenseSystems.memory(n, blocks, threads) if shape is None else SparseSystems.memory(shape, blocks, threads)
         )
-        check_room(memory, f"the block method for {pairs} pairs of rows in {m} columns", _INSTEAD)
+        check_room(memory, f"the block method for {pairs} pairs of rows in {m} columns", _SMALLER_PROBLEMS)
         self.cost = self._in_lanes(cost)
         self._choose_weights(cost, logs)
         self._start(cost, logs, blocks)
         if start is not None:
             self._continue(start)
-        self.q, self.out, self.dr, self.rest, self.pull_before = (registers(*self.r.shape) for _ in range(5))
-        self.kept = [registers(*self.r.shape) for _ in range(2)]
+        self.q, self.out, self.dr, self.rest, self.adjoint_before = (registers(*self.r.shape) for _ in range(5))
+        self.direction_before = [registers(*self.r.shape) for _ in range(2)]
         self.best = registers(*self.r.shape)
         self.t, self.t_new = registers(*self.z.shape), registers(*self.z.shape)
         self.tr, self.tr_new = registers(*self.r.shape), registers(*self.r.shape)
         self.remember()
         self.best_z: Floats | None = None  # the multipliers of the largest bound, where they are not the present ones
         self.highest = -np.inf
-        self.systems: DenseSystems | SparseSystems | SingleSystems = (
+        self.systems: DenseSystems | SparseSystems = (
             DenseSystems(n, blocks, self.classes, threads)
             if shape is None
             else SparseSystems(shape, blocks, self.classes, self.first, self.second, threads)
@@ -121,36 +125,27 @@ class LanesIterate:
         return prices[self.classes]
 
     def _choose_weights(self, cost: Floats, logs: Floats) -> None:
-        """How large a product may be, relative to others, while the gap shrinks.
-
-        Far pairs nearly repeat r ≥ 0, so they count by the inverse of their log bound. Rows with little at
-        stake count less: the cube root is what needed fewest iterations on priors with bumps.
-        """
-        stakes = cost.mean(axis=1)
-        self.share = np.cbrt(np.maximum(stakes / stakes.max(), 1e-4))
-        self.weight = np.minimum(self.share[self.first], self.share[self.second])
-        if len(logs):
-            nearest = np.full(self.n, np.inf)
-            np.minimum.at(nearest, self.first, logs)
-            self.weight *= np.minimum(np.median(nearest[np.isfinite(nearest)]) / logs, 1.0)
-        self.total = self.m * float(self.share.sum() + self.weight.sum())
+        nearest = np.full(self.n, np.inf)
+        np.minimum.at(nearest, self.first, logs)
+        self.row_weight = row_weights(cost.mean(axis=1))
+        self.pair_weight = pair_weights(self.row_weight[self.first], self.row_weight[self.second], logs, nearest)
+        self.weight = self.m * float(self.row_weight.sum() + self.pair_weight.sum())
 
     def _start(self, cost: Floats, logs: Floats, blocks: int) -> None:
         """Constant columns, which are strictly inside every cone, and multipliers that make them nearly central."""
-        mu = 1.0 / self.total
-        z = mu * self.m * self.weight / -np.expm1(-logs)
-        pull = np.bincount(self.second, z, self.n) - np.bincount(self.first, self.decay * z, self.n)
-        margin = mu * self.m * self.share
-        self.r, self.pull = registers(blocks, self.n, LANES), registers(blocks, self.n, LANES)
-        self.z, self.heft = registers(blocks, len(z), LANES), registers(blocks, LANES)
+        mu = 1.0 / self.weight
+        z = mu * self.m * self.pair_weight / -np.expm1(-logs)
+        adjoint = np.bincount(self.second, z, self.n) - np.bincount(self.first, self.decay * z, self.n)
+        margin = mu * self.m * self.row_weight
+        self.r, self.adjoint = registers(blocks, self.n, LANES), registers(blocks, self.n, LANES)
+        self.z, self.column_weight = registers(blocks, len(z), LANES), registers(blocks, LANES)
         columns = column_sizes(cost, self.classes, self.sizes)[self.lanes].reshape(blocks, 1, LANES)
-        self.r[:], self.pull[:] = columns, pull[:, None]
+        self.r[:], self.adjoint[:] = columns, adjoint[:, None]
         for block in self.z:  # gigabytes, some of them
             self.watch.check()
             block[:] = z[:, None]
-        self.price = np.full(len(self.sizes), np.inf)
-        np.minimum.at(self.price, self.classes, -pull - margin)
-        self.lam = self._in_lanes(cost - (pull + self._over_rows(self.price))[:, None])
+        self.price = least_of_classes(-adjoint - margin, self.classes)
+        self.lam = self._in_lanes(cost - (adjoint + self._over_rows(self.price))[:, None])
 
     def _continue(self, start: Start) -> None:
         """Begin at a point of a similar program instead, mixed with the constant one, with products of one size.
@@ -162,22 +157,29 @@ class LanesIterate:
             (block[self.second] <= self.decay[:, None] * block[self.first]).any() for block in inside
         ):
             return
-        mu = _CAUTION * _CAUTION / self.total
+        mu = _CAUTION * _CAUTION / self.weight
         self.r[:] = inside
         given = np.maximum(start.multipliers, 0.0)[self.order] / self.scale
         for b, block in enumerate(self.r):
             slack = block[self.second] - self.decay[:, None] * block[self.first]
-            z = given[:, self.lanes[b * LANES : (b + 1) * LANES]] + mu * self.weight[:, None] / slack
+            z = given[:, self.lanes[b * LANES : (b + 1) * LANES]] + mu * self.pair_weight[:, None] / slack
             self.z[b] = z
             for lane in range(LANES):
-                self.pull[b, :, lane] = np.bincount(self.second, z[:, lane], self.n) - np.bincount(
+                self.adjoint[b, :, lane] = np.bincount(self.second, z[:, lane], self.n) - np.bincount(
                     self.first, self.decay * z[:, lane], self.n
                 )
-        reduced = self.cost - self.pull
-        least = np.where(self.mask[:, None, :] > 0, reduced, np.inf).min(axis=(0, 2)) - mu * self.m * self.share
-        self.price = np.full(len(self.sizes), np.inf)
-        np.minimum.at(self.price, self.classes, least)
+        self._reprice(mu)
+
+    def _reprice(self, mu: float) -> None:
+        """Prices that leave products of size ``mu`` to the entries, and λ > 0 to match."""
+        reduced, least = self._reduced()
+        self.price = least_of_classes(least - mu * self.m * self.row_weight, self.classes)
         self.lam[:] = reduced - self._over_rows(self.price)[None, :, None]
+
+    def _reduced(self) -> tuple[Floats, Floats]:
+        """Reduced costs C − Gᵀz, and the least of each row."""
+        reduced = self.cost - self.adjoint
+        return reduced, np.where(self.mask[:, None, :] > 0, reduced, np.inf).min(axis=(0, 2))
 
     def _in_lanes(self, table: Floats) -> Floats:
         """n × m into blocks of lanes; the last block is filled up with copies of column 0, which are masked."""
@@ -186,9 +188,8 @@ class LanesIterate:
         return blocks
 
     def _from_lanes(self, blocks: Floats) -> Floats:
-        return np.ascontiguousarray(
-            blocks.transpose(1, 0, 2).reshape(blocks.shape[1], len(blocks) * LANES)[:, : self.m]
-        )
+        table = blocks.transpose(1, 0, 2).reshape(blocks.shape[1], len(blocks) * LANES)[:, : self.m]
+        return np.ascontiguousarray(table)[self.places]
 
     def remember(self) -> None:
         """Take the present R for the best."""
@@ -202,17 +203,13 @@ class LanesIterate:
             self.best_z = self.t_new.copy()  # those before the last step, until the next one writes over them
         return self.highest
 
-    def present(self) -> Floats:
-        """The present R."""
-        return self._from_lanes(self.r)[self.places]
-
     def midway(self) -> Start:
         """The present R and Z."""
-        return Start(self.present(), self._listed(self.z))
+        return Start(self._from_lanes(self.r), self._listed(self.z))
 
     def matrix(self) -> Floats:
         """The best R so far."""
-        return self._from_lanes(self.best)[self.places]
+        return self._from_lanes(self.best)
 
     def multipliers(self) -> Floats:
         """The best Z so far, in the order and scale of the program."""
@@ -228,15 +225,15 @@ class LanesIterate:
     def standing(self) -> tuple[float, float]:
         """Value and bound of the present iterate."""
         value = float(np.einsum("bxl,bxl,bl->", self.cost, self.r, self.mask))
-        reduced = self.cost - self.pull
-        reduced[-1, :, self.mask[-1] == 0] = np.inf
-        least = np.full(len(self.sizes), np.inf)
-        np.minimum.at(least, self.classes, reduced.min(axis=(0, 2)))
-        return self.base + self.scale * value, self.base + self.scale * float(self.sizes @ least)
+        return self.base + self.scale * value, self.base + self.scale * self._bound()
+
+    def _bound(self) -> float:
+        """The lower bound that the present multipliers give, in the scale of the iterate."""
+        return float(self.sizes @ least_of_classes(self._reduced()[1], self.classes))
 
     def relative(self, value: float, bound: float) -> float:
         """The relative gap."""
-        return (value - bound) / max(abs(value), self.magnitude)
+        return relative_gap(value, bound, self.smallest_value)
 
     def is_spoilt(self, value: float, bound: float) -> bool:
         """Whether rounding made the bound of the multipliers worse than the sum of the prices, by as much as the gap.
@@ -263,170 +260,155 @@ class LanesIterate:
     def iterate(self) -> bool:
         """One step; False, and nothing changed, when rounding errors have made the direction useless."""
         if self.systems is not self.doubles:
-            if self.relative(*self.standing()) > _SINGLE and self._step() > _SHORT:
+            if self.relative(*self.standing()) > _SINGLE and step(self, self.tuning) > _SHORT:
                 return True
             self.systems = self.doubles
-        return self._step() > 0
+        return step(self, self.tuning) > 0
 
-    def _step(self) -> float:
-        """The shorter of the two steps taken; 0, and nothing changed, where there is no direction."""
-        self._weigh_columns()
-        link = self._factor()
-        missing = self.sizes - self._over_classes(self._row_sums(self.r))
-        dp = self._predict(link, missing)
-        if dp is None:
-            return 0.0
-        barrier, mu = self._centring()
-        self._aim(barrier, mu)
-        dp = self._direction(link, missing, dp)
-        if dp is None:
-            return 0.0
-        steps = self._steps(self.t, self.tr)
-        # a corrector costs passes over pairs, a factorisation n times as much; a third one saves hardly any iteration
-        for _ in range(min(1 + self.n // 100, 2)):
-            tried = self._recentred(link, missing, dp, steps, barrier)
-            if tried is None:
-                break
-            dp, steps = tried
-        primal, dual = (min(1.0, _STEP * step) for step in steps)
-        self._on_blocks(lambda worker, low, high: newton.advance(
-            low, high, self.first, self.second, self.decay, self.r, self.dr, self.rest, self.lam, self.z, self.t,
-            self.tr, primal, dual, self.t_new, self.pull_before))  # fmt: skip
-        self._take_multipliers()
-        self.price = self.price + dual * dp
-        return min(primal, dual)
-
-    def _weigh_columns(self) -> None:
-        """Products in a column count by how much is left of it.
-
-        Most columns of a program with unequal rows vanish. With equal weights they do so late, and until then short
-        steps along their boundaries hold up all others: that took twice as many iterations.
-        """
-        self.heft[:] = np.maximum(self.m * self.r.mean(axis=1), _SMALLEST_COLUMN)
-        self.heft *= self.m / float((self.heft * self.mask).sum())
-
-    def _row_sums(self, table: Floats) -> Floats:
-        """Sums over columns."""
-        found: Floats = np.einsum("bxl,bl->x", table, self.mask)
-        return found
-
-    def _take_multipliers(self) -> None:
-        """The new ones have been written beside the old, which stay there until the next step."""
-        self.z, self.t_new = self.t_new, self.z
-        self.pull, self.pull_before = self.pull_before, self.pull
-
-    def _factor_systems(self) -> None:
-        """Factor every H_y."""
+    def factor(self) -> bool:
+        """Weigh columns by how much is left of them, factor every H_y, and what links them."""
+        self.column_weight[:] = column_weights(self.m * self.r.mean(axis=1), _SMALLEST_COLUMN, self.mask)
 
         def work(worker: Worker, low: int, high: int) -> None:
             for start in range(low, high, self.stride):
                 self.watch.check()
-                self.systems.factor(worker.thread, start, min(start + self.stride, high), self.first, self.second,
-                                    self.decay, self.r, self.lam, self.z, self.pull, self.mask)  # fmt: skip
+                self.systems.factor(worker.thread, start, min(start + self.stride, high), *self._pairs, self.r,
+                                    self.lam, self.z, self.adjoint, self.mask)  # fmt: skip
 
         self.systems.clear()
         self._on_blocks(work)
+        self.missing = self.sizes - self._over_classes(self._row_sums(self.r))
+        return self._factor_links()
 
-    def _factor(self) -> Floats:
-        """Factor every H_y, and the sum of their inverses."""
-        self._factor_systems()
-        link = self.systems.link()
-        newton.link_factor(link)
-        return link
+    @property
+    def _pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+        return self.first, self.second, self.decay
 
-    def _predict(self, link: Floats, missing: Floats) -> Floats | None:
-        """The direction to the optimum itself, all targets zero."""
+    def _row_sums(self, table: Floats) -> Floats:
+        """Sums over columns."""
+        sums: Floats = np.einsum("bxl,bl->x", table, self.mask)
+        return sums
+
+    def _factor_links(self) -> bool:
+        """Factor Σ H_y⁻¹."""
+        self.link = self.systems.link()
+        cholesky.factor(self.link, _LOST * np.diagonal(self.link), True)
+        return True
+
+    def predict(self) -> bool:
+        """Find the direction to the optimum itself, all targets zero."""
         self.dr[:] = 0.0
         self.rest[:] = 0.0
         self.q[:] = self._over_rows(self.price)[None, :, None] - self.cost
-        return self._direction(link, missing, np.zeros(len(self.sizes)))
+        self.dp = np.zeros(len(self.sizes))
+        return self._direct()
 
-    def _direction(self, link: Floats, missing: Floats, dp: Floats) -> Floats | None:
-        """Correct dr by the residual in q, and the change dp of prices so that rows sum to 1; None if not finite."""
+    def _direct(self) -> bool:
+        """Correct the direction by the residual in q, with prices that give rows what they lack; whether it is finite.
+
+        Where inverses are far larger than what is left of their sums, a second correction is needed.
+        """
+        self._apply(self.dp)
+        self._correct_links(self._row_sums(self.dr) + self._worker_sums())
+        self._extend(self.dp)
+        sums = self._worker_sums()
+        allowed = _SINGLE_IMBALANCE if isinstance(self.systems, SingleSystems) else _IMBALANCE
+        if np.abs((self.missing - self._over_classes(sums)) / self.sizes).max() > allowed:
+            before, self.q[:] = self.dp, 0.0
+            self._correct_links(sums, again=True)
+            self._extend(self.dp - before)
+            sums = self._worker_sums()
+        return bool(np.isfinite(sums).all() and np.isfinite(self.dp).all())
+
+    def _correct_links(self, sums: Floats, again: bool = False) -> None:
+        """Change prices by what rows lack whose direction has these sums."""
+        self.dp = self.dp + cholesky.solved(self.link, self.missing - self._over_classes(sums))
+
+    def _worker_sums(self) -> Floats:
+        return np.asarray(sum(worker.sums.sum(axis=1) for worker in self.workers))
+
+    def _apply(self, prices: Floats) -> None:
+        """H⁻¹(q + prices) for every column, and its sums."""
+        shift = self._over_rows(prices)
 
         def work(worker: Worker, low: int, high: int) -> None:
             worker.sums[:] = 0.0
             self.systems.apply(worker.thread, low, high, self.r, self.mask, self.q, shift, self.out, worker.sums)
 
-        def finish(worker: Worker, low: int, high: int) -> None:
-            work(worker, low, high)
+        self._on_blocks(work)
+
+    def _extend(self, prices: Floats) -> None:
+        """Add H⁻¹(q + prices) to the direction, with the rounding error of the sum kept."""
+        shift = self._over_rows(prices)
+
+        def work(worker: Worker, low: int, high: int) -> None:
             worker.sums[:] = 0.0
-            newton.extend(low, high, self.out, self.dr, self.rest, worker.sums)
+            self.systems.apply(worker.thread, low, high, self.r, self.mask, self.q, shift, self.out, worker.sums)
+            worker.sums[:] = 0.0
+            passes.extend(low, high, self.out, self.dr, self.rest, worker.sums)
 
-        shift = self._over_rows(dp)
         self._on_blocks(work)
-        found = self._row_sums(self.dr) + sum(worker.sums.sum(axis=1) for worker in self.workers)
-        dp = dp + newton.link_solve(link, missing - self._over_classes(found))
-        shift = self._over_rows(dp)
-        self._on_blocks(finish)
-        lack = missing - self._over_classes(sum(worker.sums.sum(axis=1) for worker in self.workers))
-        allowed = _IMBALANCE if self.systems is self.doubles else _SINGLE_IMBALANCE
-        if np.abs(lack / self.sizes).max() > allowed:  # inverses far larger than what is left of their sums
-            more = newton.link_solve(link, lack)
-            self.q[:], shift, dp = 0.0, self._over_rows(more), dp + more
-            self._on_blocks(finish)
-        return dp if all(np.isfinite(worker.sums).all() for worker in self.workers) and np.isfinite(dp).all() else None
 
-    def _centring(self) -> tuple[float, float]:
-        """The product to aim at and the average one, from how far the predictor can go (Mehrotra's rule)."""
+    def predicted(self) -> Predicted:
+        """Measure the direction of the predictor."""
+        ratios, sums = self._measured(lambda low, high, stats: passes.measure_predictor(
+            low, high, *self._pairs, self.r, self.dr, self.lam, self.z, self.mask, stats))  # fmt: skip
+        return Predicted.from_ratios(*ratios, *sums)
+
+    def _measured(self, measure: Callable[[int, int, Floats], None]) -> tuple[list[float], list[float]]:
+        """The largest ratios −ds/s and −dz/z of all blocks, and sums of three numbers."""
 
         def work(worker: Worker, low: int, high: int) -> None:
             worker.stats[:] = 0.0
-            newton.measure_predictor(low, high, self.first, self.second, self.decay, self.r, self.dr, self.lam, self.z,
-                                     self.mask, worker.stats)  # fmt: skip
+            measure(low, high, worker.stats)
 
         self._on_blocks(work)
-        primal, dual = (min(1.0, step) for step in self._longest())
-        s0, s1, s2 = (float(sum(worker.stats[k].sum() for worker in self.workers)) for k in (2, 3, 4))
-        after = s0 * (1 - dual) + s1 * (primal * (1 - dual) - dual) - s2 * primal * dual
-        mu = s0 / self.total
-        return min(_CENTRING, max(after / s0, 0.0) ** 3) * mu, mu
+        stats = np.array([worker.stats for worker in self.workers])
+        return stats[:, :2].max(axis=(0, 2)).tolist(), stats[:, 2:].sum(axis=(0, 2)).tolist()
 
-    def _aim(self, barrier: float, mu: float) -> None:
-        least, most = (mu * limit for limit in _SECOND_ORDER)
-        self._on_blocks(lambda worker, low, high: newton.aim(
-            low, high, self.first, self.second, self.decay, self.weight, self.share, self.heft, self.r, self.dr,
-            self.lam, self.z, self.cost, self._over_rows(self.price), barrier, least, most, self.t, self.tr,
+    def aim(self, target: float, least: float, most: float) -> bool:
+        """Find the direction to products ``target`` less the second-order term."""
+        self._on_blocks(lambda worker, low, high: passes.aim(
+            low, high, *self._pairs, self.pair_weight, self.row_weight, self.column_weight, self.r, self.dr,
+            self.lam, self.z, self.cost, self._over_rows(self.price), target, least, most, self.t, self.tr,
             self.q))  # fmt: skip
+        return self._direct()
 
-    def _steps(self, t: Floats, tr: Floats) -> tuple[float, float]:
-        """Primal and dual steps to the boundary, for targets t and tr."""
+    def steps(self) -> Steps:
+        """How far the direction may go to the boundary."""
+        return self._steps(self.t, self.tr)
 
-        def work(worker: Worker, low: int, high: int) -> None:
-            worker.stats[:] = 0.0
-            newton.measure(low, high, self.first, self.second, self.decay, self.r, self.dr, self.rest, self.lam, self.z,
-                           t, tr, worker.stats)  # fmt: skip
+    def _steps(self, t: Floats, tr: Floats) -> Steps:
+        """The same for targets t and tr."""
+        ratios, _ = self._measured(lambda low, high, stats: passes.measure(
+            low, high, *self._pairs, self.r, self.dr, self.rest, self.lam, self.z, t, tr, stats))  # fmt: skip
+        return longest(*ratios)
 
-        self._on_blocks(work)
-        return self._longest()
-
-    def _longest(self) -> tuple[float, float]:
-        primal, dual = (float(max(worker.stats[k].max() for worker in self.workers)) for k in (0, 1))
-        return 1.0 / max(primal, 0.1), 1.0 / max(dual, 0.1)  # ten times a full step is as good as any
-
-    def _recentred(
-        self, link: Floats, missing: Floats, dp: Floats, steps: tuple[float, float], barrier: float
-    ) -> tuple[Floats, tuple[float, float]] | None:
-        """A corrected direction with longer steps; None, and the old direction restored, if there is none."""
-        full = [min(1.0, step) for step in steps]
-        if min(full) > 0.95:
-            return None
-        primal, dual = (min(1.0, step + _LONGER) for step in full)
-        least, most = (barrier * limit for limit in _BOX)
-        self.kept[0][:], self.kept[1][:] = self.dr, self.rest
-        prices = self._over_rows(self.price)
-        self._on_blocks(lambda worker, low, high: newton.recentre(
-            low, high, self.first, self.second, self.decay, self.weight, self.share, self.heft, self.r, self.dr,
-            self.rest, self.lam, self.z, self.t, self.tr, self.cost, prices, primal, dual, least, most, self.t_new,
+    def recentre(self, steps: Steps, longer: Steps, least: float, most: float) -> Steps | None:
+        """Correct the direction for longer steps; None, and it is what it was, where they would not be."""
+        prices, before = self._over_rows(self.price), self.dp
+        self.direction_before[0][:], self.direction_before[1][:] = self.dr, self.rest
+        self._on_blocks(lambda worker, low, high: passes.recentre(
+            low, high, *self._pairs, self.pair_weight, self.row_weight, self.column_weight, self.r, self.dr,
+            self.rest, self.lam, self.z, self.t, self.tr, self.cost, prices, *longer, least, most, self.t_new,
             self.tr_new, self.q))  # fmt: skip
-        found = self._direction(link, missing, dp)
-        longer = self._steps(self.t_new, self.tr_new) if found is not None else steps
-        if found is None or sum(min(1.0, step) for step in longer) <= sum(full):
-            self.dr, self.rest, self.kept = *self.kept, [self.dr, self.rest]
+        corrected = self._steps(self.t_new, self.tr_new) if self._direct() else steps
+        if not corrected.exceed(steps):
+            self.dr, self.rest, self.direction_before = *self.direction_before, [self.dr, self.rest]
+            self.dp = before
             return None
         self.t, self.t_new = self.t_new, self.t
         self.tr, self.tr_new = self.tr_new, self.tr
-        return found, longer
+        return corrected
+
+    def advance(self, primal: float, dual: float) -> None:
+        """Take the step; the multipliers before it stay beside the new ones until the next."""
+        self._on_blocks(lambda worker, low, high: passes.advance(
+            low, high, *self._pairs, self.r, self.dr, self.rest, self.lam, self.z, self.t, self.tr, primal, dual,
+            self.t_new, self.adjoint_before))  # fmt: skip
+        self.z, self.t_new = self.t_new, self.z
+        self.adjoint, self.adjoint_before = self.adjoint_before, self.adjoint
+        self.price = self.price + dual * self.dp
 
 
 class Worker:
@@ -451,8 +433,7 @@ def shifted(program: ColumnProgram) -> tuple[Floats, float, Floats]:
 
     The scale is 0 when every class has one cost only.
     """
-    floor = np.full(len(program.sizes), np.inf)
-    np.minimum.at(floor, program.row_classes, program.cost.min(axis=1))
+    floor = least_of_classes(program.cost.min(axis=1), program.row_classes)
     base: Floats = floor[program.row_classes]
     cost = program.cost - base[:, None]
     scale = float(cost.sum()) / program.shape[1]
@@ -464,8 +445,7 @@ def column_sizes(cost: Floats, classes: NDArray[np.int64], sizes: Floats) -> Flo
 
     That is one number for all columns of most programs; in those with classes, the lengths of the orbits of columns.
     """
-    least = np.full(len(sizes), np.inf)
-    np.minimum.at(least, classes, cost.min(axis=1))
+    least = least_of_classes(cost.min(axis=1), classes)
     best = cost <= least[classes][:, None]
     rows = (sizes / np.bincount(classes, best.sum(axis=1)))[classes] @ best
     kept: Floats = np.maximum(rows, _SMALLEST_COLUMN * rows.max())

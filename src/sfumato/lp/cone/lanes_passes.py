@@ -19,7 +19,6 @@ a condition number beyond 1e16. Two things keep Newton directions good to nearly
 
 from __future__ import annotations
 
-import numpy as np
 from numba import njit
 
 from sfumato.lp.cone.registers import larger, load, smaller, spread, store
@@ -28,8 +27,6 @@ __all__ = [
     "advance",
     "aim",
     "extend",
-    "link_factor",
-    "link_solve",
     "measure",
     "measure_predictor",
     "recentre",
@@ -93,8 +90,9 @@ def measure_predictor(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def aim(  # type: ignore[no-untyped-def]
-    low, high, first, second, decay, weight, share, heft, r, dr, lam, z, cost, price, barrier, least, most, t, tr, q
-):
+    low, high, first, second, decay, weight, row_weight, column, r, dr, lam, z, cost, price, barrier, least, most, t,
+    tr, q,
+):  # fmt: skip
     """Targets barrier·w − ds dz for the products, and the residual they leave for the predictor's direction.
 
     In a predictor −ds dz = sz ρ (1 + ρ); it is kept between least·w and most·w.
@@ -102,24 +100,24 @@ def aim(  # type: ignore[no-untyped-def]
     n, pairs = r.shape[1], len(first)
     one = spread(1.0)
     for b in range(low, high):
-        own = load(heft, b)
+        own = load(column, b)
         centre, lowest, highest = own * spread(barrier), own * spread(least), own * spread(most)
         for x in range(n):
             at = b * n + x
-            entry, mate, w = load(r, at), load(lam, at), spread(share[x])
+            entry, dual, w = load(r, at), load(lam, at), spread(row_weight[x])
             ratio = load(dr, at) / entry
-            term = entry * mate * ratio * (one + ratio)
+            term = entry * dual * ratio * (one + ratio)
             target = w * centre + larger(smaller(term, w * highest), w * lowest)
             store(tr, at, target)
-            store(q, at, target / entry - mate * ratio + spread(price[x]) - load(cost, at))
+            store(q, at, target / entry - dual * ratio + spread(price[x]) - load(cost, at))
         for k in range(pairs):
             x, e, d, w = b * n + first[k], b * n + second[k], spread(decay[k]), spread(weight[k])
-            slack, mate = load(r, e) - d * load(r, x), load(z, b * pairs + k)
+            slack, dual = load(r, e) - d * load(r, x), load(z, b * pairs + k)
             ratio = (load(dr, e) - d * load(dr, x)) / slack
-            term = slack * mate * ratio * (one + ratio)
+            term = slack * dual * ratio * (one + ratio)
             target = w * centre + larger(smaller(term, w * highest), w * lowest)
             store(t, b * pairs + k, target)
-            force = target / slack - mate * ratio
+            force = target / slack - dual * ratio
             store(q, e, load(q, e) + force)
             store(q, x, load(q, x) - d * force)
 
@@ -139,10 +137,10 @@ def measure(low, high, first, second, decay, r, dr, rest, lam, z, t, tr, stats):
             up = larger(up, one + ratio - load(tr, at) / (entry * load(lam, at)))
         for k in range(pairs):
             x, e, d = b * n + first[k], b * n + second[k], spread(decay[k])
-            slack, mate = load(r, e) - d * load(r, x), load(z, b * pairs + k)
+            slack, dual = load(r, e) - d * load(r, x), load(z, b * pairs + k)
             change = (load(dr, e) - d * load(dr, x)) + (load(rest, e) - d * load(rest, x))
-            inverse = one / (slack * mate)
-            ratio = change * mate * inverse
+            inverse = one / (slack * dual)
+            ratio = change * dual * inverse
             down = larger(down, zero - ratio)
             up = larger(up, one + ratio - load(t, b * pairs + k) * inverse)
     store(stats, 0, down)
@@ -151,8 +149,8 @@ def measure(low, high, first, second, decay, r, dr, rest, lam, z, t, tr, stats):
 
 @njit(cache=True, nogil=True)
 def recentre(  # type: ignore[no-untyped-def]
-    low, high, first, second, decay, weight, share, heft, r, dr, rest, lam, z, t, tr, cost, price, primal, dual,
-    least, most, t_new, tr_new, q,
+    low, high, first, second, decay, weight, row_weight, column, r, dr, rest, lam, z, t, tr, cost, price, primal_step,
+    dual_step, least, most, t_new, tr_new, q,
 ):  # fmt: skip
     """Move targets so that products at a longer step come back between least·w and most·w (Gondzio 1996).
 
@@ -160,105 +158,53 @@ def recentre(  # type: ignore[no-untyped-def]
     """
     n, pairs = r.shape[1], len(first)
     one, zero = spread(1.0), spread(0.0)
-    ahead, beside = spread(primal), spread(dual)
+    ahead, beside = spread(primal_step), spread(dual_step)
     for b in range(low, high):
-        own = load(heft, b)
+        own = load(column, b)
         lowest, highest = own * spread(least), own * spread(most)
         for x in range(n):
             at = b * n + x
-            entry, mate, target, w = load(r, at), load(lam, at), load(tr, at), spread(share[x])
+            entry, dual, target, w = load(r, at), load(lam, at), load(tr, at), spread(row_weight[x])
             change = load(dr, at) + load(rest, at)
-            step = (target - mate * change) / entry - mate
-            product = (entry + ahead * change) * (mate + beside * step)
+            step = (target - dual * change) / entry - dual
+            product = (entry + ahead * change) * (dual + beside * step)
             moved = larger(larger(smaller(product, w * highest), w * lowest) - product, zero - w * highest)
             store(tr_new, at, target + moved)
-            store(q, at, moved / entry + step + mate + spread(price[x]) - load(cost, at))
+            store(q, at, moved / entry + step + dual + spread(price[x]) - load(cost, at))
         for k in range(pairs):
             x, e, d, w = b * n + first[k], b * n + second[k], spread(decay[k]), spread(weight[k])
-            slack, mate, target = load(r, e) - d * load(r, x), load(z, b * pairs + k), load(t, b * pairs + k)
+            slack, dual, target = load(r, e) - d * load(r, x), load(z, b * pairs + k), load(t, b * pairs + k)
             change = (load(dr, e) - d * load(dr, x)) + (load(rest, e) - d * load(rest, x))
             inverse = one / slack
-            step = (target - mate * change) * inverse - mate
-            product = (slack + ahead * change) * (mate + beside * step)
+            step = (target - dual * change) * inverse - dual
+            product = (slack + ahead * change) * (dual + beside * step)
             moved = larger(larger(smaller(product, w * highest), w * lowest) - product, zero - w * highest)
             store(t_new, b * pairs + k, target + moved)
-            force = moved * inverse + step + mate
+            force = moved * inverse + step + dual
             store(q, e, load(q, e) + force)
             store(q, x, load(q, x) - d * force)
 
 
 @njit(cache=True, nogil=True)
 def advance(  # type: ignore[no-untyped-def]
-    low, high, first, second, decay, r, dr, rest, lam, z, t, tr, primal, dual, z_new, pull
+    low, high, first, second, decay, r, dr, rest, lam, z, t, tr, primal_step, dual_step, z_new, adjoint
 ):
-    """Take the step: in place for r and λ, into ``z_new`` for z; ``pull`` becomes Gᵀz of the new z."""
+    """Take the step: in place for r and λ, into ``z_new`` for z; ``adjoint`` becomes Gᵀz of the new z."""
     n, pairs = r.shape[1], len(first)
-    ahead, beside, zero = spread(primal), spread(dual), spread(0.0)
+    ahead, beside, zero = spread(primal_step), spread(dual_step), spread(0.0)
     for b in range(low, high):
         for x in range(n):
-            store(pull, b * n + x, zero)
+            store(adjoint, b * n + x, zero)
         for k in range(pairs):
             x, e, d = b * n + first[k], b * n + second[k], spread(decay[k])
-            slack, mate = load(r, e) - d * load(r, x), load(z, b * pairs + k)
+            slack, dual = load(r, e) - d * load(r, x), load(z, b * pairs + k)
             change = (load(dr, e) - d * load(dr, x)) + (load(rest, e) - d * load(rest, x))
-            mate = mate + beside * ((load(t, b * pairs + k) - mate * change) / slack - mate)
-            store(z_new, b * pairs + k, mate)
-            store(pull, e, load(pull, e) + mate)
-            store(pull, x, load(pull, x) - d * mate)
+            dual = dual + beside * ((load(t, b * pairs + k) - dual * change) / slack - dual)
+            store(z_new, b * pairs + k, dual)
+            store(adjoint, e, load(adjoint, e) + dual)
+            store(adjoint, x, load(adjoint, x) - d * dual)
         for x in range(n):
             at = b * n + x
-            entry, mate, change = load(r, at), load(lam, at), load(dr, at) + load(rest, at)
-            store(lam, at, mate + beside * ((load(tr, at) - mate * change) / entry - mate))
+            entry, dual, change = load(r, at), load(lam, at), load(dr, at) + load(rest, at)
+            store(lam, at, dual + beside * ((load(tr, at) - dual * change) / entry - dual))
             store(r, at, entry + ahead * change)
-
-
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def link_factor(matrix):  # type: ignore[no-untyped-def]
-    """Cholesky factor of Σ H_y⁻¹ in place, below the diagonal, with reciprocals on it.
-
-    A pivot that has lost all its digits fixes its price for this direction. A library routine would be no
-    faster at these sizes and would start threads of its own.
-    """
-    n = len(matrix)
-    for top in range(0, n, 4):
-        bottom = min(top + 4, n)
-        if bottom == top + 4:  # four rows at once up to the diagonal, then each alone
-            for j in range(top):
-                a, b, c, d = 0.0, 0.0, 0.0, 0.0
-                for k in range(j):
-                    entry = matrix[j, k]
-                    a += matrix[top, k] * entry
-                    b += matrix[top + 1, k] * entry
-                    c += matrix[top + 2, k] * entry
-                    d += matrix[top + 3, k] * entry
-                matrix[top, j] = (matrix[top, j] - a) * matrix[j, j]
-                matrix[top + 1, j] = (matrix[top + 1, j] - b) * matrix[j, j]
-                matrix[top + 2, j] = (matrix[top + 2, j] - c) * matrix[j, j]
-                matrix[top + 3, j] = (matrix[top + 3, j] - d) * matrix[j, j]
-        for i in range(top, bottom):
-            for j in range(top if bottom == top + 4 else 0, i):
-                found = matrix[i, j]
-                for k in range(j):
-                    found -= matrix[i, k] * matrix[j, k]
-                matrix[i, j] = found * matrix[j, j]
-            found = matrix[i, i]
-            for k in range(i):
-                found -= matrix[i, k] * matrix[i, k]
-            matrix[i, i] = 0.0 if found <= 2.0**-52 * matrix[i, i] else 1.0 / np.sqrt(found)
-
-
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def link_solve(matrix, vector):  # type: ignore[no-untyped-def]
-    """The solution for one right-hand side, from the factor of :func:`link_factor`."""
-    n = len(matrix)
-    result = vector.copy()
-    for i in range(n):
-        found = result[i]
-        for k in range(i):
-            found -= matrix[i, k] * result[k]
-        result[i] = found * matrix[i, i]
-    for i in range(n - 1, -1, -1):
-        result[i] *= matrix[i, i]
-        for k in range(i):
-            result[k] -= matrix[i, k] * result[i]
-    return result

@@ -85,11 +85,11 @@ class SparseSystems:
 
     def factor(
         self, thread: int, low: int, high: int, first: Integers, second: Integers, decay: Floats, r: Floats,
-        lam: Floats, z: Floats, pull: Floats, mask: Floats,
+        lam: Floats, z: Floats, adjoint: Floats, mask: Floats,
     ) -> None:  # fmt: skip
         """Factorise blocks low … high; their part of the linking matrix is added up in the thread's memory."""
         scratch = self.scratch[thread]
-        _factor(low, high, first, second, decay, r, lam, z, pull, self.starts, self.rows, self.places, self.targets,
+        _factor(low, high, first, second, decay, r, lam, z, adjoint, self.starts, self.rows, self.places, self.targets,
                 self.factors, self.inverses, scratch.excess)  # fmt: skip
         if self.grouped:
             _link_classes(low, high, r, mask, self.starts, self.rows, self.factors, self.inverses, self.classes,
@@ -188,7 +188,7 @@ def _paths(parents):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _factor(  # type: ignore[no-untyped-def]
-    low, high, first, second, decay, r, lam, z, pull, starts, rows, places, targets, factors, inverses, excess
+    low, high, first, second, decay, r, lam, z, adjoint, starts, rows, places, targets, factors, inverses, excess
 ):
     """Minus L below the diagonal and the reciprocals of D, with r ∘ H ∘ r = L D Lᵀ, for the columns of blocks."""
     n, pairs, entries = r.shape[1], len(first), len(rows)
@@ -199,7 +199,7 @@ def _factor(  # type: ignore[no-untyped-def]
             store(factors, base + k, zero)
         for i in range(n):
             at = b * n + i
-            store(excess, i, load(r, at) * (load(lam, at) + load(pull, at)))
+            store(excess, i, load(r, at) * (load(lam, at) + load(adjoint, at)))
         for k in range(pairs):
             d, at = spread(decay[k]), base + places[k]
             here, there = load(r, b * n + first[k]), load(r, b * n + second[k])

@@ -25,7 +25,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -33,34 +32,39 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InvalidInput
 from sfumato.lp.cone.near_iterate import NearIterate
+from sfumato.lp.cone.near_layout import best_rows
 from sfumato.lp.cone.near_settled import Settled
-from sfumato.lp.cone.program import ColumnProgress, Ending
+from sfumato.lp.cone.program import Ending, relative_gap
+from sfumato.lp.cone.run import Progress, Run, guarded
 from sfumato.numbers import array, floats
-from sfumato.threads import plain_interrupts
-from sfumato.watch import TimeIsUp, Watch, watch_of
+from sfumato.watch import Watch, watch_of
 
 __all__ = ["PeakSolution", "exponential_shares", "first_losses", "solve_peaks"]
 
 Floats = NDArray[np.float64]
 
-_SMALLEST_LOG = 1e-6  # smaller bounds are solved as this one: below, slacks are hardly more than rounding errors
-_FURTHEST = 1e3  # logarithms: further away nothing is left in floats
-_TELLING = 1e-5  # tolerances: of an entry, what another row must have at least, so that their bound is looked at
+_SMALLEST_LOG = 1e-6  # Smaller log bounds are solved as this one: below, slacks are hardly more than rounding errors.
+_FURTHEST = 1e3  # Logarithms beyond which nothing is left in floats.
+# The part of an entry, in tolerances, that another row must have at least, so that their bound is looked at.
+_TELLING = 1e-5
 _MOST_ITERATIONS = 500
-_PATIENCE = 12  # iterations in which the gap must fall by a tenth, or rounding has the upper hand
-_FIRST = (4, 40)  # columns that a row reaches to begin with, at least and at most
-_SPARSE = 20  # a row reaches no more than one in so many columns to begin with, but for the nearest
-_FURTHER = 1.2  # the first reach, in terms of what a row loses under an exponential mechanism
-_ROUGH = 3e-2  # gap of the prices by which reaches are chosen: by then they hardly rise by more than the margin
-_MARGIN = 1.3  # reach in terms of the price, both above the least cost of the row
-_NEAR = 1.0  # of the way from the cost of these few columns down to the least, and as far below: prices that may rise
-_UP = 0.95  # of the reach: a price above that is held back by it
-_HELD = 5e-2  # of all prices: if so much is held back midway, a run is not worth going on with
-_FURTHER_STILL = 2.5  # the margin for prices that have been held back, which may be anything
-_MOST_RUNS = 8  # for want of peaks
-_ACCEPTED = 1.5  # tolerances: the gap once all pairs are kept, with which the last run is good enough
-_EARLY = 2.5  # tolerances: the gap at which that is tried first, since R often costs less once all bounds are kept
-_CLOSER = 2.5  # by which the gap has to become smaller if that is too much
+_PATIENCE = 12  # Iterations in which the gap must fall by a tenth, or rounding has the upper hand.
+_FIRST_COLUMNS = (4, 40)  # Columns that a row reaches to begin with, at least and at most.
+_ONE_IN = 20  # A row reaches no more than one in so many columns to begin with, but for the nearest.
+_FIRST_REACH = 1.2  # The first reach, in terms of what a row loses under an exponential mechanism.
+# The gap of the prices by which reaches are chosen: from then on they hardly rise by more than the margin.
+_ROUGH = 3e-2
+_MARGIN = 1.3  # The reach in terms of the price, both above the least cost of the row.
+_HELD_MARGIN = 2.5  # The margin of prices that have been held back, which may be anything.
+# A price next to the least cost of its row may rise: it is no further below than this part of the way up to the cost
+# of the few nearest columns.
+_NEAR = 1.0
+_HELD_FROM = 0.95  # A price above this part of the reach is held back by it.
+_HELD_TOO_MUCH = 5e-2  # If this part of all prices is held back midway, a run is not worth going on with.
+_MOST_RUNS = 8  # Runs for want of peaks, at most.
+_ACCEPTED = 1.5  # The gap once all pairs are kept, in tolerances, with which the last run is good enough.
+_EARLY = 2.5  # The gap, in tolerances, at which that is tried first, since R often costs less once all bounds are kept.
+_CLOSER = 2.5  # By so many times the gap has to become smaller if that is too much.
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +121,7 @@ def solve_peaks(
     *,
     tolerance: float = 1e-4,
     time_limit: float | Watch | None = None,
-    progress: Callable[[ColumnProgress], object] | None = None,
+    progress: Progress | None = None,
     reach: Floats | None = None,
     settle: bool = True,
 ) -> PeakSolution:
@@ -144,8 +148,8 @@ def solve_peaks(
     Examples
     --------
     >>> far = np.abs(np.arange(6)[:, None] - np.arange(6.0))
-    >>> found = solve_peaks(far / 6, far * np.log(2), tolerance=1e-6)
-    >>> round(found.value, 5), round(found.bound, 5), found.peaks < 36
+    >>> solution = solve_peaks(far / 6, far * np.log(2), tolerance=1e-6)
+    >>> round(solution.value, 5), round(solution.bound, 5), solution.peaks < 36
     (0.89583, 0.89583, True)
     """
     table, far = floats(array(cost, "the cost of columns", 2)), np.asarray(logs, dtype=np.float64)
@@ -153,10 +157,11 @@ def solve_peaks(
         raise InvalidInput(f"{len(table)} rows need finite costs and a square table of log bounds, found {far.shape}")
     if not tolerance > 0:
         raise InvalidInput(f"the tolerance is a positive relative gap, found {tolerance}")
-    run = _Search(table, np.maximum(far, _SMALLEST_LOG), tolerance, watch_of(time_limit), progress, settle)
+    run = Run(watch_of(time_limit), _MOST_ITERATIONS, _PATIENCE, progress)
+    search = _Search(table, np.maximum(far, _SMALLEST_LOG), tolerance, run, settle)
     if not (table > table.min(axis=1, keepdims=True)).any():
-        return run.free()
-    return run.result(reach)
+        return search.constant(Ending.REACHED)
+    return search.result(reach)
 
 
 def first_losses(cost: Floats, logs: Floats) -> Floats:
@@ -173,9 +178,7 @@ def first_losses(cost: Floats, logs: Floats) -> Floats:
 
 def exponential_shares(cost: Floats, logs: Floats) -> Floats:
     """An exponential mechanism: rows sum to 1, and columns fall off at half the rate from the row they are best for."""
-    above = cost - cost.min(axis=1, keepdims=True)
-    stakes = np.maximum(above.mean(axis=1), 1e-300)
-    centre = (above / stakes[:, None]).argmin(axis=0)  # the row for which a column is best
+    centre = best_rows(cost - cost.min(axis=1, keepdims=True))
     far = np.minimum(logs[:, centre], _FURTHEST)
     far[centre, np.arange(len(centre))] = 0.0
     share = np.exp((far.min(axis=1, keepdims=True) - far) / 2)
@@ -183,79 +186,71 @@ def exponential_shares(cost: Floats, logs: Floats) -> Floats:
 
 
 class _Search:
-    """One run, with reaches that grow."""
+    """Runs with reaches that grow."""
 
-    def __init__(
-        self, cost: Floats, logs: Floats, tolerance: float, watch: Watch,
-        progress: Callable[[ColumnProgress], object] | None, settle: bool,
-    ) -> None:  # fmt: skip
-        self.cost, self.logs, self.tolerance, self.settle = cost, logs, tolerance, settle
-        self.watch, self.progress, self.slowest = watch, progress, 0.0
-        self.begun, self.iterations, self.looked = perf_counter(), 0, False
+    def __init__(self, cost: Floats, logs: Floats, tolerance: float, run: Run, settle: bool) -> None:
+        self.cost, self.logs, self.tolerance, self.run, self.settle = cost, logs, tolerance, run, settle
+        self.looked = False  # whether a run has been looked at midway
         self.ranked = np.sort(cost, axis=1)
         self.floor = self.ranked[:, 0]
         dearer = np.where(self.ranked > self.floor[:, None], self.ranked, np.inf).min(axis=1)
         # a row to which all columns cost the same has them all for company
         second = np.where(np.isfinite(dearer), dearer, np.nextafter(self.floor, np.inf))
         # of few columns no row has many, or every row would be a peak
-        self.few = np.maximum(second, self.ranked[:, min(_FIRST[0], cost.shape[1] // _SPARSE)])
+        self.few = np.maximum(second, self.ranked[:, min(_FIRST_COLUMNS[0], cost.shape[1] // _ONE_IN)])
         self.more = np.zeros(cost.shape, dtype=bool)  # peaks beyond the reach of their rows
         self.runs: list[NearIterate] = []  # the last two
         self.accepted: Settled | None = None  # with which the search has come to an end
 
-    def free(self) -> PeakSolution:
-        """Every column costs the same: any will do."""
-        n, m = self.cost.shape
-        value = float(self.floor.sum())
-        anything = Settled(np.full((n, m), 1.0 / m), value, np.zeros((n, m), dtype=bool))
-        return PeakSolution(lambda: anything, self.floor.copy(), self.few, value, value, 0.0, 0, 0,
-                            perf_counter() - self.begun, Ending.REACHED)  # fmt: skip
+    def constant(self, ended: Ending) -> PeakSolution:
+        """Constant columns, and the least costs for prices.
 
-    def untouched(self) -> PeakSolution:
-        """Constant columns, and the least costs for prices: the time was up before the first run."""
-        n, m = self.cost.shape
-        value, bound = float(self.cost.sum()) / m, float(self.floor.sum())
-        anything = Settled(np.full((n, m), 1.0 / m), value, np.zeros((n, m), dtype=bool))
-        return PeakSolution(lambda: anything, self.floor.copy(), self.few, value, bound,
-                            (value - bound) / max(abs(value), 1e-300), 0, 0, perf_counter() - self.begun,
-                            Ending.TIME)  # fmt: skip
+        They are the answer where every column costs the same, and what there is where the time was up before a run.
+        """
+        (n, m), bound = self.cost.shape, float(self.floor.sum())
+        value = bound if ended is Ending.REACHED else float(self.cost.sum()) / m
+        columns = Settled(np.full((n, m), 1.0 / m), value, np.zeros((n, m), dtype=bool))
+        gap = relative_gap(value, bound, 1e-300)
+        return PeakSolution(
+            lambda: columns, self.floor.copy(), self.few, value, bound, gap, 0, 0, self.run.seconds, ended
+        )  # fmt: skip
 
     def result(self, reach: Floats | None) -> PeakSolution:
-        """Search, and say what was found."""
-        ended = Ending.STALLED
+        """Search, and say what there is in the end."""
         self.reach = self._first_reach() if reach is None else np.maximum(reach, self.few)
-        try:
-            with plain_interrupts():
-                if reach is None and self.settle and self.tolerance < _ROUGH:
-                    self.reach = self._reach(self._rough_prices())
-                for _ in range(_MOST_RUNS):
-                    ended, again = self._run(self._next_run(), self.tolerance, self.settle)
-                    if not again:
-                        break
-        except TimeIsUp:
-            ended = Ending.TIME
-        except KeyboardInterrupt:
-            ended = Ending.INTERRUPTED
+        ended = guarded(lambda: self._search(rough=reach is None and self.settle and self.tolerance < _ROUGH))
         if not self.runs:
-            return self.untouched()
+            return self.constant(Ending.TIME)
         runs = self.runs[-2 if ended in (Ending.TIME, Ending.INTERRUPTED) else -1 :]
         runs[-1].finish()
         method = max(runs, key=lambda run: run.standing()[1])
         prices, (value, bound) = method.prices(), method.standing()
-        found = None
+        settled = None
         if self.settle or ended is not Ending.REACHED:  # a rough run says how far it has come by its own measure
-            found = self.accepted or min((run.settled() for run in runs), key=lambda one: one.value)
-            value = found.value
+            settled = self.accepted or min((run.settled() for run in runs), key=lambda one: one.value)
+            value = settled.value
         return PeakSolution(
-            lambda: found or method.settled(), prices, self._next_reach(prices), value, bound,
-            method.relative(value, bound), len(method.layout.rows), self.iterations, perf_counter() - self.begun, ended,
+            lambda: settled or method.settled(), prices, self._next_reach(prices), value, bound,
+            method.relative(value, bound), len(method.layout.rows), self.run.iterations, self.run.seconds, ended,
         )  # fmt: skip
+
+    def _search(self, rough: bool) -> Ending:
+        """Runs, until no peak is missing; ``rough`` ones first if there are no reaches to begin with."""
+        if rough:
+            self.reach = self._reach(self._rough_prices())
+        ended = Ending.STALLED
+        for _ in range(_MOST_RUNS):
+            ended, again = self._iterated(self._next_run(), self.tolerance, self.settle)
+            if not again:
+                break
+        return ended
 
     def _next_run(self) -> NearIterate:
         """A new run; the one before it is kept, since it is the better one for a while."""
         if self.runs:
             self.runs[-1].finish()
-        method = NearIterate(self.cost, self.logs, self._peaks(), -float(np.log(_TELLING * self.tolerance)), self.watch)
+        furthest = -float(np.log(_TELLING * self.tolerance))
+        method = NearIterate(self.cost, self.logs, self._peaks(), furthest, self.run.watch)
         self.runs = [*self.runs[-1:], method]
         return method
 
@@ -266,7 +261,7 @@ class _Search:
         """Prices good enough to tell by which reaches they are not held back."""
         for _ in range(2):
             method = self._next_run()
-            ended, _ = self._run(method, _ROUGH, False)
+            ended, _ = self._iterated(method, _ROUGH, False)
             method.recall()
             prices = method.prices()
             if ended is Ending.TIME or not self._held_back(prices) > _ROUGH:
@@ -274,48 +269,45 @@ class _Search:
             self.reach = np.maximum(self._reach(prices), self.reach)
         return prices
 
-    def _run(self, method: NearIterate, tolerance: float, settle: bool) -> tuple[Ending, bool]:
+    def _iterated(self, method: NearIterate, tolerance: float, settle: bool) -> tuple[Ending, bool]:
         """Iterate to the end; why it ended, and whether it is to be tried again with the peaks that were missing.
 
         More peaks in the midst of a run would throw the iterate out of the centre: a new run is sooner through.
         """
-        gaps, closer, before = [np.inf], (_EARLY if settle else 1.0) * tolerance, self.watch.spent
-        for _ in range(_MOST_ITERATIONS):
-            if not method.iterate():
-                return Ending.STALLED, False
-            self.iterations += 1
+        self.closer, self.again = (_EARLY if settle else 1.0) * tolerance, False
+
+        def judged() -> tuple[float, Ending | None]:
             value, bound = method.standing()
             gap = method.relative(value, bound) + method.lacking
-            if gap < min(gaps):
+            if gap < min(self.run.gaps):
                 method.remember()
-            gaps.append(gap)
-            seconds = perf_counter() - self.begun
-            if self.progress is not None:
-                self.progress(ColumnProgress(self.iterations, value, bound, gap, seconds))
-            self.slowest, before = max(self.slowest, self.watch.spent - before), self.watch.spent
-            if not self.watch.allows(self.slowest):
-                return Ending.TIME, False
-            if gap <= closer:
-                if not settle or self._settles(method, bound):
-                    return Ending.REACHED, False
+            self.run.stands(value, bound, gap)
+            if not self.run.has_time:
+                return gap, Ending.TIME
+            return gap, Ending.REACHED if self._is_through(method, bound, gap, tolerance, settle) else None
+
+        return self.run.until(method.iterate, judged), self.again
+
+    def _is_through(self, method: NearIterate, bound: float, gap: float, tolerance: float, settle: bool) -> bool:
+        """Whether a run need not go on: it has come far enough, or too many prices are held back."""
+        if gap <= self.closer:
+            if not settle or self._settles(method, bound):
+                return True
+            self._lengthen(method.prices())
+            self.again = gap <= tolerance and bool((self._peaks() & ~method.peaks).any())
+            if self.again or self.closer < tolerance / _CLOSER**3:
+                return True
+            self.closer = min(self.closer, gap) / _CLOSER
+        elif settle and not self.looked and gap <= _ROUGH / 2:
+            self.looked = True  # once: later on, what a few rows lack is made up for in the end
+            self.again = self._held_back(method.prices()) > _HELD_TOO_MUCH
+            if self.again:
                 self._lengthen(method.prices())
-                if gap <= tolerance and (self._peaks() & ~method.peaks).any():
-                    return Ending.REACHED, True
-                if closer < tolerance / _CLOSER**3:
-                    return Ending.REACHED, False
-                closer = min(closer, gap) / _CLOSER
-            elif settle and not self.looked and gap <= _ROUGH / 2:
-                self.looked = True  # once: later on, what a few rows lack is made up for in the end
-                if self._held_back(method.prices()) > _HELD:
-                    self._lengthen(method.prices())
-                    return Ending.REACHED, True
-            elif len(gaps) > _PATIENCE and not min(gaps[-_PATIENCE:]) < 0.9 * min(gaps[:-_PATIENCE]):
-                return Ending.STALLED, False
-        return Ending.STALLED, False
+        return self.again
 
     def _held_back(self, prices: Floats) -> float:
         """What part of all prices, above the least costs, belongs to rows whose reach is too short for theirs."""
-        held = (prices > self.floor + _UP * (self.reach - self.floor)) & (self.reach <= self.ranked[:, -1])
+        held = (prices > self.floor + _HELD_FROM * (self.reach - self.floor)) & (self.reach <= self.ranked[:, -1])
         above = np.maximum(prices - self.floor, 0.0)
         return float(above[held].sum() / max(abs(float(prices.sum())), 1e-300))
 
@@ -325,12 +317,12 @@ class _Search:
 
     def _short(self, prices: Floats) -> NDArray[np.bool_]:
         """Rows whose price has come up to their reach."""
-        gone = _UP * (self.reach - self.floor)
+        gone = _HELD_FROM * (self.reach - self.floor)
         limit = self.floor + np.where(gone > 0, gone, -_NEAR * (self.few - self.floor))
         return np.asarray((prices > limit) & (self.reach <= self.ranked[:, -1]))
 
     def _longer(self, prices: Floats) -> Floats:
-        return np.maximum(self._reach(prices), self.floor + _FURTHER_STILL * (self.reach - self.floor))
+        return np.maximum(self._reach(prices), self.floor + _HELD_MARGIN * (self.reach - self.floor))
 
     def _next_reach(self, prices: Floats) -> Floats:
         """For a similar program: beyond prices, and further where they have been held back."""
@@ -338,16 +330,16 @@ class _Search:
 
     def _settles(self, method: NearIterate, bound: float) -> bool:
         """Whether little is lost when all bounds are kept; if not, rows that have to be moved far get more peaks."""
-        found = method.settled()
-        self.more |= found.moved
-        good = method.relative(found.value, bound) <= _ACCEPTED * self.tolerance
-        self.accepted = found if good else None
+        settled = method.settled()
+        self.more |= settled.moved
+        good = method.relative(settled.value, bound) <= _ACCEPTED * self.tolerance
+        self.accepted = settled if good else None
         return good
 
     def _first_reach(self) -> Floats:
         """About what rows lose under an exponential mechanism, but a few columns in any case and not too many."""
-        lost = _FURTHER * first_losses(self.cost, self.logs)
-        many = self.ranked[:, min(_FIRST[1], self.ranked.shape[1] - 1)]
+        lost = _FIRST_REACH * first_losses(self.cost, self.logs)
+        many = self.ranked[:, min(_FIRST_COLUMNS[1], self.ranked.shape[1] - 1)]
         return np.asarray(np.maximum(np.minimum(lost, many), self.few))
 
     def _reach(self, prices: Floats) -> Floats:

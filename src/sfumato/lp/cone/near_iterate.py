@@ -1,9 +1,7 @@
-"""One run of the interior-point method of :mod:`sfumato.lp.cone.near`: the iterate and how it moves.
+"""The iterate of :mod:`sfumato.lp.cone.near`: columns with few peaks and the rows near them, for the one loop.
 
-The steps are those of :mod:`sfumato.lp.cone.lanes_iterate` (Mehrotra's predictor and corrector with the second-order
-term kept within bounds, then centrality correctors of Gondzio), and so are the weights of the barrier. What is
-different is the systems: a column with k peaks takes k² n products instead of n³/2, and the linking matrix is a
-diagonal one and the square of all V (:mod:`sfumato.lp.cone.near_passes`).
+A column with k peaks takes k² n products instead of n³/2, and the linking matrix is a diagonal one and the square of
+all V (:mod:`sfumato.lp.cone.near_passes`). Costs are shifted and scaled to a total spread of 1.
 """
 
 from __future__ import annotations
@@ -16,9 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from sfumato.lp.cone import near_passes as newton
-from sfumato.lp.cone.near_layout import laid_out, sum_of_squares
+from sfumato.lp.cone import near_passes as passes
+from sfumato.lp.cone.loop import Predicted, Steps, Tuning, longest, step
+from sfumato.lp.cone.near_layout import best_rows, laid_out, sum_of_squares
 from sfumato.lp.cone.near_settled import Settled, settled
+from sfumato.lp.cone.program import relative_gap, smallest_value
+from sfumato.lp.cone.weights import column_weights, pair_weights, row_weights
 from sfumato.memory import check_room
 from sfumato.threads import on_threads
 from sfumato.watch import Watch
@@ -27,24 +28,18 @@ __all__ = ["NearIterate"]
 
 Floats = NDArray[np.float64]
 
-_INSTEAD = ("fewer outputs", "solver='first-order'", "a coarser space")
-_WORTH_A_THREAD = 400_000  # entries: below, handing over takes longer than the work
-_SMALLEST_SCALE = 1e-6  # of the costs: relative gaps are not measured against values smaller than that
-_SMALLEST_STAKE = 1e-2  # of a row, relative to the largest: below, it counts as this one
-_SMALLEST_WEIGHT = 1e-6  # of a pair, relative to the largest: infinitely far ones still have a barrier
-_SMALLEST_COLUMN = 1.0  # weight of a small column, in terms of an average one
-_SMALLEST_SIZE = 1e-2  # of a column to begin with, in terms of the largest
-_SLOPE = 0.4  # of the log bounds, at which columns fall off to begin with: less than a half
-_STEEPEST = 30.0  # logarithms down to which they fall
-_BLIND = 0.03  # share of constant columns in the start
-_CENTRING = 0.3  # the most of the average product that is aimed at
-_SECOND_ORDER = (-1.0, 10.0)  # bounds of the second-order term, in average products
-_STEP = 0.98  # of the way to the boundary
-_CORRECTORS, _LONGER = 3, 0.3  # how many there are at most, and by how much each tries to make a step longer
-_LONG = 0.95  # a step that needs no corrector
-_BOX = (0.1, 10.0)  # products at the longer step, in terms of the one aimed at
-_REFINEMENTS, _BALANCED = 3, 1e-11  # of what rows lack, and when that is a rounding error
-_SHIFT = 2.0**-50  # of the diagonal, when the linking matrix has lost its definiteness
+_SMALLER_PROBLEMS = ("fewer outputs", "solver='first-order'", "a coarser space")
+_WORTH_A_THREAD = 400_000  # Entries below which handing over to threads takes longer than the work.
+_SMALLEST_STAKE = 1e-2  # A row with less at stake, relative to the largest, counts as this one.
+# The least weight of a pair, relative to the largest: infinitely far ones still have a barrier.
+_SMALLEST_WEIGHT = 1e-6
+_SMALLEST_COLUMN = 1.0  # The least weight of a column, in terms of an average one.
+_SMALLEST_SIZE = 1e-2  # The least size of a column at the start, relative to the largest.
+_SLOPE = 0.4  # The part of the log bounds at which columns fall off at the start: less than a half.
+_STEEPEST = 30.0  # Columns fall by no more logarithms than this at the start.
+_CONSTANT = 0.03  # The share of constant columns in the start.
+_REFINEMENTS, _BALANCED = 3, 1e-11  # What rows lack is refined at most so often, and left once it is a rounding error.
+_SHIFT = 2.0**-50  # What is added to the diagonal, relatively, when the linking matrix has lost its definiteness.
 
 
 class NearIterate:
@@ -70,13 +65,17 @@ class NearIterate:
     ) -> None:  # fmt: skip
         self.n, self.m = cost.shape
         self.watch = watch or Watch()
+        # A corrector costs passes over pairs, a factorisation as many times more as there are peaks in a column.
+        self.tuning = Tuning(correctors=min(1 + self.n // 100, 3), longer=0.3, box=(0.1, 10.0))
         floor = cost.min(axis=1)
         spread = (cost - floor[:, None]).T
         self.floor, self.scale = floor, float(spread.sum()) / self.m or 1.0
         self.cost = np.ascontiguousarray(spread / self.scale)
-        self.magnitude = _SMALLEST_SCALE * float(np.abs(cost).max(axis=1).sum())
+        self.smallest_value = smallest_value(cost)
         self.peaks, self.layout = peaks, laid_out(peaks, logs, cost, furthest)
-        check_room(48 * self.layout.pairs, f"the method at peaks for {self.layout.pairs} pairs of rows", _INSTEAD)
+        check_room(
+            48 * self.layout.pairs, f"the method at peaks for {self.layout.pairs} pairs of rows", _SMALLER_PROBLEMS
+        )
         self.watch.check()
         far = logs + np.diag(np.full(self.n, np.inf))
         self.all_decay = np.exp(-far)
@@ -86,16 +85,12 @@ class NearIterate:
         self._start(far)
 
     def _choose_weights(self, far: Floats) -> None:
-        """How large a product may be, relative to others: see :mod:`sfumato.lp.cone.lanes_iterate`."""
-        stakes = self.cost.mean(axis=0)
-        share = np.cbrt(np.maximum(stakes / (stakes.max() or 1.0), _SMALLEST_STAKE))
-        nearest = far.min(axis=1)
-        typical = float(np.median(nearest[np.isfinite(nearest)])) if np.isfinite(nearest).any() else 1.0
-        weight = np.minimum(share[:, None], share) * np.minimum(typical / far, 1.0)
-        weight = np.maximum(weight, _SMALLEST_WEIGHT * weight.max())
-        np.fill_diagonal(weight, share)
-        self.weight, self.share = self.layout.of_pairs(weight), share[self.layout.near]
-        self.total = float(self.share.sum()) + float(self.weight.sum())
+        rows = row_weights(self.cost.mean(axis=0), _SMALLEST_STAKE)
+        pairs = pair_weights(rows[:, None], rows, far, far.min(axis=1))
+        pairs = np.maximum(pairs, _SMALLEST_WEIGHT * pairs.max())
+        np.fill_diagonal(pairs, rows)
+        self.pair_weight, self.row_weight = self.layout.of_pairs(pairs), rows[self.layout.near]
+        self.weight = float(self.row_weight.sum()) + float(self.pair_weight.sum())
 
     def _start(self, far: Floats) -> None:
         """Columns that fall off from the row they are best for, and multipliers that make them central.
@@ -107,44 +102,44 @@ class NearIterate:
         sizes = np.bincount(self.cost.argmin(axis=0), minlength=self.m).astype(np.float64)
         sizes = np.maximum(sizes, _SMALLEST_SIZE * sizes.max())
         sizes /= sizes.sum()
-        way = np.minimum(_SLOPE * far[:, _centres(self.cost)].T, _STEEPEST)
+        way = np.minimum(_SLOPE * far[:, best_rows(self.cost.T)].T, _STEEPEST)
         r = np.exp(way.min(axis=0) - way) * sizes[:, None]
-        r = (1.0 - _BLIND) * r / r.sum(axis=0) + _BLIND * sizes[:, None]
+        r = (1.0 - _CONSTANT) * r / r.sum(axis=0) + _CONSTANT * sizes[:, None]
         layout = self.layout
         own = layout.columns, layout.near
         self.r, self.own_cost = r[own], self.cost[own]
         left = self.cost.copy()
         left[own] = np.inf
         self.elsewhere = left.min(axis=0)  # what far columns allow for a price
-        mu = float((self.own_cost * self.r).sum()) / self.total
-        heft = self._hefts()
-        self.lam: Floats = mu * heft[layout.columns] * self.share / self.r
+        mu = float((self.own_cost * self.r).sum()) / self.weight
+        columns = self._column_weights()
+        self.lam: Floats = mu * columns[layout.columns] * self.row_weight / self.r
         self.z, self.v, self.t, self.t_new = (np.empty(layout.pairs) for _ in range(4))
-        self._each(lambda low, high: newton.centred(low, high, *self._pairs, self.weight, mu * heft, self.r, self.z))
-        self.pull, self.g, self.q, self.dr, self.tr, self.tr_new = (np.zeros_like(self.r) for _ in range(6))
-        self._pull()
+        self._each(
+            lambda low, high: passes.centred(low, high, *self._pairs, self.pair_weight, mu * columns, self.r, self.z)
+        )
+        self.adjoint, self.g, self.q, self.dr, self.tr, self.tr_new = (np.zeros_like(self.r) for _ in range(6))
+        self._set_adjoint()
         self.price = self._allowed()
         self.remember()
 
     def remember(self) -> None:
         """Keep what there is now, as the best so far."""
-        self.best = self.r.copy(), self.pull.copy()
+        self.best = self.r.copy(), self.adjoint.copy()
 
     def recall(self) -> None:
         """Go back to the best, for good: multipliers are not kept."""
-        self.r, self.pull = self.best
+        self.r, self.adjoint = self.best
 
     def finish(self) -> None:
         """Go back to the best and let go of all arrays over pairs: what is left can be settled, but not go on."""
         self.recall()
-        for name in ("z", "v", "t", "t_new", "decay", "weight"):
+        for name in ("z", "v", "t", "t_new", "decay", "pair_weight"):
             self.__dict__.pop(name, None)
 
-    def _hefts(self) -> Floats:
-        """Weights of columns, 1 on average: those of their sums, but for columns that vanish."""
+    def _column_weights(self) -> Floats:
         sums = np.bincount(self.layout.columns, self.r, self.m)
-        heft = np.maximum(self.m / self.n * sums, _SMALLEST_COLUMN)
-        return np.asarray(heft * (self.m / float(heft.sum())))
+        return column_weights(self.m / self.n * sums, _SMALLEST_COLUMN)
 
     @property
     def _pairs(self) -> tuple[Any, ...]:
@@ -166,12 +161,12 @@ class NearIterate:
             return [work(0, self.m)]
         return on_threads(work, self.m)
 
-    def _pull(self) -> None:
-        self._whole(lambda low, high: newton.pulls(low, high, *self._pairs, self.z, self.pull))
+    def _set_adjoint(self) -> None:
+        self._whole(lambda low, high: passes.adjoints(low, high, *self._pairs, self.z, self.adjoint))
 
     def _allowed(self) -> Floats:
         """What the present multipliers allow for the price of every row."""
-        return self.layout.least(self.own_cost - self.pull, self.elsewhere)
+        return self.layout.least(self.own_cost - self.adjoint, self.elsewhere)
 
     def _sums(self) -> Floats:
         """The sums of rows."""
@@ -185,7 +180,7 @@ class NearIterate:
 
     def relative(self, value: float, bound: float) -> float:
         """The relative gap."""
-        return (value - bound) / max(abs(value), self.magnitude)
+        return relative_gap(value, bound, self.smallest_value)
 
     @property
     def lacking(self) -> float:
@@ -199,132 +194,110 @@ class NearIterate:
     def settled(self) -> Settled:
         """R with the bounds of all pairs kept, up to a small error, and what it costs in the units of the costs."""
         dense = self.layout.dense(self.r, self.n)
-        found = settled(dense, self.cost, self._allowed(), self.peaks, self.all_decay, self.watch)
-        return replace(found, value=float(self.floor.sum()) + self.scale * found.value)
+        moved = settled(dense, self.cost, self._allowed(), self.peaks, self.all_decay, self.watch)
+        return replace(moved, value=float(self.floor.sum()) + self.scale * moved.value)
 
     def iterate(self) -> bool:
         """One step; False, and nothing changed, when rounding errors have made the direction useless."""
-        self.heft = self._hefts()
-        link = self._factor()
-        missing = 1.0 - self._sums()
-        lift = self.price[self.layout.near] - self.own_cost
-        self.dr[:], self.q[:] = 0.0, lift
-        dp = self._direction(link, missing, np.zeros(self.n))
-        if dp is None:
-            return False
-        barrier, mu = self._centring()
-        least, most = (mu * limit for limit in _SECOND_ORDER)
-        self._each(lambda low, high: newton.aim(
-            low, high, *self._pairs, self.weight, self.share, self.heft, self.r, self.dr, self.lam, self.z, lift,
-            barrier, least, most, self.t, self.tr, self.q))  # fmt: skip
-        dp = self._direction(link, missing, dp)
-        if dp is None:
-            return False
-        steps = self._steps(self.t, self.tr)
-        for _ in range(min(1 + self.n // 100, _CORRECTORS)):
-            tried = self._recentred(link, missing, lift, dp, steps, barrier)
-            if tried is None:
-                break
-            dp, steps = tried
-        primal, dual = (min(1.0, _STEP * step) for step in steps)
-        self._whole(lambda low, high: newton.advance(
-            low, high, *self._pairs, self.r, self.dr, self.lam, self.z, self.t, self.tr, primal, dual))  # fmt: skip
-        self._pull()
-        self.price = self.price + dual * dp
-        return True
+        return step(self, self.tuning) > 0
 
-    def _factor(self) -> Floats:
+    def factor(self) -> bool:
         """Factor every H_y, and the sum of their inverses."""
-        self._each(lambda low, high: newton.factor(
+        self.column_weight, self.missing = self._column_weights(), 1.0 - self._sums()
+        self.excess = self.price[self.layout.near] - self.own_cost
+        self._each(lambda low, high: passes.factor(
             low, high, *self._pairs, self.r, self.lam, self.z, self.v, self.g))  # fmt: skip
         link = sum_of_squares(self.layout, self.v, self.n).T  # by columns, as LAPACK has it
         every = np.arange(self.n)
         diagonal = link[every, every] + self.layout.sums(self.g, self.n)
         link[every, every] = diagonal
-        root, lost = lapack.dpotrf(link, lower=1)
+        self.link, lost = lapack.dpotrf(link, lower=1)
         shift = _SHIFT
         while lost and shift < 1.0:
             link[every, every] = diagonal * (1.0 + shift)
-            root, lost = lapack.dpotrf(link, lower=1)
+            self.link, lost = lapack.dpotrf(link, lower=1)
             shift *= 8.0
-        return np.asarray(root)
+        return True
 
-    def _direction(self, link: Floats, missing: Floats, dp: Floats) -> Floats | None:
-        """Correct dr by the residual in q, and the change dp of prices so that rows sum to 1; None if not finite."""
-        layout = self.layout
+    def predict(self) -> bool:
+        """Find the direction to the optimum itself, all targets zero."""
+        self.dr[:], self.q[:], self.dp = 0.0, self.excess, np.zeros(self.n)
+        return self._direct()
 
-        def moved(shift: Floats) -> Floats:
-            def work(low: int, high: int) -> Floats:
-                part = np.zeros(self.n)
-                newton.apply(low, high, layout.starts, layout.places, layout.blocks, layout.near, self.v, self.g,
-                             self.q, shift, self.dr, part)  # fmt: skip
-                return part
-
-            return np.asarray(sum(self._each(work)))
-
-        sums = moved(dp)
+    def _direct(self) -> bool:
+        """Correct the direction by the residual in q, and prices so that rows sum to 1; whether it is finite."""
+        sums = self._extended(self.dp)
         self.q[:] = 0.0
         for _ in range(_REFINEMENTS):
-            more = lapack.dpotrs(link, missing - sums, lower=1)[0]
-            sums, dp = moved(more), dp + more
-            if not np.abs(missing - sums).max() > _BALANCED:
+            more = lapack.dpotrs(self.link, self.missing - sums, lower=1)[0]
+            sums, self.dp = self._extended(more), self.dp + more
+            if not np.abs(self.missing - sums).max() > _BALANCED:
                 break
-        return dp if np.isfinite(dp).all() and np.isfinite(sums).all() else None
+        return bool(np.isfinite(self.dp).all() and np.isfinite(sums).all())
 
-    def _measured(self, work: Callable[[int, int, Floats], None]) -> Floats:
-        """Five numbers for each part of the columns."""
+    def _extended(self, prices: Floats) -> Floats:
+        """Add H⁻¹(q + prices) to the direction; the sums of its rows."""
+        layout = self.layout
+
+        def work(low: int, high: int) -> Floats:
+            part = np.zeros(self.n)
+            passes.apply(low, high, layout.starts, layout.places, layout.blocks, layout.near, self.v, self.g, self.q,
+                         prices, self.dr, part)  # fmt: skip
+            return part
+
+        return np.asarray(sum(self._each(work)))
+
+    def _measured(self, work: Callable[[int, int, Floats], None]) -> tuple[list[float], list[float]]:
+        """The largest ratios −ds/s and −dz/z of all columns, and sums of three numbers."""
 
         def one(low: int, high: int) -> Floats:
             stats = np.zeros(5)
             work(low, high, stats)
             return stats
 
-        return np.array(self._each(one))
+        stats = np.array(self._each(one))
+        return stats[:, :2].max(axis=0).tolist(), stats[:, 2:].sum(axis=0).tolist()
 
-    def _centring(self) -> tuple[float, float]:
-        """The product to aim at and the average one, from how far the predictor can go (Mehrotra's rule)."""
-        stats = self._measured(lambda low, high, into: newton.measure_predictor(
+    def predicted(self) -> Predicted:
+        """Measure the direction of the predictor."""
+        ratios, sums = self._measured(lambda low, high, into: passes.measure_predictor(
             low, high, *self._pairs, self.r, self.dr, self.lam, self.z, into))  # fmt: skip
-        primal, dual = (min(1.0, step) for step in _longest(stats))
-        s0, s1, s2 = (float(total) for total in stats[:, 2:].sum(axis=0))
-        after = s0 * (1 - dual) + s1 * (primal * (1 - dual) - dual) - s2 * primal * dual
-        mu = self.mu = s0 / self.total
-        return min(_CENTRING, max(after / s0, 0.0) ** 3) * mu, mu
+        return Predicted.from_ratios(*ratios, *sums)
 
-    def _steps(self, t: Floats, tr: Floats) -> tuple[float, float]:
-        """Primal and dual steps to the boundary, for targets t and tr."""
-        return _longest(self._measured(lambda low, high, into: newton.measure(
-            low, high, *self._pairs, self.r, self.dr, self.lam, self.z, t, tr, into)))  # fmt: skip
+    def aim(self, target: float, least: float, most: float) -> bool:
+        """Find the direction to products ``target`` less the second-order term."""
+        self._each(lambda low, high: passes.aim(
+            low, high, *self._pairs, self.pair_weight, self.row_weight, self.column_weight, self.r, self.dr, self.lam,
+            self.z, self.excess, target, least, most, self.t, self.tr, self.q))  # fmt: skip
+        return self._direct()
 
-    def _recentred(
-        self, link: Floats, missing: Floats, lift: Floats, dp: Floats, steps: tuple[float, float], barrier: float
-    ) -> tuple[Floats, tuple[float, float]] | None:
-        """A corrected direction with longer steps; None, and the old direction restored, if there is none."""
-        full = [min(1.0, step) for step in steps]
-        if min(full) > _LONG:
-            return None
-        primal, dual = (min(1.0, step + _LONGER) for step in full)
-        least, most = (barrier * limit for limit in _BOX)
-        before = self.dr.copy()
-        self._each(lambda low, high: newton.recentre(
-            low, high, *self._pairs, self.weight, self.share, self.heft, self.r, self.dr, self.lam, self.z, self.t,
-            self.tr, lift, primal, dual, least, most, self.t_new, self.tr_new, self.q))  # fmt: skip
-        found = self._direction(link, missing, dp)
-        longer = self._steps(self.t_new, self.tr_new) if found is not None else steps
-        if found is None or sum(min(1.0, step) for step in longer) <= sum(full):
-            self.dr = before
+    def steps(self) -> Steps:
+        """How far the direction may go to the boundary."""
+        return self._steps(self.t, self.tr)
+
+    def _steps(self, t: Floats, tr: Floats) -> Steps:
+        """The same for targets t and tr."""
+        ratios, _ = self._measured(lambda low, high, into: passes.measure(
+            low, high, *self._pairs, self.r, self.dr, self.lam, self.z, t, tr, into))  # fmt: skip
+        return longest(*ratios)
+
+    def recentre(self, steps: Steps, longer: Steps, least: float, most: float) -> Steps | None:
+        """Correct the direction for longer steps; None, and it is what it was, where they would not be."""
+        before = self.dr.copy(), self.dp
+        self._each(lambda low, high: passes.recentre(
+            low, high, *self._pairs, self.pair_weight, self.row_weight, self.column_weight, self.r, self.dr, self.lam,
+            self.z, self.t, self.tr, self.excess, *longer, least, most, self.t_new, self.tr_new, self.q))  # fmt: skip
+        corrected = self._steps(self.t_new, self.tr_new) if self._direct() else steps
+        if not corrected.exceed(steps):
+            self.dr, self.dp = before
             return None
         self.t, self.t_new = self.t_new, self.t
         self.tr, self.tr_new = self.tr_new, self.tr
-        return found, longer
+        return corrected
 
-
-def _centres(cost: Floats) -> NDArray[np.int64]:
-    """The row for which each column is best, in terms of what the row has at stake; costs have one line a column."""
-    stakes = np.maximum(cost.mean(axis=0), 1e-300)
-    return np.asarray((cost / stakes).argmin(axis=1))
-
-
-def _longest(stats: Floats) -> tuple[float, float]:
-    down, up = (max(float(found), 0.1) for found in stats[:, :2].max(axis=0))
-    return 1.0 / down, 1.0 / up  # ten times a full step is as good as any
+    def advance(self, primal: float, dual: float) -> None:
+        """Take the step."""
+        self._whole(lambda low, high: passes.advance(
+            low, high, *self._pairs, self.r, self.dr, self.lam, self.z, self.t, self.tr, primal, dual))  # fmt: skip
+        self._set_adjoint()
+        self.price = self.price + dual * self.dp

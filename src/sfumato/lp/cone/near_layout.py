@@ -18,13 +18,15 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.linalg import blas
 
-__all__ = ["Layout", "laid_out", "sum_of_squares"]
+__all__ = ["Layout", "best_rows", "laid_out", "sum_of_squares"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-_CHEAPEST = 4  # columns of least cost in which a row has an entry in any case, so that it can sum to 1
-_LINES = 512  # peaks of a group of columns, at least: products of matrices that tall are at full speed
+# In so many columns of least cost a row has an entry in any case, so that it can sum to 1.
+_CHEAPEST = 4
+# Peaks of a group of columns, at least: products of matrices that tall are at full speed.
+_LINES = 512
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +80,12 @@ class Layout:
         table = np.zeros((len(self.places) - 1, n))
         table[self.columns, self.near] = values
         return table
+
+
+def best_rows(above: Floats) -> Integers:
+    """The row for which each column is best, in terms of what the row has at stake; least costs are taken off."""
+    stakes = np.maximum(above.mean(axis=1), 1e-300)
+    return np.asarray((above / stakes[:, None]).argmin(axis=0))
 
 
 def laid_out(peaks: NDArray[np.bool_], logs: Floats, cost: Floats, furthest: float) -> Layout:

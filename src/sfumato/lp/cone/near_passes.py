@@ -15,19 +15,20 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from sfumato.lp.cone import cholesky
+
 __all__ = [
     "FAST",
+    "adjoints",
     "advance",
     "aim",
     "apply",
     "centred",
-    "cholesky",
     "eliminated",
     "factor",
     "inverted",
     "measure",
     "measure_predictor",
-    "pulls",
     "recentre",
 ]
 
@@ -48,9 +49,9 @@ def _couplings(at, decay, entries, z, v, h, among):  # type: ignore[no-untyped-d
     What pairs of peaks give goes to ``among``; ``h`` gets the part of each pair of a peak with itself.
     """
     for i, x in enumerate(at):
-        own, line, mates, into = entries[x], decay[i], z[i], v[i]
+        own, line, duals, into = entries[x], decay[i], z[i], v[i]
         for e in range(len(entries)):
-            into[e] = mates[e] / (entries[e] - line[e] * own) * entries[e] * entries[e]
+            into[e] = duals[e] / (entries[e] - line[e] * own) * entries[e] * entries[e]
         h[x] += into[x]
     for i, x in enumerate(at):
         among[i, i] += h[x]
@@ -100,31 +101,15 @@ def eliminated(own_entries, decay, entries, v, h, among):  # type: ignore[no-unt
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
-def cholesky(matrix, least):  # type: ignore[no-untyped-def]
-    """The lower factor in place, with reciprocals on the diagonal; no pivot is below ``least``."""
-    for j in range(len(matrix)):
-        pivot = matrix[j, j]
-        for q in range(j):
-            pivot -= matrix[j, q] * matrix[j, q]
-        pivot = 1.0 / np.sqrt(max(pivot, least[j]))
-        for i in range(j + 1, len(matrix)):
-            found = matrix[i, j]
-            for q in range(j):
-                found -= matrix[i, q] * matrix[j, q]
-            matrix[i, j] = found * pivot
-        matrix[j, j] = pivot
-
-
-@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
-def inverted(at, decay, entries, mates, z, v, g):  # type: ignore[no-untyped-def]
-    """V and g with H⁻¹ = diag(g) + VᵀV, for one column; ``mates`` are the multipliers λ of its entries."""
+def inverted(at, decay, entries, duals, z, v, g):  # type: ignore[no-untyped-def]
+    """V and g with H⁻¹ = diag(g) + VᵀV, for one column; ``duals`` are the multipliers λ of its entries."""
     n, k = len(entries), len(at)
-    h = entries * mates
+    h = entries * duals
     least = h[at]
     among = np.zeros((k, k))
     _couplings(at, decay, entries, z, v, h, among)
     inverse = eliminated(entries[at], decay, entries, v, h, among)
-    cholesky(among, least)
+    cholesky.factor(among, least, False)
     for i in range(k):
         line = v[i]
         for e in range(n):
@@ -184,20 +169,20 @@ def measure_predictor(low, high, starts, at, places, blocks, decay, r, dr, lam, 
     down, up, s0, s1, s2 = 0.0, 0.0, 0.0, 0.0, 0.0
     for w in range(low, high):
         here = slice(places[w], places[w + 1])
-        entries, change, own_mates = r[here], dr[here], lam[here]
+        entries, change, own_duals = r[here], dr[here], lam[here]
         n = len(entries)
         for e in range(n):
-            ratio, product = change[e] / entries[e], entries[e] * own_mates[e]
+            ratio, product = change[e] / entries[e], entries[e] * own_duals[e]
             down, up = max(down, -ratio), max(up, 1.0 + ratio)
             s0 += product
             s1 += product * ratio
             s2 += product * ratio * ratio
         lines, partners = _block(w, starts, places, blocks, decay), _block(w, starts, places, blocks, z)
         for i, x in enumerate(at[starts[w] : starts[w + 1]]):
-            own, moved, line, mates = entries[x], change[x], lines[i], partners[i]
+            own, moved, line, duals = entries[x], change[x], lines[i], partners[i]
             for e in range(n):
                 slack = entries[e] - line[e] * own
-                ratio, product = (change[e] - line[e] * moved) / slack, slack * mates[e]
+                ratio, product = (change[e] - line[e] * moved) / slack, slack * duals[e]
                 down, up = max(down, -ratio), max(up, 1.0 + ratio)
                 s0 += product
                 s1 += product * ratio
@@ -207,7 +192,7 @@ def measure_predictor(low, high, starts, at, places, blocks, decay, r, dr, lam, 
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def aim(  # type: ignore[no-untyped-def]
-    low, high, starts, at, places, blocks, decay, weight, share, heft, r, dr, lam, z, lift, barrier, least, most,
+    low, high, starts, at, places, blocks, decay, weight, row_weight, column, r, dr, lam, z, lift, barrier, least, most,
     t, tr, q,
 ):  # fmt: skip
     """Targets barrier·w − ds dz for the products, and the residual they leave for the predictor's direction.
@@ -216,9 +201,9 @@ def aim(  # type: ignore[no-untyped-def]
     entry less its cost.
     """
     for w in range(low, high):
-        here, own = slice(places[w], places[w + 1]), heft[w]
+        here, own = slice(places[w], places[w + 1]), column[w]
         entries, change, force, mates_own = r[here], dr[here], q[here], lam[here]
-        shares, aims, lifted, n = share[here], tr[here], lift[here], len(entries)
+        shares, aims, lifted, n = row_weight[here], tr[here], lift[here], len(entries)
         centre, lowest, highest = own * barrier, own * least, own * most
         for e in range(n):
             ratio = change[e] / entries[e]
@@ -229,16 +214,16 @@ def aim(  # type: ignore[no-untyped-def]
         lines, partners = _block(w, starts, places, blocks, decay), _block(w, starts, places, blocks, z)
         all_targets, all_weights = _block(w, starts, places, blocks, t), _block(w, starts, places, blocks, weight)
         for i, x in enumerate(at[starts[w] : starts[w + 1]]):
-            mine, moved, line, mates = entries[x], change[x], lines[i], partners[i]
+            mine, moved, line, duals = entries[x], change[x], lines[i], partners[i]
             targets, weights = all_targets[i], all_weights[i]
             back = 0.0
             for e in range(n):
                 slack = entries[e] - line[e] * mine
                 ratio = (change[e] - line[e] * moved) / slack
-                term = slack * mates[e] * ratio * (1.0 + ratio)
+                term = slack * duals[e] * ratio * (1.0 + ratio)
                 target = weights[e] * centre + max(min(term, weights[e] * highest), weights[e] * lowest)
                 targets[e] = target
-                push = target / slack - mates[e] * ratio
+                push = target / slack - duals[e] * ratio
                 force[e] += push
                 back += line[e] * push
             force[x] -= back
@@ -250,83 +235,83 @@ def measure(low, high, starts, at, places, blocks, decay, r, dr, lam, z, t, tr, 
     down, up = 0.0, 0.0
     for w in range(low, high):
         here = slice(places[w], places[w + 1])
-        entries, change, own_mates, aims = r[here], dr[here], lam[here], tr[here]
+        entries, change, own_duals, aims = r[here], dr[here], lam[here], tr[here]
         n = len(entries)
         for e in range(n):
             ratio = change[e] / entries[e]
-            down, up = max(down, -ratio), max(up, 1.0 + ratio - aims[e] / (entries[e] * own_mates[e]))
+            down, up = max(down, -ratio), max(up, 1.0 + ratio - aims[e] / (entries[e] * own_duals[e]))
         lines, partners = _block(w, starts, places, blocks, decay), _block(w, starts, places, blocks, z)
         all_targets = _block(w, starts, places, blocks, t)
         for i, x in enumerate(at[starts[w] : starts[w + 1]]):
-            own, moved, line, mates, targets = entries[x], change[x], lines[i], partners[i], all_targets[i]
+            own, moved, line, duals, targets = entries[x], change[x], lines[i], partners[i], all_targets[i]
             for e in range(n):
                 slack = entries[e] - line[e] * own
-                inverse = 1.0 / (slack * mates[e])
-                ratio = (change[e] - line[e] * moved) * mates[e] * inverse
+                inverse = 1.0 / (slack * duals[e])
+                ratio = (change[e] - line[e] * moved) * duals[e] * inverse
                 down, up = max(down, -ratio), max(up, 1.0 + ratio - targets[e] * inverse)
     stats[0], stats[1] = down, up
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def recentre(  # type: ignore[no-untyped-def]
-    low, high, starts, at, places, blocks, decay, weight, share, heft, r, dr, lam, z, t, tr, lift, primal, dual,
-    least, most, t_new, tr_new, q,
+    low, high, starts, at, places, blocks, decay, weight, row_weight, column, r, dr, lam, z, t, tr, lift, primal_step,
+    dual_step, least, most, t_new, tr_new, q,
 ):  # fmt: skip
     """Move targets so that products at a longer step come back between least·w and most·w (Gondzio 1996).
 
     The residual the new targets leave for the present direction goes into ``q``.
     """
     for w in range(low, high):
-        here, own = slice(places[w], places[w + 1]), heft[w]
-        entries, change, force, own_mates = r[here], dr[here], q[here], lam[here]
-        shares, aims, renewed_aims, lifted, n = share[here], tr[here], tr_new[here], lift[here], len(entries)
+        here, own = slice(places[w], places[w + 1]), column[w]
+        entries, change, force, own_duals = r[here], dr[here], q[here], lam[here]
+        shares, aims, renewed_aims, lifted, n = row_weight[here], tr[here], tr_new[here], lift[here], len(entries)
         lowest, highest = own * least, own * most
         for e in range(n):
-            mate, target = own_mates[e], aims[e]
-            step = (target - mate * change[e]) / entries[e] - mate
-            product = (entries[e] + primal * change[e]) * (mate + dual * step)
+            dual, target = own_duals[e], aims[e]
+            step = (target - dual * change[e]) / entries[e] - dual
+            product = (entries[e] + primal_step * change[e]) * (dual + dual_step * step)
             moved = max(max(min(product, shares[e] * highest), shares[e] * lowest) - product, -shares[e] * highest)
             renewed_aims[e] = target + moved
-            force[e] = moved / entries[e] + step + mate + lifted[e]
+            force[e] = moved / entries[e] + step + dual + lifted[e]
         lines, partners = _block(w, starts, places, blocks, decay), _block(w, starts, places, blocks, z)
         all_targets, all_weights = _block(w, starts, places, blocks, t), _block(w, starts, places, blocks, weight)
         all_renewed = _block(w, starts, places, blocks, t_new)
         for i, x in enumerate(at[starts[w] : starts[w + 1]]):
-            mine, ahead, line, mates = entries[x], change[x], lines[i], partners[i]
+            mine, ahead, line, duals = entries[x], change[x], lines[i], partners[i]
             targets, renewed, weights = all_targets[i], all_renewed[i], all_weights[i]
             back = 0.0
             for e in range(n):
-                slack, ds, mate = entries[e] - line[e] * mine, change[e] - line[e] * ahead, mates[e]
+                slack, ds, dual = entries[e] - line[e] * mine, change[e] - line[e] * ahead, duals[e]
                 inverse = 1.0 / slack
-                step = (targets[e] - mate * ds) * inverse - mate
-                product = (slack + primal * ds) * (mate + dual * step)
+                step = (targets[e] - dual * ds) * inverse - dual
+                product = (slack + primal_step * ds) * (dual + dual_step * step)
                 top = weights[e] * highest
                 moved = max(max(min(product, top), weights[e] * lowest) - product, -top)
                 renewed[e] = targets[e] + moved
-                push = moved * inverse + step + mate
+                push = moved * inverse + step + dual
                 force[e] += push
                 back += line[e] * push
             force[x] -= back
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
-def advance(low, high, starts, at, places, blocks, decay, r, dr, lam, z, t, tr, primal, dual):  # type: ignore[no-untyped-def]
+def advance(low, high, starts, at, places, blocks, decay, r, dr, lam, z, t, tr, primal_step, dual_step):  # type: ignore[no-untyped-def]
     """Take the step, in place."""
     for w in range(low, high):
         here = slice(places[w], places[w + 1])
-        entries, change, own_mates, aims = r[here], dr[here], lam[here], tr[here]
+        entries, change, own_duals, aims = r[here], dr[here], lam[here], tr[here]
         n = len(entries)
         lines, partners = _block(w, starts, places, blocks, decay), _block(w, starts, places, blocks, z)
         all_targets = _block(w, starts, places, blocks, t)
         for i, x in enumerate(at[starts[w] : starts[w + 1]]):
-            own, moved, line, mates, targets = entries[x], change[x], lines[i], partners[i], all_targets[i]
+            own, moved, line, duals, targets = entries[x], change[x], lines[i], partners[i], all_targets[i]
             for e in range(n):
-                slack, ds, mate = entries[e] - line[e] * own, change[e] - line[e] * moved, mates[e]
-                mates[e] = mate + dual * ((targets[e] - mate * ds) / slack - mate)
+                slack, ds, dual = entries[e] - line[e] * own, change[e] - line[e] * moved, duals[e]
+                duals[e] = dual + dual_step * ((targets[e] - dual * ds) / slack - dual)
         for e in range(n):
-            mate = own_mates[e]
-            own_mates[e] = mate + dual * ((aims[e] - mate * change[e]) / entries[e] - mate)
-            entries[e] += primal * change[e]
+            dual = own_duals[e]
+            own_duals[e] = dual + dual_step * ((aims[e] - dual * change[e]) / entries[e] - dual)
+            entries[e] += primal_step * change[e]
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
@@ -337,22 +322,22 @@ def centred(low, high, starts, at, places, blocks, decay, weight, aims, r, z):  
         lines, partners = _block(w, starts, places, blocks, decay), _block(w, starts, places, blocks, z)
         weights = _block(w, starts, places, blocks, weight)
         for i, x in enumerate(at[starts[w] : starts[w + 1]]):
-            own, line, mates, shares = entries[x], lines[i], partners[i], weights[i]
+            own, line, duals, shares = entries[x], lines[i], partners[i], weights[i]
             for e in range(len(entries)):
-                mates[e] = aims[w] * shares[e] / (entries[e] - line[e] * own)
+                duals[e] = aims[w] * shares[e] / (entries[e] - line[e] * own)
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
-def pulls(low, high, starts, at, places, blocks, decay, z, pull):  # type: ignore[no-untyped-def]
+def adjoints(low, high, starts, at, places, blocks, decay, z, adjoint):  # type: ignore[no-untyped-def]
     """Gᵀz of the columns low … high."""
     for w in range(low, high):
-        into = pull[places[w] : places[w + 1]]
+        into = adjoint[places[w] : places[w + 1]]
         into[:] = 0.0
         lines, partners = _block(w, starts, places, blocks, decay), _block(w, starts, places, blocks, z)
         for i, x in enumerate(at[starts[w] : starts[w + 1]]):
-            line, mates = lines[i], partners[i]
+            line, duals = lines[i], partners[i]
             back = 0.0
             for e in range(len(into)):
-                into[e] += mates[e]
-                back += line[e] * mates[e]
+                into[e] += duals[e]
+                back += line[e] * duals[e]
             into[x] -= back

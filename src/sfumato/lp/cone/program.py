@@ -30,15 +30,18 @@ __all__ = [
     "Start",
     "checked_program",
     "column_bound",
-    "untouched",
+    "constant_columns",
+    "least_of_classes",
+    "relative_gap",
+    "smallest_value",
 ]
 
 Floats = NDArray[np.float64]
 
-_SMALLEST_LOG = 1e-9
 # Slacks are differences of entries whose ratio may be e^l: below this nothing but rounding errors is left of them.
-
-_LARGEST_COST = 1e250  # so that sums of all of them stay floats
+_SMALLEST_LOG = 1e-9
+_LARGEST_COST = 1e250  # Sums of all costs have to stay floats.
+_SMALLEST_SCALE = 1e-6  # Relative gaps are not measured against values below this part of the costs.
 
 
 class Ending(StrEnum):
@@ -250,15 +253,36 @@ class ColumnSolution:
     midway: Start | None = None
 
 
-def untouched(program: ColumnProgram, seconds: float) -> ColumnSolution:
-    """Constant columns and no multipliers: what a run without limits has where its time was up before it began."""
+def constant_columns(program: ColumnProgram, seconds: float, ended: Ending = Ending.REACHED) -> ColumnSolution:
+    """Constant columns and no multipliers, for a program without limits.
+
+    That is the answer where every class has one cost only, and what there is where the time was up before a run began.
+    """
     n, m = program.shape
-    least = np.full(len(program.sizes), np.inf)
-    np.minimum.at(least, program.row_classes, program.cost.min(axis=1))
+    least = least_of_classes(program.cost.min(axis=1), program.row_classes)
     value, bound = float(program.cost.sum()) / m, float(program.sizes @ least)
-    gap = (value - bound) / max(abs(value), 1e-300)
+    if ended is Ending.REACHED:
+        value = bound
     nothing = np.zeros((len(program.first), m))
-    return ColumnSolution(np.full((n, m), 1.0 / m), nothing, value, bound, gap, 0, seconds, Ending.TIME)
+    gap = relative_gap(value, bound, 1e-300)
+    return ColumnSolution(np.full((n, m), 1.0 / m), nothing, value, bound, gap, 0, seconds, ended)
+
+
+def least_of_classes(values: Floats, classes: NDArray[np.int64]) -> Floats:
+    """The least of the numbers of each class, given one for every row."""
+    least = np.full(int(classes.max()) + 1, np.inf)
+    np.minimum.at(least, classes, values)
+    return least
+
+
+def relative_gap(value: float, bound: float, smallest: float) -> float:
+    """The difference relative to the value, or to ``smallest`` if that is larger."""
+    return (value - bound) / max(abs(value), smallest)
+
+
+def smallest_value(cost: Floats) -> float:
+    """A millionth of the costs: relative gaps are not measured against values smaller than that."""
+    return _SMALLEST_SCALE * float(np.abs(cost).max(axis=1).sum())
 
 
 def checked_program(program: Any, tolerance: float, time_limit: float | Watch | None) -> ColumnProgram:
@@ -303,6 +327,5 @@ def column_bound(program: ColumnProgram, multipliers: Any, prices: tuple[Floats,
     entries = np.concatenate([np.exp(-program.logs), -np.ones(len(pairs))])
     ends = np.concatenate([program.first, program.second]), np.tile(pairs, 2)
     reduced += csr_array((entries, ends), shape=(len(reduced), len(pairs))) @ given
-    least = np.full(len(program.sizes), np.inf)
-    np.minimum.at(least, program.row_classes, reduced.min(axis=1))
+    least = least_of_classes(reduced.min(axis=1), program.row_classes)
     return float(program.sizes @ least) - paid

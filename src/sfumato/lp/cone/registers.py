@@ -5,8 +5,10 @@ several of them. Numba has no such value, so this file adds one: ``load`` and ``
 neighbours between an array and a register, and the four rules of arithmetic, ``larger``, ``smaller``
 and ``root`` act on each lane alone. An array of shape (…, 4) is read as a list of registers. The
 functions with ``wide`` in their name are the same for eight doubles. An array of single precision and
-shape (…, 8) is read as a list of registers too, with eight numbers each: ``joined`` makes one of two
-registers of doubles, ``lower_half`` and ``upper_half`` give them back.
+shape (…, 8) is read as a list of registers too, with eight numbers each. Code that is to run in either
+precision does its arithmetic in as many doubles as the registers of an array ``like`` hold: ``beside``
+makes them of one register of doubles or of two, and ``halves`` give these back; ``narrowed`` and
+``widened`` go to single precision and back where there is any.
 
 Every operation is the IEEE one lane by lane; a product and a sum may be fused into one rounding.
 """
@@ -27,21 +29,25 @@ __all__ = [
     "LANES",
     "SINGLES",
     "WIDE",
-    "joined",
+    "beside",
+    "first_half",
     "larger",
     "load",
+    "load_doubles",
     "load_wide",
-    "lower_half",
+    "narrowed",
     "registers",
     "root",
+    "second_half",
     "smaller",
     "spread",
+    "spread_doubles",
     "spread_like",
     "spread_wide",
     "store",
+    "store_doubles",
     "store_wide",
-    "total",
-    "upper_half",
+    "widened",
 ]
 
 LANES = 4
@@ -81,6 +87,11 @@ _singles = _LanesType(SINGLES, single=True)
 def _kind(array: Any) -> _LanesType:
     """What the registers of an array hold."""
     return _singles if array.dtype == types.float32 else _lanes
+
+
+def _doubles(array: Any) -> _LanesType:
+    """As many doubles as a register of an array holds."""
+    return _wide if array.dtype == types.float32 else _lanes
 
 
 @register_model(_LanesType)
@@ -177,45 +188,87 @@ def spread_like(typing_context, array, value):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def joined(typing_context, lower, upper):  # type: ignore[no-untyped-def]
-    """Two registers of doubles as one of single precision."""
+def spread_doubles(typing_context, like, value):  # type: ignore[no-untyped-def]
+    """A double in as many lanes as a register of an array holds."""
+    kind = _doubles(like)
+    return kind(like, types.float64), lambda context, builder, _, given: _in_all_lanes(kind, builder, given[1])
+
+
+@intrinsic
+def narrowed(typing_context, value):  # type: ignore[no-untyped-def]
+    """Eight doubles in single precision; four are what they were."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        halves = [builder.fptrunc(part, ir.VectorType(ir.FloatType(), LANES)) for part in arguments]
-        places = ir.Constant(ir.VectorType(ir.IntType(32), SINGLES), list(range(SINGLES)))
-        return builder.shuffle_vector(*halves, places)
+        return builder.fptrunc(arguments[0], _singles.vector) if value == _wide else arguments[0]
 
-    return _singles(_lanes, _lanes), generate
+    return (_singles if value == _wide else value)(value), generate
+
+
+@intrinsic
+def widened(typing_context, value):  # type: ignore[no-untyped-def]
+    """Eight numbers of single precision as doubles; doubles are what they were."""
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        return builder.fpext(arguments[0], _wide.vector) if value == _singles else arguments[0]
+
+    return (_wide if value == _singles else value)(value), generate
 
 
 def _half(start: int) -> Any:
+    """Four of eight doubles; four are what they were."""
+
     @intrinsic
     def half(typing_context, value):  # type: ignore[no-untyped-def]
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            if value == _lanes:
+                return arguments[0]
             places = ir.Constant(ir.VectorType(ir.IntType(32), LANES), list(range(start, start + LANES)))
-            part = builder.shuffle_vector(arguments[0], ir.Constant(_singles.vector, ir.Undefined), places)
-            return builder.fpext(part, _lanes.vector)
+            return builder.shuffle_vector(arguments[0], ir.Constant(value.vector, ir.Undefined), places)
 
-        return _lanes(_singles), generate
+        return _lanes(value), generate
 
     return half
 
 
-lower_half, upper_half = _half(0), _half(LANES)
+first_half, second_half = _half(0), _half(LANES)
 
 
 @intrinsic
-def total(typing_context, value):  # type: ignore[no-untyped-def]
-    """The sum of the lanes."""
+def beside(typing_context, like, array, left, right):  # type: ignore[no-untyped-def]
+    """Registers ``left`` and ``right`` of an array of doubles beside each other, or the left one alone."""
+    kind = _doubles(like)
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        parts = [builder.extract_element(arguments[0], ir.Constant(ir.IntType(32), i)) for i in range(LANES)]
-        result = parts[0]
-        for part in parts[1:]:
-            result = builder.fadd(result, part)
-        return result
+        at = (context, builder, signature.args[1], arguments[1])
+        one = builder.load(_address(_lanes, *at, arguments[2]), align=8)
+        if kind is _lanes:
+            return one
+        other = builder.load(_address(_lanes, *at, arguments[3]), align=8)
+        return builder.shuffle_vector(one, other, ir.Constant(ir.VectorType(ir.IntType(32), WIDE), list(range(WIDE))))
 
-    return types.float64(_lanes), generate
+    return kind(like, array, types.int64, types.int64), generate
+
+
+@intrinsic
+def load_doubles(typing_context, like, array, position):  # type: ignore[no-untyped-def]
+    """As many doubles as a register of ``like`` holds, from an array of such."""
+    kind = _doubles(like)
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        return builder.load(_address(kind, context, builder, signature.args[1], *arguments[1:]), align=8)
+
+    return kind(like, array, types.int64), generate
+
+
+@intrinsic
+def store_doubles(typing_context, array, position, value):  # type: ignore[no-untyped-def]
+    """Write a value into an array of as many doubles."""
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        builder.store(arguments[2], _address(value, context, builder, signature.args[0], *arguments[:2]), align=8)
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64, value), generate
 
 
 def _load(wide: bool) -> Any:
@@ -226,7 +279,7 @@ def _load(wide: bool) -> Any:
         kind = _wide if wide else _kind(array)
 
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-            return builder.load(_address(kind, context, builder, signature, arguments), align=8)
+            return builder.load(_address(kind, context, builder, signature.args[0], *arguments), align=8)
 
         return kind(array, types.int64), generate
 
@@ -241,7 +294,7 @@ def _store(wide: bool) -> Any:
         kind = _wide if wide else _kind(array)
 
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-            builder.store(arguments[2], _address(kind, context, builder, signature, arguments), align=8)
+            builder.store(arguments[2], _address(kind, context, builder, signature.args[0], *arguments[:2]), align=8)
             return context.get_dummy_value()
 
         return types.void(array, types.int64, kind), generate
@@ -249,9 +302,9 @@ def _store(wide: bool) -> Any:
     return store_to
 
 
-def _address(kind: _LanesType, context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    array = context.make_array(signature.args[0])(context, builder, arguments[0])
-    return builder.gep(builder.bitcast(array.data, kind.vector.as_pointer()), [arguments[1]])
+def _address(kind: _LanesType, context: Any, builder: Any, array_type: Any, array: Any, position: Any) -> Any:
+    given = context.make_array(array_type)(context, builder, array)
+    return builder.gep(builder.bitcast(given.data, kind.vector.as_pointer()), [position])
 
 
 load, load_wide = _load(wide=False), _load(wide=True)

@@ -28,9 +28,12 @@ __all__ = ["Cover", "covered"]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-_RATHER = 1e-2  # tolerances of all prices: what may stay missing in a column
-_WORTHLESS = 0.1  # of that: if what a row could get of others is less in all, they are not asked
-_SMALLEST_LOG = 1e-9  # bounds below are taken as this one: a little less arrives than could
+# What may stay missing in a column, in tolerances of the sum of all prices.
+_MAY_BE_MISSING = 1e-2
+# Rows from which a row could get no more than this part of that, in all, are not considered.
+_NEGLIGIBLE = 0.1
+# Smaller log bounds are taken as this one: a little less arrives than could.
+_SMALLEST_LOG = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +77,8 @@ def covered(
 
     >>> import numpy as np
     >>> logs = np.log(3) * (1 - np.eye(2))
-    >>> found = covered([[0.0, 1.0], [1.0, 0.0]], [0.25, 0.25], logs)
-    >>> found.values.round(6).tolist(), float(found.missing.max())
+    >>> cover = covered([[0.0, 1.0], [1.0, 0.0]], [0.25, 0.25], logs)
+    >>> cover.values.round(6).tolist(), float(cover.missing.max())
     ([0.25, 0.25], 0.0)
     >>> round(float(covered([[0.0, 1.0], [1.0, 0.0]], [0.3, 0.3], logs).missing.max()), 6)
     0.066667
@@ -84,7 +87,7 @@ def covered(
     n, m = table.shape
     if wanted.shape != (n,) or far.shape != (n, n):
         raise InvalidInput(f"{n} rows need as many prices and a square table, found {wanted.shape} and {far.shape}")
-    enough = _RATHER * tolerance * float(np.abs(wanted).sum())
+    enough = _MAY_BE_MISSING * tolerance * float(np.abs(wanted).sum())
     columns = np.ascontiguousarray(table.T)
     order = np.argsort(far, axis=1, kind="stable").astype(np.int32)  # the nearest first
 
@@ -93,23 +96,34 @@ def covered(
     def several(low: int, high: int) -> list[tuple[Integers, Integers, Floats, Floats]]:
         return [_column(columns[w], wanted, far, order, enough, watch.over) for w in range(low, high)]
 
-    found = [one for part in on_threads(several, m) for one in part]
+    covers = [one for part in on_threads(several, m) for one in part]
     missing, worst = np.zeros(n), np.zeros(n, dtype=np.int64)
-    for w, (_, _, _, lack) in enumerate(found):
+    for w, (_, _, _, lack) in enumerate(covers):
         worse = lack > missing
         missing[worse], worst[worse] = lack[worse], w
-    return Cover(
-        np.concatenate([one[0] for one in found]),
-        np.concatenate([one[1] for one in found]),
-        np.repeat(np.arange(m), [len(one[0]) for one in found]),
-        np.concatenate([one[2] for one in found]),
-        missing,
-        worst,
-    )
+    first, second, values = (np.concatenate([one[k] for one in covers]) for k in range(3))
+    return Cover(first, second, np.repeat(np.arange(m), [len(one[0]) for one in covers]), values, missing, worst)
+
+
+def _column(
+    cost: Floats, prices: Floats, logs: Floats, order: NDArray[np.int32], enough: float, hurried: bool
+) -> tuple[Integers, Integers, Floats, Floats]:
+    """First and second rows, multipliers, and what every row is still short of, in one column."""
+    first, second, values, left = _from_nearest(cost, prices, logs, order, enough)
+    if hurried or left.sum() <= enough:
+        return first, second, values, left
+    needy, giving, share, need, spare, lack = _transport(cost, prices, logs, enough)
+    if not giving.size:
+        return first[:0], second[:0], values[:0], lack
+    scale = lack.sum()
+    sent = transported(share, need, spare, 0.5 * enough / scale)
+    at, of, arrives, left = _ways(share, need, spare, sent, 0.25 * enough / scale)
+    lack[needy] = scale * left
+    return needy[at], giving[of], scale * arrives, lack
 
 
 @njit(cache=True, nogil=True)
-def _taken(needy, left, rest, logs, order, worthless, first, second, values):  # type: ignore[no-untyped-def]
+def _taken(needy, left, rest, logs, order, negligible, first, second, values):  # type: ignore[no-untyped-def]
     """Rows take what they are short of from the nearest that have something left, one after the other; how many times.
 
     A row that takes either has enough then or leaves nothing, so that no more than all rows are involved.
@@ -123,7 +137,7 @@ def _taken(needy, left, rest, logs, order, worthless, first, second, values):  #
                 continue
             share = np.exp(-logs[x, z])
             arrives = rest[z] * share
-            if arrives <= worthless * left[x]:
+            if arrives <= negligible * left[x]:
                 continue
             first[count], second[count] = x, z
             if arrives >= left[x]:
@@ -141,45 +155,51 @@ def _taken(needy, left, rest, logs, order, worthless, first, second, values):  #
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _column(cost, prices, logs, order, enough, hurried):  # type: ignore[no-untyped-def]
-    """First and second rows, multipliers, and what every row is still short of, in one column."""
+def _from_nearest(cost, prices, logs, order, enough):  # type: ignore[no-untyped-def]
+    """First and second rows, multipliers, and what every row is still short of, if all take from the nearest."""
     over = cost - prices
     needy = np.flatnonzero(over < 0)
-    lack = np.maximum(-over, 0.0)
+    left, rest = np.maximum(-over, 0.0), np.maximum(over, 0.0)
     first, second, values = np.empty(len(cost), np.int64), np.empty(len(cost), np.int64), np.empty(len(cost))
-    if not needy.size:
-        return first[:0], second[:0], values[:0], lack
-    worthless = _WORTHLESS * enough / (len(cost) * lack.sum())
-    left, rest = lack.copy(), np.maximum(over, 0.0)
-    sequence = needy[np.argsort(-lack[needy])]
-    count = _taken(sequence, left, rest, logs, order, worthless, first, second, values)
-    if hurried or left.sum() <= enough:
-        return first[:count], second[:count], values[:count], left
-    giving = _giving(over, needy, lack, logs, worthless)
-    if not giving.size:
-        return first[:0], second[:0], values[:0], lack
-    share, scale = np.empty((len(needy), len(giving))), lack.sum()
+    negligible = _NEGLIGIBLE * enough / (len(cost) * left.sum())
+    sequence = needy[np.argsort(-left[needy])]
+    count = _taken(sequence, left, rest, logs, order, negligible, first, second, values)
+    return first[:count], second[:count], values[:count], left
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _transport(cost, prices, logs, enough):  # type: ignore[no-untyped-def]
+    """Who is short of something and who gives, which share arrives, what is needed and spare in parts of all that is
+    short, and what every row is short of.
+    """
+    over = cost - prices
+    needy, lack = np.flatnonzero(over < 0), np.maximum(-over, 0.0)
+    giving = _giving(over, needy, lack, logs, _NEGLIGIBLE * enough / (len(cost) * lack.sum()))
+    share = np.empty((len(needy), len(giving)))
     for i in range(len(needy)):
         for e in range(len(giving)):
             share[i, e] = np.exp(-max(logs[needy[i], giving[e]], _SMALLEST_LOG))
-    need, spare = lack[needy] / scale, over[giving] / scale
-    sent = transported(share, need, spare, 0.5 * enough / scale)
-    thin(share, need, spare, sent, 0.25 * enough / scale)
+    return needy, giving, share, lack[needy] / lack.sum(), over[giving] / lack.sum(), lack
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _ways(share, need, spare, sent, spent):  # type: ignore[no-untyped-def]
+    """A forest of ways: at whom each arrives and of whom it is, how much arrives, and what is still missing."""
+    thin(share, need, spare, sent, spent)
     prune(share, sent)
-    lack[needy] = scale * missing(share, need, sent)
     at, of = np.nonzero(sent)
     arrives = np.empty(len(at))
     for j in range(len(at)):
-        arrives[j] = scale * share[at[j], of[j]] * sent[at[j], of[j]]
-    return needy[at], giving[of], arrives, lack
+        arrives[j] = share[at[j], of[j]] * sent[at[j], of[j]]
+    return at, of, arrives, missing(share, need, sent)
 
 
 @njit(cache=True, nogil=True)
-def _giving(over, needy, lack, logs, worthless):  # type: ignore[no-untyped-def]
+def _giving(over, needy, lack, logs, negligible):  # type: ignore[no-untyped-def]
     """Rows from which something arrives at one that is short."""
     counts = np.zeros(len(over), np.bool_)
     for x in needy:
         for e in range(len(over)):
-            if over[e] > 0.0 and logs[x, e] < np.inf and over[e] * np.exp(-logs[x, e]) > worthless * lack[x]:
+            if over[e] > 0.0 and logs[x, e] < np.inf and over[e] * np.exp(-logs[x, e]) > negligible * lack[x]:
                 counts[e] = True
     return np.flatnonzero(counts)

@@ -5,29 +5,41 @@ as possible is to stay missing:
 
     min Σ_x u_x  with  u_x + Σ_e d_xe z_xe ≥ b_x,  Σ_x z_xe ≤ c_e,  z, u ≥ 0.
 
-The dual has a value r for every row: max Σ b_x r_x − Σ c_e r_e with r_e ≥ d_xe r_x ≥ 0 and r_x ≤ 1. An interior-point
-method with Mehrotra's predictor and corrector. Entries r_e are eliminated, each alone, and what is left is a system of
-one row for each x (:mod:`sfumato.lp.cone.near_passes`). There are thousands of such transports to be found, each small,
-so all is compiled, and a solution need not be a vertex: what arrives in tiny parts is left out afterwards.
+The dual has a value r for every row: max Σ b_x r_x − Σ c_e r_e with r_e ≥ d_xe r_x ≥ 0 and r_x ≤ 1. Entries r_e are
+eliminated, each alone, and what is left is a system of one row for each x (:mod:`sfumato.lp.cone.near_passes`). There
+are thousands of such transports to be found, each small: what the one loop asks for is done in three compiled calls an
+iteration. A solution need not be a vertex: what arrives in tiny parts is left out afterwards.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
-from sfumato.lp.cone.near_passes import FAST, cholesky, eliminated
+from sfumato.lp.cone import cholesky
+from sfumato.lp.cone.loop import Predicted, Steps, Tuning, longest, step
+from sfumato.lp.cone.near_passes import FAST, eliminated
 
 __all__ = ["missing", "prune", "thin", "transported"]
 
+Floats = NDArray[np.float64]
+
 _MOST_ITERATIONS = 60
-_STEP = 0.95  # of the way to the boundary
-_CENTRING = 0.3  # the most of the average product that is aimed at
-_SECOND_ORDER = 10.0  # average products: the most of the second-order term
+_TUNING = Tuning(step=0.95, correctors=0)
+# Places of what is kept of a row in need: its value x ≤ 1, the duals of x ≥ 0 and x ≤ 1, its change relative to x, and
+# the targets of the two products.
+_X, _LOW, _HIGH, _DX, _LOW_TARGET, _HIGH_TARGET = range(6)
+# Places of what is kept of a row that gives: its value r, the dual of r ≥ 0, its change relative to r, the target of
+# that product, and the inverse of its pivot.
+_R, _R_DUAL, _DR, _R_TARGET, _PIVOT = range(5)
+# Places of what is kept of both: the dual z, its target, the coupling of the two, and 1/(r_e − d r_x).
+_Z, _Z_TARGET, _COUPLING, _INVERSE = range(4)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
-def transported(share, need, spare, accepted):  # type: ignore[no-untyped-def]
+def transported(share: Floats, need: Floats, spare: Floats, accepted: float) -> Floats:
     """How much goes each way, one line for each row in need.
 
     Parameters
@@ -37,48 +49,120 @@ def transported(share, need, spare, accepted):  # type: ignore[no-untyped-def]
     accepted
         What may stay missing, or how far from the least what is missing may be.
     """
-    k, n = share.shape
-    count = k * n + n + 2 * k
-    x, r = np.full(k, 0.5), np.zeros(n)
-    for i in range(k):
-        line = share[i]
-        for e in range(n):
-            r[e] = max(r[e], line[e])
-    r = 0.5 * np.sqrt(r)  # entries that fall off at half the rate
-    mu = (0.5 * need.sum() + (spare * r).sum()) / count
-    x_low, x_high, r_low = mu / x, mu / (1.0 - x), mu / r
-    z, t, v, inverse = np.empty((k, n)), np.empty((k, n)), np.empty((k, n)), np.empty((k, n))
-    _slacks(share, x, r, inverse)
-    z[:] = mu * inverse
+    iterate = _TransportIterate(share, need, spare, accepted)
     for _ in range(_MOST_ITERATIONS):
-        if _lacking(share, need, spare, z) <= accepted:
+        if iterate.lacking <= accepted or step(iterate, _TUNING) == 0.0:
             break
-        low = x * x_low + x * x * x_high / (1.0 - x)
-        among = np.diag(low)
-        _couple(r, z, inverse, v)
-        pivots = eliminated(x, share, r, v, r * r_low, among)
-        cholesky(among, low)
-        dx, dr = _solved(v, pivots, among, need * x, -spare * r)  # the predictor aims at products of zero
-        products, aim = _predicted(share, x, r, z, inverse, x_low, x_high, r_low, dx, dr)
-        if products <= accepted or not products < np.inf:
-            break
-        tx_low, tx_high, tr, x_force, r_force = _aimed(
-            share, need, spare, x, r, z, inverse, x_low, x_high, r_low, dx, dr, aim, products / count, t
-        )
-        dx, dr = _solved(v, pivots, among, x_force, r_force)
-        primal, dual = _longest(share, x, r, z, inverse, x_low, x_high, r_low, tx_low, tx_high, tr, t, dx, dr)
-        x_low += dual * (tx_low / x - x_low * dx - x_low)
-        x_high += dual * ((tx_high + x_high * dx * x) / (1.0 - x) - x_high)
-        r_low += dual * (tr / r - r_low * dr - r_low)
-        _advance(share, z, inverse, t, dx * x, dr * r, dual)
-        x *= 1.0 + primal * dx
-        r *= 1.0 + primal * dr
-        _slacks(share, x, r, inverse)
-    return z
+    return iterate.sent
+
+
+class _TransportIterate:
+    """The iterate of one transport; no product counts more than another."""
+
+    def __init__(self, share: Floats, need: Floats, spare: Floats, accepted: float) -> None:
+        k, n = share.shape
+        self.accepted, self.weight = accepted, float(k * n + n + 2 * k)
+        rows, others, pairs = np.zeros((6, k)), np.zeros((5, n)), np.empty((4, k, n))
+        self.state: tuple[Any, ...] = share, need, spare, rows, others, pairs, np.empty((k, k))
+        self.sent: Floats = pairs[_Z]
+        self.lacking: float = _begin(*self.state[:-1], self.weight)
+
+    def factor(self) -> bool:
+        """Factor the system, and find and measure the direction of the predictor at once."""
+        self.measures: tuple[float, ...] = _predict(*self.state)
+        return True
+
+    def predict(self) -> bool:
+        """Whether that direction is worth taking."""
+        return self.accepted < self.measures[2] < np.inf
+
+    def predicted(self) -> Predicted:
+        """The measures of that direction."""
+        return Predicted.from_ratios(*self.measures)
+
+    def aim(self, target: float, least: float, most: float) -> bool:
+        """Find the direction to products ``target`` less the second-order term, and measure it."""
+        self.reach = longest(*_aim(*self.state, target, least, most))
+        return True
+
+    def steps(self) -> Steps:
+        """How far that direction may go."""
+        return self.reach
+
+    def recentre(self, steps: Steps, longer: Steps, least: float, most: float) -> Steps | None:
+        """Systems this small are sooner factored anew."""
+        return None
+
+    def advance(self, primal: float, dual: float) -> None:
+        """Take the step."""
+        self.lacking = _advance(*self.state[:-1], primal, dual)
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
-def _slacks(share, x, r, inverse):  # type: ignore[no-untyped-def]
+def _begin(share, need, spare, rows, others, pairs, count):  # type: ignore[no-untyped-def]
+    """Entries that fall off at half the rate, and duals that make them central; what is missing."""
+    x, r = rows[_X], others[_R]
+    x[:] = 0.5
+    for i in range(len(x)):
+        line = share[i]
+        for e in range(len(r)):
+            r[e] = max(r[e], line[e])
+    r[:] = 0.5 * np.sqrt(r)
+    mu = (0.5 * need.sum() + (spare * r).sum()) / count
+    rows[_LOW], rows[_HIGH], others[_R_DUAL] = mu / x, mu / (1.0 - x), mu / r
+    _invert_slacks(share, x, r, pairs[_INVERSE])
+    pairs[_Z] = mu * pairs[_INVERSE]
+    return _lacking(share, need, spare, pairs[_Z])
+
+
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
+def _predict(share, need, spare, rows, others, pairs, root):  # type: ignore[no-untyped-def]
+    """Factor the system; the predictor aims at products of zero.
+
+    With ρ the ratios of changes to slacks: the largest −ρ and 1 + ρ, and the sums of products times 1, ρ and ρ².
+    """
+    x, r, v = rows[_X], others[_R], pairs[_COUPLING]
+    low = x * rows[_LOW] + x * x * rows[_HIGH] / (1.0 - x)
+    root[:] = np.diag(low)
+    _couple(r, pairs[_Z], pairs[_INVERSE], v)
+    others[_PIVOT] = eliminated(x, share, r, v, r * others[_R_DUAL], root)
+    cholesky.factor(root, low, False)
+    dx, dr = _solved(v, others[_PIVOT], root, need * x, -spare * r)
+    rows[_DX], others[_DR] = dx, dr
+    return _measured(share, rows, others, pairs)
+
+
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
+def _aim(share, need, spare, rows, others, pairs, root, target, least, most):  # type: ignore[no-untyped-def]
+    """Set targets, and the direction to them; its largest ratios −ds/s and −dz/z."""
+    x_force, r_force = _targets(share, need, spare, rows, others, pairs, target, least, most)
+    dx, dr = _solved(pairs[_COUPLING], others[_PIVOT], root, x_force, r_force)
+    rows[_DX], others[_DR] = dx, dr
+    return _ratios(share, rows, others, pairs)
+
+
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
+def _advance(share, need, spare, rows, others, pairs, primal_step, dual_step):  # type: ignore[no-untyped-def]
+    """Take the step, in place; what is missing then."""
+    x, x_low, x_high, dx = rows[_X], rows[_LOW], rows[_HIGH], rows[_DX]
+    r, r_dual, dr, z = others[_R], others[_R_DUAL], others[_DR], pairs[_Z]
+    x_low += dual_step * (rows[_LOW_TARGET] / x - x_low * dx - x_low)
+    x_high += dual_step * ((rows[_HIGH_TARGET] + x_high * dx * x) / (1.0 - x) - x_high)
+    r_dual += dual_step * (others[_R_TARGET] / r - r_dual * dr - r_dual)
+    change = dr * r
+    for i in range(len(x)):
+        own, line, duals, over, targets = dx[i] * x[i], share[i], z[i], pairs[_INVERSE, i], pairs[_Z_TARGET, i]
+        for e in range(len(r)):
+            ds = change[e] - line[e] * own
+            duals[e] += dual_step * ((targets[e] - duals[e] * ds) * over[e] - duals[e])
+    x *= 1.0 + primal_step * dx
+    r *= 1.0 + primal_step * dr
+    _invert_slacks(share, x, r, pairs[_INVERSE])
+    return _lacking(share, need, spare, z)
+
+
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
+def _invert_slacks(share, x, r, inverse):  # type: ignore[no-untyped-def]
     """1/(r_e − d r_x)."""
     for i in range(len(x)):
         own, line, into = x[i], share[i], inverse[i]
@@ -108,28 +192,23 @@ def _couple(r, z, inverse, v):  # type: ignore[no-untyped-def]
     """v = z r_e²/s."""
     square = r * r
     for i in range(len(z)):
-        mates, over, into = z[i], inverse[i], v[i]
+        duals, over, into = z[i], inverse[i], v[i]
         for e in range(len(r)):
-            into[e] = mates[e] * over[e] * square[e]
+            into[e] = duals[e] * over[e] * square[e]
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def _solved(w, pivots, root, x_force, r_force):  # type: ignore[no-untyped-def]
     """H⁻¹ times a force, both in terms of the entries: what r wants is handed on to the rows in need, and back."""
     k, n = w.shape
-    dx, dr = np.empty(k), pivots * r_force
+    dx, dr = x_force.copy(), pivots * r_force
     for i in range(k):
-        line, total = w[i], x_force[i]
+        line, total = w[i], 0.0
         for e in range(n):
             total += line[e] * dr[e]
-        for j in range(i):
-            total -= root[i, j] * dx[j]
-        dx[i] = total * root[i, i]
-    for i in range(k - 1, -1, -1):
-        total = dx[i]
-        for j in range(i + 1, k):
-            total -= root[j, i] * dx[j]
-        dx[i] = total * root[i, i]
+        dx[i] += total
+    cholesky.forward(root, dx)
+    cholesky.backward(root, dx)
     more = np.zeros(n)
     for i in range(k):
         line, own = w[i], dx[i]
@@ -139,11 +218,14 @@ def _solved(w, pivots, root, x_force, r_force):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
-def _predicted(share, x, r, z, inverse, x_low, x_high, r_low, dx, dr):  # type: ignore[no-untyped-def]
-    """The sum of products, and which to aim at after the predictor's step, by Mehrotra's rule."""
-    k, n = z.shape
-    down, up, s0, s1, s2 = 0.1, 0.1, 0.0, 0.0, 0.0
-    for ratios, products in ((dx, x * x_low), (-dx * x / (1.0 - x), (1.0 - x) * x_high), (dr, r * r_low)):
+def _measured(share, rows, others, pairs):  # type: ignore[no-untyped-def]
+    """Measures of the predictor, whose duals change by −(1 + ρ) times themselves."""
+    x, dx, r, dr = rows[_X], rows[_DX], others[_R], others[_DR]
+    room = 1.0 - x
+    down, up, s0, s1, s2 = 0.0, 0.0, 0.0, 0.0, 0.0
+    for ratios, products in (
+        (dx, x * rows[_LOW]), (-dx * x / room, room * rows[_HIGH]), (dr, r * others[_R_DUAL])
+    ):  # fmt: skip
         for e in range(len(ratios)):
             ratio, product = ratios[e], products[e]
             down, up = max(down, -ratio), max(up, 1.0 + ratio)
@@ -151,76 +233,63 @@ def _predicted(share, x, r, z, inverse, x_low, x_high, r_low, dx, dr):  # type: 
             s1 += product * ratio
             s2 += product * ratio * ratio
     change = dr * r
-    for i in range(k):
-        own, line, mates, over = dx[i] * x[i], share[i], z[i], inverse[i]
-        for e in range(n):
-            ratio, product = (change[e] - line[e] * own) * over[e], mates[e] / over[e]
+    for i in range(len(x)):
+        own, line, duals, over = dx[i] * x[i], share[i], pairs[_Z, i], pairs[_INVERSE, i]
+        for e in range(len(r)):
+            ratio, product = (change[e] - line[e] * own) * over[e], duals[e] / over[e]
             down, up = max(down, -ratio), max(up, 1.0 + ratio)
             s0 += product
             s1 += product * ratio
             s2 += product * ratio * ratio
-    primal, dual = min(1.0, 1.0 / down), min(1.0, 1.0 / up)
-    after = s0 * (1.0 - dual) + s1 * (primal * (1.0 - dual) - dual) - s2 * primal * dual
-    return s0, min(_CENTRING, max(after / s0, 0.0) ** 3) * s0 / (k * n + n + 2 * k)
+    return down, up, s0, s1, s2
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
-def _aimed(  # type: ignore[no-untyped-def]
-    share, need, spare, x, r, z, inverse, x_low, x_high, r_low, dx, dr, aim, average, t
-):
+def _targets(share, need, spare, rows, others, pairs, target, least, most):  # type: ignore[no-untyped-def]
     """Targets, what is aimed at and the second-order term sz ρ (1 + ρ), and the forces that they leave.
 
     Forces are r (−c + Gᵀ(t/s) + t/r − t/(1 − r)).
     """
-    most = _SECOND_ORDER * average
+    x, dx, r, dr = rows[_X], rows[_DX], others[_R], others[_DR]
     room = 1.0 - x
-    tx_low = aim + np.minimum(np.maximum(x * x_low * dx * (1.0 + dx), -average), most)
     ratios = -dx * x / room
-    tx_high = aim + np.minimum(np.maximum(room * x_high * ratios * (1.0 + ratios), -average), most)
-    tr = aim + np.minimum(np.maximum(r * r_low * dr * (1.0 + dr), -average), most)
-    change, pushed, x_force = dr * r, np.zeros(len(r)), tx_low + x * (need - tx_high / room)
+    rows[_LOW_TARGET] = target + np.minimum(np.maximum(x * rows[_LOW] * dx * (1.0 + dx), least), most)
+    rows[_HIGH_TARGET] = target + np.minimum(np.maximum(room * rows[_HIGH] * ratios * (1.0 + ratios), least), most)
+    others[_R_TARGET] = target + np.minimum(np.maximum(r * others[_R_DUAL] * dr * (1.0 + dr), least), most)
+    change, pushed = dr * r, np.zeros(len(r))
+    x_force = rows[_LOW_TARGET] + x * (need - rows[_HIGH_TARGET] / room)
     for i in range(len(x)):
-        own, line, mates, over, targets, back = dx[i] * x[i], share[i], z[i], inverse[i], t[i], 0.0
+        own, line, duals, over, targets = dx[i] * x[i], share[i], pairs[_Z, i], pairs[_INVERSE, i], pairs[_Z_TARGET, i]
+        back = 0.0
         for e in range(len(r)):
             ratio = (change[e] - line[e] * own) * over[e]
-            target = aim + min(max(mates[e] / over[e] * ratio * (1.0 + ratio), -average), most)
-            targets[e] = target
-            push = target * over[e]
+            aimed = target + min(max(duals[e] / over[e] * ratio * (1.0 + ratio), least), most)
+            targets[e] = aimed
+            push = aimed * over[e]
             pushed[e] += push
             back += line[e] * push
         x_force[i] -= back * x[i]
-    return tx_low, tx_high, tr, x_force, tr + r * (pushed - spare)
+    return x_force, others[_R_TARGET] + r * (pushed - spare)
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
-def _longest(  # type: ignore[no-untyped-def]
-    share, x, r, z, inverse, x_low, x_high, r_low, tx_low, tx_high, tr, t, dx, dr
-):
-    """Primal and dual steps, nearly to the boundary."""
-    down, up = _STEP, _STEP
-    room = 1.0 - x
+def _ratios(share, rows, others, pairs):  # type: ignore[no-untyped-def]
+    """The largest −ds/s and −dz/z of the direction."""
+    x, dx, r, dr = rows[_X], rows[_DX], others[_R], others[_DR]
+    down, up, room = 0.0, 0.0, 1.0 - x
     for ratios, products, targets in (
-        (dx, x * x_low, tx_low), (-dx * x / room, room * x_high, tx_high), (dr, r * r_low, tr)
+        (dx, x * rows[_LOW], rows[_LOW_TARGET]), (-dx * x / room, room * rows[_HIGH], rows[_HIGH_TARGET]),
+        (dr, r * others[_R_DUAL], others[_R_TARGET]),
     ):  # fmt: skip
         for e in range(len(ratios)):
             down, up = max(down, -ratios[e]), max(up, 1.0 + ratios[e] - targets[e] / products[e])
     change = dr * r
     for i in range(len(x)):
-        own, line, mates, over, targets = dx[i] * x[i], share[i], z[i], inverse[i], t[i]
+        own, line, duals, over, targets = dx[i] * x[i], share[i], pairs[_Z, i], pairs[_INVERSE, i], pairs[_Z_TARGET, i]
         for e in range(len(r)):
             ratio = (change[e] - line[e] * own) * over[e]
-            down, up = max(down, -ratio), max(up, 1.0 + ratio - targets[e] * over[e] / mates[e])
-    return _STEP / down, _STEP / up
-
-
-@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
-def _advance(share, z, inverse, t, x_change, r_change, dual):  # type: ignore[no-untyped-def]
-    """Take the step of z, in place."""
-    for i in range(len(x_change)):
-        own, line, mates, over, targets = x_change[i], share[i], z[i], inverse[i], t[i]
-        for e in range(len(r_change)):
-            ds = r_change[e] - line[e] * own
-            mates[e] += dual * ((targets[e] - mates[e] * ds) * over[e] - mates[e])
+            down, up = max(down, -ratio), max(up, 1.0 + ratio - targets[e] * over[e] / duals[e])
+    return down, up
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
