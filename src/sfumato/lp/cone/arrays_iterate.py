@@ -348,7 +348,7 @@ class ArraysIterate:
 
         Any share of the correction keeps the links and the dual equations, so that each side takes what suits it.
         """
-        limits = (*longer, least, most)
+        limits: tuple[float, ...] = (*longer, least, most)
         old = self.dr + 0.0, self.dpi, self.dtau, self.dv, self.du
         tr = moved_targets(self.r, self.ahead[0], self.dr, self.lam, self.tr, self.row_weight, *limits)
         tu = self.tu

@@ -28,7 +28,7 @@ __all__ = ["Cone", "DenseCone", "split_decay"]
 
 Floats = NDArray[np.float64]
 
-_WORTH_SPLITTING = 256  # rows: below, four products take longer than one
+_WORTH_SPLITTING = 256  # With fewer rows, four products take longer than one.
 
 
 class Cone(ABC):

@@ -20,9 +20,9 @@ __all__ = ["FusedCone", "available", "corner"]
 triton: Any = import_module("triton") if find_spec("triton") else None
 tl: Any = import_module("triton.language") if triton else None
 
-_CORNER = 32  # rows, of the tile of one corner
-_ROWS, _COLUMNS = 16, 64  # the tile of a sweep
-_STRIP = 32  # rows or columns, of the tile of a product with a vector
+_CORNER = 32  # The tile of one corner has so many rows.
+_ROWS, _COLUMNS = 16, 64  # The tile of a sweep.
+_STRIP = 32  # The tile of a product with a vector has so many rows or columns.
 
 
 def available() -> bool:
@@ -44,7 +44,7 @@ def _corner_kernel(w, row_step, matrix_step, excess, least, result, size, SIZE: 
     table = tl.load(w + c * matrix_step + i[:, None] * row_step + i[None, :], mask=both, other=0.0)
     sums = tl.load(excess + c * size + i, mask=inside, other=1.0)
     floor = tl.load(least + c * size + i, mask=inside, other=1.0)
-    found = tl.where(i[:, None] == i[None, :], 1.0, 0.0).to(tl.float64)
+    inverse = tl.where(i[:, None] == i[None, :], 1.0, 0.0).to(tl.float64)
     for j in range(size):
         here = (i == j)[None, :]
         column = tl.sum(tl.where(here, table, 0.0), axis=1)
@@ -55,9 +55,9 @@ def _corner_kernel(w, row_step, matrix_step, excess, least, result, size, SIZE: 
         column = column * scale
         sums = sums + column * (mine * scale)
         table = table + column[:, None] * column[None, :]
-        solved = tl.sum(tl.where(here, found, 0.0), axis=1) * scale
-        found = tl.where(here, solved[:, None], found + solved[:, None] * column[None, :])
-    tl.store(result + c * size * size + i[:, None] * size + i[None, :], found, mask=both)
+        solved = tl.sum(tl.where(here, inverse, 0.0), axis=1) * scale
+        inverse = tl.where(here, solved[:, None], inverse + solved[:, None] * column[None, :])
+    tl.store(result + c * size * size + i[:, None] * size + i[None, :], inverse, mask=both)
 
 
 @_jit

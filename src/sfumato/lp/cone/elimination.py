@@ -66,8 +66,8 @@ def elimination(n: int, first: Integers, second: Integers) -> Elimination:
     A star: the middle comes last but one, and nothing fills up.
 
     >>> import numpy as np
-    >>> found = elimination(4, np.array([0, 0, 0]), np.array([1, 2, 3]))
-    >>> found.order.tolist(), found.entries
+    >>> star = elimination(4, np.array([0, 0, 0]), np.array([1, 2, 3]))
+    >>> star.order.tolist(), star.entries
     ([1, 2, 0, 3], 3)
     """
     adjacent = np.zeros((n, n), dtype=np.bool_)
@@ -124,13 +124,13 @@ def _in_postorder(order: Integers, starts: Integers, rows: Integers) -> Eliminat
     below: list[list[int]] = [[] for _ in range(n + 1)]
     for j in np.argsort(heights, kind="stable").tolist():
         below[parents[j]].append(j)
-    found: list[int] = []
+    sequence: list[int] = []
     waiting = below[n][:]
     while waiting:  # ancestors before descendants, the highest first: the reverse of the order wanted
         j = waiting.pop()
-        found.append(j)
+        sequence.append(j)
         waiting.extend(below[j])
-    kept = np.array(found[::-1])
+    kept = np.array(sequence[::-1])
     place = np.empty(n, dtype=np.int64)
     place[kept] = np.arange(n)
     columns = [np.sort(place[rows[starts[j] : starts[j + 1]]]) for j in kept.tolist()]

@@ -73,8 +73,8 @@ def solve_columns(
 
     >>> import numpy as np
     >>> program = ColumnProgram([[0, 1], [1, 0]], [0, 1], [1, 0], np.log([3.0, 3.0]))
-    >>> found = solve_columns(program, tolerance=1e-8)
-    >>> found.matrix.round(6).tolist(), round(found.value, 6), round(found.bound, 6)
+    >>> solution = solve_columns(program, tolerance=1e-8)
+    >>> solution.matrix.round(6).tolist(), round(solution.value, 6), round(solution.bound, 6)
     ([[0.75, 0.25], [0.25, 0.75]], 0.5, 0.5)
     """
     program = checked_program(program, tolerance, time_limit)

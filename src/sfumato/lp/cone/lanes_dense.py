@@ -41,8 +41,8 @@ __all__ = ["DenseSystems", "SingleSystems", "by_class", "dense_work", "summed_ov
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-_PANEL = 32  # columns eliminated before the rest of the matrix is touched
-_STRIP = 16  # rows that stay in cache while others stream past
+_PANEL = 32  # So many columns are eliminated before the rest of the matrix is touched.
+_STRIP = 16  # So many rows stay in cache while others stream past.
 
 
 class DenseSystems:

@@ -172,7 +172,7 @@ def _paths(parents):  # type: ignore[no-untyped-def]
     n = len(parents)
     strips = (n + WIDE - 1) // WIDE
     path_starts = np.zeros(strips + 1, dtype=np.int64)
-    found = [0 for _ in range(0)]
+    visited = [0 for _ in range(0)]
     for s in range(strips):
         marked = np.zeros(n + 1, dtype=np.bool_)
         for i in range(s * WIDE, min(s * WIDE + WIDE, n)):
@@ -181,9 +181,9 @@ def _paths(parents):  # type: ignore[no-untyped-def]
                 i = parents[i]
         for i in range(s * WIDE, n):
             if marked[i]:
-                found.append(i)
-        path_starts[s + 1] = len(found)
-    return path_starts, np.array(found)
+                visited.append(i)
+        path_starts[s + 1] = len(visited)
+    return path_starts, np.array(visited)
 
 
 @njit(cache=True, nogil=True)
@@ -253,9 +253,9 @@ def _gathered(j, a, b, c, d, starts, rows, factors, sides):  # type: ignore[no-u
 @njit(cache=True, nogil=True)
 def _collect(sums, place, scale, a, b, c, d):  # type: ignore[no-untyped-def]
     """Add the sum over four columns of r times H⁻¹."""
-    found = spread_wide(scale[0]) * a + spread_wide(scale[1]) * b
-    found = found + (spread_wide(scale[2]) * c + spread_wide(scale[3]) * d)
-    store_wide(sums, place, load_wide(sums, place) + found)
+    entry = spread_wide(scale[0]) * a + spread_wide(scale[1]) * b
+    entry = entry + (spread_wide(scale[2]) * c + spread_wide(scale[3]) * d)
+    store_wide(sums, place, load_wide(sums, place) + entry)
 
 
 @njit(cache=True, nogil=True)
@@ -337,15 +337,15 @@ def _solve(  # type: ignore[no-untyped-def]
             at = b * n + j
             store(work, j, (load(q, at) + spread(shift[j])) * load(r, at))
         for j in range(n):
-            found = load(work, j)
+            entry = load(work, j)
             for k in range(starts[j], starts[j + 1]):
-                store(work, rows[k], load(work, rows[k]) + load(factors, base + k) * found)
-            store(work, j, found * load(inverses, b * n + j))
+                store(work, rows[k], load(work, rows[k]) + load(factors, base + k) * entry)
+            store(work, j, entry * load(inverses, b * n + j))
         for j in range(n - 1, -1, -1):
-            found = load(work, j)
+            entry = load(work, j)
             for k in range(starts[j], starts[j + 1]):
-                found = found + load(factors, base + k) * load(work, rows[k])
-            store(work, j, found)
-            found = found * load(r, b * n + j) * load(mask, b)
-            store(out, b * n + j, found)
-            store(sums, j, load(sums, j) + found)
+                entry = entry + load(factors, base + k) * load(work, rows[k])
+            store(work, j, entry)
+            entry = entry * load(r, b * n + j) * load(mask, b)
+            store(out, b * n + j, entry)
+            store(sums, j, load(sums, j) + entry)

@@ -23,10 +23,8 @@ __all__ = ["Layout", "best_rows", "laid_out", "sum_of_squares"]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-# In so many columns of least cost a row has an entry in any case, so that it can sum to 1.
-_CHEAPEST = 4
-# Peaks of a group of columns, at least: products of matrices that tall are at full speed.
-_LINES = 512
+_CHEAPEST = 4  # In so many columns of least cost a row has an entry in any case, so that it can sum to 1.
+_LINES = 512  # Peaks of a group of columns, at least: products of matrices that tall are at full speed.
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,9 +59,9 @@ class Layout:
 
     def of_pairs(self, table: Floats) -> Floats:
         """The entries of a square table that belong to peaks and near rows."""
-        found = np.empty(self.pairs)
-        _picked(self.starts, self.rows, self.places, self.near, self.blocks, table, found)
-        return found
+        picked = np.empty(self.pairs)
+        _pick(self.starts, self.rows, self.places, self.near, self.blocks, table, picked)
+        return picked
 
     def sums(self, values: Floats, n: int) -> Floats:
         """Sums over the entries of every row."""
@@ -71,9 +69,9 @@ class Layout:
 
     def least(self, values: Floats, elsewhere: Floats) -> Floats:
         """The least of the entries of every row, and of what stands elsewhere."""
-        found = elsewhere.copy()
-        np.minimum.at(found, self.near, values)
-        return found
+        least = elsewhere.copy()
+        np.minimum.at(least, self.near, values)
+        return least
 
     def dense(self, values: Floats, n: int) -> Floats:
         """A table of one line a column, zero at far rows."""
@@ -144,13 +142,13 @@ def _mark(starts, rows, logs, furthest, close):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _picked(starts, rows, places, near, blocks, table, found):  # type: ignore[no-untyped-def]
+def _pick(starts, rows, places, near, blocks, table, picked):  # type: ignore[no-untyped-def]
     for w in range(len(starts) - 1):
         k = blocks[w]
         for i in range(starts[w], starts[w + 1]):
             line = table[rows[i]]
             for e in range(places[w], places[w + 1]):
-                found[k] = line[near[e]]
+                picked[k] = line[near[e]]
                 k += 1
 
 

@@ -82,21 +82,21 @@ def eliminated(own_entries, decay, entries, v, h, among):  # type: ignore[no-unt
         inverse[e] = 1.0 / (h[e] + later[0, e])
     for i in range(k):
         own, line, part = own_entries[i], decay[i], v[i]
-        found = 0.0
+        total = 0.0
         for e in range(n):
             ratio = line[e] * own / entries[e]
             value = part[e]
-            found += value * ratio * ratio * (h[e] + later[i + 1, e]) * inverse[e]
+            total += value * ratio * ratio * (h[e] + later[i + 1, e]) * inverse[e]
             h[e] += value
             part[e] = value * ratio
-        among[i, i] += found
+        among[i, i] += total
     for i in range(k):
         for j in range(i):
             one, other = v[i], v[j]
-            found = 0.0
+            total = 0.0
             for e in range(n):
-                found += one[e] * other[e] * inverse[e]
-            among[i, j] -= found
+                total += one[e] * other[e] * inverse[e]
+            among[i, j] -= total
     return inverse
 
 
@@ -148,18 +148,18 @@ def apply(low, high, starts, places, blocks, near, v, g, q, shift, dr, sums):  #
     for w in range(low, high):
         a, n = places[w], places[w + 1] - places[w]
         lines, rows, change, own = _block(w, starts, places, blocks, v), near[a : a + n], dr[a : a + n], g[a : a + n]
-        force, found = np.empty(n), np.empty(n)
+        force, solution = np.empty(n), np.empty(n)
         for e in range(n):
             force[e] = q[a + e] + shift[rows[e]]
-            found[e] = own[e] * force[e]
+            solution[e] = own[e] * force[e]
         for line in lines:
             along = 0.0
             for e in range(n):
                 along += line[e] * force[e]
             for e in range(n):
-                found[e] += along * line[e]
+                solution[e] += along * line[e]
         for e in range(n):
-            change[e] += found[e]
+            change[e] += solution[e]
             sums[rows[e]] += change[e]
 
 
@@ -177,9 +177,9 @@ def measure_predictor(low, high, starts, at, places, blocks, decay, r, dr, lam, 
             s0 += product
             s1 += product * ratio
             s2 += product * ratio * ratio
-        lines, partners = _block(w, starts, places, blocks, decay), _block(w, starts, places, blocks, z)
+        lines, all_duals = _block(w, starts, places, blocks, decay), _block(w, starts, places, blocks, z)
         for i, x in enumerate(at[starts[w] : starts[w + 1]]):
-            own, moved, line, duals = entries[x], change[x], lines[i], partners[i]
+            own, moved, line, duals = entries[x], change[x], lines[i], all_duals[i]
             for e in range(n):
                 slack = entries[e] - line[e] * own
                 ratio, product = (change[e] - line[e] * moved) / slack, slack * duals[e]
@@ -192,29 +192,29 @@ def measure_predictor(low, high, starts, at, places, blocks, decay, r, dr, lam, 
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def aim(  # type: ignore[no-untyped-def]
-    low, high, starts, at, places, blocks, decay, weight, row_weight, column, r, dr, lam, z, lift, barrier, least, most,
-    t, tr, q,
+    low, high, starts, at, places, blocks, decay, weight, row_weight, column, r, dr, lam, z, excess, barrier, least,
+    most, t, tr, q,
 ):  # fmt: skip
     """Targets barrier·w − ds dz for the products, and the residual they leave for the predictor's direction.
 
-    In a predictor −ds dz = sz ρ (1 + ρ); it is kept between least·w and most·w. ``lift`` is the price of the row of an
-    entry less its cost.
+    In a predictor −ds dz = sz ρ (1 + ρ); it is kept between least·w and most·w. ``excess`` is the price of the row of
+    an entry less its cost.
     """
     for w in range(low, high):
         here, own = slice(places[w], places[w + 1]), column[w]
-        entries, change, force, mates_own = r[here], dr[here], q[here], lam[here]
-        shares, aims, lifted, n = row_weight[here], tr[here], lift[here], len(entries)
+        entries, change, force, own_duals = r[here], dr[here], q[here], lam[here]
+        shares, aims, beyond, n = row_weight[here], tr[here], excess[here], len(entries)
         centre, lowest, highest = own * barrier, own * least, own * most
         for e in range(n):
             ratio = change[e] / entries[e]
-            term = entries[e] * mates_own[e] * ratio * (1.0 + ratio)
+            term = entries[e] * own_duals[e] * ratio * (1.0 + ratio)
             target = shares[e] * centre + max(min(term, shares[e] * highest), shares[e] * lowest)
             aims[e] = target
-            force[e] = target / entries[e] - mates_own[e] * ratio + lifted[e]
-        lines, partners = _block(w, starts, places, blocks, decay), _block(w, starts, places, blocks, z)
+            force[e] = target / entries[e] - own_duals[e] * ratio + beyond[e]
+        lines, all_duals = _block(w, starts, places, blocks, decay), _block(w, starts, places, blocks, z)
         all_targets, all_weights = _block(w, starts, places, blocks, t), _block(w, starts, places, blocks, weight)
         for i, x in enumerate(at[starts[w] : starts[w + 1]]):
-            mine, moved, line, duals = entries[x], change[x], lines[i], partners[i]
+            mine, moved, line, duals = entries[x], change[x], lines[i], all_duals[i]
             targets, weights = all_targets[i], all_weights[i]
             back = 0.0
             for e in range(n):
@@ -240,10 +240,10 @@ def measure(low, high, starts, at, places, blocks, decay, r, dr, lam, z, t, tr, 
         for e in range(n):
             ratio = change[e] / entries[e]
             down, up = max(down, -ratio), max(up, 1.0 + ratio - aims[e] / (entries[e] * own_duals[e]))
-        lines, partners = _block(w, starts, places, blocks, decay), _block(w, starts, places, blocks, z)
+        lines, all_duals = _block(w, starts, places, blocks, decay), _block(w, starts, places, blocks, z)
         all_targets = _block(w, starts, places, blocks, t)
         for i, x in enumerate(at[starts[w] : starts[w + 1]]):
-            own, moved, line, duals, targets = entries[x], change[x], lines[i], partners[i], all_targets[i]
+            own, moved, line, duals, targets = entries[x], change[x], lines[i], all_duals[i], all_targets[i]
             for e in range(n):
                 slack = entries[e] - line[e] * own
                 inverse = 1.0 / (slack * duals[e])
@@ -254,7 +254,7 @@ def measure(low, high, starts, at, places, blocks, decay, r, dr, lam, z, t, tr, 
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def recentre(  # type: ignore[no-untyped-def]
-    low, high, starts, at, places, blocks, decay, weight, row_weight, column, r, dr, lam, z, t, tr, lift, primal_step,
+    low, high, starts, at, places, blocks, decay, weight, row_weight, column, r, dr, lam, z, t, tr, excess, primal_step,
     dual_step, least, most, t_new, tr_new, q,
 ):  # fmt: skip
     """Move targets so that products at a longer step come back between least·w and most·w (Gondzio 1996).
@@ -264,7 +264,7 @@ def recentre(  # type: ignore[no-untyped-def]
     for w in range(low, high):
         here, own = slice(places[w], places[w + 1]), column[w]
         entries, change, force, own_duals = r[here], dr[here], q[here], lam[here]
-        shares, aims, renewed_aims, lifted, n = row_weight[here], tr[here], tr_new[here], lift[here], len(entries)
+        shares, aims, renewed_aims, beyond, n = row_weight[here], tr[here], tr_new[here], excess[here], len(entries)
         lowest, highest = own * least, own * most
         for e in range(n):
             dual, target = own_duals[e], aims[e]
@@ -272,12 +272,12 @@ def recentre(  # type: ignore[no-untyped-def]
             product = (entries[e] + primal_step * change[e]) * (dual + dual_step * step)
             moved = max(max(min(product, shares[e] * highest), shares[e] * lowest) - product, -shares[e] * highest)
             renewed_aims[e] = target + moved
-            force[e] = moved / entries[e] + step + dual + lifted[e]
-        lines, partners = _block(w, starts, places, blocks, decay), _block(w, starts, places, blocks, z)
+            force[e] = moved / entries[e] + step + dual + beyond[e]
+        lines, all_duals = _block(w, starts, places, blocks, decay), _block(w, starts, places, blocks, z)
         all_targets, all_weights = _block(w, starts, places, blocks, t), _block(w, starts, places, blocks, weight)
         all_renewed = _block(w, starts, places, blocks, t_new)
         for i, x in enumerate(at[starts[w] : starts[w + 1]]):
-            mine, ahead, line, duals = entries[x], change[x], lines[i], partners[i]
+            mine, ahead, line, duals = entries[x], change[x], lines[i], all_duals[i]
             targets, renewed, weights = all_targets[i], all_renewed[i], all_weights[i]
             back = 0.0
             for e in range(n):
@@ -301,10 +301,10 @@ def advance(low, high, starts, at, places, blocks, decay, r, dr, lam, z, t, tr, 
         here = slice(places[w], places[w + 1])
         entries, change, own_duals, aims = r[here], dr[here], lam[here], tr[here]
         n = len(entries)
-        lines, partners = _block(w, starts, places, blocks, decay), _block(w, starts, places, blocks, z)
+        lines, all_duals = _block(w, starts, places, blocks, decay), _block(w, starts, places, blocks, z)
         all_targets = _block(w, starts, places, blocks, t)
         for i, x in enumerate(at[starts[w] : starts[w + 1]]):
-            own, moved, line, duals, targets = entries[x], change[x], lines[i], partners[i], all_targets[i]
+            own, moved, line, duals, targets = entries[x], change[x], lines[i], all_duals[i], all_targets[i]
             for e in range(n):
                 slack, ds, dual = entries[e] - line[e] * own, change[e] - line[e] * moved, duals[e]
                 duals[e] = dual + dual_step * ((targets[e] - dual * ds) / slack - dual)
@@ -319,10 +319,10 @@ def centred(low, high, starts, at, places, blocks, decay, weight, aims, r, z):  
     """Multipliers z for which the products s z of column w are its aim times their weights."""
     for w in range(low, high):
         entries = r[places[w] : places[w + 1]]
-        lines, partners = _block(w, starts, places, blocks, decay), _block(w, starts, places, blocks, z)
+        lines, all_duals = _block(w, starts, places, blocks, decay), _block(w, starts, places, blocks, z)
         weights = _block(w, starts, places, blocks, weight)
         for i, x in enumerate(at[starts[w] : starts[w + 1]]):
-            own, line, duals, shares = entries[x], lines[i], partners[i], weights[i]
+            own, line, duals, shares = entries[x], lines[i], all_duals[i], weights[i]
             for e in range(len(entries)):
                 duals[e] = aims[w] * shares[e] / (entries[e] - line[e] * own)
 
@@ -333,9 +333,9 @@ def adjoints(low, high, starts, at, places, blocks, decay, z, adjoint):  # type:
     for w in range(low, high):
         into = adjoint[places[w] : places[w + 1]]
         into[:] = 0.0
-        lines, partners = _block(w, starts, places, blocks, decay), _block(w, starts, places, blocks, z)
+        lines, all_duals = _block(w, starts, places, blocks, decay), _block(w, starts, places, blocks, z)
         for i, x in enumerate(at[starts[w] : starts[w + 1]]):
-            line, duals = lines[i], partners[i]
+            line, duals = lines[i], all_duals[i]
             back = 0.0
             for e in range(len(into)):
                 into[e] += duals[e]

@@ -22,11 +22,12 @@ __all__ = ["Settled", "settled"]
 
 Floats = NDArray[np.float64]
 
-_CLOSINGS, _CLOSED = 12, 1e-8  # rounds in which bounds come to be kept, and when they are
-_BALANCINGS, _PARTS = 6, 16  # rounds before these, and parts in which a row gets what it lacks
-_PER_ERROR = 10.0  # what an error that is left costs in the end, roughly, in terms of the loss
-_REST = 1e-4  # of a row that is moved far: entries that sum to no more are left as they are
-_NOTHING = 1e-13  # decay of a bound that is left to the last rounds, since it asks for next to nothing
+_CLOSINGS, _CLOSED = 12, 1e-8  # Bounds come to be kept in at most so many rounds, and are at the latter error.
+_BALANCINGS = 6  # Before these there are at most so many rounds in which rows are moved one after the other.
+_PARTS = 16  # A row gets what it lacks in so many parts.
+_PER_ERROR = 10.0  # An error that is left costs about so many times as much in the end, in terms of the loss.
+_REST = 1e-4  # Of a row that is moved far, entries that sum to no more than this are left as they are.
+_NOTHING = 1e-13  # Bounds with a smaller decay ask for next to nothing, and are left to the last rounds.
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,13 +126,13 @@ def _least(low, high, starts, rows, decay, r, into):  # type: ignore[no-untyped-
     """
     n = r.shape[1]
     for w in range(low, high):
-        entries, found = r[w], into[w]
-        found[:] = 0.0
+        entries, column = r[w], into[w]
+        column[:] = 0.0
         for i in range(starts[w], starts[w + 1]):
             own, line = entries[rows[i]], decay[rows[i]]
-            found[rows[i]] = max(found[rows[i]], own)
+            column[rows[i]] = max(column[rows[i]], own)
             for e in range(n):
-                found[e] = max(found[e], line[e] * own)
+                column[e] = max(column[e], line[e] * own)
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")

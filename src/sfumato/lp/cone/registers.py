@@ -59,7 +59,7 @@ WIDE = 8
 SINGLES = 2 * LANES
 """Width of a register in numbers of single precision."""
 
-_LINE = 64  # bytes of a cache line: a register that lies across two of them takes twice as long
+_LINE = 64  # Bytes of a cache line: a register that lies across two of them takes twice as long.
 _FUSED = ("contract",)
 
 

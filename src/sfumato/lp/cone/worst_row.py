@@ -37,17 +37,12 @@ __all__ = ["solve_worst_row"]
 Floats = NDArray[np.float64]
 
 _MOST_ITERATIONS = 200
-# Iterations in which the gap must fall by a tenth, or rounding has the upper hand.
-_PATIENCE = 12
+_PATIENCE = 12  # Iterations in which the gap must fall by a tenth, or rounding has the upper hand.
 _TUNING = Tuning(centring=0.2, correctors=3)
-# The slack of the largest sum at the start, relative to it.
-_FIRST_SLACK = 0.1
-# The part of a bound that must still be above a level.
-_SPARE = 0.97
-# By so much, relatively, a value may grow when it is rounded to integers.
-_ROUNDED = 1e-6
-# Below this value rounding errors of rows that sum to 1 are all that is left.
-_SMALLEST_VALUE = 1e-15
+_FIRST_SLACK = 0.1  # The slack of the largest sum at the start, relative to it.
+_SPARE = 0.97  # The part of a bound that must still be above a level.
+_ROUNDED = 1e-6  # By so much, relatively, a value may grow when it is rounded to integers.
+_SMALLEST_VALUE = 1e-15  # Below this value rounding errors of rows that sum to 1 are all that is left.
 # What is added to diagonals, relatively, where the matrices of the links have lost their definiteness.
 _SHIFT = 2.0**-50
 
@@ -197,10 +192,10 @@ class _WorstRowIterate(LanesIterate):
 
     def predicted(self) -> Predicted:
         """Measure the direction of the predictor, limits included."""
-        found, more = super().predicted(), predicted(np, self.w, self.dw, self.u)
+        columns, more = super().predicted(), predicted(np, self.w, self.dw, self.u)
         limits = Predicted.from_ratios(*more.tolist())
-        steps = Steps(*(min(both) for both in zip(found.steps, limits.steps, strict=True)))
-        return Predicted(steps, *(one + other for one, other in zip(found[1:], limits[1:], strict=True)))
+        steps = Steps(*(min(both) for both in zip(columns.steps, limits.steps, strict=True)))
+        return Predicted(steps, *(one + other for one, other in zip(columns[1:], limits[1:], strict=True)))
 
     def aim(self, target: float, least: float, most: float) -> bool:
         """Find the direction to products ``target`` less the second-order term."""

@@ -28,12 +28,9 @@ __all__ = ["Cover", "covered"]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-# What may stay missing in a column, in tolerances of the sum of all prices.
-_MAY_BE_MISSING = 1e-2
-# Rows from which a row could get no more than this part of that, in all, are not considered.
-_NEGLIGIBLE = 0.1
-# Smaller log bounds are taken as this one: a little less arrives than could.
-_SMALLEST_LOG = 1e-9
+_MAY_BE_MISSING = 1e-2  # What may stay missing in a column, in tolerances of the sum of all prices.
+_NEGLIGIBLE = 0.1  # Rows from which a row could get no more than this part of that, in all, are not considered.
+_SMALLEST_LOG = 1e-9  # Smaller log bounds are taken as this one: a little less arrives than could.
 
 
 @dataclass(frozen=True, eq=False)

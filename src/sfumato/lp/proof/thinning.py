@@ -29,9 +29,9 @@ __all__ = ["Kept", "listed", "thinned"]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-_COLUMNS = 8  # taken at a time: neighbours in memory
-_SWEEPS = 3  # over the rows of a column: what is left out for one row leaves room at others; later ones find little
-_ONE_THREAD = 100_000  # multipliers: below, starting threads takes longer than the work
+_COLUMNS = 8  # So many columns, neighbours in memory, are taken at a time.
+_SWEEPS = 3  # What is left out for one row leaves room at others; later sweeps over the rows find little.
+_ONE_THREAD = 100_000  # With fewer multipliers, starting threads takes longer than the work.
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ def listed(multipliers: Floats) -> Kept:
     return Kept(pair, column, multipliers[pair, column])
 
 
-def thinned(program: ColumnProgram, found: ColumnSolution, spare: float) -> Kept:
+def thinned(program: ColumnProgram, solution: ColumnSolution, spare: float) -> Kept:
     """Multipliers whose bound is at most ``spare`` below that of all those found, up to rounding.
 
     Examples
@@ -61,17 +61,17 @@ def thinned(program: ColumnProgram, found: ColumnSolution, spare: float) -> Kept
     >>> far = np.arange(8.0)
     >>> first, second = np.concatenate([[range(7), range(1, 8)], [range(1, 8), range(7)]], axis=1)
     >>> program = ColumnProgram(np.abs(far[:, None] - far) / 8, first, second, np.ones(14))
-    >>> found = solve_columns(program, tolerance=1e-5)
-    >>> kept = thinned(program, found, 5e-5)
-    >>> found.multipliers.size, len(kept) < 64
+    >>> solution = solve_columns(program, tolerance=1e-5)
+    >>> kept = thinned(program, solution, 5e-5)
+    >>> solution.multipliers.size, len(kept) < 64
     (112, True)
     """
-    if not found.multipliers.size:
-        return listed(found.multipliers)
+    if not solution.multipliers.size:
+        return listed(solution.multipliers)
     cost = program.cost
-    for limit, price in zip(program.limits, found.prices, strict=True):
+    for limit, price in zip(program.limits, solution.prices, strict=True):
         cost = cost + limit.weighted(price)
-    columns = _Columns(program, np.ascontiguousarray(found.multipliers), np.ascontiguousarray(cost))
+    columns = _Columns(program, np.ascontiguousarray(solution.multipliers), np.ascontiguousarray(cost))
     return columns.thinned(spare / program.shape[0])
 
 
@@ -81,18 +81,17 @@ class _Columns:
     def __init__(self, program: ColumnProgram, multipliers: Floats, cost: Floats) -> None:
         n = len(cost)
         self.multipliers, self.cost = multipliers, cost
-        self.order = np.argsort(program.first, kind="stable")
-        first, second = program.first[self.order], program.second[self.order]
-        self.starts = np.searchsorted(first, np.arange(n + 1))
-        self.second, self.decay = second, np.exp(-program.logs)[self.order]
-        self.mates = _mates(first, second, n)
+        order = np.argsort(program.first, kind="stable")
+        first, second = program.first[order], program.second[order]
+        starts, decay = np.searchsorted(first, np.arange(n + 1)), np.exp(-program.logs)[order]
+        self.pairs = order, starts, second, decay, _reversed(first, second, n)
         self.classes, self.count = program.row_classes, len(program.sizes)
 
     def thinned(self, share: float) -> Kept:
         """Every row may lose ``share`` beyond what costs nothing."""
         least = np.min(self._over_columns(self._least), axis=0)
-        found = self._over_columns(lambda low, high: self._kept(low, high, least - share))
-        return Kept(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+        kept = self._over_columns(lambda low, high: self._kept(low, high, least - share))
+        return Kept(*(np.concatenate(parts) for parts in zip(*kept, strict=True)))
 
     def _over_columns(self, work: Callable[[int, int], Any]) -> list[Any]:
         """What ``work`` says of a few columns at a time, on all cores."""
@@ -108,41 +107,37 @@ class _Columns:
 
     def _least(self, low: int, high: int) -> Floats:
         """The least reduced cost of each class in some of the columns."""
-        least: Floats = _least(
-            self.multipliers, low, high, self.cost, self.order, self.starts, self.second, self.decay, self.mates,
-            self.classes, self.count,
-        )  # fmt: skip
+        least: Floats = _least(self.multipliers, low, high, self.cost, *self.pairs, self.classes, self.count)
         return least
 
     def _kept(self, low: int, high: int, floor: Floats) -> tuple[Integers, Integers, Floats]:
-        found: tuple[Integers, Integers, Floats] = _kept(
-            self.multipliers, low, high, self.cost, self.order, self.starts, self.second, self.decay, self.mates,
-            floor[self.classes],
-        )  # fmt: skip
-        return found
+        kept: tuple[Integers, Integers, Floats] = _kept(
+            self.multipliers, low, high, self.cost, *self.pairs, floor[self.classes]
+        )
+        return kept
 
 
-def _mates(first: Integers, second: Integers, n: int) -> Integers:
+def _reversed(first: Integers, second: Integers, n: int) -> Integers:
     """The place of the same pair the other way round, −1 where it is not listed."""
     here, there = first * n + second, second * n + first
     order = np.argsort(here, kind="stable")
     place = np.minimum(np.searchsorted(here[order], there), len(here) - 1)
-    mates = order[place]
-    mates = np.where(here[mates] == there, mates, -1)
-    # pairs that are listed twice would have one mate: only those that name each other are joined
-    joined = (mates >= 0) & (mates[mates] == np.arange(len(mates)))
-    return np.asarray(np.where(joined, mates, -1), dtype=np.int64)
+    reverse = order[place]
+    reverse = np.where(here[reverse] == there, reverse, -1)
+    # pairs that are listed twice would have one reverse: only those that name each other are joined
+    joined = (reverse >= 0) & (reverse[reverse] == np.arange(len(reverse)))
+    return np.asarray(np.where(joined, reverse, -1), dtype=np.int64)
 
 
 @njit(cache=True, nogil=True)
-def _netted(multipliers, low, high, order, decay, mates, scratch):  # type: ignore[no-untyped-def]
+def _netted(multipliers, low, high, order, decay, reverse, scratch):  # type: ignore[no-untyped-def]
     """Columns low … high, one row each, in the order of pairs; of a pair both ways round only one is left."""
     for k in range(len(order)):
         for w in range(low, high):
             scratch[w - low, k] = max(multipliers[order[k], w], 0.0)
     for w in range(high - low):
         for k in range(len(order)):
-            j = mates[k]
+            j = reverse[k]
             if j > k:
                 here, there = scratch[w, k], scratch[w, j]
                 if here >= decay[j] * there:
@@ -164,11 +159,11 @@ def _reduced(values, cost, w, starts, second, decay, result):  # type: ignore[no
 
 @njit(cache=True, nogil=True)
 def _least(  # type: ignore[no-untyped-def]
-    multipliers, low, high, cost, order, starts, second, decay, mates, classes, count
+    multipliers, low, high, cost, order, starts, second, decay, reverse, classes, count
 ):
     scratch, reduced = np.empty((high - low, len(order))), np.empty(len(cost))
     least = np.full(count, np.inf)
-    _netted(multipliers, low, high, order, decay, mates, scratch)
+    _netted(multipliers, low, high, order, decay, reverse, scratch)
     for w in range(low, high):
         _reduced(scratch[w - low], cost, w, starts, second, decay, reduced)
         for x in range(len(cost)):
@@ -205,11 +200,11 @@ def _leave_out(values, starts, second, decay, room, places, falls):  # type: ign
 
 
 @njit(cache=True, nogil=True)
-def _kept(multipliers, low, high, cost, order, starts, second, decay, mates, floor):  # type: ignore[no-untyped-def]
+def _kept(multipliers, low, high, cost, order, starts, second, decay, reverse, floor):  # type: ignore[no-untyped-def]
     """Pairs, columns and values of what is left of columns low … high, whose reduced costs stay above a floor."""
     scratch, room = np.empty((high - low, len(order))), np.empty(len(cost))
     places, falls = np.empty(len(order), np.int64), np.empty(len(order))
-    _netted(multipliers, low, high, order, decay, mates, scratch)
+    _netted(multipliers, low, high, order, decay, reverse, scratch)
     count = 0
     for w in range(low, high):
         values = scratch[w - low]
