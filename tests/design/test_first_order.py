@@ -14,7 +14,7 @@ from sfumato.design.solvers import SOLVERS
 from sfumato.design.solvers.first_order import solve_by_first_order
 from sfumato.design.solvers.interior import solve_by_interior_point
 from sfumato.errors import NotSupported
-from sfumato.lp.column_program import ColumnProgress
+from sfumato.lp.cone.program import ColumnProgress
 from sfumato.watch import Watch
 
 

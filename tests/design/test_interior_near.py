@@ -13,8 +13,8 @@ from sfumato.design.problem import problem
 from sfumato.design.solvers import SOLVERS, interior_near
 from sfumato.design.solvers.interior_near import first_outputs
 from sfumato.errors import NotSupported
-from sfumato.lp.column_program import Ending
-from sfumato.lp.peaks import PeakSolution
+from sfumato.lp.cone.near import PeakSolution
+from sfumato.lp.cone.program import Ending
 
 
 def towns(n: int, seed: int = 0, epsilon: float = 6.0) -> tuple[sf.Prior, sf.Loss, sf.PrivacyType]:

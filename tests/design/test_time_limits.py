@@ -24,8 +24,8 @@ from sfumato.design.solvers import SOLVERS, interior_near
 from sfumato.design.solvers import column_generation as generation
 from sfumato.design.symmetry import symmetry
 from sfumato.errors import NotConverged, NotSupported
-from sfumato.lp import batched_newton, columns_dense, columns_method, columns_sparse
-from sfumato.lp.column_program import ColumnProgress
+from sfumato.lp.cone import arrays_iterate, lanes_dense, lanes_iterate, lanes_sparse
+from sfumato.lp.cone.program import ColumnProgress
 from sfumato.numbers import floats
 from sfumato.watch import TimeIsUp, Watch, _compiling
 
@@ -99,10 +99,10 @@ def test_nothing_goes_on_when_the_time_is_up(solver: str) -> None:
     assert_proved(made, shown)
 
 
-@pytest.mark.parametrize("system", [columns_dense.DenseSystems, columns_sparse.SparseSystems])
+@pytest.mark.parametrize("system", [lanes_dense.DenseSystems, lanes_sparse.SparseSystems])
 def test_an_iteration_is_left_where_it_is(system: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Factors of many columns take minutes; nothing of the iteration before is lost."""
-    asked, sparse = problem(*places(30)), system is columns_sparse.SparseSystems
+    asked, sparse = problem(*places(30)), system is lanes_sparse.SparseSystems
     clock, parts, shown, original = Clock(), [], [], system.factor
     iteration = 4  # parts: of eight blocks of four columns, two at a time
 
@@ -111,10 +111,10 @@ def test_an_iteration_is_left_where_it_is(system: Any, monkeypatch: pytest.Monke
         clock.now += 1.0 if len(parts) <= iteration else 3.0
         original(self, thread, low, high, *rest)
 
-    monkeypatch.setattr(columns_method, "_SPARSE", 1.0 if sparse else -1.0)
-    monkeypatch.setattr(columns_method, "_SLOWER", 0.0 if sparse else 2.0)
-    monkeypatch.setattr(columns_method, "_LOOK", 1.0)  # a look after every two blocks
-    monkeypatch.setattr(columns_method, "_WORTH_A_THREAD", 10**9)
+    monkeypatch.setattr(lanes_iterate, "_SPARSE", 1.0 if sparse else -1.0)
+    monkeypatch.setattr(lanes_iterate, "_SLOWER", 0.0 if sparse else 2.0)
+    monkeypatch.setattr(lanes_iterate, "_LOOK", 1.0)  # a look after every two blocks
+    monkeypatch.setattr(lanes_iterate, "_WORTH_A_THREAD", 10**9)
     monkeypatch.setattr(system, "factor", slower_and_slower)
     made = best_of(asked, Effort(1e-9, Watch(10.0, clock), "interior", shown.append))
     assert parts == [(0, 2), (2, 4), (4, 6), (6, 8), (0, 2), (2, 4)]
@@ -123,7 +123,7 @@ def test_an_iteration_is_left_where_it_is(system: Any, monkeypatch: pytest.Monke
 
 
 def test_an_iteration_that_would_not_be_through_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock, shown, method = Clock(), [], columns_method.BlockNewton
+    clock, shown, method = Clock(), [], lanes_iterate.LanesIterate
     original = method.iterate
 
     def slow(self: Any) -> bool:
@@ -137,14 +137,14 @@ def test_an_iteration_that_would_not_be_through_is_not_begun(monkeypatch: pytest
 
 
 def test_a_first_iteration_that_takes_too_long_gives_way_to_what_needs_no_solver(monkeypatch: Any) -> None:
-    clock, original = Clock(), columns_dense.DenseSystems.factor
+    clock, original = Clock(), lanes_dense.DenseSystems.factor
 
     def slow(self: Any, *arguments: Any) -> None:
         clock.now += 5.0
         original(self, *arguments)
 
-    monkeypatch.setattr(columns_method, "_LOOK", 1.0)
-    monkeypatch.setattr(columns_dense.DenseSystems, "factor", slow)
+    monkeypatch.setattr(lanes_iterate, "_LOOK", 1.0)
+    monkeypatch.setattr(lanes_dense.DenseSystems, "factor", slow)
     made = best_of(problem(*places(30)), Effort(1e-4, Watch(4.0, clock), "interior"))
     assert made.method in SIMPLE and made.stopped
     assert_proved(made, [])
@@ -158,9 +158,9 @@ def worse_from(number: int, iterate: Callable[[Any], bool]) -> Callable[[Any], b
         done[0] += 1
         if done[0] < number:
             return iterate(self)
-        self.t_new[:], self.pull_before[:] = self.z, self.pull  # as a step leaves them
+        self.t_new[:], self.adjoint_before[:] = self.z, self.adjoint  # as a step leaves them
         self.z = self.z * 0.5
-        self.pull = self.pull * 0.5
+        self.adjoint = self.adjoint * 0.5
         self.r = 0.5 * self.r + 0.5 / self.m
         return done[0] < number + 4
 
@@ -169,7 +169,7 @@ def worse_from(number: int, iterate: Callable[[Any], bool]) -> Callable[[Any], b
 
 def test_blocks_return_the_best_of_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[ColumnProgress] = []
-    method = columns_method.BlockNewton
+    method = lanes_iterate.LanesIterate
     monkeypatch.setattr(method, "iterate", worse_from(8, method.iterate))
     clock = Clock()
 
@@ -187,15 +187,14 @@ def test_blocks_return_the_best_of_both_sides(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize("objective", ["expected", "worst secret"])
 def test_batches_return_the_best_of_both_sides(objective: str, monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[ColumnProgress] = []
-    method, done = batched_newton.BatchedNewton, [0]
-    original = method._centring
+    method, done = arrays_iterate.ArraysIterate, [0]
+    original = method.aim
 
-    def away(self: Any) -> tuple[float, float]:
+    def away(self: Any, target: float, least: float, most: float) -> bool:
         done[0] += 1
-        barrier, mu = original(self)
-        return (100 * mu, mu) if done[0] in (8, 9) else (barrier, mu)
+        return original(self, -100 * least if done[0] in (8, 9) else target, least, most)
 
-    monkeypatch.setattr(method, "_centring", away)
+    monkeypatch.setattr(method, "aim", away)
     clock = Clock()
 
     def stop(state: ColumnProgress) -> None:

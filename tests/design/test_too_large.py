@@ -18,8 +18,9 @@ from sfumato.design import certified, closed_forms, optimal
 from sfumato.design.problem import problem
 from sfumato.design.solvers import SOLVERS, linear
 from sfumato.errors import NotSupported, TooLarge
-from sfumato.lp import columns_method, exact, first_order_iteration, peaks_method
-from sfumato.lp.column_program import ColumnProgram
+from sfumato.lp import exact, first_order_iteration
+from sfumato.lp.cone import lanes_iterate, near_iterate
+from sfumato.lp.cone.program import ColumnProgram
 from sfumato.lp.first_order_iteration import Iteration
 from sfumato.lp.highs import check_size
 
@@ -34,7 +35,7 @@ def grid(side: int, metric: str = "euclidean") -> tuple[sf.Prior, sf.Loss, sf.Pr
 
 
 def test_auto_goes_on_without_factors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(columns_method, "check_room", refuse)
+    monkeypatch.setattr(lanes_iterate, "check_room", refuse)
     with pytest.raises(NotSupported, match="needs about 1 TiB of memory"):
         sf.design(*grid(4), solver="interior")
     made = sf.design(*grid(4), tolerance=1e-2)
@@ -73,7 +74,7 @@ def test_an_exact_tableau_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_peaks_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(peaks_method, "check_room", refuse)
+    monkeypatch.setattr(near_iterate, "check_room", refuse)
     with pytest.raises(TooLarge, match="the method at peaks for"):
         sf.design(*grid(4), solver="interior-near")
 

@@ -24,7 +24,7 @@ from sfumato.cli import designs, points, progress
 from sfumato.cli.main import app, run
 from sfumato.cli.progress import Interruption, line, standing, until_asked
 from sfumato.errors import InvalidInput
-from sfumato.lp.column_program import ColumnProgress
+from sfumato.lp.cone.program import ColumnProgress
 from sfumato.specs.spec import read_spec
 
 SURVEY = """

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from sfumato.errors import InvalidInput, Mismatch, MissingExtra, NotSupported
 from sfumato.lp import first_order
-from sfumato.lp.batched import solve_batched
-from sfumato.lp.column_program import ColumnProgram, ColumnProgress, ColumnSolution, Ending, Limit, column_bound
+from sfumato.lp.cone.arrays import solve_batched
+from sfumato.lp.cone.program import ColumnProgram, ColumnProgress, ColumnSolution, Ending, Limit, column_bound
 from sfumato.lp.first_order import solve_first_order
 from sfumato.lp.first_order_iteration import Iteration
 from sfumato.lp.first_order_start import beginning, worth_moving
@@ -124,7 +124,7 @@ def test_classes_give_what_the_whole_gives() -> None:
     assert found.value == pytest.approx(plain.value, rel=2e-5)
 
 
-def test_pulling_is_the_transpose_of_taking_differences() -> None:
+def test_the_adjoint_is_the_transpose_of_taking_differences() -> None:
     program = on_grid(4, bump=True)
     inside = torch.tensor(np.random.default_rng(1).random((16, 16)) < 0.7)
     support = Support(program, inside)
@@ -132,7 +132,7 @@ def test_pulling_is_the_transpose_of_taking_differences() -> None:
     field = torch.rand(support.count + 1, generator=rng, dtype=torch.float64)
     z = torch.rand(support.after.shape, generator=rng, dtype=torch.float64) * support.real
     field[-1] = 0.0
-    left, right = (z * support.differences(field)).sum(), (support.pulled(z) * field).sum()
+    left, right = (z * support.differences(field)).sum(), (support.adjoint(z) * field).sum()
     assert float(left) == pytest.approx(float(right))
     table = support.multipliers(z, 1.0, len(program.first))
     assert np.count_nonzero(table) == int(support.real.sum())

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.errors import InvalidInput, NotSupported
 from sfumato.lp import LinearProgram, solve
-from sfumato.lp.columns_method import BlockNewton
+from sfumato.lp.cone.lanes_iterate import LanesIterate
 from sfumato.numbers import is_exact
 from sfumato.privacy.capacities import CapacityMethod, _closed_forms, _few_rays
 from sfumato.privacy.capacity_program import _bound_below, enclosed_capacity, pairs_of, private_channel
@@ -295,6 +295,6 @@ def test_an_interrupt_comes_through(monkeypatch: pytest.MonkeyPatch) -> None:
     def stop(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(BlockNewton, "iterate", stop)
+    monkeypatch.setattr(LanesIterate, "iterate", stop)
     with pytest.raises(KeyboardInterrupt):
         sf.capacities(sf.PrivacyType(sf.grid(4, 4), epsilon="0.1"))

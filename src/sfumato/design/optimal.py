@@ -29,7 +29,7 @@ from sfumato.design.ties import tie_broken
 from sfumato.design.time_budget import affords_proof, check_provable, kept_for_proof
 from sfumato.errors import Infeasible, NotConverged, NotSupported, SolverError
 from sfumato.losses.loss import Loss
-from sfumato.lp.column_program import ColumnProgress
+from sfumato.lp.cone.program import ColumnProgress
 from sfumato.memory import refusing
 from sfumato.numbers import is_exact
 from sfumato.privacy.type import PrivacyType

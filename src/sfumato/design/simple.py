@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sfumato.design.answer import Answer, Multipliers
 from sfumato.design.problem import Problem
 from sfumato.lp import Limit
-from sfumato.lp.peaks import exponential_shares
+from sfumato.lp.cone.near import exponential_shares
 from sfumato.numbers import floats
 
 __all__ = ["bound_of", "joined", "prices_of", "simple_answer", "value_of"]

@@ -4,8 +4,8 @@ This room knows nothing of privacy. A program is a value; :func:`solve` returns 
 primal point, the row multipliers, or the Farkas ray that proves there is no point.
 """
 
-from sfumato.lp.column_program import ColumnProgram, ColumnProgress, ColumnSolution, Ending, Limit, column_bound
-from sfumato.lp.columns import solve_columns
+from sfumato.lp.cone.lanes import solve_columns
+from sfumato.lp.cone.program import ColumnProgram, ColumnProgress, ColumnSolution, Ending, Limit, column_bound
 from sfumato.lp.program import LinearProgram, Solution, Status, check_optimality
 from sfumato.lp.solve import solve
 

@@ -22,9 +22,9 @@ from sfumato.watch import TimeIsUp, Watch
 __all__ = ["solve_rationals"]
 
 _ZERO = flint.fmpq(0)
-_SECONDS_A_PRODUCT = 5e-9  # of the cube of the size: twice what FLINT took for systems of 200 to 600 short rationals
-_BYTES_A_RATIONAL = 80  # a pointer, an object, and numbers of one word; longer ones take more
-_INSTEAD = ("solver='auto'", "fewer secrets or outputs")
+_SECONDS_A_PRODUCT = 5e-9  # Times the cube of the size: twice what FLINT took for 200 to 600 short rationals.
+_BYTES_A_RATIONAL = 80  # A pointer, an object, and numbers of one word; longer ones take more.
+_INSTEAD = ("another solver", "fewer secrets or outputs")
 
 
 def solve_rationals(program: LinearProgram, watch: Watch | None = None) -> Solution:

@@ -25,13 +25,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import InvalidInput, Mismatch, MissingExtra, NotSupported, shown
-from sfumato.lp.column_program import (
+from sfumato.lp.cone.program import (
     ColumnProgram,
     ColumnProgress,
     ColumnSolution,
     Ending,
     checked_program,
-    untouched,
+    constant_columns,
+    least_of_classes,
+    relative_gap,
+    smallest_value,
 )
 from sfumato.watch import TimeIsUp, Watch, watch_of
 
@@ -43,11 +46,12 @@ __all__ = ["solve_first_order"]
 Start = tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]
 
 _MOST_ITERATIONS = 200_000
-_SMALLEST_SCALE = 1e-6  # of the costs: relative gaps are not measured against values smaller than that
-_ENOUGH, _NECESSARY, _LONG = 0.2, 0.8, 0.36  # restart rules: residual fallen to, fallen and rising, share of all
-_CHECK = {"cpu": 25, "cuda": 50}  # iterations between looks at residual and bound
-_REPAIR = {"cpu": 1, "cuda": 4}  # checks between repairs, which take as long as many iterations on a device
-_WORTH_A_THREAD = 3_000_000  # multipliers: below, waiting for each other costs more
+# A run begins anew once its residual has fallen to the first part, or to the second and rises, or the run makes up the
+# third part of all iterations.
+_ENOUGH, _NECESSARY, _LONG = 0.2, 0.8, 0.36
+_CHECK = {"cpu": 25, "cuda": 50}  # So many iterations lie between looks at residual and bound.
+_REPAIR = {"cpu": 1, "cuda": 4}  # Every so many checks there is a repair, which takes long on a device.
+_WORTH_A_THREAD = 3_000_000  # With fewer multipliers, threads wait for each other longer than they work.
 
 
 def solve_first_order(
@@ -74,7 +78,7 @@ def solve_first_order(
         ``"cpu"``, ``"cuda"``, or ``"auto"``: a GPU if there is one.
     start
         A matrix (one row a row, one column a column) and multipliers (one row a pair) to begin with, as
-        :class:`~sfumato.lp.column_program.ColumnSolution` has them; either may be None.
+        :class:`~sfumato.lp.cone.program.ColumnSolution` has them; either may be None.
 
     Raises
     ------
@@ -86,8 +90,8 @@ def solve_first_order(
     Examples
     --------
     >>> program = ColumnProgram([[0, 1], [1, 0]], [0, 1], [1, 0], np.log([3.0, 3.0]))
-    >>> found = solve_first_order(program, tolerance=1e-6, device="cpu")
-    >>> found.matrix.round(4).tolist(), round(found.value, 5), found.ended.name
+    >>> solution = solve_first_order(program, tolerance=1e-6, device="cpu")
+    >>> solution.matrix.round(4).tolist(), round(solution.value, 5), solution.ended.name
     ([[0.75, 0.25], [0.25, 0.75]], 0.5, 'REACHED')
     """
     program = checked_program(program, tolerance, time_limit)
@@ -96,7 +100,7 @@ def solve_first_order(
     begun, watch = perf_counter(), watch_of(time_limit)
     checked = _start(start, program)
     if watch.over:  # before torch is loaded, which takes seconds
-        return untouched(program, perf_counter() - begun)
+        return constant_columns(program, perf_counter() - begun, Ending.TIME)
     if find_spec("torch") is None:
         raise MissingExtra("gpu", "torch")
     import torch
@@ -104,29 +108,25 @@ def solve_first_order(
     from sfumato.lp.first_order_iteration import Iteration
 
     place = _device(device, torch.cuda.is_available())
-    magnitude = _SMALLEST_SCALE * float(np.abs(program.cost).max(axis=1).sum())
-    least = np.full(len(program.sizes), np.inf)
-    np.minimum.at(least, program.row_classes, program.cost.min(axis=1))
+    least = least_of_classes(program.cost.min(axis=1), program.row_classes)
     if not (program.cost > least[program.row_classes][:, None]).any():
-        value = float(program.sizes @ least)
-        matrix, nothing = np.full(program.shape, 1 / program.shape[1]), np.zeros((len(program.first), program.shape[1]))
-        return ColumnSolution(matrix, nothing, value, value, 0.0, 0, perf_counter() - begun, Ending.REACHED)
+        return constant_columns(program, perf_counter() - begun)
     try:
         with _quick(len(program.first) * program.shape[1]):
             method = Iteration(program, tolerance, place, watch)
             method.warm(*checked)
-            run = _Run(method, begun, magnitude)
+            run = _Steering(method, begun, smallest_value(program.cost))
             ended = run.until(tolerance, watch, progress)
             return run.result(program, ended)
     except TimeIsUp:
-        return untouched(program, perf_counter() - begun)
+        return constant_columns(program, perf_counter() - begun, Ending.TIME)
 
 
-class _Run:
+class _Steering:
     """How the iteration is steered."""
 
-    def __init__(self, method: Iteration, begun: float, magnitude: float) -> None:
-        self.method, self.begun, self.magnitude = method, begun, magnitude
+    def __init__(self, method: Iteration, begun: float, smallest: float) -> None:
+        self.method, self.begun, self.smallest_value = method, begun, smallest
         self.iterations, self.checks = 0, 0
         self.at_start = self.before = np.inf
 
@@ -175,7 +175,7 @@ class _Run:
     def state(self) -> ColumnProgress:
         """The best value and bound so far."""
         value, bound = self.method.best_value, self.method.best_bound
-        gap = (value - bound) / max(abs(value), self.magnitude)
+        gap = relative_gap(value, bound, self.smallest_value)
         return ColumnProgress(self.iterations, value, bound, gap, perf_counter() - self.begun)
 
     def result(self, program: ColumnProgram, ended: Ending) -> ColumnSolution:
@@ -202,19 +202,19 @@ def _quick(work: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _device(asked: str, has_gpu: bool) -> str:
-    if asked == "auto":
+def _device(name: str, has_gpu: bool) -> str:
+    if name == "auto":
         return "cuda" if has_gpu else "cpu"
-    if asked not in ("cpu", "cuda"):
-        raise NotSupported(f"device {shown(asked)}", ["auto", "cpu", "cuda"])
-    if asked == "cuda" and not has_gpu:
+    if name not in ("cpu", "cuda"):
+        raise NotSupported(f"device {shown(name)}", ["auto", "cpu", "cuda"])
+    if name == "cuda" and not has_gpu:
         raise NotSupported("device 'cuda' on a machine where torch finds no GPU", ["auto", "cpu"])
-    return asked
+    return name
 
 
 def _start(given: tuple[Any, Any], program: ColumnProgram) -> Start:
     """The two arrays to begin with, if they have the right shapes."""
-    found: list[NDArray[np.float64] | None] = []
+    arrays: list[NDArray[np.float64] | None] = []
     rows = ("a matrix", program.shape[0]), ("multipliers", len(program.first))
     for values, (what, length) in zip(given, rows, strict=True):
         array = None if values is None else np.asarray(values, dtype=np.float64)
@@ -223,5 +223,5 @@ def _start(given: tuple[Any, Any], program: ColumnProgram) -> Start:
                            f"{length} rows and {program.shape[1]} columns are needed, found {array.shape}")  # fmt: skip
         if array is not None and not np.isfinite(array).all():
             raise InvalidInput(f"{what} to begin with must be finite")
-        found.append(array)
-    return found[0], found[1]
+        arrays.append(array)
+    return arrays[0], arrays[1]

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.lp.column_program import ColumnProgram
+from sfumato.lp.cone.program import ColumnProgram
 from sfumato.lp.first_order_start import beginning, flows, worth_moving
 from sfumato.lp.first_order_support import Closure, Support
 from sfumato.memory import check_room
@@ -24,18 +24,18 @@ __all__ = ["Iteration", "Measure"]
 
 torch: Any = import_module("torch") if find_spec("torch") else None
 
-_BYTES_OF_A_TABLE = 64  # an entry: costs, how columns fall off, the matrix at the start and the best, scratch
-_BYTES_OF_AN_ENTRY = 120  # that may move: costs, steps, iterates, where they began, each a double; and indices
-_BYTES_OF_A_SLOT = 90  # of such an entry and a pair: multipliers, where they began, the best, scratch; and indices
-_DEVICE_SHARE = 0.94  # of the memory that is free on a device
-_INSTEAD = ("fewer outputs", "a coarser space", "mechanisms.tight_constraints, which needs no table")
+_BYTES_OF_A_TABLE = 64  # An entry has costs, how columns fall off, matrices at the start and the best, scratch.
+_BYTES_OF_AN_ENTRY = 120  # An entry that may move has costs, steps, iterates and where they began, and indices.
+_BYTES_OF_A_SLOT = 90  # A pair of such an entry has multipliers, where they began, the best, scratch, and indices.
+_DEVICE_SHARE = 0.94  # This part of the memory that is free on a device may be used.
+_SMALLER_PROBLEMS = ("fewer outputs", "a coarser space", "mechanisms.tight_constraints, which needs no table")
 _SMALLEST_ENTRY = 1e-12
-_SMALLEST_STAKE = 1e-4  # relative to the largest: rows below it count as this one
-_WEIGHT = 0.3  # primal weight to begin with, in norms of the scaled costs
-_SMOOTHING = 0.5  # share of the observed weight in the next one
-_DRIFT = 30.0  # how far the primal weight may move away from the first one
-_NORM_ROUNDS, _NORM_MARGIN = 30, 1.03  # power iteration for the norm of A and what is added to it
-_NEWTON_FAST, _NEWTON_MOST = 3, 60  # rounds for the prices of classes: on a device, and where waiting costs nothing
+_SMALLEST_STAKE = 1e-4  # Rows with less at stake, relative to the largest, count as this one.
+_WEIGHT = 0.3  # The primal weight at the start, in norms of the scaled costs.
+_SMOOTHING = 0.5  # The share of the observed weight in the next one.
+_DRIFT = 30.0  # The primal weight may become so many times larger or smaller than the first one.
+_NORM_ROUNDS, _NORM_MARGIN = 30, 1.03  # The norm of A takes so many rounds of power iteration, and a margin.
+_NEWTON_FAST, _NEWTON_MOST = 3, 60  # Prices of classes take so many rounds: on a device, and on a processor.
 
 
 @dataclass(frozen=True)
@@ -86,9 +86,9 @@ class Iteration:
         free = int(_DEVICE_SHARE * torch.cuda.mem_get_info(self.device)[0]) if self.device.type == "cuda" else None
         (n, m), pairs = program.shape, len(program.first)
         check_room(size, f"the first-order method for {n} rows, {m} columns and {pairs} pairs on {self.device.type}",
-                   _INSTEAD, free)  # fmt: skip
+                   _SMALLER_PROBLEMS, free)  # fmt: skip
         if table:  # what comes back is a table over pairs, on this side
-            check_room(16 * pairs * m, f"a table of multipliers for {pairs} pairs in {m} columns", _INSTEAD)
+            check_room(16 * pairs * m, f"a table of multipliers for {pairs} pairs in {m} columns", _SMALLER_PROBLEMS)
 
     def _least_of_rows(self, table: Any) -> Any:
         least = torch.full((len(self.sizes),), torch.inf, dtype=torch.float64, device=self.device)
@@ -161,7 +161,7 @@ class Iteration:
     def primal_step(self) -> None:
         """T = the nearest to R − τ P∘(C + AᵀZ) whose classes sum to their sizes, in the norm Σ (·)²/P."""
         support, tau = self.support, self.eta / self.weight
-        v = self.r - tau * self.p * (self.cost + support.pulled(self.z))
+        v = self.r - tau * self.p * (self.cost + support.adjoint(self.z))
         sizes = support.of_class(self.sizes)
         least = support.extreme((v - sizes) / self.p, "max")
         theta, waits = torch.maximum(self.theta, least), self.device.type == "cpu"
@@ -210,7 +210,7 @@ class Iteration:
 
     def bound_of(self, z: Any) -> float:
         """Σ_c |c| min (C + AᵀZ), with entries that are left out, in double precision."""
-        reduced = self.cost + self.support.pulled(z)
+        reduced = self.cost + self.support.adjoint(z)
         least = torch.minimum(self.support.extreme(reduced, "min"), self.outer)
         return self.base + self.scale * float(self.sizes @ least)
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.lp.column_program import ColumnProgram
+from sfumato.lp.cone.program import ColumnProgram
 from sfumato.lp.first_order_support import Closure, Support
 from sfumato.watch import Watch
 
@@ -25,13 +25,13 @@ __all__ = ["Beginning", "beginning", "flows", "worth_moving"]
 
 torch: Any = import_module("torch") if find_spec("torch") else None
 
-_MOST_ROWS = {"cpu": 4_000, "cuda": 20_000}  # the system Kw = 1 is dense
-_SOLVED = 1e-7  # residual of the two systems, relative: more, and they are too ill-conditioned to be of use
+_MOST_ROWS = {"cpu": 4_000, "cuda": 20_000}  # The system Kw = 1 is dense: it is not solved for more rows.
+_SOLVED = 1e-7  # With a larger relative residual the two systems are too ill-conditioned to be of use.
 _MOST_SWEEPS = 1_000
-_SETTLED = 1e-6  # relative change of the flows in a sweep
-_TAIL = 1e-4  # entries below this, relative to the largest of the column, in tolerances, are filled in at the end
-_DEARER = 2.0  # times the first prices: what prices may become in the end
-_SHORTAGE = 1e-2  # of a tolerance: what all rows together may lose because an entry was left out
+_SETTLED = 1e-6  # Sweeps end with a relative change of the flows below this.
+_TAIL = 1e-4  # Entries below this part of the largest of their column, in tolerances, are filled in at the end.
+_DEARER = 2.0  # Prices may become so many times the first ones in the end.
+_SHORTAGE = 1e-2  # All rows together may lose this part of a tolerance because an entry was left out.
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,11 +88,11 @@ def _fallen(anchors: Any, n: int, closure: Closure) -> Any:
 
 def _solved(matrix: Any, right: Any) -> Any:
     """The solution of a linear system, None if floats do not have one."""
-    found, info = torch.linalg.solve_ex(matrix, right)
+    solution, info = torch.linalg.solve_ex(matrix, right)
     if int(info):
         return None
-    off = float((matrix @ found - right).abs().max())
-    return found if off <= _SOLVED * float(right.abs().max()) else None
+    off = float((matrix @ solution - right).abs().max())
+    return solution if off <= _SOLVED * float(right.abs().max()) else None
 
 
 def worth_moving(program: ColumnProgram, cost: Any, begun: Beginning, tolerance: float) -> Any:

@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.lp.column_program import ColumnProgram
+from sfumato.lp.cone.program import ColumnProgram
 from sfumato.watch import Watch
 
 __all__ = ["Closure", "Support", "lattice_shape"]
 
 torch: Any = import_module("torch") if find_spec("torch") else None
 
-_AT_ONCE = 1 << 25  # products of pairs and columns that are held at a time, 256 MiB
+_AT_ONCE = 1 << 25  # So many products of pairs and columns are held at a time, 256 MiB.
 
 
 class Support:
@@ -62,8 +62,8 @@ class Support:
         self.after = torch.full((slots, self.count + 1), self.count, dtype=torch.int32, device=device)
         for k in range(slots):
             pair = self.pair[self.rows, k]
-            found = place[ends[pair], self.columns]
-            self.after[k, :-1] = torch.where(pair >= 0, found, self.count)
+            position = place[ends[pair], self.columns]
+            self.after[k, :-1] = torch.where(pair >= 0, position, self.count)
         self.real = self.after < self.count
         self.before = self._before(program, place)
         logs = program.logs if len(program.logs) else np.ones(1)
@@ -82,9 +82,9 @@ class Support:
         before = torch.full((arriving.shape[1], self.count + 1), nowhere, dtype=torch.int64, device=device)
         for j in range(arriving.shape[1]):
             pair = arriving[self.rows, j]
-            found = place[starts[pair], self.columns].long()
-            there = (pair >= 0) & (found < self.count)
-            before[j, :-1] = torch.where(there, slot[pair] * (self.count + 1) + found, nowhere)
+            position = place[starts[pair], self.columns].long()
+            there = (pair >= 0) & (position < self.count)
+            before[j, :-1] = torch.where(there, slot[pair] * (self.count + 1) + position, nowhere)
         return before.to(torch.int32) if nowhere < 2**31 else before
 
     def _spread(self, values: NDArray[np.float64]) -> Any:
@@ -107,7 +107,7 @@ class Support:
         result[self.rows, self.columns] = field[:-1]
         return result
 
-    def pulled(self, z: Any) -> Any:
+    def adjoint(self, z: Any) -> Any:
         """AᵀZ, for rows e^{−l} R_x − R_z of A."""
         if not len(z):
             return torch.zeros(self.count + 1, dtype=z.dtype, device=z.device)

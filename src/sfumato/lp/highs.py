@@ -21,7 +21,7 @@ _FEASIBILITY = 1e-10
 
 # Measured on designs with 0.3 to 4 million entries, two in a row: 530 to 570 bytes an entry at the peak, in presolve.
 _BYTES_A_ROW, _BYTES_A_COLUMN, _BYTES_AN_ENTRY = 500, 500, 300
-_SECONDS_AN_ENTRY = 1e-6  # in which HiGHS does not look at its clock: taking over a program, and presolve
+_SECONDS_AN_ENTRY = 1e-6  # So long HiGHS does not look at its clock: taking over a program, and presolve.
 _INSTEAD = ("another solver", "fewer outputs", "a coarser space")
 
 
@@ -136,8 +136,8 @@ def _basis(basis: highspy.HighsBasis, columns: int) -> tuple[int, ...]:
 
 def _ray(solver: highspy.Highs, program: LinearProgram) -> Array | None:
     """A Farkas ray with the signs of :class:`Solution`."""
-    _, found, ray = solver.getDualRay()
-    if not found:  # a row that contradicts itself is refused before any simplex iteration
+    _, exists, ray = solver.getDualRay()
+    if not exists:  # a row that contradicts itself is refused before any simplex iteration
         return solve_floats(_elastic(program)).dual
     values = np.array(ray)
     return values if values @ floats(program.rhs) > 0 else -values

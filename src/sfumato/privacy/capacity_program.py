@@ -2,7 +2,7 @@
 
 With one output for each secret the multiplicative capacity is the largest Σ_y M_yy of a mechanism of the type and
 the additive one is 1 minus the smallest (columns with their extreme at the same secret may be merged).
-:func:`sfumato.lp.columns.solve_columns` proposes a matrix and multipliers in floats. Neither is trusted:
+:func:`sfumato.lp.cone.lanes.solve_columns` proposes a matrix and multipliers in floats. Neither is trusted:
 
 - the matrix becomes a mechanism of rationals that is private by comparison with bounds of e^{−εd}, so the capacity
   it has is attained;
@@ -24,8 +24,8 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from sfumato.channels.channel import Channel
-from sfumato.lp.column_program import ColumnProgram, Ending
-from sfumato.lp.columns import solve_columns
+from sfumato.lp.cone.lanes import solve_columns
+from sfumato.lp.cone.program import ColumnProgram, Ending
 from sfumato.measures.leakage import capacity
 from sfumato.numbers import float_above, float_below, fractions, object_array
 from sfumato.privacy.type import PrivacyType, ball_rate, distance_ball

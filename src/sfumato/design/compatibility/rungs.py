@@ -1,6 +1,6 @@
 """What can be said at one radius γ and one ε: a mechanism in integers and a bound, each good for many δ.
 
-The least chance of missing δ*(ε) is one program (:mod:`sfumato.design.compatibility.worst_row`). Its matrix becomes a
+The least chance of missing δ*(ε) is one program (:mod:`sfumato.lp.cone.worst_row`). Its matrix becomes a
 table of integers that keeps the promise exactly, and what the table misses is counted. Its multipliers prove a bound.
 
 Neither has to be believed. The kernel sees a mechanism or a bound when a bracket ends there: the mechanism as it is,
@@ -26,12 +26,12 @@ from sfumato.design.answer import Answer
 from sfumato.design.bounds import LowerBound, rounded_bound
 from sfumato.design.choice import to_a_gap
 from sfumato.design.compatibility.utility import Utility
-from sfumato.design.compatibility.worst_row import solve_worst_row
 from sfumato.design.objectives import worst_secret
 from sfumato.design.problem import Problem, problem
 from sfumato.design.solvers.reduced import reduced_program, whole_answer
 from sfumato.design.symmetry import Symmetry, symmetry
 from sfumato.errors import InvalidChannel, NotConverged
+from sfumato.lp.cone.worst_row import solve_worst_row
 from sfumato.numbers import floats
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.finite import FiniteSpace

@@ -21,7 +21,7 @@ from sfumato.design.simple import bound_of, joined, prices_of, value_of
 from sfumato.design.solvers.interior import solve_by_interior_point
 from sfumato.errors import SolverError
 from sfumato.lp import LinearProgram, solve
-from sfumato.lp.column_program import ColumnProgress
+from sfumato.lp.cone.program import ColumnProgress
 from sfumato.numbers import Array, floats, fractions, object_array
 from sfumato.watch import TimeIsUp, Watch, watch_of
 

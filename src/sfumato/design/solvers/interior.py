@@ -13,10 +13,12 @@ from typing import Any
 
 from sfumato.design.answer import Answer, Progress, TimeLimit
 from sfumato.design.problem import Problem
-from sfumato.design.solvers.reduced import solve_reduced
-from sfumato.lp.batched import solve_batched
-from sfumato.lp.column_program import ColumnProgram, ColumnSolution, Start
-from sfumato.lp.columns import solve_columns
+from sfumato.design.solvers.reduced import (
+    solve_reduced,
+)
+from sfumato.lp.cone.arrays import solve_batched
+from sfumato.lp.cone.lanes import solve_columns
+from sfumato.lp.cone.program import ColumnProgram, ColumnSolution, Start
 
 __all__ = ["Trail", "gpu_is_there", "solve_by_arrays", "solve_by_interior_point"]
 

@@ -1,9 +1,9 @@
 """Many secrets in a metric space: the interior-point method at peaks, with outputs brought in as they are needed.
 
-The method (:mod:`sfumato.lp.peaks`) gives a matrix and a price for every secret. Prices are all that a bound needs: for
-every action, whether it was looked at or not, multipliers are found that prove as much of them as can be proved
-(:mod:`sfumato.lp.covering`). Where actions are many, a few of them are solved for at first, spread as well as outputs
-that tell the truth would be; an action that leaves part of the prices unproved is one that is missing.
+The method (:mod:`sfumato.lp.cone.near`) gives a matrix and a price for every secret. Prices are all that a bound needs:
+for every action, whether it was looked at or not, multipliers are found that prove as much of them as can be proved
+(:mod:`sfumato.lp.proof.covering`). Where actions are many, a few of them are solved for at first, spread as well as
+outputs that tell the truth would be; an action that leaves part of the prices unproved is one that is missing.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from sfumato.design.answer import Answer, Multipliers, Progress, TimeLimit
 from sfumato.design.problem import Problem
 from sfumato.design.routes import along_edges
-from sfumato.lp.column_program import ColumnProgress, Ending
-from sfumato.lp.covering import Cover, covered
-from sfumato.lp.peaks import PeakSolution, first_losses, solve_peaks
+from sfumato.lp.cone.near import PeakSolution, first_losses, solve_peaks
+from sfumato.lp.cone.program import ColumnProgress, Ending
+from sfumato.lp.proof.covering import Cover, covered
 from sfumato.watch import TimeIsUp, Watch, watch_of
 
 __all__ = ["solve_near"]

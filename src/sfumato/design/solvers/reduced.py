@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sfumato.design.answer import Answer, Multipliers, TimeLimit
 from sfumato.design.problem import Problem
 from sfumato.design.symmetry import Symmetry, symmetry
-from sfumato.lp.column_program import ColumnProgram, ColumnProgress, ColumnSolution, Ending
-from sfumato.lp.thinning import Kept, listed, thinned
+from sfumato.lp.cone.program import ColumnProgram, ColumnProgress, ColumnSolution, Ending
+from sfumato.lp.proof.thinning import Kept, listed, thinned
 from sfumato.watch import TimeIsUp, watch_of
 
 __all__ = ["reduced_program", "solve_reduced", "whole_answer"]

@@ -29,8 +29,8 @@ from sfumato.design.universal.refute import search
 from sfumato.errors import NotSupported
 from sfumato.losses.loss import Loss
 from sfumato.lp import LinearProgram, solve
-from sfumato.lp.column_program import ColumnProgram
-from sfumato.lp.columns import solve_columns
+from sfumato.lp.cone.lanes import solve_columns
+from sfumato.lp.cone.program import ColumnProgram
 from sfumato.numbers import Array, fractions, object_array
 
 __all__ = ["large_design", "two_priors"]

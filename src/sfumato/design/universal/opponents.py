@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from sfumato.design.universal.least_loss import MARGIN, LeastLoss, leaving_row, pivot
 from sfumato.errors import NotSupported, UndecidedError
-from sfumato.lp.column_program import ColumnProgram, column_bound
-from sfumato.lp.columns import solve_columns
+from sfumato.lp.cone.lanes import solve_columns
+from sfumato.lp.cone.program import ColumnProgram, column_bound
 
 __all__ = ["Opponent", "worst_prior"]
 

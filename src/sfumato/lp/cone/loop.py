@@ -18,7 +18,7 @@ from typing import NamedTuple, Protocol
 
 __all__ = ["Iterate", "Predicted", "Steps", "Tuning", "centred", "longest", "step"]
 
-_SHORTEST_WAY = 0.1  # ten times a full step is as good as any
+_SMALLEST_RATIO = 0.1  # Ten times a full step is as good as any: smaller ratios are taken as this one.
 
 
 class Steps(NamedTuple):
@@ -26,6 +26,10 @@ class Steps(NamedTuple):
 
     primal: float
     dual: float
+
+    def exceed(self, others: Steps) -> bool:
+        """Whether the two are longer together than others, full steps being as long as any."""
+        return sum(min(1.0, length) for length in self) > sum(min(1.0, length) for length in others)
 
 
 class Predicted(NamedTuple):
@@ -39,6 +43,11 @@ class Predicted(NamedTuple):
     product: float
     slope: float
     curvature: float
+
+    @classmethod
+    def from_ratios(cls, down: float, up: float, product: float, first: float, second: float) -> Predicted:
+        """With ρ = ds/s and 1 + ρ = −dz/z: the largest −ρ and 1 + ρ, and ⟨s, z⟩ with each product times 1, ρ and ρ²."""
+        return cls(longest(down, up), product, first, first + second)
 
     def after(self, primal: float, dual: float) -> float:
         """⟨s + primal ds, z + dual dz⟩."""
@@ -145,4 +154,4 @@ def centred(predicted: Predicted, most: float) -> float:
 
 def longest(down: float, up: float) -> Steps:
     """Steps to the boundary, from the largest −ds/s and −dz/z."""
-    return Steps(1.0 / max(down, _SHORTEST_WAY), 1.0 / max(up, _SHORTEST_WAY))
+    return Steps(1.0 / max(down, _SMALLEST_RATIO), 1.0 / max(up, _SMALLEST_RATIO))
