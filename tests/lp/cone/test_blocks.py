@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.sparse import csr_array
 
+from block_programs import random_duals, random_program
 from sfumato.errors import InvalidInput
 from sfumato.lp.column_program import ColumnProgram, Limit, column_bound
 from sfumato.lp.cone.blocks import BlockProgram, blocks_bound, of_columns
@@ -73,33 +73,6 @@ def test_multipliers_of_pairs_prove_the_same_as_ever(seed: int) -> None:
     duals = rng.random((len(first), m))
     found = blocks_bound(of_columns(program), [duals[None]] if len(first) else [])
     assert found == pytest.approx(column_bound(program, duals), abs=1e-12)
-
-
-def random_program(rng: Any, *, cones: bool = True) -> BlockProgram:
-    """Rows and cones of two to four forms with the constant column inside, weighted classes, any totals."""
-    n, m = rng.integers(2, 7), rng.integers(1, 7)
-    blocks = []
-    for d in (1, 2, 3, 4) if cones else (1,):
-        count = rng.integers(0, 5)
-        forms = rng.normal(size=(d, count, n)) * (rng.random((d, count, n)) < 0.7)
-        shortfall = np.linalg.norm(forms[1:].sum(axis=2), axis=0) + 0.1 + rng.random(count) - forms[0].sum(axis=1)
-        forms[0] += np.maximum(shortfall, 0.0)[:, None] / n
-        if count:
-            blocks.append(tuple(csr_array(form) for form in forms))
-    classes = np.unique(rng.integers(rng.integers(1, n + 1), size=n), return_inverse=True)[1]
-    sums = csr_array((0.5 + rng.random(n), (classes, np.arange(n))))
-    # totals that the constant column has, so that there are points
-    return BlockProgram(rng.normal(size=(n, m)), blocks, sums, np.asarray(sums.sum(axis=1)).ravel())
-
-
-def random_duals(program: BlockProgram, rng: Any) -> list[Any]:
-    """Duals anywhere in their cones."""
-    duals = []
-    for block in program.blocks:
-        z = rng.normal(size=(len(block), block[0].shape[0], program.shape[1]))
-        z[0] = np.linalg.norm(z[1:], axis=0) + np.abs(z[0])
-        duals.append(z * 10.0 ** rng.uniform(-3, 0))
-    return duals
 
 
 @given(st.integers(0, 2**32 - 1))

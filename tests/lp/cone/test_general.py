@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
+from block_programs import lumpy_prior, random_duals, random_program, spline_program
 from sfumato.errors import InvalidInput, NotConverged
 from sfumato.lp.column_program import ColumnProgram, ColumnProgress, Ending
 from sfumato.lp.columns import solve_columns
@@ -18,7 +19,6 @@ from sfumato.lp.cone.blocks import BlockProgram, blocks_bound, of_columns
 from sfumato.lp.cone.general import BlockIterate, solve_blocks
 from sfumato.lp.cone.second_order import smallest
 from sfumato.watch import Watch
-from splines import lumpy_prior, spline_program
 
 
 @st.composite
@@ -95,6 +95,31 @@ def test_a_spline_reaches_its_gap_with_sums_kept(axes: int) -> None:
     assert [each.iteration for each in seen] == list(range(1, solution.iterations + 1))
     assert all(a.bound <= b.bound and a.value >= b.value for a, b in pairwise(seen))
     assert solution.iterations <= 30
+
+
+@pytest.mark.parametrize(
+    ("rate", "cells", "outputs", "value"),
+    [(8.0, 8, 8, 0.20750), (8.0, 12, 9, 0.20048), (8.0, 16, 9, 0.19722), (4.0, 8, 8, 0.29157), (4.0, 12, 9, 0.28838)],
+)
+def test_uniform_squares_lose_what_a_general_solver_found(rate: float, cells: int, outputs: int, value: float) -> None:
+    program = spline_program(cells, 2, rate, outputs, symmetric=True)
+    solution = solve_blocks(program, tolerance=1e-5)
+    check(program, solution)
+    assert solution.bound - 1e-5 <= value <= solution.value + 1e-5
+    assert solution.gap <= 1e-5
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=40)
+def test_random_cones_and_duals(seed: int) -> None:
+    """The optimum lies between all bounds and all points, and the run brings the two together."""
+    rng = np.random.default_rng(seed)
+    program = random_program(rng)
+    solution = solve_blocks(program, tolerance=1e-7)
+    check(program, solution)
+    assert solution.gap <= 1e-6
+    assert blocks_bound(program, random_duals(program, rng)) <= solution.value + 1e-9
+    assert solution.value <= float((program.cost @ rng.dirichlet(np.ones(program.shape[1]))).sum()) + 1e-9
 
 
 def test_symmetry_changes_nothing() -> None:

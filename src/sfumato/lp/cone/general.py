@@ -31,7 +31,7 @@ from sfumato.errors import InvalidInput, NotConverged, expect
 from sfumato.lp.column_program import ColumnProgress, Ending
 from sfumato.lp.columns_newton import link_factor, link_solve
 from sfumato.lp.cone.banded import Bands
-from sfumato.lp.cone.blocks import BlockProgram, BlockSolution
+from sfumato.lp.cone.blocks import BlockProgram, BlockSolution, blocks_bound
 from sfumato.lp.cone.loop import Predicted, Steps, Tuning, longest, step
 from sfumato.lp.cone.second_order import inverse
 from sfumato.lp.cone.strips import Forms, Strip
@@ -57,8 +57,8 @@ _SMALLEST_SCALE = 1e-6
 _SMALLEST_COLUMN = 1e-3
 # What a row has at stake counts for at least this part of the largest stake.
 _SMALLEST_STAKE = 1e-4
-# All forms of a strip of columns take so many bytes, so that a few arrays of that size fit into the cache.
-_STRIP = 2**19
+# All forms of a strip of columns take about so many bytes: larger arrays leave the cache, smaller ones cost more calls.
+_STRIP = 2**21
 # With fewer forms times columns than this, handing work to a thread takes longer than the work.
 _WORTH_A_THREAD = 50_000
 # A step that rounding puts on the boundary is halved at most so often.
@@ -172,13 +172,13 @@ class _Best:
                 f"their totals; the value is at least {self.highest:g}",
                 gap=np.inf,
             )
-        gap = self._relative(self.best, self.highest)
-        return BlockSolution(self.matrix, self.duals, self.best, self.highest, gap, self.iterations,
+        value, bound = float((self.program.cost * self.matrix).sum()), blocks_bound(self.program, self.duals)
+        return BlockSolution(self.matrix, self.duals, value, bound, self._relative(value, bound), self.iterations,
                              perf_counter() - self.begun, ended)  # fmt: skip
 
 
 class BlockIterate:
-    """The iterate of one run; costs are shifted and scaled so that the least one is 0 and the value at the start 1."""
+    """The iterate of one run; costs are shifted and scaled: the least is 0, and the start has a value of about 1."""
 
     def __init__(self, program: BlockProgram, watch: Watch) -> None:
         self.order = _narrow_order(program)
@@ -187,7 +187,10 @@ class BlockIterate:
         self.floor = program.least(program.cost)
         cost = program.cost - (program.sums.T @ self.floor)[:, None]
         r = program.inside[:, None] * _column_sizes(program, cost)
-        self.scale = float((cost * r).sum()) or 1.0
+        # What is left of costs without a choice is rounding error, and no scale. A power of two changes no digits, so
+        # that duals are inside their cones in the program's scale too.
+        stake = max(float((cost * r).sum()), _SMALLEST_SCALE**2 * float((np.abs(program.cost) * r).sum())) or 1.0
+        self.scale = float(2.0 ** np.round(np.log2(stake)))
         cost /= self.scale
         stakes = cost.mean(axis=1)
         # rows with little at stake count less: the cube root is what needed fewest iterations on priors with bumps
@@ -197,9 +200,9 @@ class BlockIterate:
         components = sum(d * count for d, count in forms.shapes)
         check_room(8 * m * (n * (forms.width + 12) + 12 * components),
                    f"the block method for {n} rows, {components} forms and {m} columns", _SMALLER)  # fmt: skip
-        wide = int(np.clip(_STRIP // (8 * components) // LANES * LANES, LANES, m))
+        threads = (cpu_count() or 1) if components * m >= _WORTH_A_THREAD else 1
+        wide = max(1, min(_STRIP // (8 * components), m // threads) // LANES) * LANES
         self._start(forms, cost, r, [slice(low, low + wide) for low in range(0, m, wide)])
-        threads = min(cpu_count() or 1, len(self.strips)) if components * m >= _WORTH_A_THREAD else 1
         self.pool = ThreadPoolExecutor(threads) if threads > 1 else None
         self.scratch = [(Bands.scratch(n), np.zeros((n, n))) for _ in range(threads)]
         self.link = np.empty((0, 0))
@@ -352,7 +355,8 @@ def _column_sizes(program: BlockProgram, cost: Floats) -> Floats:
 
     That is one number for all columns of most programs; in those with classes, the lengths of the orbits of columns.
     """
-    best = (cost <= (program.sums.T @ program.least(cost))[:, None]).astype(np.float64)
+    least = program.sums.T @ program.least(cost) + _SMALLEST_SCALE**2 * np.abs(program.cost).max()
+    best = (cost <= least[:, None]).astype(np.float64)
     in_class = program.sums @ best
     sizes = program.totals / in_class.sum(axis=1) @ in_class
     kept = np.maximum(sizes, _SMALLEST_COLUMN * sizes.max())

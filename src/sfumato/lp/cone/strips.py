@@ -122,7 +122,8 @@ class Strip:
         self.v: Parts = []
         self.d: Parts = []
         self.t: Parts = []
-        self.kept = self.dr, self.d, self.t
+        self.goal: Parts = []
+        self.kept = self.dr, self.d, self.t, self.goal
         self.tried, self.tried_z = (r, self.s), z
 
     @property
@@ -144,11 +145,14 @@ class Strip:
     def begin(self) -> None:
         """No direction yet, and targets of zero."""
         self.dr = np.zeros_like(self.r)
-        self.d = self.t = [np.zeros_like(v) for v in self.v]
+        self.d = self.t = self.goal = [np.zeros_like(v) for v in self.v]
+
+    def _set_targets(self, targets: Parts) -> None:
+        self.t, self.goal = targets, [quotient(v, t) for v, t in zip(self.v, targets, strict=True)]
 
     def _next(self) -> Parts:
         """W (z + dz), for the present direction and targets."""
-        return [quotient(v, t) - d for v, d, t in zip(self.v, self.d, self.t, strict=True)]
+        return [goal - d for goal, d in zip(self.goal, self.d, strict=True)]
 
     def correct(self, price: Floats) -> Floats:
         """Change dr by H⁻¹ of what is left of Gᵀ(z + dz) + price − C; the sum of the new dr over columns."""
@@ -179,11 +183,12 @@ class Strip:
 
     def aim(self, target: float, least: float, most: float) -> None:
         """Targets for the products: ``target`` less the second-order term of the predictor within bounds."""
-        self.t = []
+        targets = []
         for v, d, weight in zip(self.v, self.d, self.weights, strict=True):
             t = clipped(product(d, d + v), weight * least, weight * most)
             t[0] += weight * target
-            self.t.append(t)
+            targets.append(t)
+        self._set_targets(targets)
 
     def reach(self) -> tuple[float, float]:
         """The largest 1/α of slacks and duals along the present direction."""
@@ -193,16 +198,16 @@ class Strip:
 
     def move_targets(self, primal: float, dual: float, least: float, most: float) -> None:
         """Move targets so that products at longer steps come back between least·w and most·w (Gondzio 1996)."""
-        self.kept, moved = (self.dr, self.d, self.t), []
+        self.kept, moved = (self.dr, self.d, self.t, self.goal), []
         for v, d, e, t, weight in zip(self.v, self.d, self._next(), self.t, self.weights, strict=True):
             high = weight * most
             products = product(v + primal * d, v + dual * (e - v))
             moved.append(t + clipped(clipped(products, weight * least, high) - products, -high, np.inf * high))
-        self.t = moved
+        self._set_targets(moved)
 
     def restore(self) -> None:
         """Take direction and targets from before they were moved."""
-        self.dr, self.d, self.t = self.kept
+        self.dr, self.d, self.t, self.goal = self.kept
 
     def try_primal(self, length: float) -> bool:
         """Whether r is strictly inside after a step, in spite of rounding."""

@@ -1,4 +1,4 @@
-"""Quadratic splines that keep a promise about coordinates, as programs of blocks.
+"""Programs of blocks: random ones, quadratic splines that keep a promise about coordinates; and Clarabel on them.
 
 On a box with cells of side h a column f has one entry for each control point of quadratic B-splines, the centres of the
 cells and one more ring around them. On every cell the spline and its gradient have Bernstein coefficients F_c and G_c,
@@ -11,7 +11,7 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, kron
+from scipy.sparse import csc_array, csr_array, identity, kron, vstack
 
 from sfumato.lp.cone.blocks import BlockProgram
 
@@ -85,3 +85,52 @@ def lumpy_prior(cells: int) -> Any:
     near = np.linalg.norm(places[:, None] - centres, axis=2) / widths
     prior = np.exp(-(near**2) / 2).sum(axis=1).reshape(cells, cells)
     return prior / prior.sum()
+
+
+def random_program(rng: Any, *, cones: bool = True) -> BlockProgram:
+    """Rows and cones of two to four forms with the constant column inside, weighted classes, any totals."""
+    n, m = rng.integers(2, 7), rng.integers(1, 7)
+    blocks = []
+    for d in (1, 2, 3, 4) if cones else (1,):
+        count = rng.integers(0, 5)
+        forms = rng.normal(size=(d, count, n)) * (rng.random((d, count, n)) < 0.7)
+        shortfall = np.linalg.norm(forms[1:].sum(axis=2), axis=0) + 0.1 + rng.random(count) - forms[0].sum(axis=1)
+        forms[0] += np.maximum(shortfall, 0.0)[:, None] / n
+        if count:
+            blocks.append(tuple(csr_array(form) for form in forms))
+    classes = np.unique(rng.integers(rng.integers(1, n + 1), size=n), return_inverse=True)[1]
+    sums = csr_array((0.5 + rng.random(n), (classes, np.arange(n))))
+    # totals that the constant column has, so that there are points
+    return BlockProgram(rng.normal(size=(n, m)), blocks, sums, np.asarray(sums.sum(axis=1)).ravel())
+
+
+def random_duals(program: BlockProgram, rng: Any) -> list[Any]:
+    """Duals anywhere in their cones."""
+    duals = []
+    for block in program.blocks:
+        z = rng.normal(size=(len(block), block[0].shape[0], program.shape[1]))
+        z[0] = np.linalg.norm(z[1:], axis=0) + np.abs(z[0])
+        duals.append(z * 10.0 ** rng.uniform(-3, 0))
+    return duals
+
+
+def by_clarabel(program: BlockProgram, tolerance: float = 1e-10) -> Any:
+    """Clarabel's solution of the same program, as one cone program over all entries, column after column."""
+    import clarabel
+
+    n, m = program.shape
+    each = identity(m, format="csr")
+    rows = [kron(np.ones((1, m)), program.sums), -identity(n * m)]
+    cones = [clarabel.ZeroConeT(len(program.totals)), clarabel.NonnegativeConeT(n * m)]
+    for block in program.blocks:
+        d, count = len(block), block[0].shape[0]
+        cone_by_cone = vstack(block, format="csr")[np.arange(d * count).reshape(d, count).T.ravel()]
+        rows.append(-kron(each, cone_by_cone))
+        cones += [clarabel.NonnegativeConeT(d)] * count * m if d == 1 else [clarabel.SecondOrderConeT(d)] * count * m
+    matrix = vstack(rows, format="csc")
+    right = np.concatenate([program.totals, np.zeros(matrix.shape[0] - len(program.totals))])
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_rel = settings.tol_gap_abs = settings.tol_feas = tolerance
+    nothing = csc_array((n * m, n * m))
+    return clarabel.DefaultSolver(nothing, program.cost.T.ravel(), matrix, right, cones, settings).solve()
