@@ -37,6 +37,7 @@ from sfumato.lp.cone.second_order import inverse
 from sfumato.lp.cone.strips import Forms, Strip
 from sfumato.lp.lanes import LANES
 from sfumato.memory import check_room
+from sfumato.threads import plain_interrupts
 from sfumato.watch import TimeIsUp, Watch, watch_of
 
 __all__ = ["BlockIterate", "solve_blocks"]
@@ -161,7 +162,7 @@ class _Best:
         return Ending.STALLED
 
     def _step(self) -> float:
-        with np.errstate(all="ignore"):  # a direction that is not finite is refused
+        with plain_interrupts(), np.errstate(all="ignore"):  # a direction that is not finite is refused
             return step(self.method, _TUNING)
 
     def result(self, ended: Ending) -> BlockSolution:
