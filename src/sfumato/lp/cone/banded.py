@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sfumato.lp.lanes import LANES, larger, load, registers, root, spread, store, total
+from sfumato.lp.lanes import LANES, larger, load, registers, root, spread, store
 
 __all__ = ["Bands"]
 
@@ -82,7 +82,7 @@ def _factor(bands, width, mask, inverse, link):  # type: ignore[no-untyped-def]
                     store(band, row + j, rest * load(band, other + j))
                 else:
                     store(band, row + j, one / root(larger(rest, entry * small)))
-        keep = load(mask, group)
+        keep = mask[group]
         for i in range(n - 1, -1, -1):
             reciprocal = load(band, i * high + width)
             below = min(width, n - 1 - i)
@@ -108,7 +108,8 @@ def _factor(bands, width, mask, inverse, link):  # type: ignore[no-untyped-def]
                 store(inverse, (i + 1 + k) * long + i, entry)
             store(inverse, i * long + i, corner)
             for j in range(i, n):
-                link[i, j] += total(keep * load(inverse, i * long + j))
+                lanes = inverse[i, j]
+                link[i, j] += keep[0] * lanes[0] + keep[1] * lanes[1] + keep[2] * lanes[2] + keep[3] * lanes[3]
 
 
 @njit(cache=True, nogil=True)
