@@ -9,6 +9,7 @@ from sfumato.design.merged import has_equal_rows
 from sfumato.design.problem import Problem
 from sfumato.design.solvers import SOLVERS, Solver, gpu_is_there
 from sfumato.design.symmetry import symmetry
+from sfumato.lp.cone.near import first_losses
 from sfumato.watch import Watch
 
 __all__ = ["accepting", "choose", "quick_try", "successor", "to_a_gap", "with_less_memory"]
