@@ -11,6 +11,15 @@ from typing import Any
 __all__ = ["CallableRoom", "callable_room"]
 
 
+class _SignatureOfFunction:
+    """The signature of a room's function, which the class of rooms itself has not."""
+
+    def __get__(self, room: CallableRoom | None, kind: type) -> Signature:
+        if room is None:
+            raise AttributeError("__signature__")
+        return signature(room._function)
+
+
 class CallableRoom(ModuleType):
     """A room that is called by its own name: ``sf.design(prior, loss, privacy)`` is ``sf.design.design(…)``.
 
@@ -28,9 +37,7 @@ class CallableRoom(ModuleType):
     def _function(self) -> Any:
         return getattr(self, self.__name__.rpartition(".")[2])
 
-    @property
-    def __signature__(self) -> Signature:
-        return signature(self._function)
+    __signature__ = _SignatureOfFunction()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return import_module, (self.__name__,)
