@@ -234,7 +234,7 @@ class _Bisection:
         """Shrink the bracket to the precision."""
         guess = first_guess(self.goal, self.chance, exp(self.below[1]))
         for step in range(_MOST_STEPS):
-            self._ask(short(Fraction(guess)))
+            self._decide(short(Fraction(guess)))
             if self.met is None or self.above is None:
                 guess = max(2 * self.below[0], min(self._line(), 8 * self.below[0]))
                 continue
@@ -259,7 +259,7 @@ class _Bisection:
         inside = low + _EDGE * (high - low) < aim < high - _EDGE * (high - low)
         return aim if inside and step % 4 != 3 else (low + high) / 2
 
-    def _ask(self, epsilon: Fraction) -> None:
+    def _decide(self, epsilon: Fraction) -> None:
         """What designs say of one ε, closer ones while they cannot tell; then the ε on both sides of it."""
         tolerance = min(self.precision / 4, 1e-3)
         while (unclear := self._undecided(epsilon, tolerance)) is not None:

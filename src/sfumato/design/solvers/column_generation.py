@@ -19,9 +19,9 @@ from sfumato.design.answer import Answer, Multipliers, Progress, TimeLimit
 from sfumato.design.problem import Problem
 from sfumato.design.simple import bound_of, joined, prices_of, value_of
 from sfumato.design.solvers.interior import solve_by_interior_point
+from sfumato.design.solvers.reduced import show
 from sfumato.errors import SolverError
 from sfumato.lp import LinearProgram, solve
-from sfumato.lp.cone.program import ColumnProgress
 from sfumato.numbers import Array, floats, fractions, object_array
 from sfumato.watch import TimeIsUp, Watch, watch_of
 
@@ -42,7 +42,7 @@ def solve_by_column_generation(
     )
     if not search.rough.finished:  # there is no time to make it better
         return search.rough
-    search.tell()
+    search.show()
     pool = _Pool(problem, watch, exact=False)
     # no rays, but columns that make up a good mechanism; with sum 1, since HiGHS takes tiny coefficients for zero
     columns, sums = floats(search.rough.matrix).T, floats(search.rough.matrix).sum(axis=0)
@@ -84,11 +84,9 @@ class _Generation:
         self.value, self.bound = value_of(problem, floats(rough.matrix)), bound_of(problem, rough.multipliers)
         self.rounds = 0
 
-    def tell(self) -> None:
+    def show(self) -> None:
         """Show the best value and the best bound so far."""
-        if self.progress is not None:
-            gap = (self.value - self.bound) / max(abs(self.value), 1e-300)
-            self.progress(ColumnProgress(self.rounds, self.value, self.bound, gap, self.watch.spent))
+        show(self.progress, self.rounds, self.value, self.bound, self.watch)
 
     def generate(self, pool: _Pool, prices: Array | None) -> _Round | None:
         """Rounds until no ray is missing, or no time is left; None where that was before the end of the first."""
@@ -116,7 +114,7 @@ class _Generation:
                 if highest is None or bound >= highest:
                     highest, best = bound, multipliers
                 self.bound = max(self.bound, float(bound))
-                self.tell()
+                self.show()
                 finished = better == 0
                 if finished:
                     break

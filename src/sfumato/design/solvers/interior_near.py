@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sfumato.design.answer import Answer, Multipliers, Progress, TimeLimit
 from sfumato.design.problem import Problem
 from sfumato.design.routes import along_edges
+from sfumato.design.solvers.reduced import show
 from sfumato.lp.cone.near import PeakSolution, first_losses, solve_peaks
 from sfumato.lp.cone.program import ColumnProgress, Ending
 from sfumato.lp.proof.covering import Cover, covered
@@ -84,8 +85,8 @@ class _OutputSearch:
         rounds: list[_RoundResult] = []  # the last two
         for left in reversed(range(_MOST_ROUNDS)):
             solution = solve_peaks(
-                cost[:, chosen], logs, tolerance=self.tolerance if last else rough, time_limit=searching,
-                progress=self._teller(len(chosen)), reach=rounds[-1].solution.reach if rounds else None, settle=last,
+                cost[:, chosen], logs, tolerance=self.tolerance if last else rough, time_limit=searching, settle=last,
+                progress=self._round_progress(len(chosen)), reach=rounds[-1].solution.reach if rounds else None,
             )  # fmt: skip
             rounds = [*rounds[-1:], _RoundResult(solution, chosen)]
             self.iterations += solution.iterations
@@ -127,7 +128,7 @@ class _OutputSearch:
             self.best, self.value = result, result.solution.cost
         if bound > self.bound:
             self.cover, self.bound = cover, bound
-        self._tell("")
+        show(self.progress, self.iterations, self.value, self.bound, self.watch)
 
     def _take_unfinished(self, rounds: list[_RoundResult]) -> None:
         """The round before has often come further than one that is cut short."""
@@ -141,22 +142,16 @@ class _OutputSearch:
                         max(self.tolerance, gap) / 10, self.watch)  # fmt: skip
         self._keep(cheapest, cover, float(priced.prices.sum() - cover.missing.sum()))
 
-    def _teller(self, outputs: int) -> Callable[[ColumnProgress], None]:
+    def _round_progress(self, outputs: int) -> Callable[[ColumnProgress], None]:
         """What is called after each iteration of a round."""
         done, m = self.iterations, self.problem.shape[1]
 
-        def tell(state: ColumnProgress) -> None:
+        def show_round(state: ColumnProgress) -> None:
             some = f"{outputs} of {m} outputs, " if outputs < m else ""
-            self._tell(f"{some}gap {state.gap:.1e} among pairs at peaks", done + state.iteration)
+            stage = f"{some}gap {state.gap:.1e} among pairs at peaks"
+            show(self.progress, done + state.iteration, self.value, self.bound, self.watch, stage)
 
-        return tell
-
-    def _tell(self, stage: str, iteration: int | None = None) -> None:
-        if self.progress is None:
-            return
-        gap = (self.value - self.bound) / max(abs(self.value), 1e-300) if np.isfinite(self.value) else np.inf
-        number = self.iterations if iteration is None else iteration
-        self.progress(ColumnProgress(number, self.value, self.bound, gap, self.watch.spent, stage))
+        return show_round
 
 
 def first_outputs(cost: Floats, logs: Floats) -> NDArray[np.int64]:

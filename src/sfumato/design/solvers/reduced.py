@@ -8,14 +8,14 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.design.answer import Answer, Multipliers, TimeLimit
+from sfumato.design.answer import Answer, Multipliers, Progress, TimeLimit
 from sfumato.design.problem import Problem
 from sfumato.design.symmetry import Symmetry, symmetry
 from sfumato.lp.cone.program import ColumnProgram, ColumnProgress, ColumnSolution, Ending
 from sfumato.lp.proof.thinning import Kept, listed, thinned
-from sfumato.watch import TimeIsUp, watch_of
+from sfumato.watch import TimeIsUp, Watch, watch_of
 
-__all__ = ["reduced_program", "solve_reduced", "whole_answer"]
+__all__ = ["reduced_program", "show", "solve_reduced", "whole_answer"]
 
 # So many tolerances the bound may fall when multipliers are left out: callers ask for 0.3 of theirs.
 _SPENT = 2
@@ -50,16 +50,23 @@ def solve_reduced(
     return whole_answer(problem, group, solution, kept, method)
 
 
+def show(progress: Progress, iteration: int, value: float, bound: float, watch: Watch, stage: str = "") -> None:
+    """Show the best value and the best bound so far, where somebody looks."""
+    if progress is not None:
+        gap = (value - bound) / max(abs(value), 1e-300) if np.isfinite(value) else np.inf
+        progress(ColumnProgress(iteration, value, bound, gap, watch.spent, stage))
+
+
 def _with_thinned_bounds(
     progress: Callable[[ColumnProgress], object], tolerance: float
 ) -> Callable[[ColumnProgress], object]:
     """Progress that shows the bound as it will be when multipliers have been left out, and no better one."""
 
-    def show(state: ColumnProgress) -> None:
+    def thinned_state(state: ColumnProgress) -> None:
         spent = _SPENT * tolerance * abs(state.value) if np.isfinite(state.value) else 0.0
         progress(replace(state, bound=state.bound - spent, gap=state.gap + _SPENT * tolerance))
 
-    return show
+    return thinned_state
 
 
 def whole_answer(
