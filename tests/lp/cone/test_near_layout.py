@@ -23,7 +23,7 @@ def towns(seed: int, n: int = 40, m: int = 25) -> tuple[Floats, Floats, NDArray[
 
 
 def blocks(layout: Layout, values: Floats) -> list[Floats]:
-    """One table a column, a line a peak."""
+    """One table a column, a line a peak and one more in which every row stands beside itself."""
     return [
         values[layout.blocks[w] : layout.blocks[w + 1]].reshape(layout.starts[w + 1] - layout.starts[w], -1)
         for w in range(len(layout.starts) - 1)
@@ -37,9 +37,9 @@ def test_near_rows_are_those_within_reach_of_a_peak_and_no_row_is_left_out(seed:
     cheapest = np.argsort(cost, axis=1)[:, :4]
     for y in range(cost.shape[1]):
         near = layout.near[layout.places[y] : layout.places[y + 1]]
-        tops = layout.rows[layout.starts[y] : layout.starts[y + 1]]
-        assert tops.tolist() == np.flatnonzero(peaks[:, y]).tolist()
-        assert near[layout.at[layout.starts[y] : layout.starts[y + 1]]].tolist() == tops.tolist()
+        tops = np.flatnonzero(peaks[:, y])
+        assert layout.rows[layout.starts[y] - y : layout.starts[y + 1] - y - 1].tolist() == tops.tolist()
+        assert near[layout.at[layout.starts[y] : layout.starts[y + 1] - 1]].tolist() == tops.tolist()
         expected = (logs[tops] <= 6.0).any(axis=0) | (cheapest == y).any(axis=1)
         assert near.tolist() == np.flatnonzero(expected).tolist()
     assert len(layout.near) < cost.size
@@ -66,7 +66,7 @@ def test_sums_and_squares_are_those_of_tables(seed: int) -> None:
     total = np.zeros((n, n))
     for w, table in enumerate(blocks(layout, pairs)):
         near = layout.near[layout.places[w] : layout.places[w + 1]]
-        total[np.ix_(near, near)] += table.T @ table
+        total[np.ix_(near, near)] += table[:-1].T @ table[:-1]
     assert np.allclose(np.triu(sum_of_squares(layout, pairs, n)), np.triu(total))
     assert sorted(np.concatenate([columns for columns, _ in layout.groups])) == np.flatnonzero(peaks.any(0)).tolist()
 
@@ -76,8 +76,15 @@ def test_pairs_of_a_table() -> None:
     layout = laid_out(peaks, logs, cost, 5.0)
     for w, table in enumerate(blocks(layout, layout.of_pairs(logs))):
         near = layout.near[layout.places[w] : layout.places[w + 1]]
-        tops = layout.rows[layout.starts[w] : layout.starts[w + 1]]
-        assert table.tolist() == logs[np.ix_(tops, near)].tolist()
+        assert table[:-1].tolist() == logs[np.ix_(peaks[:, w], near)].tolist()
+        assert table[-1].tolist() == logs[near, near].tolist()
+
+
+def test_a_column_that_no_row_looks_at_has_one_entry() -> None:
+    cost = np.array([[0.0, 1, 2, 3, 9], [1.0, 0, 2, 3, 8]])
+    layout = laid_out(cost < 0.5, np.ones((2, 2)), cost, 0.5)
+    assert layout.near[layout.places[4] :].tolist() == [1]
+    assert np.diff(layout.starts).tolist() == [2, 2, 1, 1, 1]
 
 
 def test_rows_left_out_because_they_are_far_cost_nothing() -> None:

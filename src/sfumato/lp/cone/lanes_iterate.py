@@ -309,23 +309,27 @@ class LanesIterate:
         Where inverses are far larger than what is left of their sums, a second correction is needed.
         """
         self._apply(self.dp)
-        self._correct_links(self._row_sums(self.dr) + self._worker_sums())
+        self._correct_links(applied=True)
         self._extend(self.dp)
-        sums = self._worker_sums()
+        lacking = self._lacking()
         allowed = _SINGLE_IMBALANCE if isinstance(self.systems, SingleSystems) else _IMBALANCE
-        if np.abs((self.missing - self._over_classes(sums)) / self.sizes).max() > allowed:
+        if np.abs(lacking / self.sizes).max() > allowed:
             before, self.q[:] = self.dp, 0.0
-            self._correct_links(sums, again=True)
+            self._correct_links(applied=False)
             self._extend(self.dp - before)
-            sums = self._worker_sums()
-        return bool(np.isfinite(sums).all() and np.isfinite(self.dp).all())
+            lacking = self._lacking()
+        return bool(np.isfinite(lacking.sum() + self.dp.sum()))
 
-    def _correct_links(self, sums: Floats, again: bool = False) -> None:
-        """Change prices by what rows lack whose direction has these sums."""
-        self.dp = self.dp + cholesky.solved(self.link, self.missing - self._over_classes(sums))
+    def _correct_links(self, applied: bool) -> None:
+        """Change prices by what rows lack with the direction, and with what was ``applied`` beside it."""
+        lacking = self._lacking()
+        if applied:
+            lacking = lacking - self._over_classes(self._row_sums(self.dr))
+        self.dp = self.dp + cholesky.solved(self.link, lacking)
 
-    def _worker_sums(self) -> Floats:
-        return np.asarray(sum(worker.sums.sum(axis=1) for worker in self.workers))
+    def _lacking(self) -> Floats:
+        """What rows lack with the sums that have just been made."""
+        return self.missing - self._over_classes(np.asarray(sum(worker.sums.sum(axis=1) for worker in self.workers)))
 
     def _apply(self, prices: Floats) -> None:
         """H⁻¹(q + prices) for every column, and its sums."""

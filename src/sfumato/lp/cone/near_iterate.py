@@ -89,8 +89,8 @@ class NearIterate:
         pairs = pair_weights(rows[:, None], rows, far, far.min(axis=1))
         pairs = np.maximum(pairs, _SMALLEST_WEIGHT * pairs.max())
         np.fill_diagonal(pairs, rows)
-        self.pair_weight, self.row_weight = self.layout.of_pairs(pairs), rows[self.layout.near]
-        self.weight = float(self.row_weight.sum()) + float(self.pair_weight.sum())
+        self.pair_weight = self.layout.of_pairs(pairs)
+        self.weight = float(self.pair_weight.sum())
 
     def _start(self, far: Floats) -> None:
         """Columns that fall off from the row they are best for, and multipliers that make them central.
@@ -113,12 +113,11 @@ class NearIterate:
         self.elsewhere = left.min(axis=0)  # what far columns allow for a price
         mu = float((self.own_cost * self.r).sum()) / self.weight
         columns = self._column_weights()
-        self.lam: Floats = mu * columns[layout.columns] * self.row_weight / self.r
         self.z, self.v, self.t, self.t_new = (np.empty(layout.pairs) for _ in range(4))
         self._each(
             lambda low, high: passes.centred(low, high, *self._pairs, self.pair_weight, mu * columns, self.r, self.z)
         )
-        self.adjoint, self.g, self.q, self.dr, self.tr, self.tr_new = (np.zeros_like(self.r) for _ in range(6))
+        self.adjoint, self.g, self.q, self.dr = (np.zeros_like(self.r) for _ in range(4))
         self._set_adjoint()
         self.price = self._allowed()
         self.remember()
@@ -206,7 +205,7 @@ class NearIterate:
         self.column_weight, self.missing = self._column_weights(), 1.0 - self._sums()
         self.excess = self.price[self.layout.near] - self.own_cost
         self._each(lambda low, high: passes.factor(
-            low, high, *self._pairs, self.r, self.lam, self.z, self.v, self.g))  # fmt: skip
+            low, high, *self._pairs, self.r, self.z, self.v, self.g))  # fmt: skip
         link = sum_of_squares(self.layout, self.v, self.n).T  # by columns, as LAPACK has it
         every = np.arange(self.n)
         diagonal = link[every, every] + self.layout.sums(self.g, self.n)
@@ -261,43 +260,42 @@ class NearIterate:
     def predicted(self) -> Predicted:
         """Measure the direction of the predictor."""
         ratios, sums = self._measured(lambda low, high, into: passes.measure_predictor(
-            low, high, *self._pairs, self.r, self.dr, self.lam, self.z, into))  # fmt: skip
+            low, high, *self._pairs, self.r, self.dr, self.z, into))  # fmt: skip
         return Predicted.from_ratios(*ratios, *sums)
 
     def aim(self, target: float, least: float, most: float) -> bool:
         """Find the direction to products ``target`` less the second-order term."""
         self._each(lambda low, high: passes.aim(
-            low, high, *self._pairs, self.pair_weight, self.row_weight, self.column_weight, self.r, self.dr, self.lam,
-            self.z, self.excess, target, least, most, self.t, self.tr, self.q))  # fmt: skip
+            low, high, *self._pairs, self.pair_weight, self.column_weight, self.r, self.dr, self.z, self.excess, target,
+            least, most, self.t, self.q))  # fmt: skip
         return self._direct()
 
     def steps(self) -> Steps:
         """How far the direction may go to the boundary."""
-        return self._steps(self.t, self.tr)
+        return self._steps(self.t)
 
-    def _steps(self, t: Floats, tr: Floats) -> Steps:
-        """The same for targets t and tr."""
+    def _steps(self, t: Floats) -> Steps:
+        """The same for targets t."""
         ratios, _ = self._measured(lambda low, high, into: passes.measure(
-            low, high, *self._pairs, self.r, self.dr, self.lam, self.z, t, tr, into))  # fmt: skip
+            low, high, *self._pairs, self.r, self.dr, self.z, t, into))  # fmt: skip
         return longest(*ratios)
 
     def recentre(self, steps: Steps, longer: Steps, least: float, most: float) -> Steps | None:
         """Correct the direction for longer steps; None, and it is what it was, where they would not be."""
         before = self.dr.copy(), self.dp
         self._each(lambda low, high: passes.recentre(
-            low, high, *self._pairs, self.pair_weight, self.row_weight, self.column_weight, self.r, self.dr, self.lam,
-            self.z, self.t, self.tr, self.excess, *longer, least, most, self.t_new, self.tr_new, self.q))  # fmt: skip
-        corrected = self._steps(self.t_new, self.tr_new) if self._direct() else steps
+            low, high, *self._pairs, self.pair_weight, self.column_weight, self.r, self.dr, self.z, self.t, self.excess,
+            *longer, least, most, self.t_new, self.q))  # fmt: skip
+        corrected = self._steps(self.t_new) if self._direct() else steps
         if not corrected.exceed(steps):
             self.dr, self.dp = before
             return None
         self.t, self.t_new = self.t_new, self.t
-        self.tr, self.tr_new = self.tr_new, self.tr
         return corrected
 
     def advance(self, primal: float, dual: float) -> None:
         """Take the step."""
         self._whole(lambda low, high: passes.advance(
-            low, high, *self._pairs, self.r, self.dr, self.lam, self.z, self.t, self.tr, primal, dual))  # fmt: skip
+            low, high, *self._pairs, self.r, self.dr, self.z, self.t, primal, dual))  # fmt: skip
         self._set_adjoint()
         self.price = self.price + dual * self.dp

@@ -4,9 +4,9 @@ A column has peaks, and rows near one of them. A row z from which nothing but a 
 at any peak x is far: its entry has to be no more than that part of the entry of x, which is put there in the end. So a
 column is a small program of its own over near rows, and what a long list of columns shares is the sums of rows.
 
-Entries of all columns stand in one list, those of column y from ``places[y]`` on, in the order of ``near``; peaks in
-another, those of y from ``starts[y]`` on. Pairs of y are a block of one line a peak and one number an entry, from
-``blocks[y]`` on.
+Entries of all columns stand in one list, those of column y from ``places[y]`` on, in the order of ``near``. Pairs of y
+are a block of lines with one number an entry, from ``blocks[y]`` on: a line for each peak, and one more in which every
+row stands beside itself, for r ≥ 0. Lines are numbered through, those of y from ``starts[y]`` on.
 """
 
 from __future__ import annotations
@@ -33,8 +33,10 @@ class Layout:
 
     Parameters
     ----------
-    starts, rows, at
-        Where the peaks of a column begin, the row of each peak, and its place among the near rows of its column.
+    starts, at
+        Where the lines of a column begin, and the place of each line's peak among the near rows of its column.
+    rows
+        The row of each peak.
     places, near, columns
         Where the entries of a column begin, the row and the column of each entry.
     blocks
@@ -44,8 +46,8 @@ class Layout:
     """
 
     starts: Integers
-    rows: Integers
     at: Integers
+    rows: Integers
     places: Integers
     near: Integers
     columns: Integers
@@ -58,7 +60,7 @@ class Layout:
         return int(self.blocks[-1])
 
     def of_pairs(self, table: Floats) -> Floats:
-        """The entries of a square table that belong to peaks and near rows."""
+        """The entries of a square table that belong to peaks and near rows, and those on its diagonal."""
         picked = np.empty(self.pairs)
         _pick(self.starts, self.rows, self.places, self.near, self.blocks, table, picked)
         return picked
@@ -98,18 +100,21 @@ def laid_out(peaks: NDArray[np.bool_], logs: Floats, cost: Floats, furthest: flo
     """
     n, m = cost.shape
     owners, rows = np.nonzero(peaks.T)
-    starts = np.searchsorted(owners, np.arange(m + 1))
+    first = np.searchsorted(owners, np.arange(m + 1))
     close = np.ascontiguousarray(peaks.T)
-    _mark(starts, rows, logs, furthest, close)
+    _mark(first, rows, logs, furthest, close)
     few = min(_CHEAPEST, m)
     cheapest = np.argpartition(cost, few - 1, axis=1)[:, :few]
     close[cheapest.ravel(), np.repeat(np.arange(n), few)] = True
+    empty = np.flatnonzero(~close.any(axis=1))  # a column that no row looks at has an entry all the same
+    close[empty, cost[:, empty].argmin(axis=0)] = True
     columns, near = np.nonzero(close)
     places = np.searchsorted(columns, np.arange(m + 1))
-    at = (np.cumsum(close, axis=1) - 1)[owners, rows]
+    starts = first + np.arange(m + 1)
+    at = np.zeros(starts[-1], dtype=np.int64)
+    at[np.arange(len(rows)) + owners] = (np.cumsum(close, axis=1) - 1)[owners, rows]
     blocks = np.concatenate([[0], np.cumsum(np.diff(starts) * np.diff(places))])
-    groups = _groups(close, np.diff(starts))
-    return Layout(starts, rows, at, places, near, columns, blocks, groups)
+    return Layout(starts, at, rows, places, near, columns, blocks, _groups(close, np.diff(first)))
 
 
 def _groups(close: NDArray[np.bool_], peaks: Integers) -> tuple[tuple[Integers, Integers], ...]:
@@ -145,11 +150,14 @@ def _mark(starts, rows, logs, furthest, close):  # type: ignore[no-untyped-def]
 def _pick(starts, rows, places, near, blocks, table, picked):  # type: ignore[no-untyped-def]
     for w in range(len(starts) - 1):
         k = blocks[w]
-        for i in range(starts[w], starts[w + 1]):
-            line = table[rows[i]]
+        for i in range(starts[w], starts[w + 1] - 1):
+            line = table[rows[i - w]]
             for e in range(places[w], places[w + 1]):
                 picked[k] = line[near[e]]
                 k += 1
+        for e in range(places[w], places[w + 1]):
+            picked[k] = table[near[e], near[e]]
+            k += 1
 
 
 def sum_of_squares(layout: Layout, v: Floats, n: int) -> Floats:
@@ -157,7 +165,7 @@ def sum_of_squares(layout: Layout, v: Floats, n: int) -> Floats:
     total, local = np.zeros((n, n)), np.empty(n, dtype=np.int64)
     for columns, rows in layout.groups:
         local[rows] = np.arange(len(rows))
-        lines = np.zeros((int((layout.starts[columns + 1] - layout.starts[columns]).sum()), len(rows)))
+        lines = np.zeros((int((layout.starts[columns + 1] - layout.starts[columns] - 1).sum()), len(rows)))
         _stack(columns, layout.starts, layout.places, layout.near, layout.blocks, v, local, lines)
         _add(total, rows, blas.dsyrk(1.0, lines.T, lower=1))
     return total
@@ -169,7 +177,7 @@ def _stack(columns, starts, places, near, blocks, v, local, lines):  # type: ign
     at = 0
     for w in columns:
         k = blocks[w]
-        for _ in range(starts[w], starts[w + 1]):
+        for _ in range(starts[w], starts[w + 1] - 1):
             line = lines[at]
             for e in range(places[w], places[w + 1]):
                 line[local[near[e]]] = v[k]

@@ -1,8 +1,9 @@
 """Compiled parts of the interior-point method of :mod:`sfumato.lp.cone.near`.
 
 Column y has peaks x_i, and for each of them all rows e near the column: the slack is s = r_e − d r_x with d the decay
-of the pair. Where the numbers of a column stand says :mod:`sfumato.lp.cone.near_layout`; a peak with itself has decay 0
-and says r ≥ 0.
+of the pair. Pairs of a peak are a line, and after those of all peaks comes one more with decay 0, whose slacks are the
+entries r themselves and whose duals are λ. Where the numbers of a column stand says
+:mod:`sfumato.lp.cone.near_layout`.
 
 H = Gᵀ diag(z/s) G + diag(λ/r) has off-diagonal entries only next to peaks. Rows that are none are eliminated first,
 each alone; what is left is k × k. So H⁻¹ = diag(g) + VᵀV with one line of V for each peak. The diagonal of what is
@@ -101,10 +102,10 @@ def eliminated(own_entries, decay, entries, v, h, among):  # type: ignore[no-unt
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
-def inverted(at, decay, entries, duals, z, v, g):  # type: ignore[no-untyped-def]
-    """V and g with H⁻¹ = diag(g) + VᵀV, for one column; ``duals`` are the multipliers λ of its entries."""
+def inverted(at, decay, entries, z, v, g):  # type: ignore[no-untyped-def]
+    """V and g with H⁻¹ = diag(g) + VᵀV, for one column with peaks ``at``."""
     n, k = len(entries), len(at)
-    h = entries * duals
+    h = entries * z[k]
     least = h[at]
     among = np.zeros((k, k))
     _couplings(at, decay, entries, z, v, h, among)
@@ -132,12 +133,12 @@ def inverted(at, decay, entries, duals, z, v, g):  # type: ignore[no-untyped-def
 
 
 @njit(cache=True, nogil=True)
-def factor(low, high, starts, at, places, blocks, decay, r, lam, z, v, g):  # type: ignore[no-untyped-def]
+def factor(low, high, starts, at, places, blocks, decay, r, z, v, g):  # type: ignore[no-untyped-def]
     """V and g of the columns low … high."""
     for w in range(low, high):
         here = slice(places[w], places[w + 1])
         inverted(
-            at[starts[w] : starts[w + 1]], _block(w, starts, places, blocks, decay), r[here], lam[here],
+            at[starts[w] : starts[w + 1] - 1], _block(w, starts, places, blocks, decay), r[here],
             _block(w, starts, places, blocks, z), _block(w, starts, places, blocks, v), g[here],
         )  # fmt: skip
 
@@ -152,7 +153,7 @@ def apply(low, high, starts, places, blocks, near, v, g, q, shift, dr, sums):  #
         for e in range(n):
             force[e] = q[a + e] + shift[rows[e]]
             solution[e] = own[e] * force[e]
-        for line in lines:
+        for line in lines[:-1]:
             along = 0.0
             for e in range(n):
                 along += line[e] * force[e]
@@ -164,19 +165,12 @@ def apply(low, high, starts, places, blocks, near, v, g, q, shift, dr, sums):  #
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
-def measure_predictor(low, high, starts, at, places, blocks, decay, r, dr, lam, z, stats):  # type: ignore[no-untyped-def]
-    """With ρ = ds/s and dr/r: the largest −ρ and 1 + ρ = −dz/z, and Σ sz, Σ sz ρ, Σ sz ρ²."""
+def measure_predictor(low, high, starts, at, places, blocks, decay, r, dr, z, stats):  # type: ignore[no-untyped-def]
+    """With ρ = ds/s: the largest −ρ and 1 + ρ = −dz/z, and Σ sz, Σ sz ρ, Σ sz ρ²."""
     down, up, s0, s1, s2 = 0.0, 0.0, 0.0, 0.0, 0.0
     for w in range(low, high):
         here = slice(places[w], places[w + 1])
-        entries, change, own_duals = r[here], dr[here], lam[here]
-        n = len(entries)
-        for e in range(n):
-            ratio, product = change[e] / entries[e], entries[e] * own_duals[e]
-            down, up = max(down, -ratio), max(up, 1.0 + ratio)
-            s0 += product
-            s1 += product * ratio
-            s2 += product * ratio * ratio
+        entries, change, n = r[here], dr[here], places[w + 1] - places[w]
         lines, all_duals = _block(w, starts, places, blocks, decay), _block(w, starts, places, blocks, z)
         for i, x in enumerate(at[starts[w] : starts[w + 1]]):
             own, moved, line, duals = entries[x], change[x], lines[i], all_duals[i]
@@ -192,9 +186,8 @@ def measure_predictor(low, high, starts, at, places, blocks, decay, r, dr, lam, 
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def aim(  # type: ignore[no-untyped-def]
-    low, high, starts, at, places, blocks, decay, weight, row_weight, column, r, dr, lam, z, excess, barrier, least,
-    most, t, tr, q,
-):  # fmt: skip
+    low, high, starts, at, places, blocks, decay, weight, column, r, dr, z, excess, barrier, least, most, t, q
+):
     """Targets barrier·w − ds dz for the products, and the residual they leave for the predictor's direction.
 
     In a predictor −ds dz = sz ρ (1 + ρ); it is kept between least·w and most·w. ``excess`` is the price of the row of
@@ -202,15 +195,9 @@ def aim(  # type: ignore[no-untyped-def]
     """
     for w in range(low, high):
         here, own = slice(places[w], places[w + 1]), column[w]
-        entries, change, force, own_duals = r[here], dr[here], q[here], lam[here]
-        shares, aims, beyond, n = row_weight[here], tr[here], excess[here], len(entries)
+        entries, change, force, n = r[here], dr[here], q[here], places[w + 1] - places[w]
         centre, lowest, highest = own * barrier, own * least, own * most
-        for e in range(n):
-            ratio = change[e] / entries[e]
-            term = entries[e] * own_duals[e] * ratio * (1.0 + ratio)
-            target = shares[e] * centre + max(min(term, shares[e] * highest), shares[e] * lowest)
-            aims[e] = target
-            force[e] = target / entries[e] - own_duals[e] * ratio + beyond[e]
+        force[:] = excess[here]
         lines, all_duals = _block(w, starts, places, blocks, decay), _block(w, starts, places, blocks, z)
         all_targets, all_weights = _block(w, starts, places, blocks, t), _block(w, starts, places, blocks, weight)
         for i, x in enumerate(at[starts[w] : starts[w + 1]]):
@@ -230,16 +217,12 @@ def aim(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
-def measure(low, high, starts, at, places, blocks, decay, r, dr, lam, z, t, tr, stats):  # type: ignore[no-untyped-def]
-    """The largest −ds/s and −dr/r, and the largest −dz/z and −dλ/λ."""
+def measure(low, high, starts, at, places, blocks, decay, r, dr, z, t, stats):  # type: ignore[no-untyped-def]
+    """The largest −ds/s, and the largest −dz/z."""
     down, up = 0.0, 0.0
     for w in range(low, high):
         here = slice(places[w], places[w + 1])
-        entries, change, own_duals, aims = r[here], dr[here], lam[here], tr[here]
-        n = len(entries)
-        for e in range(n):
-            ratio = change[e] / entries[e]
-            down, up = max(down, -ratio), max(up, 1.0 + ratio - aims[e] / (entries[e] * own_duals[e]))
+        entries, change, n = r[here], dr[here], places[w + 1] - places[w]
         lines, all_duals = _block(w, starts, places, blocks, decay), _block(w, starts, places, blocks, z)
         all_targets = _block(w, starts, places, blocks, t)
         for i, x in enumerate(at[starts[w] : starts[w + 1]]):
@@ -254,8 +237,8 @@ def measure(low, high, starts, at, places, blocks, decay, r, dr, lam, z, t, tr, 
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def recentre(  # type: ignore[no-untyped-def]
-    low, high, starts, at, places, blocks, decay, weight, row_weight, column, r, dr, lam, z, t, tr, excess, primal_step,
-    dual_step, least, most, t_new, tr_new, q,
+    low, high, starts, at, places, blocks, decay, weight, column, r, dr, z, t, excess, primal_step, dual_step, least,
+    most, t_new, q,
 ):  # fmt: skip
     """Move targets so that products at a longer step come back between least·w and most·w (Gondzio 1996).
 
@@ -263,16 +246,9 @@ def recentre(  # type: ignore[no-untyped-def]
     """
     for w in range(low, high):
         here, own = slice(places[w], places[w + 1]), column[w]
-        entries, change, force, own_duals = r[here], dr[here], q[here], lam[here]
-        shares, aims, renewed_aims, beyond, n = row_weight[here], tr[here], tr_new[here], excess[here], len(entries)
+        entries, change, force, n = r[here], dr[here], q[here], places[w + 1] - places[w]
         lowest, highest = own * least, own * most
-        for e in range(n):
-            dual, target = own_duals[e], aims[e]
-            step = (target - dual * change[e]) / entries[e] - dual
-            product = (entries[e] + primal_step * change[e]) * (dual + dual_step * step)
-            moved = max(max(min(product, shares[e] * highest), shares[e] * lowest) - product, -shares[e] * highest)
-            renewed_aims[e] = target + moved
-            force[e] = moved / entries[e] + step + dual + beyond[e]
+        force[:] = excess[here]
         lines, all_duals = _block(w, starts, places, blocks, decay), _block(w, starts, places, blocks, z)
         all_targets, all_weights = _block(w, starts, places, blocks, t), _block(w, starts, places, blocks, weight)
         all_renewed = _block(w, starts, places, blocks, t_new)
@@ -295,12 +271,11 @@ def recentre(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
-def advance(low, high, starts, at, places, blocks, decay, r, dr, lam, z, t, tr, primal_step, dual_step):  # type: ignore[no-untyped-def]
+def advance(low, high, starts, at, places, blocks, decay, r, dr, z, t, primal_step, dual_step):  # type: ignore[no-untyped-def]
     """Take the step, in place."""
     for w in range(low, high):
         here = slice(places[w], places[w + 1])
-        entries, change, own_duals, aims = r[here], dr[here], lam[here], tr[here]
-        n = len(entries)
+        entries, change, n = r[here], dr[here], places[w + 1] - places[w]
         lines, all_duals = _block(w, starts, places, blocks, decay), _block(w, starts, places, blocks, z)
         all_targets = _block(w, starts, places, blocks, t)
         for i, x in enumerate(at[starts[w] : starts[w + 1]]):
@@ -309,8 +284,6 @@ def advance(low, high, starts, at, places, blocks, decay, r, dr, lam, z, t, tr, 
                 slack, ds, dual = entries[e] - line[e] * own, change[e] - line[e] * moved, duals[e]
                 duals[e] = dual + dual_step * ((targets[e] - dual * ds) / slack - dual)
         for e in range(n):
-            dual = own_duals[e]
-            own_duals[e] = dual + dual_step * ((aims[e] - dual * change[e]) / entries[e] - dual)
             entries[e] += primal_step * change[e]
 
 
@@ -329,12 +302,12 @@ def centred(low, high, starts, at, places, blocks, decay, weight, aims, r, z):  
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def adjoints(low, high, starts, at, places, blocks, decay, z, adjoint):  # type: ignore[no-untyped-def]
-    """Gᵀz of the columns low … high."""
+    """Gᵀz of the columns low … high, without λ."""
     for w in range(low, high):
         into = adjoint[places[w] : places[w + 1]]
         into[:] = 0.0
         lines, all_duals = _block(w, starts, places, blocks, decay), _block(w, starts, places, blocks, z)
-        for i, x in enumerate(at[starts[w] : starts[w + 1]]):
+        for i, x in enumerate(at[starts[w] : starts[w + 1] - 1]):
             line, duals = lines[i], all_duals[i]
             back = 0.0
             for e in range(len(into)):

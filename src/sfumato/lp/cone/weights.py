@@ -29,12 +29,12 @@ def pair_weights(one: Floats, other: Floats, logs: Floats, nearest: Floats) -> F
     return np.asarray(np.minimum(one, other) * np.minimum(typical / logs, 1.0))
 
 
-def column_weights(sizes: Floats, smallest: float, mask: Floats | float = 1.0) -> Floats:
+def column_weights(sizes: Floats, smallest: float, mask: Floats | None = None) -> Floats:
     """Weights of columns, 1 on average over those that are not masked: their sizes, but for columns that vanish.
 
     Most columns of a program with unequal rows vanish. With equal weights they do so late, and until then short steps
     along their boundaries hold up all others: that took twice as many iterations. ``sizes`` are 1 on average.
     """
     weights = np.maximum(sizes, smallest)
-    count = np.sum(mask * np.ones_like(sizes))
-    return np.asarray(weights * (count / float((weights * mask).sum())))
+    average = weights.mean() if mask is None else (weights * mask).sum() / mask.sum()
+    return np.asarray(weights / average)

@@ -172,19 +172,23 @@ class _WorstRowIterate(LanesIterate):
     def _direct(self) -> bool:
         """Correct the direction by the residual in q, so that rows and limits come out right."""
         self._subtract_costs(self.du)
-        usable = super()._direct()
-        self.dw = self.dtau - self._sums(self.dr)[1]
-        return usable and bool(np.isfinite(self.dw.sum() + self.du.sum()))
+        return super()._direct() and bool(np.isfinite(self.dw.sum() + self.du.sum()))
+
+    def _lacking(self) -> Floats:
+        """What rows lack with the direction; the slacks of limits change by what it leaves."""
+        rows, limits = self._sums(self.dr)
+        self.dw = self.dtau - limits
+        return self.missing - rows
 
     def _subtract_costs(self, du: Floats) -> None:
         """q − T du."""
         _subtract(self.q, self.table, self._over_rows(du))
 
-    def _correct_links(self, sums: Floats, again: bool = False) -> None:
-        """Change dp, du and dτ by what rows and limits lack: those of dr, and of what is to be added to it at first."""
+    def _correct_links(self, applied: bool) -> None:
+        """Change dp, du and dτ by what rows and limits lack with dr, and with what was ``applied`` beside it."""
         before = self.du
         change, self.du, self.dtau = _correction(
-            self.dr, self.out, not again, self.table, self.mask, self.classes, self.missing, self.tu, self.u, self.w,
+            self.dr, self.out, applied, self.table, self.mask, self.classes, self.missing, self.tu, self.u, self.w,
             self.du, self.dtau, *self.links,
         )  # fmt: skip
         self.dp = self.dp + change
