@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.draws.noise import Digit, EnclosedTable, Noise, Rate, enclosed_table, noise
+from sfumato.draws.noise import Digit, EnclosedTable, Noise, Rate, enclosed_table, noise, staircase_noise
 from sfumato.draws.randomness import FreshStream, SystemBits
 from sfumato.errors import NotSupported
 
@@ -208,3 +208,27 @@ def test_hardly_any_noise_takes_no_time(epsilon: float) -> None:
         assert made.words == 1 and int(made.digits[0].tables.weights[0, 0]) > 0
     drawn = sf.integer_noise(epsilon).draw(np.arange(100))
     assert drawn.tolist() == list(range(100))
+
+
+# ----------------------------------------------------------------- staircases
+
+
+@pytest.mark.parametrize("decay", [Fraction(1, 4), Fraction(2, 3), Fraction(10**30, 10**30 + 10**25)])
+@pytest.mark.parametrize(("width", "high"), [(1, 1), (2, 1), (3, 3), (5, 2)])
+def test_a_staircase_is_its_periods_times_its_offsets(decay: Fraction, width: int, high: int) -> None:
+    """The chance of every value, exactly: that of its period times that of its side and place."""
+    drawn = staircase_noise(decay, width, high)
+    weights = [Fraction(int(weight), drawn.offsets.total) for weight in drawn.offsets.weights[0]]
+    assert sum(weights) == 1 and drawn.periods.rate == Rate(None, decay)
+    exact = sf.Staircase(decay, width, high)
+    for value in range(-3 * width - 1, 3 * width + 2):
+        period, place = divmod(value if value >= 0 else -1 - value, width)
+        chance = (1 - decay) * decay**period * weights[place if value >= 0 else width + place]
+        assert chance == exact.probability(value)
+
+
+def test_staircases_that_are_not_drawn() -> None:
+    with pytest.raises(NotSupported, match="periods of at most 65536"):
+        staircase_noise(Fraction(1, 2), 2**16 + 1, 1)
+    with pytest.raises(NotSupported, match="less than 2\\^-40 a step"):
+        staircase_noise(1 - Fraction(1, 2**41), 3, 1)

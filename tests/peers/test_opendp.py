@@ -146,7 +146,7 @@ def test_strangers_are_refused(dp: Any) -> None:
     for stranger in ((9, 9), "home", [1, 2]):
         with pytest.raises(refusal()):
             measurement(stranger)
-    with pytest.raises(InvalidInput, match="draws from a value of type Channel"):
+    with pytest.raises(InvalidInput, match="must be a Mechanism"):
         opendp_measurement(GRID.channel)
     with pytest.raises(NotSupported):
         opendp_measurement(GRID, metric="manhattan")  # type: ignore[arg-type]

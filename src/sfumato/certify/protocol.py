@@ -113,8 +113,8 @@ class NoMechanism(NotSupported, InvalidInput):
 
     def __init__(self, value: Any) -> None:
         super().__init__(
-            f"draws from a value of type {type(value).__name__}",
-            ["proved mechanisms (a Design or a Repair has one as .mechanism, prove() makes one of a channel)"],
+            f"draws from a value of type {type(value).__name__}, which must be a Mechanism or another proved one",
+            ["proved mechanisms: a Design or a Repair has one as .mechanism, prove() makes one of a channel"],
         )
 
 

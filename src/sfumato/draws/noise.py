@@ -324,7 +324,7 @@ def staircase_noise(decay: Fraction, width: int, high: int) -> StaircaseNoise:
     Examples
     --------
     >>> staircase_noise(Fraction(1, 4), 3, 1).offsets
-    AliasTables(1 rows of 6 weights, 62 bits a draw or more)
+    AliasTables(1 rows of 6 weights, 64 bits a draw or more)
     """
     if width > _WIDEST_PERIOD:
         raise NotSupported(f"draws from a staircase with periods of {width}", [f"periods of at most {_WIDEST_PERIOD}"])

@@ -285,11 +285,13 @@ class Pixels:
     noise: Noise
     steps: int
     pixels: int
+    interval: str = ""
+    """Where the points lie, in words."""
 
     @property
     def name(self) -> str:
         """Points and pixels."""
-        return f"{self.steps + 1} points → {self.pixels} pixels"
+        return f"{self.steps + 1} points of {self.interval} → {self.pixels} pixels"
 
     @property
     def cells(self) -> int:

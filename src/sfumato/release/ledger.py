@@ -42,6 +42,7 @@ from fractions import Fraction
 from os import PathLike
 from typing import Any
 
+from sfumato.arguments import flag
 from sfumato.certify.amounts import Amount
 from sfumato.certify.charge import rate_of
 from sfumato.certify.protocol import charge_of
@@ -97,8 +98,7 @@ class Ledger:
         create: bool = True,
     ) -> None:
         self.path = arguments.place(path)
-        if not isinstance(create, bool):
-            raise InvalidInput(f"create is True or False, found a value of type {type(create).__name__}")
+        create = flag(create, "create")
         wanted = _limit(None, None, arguments.limit_text(limit), arguments.delta_text(delta), None)
         if not self.path.exists():
             if not create:

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from datetime import UTC, datetime
-from operator import index
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from sfumato.arguments import items
+from sfumato import arguments
+from sfumato.arguments import file_path, integer, items
 from sfumato.certify.amounts import Amount, amount
 from sfumato.certify.charge import Charge
 from sfumato.errors import InvalidEpsilon, InvalidInput, shown
@@ -41,28 +39,19 @@ _MOST_BITS = 8192  # Numerators and denominators are no longer, as for the ε of
 
 def place(path: Any) -> Path:
     """Where a ledger lies."""
-    if not isinstance(path, str | PathLike) or isinstance(path, bytes) or not str(path) or "\0" in str(path):
-        raise InvalidInput(f"a ledger is a file, named by a text or a path, found {shown(path)}")
+    ledger = file_path(path, "a ledger")
     try:
-        Path(path).exists()
-        os.fsencode(path)
-    except (OSError, UnicodeEncodeError) as error:
-        reason = getattr(error, "strerror", None) or "this is no name of a file"
-        raise InvalidInput(f"a ledger cannot be {shown(path)}: {reason}") from None
-    return Path(path)
+        ledger.exists()
+    except OSError as error:
+        raise InvalidInput(f"a ledger cannot be {shown(path)}: {error.strerror}") from None
+    return ledger
 
 
 def text(given: Any, what: str) -> str:
     """A text, as a plain one: enumerations and the texts of numpy are subclasses."""
-    if not isinstance(given, str):
-        raise InvalidInput(f"{what} must be a text, found {shown(given)}")
-    if len(given) > _LONGEST_TEXT:
-        raise InvalidInput(f"{what} has {len(given):,} letters: a ledger keeps at most {_LONGEST_TEXT:,}")
-    plain = str.__str__(given)
-    try:
-        plain.encode()
-    except UnicodeEncodeError:
-        raise InvalidInput(f"{what} is {shown(plain)}, which is no Unicode text") from None
+    plain = str.__str__(arguments.text(given, what))
+    if len(plain) > _LONGEST_TEXT:
+        raise InvalidInput(f"{what} has {len(plain):,} letters: a ledger keeps at most {_LONGEST_TEXT:,}")
     return plain
 
 
@@ -85,17 +74,6 @@ def column_names(given: Any) -> tuple[str, ...] | None:
     return columns
 
 
-def _count(given: Any, what: str, least: int) -> int:
-    try:
-        count = None if isinstance(given, bool) else index(given)
-    except TypeError:
-        count = None
-    if count is None or not least <= count <= _MOST_TIMES:
-        kind = "a positive integer" if least else "a number of rows"
-        raise InvalidInput(f"{what} must be {kind} up to 2^53, found {shown(given)}")
-    return int(count)
-
-
 def charge_fields(
     dataset: Any, column: Any, scope: Any, times: Any, rows: Any, key: Any, data: Any, token: Any, note: Any
 ) -> dict[str, Any]:
@@ -111,8 +89,8 @@ def charge_fields(
         "dataset": name(dataset, "dataset"),
         "column": name(column, "column"),
         "scope": text(scope, "scope"),
-        "times": _count(times, "times", 1),
-        "rows": None if rows is None else _count(rows, "rows", 0),
+        "times": integer(times, "times", 1, _MOST_TIMES),
+        "rows": None if rows is None else integer(rows, "rows", 0, _MOST_TIMES),
         "key": None if key is None else _fingerprint(key),
         "data": None if data is None else name(data, "data"),
         "token": None if token is None else name(token, "token"),

@@ -150,8 +150,8 @@ class PixelsOnLattice:
         """Laplace noise in cells of a common lattice."""
         mechanism = self.pixelated
         cell = mechanism.interval.length / lcm(self.steps, mechanism.pixels)
-        privacy = mechanism.source.privacy
-        return Pixels(noise(Rate(privacy.epsilon, privacy.alpha, cell), fair=True), self.steps, mechanism.pixels)
+        rate = Rate(mechanism.source.privacy.epsilon, mechanism.source.privacy.alpha, cell)
+        return Pixels(noise(rate, fair=True), self.steps, mechanism.pixels, str(mechanism.interval))
 
     def as_charge(self) -> Charge:
         """That of the mechanism, with the noise that these pixels and steps make of it."""
