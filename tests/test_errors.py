@@ -10,7 +10,8 @@ from sfumato import errors
 def test_every_error_is_drawn_in_the_docstring_and_has_the_common_base() -> None:
     own = [c for _, c in inspect.getmembers(errors, inspect.isclass) if c.__module__ == errors.__name__]
     classes = [c for c in own if issubclass(c, Exception)]
-    assert {error.__name__ for error in classes} | {"expect", "few", "short", "shown"} == set(errors.__all__)
+    beside = {"Wording", "advice", "counted", "expect", "few", "keyword", "short", "shown", "speaking"}
+    assert {error.__name__ for error in classes} | beside == set(errors.__all__)
     for error in classes:
         assert issubclass(error, errors.SfumatoError)
         assert error.__name__ in (errors.__doc__ or "")
