@@ -47,6 +47,7 @@ RUNS = {
     "continuous": Run("bench_continuous.py", 1),
     "mechanisms": Run("bench_mechanisms.py", 2),
     "columns": Run("bench_columns.py", 5),
+    "cones": Run("bench_cones.py", 2),
     "design": Run("bench_design.py", 10),
     "random_designs": Run("bench_random_designs.py --number 1000 --processes 2", 10),
     "cities": Run("bench_cities.py --sizes 100 300 1000", 12),

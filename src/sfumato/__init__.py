@@ -36,9 +36,9 @@ Measure
     utility measures in ``sf.measures``. A Channel with its Hyper: hyper, posterior, cascade, parallel, remap; more in
     ``sf.channels``.
 Release and report
-    release_file, sampler and a Ledger of what was spent; frequencies of what was released; keys, estimates and bridges
-    in ``sf.release``. report writes a page, audit judges a matrix of another tool, simplex draws; figures in
-    ``sf.report``, the tables of five papers in ``sf.papers``.
+    release_table, release_file, sampler and a Ledger of what was spent; frequencies of what was released; keys,
+    estimates and bridges in ``sf.release``. report writes a page, audit judges a matrix of another tool, simplex draws;
+    figures in ``sf.report``, the tables of five papers in ``sf.papers``.
 
 Errors are those of ``sf.errors``. ``help(sf.line)`` explains one name, ``help(sf.losses)`` a room; the command
 ``sfumato`` does the same from a shell. Guides, theory and a gallery are in ``docs/``.

@@ -103,6 +103,7 @@ ONLY_IN_PYTHON = (
     "a ledger records proved mechanisms",
     "sampler(mechanism, pixels=",
     "sampler(mechanism, steps=",
+    "sampler(truncated_laplace(…), pixels=…, steps=…)",
     "design() and prove() make one, load() reads one",
     "such as .itertuples(index=False)",
     "pass them and labels=",

@@ -18,47 +18,6 @@ ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = {path.name: path.read_text() for path in sorted((ROOT / "docs" / "reference").glob("*.md"))}
 ROOMS = [name for name in sf.__all__ if isinstance(getattr(sf, name), ModuleType)]
 
-# Classes whose name another room uses too. The list only gets shorter.
-TWICE = frozenset(
-    [
-        "Audit",
-        "Cells",
-        "Certificate",
-        "Cities",
-        "Curve",
-        "Design",
-        "Enclosure",
-        "Ending",
-        "Ground",
-        "Kept",
-        "Kernel",
-        "Kernels",
-        "Limit",
-        "Line",
-        "Objective",
-        "Pairs",
-        "Part",
-        "Points",
-        "Prior",
-        "Promise",
-        "Rung",
-        "Search",
-        "Separation",
-        "Solution",
-        "Steps",
-        "Symmetry",
-        "Table",
-        "Threshold",
-        "TradeOff",
-        "_Found",
-        "_Part",
-        "_Run",
-        "_Scratch",
-        "_Search",
-        "_Task",
-    ]
-)
-
 
 def shown_modules() -> set[str]:
     """Modules whose members a page shows; autodoc shows those that ``__all__`` lists."""
@@ -107,5 +66,4 @@ def class_places() -> dict[str, list[str]]:
 
 def test_a_class_name_exists_once() -> None:
     twice = {name: where for name, where in class_places().items() if len(where) > 1}
-    assert {name: where for name, where in twice.items() if name not in TWICE} == {}
-    assert TWICE - twice.keys() == set(), "these are unique now: take them off the list"
+    assert twice == {}

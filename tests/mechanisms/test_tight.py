@@ -12,7 +12,6 @@ from examples import random_response, truncated_geometric
 from sfumato.certify.mechanism import Mechanism
 from sfumato.errors import Infeasible, InvalidInput, NotSupported, UndecidedError
 from sfumato.mechanisms.lattice import Lattice
-from sfumato.mechanisms.product import product_mechanism
 from sfumato.mechanisms.tight import (
     LatticeMechanism,
     has_lattice_tight_constraints,
@@ -165,27 +164,11 @@ def test_lattice_thresholds_agree_with_tables() -> None:
         lattice_threshold(Lattice((10, 10), "manhattan"))
 
 
-def test_products() -> None:
-    alpha = "1/3"
-    mechanism = product_mechanism(*(table(sf.PrivacyType(sf.line(n), alpha=alpha)) for n in (3, 2, 2)))
-    privacy = sf.PrivacyType(sf.grid(3, 2, 2, metric="manhattan"), alpha=alpha)
-    rows = np.stack([mechanism.weights(label).ravel() for label in privacy.secrets])
-    assert (rows.sum(axis=1) == mechanism.total).all() and len(mechanism) == 12
-    assert (sf.prove(rows, privacy).channel.matrix == table(privacy).channel.matrix).all()
-    assert mechanism.row((0, 1, 1)).sum() == pytest.approx(1)
-    assert mechanism.utility == Fraction(int(np.trace(rows)), 12 * mechanism.total)
-    assert repr(mechanism) == "ProductMechanism(3 × 2 × 2 secrets, proved)"
-
-
 def test_wrong_secrets() -> None:
     mechanism = lattice_tight_constraints(Lattice((5, 5)), epsilon=1)
     for secret in ((5, 0), (1,), (0.5, 1), "a"):
         with pytest.raises(InvalidInput, match="tuple of indices"):
             mechanism.weights(secret)  # type: ignore[arg-type]
-    with pytest.raises(InvalidInput, match="at least one"):
-        product_mechanism()
-    with pytest.raises(InvalidInput, match="tuple of 1 labels"):
-        product_mechanism(table(sf.PrivacyType(sf.line(2), alpha="1/2"))).weights((0, 1))
 
 
 def test_rows_of_a_lattice_are_sampled_from_their_integers(monkeypatch: pytest.MonkeyPatch) -> None:

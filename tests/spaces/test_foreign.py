@@ -40,7 +40,7 @@ def test_an_index_names_the_points_unless_it_is_row_numbers() -> None:
         (lambda: sf.points(TOWNS, columns=["lat", "nowhere"]), "no column 'nowhere'"),
         (lambda: sf.points([[0, 1]], columns=["x"]), "found points of type list"),
         (lambda: sf.points(TOWNS.assign(lat=[1.0, None]), columns=["lat"]), "not finite|numbers"),
-        (lambda: sf.graph(networkx.DiGraph([(0, 1)])), "to_undirected"),
+        (lambda: sf.graph(networkx.DiGraph([(0, 1)])), "make it undirected"),
         (lambda: sf.graph(networkx.Graph([(0, 1)]), weight="km"), "has no attribute 'km'"),
         (lambda: sf.graph(networkx.Graph([(0, 1, {"weight": 2}), (1, 2)])), "has no attribute 'weight'"),
         (lambda: sf.graph([(0, 1)], weight="km"), "attribute of networkx edges, found edges of type list"),

@@ -130,7 +130,7 @@ def release_file(
                 _release_arrow(old, part.temporary, work, batch)
             part.settle()
         work.finish()
-        part.place()
+        part.place(overwrite=overwrite)
     return Released(new, work.rows, work.dropped, work.seconds, work.moved, work.farthest)
 
 

@@ -11,7 +11,7 @@ from numbers import Number
 from typing import Any
 
 from sfumato.arguments import items, text
-from sfumato.errors import InvalidInput, few, shown
+from sfumato.errors import InvalidInput, few, keyword, shown
 from sfumato.labels import Frame, frame_of
 
 __all__ = ["LATITUDES", "LONGITUDES", "networkx_edges", "place_rows", "point_rows"]
@@ -37,7 +37,9 @@ def point_rows(points: Any, columns: Iterable[Any] | None, labels: Labels) -> tu
     frame = frame_of(points)
     if frame is None:
         if columns is not None:
-            raise InvalidInput(f"columns= names columns of a dataframe, found points of type {type(points).__name__}")
+            raise InvalidInput(
+                f"{keyword('columns')} names columns of a dataframe, found points of type {type(points).__name__}"
+            )
         return points, labels
     if columns is not None:
         chosen = items(columns, "the columns of coordinates")
@@ -66,7 +68,10 @@ def place_rows(places: Any, latitude: Any, longitude: Any, labels: Labels) -> tu
     if frame is None:
         if latitude is not None or longitude is not None:
             kind = type(places).__name__
-            raise InvalidInput(f"latitude= and longitude= name columns of a dataframe, found places of type {kind}")
+            raise InvalidInput(
+                f"{keyword('latitude')} and {keyword('longitude')} name columns of a dataframe, "
+                f"found places of type {kind}"
+            )
         return places, labels
     chosen = [
         _recognised(frame, LATITUDES, "latitude") if latitude is None else latitude,
@@ -76,8 +81,8 @@ def place_rows(places: Any, latitude: Any, longitude: Any, labels: Labels) -> tu
         unused = [name for name in frame.names if name not in chosen and not _same(name, labels)]
         if unused:
             raise InvalidInput(
-                f"nothing is done with {few(unused)}: labels= takes names from a column, and "
-                f"latitude={shown(chosen[0])}, longitude={shown(chosen[1])} leave the others out"
+                f"nothing is done with {few(unused)}: {keyword('labels')} takes names from a column, and "
+                f"{keyword('latitude', chosen[0])}, {keyword('longitude', chosen[1])} leave the others out"
             )
     return _rows(frame, chosen), _labels(frame, labels)
 
@@ -86,10 +91,12 @@ def networkx_edges(graph: Any, weight: str | None, labels: Iterable[Any] | None)
     """Edges with their lengths, and all nodes, of a graph of networkx; what is none comes back as it is."""
     if not all(callable(getattr(graph, name, None)) for name in ("is_directed", "edges", "nodes")):
         if weight is not None:
-            raise InvalidInput(f"weight= names an attribute of networkx edges, found edges of type {_kind(graph)}")
+            raise InvalidInput(
+                f"{keyword('weight')} names an attribute of networkx edges, found edges of type {_kind(graph)}"
+            )
         return graph, labels
     if graph.is_directed():
-        raise InvalidInput("ways of a directed graph differ there and back, which is no metric: pass .to_undirected()")
+        raise InvalidInput("ways of a directed graph differ there and back, which is no metric: make it undirected")
     name = "weight" if weight is None else text(weight, "the weight, an attribute of edges,")
     edges = [(x, z, data.get(name)) for x, z, data in graph.edges(data=True)]
     without = [(x, z) for x, z, length in edges if length is None]

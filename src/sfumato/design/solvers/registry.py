@@ -70,7 +70,7 @@ class Solver:
         if problem.limits and not self.limits:
             return fails("limits or worst cases")
         if self.rational and not problem.exact:
-            return fails("numbers that are not all rational (exact prior and loss, alpha= and whole distances are)")
+            return fails("numbers that are not all rational (exact prior and loss, alpha and whole distances are)")
         return holds(self.summary)
 
     def __call__(

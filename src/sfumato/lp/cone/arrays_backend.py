@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
 
 from sfumato.errors import InvalidInput, MissingExtra, keyword, shown
 from sfumato.memory import room
@@ -77,8 +78,6 @@ class Arrays:
 
     def solve(self, root: Any, right: Any) -> Any:
         """The solution for one right-hand side, from the Cholesky factor."""
-        from scipy.linalg import solve_triangular
-
         half = solve_triangular(root, right, lower=True, check_finite=False)
         return solve_triangular(root, half, lower=True, trans="T", check_finite=False)
 
@@ -96,7 +95,9 @@ class _TorchArrays(Arrays):
         if device.type == "cuda":
             self.memory = int(_DEVICE_SHARE * torch.cuda.mem_get_info(device)[0])
             self.chunk = _TORCH_CHUNK
-            self.fused = import_module("sfumato.lp.cone.arrays_triton").available()
+            from sfumato.lp.cone.arrays_triton import available
+
+            self.fused = available()
 
     def given(self, values: Any) -> Any:
         return self.module.tensor(np.array(values, dtype=np.float64), device=self.device)

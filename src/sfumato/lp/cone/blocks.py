@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from sfumato.errors import InvalidInput, expect, shown
+from sfumato.errors import InvalidInput, expect, keyword, shown
 from sfumato.lp.cone.program import ColumnProgram, Ending
 from sfumato.lp.cone.second_order import smallest
 from sfumato.numbers import array, floats
@@ -136,8 +136,8 @@ def _check_inside(inside: Floats, blocks: tuple[Block, ...], n: int) -> None:
         if not (slack > 0).all():
             i = int(np.argmin(slack))
             raise InvalidInput(
-                f"the column to start with has slack {slack[i]:.3g} in row {i} of block {k}: give one that is strictly "
-                "inside all blocks (inside=…)"
+                f"the column to start with has slack {slack[i]:.3g} in row {i} of block {k}: give one "
+                f"that is strictly inside all blocks, {keyword('inside')}"
             )
 
 

@@ -70,7 +70,7 @@ class SparseSystems:
         self.grouped = _grouped_work(shape, count) < _link_work(shape) if grouped is None else grouped
         self.factors = registers(blocks, shape.entries, LANES)
         self.inverses = registers(blocks, self.n, LANES)
-        self.scratch = [_Scratch(self.n, count if self.grouped else self.n) for _ in range(threads)]
+        self.scratch = [_SparseScratch(self.n, count if self.grouped else self.n) for _ in range(threads)]
 
     @staticmethod
     def memory(shape: Elimination, blocks: int, threads: int) -> int:
@@ -114,7 +114,7 @@ class SparseSystems:
                self.scratch[thread].excess)  # fmt: skip
 
 
-class _Scratch:
+class _SparseScratch:
     """Scratch memory of one thread."""
 
     def __init__(self, n: int, count: int) -> None:

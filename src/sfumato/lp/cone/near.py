@@ -158,7 +158,7 @@ def solve_peaks(
     if not tolerance > 0:
         raise InvalidInput(f"the tolerance is a positive relative gap, found {tolerance}")
     run = Run(watch_of(time_limit), _MOST_ITERATIONS, _PATIENCE, progress)
-    search = _Search(table, np.maximum(far, _SMALLEST_LOG), tolerance, run, settle)
+    search = _ReachSearch(table, np.maximum(far, _SMALLEST_LOG), tolerance, run, settle)
     if not (table > table.min(axis=1, keepdims=True)).any():
         return search.constant(Ending.REACHED)
     return search.result(reach)
@@ -185,7 +185,7 @@ def exponential_shares(cost: Floats, logs: Floats) -> Floats:
     return np.asarray(share / share.sum(axis=1, keepdims=True))
 
 
-class _Search:
+class _ReachSearch:
     """Runs with reaches that grow."""
 
     def __init__(self, cost: Floats, logs: Floats, tolerance: float, run: Run, settle: bool) -> None:

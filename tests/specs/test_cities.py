@@ -1,0 +1,21 @@
+"""Cities of a country, as real secrets."""
+
+from __future__ import annotations
+
+import pytest
+
+from sfumato.errors import SfumatoError
+from sfumato.specs.cities import cities_of, countries
+
+
+def test_the_largest_come_first_with_different_names_and_places() -> None:
+    cities = cities_of("US", 300)
+    assert cities.people == tuple(sorted(cities.people, reverse=True))
+    assert len(cities.names) == len(set(cities.names)) == len(set(cities.places)) == 300
+    assert all(-90 <= latitude <= 90 and -180 <= longitude <= 180 for latitude, longitude in cities.places)
+
+
+def test_every_country_has_a_code_and_others_are_refused() -> None:
+    assert countries()["IT"] == "Italy"
+    with pytest.raises(SfumatoError, match="two letters"):
+        cities_of("QQ", 3)
