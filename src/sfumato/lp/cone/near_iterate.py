@@ -156,7 +156,7 @@ class NearIterate:
 
     def _whole(self, work: Callable[[int, int], Any]) -> list[Any]:
         """The same, to the end in any case: what changes the iterate."""
-        if self.layout.pairs + len(self.r) < _WORTH_A_THREAD:
+        if self.layout.pairs < _WORTH_A_THREAD:
             return [work(0, self.m)]
         return on_threads(work, self.m)
 
