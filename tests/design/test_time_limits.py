@@ -370,7 +370,7 @@ def test_what_floats_complain_of_reaches_nobody(monkeypatch: pytest.MonkeyPatch)
 def test_a_calibration_that_runs_out_of_time_says_what_it_knows(monkeypatch: pytest.MonkeyPatch) -> None:
     space = sf.line(5)
     prior, loss, clock = sf.Prior.uniform(space), sf.losses.absolute(space), Clock()
-    original = sf.design.__globals__["best_of"]
+    original = sf.design.design.__globals__["best_of"]
     calibration = sf.calibrate.__globals__
 
     def slow(asked: Problem, effort: Effort) -> Design:
@@ -390,7 +390,7 @@ def test_a_calibration_that_runs_out_of_time_says_what_it_knows(monkeypatch: pyt
 def test_a_curve_shares_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     space = sf.line(5)
     prior, loss, clock, given = sf.Prior.uniform(space), sf.losses.absolute(space), Clock(), []
-    original, module = sf.design.__globals__["best_of"], sf.curve.__globals__
+    original, module = sf.design.design.__globals__["best_of"], sf.curve.__globals__
 
     def slow(asked: Problem, effort: Effort) -> Design:
         assert isinstance(effort.time_limit, Watch)

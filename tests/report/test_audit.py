@@ -67,7 +67,7 @@ def test_zeros_and_constants() -> None:
     assert broken.epsilon == inf
     assert "possible for 1 and not for 0" in broken.verdict.reason
     assert broken.optimum is None
-    with pytest.raises(InvalidInput, match="say which one"):
+    with pytest.raises(InvalidInput, match="say with epsilon= which one"):
         broken.repaired()
     promised = audit([[1, 0], ["1/2", "1/2"]], sf.PrivacyType(sf.discrete(2), epsilon=1))
     assert sf.verify(promised.repaired().mechanism)

@@ -36,7 +36,6 @@ from sfumato.privacy.tradeoff import TradeOff
 
 __all__ = [
     "Predicate",
-    "all_of",
     "as_predicate",
     "epsilon_delta",
     "exponential",
