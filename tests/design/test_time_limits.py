@@ -24,7 +24,7 @@ from sfumato.design.solvers import SOLVERS, interior_near
 from sfumato.design.solvers import column_generation as generation
 from sfumato.design.symmetry import symmetry
 from sfumato.errors import NotConverged, NotSupported
-from sfumato.lp.cone import arrays_iterate, lanes_dense, lanes_iterate, lanes_sparse
+from sfumato.lp.cone import arrays_backend, arrays_iterate, arrays_pairs, lanes_dense, lanes_iterate, lanes_sparse
 from sfumato.lp.cone.program import ColumnProgress
 from sfumato.numbers import floats
 from sfumato.watch import TimeIsUp, Watch, _compiling
@@ -148,6 +148,24 @@ def test_a_first_iteration_that_takes_too_long_gives_way_to_what_needs_no_solver
     made = best_of(problem(*places(30)), Effort(1e-4, Watch(4.0, clock), "interior"))
     assert made.method in SIMPLE and made.stopped
     assert_proved(made, [])
+
+
+@pytest.mark.parametrize("work", ["factor", "solve", "aim", "reach", "move"])
+def test_passes_over_arrays_are_left_where_they_are(work: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a pass does with a chunk of columns, the next chunk is not begun when the time is up."""
+    clock, shown, original, late = Clock(), [], getattr(arrays_pairs.DenseCone, work), []
+
+    def slow(self: Any, *arguments: Any) -> Any:
+        late.append(clock.now > 4.0)
+        clock.now += 5.0 if any(state.iteration for state in shown) else 0.0  # the first iteration is quick
+        return original(self, *arguments)
+
+    monkeypatch.setattr(arrays_backend.Arrays, "chunk", 8 * 30 * 30 * 6)  # six of thirty columns at a time
+    monkeypatch.setattr(arrays_pairs.DenseCone, work, slow)
+    design = best_of(problem(*places(30)), Effort(1e-9, Watch(4.0, clock), "interior-gpu", shown.append))
+    assert clock.now == 5.0 and not any(late)
+    assert design.stopped
+    assert_proved(design, shown)
 
 
 def worse_from(number: int, iterate: Callable[[Any], bool]) -> Callable[[Any], bool]:

@@ -11,6 +11,7 @@ where memory is short: a target is a choice, not a measurement. Slacks are compu
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -155,6 +156,12 @@ class ArraysIterate:
             at += part.count
         return result
 
+    def _chunks_in_time(self) -> Iterator[tuple[int, int]]:
+        """The chunks of columns, for passes that do not change the iterate: not to the end where the time is up."""
+        for chunk in self.chunks:
+            self.watch.check()
+            yield chunk
+
     def _all_sums(self, values: Any) -> Any:
         return sum(self._sums(values[low:high], low, high) for low, high in self.chunks)
 
@@ -230,8 +237,7 @@ class ArraysIterate:
         self.missing[self.links.rows :] += self.tau * self.relative
         self.factors = []
         link = self.arrays.zeros(len(self.pi), len(self.pi))
-        for low, high in self.chunks:
-            self.watch.check()
+        for low, high in self._chunks_in_time():
             part = slice(low, high)
             factor = self.cone.factor(self.r[part], self.lam[part], self.adjoint[part], self.z[part])
             link += self.cone.gram(factor, self.r[part], self.parts, low, high)
@@ -253,21 +259,21 @@ class ArraysIterate:
     def predict(self) -> bool:
         """Find the direction to the optimum itself, all targets zero."""
         self.dr, self.dpi, self.dtau, self.tu = self.dr * 0, self.pi * 0, 0.0, self.v * 0
-        for low, high in self.chunks:
+        for low, high in self._chunks_in_time():
             self.q[low:high] = self._spread(self.pi, low, high) - self.cost[low:high]
         return self._direct()
 
     def _direct(self) -> bool:
         """Correct the direction by the residual in q so that links hold; False if it is not finite."""
         rows, base = self.links.rows, self.missing
-        for (low, high), factor in zip(self.chunks, self.factors, strict=True):
+        for (low, high), factor in zip(self._chunks_in_time(), self.factors, strict=True):
             self.dr[low:high] += self.cone.solve(factor, self.q[low:high] + self._spread(self.dpi, low, high))
         for _ in range(_REFINEMENTS):
             lack = base - self._all_sums(self.dr)
             if self.limited:
                 lack[rows:] += self.relative * self.dtau - self.tu / self.u - self.v / self.u * self.dpi[rows:]
             more = self._link_solution(lack)
-            for (low, high), factor in zip(self.chunks, self.factors, strict=True):
+            for (low, high), factor in zip(self._chunks_in_time(), self.factors, strict=True):
                 self.dr[low:high] += self.cone.solve(factor, self._spread(more, low, high) + self.q[low:high] * 0)
             self.dpi = self.dpi + more
             if not float(abs((base - self._all_sums(self.dr))[:rows]).max()) > _BALANCED:
@@ -294,7 +300,7 @@ class ArraysIterate:
     def predicted(self) -> Predicted:
         """Measure the direction of the predictor."""
         measures = [predicted(self.xp, self.r, self.dr, self.lam)]
-        for low, high in self.chunks:
+        for low, high in self._chunks_in_time():
             if self.z.shape[1]:
                 measures.append(self.cone.predicted(*self._iterate_of(low, high)))
         if self.limited:
@@ -305,7 +311,7 @@ class ArraysIterate:
     def aim(self, target: float, least: float, most: float) -> bool:
         """Find the direction to products ``target`` less the second-order term."""
         self.tr = aimed(self.r, self.dr, self.lam, self.row_weight, target, least, most)
-        for low, high in self.chunks:
+        for low, high in self._chunks_in_time():
             adjoint = self.cone.aim(
                 *self._iterate_of(low, high), self.t[low:high], self.columns[low:high], target, least, most
             )
@@ -331,7 +337,7 @@ class ArraysIterate:
         """Primal and dual steps to the boundary, for each share of a correction of r, v and u to new targets."""
         dr, dv, du = more
         measures = [reach(self.xp, self.r, self.ahead[0], self.dr, dr, self.lam, self.tr, tr, shares)]
-        for low, high in self.chunks if self.z.shape[1] else ():
+        for low, high in self._chunks_in_time() if self.z.shape[1] else ():
             r, z, old, aim = (array[low:high] for array in (self.r, self.z, self.t, t))
             primal, dual, change = (array[low:high] for array in (self.ahead[0], self.dr, dr))
             measures.append(self.cone.reach(r, primal, dual, change, z, old, aim, shares))
@@ -352,7 +358,7 @@ class ArraysIterate:
         old = self.dr + 0.0, self.dpi, self.dtau, self.dv, self.du
         tr = moved_targets(self.r, self.ahead[0], self.dr, self.lam, self.tr, self.row_weight, *limits)
         tu = self.tu
-        for low, high in self.chunks:
+        for low, high in self._chunks_in_time():
             arrays = (self.r, self.ahead[0], self.dr, self.z, self.t, self.t_new, self.columns)
             adjoint = self.cone.move(*(array[low:high] for array in arrays), *limits)
             self._set_residual(low, high, adjoint, tr)
