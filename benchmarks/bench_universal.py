@@ -15,7 +15,6 @@ import sfumato as sf
 from sfumato.design.universal import is_universally_optimal, universal_design, worst_case_regret
 from sfumato.design.universal.least_loss import LeastLoss
 from sfumato.design.universal.prior_sets import all_priors
-from sfumato.design.universal.question import pose
 from sfumato.design.universal.refute import refute
 from sfumato.losses import bin, distance, member, nib
 from timing import Table, measure
