@@ -83,4 +83,3 @@ figure.show()
 # its start: the tight-constraints mechanism with its best remap is nearly the optimum there, and only the entries that
 # matter are moved. An uneven prior under all pairs is the hard case: iterations grow with the size.
 #
-
