@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +30,7 @@ def as_numpy(values: Array, dtype: Any, copy: bool | None) -> NDArray[Any]:
     return table.copy() if copy else table
 
 
-class Tabular:
+class Tabular(ABC):
     """A table with labels on its rows and columns, which are found by label and never by position.
 
     ``np.asarray(table)`` has the numbers as doubles and ``np.asarray(table, dtype=object)`` as fractions;
@@ -39,9 +40,9 @@ class Tabular:
     __iter__ = None  # by ``__getitem__`` alone Python would go through 0, 1, …, which may be labels or not
 
     @property
+    @abstractmethod
     def _axes(self) -> tuple[tuple[str, tuple[Any, ...]], tuple[str, tuple[Any, ...]]]:
         """What rows and columns are called, with their labels."""
-        raise NotImplementedError
 
     def _place(self, key: Any) -> tuple[int, int | None]:
         """Row and column of a pair of labels, or the row of one label; what could be both is an error.
@@ -65,9 +66,9 @@ class Tabular:
             raise Mismatch.unknown(f"the {row_name} of a table", rows, (key,))
         return row, None
 
+    @abstractmethod
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         """The numbers, as :func:`as_numpy` gives them."""
-        raise NotImplementedError
 
     def to_pandas(self, *, exact: bool = False) -> pandas.DataFrame:
         """The table as a pandas DataFrame with the labels of rows and columns; of fractions where ``exact``.

@@ -14,11 +14,11 @@ from numba.extending import intrinsic
 
 from sfumato.privacy.modular import eliminate, remainder
 
-__all__ = ["adjacent_pairs", "subsets", "vanishes"]
+__all__ = ["adjacent_pairs", "ones", "subsets", "vanishes"]
 
 
 @intrinsic
-def _bits(typing_context, word):  # type: ignore[no-untyped-def]
+def ones(typing_context, word):  # type: ignore[no-untyped-def]
     """The number of ones in a machine word: one instruction."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
@@ -111,7 +111,7 @@ def adjacent_pairs(tables, primes, k, supports, keys, owners, shared, inner, out
 @njit(cache=True)
 def _sharing(word, shared, inner, keys, owners, own, near):  # type: ignore[no-untyped-def]
     """Write the indices of the inner sets that share so many members with a set; returns how many."""
-    _spread(word, _bits(word), shared, own)
+    _spread(word, ones(word), shared, own)
     count = 0
     for key in own:
         place = np.searchsorted(keys, key)
@@ -120,7 +120,7 @@ def _sharing(word, shared, inner, keys, owners, own, near):  # type: ignore[no-u
             place += 1
             both = inner[j] & word
             # a pair that shares more comes up under several subsets: take it under the lowest
-            for _ in range(_bits(both) - shared):
+            for _ in range(ones(both) - shared):
                 top = np.uint64(1) << np.uint64(63)
                 while not top & both:
                     top >>= np.uint64(1)
@@ -167,12 +167,12 @@ def _small_unions(outer, i, inner, largest, near):  # type: ignore[no-untyped-de
         word, row = outer[0, i], inner[0]
         for j in range(row.size):
             near[count] = j
-            count += _bits(word | row[j]) <= largest  # overwritten unless it is small: no branch to mispredict
+            count += ones(word | row[j]) <= largest  # overwritten unless it is small: no branch to mispredict
         return count
     for j in range(inner.shape[1]):
         size = 0
         for w in range(len(outer)):
-            size += _bits(outer[w, i] | inner[w, j])
+            size += ones(outer[w, i] | inner[w, j])
         near[count] = j
         count += size <= largest
     return count
@@ -201,7 +201,7 @@ def _spell(word, w, out, size):  # type: ignore[no-untyped-def]
     """Write the members that are bits of word w, behind ``size`` others; returns how many there are now."""
     while word:
         low = word & (~word + np.uint64(1))
-        out[size] = 64 * w + _bits(low - np.uint64(1))
+        out[size] = 64 * w + ones(low - np.uint64(1))
         size += 1
         word ^= low
     return size
@@ -212,8 +212,8 @@ def _one_apart(outer, i, inner, j):  # type: ignore[no-untyped-def]
     """Whether one set adds a single member to the other: such a pair is always adjacent."""
     outside, inside = 0, 0
     for w in range(len(outer)):
-        outside += _bits(inner[w, j] & ~outer[w, i])
-        inside += _bits(outer[w, i] & ~inner[w, j])
+        outside += ones(inner[w, j] & ~outer[w, i])
+        inside += ones(outer[w, i] & ~inner[w, j])
     return outside == 1 or inside == 1
 
 

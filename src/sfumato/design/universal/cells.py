@@ -16,12 +16,12 @@ from fractions import Fraction
 from math import gcd
 
 import numpy as np
-from numba import njit, types
-from numba.extending import intrinsic
+from numba import njit
 from numpy.typing import NDArray
 
 from sfumato.errors import NotSupported
 from sfumato.numbers import Array
+from sfumato.privacy.adjacency import ones
 from sfumato.threads import plain_interrupts
 
 __all__ = ["LARGEST_MOST", "MOST_RAYS", "cell_vertices", "extreme_rays"]
@@ -134,16 +134,6 @@ def _one_more(row: Array, rays: Array, tight: NDArray[np.uint64], place: int, si
     return np.concatenate([rays[kept], combined]), np.concatenate([tight[kept], both]), looked
 
 
-@intrinsic
-def _bits(typing_context, word):  # type: ignore[no-untyped-def]
-    """The number of ones in a machine word."""
-
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        return builder.ctpop(arguments[0])
-
-    return types.int64(types.uint64), generate
-
-
 @njit(cache=True)
 def _in_words(inequalities, rays, tight, most, most_pairs):  # type: ignore[no-untyped-def]
     """All inequalities whose numbers fit; returns how many were added, or −1 for too many rays or pairs."""
@@ -242,7 +232,7 @@ def _adjacent_pairs(tight, signs, size):  # type: ignore[no-untyped-def]
             rest = tight[i, w]
             while rest:
                 low = rest & (~rest + np.uint64(1))
-                owners[64 * w + _bits(low - np.uint64(1)), i // 64] |= mine
+                owners[64 * w + ones(low - np.uint64(1)), i // 64] |= mine
                 rest ^= low
     positive, negative = np.flatnonzero(signs > 0), np.flatnonzero(signs < 0)
     first, second = np.empty(1024, np.int64), np.empty(1024, np.int64)
@@ -255,7 +245,7 @@ def _adjacent_pairs(tight, signs, size):  # type: ignore[no-untyped-def]
             i = positive[p]
             number = 0
             for w in range(words):
-                number += _bits(tight[i, w] & tight[j, w])
+                number += ones(tight[i, w] & tight[j, w])
             if number < size - 2:
                 continue
             for w in range(words):
@@ -283,7 +273,7 @@ def _only_two(owners, shared, members, total):  # type: ignore[no-untyped-def]
         rest = shared[w]
         while rest:
             low = rest & (~rest + np.uint64(1))
-            members[size] = 64 * w + _bits(low - np.uint64(1))
+            members[size] = 64 * w + ones(low - np.uint64(1))
             size += 1
             rest ^= low
     if size == 0:  # in a plane two rays need not share anything; every ray satisfies no inequality
@@ -295,7 +285,7 @@ def _only_two(owners, shared, members, total):  # type: ignore[no-untyped-def]
             word &= owners[members[t], b]
             if word == 0:
                 break
-        owned += _bits(word)
+        owned += ones(word)
         if owned > 2:
             return False
     return True

@@ -24,7 +24,7 @@ from sfumato.lp.cone.arrays_links import Links, Part, normalised, parts_of
 from sfumato.lp.cone.arrays_pairs import Cone
 from sfumato.lp.cone.loop import Predicted, Steps, Tuning, longest, step
 from sfumato.lp.cone.products import aimed, moved_targets, predicted, reach, stepped
-from sfumato.lp.cone.program import ColumnProgram, least_of_classes
+from sfumato.lp.cone.program import SMALLER_PROBLEMS, ColumnProgram, least_of_classes
 from sfumato.lp.cone.weights import pair_weights, row_weights
 from sfumato.memory import check_room
 from sfumato.watch import Watch
@@ -33,7 +33,6 @@ __all__ = ["ArraysIterate"]
 
 Floats = NDArray[np.float64]
 
-_SMALLER_PROBLEMS = ("fewer outputs", "the first-order solver, which needs no factors", "a coarser space")
 # A corrector costs passes over pairs, a factorisation n times as much: large n can afford more of them.
 _ROWS_A_CORRECTOR, _MOST_CORRECTORS = 50, 8
 _SHARES = (1.0, 0.7, 0.4, 0.2, 0.1)  # Shares of a corrector, from which the best is chosen, for each side on its own.
@@ -88,7 +87,7 @@ class ArraysIterate:
         needed = self.m * (16 * pairs + cone.bytes_kept + 8 * n * (16 + len(self.parts))) + 6 * step * cone.bytes_used
         self.single = not _DOUBLE_TARGETS or needed + 8 * self.m * pairs > self.arrays.memory
         what = f"the block method over arrays for {self.pairs} pairs of rows in {self.m} columns"
-        check_room(needed, what, _SMALLER_PROBLEMS, self.arrays.memory)
+        check_room(needed, what, SMALLER_PROBLEMS, self.arrays.memory)
         self.chunks = [(low, min(low + step, self.m)) for low in range(0, self.m, step)]
 
     def _first_prices(self, program: ColumnProgram) -> tuple[Floats, Floats, Floats]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from sfumato.errors import InvalidInput, expect, keyword, shown
-from sfumato.lp.cone.program import ColumnProgram, Ending
+from sfumato.lp.cone.program import ColumnProgram, Ending, checked_cost
 from sfumato.lp.cone.second_order import smallest
 from sfumato.numbers import array, floats
 
@@ -25,9 +25,6 @@ __all__ = ["Block", "BlockProgram", "BlockSolution", "blocks_bound", "of_columns
 
 Floats = NDArray[np.float64]
 Block = tuple[csr_array, ...]
-
-# Sums of costs up to this one stay floats.
-_LARGEST_COST = 1e250
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,9 +63,7 @@ class BlockProgram:
     inside: Floats = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        cost = floats(array(self.cost, "the cost of columns", 2))
-        if not np.abs(cost).max() <= _LARGEST_COST:
-            raise InvalidInput(f"costs reach {np.abs(cost).max()}: scale them down to at most {_LARGEST_COST:g}")
+        cost = checked_cost(self.cost)
         given: Any = self.blocks
         if not isinstance(given, (tuple, list)):
             raise InvalidInput(f"blocks are a list of tuples of matrices, found {shown(given)}")

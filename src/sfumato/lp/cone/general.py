@@ -26,12 +26,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from sfumato.errors import InvalidInput, NotConverged, expect
+from sfumato.errors import NotConverged, expect
 from sfumato.lp.cone import cholesky
 from sfumato.lp.cone.banded import Bands
 from sfumato.lp.cone.blocks import BlockProgram, BlockSolution, blocks_bound
 from sfumato.lp.cone.loop import Predicted, Steps, Tuning, longest, step
-from sfumato.lp.cone.program import Ending, relative_gap
+from sfumato.lp.cone.program import Ending, check_tolerance, relative_gap
 from sfumato.lp.cone.registers import LANES
 from sfumato.lp.cone.run import Progress, Run, guarded
 from sfumato.lp.cone.second_order import inverse
@@ -104,8 +104,7 @@ def solve_blocks(
     """
     run = Run(watch_of(time_limit), _MOST_ITERATIONS, _PATIENCE, progress)
     expect(program, BlockProgram, "a program of blocks", "BlockProgram(cost, blocks)")
-    if not tolerance > 0:
-        raise InvalidInput(f"the tolerance is a positive relative gap, found {tolerance}")
+    check_tolerance(tolerance)
     best = _Best(program, BlockIterate(program, run.watch), run, tolerance)
     try:
         ended = guarded(lambda: run.until(best.step, best.judged))

@@ -20,7 +20,14 @@ from sfumato.lp.cone.elimination import Elimination, elimination
 from sfumato.lp.cone.lanes_dense import DenseSystems, SingleSystems, dense_work
 from sfumato.lp.cone.lanes_sparse import SparseSystems, sparse_work
 from sfumato.lp.cone.loop import Predicted, Steps, Tuning, longest, step
-from sfumato.lp.cone.program import ColumnProgram, Start, least_of_classes, relative_gap, smallest_value
+from sfumato.lp.cone.program import (
+    SMALLER_PROBLEMS,
+    ColumnProgram,
+    Start,
+    least_of_classes,
+    relative_gap,
+    smallest_value,
+)
 from sfumato.lp.cone.registers import LANES, registers
 from sfumato.lp.cone.weights import column_weights, pair_weights, row_weights
 from sfumato.memory import check_room
@@ -30,7 +37,6 @@ __all__ = ["LanesIterate"]
 
 Floats = NDArray[np.float64]
 
-_SMALLER_PROBLEMS = ("fewer outputs", "the first-order solver, which needs no factors", "a coarser space")
 _WORTH_A_THREAD = 100_000  # Pairs times columns for each thread: below, handing over takes longer than the work.
 _SPARSE = 0.1  # The share of all ordered pairs above which a sparse elimination is not even looked for.
 _SLOWER = 2.0  # A product takes so many times longer in a sparse system than in a dense one.
@@ -79,7 +85,7 @@ class LanesIterate:
         memory += (
             DenseSystems.memory(n, blocks, threads) if shape is None else SparseSystems.memory(shape, blocks, threads)
         )
-        check_room(memory, f"the block method for {pairs} pairs of rows in {m} columns", _SMALLER_PROBLEMS)
+        check_room(memory, f"the block method for {pairs} pairs of rows in {m} columns", SMALLER_PROBLEMS)
         self.cost = self._in_lanes(cost)
         self._choose_weights(cost, logs)
         self._start(cost, logs, blocks)

@@ -34,7 +34,7 @@ from sfumato.errors import InvalidInput
 from sfumato.lp.cone.near_iterate import NearIterate
 from sfumato.lp.cone.near_layout import best_rows
 from sfumato.lp.cone.near_settled import Settled
-from sfumato.lp.cone.program import Ending, relative_gap
+from sfumato.lp.cone.program import Ending, check_tolerance, relative_gap
 from sfumato.lp.cone.run import Progress, Run, guarded
 from sfumato.numbers import array, floats
 from sfumato.watch import Watch, watch_of
@@ -155,8 +155,7 @@ def solve_peaks(
     table, far = floats(array(cost, "the cost of columns", 2)), np.asarray(logs, dtype=np.float64)
     if far.shape != (len(table), len(table)) or not np.isfinite(table).all() or np.isnan(far).any():
         raise InvalidInput(f"{len(table)} rows need finite costs and a square table of log bounds, found {far.shape}")
-    if not tolerance > 0:
-        raise InvalidInput(f"the tolerance is a positive relative gap, found {tolerance}")
+    check_tolerance(tolerance)
     run = Run(watch_of(time_limit), _MOST_ITERATIONS, _PATIENCE, progress)
     search = _ReachSearch(table, np.maximum(far, _SMALLEST_LOG), tolerance, run, settle)
     if not (table > table.min(axis=1, keepdims=True)).any():

@@ -22,12 +22,15 @@ from sfumato.numbers import Array, array, floats, told_apart
 from sfumato.watch import Watch, watch_of
 
 __all__ = [
+    "SMALLER_PROBLEMS",
     "ColumnProgram",
     "ColumnProgress",
     "ColumnSolution",
     "Ending",
     "Limit",
     "Start",
+    "check_tolerance",
+    "checked_cost",
     "checked_program",
     "column_bound",
     "constant_columns",
@@ -41,6 +44,9 @@ Floats = NDArray[np.float64]
 # Slacks are differences of entries whose ratio may be e^l: below this nothing but rounding errors is left of them.
 _SMALLEST_LOG = 1e-9
 _LARGEST_COST = 1e250  # Sums of all costs have to stay floats.
+SMALLER_PROBLEMS = ("fewer outputs", "the first-order solver, which needs no factors", "a coarser space")
+"""What fits where factors of all columns do not."""
+
 _SMALLEST_SCALE = 1e-6  # Relative gaps are not measured against values below this part of the costs.
 
 
@@ -112,13 +118,7 @@ class ColumnProgram:
     limits: tuple[Limit, ...] = field(default=())
 
     def __post_init__(self) -> None:
-        cost = floats(array(self.cost, "the cost of columns", 2))
-        if not np.isfinite(cost).all():
-            x, y = np.argwhere(~np.isfinite(cost))[0]
-            raise InvalidInput(f"the cost of row {x} in column {y} is {cost[x, y]}: give finite costs")
-        if np.abs(cost).max() > _LARGEST_COST:
-            most, largest = told_apart(np.abs(cost).max(), _LARGEST_COST)
-            raise InvalidInput(f"costs reach {most}: scale them down to at most {largest}")
+        cost = checked_cost(self.cost)
         first, second = _indices(self.first, "first", len(cost)), _indices(self.second, "second", len(cost))
         logs = floats(array(self.logs, "the log bounds of pairs", 1)) if np.size(self.logs) else np.empty(0)
         if not len(first) == len(second) == len(logs):
@@ -157,6 +157,18 @@ class ColumnProgram:
     def row_classes(self) -> NDArray[np.int64]:
         """The class of each row."""
         return np.arange(len(self.cost)) if self.classes is None else self.classes
+
+
+def checked_cost(given: Any) -> Floats:
+    """Costs as floats, one row a secret, one column an output: finite, and small enough to be summed."""
+    cost = floats(array(given, "the cost of columns", 2))
+    if not np.isfinite(cost).all():
+        x, y = np.argwhere(~np.isfinite(cost))[0]
+        raise InvalidInput(f"the cost of row {x} in column {y} is {cost[x, y]}: give finite costs")
+    if np.abs(cost).max() > _LARGEST_COST:
+        most, largest = told_apart(np.abs(cost).max(), _LARGEST_COST)
+        raise InvalidInput(f"costs reach {most}: scale them down to at most {largest}")
+    return cost
 
 
 def _indices(ends: Any, what: str, n: int) -> NDArray[np.int64]:
@@ -288,10 +300,15 @@ def smallest_value(cost: Floats) -> float:
 def checked_program(program: Any, tolerance: float, time_limit: float | Watch | None) -> ColumnProgram:
     """What every solver of these programs asks of its arguments."""
     given = expect(program, ColumnProgram, "a program over columns", "ColumnProgram(cost, first, second, logs)")
-    if not tolerance > 0:
-        raise InvalidInput(f"the tolerance is a positive relative gap, found {tolerance}")
+    check_tolerance(tolerance)
     watch_of(time_limit)
     return given
+
+
+def check_tolerance(tolerance: float) -> None:
+    """Refuse a tolerance that no gap can reach."""
+    if not tolerance > 0:
+        raise InvalidInput(f"the tolerance is a positive relative gap, found {tolerance}")
 
 
 def column_bound(program: ColumnProgram, multipliers: Any, prices: tuple[Floats, ...] = ()) -> float:
