@@ -15,24 +15,6 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InvalidInput, NotSupported, shown
 
-__all__ = [
-    "answer_of",
-    "file_path",
-    "flag",
-    "float_array",
-    "function",
-    "index_array",
-    "integer",
-    "items",
-    "one_of",
-    "optional_function",
-    "positive",
-    "precision",
-    "quoted",
-    "refuse_masked",
-    "text",
-]
-
 MOST_ITEMS = 10_000_000
 """Labels, rows or numbers in one argument: a space of a million cells has as many labels, and memory holds ten times
 that. A list that does not end would otherwise be read until nothing is left."""

@@ -20,8 +20,6 @@ try:
 except ImportError:  # Windows has no such locks
     fcntl = None
 
-__all__ = ["PartialFile", "read_text", "write_whole"]
-
 
 def read_text(file: Path, largest: int) -> str:
     """The text of a file in UTF-8 of at most so many bytes, with or without a mark at its beginning."""

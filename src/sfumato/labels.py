@@ -38,22 +38,6 @@ from sfumato.errors import InvalidInput, Mismatch, MissingExtra, few, shown
 if TYPE_CHECKING:  # an extra
     import pandas
 
-__all__ = [
-    "Frame",
-    "Labelled",
-    "column_names",
-    "frame_of",
-    "in_order",
-    "label_key",
-    "labelled",
-    "listed",
-    "pandas_frame",
-    "pandas_records",
-    "pandas_series",
-    "row_names",
-    "table_in_order",
-]
-
 _NONE = object()  # This stands where a number is missing.
 _TIMES = (np.datetime64, np.timedelta64)  # NumPy would make integers of these, counted in a unit that is lost.
 

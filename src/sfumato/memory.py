@@ -14,8 +14,6 @@ from pathlib import Path
 
 from sfumato.errors import TooLarge
 
-__all__ = ["check_room", "free_memory", "refusing", "room"]
-
 _SHARE = 0.8  # of the free memory: estimates leave out small arrays, and other programs need some
 _UNKNOWN = 2**34  # bytes, where the system does not tell: a machine of today has so many
 _MEMINFO = Path("/proc/meminfo")

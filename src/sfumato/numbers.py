@@ -31,38 +31,6 @@ from sfumato.arguments import integer, items, refuse_masked
 from sfumato.errors import InvalidInput, NotSupported, shown
 from sfumato.labels import column_names, labelled
 
-__all__ = [
-    "ROUNDING",
-    "TABLE_ROUNDING",
-    "Array",
-    "Number",
-    "array",
-    "as_ball",
-    "as_written",
-    "at_most",
-    "common_denominator",
-    "divide",
-    "dyadic",
-    "exact",
-    "exp_bounds",
-    "float_above",
-    "float_below",
-    "floats",
-    "fmpq",
-    "fractions",
-    "is_exact",
-    "log_bounds",
-    "nearest_float",
-    "number",
-    "number_pairs",
-    "object_array",
-    "printed_above",
-    "product",
-    "together",
-    "told_apart",
-    "whole",
-]
-
 Array: TypeAlias = NDArray[Any]
 Number: TypeAlias = int | float | Fraction | Decimal | str
 

@@ -8,8 +8,6 @@ from inspect import Signature, signature
 from types import ModuleType
 from typing import Any
 
-__all__ = ["CallableRoom", "callable_room"]
-
 
 class _SignatureOfFunction:
     """The signature of a room's function, which the class of rooms itself has not."""

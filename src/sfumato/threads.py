@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["on_threads", "plain_interrupts"]
-
 
 def on_threads(work: Callable[[int, int], Any], size: int, chunks_per_thread: int = 4) -> list[Any]:
     """Run ``work(first, last)`` over [0, size) in chunks, one thread for each core.

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["lend", "verb"]
-
 _DOORS: list[Callable[[str], Any]] = []
 
 

@@ -13,8 +13,6 @@ from typing import Any
 
 from sfumato.errors import UndecidedError
 
-__all__ = ["Outcome", "Verdict", "fails", "holds", "undecided"]
-
 
 class Outcome(StrEnum):
     """The three possible answers."""

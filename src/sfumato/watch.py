@@ -17,9 +17,6 @@ from numba.core import event
 
 from sfumato.errors import InvalidInput, shown
 
-__all__ = ["TimeIsUp", "Watch", "announcing", "watch_of", "working_time"]
-
-
 _ENDLESS = 1e12  # seconds: thirty thousand years are no limit, and larger numbers may be no floats
 
 

@@ -6,6 +6,8 @@ import ast
 import importlib
 import re
 from collections import defaultdict
+from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,13 +22,29 @@ ROOMS = [name for name in sf.__all__ if isinstance(getattr(sf, name), ModuleType
 
 
 def shown_modules() -> set[str]:
-    """Modules whose members a page shows; autodoc shows those that ``__all__`` lists."""
+    """Modules whose members a page shows."""
     pages = "\n".join(REFERENCE.values())
     blocks = re.findall(r"^\.\. automodule:: ([\w.]+)\n((?:[ \t]+:.*\n)*)", pages, re.MULTILINE)
     return {module for module, options in blocks if ":no-members:" not in options}
 
 
 SHOWN = [importlib.import_module(name) for name in shown_modules()]
+
+
+@cache
+def defined(module: ModuleType) -> set[str]:
+    """What autodoc shows of a module without a list of names: what it defines, and says something about."""
+    body = ast.parse(Path(module.__file__ or "").read_text()).body
+    names = {node.name for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node)}
+    for node, after in pairwise(body):
+        if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(after, ast.Expr):
+            names.add(ast.unparse(node.targets[0] if isinstance(node, ast.Assign) else node.target))
+    return names
+
+
+def is_shown(module: ModuleType, name: str, value: Any) -> bool:
+    """Whether autodoc shows the value with the module."""
+    return name in getattr(module, "__all__", defined(module)) and getattr(module, name) is value
 
 
 def undocumented(room: ModuleType) -> list[str]:
@@ -36,7 +54,7 @@ def undocumented(room: ModuleType) -> list[str]:
         value: Any = getattr(room, name)
         if isinstance(value, ModuleType):
             continue
-        shown = any(name in getattr(module, "__all__", ()) and getattr(module, name) is value for module in SHOWN)
+        shown = any(is_shown(module, name, value) for module in SHOWN)
         shown |= any(f"autodata:: {room.__name__}.{name}\n" in page for page in REFERENCE.values())
         if not shown or not value.__doc__:
             missing.append(name)
@@ -67,3 +85,17 @@ def class_places() -> dict[str, list[str]]:
 def test_a_class_name_exists_once() -> None:
     twice = {name: where for name, where in class_places().items() if len(where) > 1}
     assert twice == {}
+
+
+def lists_names(path: Path) -> bool:
+    return bool(re.search(r"^__all__\b", path.read_text(), re.MULTILINE))
+
+
+def test_a_list_of_public_names_stands_where_a_room_is_entered() -> None:
+    """Elsewhere an underscore says what is private, and a second list would only repeat it."""
+    source = ROOT / "src"
+    starred = {name for path in source.rglob("*.py") for name in re.findall(r"from (\S+) import \*", path.read_text())}
+    rooms = {getattr(sf, name).__name__ for name in ROOMS}
+    listing = {path for path in source.rglob("*.py") if path.name != "__init__.py" and lists_names(path)}
+    names = {".".join(path.relative_to(source).with_suffix("").parts) for path in listing}
+    assert names - starred - rooms == set()

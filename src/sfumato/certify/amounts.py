@@ -24,8 +24,6 @@ from sfumato.errors import InvalidEpsilon, InvalidInput, shown
 from sfumato.numbers import Number, as_ball, dyadic, printed_above
 from sfumato.privacy.promise import promise
 
-__all__ = ["Amount", "amount"]
-
 _LONGEST_SHOWN = 24  # letters of an exact amount that are printed
 
 

@@ -22,15 +22,6 @@ from sfumato.spaces.axioms import INFINITE
 from sfumato.spaces.distances import Distances, Form
 from sfumato.spaces.finite import FiniteSpace
 
-__all__ = [
-    "Certificate",
-    "Section",
-    "certificate",
-    "certificate_of",
-    "is_short_text",
-    "kernel_terms",
-]
-
 # Exact losses are stored as doubles times a unit; these stay exact.
 _LARGEST_EXACT_DOUBLE = 2**53
 

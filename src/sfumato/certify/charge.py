@@ -32,8 +32,6 @@ from sfumato.spaces.finite import FiniteSpace
 if TYPE_CHECKING:
     from sfumato.certify.mechanism import Mechanism
 
-__all__ = ["Charge", "metric_digest", "rate_of", "rate_text", "rule_charge", "sha", "table_charge"]
-
 
 @dataclass(frozen=True)
 class Charge:

@@ -23,8 +23,6 @@ from sfumato.certify.twin import product_exceeds
 from sfumato.privacy.type import PrivacyType
 from sfumato.threads import on_threads
 
-__all__ = ["Bounds", "bounds_of", "close_floats", "close_integers", "least_constant"]
-
 _SINGLE_THREAD_WORK = 100_000  # pairs times columns: below, starting threads takes longer than the work
 _INTERPRETED_WORK = 2048  # pairs times columns: below, plain Python is through before a compiled function is loaded
 _STRIP = 128  # neighbours that are looked at together

@@ -44,8 +44,6 @@ from sfumato.spaces.axioms import FLOAT, ROOT
 from sfumato.spaces.distances import Form
 from sfumato.threads import on_threads
 
-__all__ = ["factors_above", "factors_below"]
-
 _INTERPRETED = 1 << 14  # distances: below, Python is through before compiled functions are loaded
 _GUARD = 16  # binary digits that kernel.exp_bound adds to those of its result
 _HUGE_DIGITS = 16  # of the integral part of an exponent that is not looked at closer

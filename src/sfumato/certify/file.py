@@ -35,8 +35,6 @@ from sfumato.spaces.distances import Distances, Form
 from sfumato.spaces.finite import Edges, FiniteSpace, Pairs, Structure
 from sfumato.threads import on_threads
 
-__all__ = ["digest_of", "packed", "parts_of", "read", "save", "to_bytes"]
-
 _COMPRESSION = 1  # The level of zlib: more effort gains nothing.
 _SMALL_SECTION = 1 << 16  # Sections of at most so many bytes are compressed in one go.
 _SAMPLE = 1 << 14  # So many bytes of a section tell whether the others will shrink.

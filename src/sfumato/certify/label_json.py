@@ -10,8 +10,6 @@ import numpy as np
 from sfumato.certify import kernel
 from sfumato.errors import InvalidInput, shown
 
-__all__ = ["label_from_json", "label_to_json"]
-
 
 def label_to_json(label: Any) -> Any:
     """A label in JSON: strings, numbers, truth values, None, tuples as lists, fractions as objects."""

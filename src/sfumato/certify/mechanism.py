@@ -23,8 +23,6 @@ from sfumato.privacy.events import EventPromise
 from sfumato.privacy.type import PrivacyType
 from sfumato.verbs import verb
 
-__all__ = ["Ceiling", "Claim", "Criterion", "Dual", "Mechanism", "Proof"]
-
 Criterion = Literal["expected", "worst secret", "worst prior"]
 """Whose loss counts."""
 

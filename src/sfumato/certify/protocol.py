@@ -28,18 +28,6 @@ from sfumato.spaces.finite import FiniteSpace
 if TYPE_CHECKING:
     from sfumato.certify.mechanism import Mechanism
 
-__all__ = [
-    "Charged",
-    "Domain",
-    "NoMechanism",
-    "ProvedMechanism",
-    "charge_of",
-    "draw_digest",
-    "drawn",
-    "no_table",
-    "tabled",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Domain:

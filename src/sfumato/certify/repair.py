@@ -34,8 +34,6 @@ from sfumato.privacy.satisfaction import satisfies
 from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.spaces.finite import label_tuple
 
-__all__ = ["DEFAULT_BITS", "Repair", "private_weights", "quantise", "repair"]
-
 DEFAULT_BITS = 52
 """Weights of 52 bits convert to float64 without rounding and leave errors of 1e-15."""
 

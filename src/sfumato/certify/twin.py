@@ -21,8 +21,6 @@ from sfumato.spaces.axioms import INFINITE, chain_fits, open_pairs
 from sfumato.spaces.distances import Form
 from sfumato.threads import on_threads
 
-__all__ = ["LARGEST_WEIGHT", "check_arrays", "edges_of", "fits", "product_exceeds"]
-
 LARGEST_WEIGHT = 2**62 - 1
 """Totals up to this are for the twin; larger ones only for the kernel."""
 

@@ -24,8 +24,6 @@ from sfumato.numbers import Array, common_denominator, floats
 from sfumato.spaces.distances import Form
 from sfumato.threads import on_threads
 
-__all__ = ["TooLong", "check_bound", "check_loss", "exact_sums", "proved_bound", "sums_of_secrets"]
-
 _FRACTION = 52  # bits of a double below its leading one
 _BIAS = 1075  # 2^-1075 times 2^exponent times mantissa is the double
 _NOT_FINITE = 2047  # the exponent of infinities and NaN

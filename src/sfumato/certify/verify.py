@@ -26,8 +26,6 @@ from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.spaces.finite import label_tuple
 from sfumato.verdict import Verdict, fails, holds
 
-__all__ = ["claim", "claim_of", "load", "prove", "verify", "verify_file"]
-
 Checker = Literal["auto", "kernel", "twin"]
 
 # The kernel does some 3·10^7 comparisons, bounds e^x for 10^5 distances and sums 10^6 dual numbers a second: up to this

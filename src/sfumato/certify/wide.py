@@ -18,26 +18,6 @@ from numba import types
 from numba.extending import intrinsic, models, overload, register_model
 from numpy.typing import NDArray
 
-__all__ = [
-    "LARGEST",
-    "LONGER_WORDS",
-    "WORDS",
-    "digits",
-    "integers_of",
-    "like",
-    "load",
-    "longer",
-    "low_word",
-    "lower",
-    "negative",
-    "shifted",
-    "shifted_down",
-    "shortened",
-    "store",
-    "wide",
-    "words_of",
-]
-
 WORDS = 4
 """Unsigned 64-bit words of one integer of 256 bits, the lowest first."""
 

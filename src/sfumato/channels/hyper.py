@@ -20,8 +20,6 @@ from sfumato.spaces.finite import place_of
 if TYPE_CHECKING:  # an extra
     import pandas
 
-__all__ = ["Hyper", "hyper", "joint", "output_distribution", "posterior"]
-
 # Two float columns are one inner when their normalised entries differ by no more than
 # this: each is a product divided by a sum, good to a few units of 2^-53. Merging moves
 # no weight and changes no expected value beyond rounding.

@@ -16,8 +16,6 @@ from sfumato.numbers import Array, floats, fractions
 if TYPE_CHECKING:  # an extra
     import pandas
 
-__all__ = ["Tabular", "as_numpy"]
-
 
 def as_numpy(values: Array, dtype: Any, copy: bool | None) -> NDArray[Any]:
     """What NumPy is given: doubles, or fractions where it asks for objects; a view only where nothing changes."""

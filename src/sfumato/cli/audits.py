@@ -36,8 +36,6 @@ from sfumato.specs.setup import setup
 from sfumato.specs.spec import read_spec
 from sfumato.specs.words import per, promised
 
-__all__ = ["audit"]
-
 _SAME = 1e-6  # percent: a difference that is not worth a word
 _LONGEST_FRACTION = 16  # letters
 _STATUS = {"holds": 0, "kept up to rounding": 1, "undecided": 1, "fails": 3}

@@ -16,8 +16,6 @@ from typer.core import TyperCommand, TyperGroup
 
 from sfumato.errors import Wording, speaking
 
-__all__ = ["COMMANDS", "Command", "CommandEntry", "Group", "LazyGroup", "shell_wording"]
-
 
 @dataclass(frozen=True)
 class CommandEntry:

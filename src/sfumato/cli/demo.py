@@ -36,8 +36,6 @@ from sfumato.report.sections_words import odds
 from sfumato.spaces import FiniteSpace, geo
 from sfumato.specs.cities import Cities, cities_of
 
-__all__ = ["demo"]
-
 _PEOPLE_SEED = 1503  # who lives where is drawn once and for all; what is told of them is not
 _TOLERANCE = 1e-3
 

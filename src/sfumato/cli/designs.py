@@ -24,8 +24,6 @@ from sfumato.specs.setup import Setup, setup
 from sfumato.specs.spec import read_spec
 from sfumato.specs.words import amount, meaning, on_events, per, promised, stake
 
-__all__ = ["TimeLimit", "Tolerance", "calibrate", "design", "design_record", "plain", "read_setup"]
-
 _SOLVERS = ", ".join(sorted(SOLVERS))
 TimeLimit = Annotated[
     float | None, typer.Option(min=0, help="Seconds after which the best that has been found is proved.")

@@ -29,8 +29,6 @@ from sfumato.orders import refines
 from sfumato.report.comparison import comparison_figure
 from sfumato.report.figure import write
 
-__all__ = ["compare", "compare_known"]
-
 
 def compare(
     first: Annotated[Path, typer.Argument(help="A mechanism file.")],

@@ -14,9 +14,8 @@ from sfumato.cli.commands import Command, Group
 from sfumato.cli.options import AsJson, promise_from_texts
 from sfumato.errors import InvalidInput
 from sfumato.numbers import float_above
-from sfumato.release.ledger import BudgetLimit, Entry, Ledger, SpentPart
-
-__all__ = ["app"]
+from sfumato.release.ledger import Ledger
+from sfumato.release.ledger_values import BudgetLimit, Entry, SpentPart
 
 app = typer.Typer(cls=Group, help="What was released of which columns, and what may still be.", no_args_is_help=True)
 

@@ -12,8 +12,6 @@ from sfumato.cli.commands import LazyGroup
 from sfumato.errors import PrivacyViolation, SfumatoError
 from sfumato.version import __version__
 
-__all__ = ["app", "run"]
-
 app = typer.Typer(
     cls=LazyGroup,
     help="Design, prove and apply mechanisms for metric differential privacy.",

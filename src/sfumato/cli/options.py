@@ -16,23 +16,6 @@ from sfumato.privacy import PrivacyType
 from sfumato.privacy.promise import promise, rate
 from sfumato.spaces import SPACES, FiniteSpace
 
-__all__ = [
-    "Alpha",
-    "AsJson",
-    "Epsilon",
-    "FigureFile",
-    "Space",
-    "SpecFile",
-    "loss_from_text",
-    "prior_from_text",
-    "privacy_from_texts",
-    "promise_from_texts",
-    "promise_record",
-    "rate_from_text",
-    "space_from_text",
-    "writable",
-]
-
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object a line instead of text.")]
 SpecFile = Annotated[Path, typer.Argument(metavar="SPEC", help="A spec (TOML); `sfumato init` writes one.")]
 FigureFile = Annotated[

@@ -20,8 +20,6 @@ from sfumato.papers import PAPERS
 from sfumato.papers.page import compared, laid_out, recomputed
 from sfumato.report.figure import write
 
-__all__ = ["paper"]
-
 
 def paper(
     key: Annotated[str | None, typer.Argument(help="Such as A.table4a or A.fig2; 'list' shows all.")] = None,

@@ -25,8 +25,6 @@ from sfumato.specs.setup import Setup
 from sfumato.specs.words import stake
 from sfumato.watch import Watch
 
-__all__ = ["curve"]
-
 _PICTURES = (".svg", ".png", ".pdf")  # which a browser draws
 
 

@@ -14,8 +14,6 @@ from typing import Any
 
 from sfumato.threads import plain_interrupts
 
-__all__ = ["Interruption", "line", "standing", "until_asked"]
-
 _PATIENCE = 2.0  # seconds before the line is shown first
 _EVERY = 0.2  # seconds between two states of the line
 

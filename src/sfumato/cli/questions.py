@@ -18,8 +18,6 @@ from sfumato.specs.setup import loss_of, prior_of, privacy_of, space_of
 from sfumato.specs.spec import Spec, spec_from_values, write_spec
 from sfumato.specs.tables import Columns, column_of, numbers_of, read_columns
 
-__all__ = ["answers", "init"]
-
 _SPACES = {
     "line": "answers in a row, such as a count or a scale",
     "grid": "cells of a map",

@@ -20,8 +20,6 @@ from sfumato.release.terms import Column
 from sfumato.specs.words import promised
 from sfumato.threads import plain_interrupts
 
-__all__ = ["release", "release_key"]
-
 
 def release(
     mechanism: Annotated[Path, typer.Argument(help="A mechanism file (.sfm); it is proved again first.")],

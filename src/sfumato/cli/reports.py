@@ -18,8 +18,6 @@ from sfumato.specs.setup import setup
 from sfumato.specs.spec import read_spec
 from sfumato.specs.tables import text_of
 
-__all__ = ["report"]
-
 
 def report(
     mechanism: Annotated[Path, typer.Argument(metavar="MECHANISM", help="A mechanism file (.sfm).")],

@@ -10,8 +10,6 @@ import typer
 from sfumato.cli.options import AsJson
 from sfumato.studio.server import serve
 
-__all__ = ["studio"]
-
 
 def studio(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Where to serve it (default: any free port).")] = 0,

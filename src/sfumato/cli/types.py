@@ -14,8 +14,6 @@ from sfumato.numbers import told_apart
 from sfumato.privacy import capacities, estimate_kernels
 from sfumato.privacy import kernels as kernels_of
 
-__all__ = ["capacity", "kernels"]
-
 
 def kernels(
     space: Space,

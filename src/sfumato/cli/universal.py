@@ -20,8 +20,6 @@ from sfumato.numbers import told_apart
 from sfumato.specs.setup import Setup
 from sfumato.verdict import Verdict
 
-__all__ = ["universal"]
-
 _SETS = ("all", "regular")
 
 

@@ -13,8 +13,6 @@ from sfumato.certify.verify import verify_file
 from sfumato.cli.options import AsJson
 from sfumato.errors import InvalidFile
 
-__all__ = ["verify"]
-
 
 def verify(
     files: Annotated[list[Path], typer.Argument(help="Mechanism files (.sfm).")],

@@ -8,7 +8,8 @@ from sfumato.design import calibration, compatibility, objectives, universal
 from sfumato.design.calibration import *
 from sfumato.design.comparison import Comparison, compare_known
 from sfumato.design.objectives import Objective
-from sfumato.design.optimal import Design, design
+from sfumato.design.optimal import design
+from sfumato.design.result import Design
 from sfumato.design.universal import (
     Better,
     Impossibility,

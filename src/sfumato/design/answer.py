@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from sfumato.numbers import Array
 from sfumato.watch import Watch
 
-__all__ = ["NO_EVENTS", "Answer", "EventMultipliers", "Multipliers", "Progress", "TimeLimit"]
-
 Progress = Callable[..., object] | None
 """Who is called with the state of a solver after each iteration."""
 

@@ -23,8 +23,6 @@ from sfumato.design.problem import Problem
 from sfumato.design.routes import along_tree
 from sfumato.numbers import Array, common_denominator, floats, fractions, object_array
 
-__all__ = ["LowerBound", "exact_bound", "hardest_prior", "proved_excess", "rounded_bound"]
-
 _DUAL_BITS = 56  # The largest multiplier has so many bits: rounding is then far below what floats have settled.
 _LONGEST = 4096  # A denominator of more bits is not written down as it is.
 _SHARE_BITS = 52  # The weights of a mixture of priors or secrets have so many bits.

@@ -16,8 +16,9 @@ from sfumato.arguments import items, optional_function, positive
 from sfumato.channels.channel import check_secrets
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.design.objectives import Objective, as_objective
-from sfumato.design.optimal import Design, Effort, best_of
+from sfumato.design.optimal import Effort, best_of
 from sfumato.design.problem import problem
+from sfumato.design.result import Design
 from sfumato.design.solvers import Trail
 from sfumato.errors import InvalidInput, NotConverged, NotSupported, expect, short, shown
 from sfumato.labels import pandas_records

@@ -32,8 +32,6 @@ from sfumato.numbers import Array, common_denominator, floats, fractions, is_exa
 from sfumato.privacy.events import EventPromise
 from sfumato.watch import TimeIsUp, Watch
 
-__all__ = ["NoRoom", "as_design", "certified", "losses_of_secrets", "proved_design"]
-
 _LARGEST_BITS = 2048  # Totals of more bits are rounded to 2^52 instead.
 _SHARED = 1e-4  # Where events need it, this share of what keeps limits with room to spare is the same for all secrets.
 # These shares of the mechanism with room to spare are tried in turn.

@@ -12,8 +12,6 @@ from sfumato.design.symmetry import symmetry
 from sfumato.lp.cone.near import first_losses
 from sfumato.watch import Watch
 
-__all__ = ["accepting", "choose", "quick_try", "successor", "to_a_gap", "with_less_memory"]
-
 # Up to so many variables rationals take a second at most.
 _EXACT_VARIABLES = 100
 # Up to so many variables column generation takes a minute at most.

@@ -22,8 +22,6 @@ from sfumato.design.simple import bound_of
 from sfumato.memory import room
 from sfumato.numbers import floats
 
-__all__ = ["closed_form"]
-
 Floats = NDArray[np.float64]
 _Form = tuple[Floats, Multipliers, str]  # matrix, multipliers and the name of the method
 

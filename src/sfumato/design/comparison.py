@@ -32,8 +32,6 @@ from sfumato.verdict import Verdict, holds
 if TYPE_CHECKING:  # an extra
     import pandas
 
-__all__ = ["OPTIMAL", "Compared", "Comparison", "compare_known"]
-
 OPTIMAL = "optimal"
 """What the best mechanism for the loss and the prior is called."""
 

@@ -27,8 +27,6 @@ from sfumato.spaces.constructors import path_metric
 from sfumato.spaces.distances import Distances
 from sfumato.spaces.finite import Edges, FiniteSpace, Pairs
 
-__all__ = ["Merged", "has_equal_rows", "merged"]
-
 Integers = NDArray[np.int64]
 
 

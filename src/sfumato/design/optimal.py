@@ -35,8 +35,6 @@ from sfumato.numbers import is_exact
 from sfumato.privacy.type import PrivacyType
 from sfumato.watch import TimeIsUp, Watch, announcing, watch_of
 
-__all__ = ["COMPILING", "PROVING", "Design", "Effort", "best_of", "design"]
-
 COMPILING = "compiling, the first time only"
 PROVING = "repairing and proving"
 """Stages that progress tells of."""

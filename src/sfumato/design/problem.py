@@ -31,18 +31,6 @@ from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.spaces.constructors import graph
 from sfumato.spaces.finite import place_of
 
-__all__ = [
-    "SMALLER",
-    "Problem",
-    "Restated",
-    "Under",
-    "feasibility",
-    "ordered_bounds",
-    "problem",
-    "restated",
-    "undominated",
-]
-
 Under = Predicate | tuple[Predicate, Any] | Iterable[Predicate | tuple[Predicate, Any]]
 """A predicate for all pairs, a predicate with its neighbours, or several of these."""
 

@@ -9,8 +9,6 @@ from typing import Any
 from sfumato.certify.certificate import Certificate, certificate_of
 from sfumato.certify.mechanism import Mechanism
 
-__all__ = ["Design"]
-
 
 @dataclass(frozen=True, eq=False)
 class Design:

@@ -15,8 +15,6 @@ from scipy.sparse.csgraph import dijkstra
 from sfumato.design.answer import Multipliers
 from sfumato.privacy.type import PrivacyType
 
-__all__ = ["along_edges", "along_tree", "along_trees"]
-
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 _Legs = tuple[Integers, Integers, Integers, Floats]

@@ -19,8 +19,6 @@ from sfumato.lp import Limit
 from sfumato.lp.cone.near import exponential_shares
 from sfumato.numbers import floats
 
-__all__ = ["bound_of", "joined", "prices_of", "simple_answer", "value_of"]
-
 Floats = NDArray[np.float64]
 
 # The best action of every output is looked for up to so many products, which take some seconds.

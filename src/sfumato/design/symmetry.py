@@ -20,8 +20,6 @@ from sfumato.lp import ColumnProgram
 from sfumato.numbers import Array, floats
 from sfumato.watch import Watch
 
-__all__ = ["Symmetry", "symmetry"]
-
 _MOST_ELEMENTS = 4000  # Larger groups belong to spaces so regular that they are small, or have closed forms.
 _MOST_CANDIDATES = 50_000  # So many images of base points are tried at most.
 _TIME_SHARE = 0.2  # Symmetries are looked for in this share of the time that is left.

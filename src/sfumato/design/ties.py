@@ -31,8 +31,6 @@ from sfumato.lp import Limit
 from sfumato.numbers import floats, object_array
 from sfumato.watch import TimeIsUp, Watch
 
-__all__ = ["conditional_entropy", "tie_broken", "tied"]
-
 # So many steps towards more entropy are made at most; the first ones bring most of it.
 _STEPS = 12
 # Steps end where a further one could bring no more than so many nats.

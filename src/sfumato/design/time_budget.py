@@ -11,8 +11,6 @@ from sfumato.design.problem import SMALLER, Problem
 from sfumato.errors import NotSupported
 from sfumato.watch import Watch
 
-__all__ = ["affords_proof", "check_provable", "kept_for_proof", "overtime"]
-
 # What repair and proof take, in seconds: for each pair of secrets, pair and output, entry, and product of a table of
 # losses with the mechanism; all but the first on all cores. Measured on two of them, for 200 to 1,000 places and for
 # counts of 3,000 and 5,000.

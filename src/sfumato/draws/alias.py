@@ -31,8 +31,6 @@ from sfumato.errors import InvalidInput
 from sfumato.numbers import Array
 from sfumato.threads import on_threads
 
-__all__ = ["AliasTables", "alias_tables", "first_wrong_row", "limbs_of"]
-
 _WORD = 64
 
 

@@ -38,17 +38,6 @@ from sfumato.draws.randomness import Lane, Stream
 from sfumato.errors import NotSupported
 from sfumato.numbers import as_ball, dyadic
 
-__all__ = [
-    "EnclosedTable",
-    "Masses",
-    "Noise",
-    "Rate",
-    "StaircaseNoise",
-    "enclosed_table",
-    "noise",
-    "staircase_noise",
-]
-
 WEIGHT_BITS = 62
 """Binary digits of the weights that a table of real masses begins with."""
 

@@ -19,8 +19,6 @@ from sfumato.draws.noise import Noise
 from sfumato.draws.randomness import Stream
 from sfumato.errors import InvalidInput, Mismatch, shown
 
-__all__ = ["AddedNoise", "IntegerNoise", "Pixels", "Plan", "Product", "TablePlan", "Tuples", "join", "split"]
-
 Columns = NDArray[np.int64]
 
 LARGEST_SECRET = 1 << 61

@@ -29,20 +29,6 @@ from numpy.typing import NDArray
 from sfumato.arguments import integer
 from sfumato.errors import InvalidInput, short, shown
 
-__all__ = [
-    "DEEP",
-    "REKEY_BYTES",
-    "Bits",
-    "FreshStream",
-    "InsecureSeed",
-    "KeyedBits",
-    "Lane",
-    "SeededBits",
-    "Stream",
-    "SystemBits",
-    "system_bits",
-]
-
 Words = NDArray[np.uint64]
 Lanes = NDArray[np.int64]
 

@@ -19,8 +19,6 @@ from sfumato.memory import check_room
 from sfumato.numbers import Array, exact, fmpq, fractions, object_array
 from sfumato.watch import TimeIsUp, Watch
 
-__all__ = ["solve_rationals"]
-
 _ZERO = flint.fmpq(0)
 _SECONDS_A_PRODUCT = 5e-9  # Times the cube of the size: twice what FLINT took for 200 to 600 short rationals.
 _BYTES_A_RATIONAL = 80  # A pointer, an object, and numbers of one word; longer ones take more.

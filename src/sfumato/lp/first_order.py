@@ -41,8 +41,6 @@ from sfumato.watch import TimeIsUp, Watch, watch_of
 if TYPE_CHECKING:
     from sfumato.lp.first_order_iteration import Iteration, Measure
 
-__all__ = ["solve_first_order"]
-
 Start = tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]
 
 _MOST_ITERATIONS = 200_000

@@ -20,8 +20,6 @@ from sfumato.lp.first_order_support import Closure, Support
 from sfumato.memory import check_room
 from sfumato.watch import Watch
 
-__all__ = ["Iteration", "Measure"]
-
 torch: Any = import_module("torch") if find_spec("torch") else None
 
 _BYTES_OF_A_TABLE = 64  # An entry has costs, how columns fall off, matrices at the start and the best, scratch.

@@ -21,8 +21,6 @@ from sfumato.lp.cone.program import ColumnProgram
 from sfumato.lp.first_order_support import Closure, Support
 from sfumato.watch import Watch
 
-__all__ = ["Beginning", "beginning", "flows", "worth_moving"]
-
 torch: Any = import_module("torch") if find_spec("torch") else None
 
 _MOST_ROWS = {"cpu": 4_000, "cuda": 20_000}  # The system Kw = 1 is dense: it is not solved for more rows.

@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from sfumato.lp.cone.program import ColumnProgram
 from sfumato.watch import Watch
 
-__all__ = ["Closure", "Support", "lattice_shape"]
-
 torch: Any = import_module("torch") if find_spec("torch") else None
 
 _AT_ONCE = 1 << 25  # So many products of pairs and columns are held at a time, 256 MiB.

@@ -13,8 +13,6 @@ from sfumato.memory import check_room
 from sfumato.numbers import Array, floats
 from sfumato.watch import TimeIsUp, Watch
 
-__all__ = ["check_size", "solve_floats"]
-
 # The tightest feasibility tolerance HiGHS accepts: a basis found at 1e-10 is more
 # often the exactly optimal one, which the exact backend then only has to confirm.
 _FEASIBILITY = 1e-10

@@ -14,8 +14,6 @@ from scipy.sparse import csr_array
 from sfumato.errors import InvalidInput, shown
 from sfumato.numbers import Array, array, floats, is_exact
 
-__all__ = ["LinearProgram", "Solution", "Status", "check_optimality"]
-
 
 class Status(StrEnum):
     """How a program ended."""

@@ -7,8 +7,6 @@ from sfumato.lp.highs import solve_floats
 from sfumato.lp.program import LinearProgram, Solution
 from sfumato.watch import Watch
 
-__all__ = ["solve"]
-
 
 def solve(program: LinearProgram, *, exact: bool | None = None, watch: Watch | None = None) -> Solution:
     """Solve a linear program; exactly when its numbers are rational, unless told otherwise.

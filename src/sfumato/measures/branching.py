@@ -31,19 +31,6 @@ from sfumato.losses.loss import Gain, Loss
 from sfumato.numbers import Array, Number, array, floats, is_exact, number_pairs, object_array
 from sfumato.verdict import Verdict, fails, holds, undecided
 
-__all__ = [
-    "GENERATORS",
-    "Branch",
-    "Generator",
-    "Unbranched",
-    "branching",
-    "divergence",
-    "exceeds",
-    "is_convex_homogeneous",
-    "largest_gain",
-    "polygon",
-]
-
 MOST_TRIES = 1_000_000  # A search by so many random examples takes minutes for the quickest functions.
 _MOST_ENTRIES = 1000  # A column that is searched has at most so many entries.
 

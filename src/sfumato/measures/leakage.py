@@ -20,8 +20,6 @@ from sfumato.measures.uncertainty import (
 )
 from sfumato.numbers import is_exact
 
-__all__ = ["Capacity", "capacity", "leakage"]
-
 
 def leakage(
     prior: Prior,

@@ -21,8 +21,6 @@ from sfumato.errors import InvalidInput, shown
 from sfumato.measures.branching import MOST_TRIES, exceeds, number_from
 from sfumato.verdict import Verdict, fails, holds, undecided
 
-__all__ = ["SufficiencyGround", "UtilityMeasure", "respects_sufficiency"]
-
 _MOST_STRUCTURED = 4000  # So many pairs of a channel and a post-processing are tried before random ones.
 _PARTS = 3  # The entries of the first channels are multiples of one over this.
 

@@ -51,17 +51,6 @@ from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.spaces.finite import FiniteSpace, Pairs, label_tuple
 from sfumato.threads import on_threads
 
-__all__ = [
-    "Calibration",
-    "Score",
-    "as_score",
-    "exponential",
-    "largest_scale",
-    "needed_epsilon",
-    "score_mechanism",
-    "true_epsilon",
-]
-
 Floats = NDArray[np.float64]
 Calibration = Literal["bound", "exact"]
 

@@ -39,16 +39,6 @@ from sfumato.privacy.type import PrivacyType, ball_rate
 from sfumato.spaces.constructors import METRICS, grid, line
 from sfumato.spaces.finite import FiniteSpace
 
-__all__ = [
-    "Lattice",
-    "LatticeKernel",
-    "LatticeSolution",
-    "exact_products",
-    "lattice_of",
-    "lattice_solution",
-    "mean_distances",
-]
-
 KERNEL_BITS = 60
 """Binary digits of the rounded similarities K."""
 

@@ -43,8 +43,6 @@ from sfumato.numbers import as_ball, dyadic
 if TYPE_CHECKING:
     from sfumato.mechanisms.tight import LatticeMechanism
 
-__all__ = ["LatticePlan", "cells_of", "lattice_identity"]
-
 Integers = NDArray[np.int64]
 
 _TOTAL = 1 << KERNEL_BITS

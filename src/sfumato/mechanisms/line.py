@@ -24,8 +24,6 @@ from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.spaces.constructors import check_size, line
 from sfumato.spaces.finite import FiniteSpace
 
-__all__ = ["GeometricNoise", "InfiniteGeometric", "IntegerSecrets", "geometric", "hamming_kernel", "line_order"]
-
 
 class IntegerSecrets:
     """Mechanisms for all integers: an integer is its own label."""

@@ -39,15 +39,6 @@ from sfumato.numbers import exact
 from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.spaces.finite import FiniteSpace
 
-__all__ = [
-    "Plane",
-    "planar_geometric",
-    "planar_geometric_masses",
-    "planar_laplace",
-    "planar_laplace_masses",
-    "plane_of",
-]
-
 Floats = NDArray[np.float64]
 
 _PANEL_NODES = 16  # Gauss–Legendre nodes of a panel.

@@ -19,8 +19,6 @@ from sfumato.draws.plans import Product, TablePlan, Tuples
 from sfumato.errors import InvalidInput, expect, shown
 from sfumato.numbers import Array
 
-__all__ = ["ProductMechanism", "product_mechanism"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ProductMechanism:

@@ -12,8 +12,6 @@ from sfumato.channels.channel import Channel
 from sfumato.numbers import Array, is_exact
 from sfumato.privacy.type import PrivacyType
 
-__all__ = ["proved"]
-
 
 def proved(name: str, privacy: PrivacyType, matrix: Array, outputs: Iterable[Any], **notes: Any) -> Mechanism:
     """The mechanism of a matrix that is private by a theorem: as it is if exact, else rounded to integers.

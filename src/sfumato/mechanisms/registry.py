@@ -34,8 +34,6 @@ from sfumato.spaces.constructors import hamming
 from sfumato.spaces.finite import FiniteSpace
 from sfumato.verdict import Verdict, fails, holds
 
-__all__ = ["LARGEST_TABLE", "MECHANISMS", "KnownMechanism", "pixelated_laplace"]
-
 LARGEST_TABLE = 2_500
 """Secrets up to which a mechanism is a table."""
 

@@ -15,8 +15,6 @@ from sfumato.mechanisms.exponential import Calibration, as_score, score_mechanis
 from sfumato.numbers import Array, exact, fmpq, is_exact, object_array
 from sfumato.privacy.type import PrivacyType, as_type
 
-__all__ = ["permute_and_flip", "permute_and_flip_rows"]
-
 Floats = NDArray[np.float64]
 
 _LARGEST_EXACT = 2**10  # entries of a table of polynomials in fractions

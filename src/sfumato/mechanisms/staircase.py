@@ -30,8 +30,6 @@ from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.spaces.distances import Form
 from sfumato.spaces.finite import FiniteSpace
 
-__all__ = ["Staircase", "staircase", "stretch_of", "stretched_geometric"]
-
 _SMALLEST_DECAY = 2.0**-53  # A float e^{−ε} stays so far from 0 and 1; what is proved is the promise itself.
 _LARGEST_EXACT = 2**16  # Entries of the largest table of fractions.
 

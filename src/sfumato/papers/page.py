@@ -17,8 +17,6 @@ from sfumato.papers.tables import PaperTable
 from sfumato.report.html import commands, page, paragraph, section
 from sfumato.report.html import table as html_table
 
-__all__ = ["TITLES", "Agreement", "compared", "laid_out", "papers_page", "recomputed"]
-
 TITLES = {
     "A": "Fernandes, McIver, Palamidessi, Ding: Universal optimality and robust utility bounds for metric differential "
     "privacy (2023)",

@@ -20,8 +20,6 @@ from sfumato.report.figure import ROLES, SERIES, canvas, caption
 from sfumato.report.simplex import simplex
 from sfumato.spaces import FiniteSpace, discrete, hamming, line
 
-__all__ = ["FIGURES"]
-
 _ALPHA = Fraction(1, 2)
 
 

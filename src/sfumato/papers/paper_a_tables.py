@@ -13,8 +13,6 @@ from sfumato.papers.tables import PaperTable, cell
 from sfumato.privacy import PrivacyType, capacities, count_kernels, estimate_kernels, vertices
 from sfumato.spaces import FiniteSpace, complete_bipartite, cycle, discrete, grid, hamming, line, star
 
-__all__ = ["TABLES"]
-
 _COUNT = -1  # Kernels are counted one by one.
 _LEAVE = 0  # Kernels are neither counted nor estimated.
 _SEED = 2023  # Estimates start from this seed, so that a table is the same twice.

@@ -13,8 +13,6 @@ from sfumato.privacy import PrivacyType
 from sfumato.report.priors import entropy_surface
 from sfumato.spaces import FiniteSpace, cycle, discrete, grid, hamming, line, star
 
-__all__ = ["UNIVERSAL"]
-
 
 def theorem_10() -> PaperTable:
     """On every space the closest-pair mechanism is universally optimal for some loss that is not trivial."""

@@ -35,8 +35,6 @@ from sfumato.papers.tables import PaperTable, exact_cell
 from sfumato.report.figure import AXIS, ROLES, SERIES, canvas, caption
 from sfumato.report.simplex import simplex
 
-__all__ = ["ITEMS"]
-
 _EXAMPLE = "1/16"  # This is e^−ε in the paper's example of section VII, where ε = 2 ln 4.
 _PIXELS = 8
 _SECRETS = (Fraction(0), Fraction(1, 2), Fraction(1))

@@ -38,8 +38,6 @@ from sfumato.privacy.type import PrivacyType
 from sfumato.report.figure import ROLES, SERIES, canvas, caption, tint
 from sfumato.spaces import FiniteSpace, cycle, discrete, k_count_query, line, sum_query
 
-__all__ = ["ITEMS"]
-
 _TOLERANCE = 1e-4  # The paper's numbers come out with this tolerance in its test; it was found by trying.
 # Example 3 has five independent individuals with this prior.
 _LETTERS = Prior(range(4), ["0.3", "0.27", "0.23", "0.2"])

@@ -26,8 +26,6 @@ from sfumato.privacy.predicates_definitions import probabilistic
 from sfumato.privacy.tradeoff import smallest_delta
 from sfumato.report.figure import AXIS, ROLES, SERIES, canvas, caption
 
-__all__ = ["ITEMS", "curves_figure"]
-
 _PLACES = (0, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 1)
 
 

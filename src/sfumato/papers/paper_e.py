@@ -27,8 +27,6 @@ from sfumato.papers.tables import PaperTable, exact_cell
 from sfumato.spaces import FiniteSpace, discrete, hamming, line
 from sfumato.verdict import Verdict
 
-__all__ = ["ITEMS"]
-
 _GAMMA, _DELTA = Fraction(1, 4), Fraction(1, 10)
 _SCALES = (Fraction(1, 4), Fraction(1, 8))
 _SIZES = (5, 9, 17)

@@ -18,8 +18,6 @@ from sfumato.papers.paper_d import ITEMS as PAPER_D
 from sfumato.papers.paper_e import ITEMS as PAPER_E
 from sfumato.papers.tables import PaperTable
 
-__all__ = ["PAPERS"]
-
 PAPERS: dict[str, Callable[[], PaperTable]] = {
     **TABLES,
     **FIGURES,

@@ -14,8 +14,6 @@ from numba.extending import intrinsic
 
 from sfumato.privacy.modular import eliminate, remainder
 
-__all__ = ["adjacent_pairs", "ones", "subsets", "vanishes"]
-
 
 @intrinsic
 def ones(typing_context, word):  # type: ignore[no-untyped-def]

@@ -24,9 +24,6 @@ from sfumato.privacy.promise import rational_power
 from sfumato.privacy.similarity import Quotient
 from sfumato.spaces.distances import Distances, Form
 
-__all__ = ["CommonLength", "Endpoint", "Stretch", "algebraic_stretches", "ball_endpoint", "commensurable", "fmpq"]
-
-
 _MOST_DECIMALS = 4000  # Python prints no more digits of an integer.
 
 

@@ -25,8 +25,6 @@ from sfumato.privacy.predicates_curves import Tail
 from sfumato.privacy.predicates_definitions import EXISTENCE, Breach, Definition, breaks, doubling, mixed, transformed
 from sfumato.verdict import Verdict, fails, holds, undecided
 
-__all__ = ["AxiomReport", "AxiomSearch", "Condition", "satisfies_axioms"]
-
 Point = tuple[Fraction, Fraction]
 
 _GRID = 24  # The unit interval has so many steps: halves, thirds, quarters, sixths and eighths are among them.

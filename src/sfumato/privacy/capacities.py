@@ -42,8 +42,6 @@ from sfumato.privacy.type import PrivacyType, as_type, ball_rate, distance_ball
 from sfumato.privacy.vertices import cheapest_mixture, vertices
 from sfumato.spaces.distances import Form
 
-__all__ = ["CapacityMethod", "TypeCapacities", "capacities"]
-
 _BALL_BITS = (128, 384)  # The sign of a solution is tried to be proved in these working precisions.
 _LARGEST_SOLVED = 400  # Φz = 1 is solved for up to so many secrets where no tree helps.
 _LARGEST_TREE = 1000  # A matrix of fractions is written down for up to so many secrets of a tree.

@@ -30,8 +30,6 @@ from sfumato.measures.leakage import capacity
 from sfumato.numbers import float_above, float_below, fractions, object_array
 from sfumato.privacy.type import PrivacyType, ball_rate, distance_ball
 
-__all__ = ["CapacityMethod", "CapacityResult", "PromisedPairs", "enclosed_capacity", "pairs_of", "private_channel"]
-
 Floats = NDArray[np.float64]
 
 _TOLERANCE = 1e-9  # The search ends at this relative gap, or earlier where rounding makes it.

@@ -31,8 +31,6 @@ from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.privacy.vertices import vertices
 from sfumato.threads import plain_interrupts
 
-__all__ = ["KernelEstimate", "estimate_kernels"]
-
 _SAMPLES_A_PIECE = 50_000  # So many samples take a tenth of a second, after which the caller is told.
 
 _NO, _YES, _OPEN = 0, 1, 2

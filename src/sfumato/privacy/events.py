@@ -21,8 +21,6 @@ from sfumato.privacy.predicates import Predicate, as_predicate
 from sfumato.privacy.predicates_curves import CurvePart, Growth, Line
 from sfumato.privacy.tradeoff import ordered_pairs
 
-__all__ = ["EventPromise", "event_promises"]
-
 
 @dataclass(frozen=True, eq=False)
 class EventPromise:

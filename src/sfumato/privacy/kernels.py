@@ -28,8 +28,6 @@ from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.privacy.vertices import Vertices, vertices
 from sfumato.spaces.isometries import isometries
 
-__all__ = ["Kernel", "Kernels", "Orbits", "count_kernels", "each_kernel", "kernels", "orbits"]
-
 
 @dataclass(frozen=True, eq=False)
 class Kernel:

@@ -22,8 +22,6 @@ from numpy.typing import NDArray
 from sfumato.errors import NotSupported
 from sfumato.numbers import Array
 
-__all__ = ["MOST_ROWS", "Residues", "eliminate", "remainder", "residues_of", "substitute_back"]
-
 MOST_ROWS = 16
 """Rows of a table: a sum of so many products of two residues fits into a machine word."""
 

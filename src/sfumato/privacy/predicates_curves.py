@@ -24,8 +24,6 @@ from sfumato.errors import InvalidEpsilon, InvalidInput, short
 from sfumato.numbers import Number, as_ball, as_written, dyadic, exact, exp_bounds, float_below
 from sfumato.privacy.promise import promise
 
-__all__ = ["DENSITIES", "CurvePart", "Growth", "Line", "Tail", "growth"]
-
 Floats = NDArray[np.float64]
 
 # Two different numbers that agree to so many bits are not met by chance; a tie is reported as undecided.

@@ -23,21 +23,6 @@ from sfumato.privacy.predicates_curves import growth
 from sfumato.privacy.predicates_satisfaction import all_events, satisfies_predicate
 from sfumato.verdict import Verdict
 
-__all__ = [
-    "CONVEXITY",
-    "EXISTENCE",
-    "TRANSFORMATION",
-    "Breach",
-    "Definition",
-    "breaks",
-    "doubling",
-    "k_of_n_outputs",
-    "k_of_n_pairs",
-    "mixture",
-    "probabilistic",
-    "transformed",
-]
-
 TRANSFORMATION = "transformation invariance (Axiom 2.1.1)"
 CONVEXITY = "convexity (Axiom 2.1.2)"
 EXISTENCE = "no channel satisfies the definition"

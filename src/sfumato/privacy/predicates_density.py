@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from sfumato.arguments import answer_of
 from sfumato.errors import InvalidInput, shown
 
-__all__ = ["moved_tails"]
-
 Floats = NDArray[np.float64]
 
 _RISE = 60.0

@@ -31,8 +31,6 @@ from sfumato.privacy.tradeoff import (
 )
 from sfumato.verdict import Verdict, fails, holds, undecided
 
-__all__ = ["BrokenEvent", "all_events", "satisfies_predicate"]
-
 # Channels with so many outputs have 16,384 events a pair, which rationals go through in a fraction of a second.
 _MOST_ENUMERATED = 14
 # Sums of up to a million floats are off by less than this: floats decide a corner that is farther from the curve.

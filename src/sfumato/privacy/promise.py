@@ -21,8 +21,6 @@ from typing import Any, NamedTuple
 from sfumato.errors import InvalidEpsilon, InvalidInput, short
 from sfumato.numbers import Number, as_written, exact, log_bounds
 
-__all__ = ["EpsilonOrAlpha", "promise", "rate", "rate_bounds", "rational_power"]
-
 LARGEST_PARAMETER = 8192
 """Bits of a numerator or denominator of ε or α that can be written down."""
 

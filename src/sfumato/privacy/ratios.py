@@ -24,8 +24,6 @@ from sfumato.spaces.constructors import path_metric
 from sfumato.spaces.distances import Distances, Form
 from sfumato.spaces.finite import Edges, FiniteSpace, Pairs, label_tuple
 
-__all__ = ["ratio_bounds", "together_private"]
-
 _LARGEST_SUM = 2**53  # Paths of whole bounds are summed in doubles, which are exact up to this.
 
 

@@ -36,8 +36,6 @@ from sfumato.privacy.type import ball_rate
 from sfumato.privacy.vertices import Vertices
 from sfumato.spaces.distances import Form
 
-__all__ = ["FLOAT_ERROR", "Rays", "rays_of"]
-
 # An entry is at most 1 and rounded once from a ball of radius below 2^-60, so it is right to this.
 FLOAT_ERROR = 2.0**-52
 

@@ -34,28 +34,6 @@ from sfumato.privacy.type import PrivacyType, as_type, ball_rate, distance_ball
 from sfumato.spaces.distances import Distances, Form
 from sfumato.spaces.finite import FiniteSpace, as_space
 
-__all__ = [
-    "Quotient",
-    "SignedSolution",
-    "apply",
-    "approximate_inverse",
-    "approximate_solution",
-    "ball_powers",
-    "ball_solution",
-    "exact_powers",
-    "exact_solution",
-    "float_powers",
-    "inverted",
-    "product",
-    "quotient",
-    "similarity",
-    "solve_balls",
-    "solve_exactly",
-    "solve_signs",
-    "symmetry_classes",
-    "verified_solve",
-]
-
 UNIT = 2.0**-53
 """Relative error of one rounding to float64."""
 

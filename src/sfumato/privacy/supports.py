@@ -33,8 +33,6 @@ from sfumato.privacy.modular import MOST_ROWS, Residues, residues_of
 from sfumato.privacy.rays import FLOAT_ERROR, Rays
 from sfumato.threads import plain_interrupts
 
-__all__ = ["MOST_SECRETS", "Enumeration", "members_of", "supports_in_pieces"]
-
 MOST_SECRETS = MOST_ROWS
 
 _MOST_PAIRS = 2 * 10**10  # So many pairs are looked at in half a minute.

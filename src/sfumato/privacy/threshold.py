@@ -45,8 +45,6 @@ from sfumato.privacy.type import PrivacyType, distance_ball
 from sfumato.spaces.distances import Distances
 from sfumato.spaces.finite import FiniteSpace
 
-__all__ = ["Endpoint", "Stretch", "Threshold", "regular_threshold", "tight_threshold"]
-
 _MOST_CLASSES = 48  # Polynomials are eliminated in a few seconds for up to so many classes.
 _MOST_DEGREE = 2_000  # Polynomials are eliminated if no entry of the matrix has a larger degree.
 _MOST_DIGITS = 1_000

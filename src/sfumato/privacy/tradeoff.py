@@ -40,17 +40,6 @@ from sfumato.privacy.predicates_curves import Growth, growth
 from sfumato.spaces.finite import FiniteSpace, place_of
 from sfumato.threads import on_threads
 
-__all__ = [
-    "SmallestDelta",
-    "SmallestEpsilon",
-    "TradeOff",
-    "ordered_pairs",
-    "smallest_delta",
-    "smallest_epsilon_at",
-    "tradeoff",
-    "worst_tradeoff",
-]
-
 Point = tuple[Fraction, Fraction]
 
 

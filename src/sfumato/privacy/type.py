@@ -20,8 +20,6 @@ from sfumato.spaces.axioms import INFINITE
 from sfumato.spaces.distances import Distances, Form
 from sfumato.spaces.finite import FiniteSpace
 
-__all__ = ["PrivacyType", "as_type", "ball_rate", "distance_ball"]
-
 _SMALLEST_EPSILON = Fraction(1, 10**300)  # This and its inverse are within the range of floats.
 
 

@@ -5,7 +5,8 @@ A view of :mod:`sfumato.privacy`, which ``import sfumato as sf`` offers as ``sf.
 
 from sfumato.privacy import decomposition, regular
 from sfumato.privacy.algebraic import Endpoint, Stretch
-from sfumato.privacy.capacities import CapacityMethod, TypeCapacities, capacities
+from sfumato.privacy.capacities import TypeCapacities, capacities
+from sfumato.privacy.capacity_program import CapacityMethod
 from sfumato.privacy.decomposition import *
 from sfumato.privacy.estimate import KernelEstimate, estimate_kernels
 from sfumato.privacy.kernels import Kernel, Kernels, Orbits, count_kernels, each_kernel, kernels, orbits

@@ -32,8 +32,6 @@ from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.spaces.distances import Form
 from sfumato.spaces.finite import FiniteSpace
 
-__all__ = ["Vertex", "Vertices", "cheapest_mixture", "vertices"]
-
 _MOST_SECRETS = 62  # Sets of secrets are bits of one machine word.
 
 # Two different combinations of symbols are told apart in float64 when they differ by more than

@@ -27,8 +27,6 @@ from sfumato.errors import InvalidInput, MissingExtra, shown
 from sfumato.numbers import float_above, log_bounds
 from sfumato.privacy.tradeoff import TradeOff, tradeoff, worst_tradeoff
 
-__all__ = ["privacy_loss", "worst_privacy_loss"]
-
 INTERVAL = 2.0**-13
 """Default step of the losses, about 1e-4; a power of two, so that multiples of it are doubles."""
 

@@ -25,9 +25,7 @@ from sfumato.release.sampler import Sampler, sampler
 from sfumato.release.terms import Terms
 
 if TYPE_CHECKING:
-    from sfumato.release.ledger import Entry
-
-__all__ = ["BATCH", "LARGEST_BATCH", "Added", "BatchRelease", "Drawn", "Progress", "batch_release"]
+    from sfumato.release.ledger_values import Entry
 
 BATCH = 1 << 16
 """Rows that are drawn at once, unless somebody says otherwise."""

@@ -48,18 +48,6 @@ from sfumato.spaces.finite import place_of
 if TYPE_CHECKING:  # an extra
     import pandas
 
-__all__ = [
-    "CredibleSets",
-    "Frequencies",
-    "Posteriors",
-    "credible_sets",
-    "frequencies",
-    "nearest_prior",
-    "output_counts",
-    "posteriors",
-    "remap_rows",
-]
-
 _LARGEST_EXACT = 60  # secrets for which a right inverse in fractions takes a second or so
 
 

@@ -34,8 +34,6 @@ from sfumato.errors import InvalidInput, NotConverged, shown
 from sfumato.numbers import floats, told_apart
 from sfumato.release.estimation import output_counts
 
-__all__ = ["Likeliest", "iterative_bayesian_update", "maximum_likelihood"]
-
 Floats = NDArray[np.float64]
 
 _LARGEST_NEWTON = 4000  # secrets; the Hessian then takes 128 MB and a step some ten seconds

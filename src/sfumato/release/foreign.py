@@ -10,8 +10,6 @@ from typing import Any
 
 import pyarrow as pa
 
-__all__ = ["Foreign", "foreign_kind", "is_bytes", "is_text"]
-
 
 @dataclass(frozen=True)
 class Foreign:

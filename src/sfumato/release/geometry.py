@@ -19,18 +19,6 @@ import pyarrow.compute as pc
 from sfumato.errors import InvalidInput
 from sfumato.release.batches import BatchRelease
 
-__all__ = [
-    "geo_columns",
-    "refuse_geo",
-    "refuse_geometry_columns",
-    "refuse_geometry_schema",
-    "refuse_geometry_text",
-    "refuse_geometry_types",
-    "refuse_geometry_values",
-    "watched",
-    "without_geo",
-]
-
 GEO = b"geo"
 """The key of GeoParquet in the metadata of a schema: names of columns, and a box around the true points."""
 

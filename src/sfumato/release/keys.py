@@ -34,18 +34,6 @@ from numpy.typing import NDArray
 from sfumato.arguments import file_path, quoted
 from sfumato.errors import InvalidInput, keyword, shown
 
-__all__ = [
-    "KEY_BYTES",
-    "Changes",
-    "Fingerprint",
-    "Texts",
-    "check_statement",
-    "id_digests",
-    "key_bytes",
-    "release_key",
-    "salt_of",
-]
-
 KEY_BYTES = 32
 """Bytes of a release key."""
 

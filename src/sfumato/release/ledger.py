@@ -52,8 +52,6 @@ from sfumato.release import ledger_arguments as arguments
 from sfumato.release import ledger_store as store
 from sfumato.release.ledger_values import BudgetLimit, Entry, Spent, SpentPart, scope_words
 
-__all__ = ["BudgetLimit", "Entry", "Ledger", "Spent", "SpentPart"]
-
 _COLUMN_SEPARATOR = ", "  # It stands between the names of columns that are one secret.
 
 

@@ -19,19 +19,6 @@ from sfumato.certify.charge import Charge
 from sfumato.errors import InvalidEpsilon, InvalidInput, shown
 from sfumato.numbers import Number, as_written
 
-__all__ = [
-    "charge_fields",
-    "charged_fields",
-    "column_names",
-    "delta_text",
-    "limit_fields",
-    "limit_text",
-    "name",
-    "now",
-    "place",
-    "text",
-]
-
 _MOST_TIMES = 2**53  # A charge counts at most so many values; SQLite adds up to 2^63.
 _LONGEST_TEXT = 10_000  # Names, notes and tokens have at most so many letters; nobody reads longer ones.
 _MOST_BITS = 8192  # Numerators and denominators are no longer, as for the ε of a privacy type.

@@ -32,8 +32,6 @@ from typing import Any
 
 from sfumato.errors import InvalidFile, InvalidInput, shown
 
-__all__ = ["ENTRY_FIELDS", "LIMIT_FIELDS", "append", "check", "reading", "rows_of", "writing", "written"]
-
 APPLICATION = 0x53464C47  # "SFLG" in the header of the file
 VERSION = 2
 WAIT = 60.0  # seconds for another writer to finish

@@ -10,8 +10,6 @@ from sfumato.certify.amounts import Amount
 from sfumato.certify.charge import metric_digest, rate_of
 from sfumato.errors import InvalidInput, shown
 
-__all__ = ["BudgetLimit", "Entry", "Spent", "SpentPart", "scope_words"]
-
 
 @dataclass(frozen=True)
 class Entry:

@@ -24,8 +24,6 @@ from sfumato.release.foreign import Foreign
 from sfumato.release.keys import Texts
 from sfumato.release.rows import BadRow
 
-__all__ = ["CellValues", "Edit", "Entries", "Scanned", "edited"]
-
 Bytes = NDArray[np.uint8]
 Places = NDArray[np.int64]
 Edit = tuple[Places, Places, Places]

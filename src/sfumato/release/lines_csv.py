@@ -22,8 +22,6 @@ from sfumato.release.lines import Bytes, CellValues, Edit, Entries, Places, Scan
 from sfumato.release.rows import BadRow, label_spelling
 from sfumato.release.tables import order_after
 
-__all__ = ["CsvRecords", "scan_csv"]
-
 _QUOTE, _NEWLINE, _RETURN = 34, 10, 13
 _DELIMITERS = (",", ";", "\t", "|")
 _LONGEST_HEADER = 2**20

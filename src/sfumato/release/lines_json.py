@@ -17,8 +17,6 @@ from sfumato.release.batches import Added, BatchRelease
 from sfumato.release.lines import Bytes, CellValues, Edit, Entries, Scanned
 from sfumato.release.rows import BadRow
 
-__all__ = ["JsonRecords", "scan_json"]
-
 _QUOTE, _NEWLINE, _RETURN, _BACKSLASH = 34, 10, 13, 92
 _DEEPEST = 256  # objects and lists inside each other
 

@@ -31,8 +31,6 @@ from sfumato.release.sampler import Sampler, sampler
 from sfumato.spaces.distances import Form
 from sfumato.spaces.finite import FiniteSpace
 
-__all__ = ["local_factor", "opendp_measurement", "opendp_rows"]
-
 _INT32 = range(-(2**31), 2**31)  # what OpenDP takes a Python int for
 
 

@@ -21,8 +21,6 @@ from sfumato.release.rows import BadRow, Located, Rows, Values
 from sfumato.spaces.constructors import EARTH_RADIUS_KM
 from sfumato.spaces.lengths import in_unit
 
-__all__ = ["Coordinates", "Place", "Position", "coordinates_of", "distance_in"]
-
 Floats = NDArray[np.float64]
 Nearest = Callable[[Floats], tuple[Rows, Floats, NDArray[np.bool_]]]
 """For points: the index of the nearest secret, the distance to it, and whether the point lies in a cell."""

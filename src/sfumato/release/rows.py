@@ -37,19 +37,6 @@ from sfumato.errors import InvalidInput, keyword, shown
 from sfumato.release.foreign import Foreign, foreign_kind, is_bytes, is_text
 from sfumato.release.keys import Texts
 
-__all__ = [
-    "POLICIES",
-    "BadRow",
-    "Labels",
-    "Located",
-    "OnUnknown",
-    "Secrets",
-    "TypedValues",
-    "Values",
-    "kind_of",
-    "label_spelling",
-]
-
 OnUnknown = Literal["error", "nearest", "drop"]
 POLICIES: tuple[str, ...] = ("error", "nearest", "drop")
 

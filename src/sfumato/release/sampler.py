@@ -35,8 +35,6 @@ from sfumato.numbers import Number
 from sfumato.privacy.promise import promise
 from sfumato.release.keys import check_statement
 
-__all__ = ["CHUNK", "Sampler", "integer_noise", "sampler"]
-
 CHUNK = 1 << 16
 """Rows drawn at once: their random words stay in the cache."""
 

@@ -33,8 +33,6 @@ from sfumato.release.rows import BadRow
 from sfumato.release.tables import order_after, release_batch, released_schema
 from sfumato.release.terms import Column, Keywords, Terms, terms_of, with_terms
 
-__all__ = ["FORMATS", "Released", "release_file"]
-
 FORMATS: dict[str, tuple[str, ...]] = {
     "csv": (".csv", ".tsv", ".txt"),
     "jsonl": (".jsonl", ".ndjson", ".jsonlines"),

@@ -45,8 +45,6 @@ from sfumato.release.geometry import (
 from sfumato.release.rows import BadRow, TypedValues, kind_of, label_spelling
 from sfumato.release.terms import Column, Keywords, Terms, terms_of, with_terms
 
-__all__ = ["order_after", "release", "release_batch", "release_table", "released_schema", "released_table"]
-
 
 @with_terms
 def release_table(

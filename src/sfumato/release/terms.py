@@ -19,8 +19,6 @@ from sfumato.release.rows import check_policy
 if TYPE_CHECKING:
     from sfumato.release.ledger import Ledger
 
-__all__ = ["Column", "Keywords", "RowId", "Terms", "terms_of", "with_terms"]
-
 MOST_MOVED = Fraction(1, 20)
 """The share of the rows that may lie outside the space where the nearest secret is taken.
 

@@ -15,7 +15,8 @@ from sfumato.certify.repair import Repair, repair
 from sfumato.certify.verify import prove
 from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
-from sfumato.design.optimal import Design, design
+from sfumato.design.optimal import design
+from sfumato.design.result import Design
 from sfumato.errors import InvalidChannel, InvalidInput, expect, keyword
 from sfumato.labels import column_names, pandas_records, row_names
 from sfumato.losses import Loss
@@ -34,8 +35,6 @@ from sfumato.verdict import Outcome, Verdict, fails, holds, undecided
 
 if TYPE_CHECKING:  # an extra
     import pandas
-
-__all__ = ["Audit", "audit"]
 
 _LARGEST_OPTIMUM = 100  # With more secrets or outputs the optimum is looked for only on request.
 _LARGEST_EXACT = 2**12  # Losses of tables with more entries are computed in floats.

@@ -22,8 +22,6 @@ from numpy.typing import NDArray
 
 from sfumato.numbers import ROUNDING, exact
 
-__all__ = ["array_errors", "rough_errors", "text_errors"]
-
 _DIGITS_OF_DOUBLES = 15  # Fewer digits do not tell all doubles apart, so they do not stand for one.
 
 

@@ -30,8 +30,6 @@ from sfumato.report.audit_digits import array_errors, rough_errors, text_errors
 from sfumato.report.audit_rounding import Box
 from sfumato.spaces.finite import FiniteSpace
 
-__all__ = ["TOLERANCE", "LabelledMatrix", "channel_on", "channel_rows", "read_matrix", "read_square"]
-
 TOLERANCE = Fraction(1, 1000)
 """How far from 1 the sum of a row may be: what is lost by writing a few dozen numbers with four digits."""
 

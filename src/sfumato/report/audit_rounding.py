@@ -27,8 +27,6 @@ from sfumato.privacy.satisfaction import satisfies, smallest_epsilon
 from sfumato.privacy.type import PrivacyType
 from sfumato.verdict import Outcome, Verdict, fails, holds, undecided
 
-__all__ = ["Box", "Nearest", "private_within"]
-
 _LARGEST_PROGRAM = 5_000  # A program with so many entries is solved within some ten seconds.
 _MOST_ROWS = 30_000  # A program with more rows is not built.
 _LARGEST_EXACT = 50  # A program with so many unknowns is solved in rationals in a second or two.

@@ -10,8 +10,6 @@ from sfumato.design.comparison import Compared, Comparison
 from sfumato.errors import expect
 from sfumato.report.figure import AXIS, ROLES, SERIES, canvas, caption
 
-__all__ = ["comparison_figure"]
-
 _ROW = 30  # Two mechanisms are so many pixels apart.
 _ABOVE, _BELOW = 72, 56  # pixels for the legend and the numbers of the axes
 _PANELS = ((0.0, 0.52), (0.58, 0.77), (0.83, 1.0))  # The panels show losses, ε and leakage.

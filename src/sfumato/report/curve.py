@@ -12,8 +12,6 @@ from sfumato.errors import InvalidInput, expect
 from sfumato.measures import prior_loss
 from sfumato.report.figure import AXIS, ROLES, SERIES, canvas, caption, tint
 
-__all__ = ["curve_figure"]
-
 _MOST_TICKS = 12
 _LOGARITHMIC = 20.0  # From this ratio of the largest to the smallest ε on the axis is logarithmic.
 

@@ -22,22 +22,6 @@ from numpy.typing import NDArray
 from sfumato.errors import MissingExtra, NotSupported, expect, shown
 from sfumato.files import write_whole
 
-__all__ = [
-    "AXIS",
-    "FONT_SIZE",
-    "FORMATS",
-    "MUTED",
-    "ROLES",
-    "SERIES",
-    "canvas",
-    "caption",
-    "ink",
-    "label_shifts",
-    "sphere",
-    "tint",
-    "write",
-]
-
 WIDTH, HEIGHT = 700, 620  # pixels: a column of text in a browser, a page at 100 dots an inch
 FONT = "Helvetica Neue, Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-serif"
 FONT_SIZE = 14

@@ -21,8 +21,6 @@ from sfumato.errors import expect
 from sfumato.orders.maximal import Hasse
 from sfumato.report.figure import FONT_SIZE, ROLES, SERIES, canvas, caption, tint
 
-__all__ = ["hasse_figure"]
-
 _ROW = 104  # Rows are so many pixels apart.
 _ACROSS = 17  # A name with blanks is broken into lines of so many letters.
 _LETTER = 0.56 * FONT_SIZE  # This is the mean width of a letter in pixels.

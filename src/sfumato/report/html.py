@@ -18,26 +18,6 @@ from unicodedata import category
 
 from sfumato.report.figure import FONT
 
-__all__ = [
-    "COLOURS",
-    "Figure",
-    "above",
-    "below",
-    "commands",
-    "counted",
-    "figures",
-    "label",
-    "near",
-    "page",
-    "paragraph",
-    "percent",
-    "plain",
-    "power_of_ten",
-    "section",
-    "share",
-    "table",
-]
-
 COLOURS = {
     "ink": ("#1d1f21", "#e9e9e6"),
     "soft": ("#565b60", "#b0b4b8"),

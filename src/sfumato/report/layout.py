@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from sfumato.spaces.finite import FiniteSpace
 
-__all__ = ["places_of"]
-
 _MOST_SCALED = 1500  # Taking apart the distances of so many points takes about a second.
 _SAME = 1e-6  # Points closer than this share of the picture are moved apart.
 

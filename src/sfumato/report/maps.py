@@ -21,8 +21,6 @@ from sfumato.report.maps_drawing import LETTER, WIDTH, Drawing, nice_length, nic
 from sfumato.spaces.constructors import EARTH_RADIUS_KM
 from sfumato.spaces.finite import FiniteSpace
 
-__all__ = ["MapLayout", "map_layout", "matrix_figure", "share_figure"]
-
 Floats = NDArray[np.float64]
 
 _MARGIN = 12.0

@@ -14,8 +14,6 @@ from math import ceil, floor, log10
 from sfumato.report.figure import FONT
 from sfumato.report.html import COLOURS, plain
 
-__all__ = ["LETTER", "WIDTH", "Drawing", "nice_length", "nice_ticks", "standalone", "text_width"]
-
 WIDTH = 440
 """Units across: half a page of a browser, a whole telephone."""
 

@@ -9,8 +9,6 @@ from math import inf
 from sfumato.report.html import Figure, near, plain
 from sfumato.report.maps_drawing import WIDTH, Drawing, nice_ticks, text_width
 
-__all__ = ["Standing", "peers_figure"]
-
 _STEP = 30.0  # Two mechanisms are so far apart.
 _TOP, _BOTTOM = 44.0, 46.0
 _FAR = 1.5  # The loss without disclosure is drawn up to so many times the largest loss that is drawn.

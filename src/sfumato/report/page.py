@@ -17,7 +17,7 @@ import plotly.io
 from sfumato.arguments import file_path, quoted, text
 from sfumato.certify.mechanism import Mechanism
 from sfumato.channels.prior import Prior
-from sfumato.design.optimal import Design
+from sfumato.design.result import Design
 from sfumato.errors import InvalidInput, NotSupported, shown
 from sfumato.files import write_whole
 from sfumato.losses.loss import Loss
@@ -26,8 +26,6 @@ from sfumato.report.maps_drawing import standalone
 from sfumato.report.page_facts import Facts, facts_of
 from sfumato.report.sections import PARTS, certificate, drawings, numbers, peers_drawing
 from sfumato.version import __version__
-
-__all__ = ["Report", "report"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ from sfumato.certify.verify import claim_of
 from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.design.comparison import compare_known
-from sfumato.design.optimal import Design
+from sfumato.design.result import Design
 from sfumato.errors import InvalidInput, advice, expect, keyword
 from sfumato.losses import LOSSES, Loss
 from sfumato.measures.leakage import Capacity, capacity
@@ -37,8 +37,6 @@ from sfumato.report.maps import map_layout
 from sfumato.report.page_noise import laplace_table
 from sfumato.spaces.finite import FiniteSpace, place_of
 from sfumato.threads import on_threads
-
-__all__ = ["EventExcess", "Facts", "Peer", "facts_of", "is_called", "named_loss"]
 
 Floats = NDArray[np.float64]
 

@@ -17,8 +17,6 @@ from sfumato.report.maps import MapLayout
 from sfumato.spaces.constructors import EARTH_RADIUS_KM
 from sfumato.spaces.finite import FiniteSpace
 
-__all__ = ["laplace_table"]
-
 Floats = NDArray[np.float64]
 
 _DIRECTIONS, _RADII = 72, 64

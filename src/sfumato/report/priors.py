@@ -25,8 +25,6 @@ from sfumato.privacy import PrivacyType, kernels
 from sfumato.privacy.type import as_type
 from sfumato.report.figure import ROLES, SERIES, canvas, caption, tint
 
-__all__ = ["PriorMap", "entropy_surface", "prior_map", "prior_map_figure"]
-
 _RESOLUTION = 60  # With so many steps along a side the marks touch.
 _FINEST = 2000  # With so many steps along a side there are two million marks; more are refused.
 _ACROSS = 2  # So many triangles fit side by side into a column of text.

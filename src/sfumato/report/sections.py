@@ -45,8 +45,6 @@ from sfumato.report.sections_words import (
 )
 from sfumato.spaces.finite import FiniteSpace
 
-__all__ = ["PARTS", "certificate", "drawings", "numbers", "peers_drawing"]
-
 _SMALL_TABLE = 24  # Up to so many secrets and outputs the whole mechanism is drawn.
 
 _NAMES = {

@@ -16,9 +16,6 @@ from sfumato.report.maps import map_layout
 from sfumato.report.page_facts import Facts, is_called
 from sfumato.spaces.finite import FiniteSpace
 
-__all__ = ["allowed", "doubling", "factor_above", "gap_words", "loss_unit", "meaning", "odds", "odds_at",
-           "promise_words", "scales", "short", "things", "with_unit"]  # fmt: skip
-
 _PLAIN_UNITS = {"km": ((Fraction(1, 10), "100 m"), *((Fraction(k), f"{k:,} km") for k in (1, 10, 100, 1000))),
                 "m": ((Fraction(1), "1 m"), (Fraction(10), "10 m"), (Fraction(100), "100 m"),
                       *((Fraction(1000 * k), f"{k} km") for k in (1, 10, 100)))}  # fmt: skip

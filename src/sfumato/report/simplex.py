@@ -29,8 +29,6 @@ from sfumato.privacy import PrivacyType, Vertices, vertices
 from sfumato.privacy.type import as_type
 from sfumato.report.figure import FONT_SIZE, MUTED, ROLES, SERIES, canvas, caption, ink, label_shifts, sphere, tint
 
-__all__ = ["SHOWN", "Region", "region", "simplex"]
-
 SHOWN = ("region", "constraints", "vertices", "prior", "inners")
 """What a figure of the simplex can show."""
 

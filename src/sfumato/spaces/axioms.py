@@ -17,8 +17,6 @@ from scipy.sparse.csgraph import connected_components
 
 from sfumato.threads import on_threads
 
-__all__ = ["INFINITE", "LARGEST_RADICAND", "chain_fits", "midpoints", "open_pairs", "triangle_violation"]
-
 INFINITE = 2**61
 """Stands for an infinite distance in integer tables; two of them still add up in int64."""
 

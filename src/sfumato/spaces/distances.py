@@ -28,8 +28,6 @@ from sfumato.errors import InvalidMetric, expect, shown
 from sfumato.numbers import Array, array, exact, is_exact, nearest_float, object_array, whole
 from sfumato.spaces.axioms import FLOAT, INFINITE, RATIONAL, ROOT
 
-__all__ = ["Distances", "Form"]
-
 
 class Form(StrEnum):
     """How the numbers of a table become distances."""

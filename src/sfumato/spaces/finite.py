@@ -18,8 +18,6 @@ from sfumato.memory import check_room
 from sfumato.spaces.axioms import midpoints, open_pairs, triangle_violation
 from sfumato.spaces.distances import Distances, Form
 
-__all__ = ["Edges", "FiniteSpace", "Pairs", "Structure", "as_space", "label_tuple", "place_of"]
-
 # A float table is accepted as a metric when a triangle is broken by no more than this
 # fraction of the largest distance: square roots and haversines round each entry by a few
 # units of 2^-53 relative to the coordinates they come from. No proof rests on the triangle

@@ -14,8 +14,6 @@ from sfumato.arguments import items, text
 from sfumato.errors import InvalidInput, few, keyword, shown
 from sfumato.labels import Frame, frame_of
 
-__all__ = ["LATITUDES", "LONGITUDES", "networkx_edges", "place_rows", "point_rows"]
-
 LATITUDES = ("latitude", "lat")
 """Names of columns that hold a latitude, in small letters."""
 

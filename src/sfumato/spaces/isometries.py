@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from sfumato.errors import NotSupported
 from sfumato.spaces.finite import FiniteSpace, as_space
 
-__all__ = ["isometries"]
-
 _MOST = 50_000  # More permutations are not listed; a discrete space of eight points has 40,320.
 
 

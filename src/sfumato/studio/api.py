@@ -18,8 +18,6 @@ from sfumato.studio.jobs import Busy, Workers, sentence
 from sfumato.studio.limits import LARGEST_KEPT, MOST_KEPT, SECONDS
 from sfumato.studio.requests import REQUESTS, checked, key_of, question
 
-__all__ = ["KeptDesigns", "routes"]
-
 # The tasks that begin with a design.
 _DESIGNING = ("design", "compare", "kernels", "verdicts", "audit", "mechanism", "report")
 

@@ -12,15 +12,14 @@ from typing import Any
 from sfumato.certify import Mechanism
 from sfumato.certify.certificate import certificate_of
 from sfumato.certify.file import to_bytes
-from sfumato.design.optimal import Design, Effort, best_of
+from sfumato.design.optimal import Effort, best_of
 from sfumato.design.problem import problem
+from sfumato.design.result import Design
 from sfumato.design.solvers import Trail
 from sfumato.errors import InvalidInput
 from sfumato.privacy import PrivacyType
 from sfumato.specs.setup import Setup, under_of
 from sfumato.specs.spec import Spec
-
-__all__ = ["Desk", "Result", "Say", "saved"]
 
 _TALK = 0.05  # seconds between two words about progress
 

@@ -17,8 +17,6 @@ from typing import Any
 
 from sfumato.studio.limits import LARGEST_BODY, UPLOAD_SECONDS
 
-__all__ = ["HEADERS", "KEY_HEADER", "Guard", "own_hosts"]
-
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]

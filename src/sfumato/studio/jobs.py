@@ -23,8 +23,6 @@ from typing import Any
 from sfumato.errors import SfumatoError, Wording, speaking
 from sfumato.studio.limits import MOST_WAITING, WORKERS
 
-__all__ = ["PAGE", "Busy", "Message", "Work", "Workers", "sentence"]
-
 _GRACE = 2.0  # seconds for a worker to end by itself
 _LONGEST_ERROR = 600  # letters of a sentence
 

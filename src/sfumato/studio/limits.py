@@ -2,19 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "LARGEST_BODY",
-    "LARGEST_KEPT",
-    "MOST_KEPT",
-    "MOST_KERNELS",
-    "MOST_POINTS",
-    "MOST_SECRETS",
-    "MOST_WAITING",
-    "SECONDS",
-    "UPLOAD_SECONDS",
-    "WORKERS",
-]
-
 LARGEST_BODY = 4 * 2**20
 """Bytes of a request: a matrix of 400 × 400 numbers as text, or a spec of a thousand places."""
 

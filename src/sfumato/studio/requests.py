@@ -16,8 +16,6 @@ from sfumato.errors import InvalidInput, NotSupported
 from sfumato.specs.spec import Spec, spec_from_values
 from sfumato.studio.limits import LARGEST_BODY, MOST_POINTS, MOST_SECRETS
 
-__all__ = ["REQUESTS", "SpecRequest", "check_size", "checked", "key_of", "question"]
-
 _LONGEST_NAME = 200
 
 

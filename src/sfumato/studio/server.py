@@ -28,8 +28,6 @@ from sfumato.studio.guard import Guard, own_hosts
 from sfumato.studio.jobs import Work, Workers
 from sfumato.studio.tasks import do
 
-__all__ = ["app", "serve"]
-
 _STATIC = Path(__file__).parent / "static"
 
 

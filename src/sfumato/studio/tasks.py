@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from sfumato.design.optimal import Design
+from sfumato.design.result import Design
 from sfumato.design.solvers import Trail
 from sfumato.measures import prior_loss
 from sfumato.specs.setup import Setup, privacy_of, setup
@@ -19,8 +19,6 @@ from sfumato.studio.desk import Desk, Result, Say, saved
 from sfumato.studio.requests import key_of, question
 from sfumato.studio.uploads import cities, points
 from sfumato.studio.views import place_of, table_of
-
-__all__ = ["TASKS", "do"]
 
 _QUICK_GAP = 1e-2  # while somebody drags: the picture is the same
 

@@ -24,8 +24,6 @@ from sfumato.specs.tables import (
 )
 from sfumato.studio.limits import MOST_SECRETS
 
-__all__ = ["cities", "points", "uploaded"]
-
 _ACROSS, _UP = ("x", "easting", "column", "col"), ("y", "northing", "row")
 _COUNTS = ("count", "counts", "population", "residents", "people", "weight", "n", "number")
 _NAMES = ("name", "label", "city", "place", "cell", "id")

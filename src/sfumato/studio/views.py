@@ -17,8 +17,6 @@ from sfumato.report.layout import places_of
 from sfumato.report.maps import map_layout
 from sfumato.spaces import FiniteSpace
 
-__all__ = ["figure_of", "ground", "packed", "place_of", "table_of", "weights_of"]
-
 _MOST_EDGES = 2500  # lines that can still be told apart
 _MOST_BY_DISTANCE = 40  # secrets without edges of their own whose nearest neighbours are joined
 

@@ -42,8 +42,6 @@ from sfumato.numbers import (
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.finite import FiniteSpace
 
-__all__ = ["Base", "Exponential", "TheoremBound", "best_measure", "least_exponential", "net_measure", "theorem_34"]
-
 Floats = NDArray[np.float64]
 Base = Literal["nets", "uniform", "best"]
 

@@ -23,8 +23,6 @@ from sfumato.numbers import Number, exp_bounds
 from sfumato.spaces.distances import Distances
 from sfumato.spaces.finite import FiniteSpace
 
-__all__ = ["PackingBound", "packing_bound"]
-
 _LOWERED = 1e-9  # A root of floats is lowered by this share before it is checked in rationals.
 
 

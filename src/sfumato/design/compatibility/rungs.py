@@ -36,8 +36,6 @@ from sfumato.numbers import floats
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.finite import FiniteSpace
 
-__all__ = ["EpsilonRung", "Level", "PrivacyTypes"]
-
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 

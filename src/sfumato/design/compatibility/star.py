@@ -27,7 +27,8 @@ from sfumato.design.compatibility.utility import (
     misses,
     utility,
 )
-from sfumato.design.optimal import Design, design
+from sfumato.design.optimal import design
+from sfumato.design.result import Design
 from sfumato.errors import InvalidInput, NotConverged, SolverError, expect, shown
 from sfumato.lp import LinearProgram, solve
 from sfumato.numbers import Array, Number, as_written, common_denominator, fractions, object_array, told_apart
@@ -35,18 +36,6 @@ from sfumato.privacy.promise import rate_bounds
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.finite import FiniteSpace
 from sfumato.verdict import Verdict, fails, holds, undecided
-
-__all__ = [
-    "DatabaseSize",
-    "EpsilonStar",
-    "blind",
-    "database_size",
-    "epsilon_star",
-    "first_guess",
-    "hopeless",
-    "level",
-    "short",
-]
 
 _MOST_STEPS = 60  # Bisection gives up after so many designs; a dozen are usual.
 _TIGHTEST = 1e-8  # No design is asked for a smaller relative gap: closer to δ than that, another ε is tried.

@@ -27,19 +27,6 @@ from sfumato.spaces.finite import FiniteSpace, Structure, place_of
 from sfumato.spaces.lengths import in_unit
 from sfumato.verdict import Verdict, fails, holds
 
-__all__ = [
-    "Ball",
-    "FiniteFunction",
-    "Utility",
-    "as_function",
-    "chance_of_missing",
-    "finite_function",
-    "has_utility",
-    "misses",
-    "normalised",
-    "utility",
-]
-
 Ball = Literal["closed", "open"]
 
 

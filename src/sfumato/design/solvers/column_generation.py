@@ -25,8 +25,6 @@ from sfumato.lp import LinearProgram, solve
 from sfumato.numbers import Array, floats, fractions, object_array
 from sfumato.watch import TimeIsUp, Watch, watch_of
 
-__all__ = ["solve_by_column_generation"]
-
 _START_GAP = 1e-5  # Prices to start from have this gap: closer ones leave fewer rounds, farther ones come sooner.
 _ROUNDING = 1e-10  # A ray that is better by less than this share of the largest cost is a rounding error.
 _MOST_ROUNDS = 200

@@ -14,8 +14,6 @@ from sfumato.design.problem import Problem
 from sfumato.design.solvers.reduced import solve_reduced
 from sfumato.lp.first_order import solve_first_order
 
-__all__ = ["solve_by_first_order"]
-
 # For more secrets symmetries are not looked for: that compares tables of all pairs, which takes longer than they save.
 _SYMMETRY_SECRETS = 4_000
 

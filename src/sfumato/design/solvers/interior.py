@@ -20,8 +20,6 @@ from sfumato.lp.cone.arrays import solve_batched
 from sfumato.lp.cone.lanes import solve_columns
 from sfumato.lp.cone.program import ColumnProgram, ColumnSolution, Start
 
-__all__ = ["Trail", "gpu_is_there", "solve_by_arrays", "solve_by_interior_point"]
-
 # The drivers of NVIDIA's GPUs, where torch loads them from.
 _DRIVERS = {"linux": "libcuda.so.1", "win32": "nvcuda.dll"}
 

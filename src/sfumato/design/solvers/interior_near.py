@@ -23,8 +23,6 @@ from sfumato.lp.cone.program import ColumnProgress, Ending
 from sfumato.lp.proof.covering import Cover, covered
 from sfumato.watch import TimeIsUp, Watch, watch_of
 
-__all__ = ["solve_near"]
-
 Floats = NDArray[np.float64]
 
 _ALL_ACTIONS = 64  # Up to so many actions all are solved for at once.

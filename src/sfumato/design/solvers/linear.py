@@ -18,8 +18,6 @@ from sfumato.lp.highs import check_size
 from sfumato.numbers import Array, floats, fractions, object_array
 from sfumato.watch import Watch, watch_of
 
-__all__ = ["linear_program", "solve_exactly", "solve_with_highs"]
-
 _Entries = tuple[Array, Array, Array]  # rows, columns and values of a part of the matrix
 
 

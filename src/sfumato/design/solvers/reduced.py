@@ -15,8 +15,6 @@ from sfumato.lp.cone.program import ColumnProgram, ColumnProgress, ColumnSolutio
 from sfumato.lp.proof.thinning import Kept, listed, thinned
 from sfumato.watch import TimeIsUp, Watch, watch_of
 
-__all__ = ["reduced_program", "show", "solve_reduced", "whole_answer"]
-
 # So many tolerances the bound may fall when multipliers are left out: callers ask for 0.3 of theirs.
 _SPENT = 2
 

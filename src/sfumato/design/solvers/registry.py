@@ -22,8 +22,6 @@ from sfumato.errors import NotSupported, shown
 from sfumato.memory import refusing
 from sfumato.verdict import Verdict, fails, holds
 
-__all__ = ["OLD_NAMES", "SOLVERS", "Solver", "solver_name"]
-
 
 @dataclass(frozen=True, eq=False)
 class Solver:

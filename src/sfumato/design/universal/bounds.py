@@ -22,8 +22,6 @@ from sfumato.design.universal.question import Question
 from sfumato.design.universal.refute import float_pieces, search, verified
 from sfumato.errors import NotSupported
 
-__all__ = ["bounded_regret", "regret_above"]
-
 _STARTS = 20
 _SIMPLICES = 400  # So many simplices are cut before the bound from above is taken as it stands.
 

@@ -24,8 +24,6 @@ from sfumato.numbers import Array
 from sfumato.privacy.adjacency import ones
 from sfumato.threads import plain_interrupts
 
-__all__ = ["LARGEST_MOST", "MOST_RAYS", "cell_vertices", "extreme_rays"]
-
 MOST_RAYS = 400_000  # So many rays are kept at one time.
 LARGEST_MOST = 10**9  # A caller may ask for so many instead; pairs of rays are still counted in 64 bits.
 _PAIRS_A_RAY = 10_000  # So many pairs are looked at for each ray that may be kept: some ten seconds of work in all.

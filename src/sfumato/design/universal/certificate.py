@@ -19,8 +19,6 @@ from sfumato.design.universal.regret import floor_at
 from sfumato.lp import LinearProgram
 from sfumato.numbers import Array, common_denominator, object_array
 
-__all__ = ["certified_below", "exact_losses", "regret_program", "summed"]
-
 Orbits = tuple[tuple[int, ...], ...]
 
 

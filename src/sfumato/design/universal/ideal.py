@@ -27,8 +27,6 @@ from sfumato.numbers import TABLE_ROUNDING, Array, as_ball, dyadic, floats, frac
 from sfumato.privacy.similarity import ball_powers, float_powers
 from sfumato.privacy.type import PrivacyType, ball_rate
 
-__all__ = ["rounded_by", "rounding_regret"]
-
 _BITS = 160  # Enclosures have so many bits: 2^-100 is nothing beside a unit of 2^-52.
 _MOST_ENTRIES = 2**18  # A mechanism has as many entries as fractions; balls of so many take seconds.
 

@@ -21,8 +21,6 @@ from sfumato.numbers import Array, common_denominator
 from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.verdict import Verdict, fails, holds, undecided
 
-__all__ = ["Impossibility", "impossibility", "pairwise_priors"]
-
 _MOST_SECRETS = 9
 
 

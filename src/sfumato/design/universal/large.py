@@ -33,8 +33,6 @@ from sfumato.lp.cone.lanes import solve_columns
 from sfumato.lp.cone.program import ColumnProgram
 from sfumato.numbers import Array, fractions, object_array
 
-__all__ = ["large_design", "two_priors"]
-
 _ROUNDS = 10
 _STARTS = 5  # The search of each round has so many starts.
 _SECONDS = 30.0  # After so many seconds no new round begins.

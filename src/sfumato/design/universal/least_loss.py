@@ -25,8 +25,6 @@ from sfumato.lp import LinearProgram, solve
 from sfumato.numbers import Array, exact, object_array
 from sfumato.privacy.vertices import Vertices
 
-__all__ = ["MARGIN", "Least", "LeastLoss", "leaving_row", "pivot"]
-
 MARGIN = 2.0**-44
 """Relative error granted to sums over secrets and prices in floats: they have at most some hundred terms, each
 right to a few 2^-52 (rays, priors and losses included)."""

@@ -41,8 +41,6 @@ from sfumato.mechanisms.tight import tight_constraints
 from sfumato.numbers import Array, common_denominator, object_array
 from sfumato.privacy.type import PrivacyType, as_type
 
-__all__ = ["universal_design"]
-
 _ROUNDS = 60
 _MOST_CELLS = 100_000  # So many vertices of cells are kept at a time, for each mechanism on the way.
 _EXTRA_RAYS = (4, 1, 0)  # Where not all rays can be used, so many more than there are secrets are tried in turn.

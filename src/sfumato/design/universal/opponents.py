@@ -20,8 +20,6 @@ from sfumato.errors import NotSupported, UndecidedError
 from sfumato.lp.cone.lanes import solve_columns
 from sfumato.lp.cone.program import ColumnProgram, column_bound
 
-__all__ = ["Opponent", "worst_prior"]
-
 _MOST_RAYS = 1200  # A tableau has at most so many rays; beyond, columns are quicker.
 _MOST_SECRETS_OF_RAYS = 10  # Beyond, the rays of most spaces are too many to list.
 

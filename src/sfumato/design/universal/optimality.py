@@ -22,8 +22,6 @@ from sfumato.numbers import TABLE_ROUNDING
 from sfumato.privacy.type import PrivacyType
 from sfumato.verdict import Verdict, fails, holds, undecided
 
-__all__ = ["is_universally_optimal"]
-
 _MOST_SECRETS = 10  # Beyond, cells or rays are too many to list for any loss that matters at all secrets.
 _SEARCH_FIRST = 7  # From so many secrets on a short search comes before the enumeration, which may take seconds.
 

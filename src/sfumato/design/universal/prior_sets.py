@@ -27,8 +27,6 @@ from sfumato.spaces.distances import Form
 from sfumato.spaces.finite import FiniteSpace, as_space
 from sfumato.spaces.lengths import in_unit
 
-__all__ = ["PriorSet", "Priors", "all_priors", "ball", "hull", "primitive", "prior_set", "regular_priors"]
-
 _MOST_FUNCTIONS = 5000  # A ball has at most so many inequalities: each is a step of the enumeration of cells.
 
 

@@ -32,9 +32,6 @@ from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.privacy.vertices import Vertices, vertices
 from sfumato.verdict import Outcome
 
-__all__ = ["Question", "corner_of", "exact_product", "member_of", "merged_columns", "pose", "prior_of", "type_of"]
-
-
 _MOST_ENTRIES = 4_000_000  # A table of costs has at most so many entries, 32 MB.
 _SMALL_CHANNEL = 400  # Up to so many entries are compared one by one.
 

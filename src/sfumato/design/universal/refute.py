@@ -26,8 +26,6 @@ from sfumato.lp import LinearProgram, Status, solve
 from sfumato.measures.uncertainty import posterior_loss
 from sfumato.numbers import Array, floats, object_array
 
-__all__ = ["RegretSearch", "float_pieces", "inner_point", "inside", "refute", "search", "verified"]
-
 _ROUNDS = 8  # One start has at most so many rounds; most end after two or three.
 _VISIBLE_REGRET = 1e-7  # Below this regret, in units of the largest loss, floats have seen nothing.
 _GRIDS = (2**6, 2**12, 2**24, 2**48)  # A prior of floats is rounded to these denominators, coarse ones first.

@@ -40,8 +40,6 @@ from sfumato.losses.loss import Loss
 from sfumato.numbers import Array, exact, float_above, fractions, object_array
 from sfumato.privacy.type import PrivacyType
 
-__all__ = ["LossCells", "cell_priors", "cells_of", "float_priors", "floor_at", "regret_on", "worst_case_regret"]
-
 
 def worst_case_regret(
     mechanism: Any,

@@ -17,8 +17,6 @@ from sfumato.errors import NotSupported
 from sfumato.numbers import Array
 from sfumato.spaces.isometries import isometries
 
-__all__ = ["RaySymmetry", "symmetry_of"]
-
 _MOST_LIMITS = 60  # The region of priors has so many inequalities: any of them are enough, many make it small.
 _LARGEST_GROUP = 6000
 

@@ -26,8 +26,6 @@ from sfumato.privacy.similarity import similarity
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.finite import FiniteSpace
 
-__all__ = ["OptimalityGround", "is_tree", "theorem"]
-
 
 @dataclass(frozen=True, eq=False)
 class OptimalityGround:

@@ -21,8 +21,6 @@ from sfumato.numbers import Number, as_written, exact
 from sfumato.privacy.type import PrivacyType
 from sfumato.verdict import Outcome, Verdict, holds
 
-__all__ = ["UtilitySet", "utility_set"]
-
 
 @dataclass(frozen=True, eq=False)
 class UtilitySet:

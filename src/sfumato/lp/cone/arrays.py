@@ -34,8 +34,6 @@ from sfumato.lp.cone.run import Progress, Run, guarded
 from sfumato.numbers import told_apart
 from sfumato.watch import Watch, watch_of
 
-__all__ = ["solve_batched"]
-
 Floats = NDArray[np.float64]
 
 _MOST_ITERATIONS = 1000

@@ -16,8 +16,6 @@ from scipy.linalg import solve_triangular
 from sfumato.errors import InvalidInput, MissingExtra, keyword, shown
 from sfumato.memory import room
 
-__all__ = ["Arrays", "arrays_on"]
-
 _NUMPY_CHUNK = 2**24  # A few arrays over pairs of so many bytes fit into the cache.
 _DEVICE_SHARE = 0.94  # This part of the memory that is free on a device may be used.
 _TORCH_CHUNK = 2**32  # Arrays of so many bytes fill a device and are small beside its memory.

@@ -21,8 +21,6 @@ from sfumato.lp.cone.arrays_pairs import Cone, DenseCone, split_decay
 from sfumato.lp.cone.arrays_roots import inverse_roots
 from sfumato.lp.cone.program import ColumnProgram
 
-__all__ = ["BandedCone", "band", "cone_for"]
-
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 

@@ -29,8 +29,6 @@ from sfumato.lp.cone.weights import pair_weights, row_weights
 from sfumato.memory import check_room
 from sfumato.watch import Watch
 
-__all__ = ["ArraysIterate"]
-
 Floats = NDArray[np.float64]
 
 # A corrector costs passes over pairs, a factorisation n times as much: large n can afford more of them.

@@ -21,8 +21,6 @@ from numpy.typing import NDArray
 from sfumato.lp.cone.arrays_backend import Arrays
 from sfumato.lp.cone.program import ColumnProgram, least_of_classes
 
-__all__ = ["Links", "Part", "normalised", "parts_of", "scaled"]
-
 Floats = NDArray[np.float64]
 
 

@@ -24,8 +24,6 @@ from sfumato.lp.cone.arrays_roots import inverse_roots
 from sfumato.lp.cone.products import aimed, moved_targets, predicted, reach, stepped
 from sfumato.lp.cone.program import ColumnProgram
 
-__all__ = ["Cone", "DenseCone", "split_decay"]
-
 Floats = NDArray[np.float64]
 
 _WORTH_SPLITTING = 256  # With fewer rows, four products take longer than one.

@@ -12,8 +12,6 @@ from typing import Any
 
 from sfumato.lp.cone.arrays_backend import Arrays
 
-__all__ = ["inverse_roots"]
-
 _PANEL = 32
 _STRIP = 512
 

@@ -15,8 +15,6 @@ from typing import Any
 from sfumato.lp.cone.arrays_backend import Arrays
 from sfumato.lp.cone.arrays_pairs import DenseCone
 
-__all__ = ["FusedCone", "available", "corner"]
-
 triton: Any = import_module("triton") if find_spec("triton") else None
 tl: Any = import_module("triton.language") if triton else None
 

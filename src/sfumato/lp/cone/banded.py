@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from sfumato.lp.cone.registers import LANES, larger, load, registers, root, spread, store
 
-__all__ = ["Bands"]
-
 Floats = NDArray[np.float64]
 
 # A pivot below this part of its diagonal entry is nothing but rounding error.

@@ -21,8 +21,6 @@ from sfumato.lp.cone.program import ColumnProgram, Ending, checked_cost
 from sfumato.lp.cone.second_order import smallest
 from sfumato.numbers import array, floats
 
-__all__ = ["Block", "BlockProgram", "BlockSolution", "blocks_bound", "of_columns"]
-
 Floats = NDArray[np.float64]
 Block = tuple[csr_array, ...]
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-__all__ = ["backward", "factor", "forward", "solved"]
-
 _REORDERED = {"reassoc", "contract"}
 
 

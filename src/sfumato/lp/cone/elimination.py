@@ -14,8 +14,6 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["Elimination", "elimination"]
-
 Integers = NDArray[np.int64]
 
 

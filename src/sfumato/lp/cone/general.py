@@ -40,8 +40,6 @@ from sfumato.lp.cone.weights import row_weights
 from sfumato.memory import check_room
 from sfumato.watch import Watch, watch_of
 
-__all__ = ["BlockIterate", "solve_blocks"]
-
 Floats = NDArray[np.float64]
 Result = TypeVar("Result")
 

@@ -33,8 +33,6 @@ from sfumato.lp.cone.program import (
 from sfumato.lp.cone.run import Progress, Run, guarded
 from sfumato.watch import TimeIsUp, Watch, watch_of
 
-__all__ = ["solve_columns"]
-
 _MOST_ITERATIONS = 400
 _PATIENCE = 12  # Iterations in which the gap must fall by a tenth, or rounding has the upper hand.
 _MIDWAY = 1e-2  # The gap from which similar programs start well; closer points are too near the boundary.

@@ -36,8 +36,6 @@ from sfumato.lp.cone.registers import (
     widened,
 )
 
-__all__ = ["DenseSystems", "SingleSystems", "by_class", "dense_work", "summed_over"]
-
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 

@@ -33,8 +33,6 @@ from sfumato.lp.cone.weights import column_weights, pair_weights, row_weights
 from sfumato.memory import check_room
 from sfumato.watch import Watch
 
-__all__ = ["LanesIterate"]
-
 Floats = NDArray[np.float64]
 
 _WORTH_A_THREAD = 100_000  # Pairs times columns for each thread: below, handing over takes longer than the work.

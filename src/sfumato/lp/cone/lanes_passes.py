@@ -23,15 +23,6 @@ from numba import njit
 
 from sfumato.lp.cone.registers import larger, load, smaller, spread, store
 
-__all__ = [
-    "advance",
-    "aim",
-    "extend",
-    "measure",
-    "measure_predictor",
-    "recentre",
-]
-
 
 @njit(cache=True, nogil=True)
 def extend(low, high, out, dr, rest, sums):  # type: ignore[no-untyped-def]

@@ -32,8 +32,6 @@ from sfumato.lp.cone.registers import (
     store_wide,
 )
 
-__all__ = ["SparseSystems", "sparse_work"]
-
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 

@@ -16,8 +16,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-__all__ = ["Iterate", "Predicted", "Steps", "Tuning", "centred", "longest", "step"]
-
 _SMALLEST_RATIO = 0.1  # Ten times a full step is as good as any: smaller ratios are taken as this one.
 
 

@@ -39,8 +39,6 @@ from sfumato.lp.cone.run import Progress, Run, guarded
 from sfumato.numbers import array, floats
 from sfumato.watch import Watch, watch_of
 
-__all__ = ["PeakSolution", "exponential_shares", "first_losses", "solve_peaks"]
-
 Floats = NDArray[np.float64]
 
 _SMALLEST_LOG = 1e-6  # Smaller log bounds are solved as this one: below, slacks are hardly more than rounding errors.

@@ -24,8 +24,6 @@ from sfumato.memory import check_room
 from sfumato.threads import on_threads
 from sfumato.watch import Watch
 
-__all__ = ["NearIterate"]
-
 Floats = NDArray[np.float64]
 
 _SMALLER_PROBLEMS = ("fewer outputs", "the first-order solver", "a coarser space")

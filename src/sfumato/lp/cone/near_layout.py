@@ -18,8 +18,6 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.linalg import blas
 
-__all__ = ["Layout", "best_rows", "laid_out", "sum_of_squares"]
-
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 

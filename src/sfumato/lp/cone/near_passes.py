@@ -18,21 +18,6 @@ from numba import njit
 
 from sfumato.lp.cone import cholesky
 
-__all__ = [
-    "FAST",
-    "adjoints",
-    "advance",
-    "aim",
-    "apply",
-    "centred",
-    "eliminated",
-    "factor",
-    "inverted",
-    "measure",
-    "measure_predictor",
-    "recentre",
-]
-
 # infinities and NaN are looked for in what comes out, so inside the loops none need be kept apart
 FAST = {"reassoc", "contract", "nnan", "nsz", "arcp"}
 

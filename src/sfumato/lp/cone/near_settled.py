@@ -18,8 +18,6 @@ from sfumato.lp.cone.near_passes import FAST
 from sfumato.threads import on_threads
 from sfumato.watch import Watch
 
-__all__ = ["Settled", "settled"]
-
 Floats = NDArray[np.float64]
 
 _CLOSINGS, _CLOSED = 12, 1e-8  # Bounds come to be kept in at most so many rounds, and are at the latter error.

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["aimed", "moved_targets", "predicted", "reach", "stepped"]
-
 
 def predicted(xp: Any, slack: Any, change: Any, dual: Any) -> Any:
     """With ρ = change/slack: the largest −ρ and 1 + ρ, which is −step/dual, and the sums of products times 1, ρ, ρ².

@@ -21,24 +21,6 @@ from sfumato.errors import InvalidInput, expect, shown
 from sfumato.numbers import Array, array, floats, told_apart
 from sfumato.watch import Watch, watch_of
 
-__all__ = [
-    "SMALLER_PROBLEMS",
-    "ColumnProgram",
-    "ColumnProgress",
-    "ColumnSolution",
-    "Ending",
-    "Limit",
-    "Start",
-    "check_tolerance",
-    "checked_cost",
-    "checked_program",
-    "column_bound",
-    "constant_columns",
-    "least_of_classes",
-    "relative_gap",
-    "smallest_value",
-]
-
 Floats = NDArray[np.float64]
 
 # Slacks are differences of entries whose ratio may be e^l: below this nothing but rounding errors is left of them.

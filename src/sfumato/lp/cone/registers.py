@@ -25,31 +25,6 @@ from numba.core import cgutils
 from numba.extending import intrinsic, models, overload, register_model
 from numpy.typing import NDArray
 
-__all__ = [
-    "LANES",
-    "SINGLES",
-    "WIDE",
-    "beside",
-    "first_half",
-    "larger",
-    "load",
-    "load_doubles",
-    "load_wide",
-    "narrowed",
-    "registers",
-    "root",
-    "second_half",
-    "smaller",
-    "spread",
-    "spread_doubles",
-    "spread_like",
-    "spread_wide",
-    "store",
-    "store_doubles",
-    "store_wide",
-    "widened",
-]
-
 LANES = 4
 """Width of a register in doubles: what AVX2 has, half of what AVX-512 has, two of NEON's."""
 

@@ -15,8 +15,6 @@ from sfumato.lp.cone.program import ColumnProgress, Ending
 from sfumato.threads import plain_interrupts
 from sfumato.watch import TimeIsUp, Watch
 
-__all__ = ["Progress", "Run", "guarded"]
-
 Progress = Callable[[ColumnProgress], object]
 
 _BETTER = 0.9  # The part to which the best gap has to fall while patience lasts.

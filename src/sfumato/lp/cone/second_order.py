@@ -17,8 +17,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Scaling", "clipped", "inner", "inverse", "product", "quotient", "reach", "scaling", "smallest"]
-
 Floats = NDArray[np.float64]
 
 

@@ -18,8 +18,6 @@ from sfumato.lp.cone.banded import Bands
 from sfumato.lp.cone.blocks import Block, BlockProgram
 from sfumato.lp.cone.second_order import Scaling, clipped, inner, product, quotient, reach, scaling, smallest
 
-__all__ = ["Forms", "Strip"]
-
 Floats = NDArray[np.float64]
 Parts = list[Floats]
 """One array a block, of shape (components, rows of the block, columns)."""

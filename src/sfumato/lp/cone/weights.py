@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["column_weights", "pair_weights", "row_weights"]
-
 Floats = NDArray[np.float64]
 
 

@@ -32,8 +32,6 @@ from sfumato.lp.cone.registers import LANES, load, registers, spread, store
 from sfumato.lp.cone.run import Run
 from sfumato.watch import Watch
 
-__all__ = ["solve_worst_row"]
-
 Floats = NDArray[np.float64]
 
 _MOST_ITERATIONS = 200

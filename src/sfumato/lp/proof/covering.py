@@ -23,8 +23,6 @@ from sfumato.lp.proof.transport import missing, prune, thin, transported
 from sfumato.threads import on_threads
 from sfumato.watch import Watch, watch_of
 
-__all__ = ["Cover", "covered"]
-
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 

@@ -24,8 +24,6 @@ from numpy.typing import NDArray
 from sfumato.lp.cone.program import ColumnProgram, ColumnSolution
 from sfumato.threads import on_threads
 
-__all__ = ["Kept", "listed", "thinned"]
-
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 

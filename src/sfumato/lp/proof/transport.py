@@ -23,8 +23,6 @@ from sfumato.lp.cone import cholesky
 from sfumato.lp.cone.loop import Predicted, Steps, Tuning, longest, step
 from sfumato.lp.cone.near_passes import FAST, eliminated
 
-__all__ = ["missing", "prune", "thin", "transported"]
-
 Floats = NDArray[np.float64]
 
 _MOST_ITERATIONS = 60

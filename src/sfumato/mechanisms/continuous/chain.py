@@ -31,8 +31,6 @@ from sfumato.lp import LinearProgram, solve
 from sfumato.numbers import Array, array, floats, is_exact, number, together
 from sfumato.orders.transport import Transport
 
-__all__ = ["line_hyper_distance"]
-
 
 def line_hyper_distance(first: Hyper, second: Hyper) -> Transport:
     """The Kantorovich distance of two hypers over numbers, with a cheapest plan and potentials that prove it.

@@ -15,8 +15,6 @@ from sfumato.errors import InvalidPrior, expect
 from sfumato.mechanisms.continuous.interval import UNIT, Floats, Interval, as_interval, lattice
 from sfumato.numbers import Array, Number, array, is_exact, told_apart, whole
 
-__all__ = ["MASS_TOLERANCE", "Density", "as_density", "cell_masses", "gather", "gauss"]
-
 _QUANTILES = (1e-6, 1e-4, 0.01, 0.1, 0.5, 0.9, 0.99, 1 - 1e-4, 1 - 1e-6)
 _NARROW = 0.05  # A density is narrow if this share of the support holds nearly all the mass.
 _MOST_MISSED = 1e-3  # Quadrature that misses more of the mass is not believed at all.

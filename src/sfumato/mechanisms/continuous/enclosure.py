@@ -34,8 +34,6 @@ from sfumato.mechanisms.continuous.interval import lattice
 from sfumato.mechanisms.continuous.laplace import TruncatedLaplace, decay_powers
 from sfumato.numbers import as_ball, dyadic, fractions, is_exact, product
 
-__all__ = ["LossEnclosure", "enclosed_loss"]
-
 Point = tuple[Fraction, Fraction]
 
 

@@ -16,8 +16,6 @@ from sfumato.numbers import Number, as_written, float_above, float_below, whole
 from sfumato.spaces.constructors import check_size, line
 from sfumato.spaces.finite import FiniteSpace
 
-__all__ = ["UNIT", "Floats", "Interval", "as_interval", "cells_of", "lattice", "lattice_space"]
-
 Floats: TypeAlias = NDArray[np.float64]
 
 # A lattice point written as a float, times N, misses its integer by no more than a few units in

@@ -33,8 +33,6 @@ from sfumato.privacy.promise import rational_power
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.constructors import check_size
 
-__all__ = ["Laplace", "TruncatedLaplace", "decay_powers", "laplace", "truncated_laplace"]
-
 _BY_PIXELS = "sampler(truncated_laplace(…), pixels=…, steps=…)"
 PIXELS_MISSING = f"outputs are told by pixels: say how many, {_BY_PIXELS}"
 """Why the truncated Laplace mechanism alone cannot be drawn from."""

@@ -36,21 +36,6 @@ from sfumato.mechanisms.continuous.laplace import (
 )
 from sfumato.numbers import floats, is_exact, whole
 
-__all__ = [
-    "IntervalMechanism",
-    "Pixelated",
-    "PixelsOnLattice",
-    "Stepped",
-    "SteppedChannel",
-    "as_interval_mechanism",
-    "on_lattice",
-    "pixelate",
-    "pixelated_mechanism",
-    "pixels_on",
-    "stepped",
-]
-
-
 STEPS_MISSING = "secrets are points of a lattice: say how many steps, sampler(mechanism, steps=…)"
 """Why a pixelated mechanism alone cannot be drawn from."""
 

@@ -29,8 +29,6 @@ from sfumato.mechanisms.continuous.loss import IntervalLoss
 from sfumato.mechanisms.continuous.pixelation import IntervalMechanism, as_interval_mechanism
 from sfumato.numbers import floats
 
-__all__ = ["Estimate", "posterior_loss"]
-
 _INNER, _FINER = 16, 24  # nodes of a piece: the second set tells the error of the first
 _GRID = 33  # actions tried before golden section
 _GOLDEN = (5**0.5 - 1) / 2

@@ -22,8 +22,6 @@ from sfumato.release.engines.job import (
 from sfumato.release.tables import order_after, released_table
 from sfumato.release.terms import Column, Keywords, Terms, terms_of, with_terms
 
-__all__ = ["release_dask"]
-
 
 @with_terms
 def release_dask(

@@ -26,8 +26,6 @@ from sfumato.release.rows import BadRow, TypedValues
 from sfumato.release.tables import release_batch, released_schema
 from sfumato.release.terms import Terms
 
-__all__ = ["CHECK_SCHEMA", "MARKS", "Job", "fingerprint_of", "job_of", "of_part", "refuse_changed", "written_once"]
-
 MARKS = ("mark0", "mark1", "mark2", "mark3")
 """Columns of CHECK_SCHEMA whose sums are the fingerprint of the table, in quarters of 32 bits."""
 

@@ -14,8 +14,6 @@ from sfumato.release.geometry import refuse_geometry_types
 from sfumato.release.tables import released_schema
 from sfumato.release.terms import Column, Keywords, Terms, terms_of, with_terms
 
-__all__ = ["release_spark"]
-
 _MARK = "sfumato refuses: "  # finds the error of a worker in what Spark makes of it
 
 
