@@ -33,6 +33,19 @@ def read_text(file: Path, largest: int) -> str:
         raise InvalidInput(f"{quoted(file)} is not text in UTF-8 (byte {error.start})") from error
 
 
+def writable(path: str | PathLike[str]) -> Path:
+    """Where to write, looked at before any work is done."""
+    target = file_path(path)
+    try:
+        if not target.parent.is_dir():
+            raise InvalidInput(f"{quoted(target)} cannot be written: there is no folder {quoted(target.parent)}")
+        if target.is_dir():
+            raise InvalidInput(f"{quoted(target)} cannot be written: it is a folder")
+    except OSError as error:
+        raise InvalidInput(f"{quoted(target)} cannot be written: {error.strerror}") from error
+    return target
+
+
 def write_whole(path: str | PathLike[str], content: Callable[[], bytes]) -> bytes:
     """Write what ``content`` returns beside the file, move it there, and return it; an old file stays until then.
 
@@ -44,15 +57,7 @@ def write_whole(path: str | PathLike[str], content: Callable[[], bytes]) -> byte
     ...     write_whole(f"{folder}/note.txt", lambda: b"whole")
     b'whole'
     """
-    target = file_path(path)
-    try:
-        there, taken = target.parent.is_dir(), target.is_dir()
-    except OSError as error:
-        raise InvalidInput(f"{quoted(target)} cannot be written: {error.strerror}") from error
-    if not there:
-        raise InvalidInput(f"{quoted(target)} cannot be written: there is no folder {quoted(target.parent)}")
-    if taken:
-        raise InvalidInput(f"{quoted(target)} cannot be written: it is a folder")
+    target = writable(path)
     data = content()
     try:
         part = PartialFile(target)

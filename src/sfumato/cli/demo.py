@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import subprocess
 import sys
 from collections.abc import Callable, Generator, Iterator
@@ -21,7 +20,7 @@ import typer
 
 from sfumato.certify import Mechanism, kernel, save
 from sfumato.channels import Prior
-from sfumato.cli.options import AsJson, rate_from_text
+from sfumato.cli.options import AsJson, answer, rate_from_text
 from sfumato.cli.progress import line, standing
 from sfumato.design import Design, design
 from sfumato.errors import InvalidInput, PrivacyViolation
@@ -55,10 +54,9 @@ def demo(
         for words in story.run(country, cities, epsilon, people):
             if not as_json:
                 typer.echo(words)
-    if as_json:
-        typer.echo(json.dumps(story.record | {"seconds": round(perf_counter() - started, 2)}, ensure_ascii=False))
-    else:
-        typer.echo(f"Done in {perf_counter() - started:.0f} s. Open {out / 'report.html'} in a browser.")
+    seconds = perf_counter() - started
+    done = f"Done in {seconds:.0f} s. Open {out / 'report.html'} in a browser."
+    answer(story.record | {"seconds": round(seconds, 2)}, [done], as_json)
 
 
 class _Story:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -12,13 +11,14 @@ from typing import Annotated, Any
 import typer
 
 from sfumato.certify import save
-from sfumato.cli.options import AsJson, SpecFile, promise_record, writable
+from sfumato.cli.options import AsJson, SpecFile, answer, promise_record, saved
 from sfumato.cli.progress import line, until_asked
 from sfumato.design import Calibration, Design
 from sfumato.design import calibrate as epsilon_for
 from sfumato.design import design as best_of
 from sfumato.design.solvers import SOLVERS
 from sfumato.errors import InvalidInput, NotSupported, counted
+from sfumato.files import writable
 from sfumato.numbers import as_written, told_apart
 from sfumato.specs.setup import Setup, setup
 from sfumato.specs.spec import read_spec
@@ -69,11 +69,8 @@ def design(
     if ended != "reached":
         gap, wanted = told_apart(best.gap, question.tolerance, 2)
         typer.echo(f"sfumato: {_ENDINGS[ended]}; the gap is {gap} instead of {wanted}", err=True)
-    if as_json:
-        typer.echo(json.dumps(design_record(best, question) | {"ended": ended, "file": str(target), "sha256": digest}))
-        return
-    typer.echo("\n".join(_summary(best, question)))
-    typer.echo(f"file     {target}, sha256 {digest[:16]}…; `sfumato verify {target}` proves it again")
+    record = design_record(best, question) | {"ended": ended, "file": str(target), "sha256": digest}
+    answer(record, [*_summary(best, question), saved(target, digest)], as_json)
 
 
 def calibrate(
@@ -107,14 +104,11 @@ def calibrate(
         )
     record: dict[str, Any] = {name: float(getattr(result, name)) for name in ("epsilon", "low", "high")}
     record |= {"target": float(aim), "goal": "keep" if keep else "reach", **design_record(result.design, question)}
+    lines = _calibrated(result, aim, keep, question)
     if place is not None:
         record |= {"file": str(place), "sha256": save(result.design.mechanism, place)}
-    if as_json:
-        typer.echo(json.dumps(record))
-        return
-    typer.echo("\n".join(_calibrated(result, aim, keep, question)))
-    if place is not None:
-        typer.echo(f"file     {place}, sha256 {record['sha256'][:16]}…; `sfumato verify {place}` proves it again")
+        lines.append(saved(place, record["sha256"]))
+    answer(record, lines, as_json)
 
 
 def read_setup(

@@ -15,6 +15,7 @@ from sfumato.cli.options import (
     Epsilon,
     FigureFile,
     Space,
+    answer,
     loss_from_text,
     prior_from_text,
     privacy_from_texts,
@@ -45,7 +46,7 @@ def compare(
         sizes = f"{float(most.multiplicative):.6g} multiplicative, {float(most.additive):.6g} additive"
         lines.append(f"{name} capacity: {sizes}")
         record[f"{name} capacity"] = {"multiplicative": str(most.multiplicative), "additive": str(most.additive)}
-    typer.echo(json.dumps(record) if as_json else "\n".join(lines))
+    answer(record, lines, as_json)
 
 
 def compare_known(

@@ -1,8 +1,9 @@
-"""Options that several commands have, and what their texts stand for: spaces, losses, priors, promises, files."""
+"""Options that several commands have, what their texts stand for (spaces, losses, priors, promises), and answers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
@@ -107,13 +108,14 @@ def promise_record(privacy: PrivacyType) -> dict[str, str]:
     return {"epsilon": str(privacy.epsilon)} if privacy.alpha is None else {"alpha": str(privacy.alpha)}
 
 
-def writable(path: Path) -> Path:
-    """Where to write, looked at before any work is done."""
-    if not path.parent.is_dir():
-        raise InvalidInput(f"{path} cannot be written: there is no folder {path.parent}")
-    if path.is_dir():
-        raise InvalidInput(f"{path} cannot be written: it is a folder")
-    return path
+def answer(record: dict[str, Any], lines: Iterable[str], as_json: bool) -> None:
+    """Print what was found, for a program to read or for people."""
+    typer.echo(json.dumps(record, ensure_ascii=False) if as_json else "\n".join(lines))
+
+
+def saved(place: Path, digest: str) -> str:
+    """The line on a mechanism that was written."""
+    return f"file     {place}, sha256 {digest[:16]}…; `sfumato verify {place}` proves it again"
 
 
 def _named(option: str, parse: Callable[..., Any], *texts: str | None) -> Any:

@@ -13,12 +13,12 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.designs import TimeLimit, Tolerance, design_record, plain, read_setup
-from sfumato.cli.options import AsJson, SpecFile, rate_from_text, writable
+from sfumato.cli.options import AsJson, SpecFile, rate_from_text
 from sfumato.cli.progress import line, until_asked
 from sfumato.design import Curve
 from sfumato.design import curve as least_losses
 from sfumato.errors import MissingExtra, NotSupported
-from sfumato.files import write_whole
+from sfumato.files import writable, write_whole
 from sfumato.report.curve import curve_figure
 from sfumato.report.figure import FORMATS, write
 from sfumato.specs.setup import Setup

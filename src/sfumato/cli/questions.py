@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from sfumato.cli.options import AsJson, writable
+from sfumato.cli.options import AsJson, answer
 from sfumato.errors import InvalidInput, SfumatoError, counted, shown
+from sfumato.files import writable
 from sfumato.numbers import as_written
 from sfumato.spaces.lengths import in_unit
 from sfumato.specs.complaints import nearest
@@ -46,10 +46,7 @@ def init(
     if spec.exists():
         raise InvalidInput(f"{spec} has appeared meanwhile: nothing was written")
     write_spec(answered, spec)
-    if as_json:
-        typer.echo(json.dumps({"file": str(spec)}))
-        return
-    typer.echo(f"\nWrote {spec}. Next: `sfumato design {spec}`")
+    answer({"file": str(spec)}, ["", f"Wrote {spec}. Next: `sfumato design {spec}`"], as_json)
 
 
 def answers(folder: Path, *, quiet: bool = False) -> Spec:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from sfumato.certify import load
-from sfumato.cli.options import AsJson, writable
+from sfumato.cli.options import AsJson, answer
 from sfumato.cli.progress import line
 from sfumato.errors import InvalidInput
+from sfumato.files import writable
 from sfumato.report.page import report as write
 from sfumato.specs.complaints import nearest
 from sfumato.specs.setup import setup
@@ -56,13 +56,9 @@ def report(
         )
     if figures is not None and not any(path.suffix == ".png" for path in done.figures):
         typer.echo("sfumato: SVG only: PNG needs Chrome or Chromium and pip install 'sfumato[figures]'", err=True)
-    if as_json:
-        record = {"file": str(done.page), "sha256": proved.proof.digest, "figures": list(map(str, done.figures))}
-        typer.echo(json.dumps(record))
-        return
-    typer.echo(f"report   {done.page}")
-    if figures is not None:
-        typer.echo(f"figures  {figures}: {', '.join(path.name for path in done.figures)}")
+    record = {"file": str(done.page), "sha256": proved.proof.digest, "figures": list(map(str, done.figures))}
+    drawn = [] if figures is None else [f"figures  {figures}: {', '.join(path.name for path in done.figures)}"]
+    answer(record, [f"report   {done.page}", *drawn], as_json)
 
 
 def _label(text: str, secrets: tuple[Any, ...]) -> Any:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 import typer
 
-from sfumato.cli.options import Alpha, AsJson, Epsilon, Space, privacy_from_texts, promise_record
+from sfumato.cli.options import Alpha, AsJson, Epsilon, Space, answer, privacy_from_texts, promise_record
 from sfumato.cli.progress import line
 from sfumato.errors import counted
 from sfumato.numbers import told_apart
@@ -40,7 +39,7 @@ def kernels(
         vertices = counted(len(family.vertices), "vertex", "vertices")
         lines = [f"{privacy!r}: {counted(len(family), 'kernel')} from {vertices}"]
         lines += [f"  with {counted(size, 'output')}: {number}" for size, number in family.sizes().items()]
-    typer.echo(json.dumps(record) if as_json else "\n".join(lines))
+    answer(record, lines, as_json)
 
 
 def capacity(space: Space, alpha: Alpha = None, epsilon: Epsilon = None, as_json: AsJson = False) -> None:
@@ -55,5 +54,4 @@ def capacity(space: Space, alpha: Alpha = None, epsilon: Epsilon = None, as_json
         value, bound, method = (getattr(most, f"{kind}{end}") for end in ("", "_bound", "_method"))
         parts.append(f"{kind} {value}" + ("" if value == bound else f" (at most {bound})"))
         record[f"{kind}_method"] = str(method)
-    text = f"{privacy!r}: {', '.join(parts)}"
-    typer.echo(json.dumps(record) if as_json else text)
+    answer(record, [f"{privacy!r}: {', '.join(parts)}"], as_json)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,7 +9,7 @@ import typer
 
 from sfumato.certify import kernel
 from sfumato.certify.verify import verify_file
-from sfumato.cli.options import AsJson
+from sfumato.cli.options import AsJson, answer
 from sfumato.errors import InvalidFile
 
 
@@ -32,7 +31,7 @@ def verify(
             record = {"file": str(file), "outcome": "unreadable", "reason": str(error)}
         worst = max(worst, {"holds": 0, "unreadable": 2}.get(record["outcome"], 3))
         text = record.pop("text", "")
-        typer.echo(json.dumps(record, ensure_ascii=False) if as_json else f"{file}: {text}")
+        answer(record, [f"{file}: {text}"], as_json)
     raise typer.Exit(worst)
 
 
