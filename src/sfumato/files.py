@@ -8,7 +8,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from os import PathLike
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from sfumato.arguments import file_path, quoted
@@ -92,9 +91,7 @@ class PartialFile:
     def __enter__(self) -> PartialFile:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         os.close(self.handle)
         self.temporary.unlink(missing_ok=True)
 
@@ -112,10 +109,8 @@ class PartialFile:
         else:
             try:
                 os.link(self.temporary, self.target)  # unlike a renaming, this never replaces what has appeared there
-            except FileExistsError:
-                raise InvalidInput(f"{self.target} has appeared meanwhile: nothing was written") from None
-            except OSError:  # a file system without links
-                if self.target.exists():
+            except OSError:  # something is there, or the file system has no links
+                if os.path.lexists(self.target):
                     raise InvalidInput(f"{self.target} has appeared meanwhile: nothing was written") from None
                 os.replace(self.temporary, self.target)
         with suppress(OSError):  # where folders cannot be opened, the name reaches the disk when it does

@@ -212,7 +212,7 @@ def table_in_order(table: Any, rows: Sequence[Any], columns: Sequence[Any] | Non
         if isinstance(table, np.ndarray | str | bytes) or not isinstance(table, Iterable):
             return table
         ordered = items(in_order(table, rows, f"the rows of {what}"), f"the rows of {what}")
-        return ordered if columns is None else [_row(row, columns, what) for row in ordered]
+        return ordered if columns is None else [in_order(row, columns, f"the columns of {what}") for row in ordered]
     names, contents = frame.names, frame.columns
     if frame.index is None:  # the first column names the rows
         index, names, contents = contents[0], names[1:], contents[1:]
@@ -225,10 +225,6 @@ def table_in_order(table: Any, rows: Sequence[Any], columns: Sequence[Any] | Non
         contents = [contents[place] for place in order if place is not None]
     by_row = [list(row) for row in zip(*contents, strict=True)]
     return _in_order(Labelled(index, by_row, counted=frame.counted), rows, f"the rows of {what}")
-
-
-def _row(row: Any, columns: Sequence[Any], what: str) -> Any:
-    return in_order(row, columns, f"the columns of {what}")
 
 
 def _spelled(labels: Sequence[Any]) -> Sequence[Any]:
