@@ -135,18 +135,24 @@ def _space(kind: str, ask: Callable[..., Any], folder: Path) -> tuple[dict[str, 
     file = str(table.file.relative_to(folder)) if table.file.is_relative_to(folder) else str(table.file)
     header = ", ".join(table.header)
     if kind == "graph":
-        ends = {"first": _column(ask, table, f"Column of one end of an edge ({header})", "from"),
-                "second": _column(ask, table, "Column of the other end", "to")}  # fmt: skip
-        length = ask("Column of its length (none: all are 1)", lambda text: _numbers(text, table, none=True), "none")
+        questions = (("first", f"Column of one end of an edge ({header})", "from"),
+                     ("second", "Column of the other end", "to"))  # fmt: skip
+        ends = {
+            name: ask(question, _column(table, column_of), usual if usual in table.header else None)
+            for name, question, usual in questions
+        }
+        length = ask("Column of its length (none: all are 1)", _column(table, numbers_of, none=True), "none")
         return {"kind": "graph", "file": file, **ends, **({"length": length} if length else {}), **_unit(ask)}, None
-    label = ask(f"Column with their names, none for numbers ({header})", lambda t: _texts(t, table, none=True), "none")
+    label = ask(f"Column with their names, none for numbers ({header})", _column(table, column_of, none=True), "none")
     named = {"label": label} if label else {}
     if kind == "points":
-        columns = ask("Columns of the coordinates", lambda text: [_numbers(c.strip(), table) for c in text.split(",")],
-                      "x,y")  # fmt: skip
+        coordinate = _column(table, numbers_of)
+        columns = ask(
+            "Columns of the coordinates", lambda text: [coordinate(c.strip()) for c in text.split(",")], "x,y"
+        )
         return {"kind": "points", "file": file, "columns": columns, **named, **_unit(ask)}, table
     place = {
-        name: ask(f"Column of the {name}", lambda text: _numbers(text, table), _usual(table, starts))
+        name: ask(f"Column of the {name}", _column(table, numbers_of), _usual(table, starts))
         for name, starts in (("latitude", ("lat",)), ("longitude", ("lon", "lng")))
     }
     return {"kind": "geo", "file": file, **place, **named}, table
@@ -164,23 +170,16 @@ def _length(text: str, unit: str) -> Any:
     return value
 
 
-def _column(ask: Callable[..., Any], table: Columns, question: str, usual: str) -> str:
-    default = usual if usual in table.header else None
-    return str(ask(question, lambda text: _texts(text, table), default))
+def _column(table: Columns, read: Callable[[Columns, str], Any], *, none: bool = False) -> Callable[[str], str]:
+    """Takes the name of a column that can be read so, or, where ``none`` may be said, that for no name."""
 
+    def check(text: str) -> str:
+        if none and text == "none":
+            return ""
+        read(table, text)
+        return text
 
-def _texts(text: str, table: Columns, *, none: bool = False) -> str:
-    if none and text == "none":
-        return ""
-    column_of(table, text)
-    return text
-
-
-def _numbers(text: str, table: Columns, *, none: bool = False) -> str:
-    if none and text == "none":
-        return ""
-    numbers_of(table, text)
-    return text
+    return check
 
 
 def _usual(table: Columns, starts: tuple[str, ...]) -> str | None:

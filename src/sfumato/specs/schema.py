@@ -179,7 +179,7 @@ class KCountQuerySpec(UnitSpec):
 
 
 class FromFileSpec(TableSpec):
-    """A space that is listed here or in a CSV file."""
+    """What is listed here or in a CSV file."""
 
     inline: ClassVar[str]  # the key that lists it here
     file: str | None = None
@@ -371,18 +371,16 @@ class MemberSpec(StakeSpec):
     members: Annotated[list[Label], Field(min_length=1)]
 
 
-class LossMatrixSpec(StakeSpec):
+class LossMatrixSpec(FromFileSpec, StakeSpec):
     """Any table, one row an action, one column a secret."""
 
+    inline = "table"
     kind: Literal["matrix"]
-    file: str | None = None
     table: list[list[Quantity]] | None = None
     actions: list[Label] | None = None
 
     @model_validator(mode="after")
-    def _one_source(self) -> LossMatrixSpec:
-        if (self.file is None) == (self.table is None):
-            raise ValueError("give either file, a CSV, or table")
+    def _named_once(self) -> LossMatrixSpec:
         if self.file is not None and self.actions is not None:
             raise ValueError("the first column of the file names the actions: leave actions out")
         return self

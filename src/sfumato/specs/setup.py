@@ -98,7 +98,7 @@ def space_of(spec: Spec) -> FiniteSpace:
     with _naming(spec, "privacy"):
         if built.unit:
             raise InvalidInput(f"the promise is per {per!r}, but the distances of the space are in {built.unit!r}")
-    return FiniteSpace(built.labels, built.source, per, built.name, built.coordinates)
+    return _in_unit(built, per)
 
 
 def privacy_of(spec: Spec, space: FiniteSpace) -> PrivacyType:
@@ -209,24 +209,25 @@ def _graph(given: schema.GraphSpec, spec: Spec) -> FiniteSpace:
 
 
 def _points(given: schema.PointsSpec, spec: Spec) -> FiniteSpace:
-    coordinates: Any = given.coordinates
-    labels = given.labels
-    if given.file is not None:
-        table = spec.columns(given.file)
-        coordinates = list(zip(*(numbers_of(table, name) for name in given.columns), strict=True))
-        labels = _labels(given, table)
+    coordinates, labels = _placed(given, spec, lambda _: given.columns)
     return SPACES["points"](coordinates, metric=given.metric, labels=labels, unit=given.unit)
 
 
 def _geo(given: schema.GeoSpec, spec: Spec) -> FiniteSpace:
-    coordinates: Any = given.coordinates
-    labels = given.labels
-    if given.file is not None:
-        table = spec.columns(given.file)
-        names = [_column(given.latitude, LATITUDES, table), _column(given.longitude, LONGITUDES, table)]
-        coordinates = list(zip(*(numbers_of(table, name) for name in names), strict=True))
-        labels = _labels(given, table)
+    ends = (given.latitude, LATITUDES), (given.longitude, LONGITUDES)
+    coordinates, labels = _placed(given, spec, lambda table: [_column(*end, table) for end in ends])
     return SPACES["geo"]([[float(value) for value in row] for row in coordinates], labels=labels)
+
+
+def _placed(
+    given: schema.PointsSpec | schema.GeoSpec, spec: Spec, columns: Callable[[Columns], Sequence[str]]
+) -> tuple[Any, Any]:
+    """Coordinates and labels, as they are listed or as columns of a file have them."""
+    if given.file is None:
+        return given.coordinates, given.labels
+    table = spec.columns(given.file)
+    coordinates = list(zip(*(numbers_of(table, name) for name in columns(table)), strict=True))
+    return coordinates, given.labels if given.label is None else column_of(table, given.label)
 
 
 def _matrix(given: schema.MatrixSpec, spec: Spec) -> FiniteSpace:
@@ -259,11 +260,7 @@ BUILDERS: dict[str, Callable[[Any, Spec], FiniteSpace]] = {
 
 
 def _in_unit(space: FiniteSpace, unit: str) -> FiniteSpace:
-    return space if not unit else FiniteSpace(space.labels, space.source, unit, space.name, space.coordinates)
-
-
-def _labels(given: schema.PointsSpec | schema.GeoSpec, table: Columns) -> list[Any] | None:
-    return given.labels if given.label is None else column_of(table, given.label)
+    return FiniteSpace(space.labels, space.source, unit, space.name, space.coordinates) if unit else space
 
 
 def _column(named: str | None, usual: tuple[str, ...], table: Columns) -> str:
@@ -272,7 +269,8 @@ def _column(named: str | None, usual: tuple[str, ...], table: Columns) -> str:
         return named
     column = usual_column(table, usual)
     if not column:
-        raise InvalidInput(f"{table.file} has no column {usual[0]!r}: say {usual[0]} = … (it has {_few(table.header)})")
+        found = ", ".join(table.header[:8]) + (", …" if len(table.header) > 8 else "")
+        raise InvalidInput(f"{table.file} has no column {usual[0]!r}: say {usual[0]} = … (it has {found})")
     return column
 
 
@@ -330,7 +328,3 @@ def _known(labels: Iterable[Any], known: Sequence[Any], what: str) -> tuple[Any,
             hint = nearest(text_of(label), texts) if len(texts) < 20 else ""
             raise InvalidInput(f"{label!r} is no {what}{hint}")
     return tuple(matches)
-
-
-def _few(names: Sequence[str]) -> str:
-    return ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
