@@ -460,10 +460,7 @@ def _written(value: Any, digits: int, rounding: str | None = None) -> str:
     number = exact(value)
     context = Context(prec=digits, rounding=rounding)
     quotient = context.normalize(context.divide(Decimal(number.numerator), Decimal(number.denominator)))
-    sign, figures, _ = quotient.as_tuple()
-    power = quotient.adjusted() if quotient else 0
-    if -5 < power < digits:
+    if not quotient or -5 < quotient.adjusted() < digits:
         return f"{quotient:f}"
-    mantissa = "".join(map(str, figures))
-    point = f".{mantissa[1:]}" if len(mantissa) > 1 else ""
-    return f"{'-' * sign}{mantissa[0]}{point}e{power:+03d}"
+    mantissa, power = f"{quotient:e}".split("e")
+    return f"{mantissa}e{int(power):+03d}"

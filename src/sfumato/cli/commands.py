@@ -85,15 +85,19 @@ COMMANDS: dict[str, CommandEntry] = {
 """Every command, in the order of ``--help``."""
 
 
-class Command(TyperCommand):
-    """A command whose help shows a flag as a flag: ``--json``, and not ``--json <bool>``.
-
-    While it runs, messages speak of its options and of commands.
-    """
+class _PlainFlags:
+    """Help that shows a flag as a flag: ``--json``, and not ``--json <bool>``."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Arguments and options, ``--help`` included."""
-        return _plain(super().get_params(ctx))
+        params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for param in params:
+            if getattr(param, "is_flag", False):
+                param.metavar = ""
+        return params
+
+
+class Command(_PlainFlags, TyperCommand):
+    """A command; while it runs, messages speak of its options and of commands."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
@@ -101,12 +105,8 @@ class Command(TyperCommand):
             return super().invoke(ctx)
 
 
-class Group(TyperGroup):
-    """The same for what has commands below it."""
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        """Arguments and options, ``--help`` included."""
-        return _plain(super().get_params(ctx))
+class Group(_PlainFlags, TyperGroup):
+    """What has commands below it."""
 
 
 class LazyGroup(Group):
@@ -150,10 +150,3 @@ def shell_wording(params: list[Any]) -> Wording:
         return option if flag or value is None else f"{option} {value}"
 
     return Wording(keyword, lambda name: _INSTEAD_OF_FUNCTIONS.get(name, ""))
-
-
-def _plain(params: list[Any]) -> list[Any]:
-    for param in params:
-        if getattr(param, "is_flag", False):
-            param.metavar = ""
-    return params

@@ -111,24 +111,12 @@ def calibrate(
     answer(record, lines, as_json)
 
 
-def read_setup(
-    spec: Path,
-    say: Callable[[Any], None] | None,
-    *,
-    tolerance: float | None = None,
-    time_limit: float | None = None,
-    solver: str | None = None,
-) -> Setup:
-    """What the spec stands for, with what the command line says instead."""
+def read_setup(spec: Path, say: Callable[[Any], None] | None, **options: Any) -> Setup:
+    """What the spec stands for; of its tolerance, time limit and solver, those that options name instead."""
     if say is not None:
         say(f"reading {spec}")
-    whole = setup(read_spec(spec))
-    return replace(
-        whole,
-        tolerance=whole.tolerance if tolerance is None else tolerance,
-        time_limit=whole.time_limit if time_limit is None else time_limit,
-        solver=solver or whole.solver,
-    )
+    said = {name: value for name, value in options.items() if value not in (None, "")}
+    return replace(setup(read_spec(spec)), **said)
 
 
 def plain(question: Setup, spec: Path, command: str) -> Setup:

@@ -45,22 +45,17 @@ def line() -> Iterator[Callable[[Any], None] | None]:
 
     teller = threading.Thread(target=tell, daemon=True)
     teller.start()
+    left = ""
     try:
         yield say
     except KeyboardInterrupt:
-        _finish(over, teller, f"{shown()}\n")
+        left = f"{shown()}\n"
         raise
     finally:
-        _finish(over, teller, "")
-
-
-def _finish(over: threading.Event, teller: threading.Thread, last: str) -> None:
-    if over.is_set():
-        return
-    over.set()
-    teller.join()
-    sys.stderr.write(f"\r\x1b[K{last}")
-    sys.stderr.flush()
+        over.set()
+        teller.join()
+        sys.stderr.write(f"\r\x1b[K{left}")
+        sys.stderr.flush()
 
 
 def standing(state: Any) -> str:

@@ -45,12 +45,6 @@ def _outer_at(corners: Vertices, channel: Channel) -> list[Fraction]:
     return [weights.get(tuple(vertex.posterior.weights), Fraction(0)) for vertex in corners]
 
 
-def _named(corners: Vertices, order: list[int], letters: str) -> list[str]:
-    """Letters for the vertices, given the order in which they are called."""
-    names = dict(zip(order, letters, strict=True))
-    return [names[k] for k in range(len(corners))]
-
-
 def figure_2() -> PaperTable:
     """The region of private posteriors of three points on a line, and its constraints."""
     space = FiniteSpace(["x₁", "x₂", "x₃"], [[0, 1, 2], [1, 0, 1], [2, 1, 0]])
@@ -86,7 +80,7 @@ def figure_4b() -> PaperTable:
     weights, weights_of_other = _outer_at(corners, geometric), _outer_at(corners, other.channel)
     falling = sorted(range(len(corners)), key=lambda k: -corners[k].posterior.weights[0])
     order = [k for k in falling if not weights[k]] + [k for k in falling if weights[k]]
-    names = _named(corners, order, "ABCD")
+    names = ["ABCD"[order.index(k)] for k in range(len(corners))]
     rows = []
     for k in order:
         ours = "yes" if weights[k] else "no"
@@ -119,7 +113,7 @@ def figure_5b() -> PaperTable:
     peaks = [int(np.argmax(vertex.posterior.weights)) for vertex in corners]
     dips = [int(np.argmin(vertex.posterior.weights)) for vertex in corners]
     order = sorted(range(len(corners)), key=lambda k: (not weights[k], peaks[k] if weights[k] else dips[k]))
-    names = _named(corners, order, "ABCDEF")
+    names = ["ABCDEF"[order.index(k)] for k in range(len(corners))]
     rows = []
     for k in order:
         rows.append({
