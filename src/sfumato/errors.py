@@ -375,21 +375,16 @@ def _difference(expected: tuple[Any, ...], found: tuple[Any, ...]) -> str:
     """Name the labels that differ, few enough to read."""
     missing = [label for label in expected if label not in set(found)]
     extra = [label for label in found if label not in set(expected)]
-    parts = []
-    if missing:
-        parts.append(f"missing {few(missing)}")
-    if extra:
-        parts.append(f"unexpected {few(extra)}")
-    if not parts:
-        where = next((i for i, (a, b) in enumerate(zip(expected, found, strict=False)) if a != b), None)
-        if where is None:
-            parts.append(f"expected {len(expected)} labels, found {len(found)}")
-        else:
-            parts.append(
-                f"same labels in another order, first at position {where}: "
-                f"expected {shown(expected[where])}, found {shown(found[where])}"
-            )
-    return "; ".join(parts)
+    if missing or extra:
+        named = (("missing", missing), ("unexpected", extra))
+        return "; ".join(f"{word} {few(labels)}" for word, labels in named if labels)
+    where = next((i for i, (a, b) in enumerate(zip(expected, found, strict=False)) if a != b), None)
+    if where is None:
+        return f"expected {len(expected)} labels, found {len(found)}"
+    return (
+        f"same labels in another order, first at position {where}: "
+        f"expected {shown(expected[where])}, found {shown(found[where])}"
+    )
 
 
 def few(labels: Sequence[Any], most: int = 5) -> str:

@@ -50,7 +50,7 @@ def demo(
     """Hide where people live among the cities of a country: the best mechanism, its proof, and a page to look at."""
     started = perf_counter()
     with line() as say:
-        story = _Story(out, say or (lambda _: None), as_json)
+        story = _Story(out, say or (lambda _: None))
         for words in story.run(country, cities, epsilon, people):
             if not as_json:
                 typer.echo(words)
@@ -62,8 +62,8 @@ def demo(
 class _Story:
     """What is done, one step after the other; ``record`` has it for programs."""
 
-    def __init__(self, folder: Path, say: Callable[[Any], None], as_json: bool) -> None:
-        self.folder, self.say, self.as_json = folder, say, as_json
+    def __init__(self, folder: Path, say: Callable[[Any], None]) -> None:
+        self.folder, self.say = folder, say
         self.record: dict[str, Any] = {}
 
     def run(self, country: str, number: int, epsilon: str, people: int) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -78,7 +77,7 @@ def compare_known(
         write(comparison_figure(comparison), figure)
     if as_json:
         for record in comparison.records():
-            typer.echo(json.dumps({"space": space, **promise_record(privacy), **record}))
+            answer({"space": space, **promise_record(privacy), **record}, (), as_json)
         if OPTIMAL in comparison.left_out:
             typer.echo(f"sfumato: no row optimal: {comparison.left_out[OPTIMAL]}", err=True)
         return

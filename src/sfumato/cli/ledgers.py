@@ -34,7 +34,8 @@ def show(
     columns = [where for where in ledger.columns() if dataset in (None, where[0])]
     listed = [entry for entry in ledger.entries() if dataset in (None, entry.dataset)] if entries else []
     if not as_json:
-        typer.echo("\n".join([*_limit_lines(limits), *_column_lines(ledger, columns), *map(_entry_line, listed)]))
+        about_limits = [f"limit    {limit}" for limit in limits] or ["limit    none"]
+        typer.echo("\n".join([*about_limits, *_column_lines(ledger, columns), *map(_entry_line, listed)]))
         return
     records = [_limit_record(limit) for limit in limits]
     records += [_column_record(ledger, *where) for where in columns]
@@ -86,10 +87,6 @@ def _column_record(ledger: Ledger, dataset: str, column: str) -> dict[str, Any]:
     return {"kind": "column", "dataset": dataset, "column": column, "spent": str(spent.total),
             "epsilon": float(spent.total), "delta": str(spent.delta), "left": None if left is None else str(left),
             "left_delta": None if rest is None else str(rest), "parts": parts}  # fmt: skip
-
-
-def _limit_lines(limits: list[BudgetLimit]) -> list[str]:
-    return [f"limit    {limit}" for limit in limits] or ["limit    none"]
 
 
 def _column_lines(ledger: Ledger, columns: list[tuple[str, str]]) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from fractions import Fraction
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.designs import TimeLimit, Tolerance, design_record, plain, read_setup
-from sfumato.cli.options import AsJson, SpecFile, rate_from_text
+from sfumato.cli.options import AsJson, SpecFile, answer, rate_from_text
 from sfumato.cli.progress import line, until_asked
 from sfumato.design import Curve
 from sfumato.design import curve as least_losses
@@ -50,7 +49,7 @@ def curve(
         _write_points(points, place)
     if as_json:
         for value, best in zip(points.epsilons, points.designs, strict=True):
-            typer.echo(json.dumps({"epsilon": float(value), **design_record(best, question)}))
+            answer({"epsilon": float(value), **design_record(best, question)}, (), as_json)
         return
     typer.echo("\n".join([*_listed(points, question.space.unit), f"loss: {stake(question)}"]))
     if place is not None:

@@ -214,8 +214,8 @@ def _points(given: schema.PointsSpec, spec: Spec) -> FiniteSpace:
 
 
 def _geo(given: schema.GeoSpec, spec: Spec) -> FiniteSpace:
-    ends = (given.latitude, LATITUDES), (given.longitude, LONGITUDES)
-    coordinates, labels = _placed(given, spec, lambda table: [_column(*end, table) for end in ends])
+    names = (given.latitude, LATITUDES), (given.longitude, LONGITUDES)
+    coordinates, labels = _placed(given, spec, lambda table: [_column(named, usual, table) for named, usual in names])
     return SPACES["geo"]([[float(value) for value in row] for row in coordinates], labels=labels)
 
 
@@ -241,16 +241,10 @@ def _matrix(given: schema.MatrixSpec, spec: Spec) -> FiniteSpace:
 
 
 BUILDERS: dict[str, Callable[[Any, Spec], FiniteSpace]] = {
-    "line": _sized,
-    "discrete": _sized,
-    "cycle": _sized,
+    **dict.fromkeys(("line", "discrete", "cycle"), _sized),
+    **dict.fromkeys(("hamming", "star", "complete_bipartite"), _by_parameters),
+    **dict.fromkeys(("count_query", "sum_query", "k_count_query"), _by_parameters),
     "grid": _grid,
-    "hamming": _by_parameters,
-    "star": _by_parameters,
-    "complete_bipartite": _by_parameters,
-    "count_query": _by_parameters,
-    "sum_query": _by_parameters,
-    "k_count_query": _by_parameters,
     "graph": _graph,
     "points": _points,
     "geo": _geo,
