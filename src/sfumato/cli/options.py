@@ -84,7 +84,7 @@ def prior_from_text(text: str, space: FiniteSpace) -> Prior:
 
 def rate_from_text(text: str, option: str) -> Fraction:
     """ε as a rational, positive; a logarithm is rounded down."""
-    value: Fraction = _named(option, rate, text)
+    value: Fraction = of_option(option, rate, text)
     if value <= 0:
         raise InvalidInput(f"{option}: ε must be positive, found {text}")
     return value
@@ -94,7 +94,7 @@ def promise_from_texts(epsilon: str | None, alpha: str | None) -> dict[str, Any]
     """What --epsilon and --alpha say, as a privacy type takes it; ``ln 2`` is alpha = 1/2, exactly."""
     if epsilon is None or alpha is not None:
         return {"epsilon": epsilon, "alpha": alpha}
-    return dict(_named("--epsilon", promise, epsilon, None)._asdict())
+    return dict(of_option("--epsilon", promise, epsilon, None)._asdict())
 
 
 def privacy_from_texts(space: str, epsilon: str | None, alpha: str | None) -> PrivacyType:
@@ -118,9 +118,9 @@ def saved(place: Path, digest: str) -> str:
     return f"file     {place}, sha256 {digest[:16]}…; `sfumato verify {place}` proves it again"
 
 
-def _named(option: str, parse: Callable[..., Any], *texts: str | None) -> Any:
-    """What a text says, with the option in front of what is wrong with it."""
+def of_option(option: str, parse: Callable[..., Any], *given: Any) -> Any:
+    """What an option says, with its name in front of what is wrong."""
     try:
-        return parse(*texts)
+        return parse(*given)
     except InvalidInput as error:
         raise InvalidInput(f"{option}: {error}") from None

@@ -8,15 +8,14 @@ from typing import Annotated, Any
 import typer
 
 from sfumato.certify import load
-from sfumato.cli.options import AsJson, answer
+from sfumato.cli.options import AsJson, answer, of_option
 from sfumato.cli.progress import line
 from sfumato.errors import InvalidInput
 from sfumato.files import writable
 from sfumato.report.page import report as write
-from sfumato.specs.complaints import nearest
 from sfumato.specs.setup import setup
 from sfumato.specs.spec import read_spec
-from sfumato.specs.tables import text_of
+from sfumato.specs.tables import spelled_labels
 
 
 def report(
@@ -50,7 +49,7 @@ def report(
             question = setup(read_spec(spec))
             facts = {"prior": question.prior, "loss": question.loss_on_outputs}
         if secret is not None:
-            facts["secret"] = _label(secret, proved.secrets)
+            (facts["secret"],) = of_option("--secret", spelled_labels, [secret], proved.secrets, "secret")
         done = write(
             proved, target, compare=compare, title=title, file=mechanism.name, figures=figures, progress=say, **facts
         )
@@ -59,11 +58,3 @@ def report(
     record = {"file": str(done.page), "sha256": proved.proof.digest, "figures": list(map(str, done.figures))}
     drawn = [] if figures is None else [f"figures  {figures}: {', '.join(path.name for path in done.figures)}"]
     answer(record, [f"report   {done.page}", *drawn], as_json)
-
-
-def _label(text: str, secrets: tuple[Any, ...]) -> Any:
-    """The secret that a text spells."""
-    spelled = {text_of(label): label for label in secrets}
-    if text not in spelled:
-        raise InvalidInput(f"--secret: {text!r} is no secret{nearest(text, spelled) if len(spelled) < 40 else ''}")
-    return spelled[text]

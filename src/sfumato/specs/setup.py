@@ -21,7 +21,6 @@ from sfumato.spaces import SPACES, FiniteSpace
 from sfumato.spaces.foreign import LATITUDES, LONGITUDES
 from sfumato.spaces.lengths import in_unit
 from sfumato.specs import schema
-from sfumato.specs.complaints import nearest
 from sfumato.specs.spec import Spec
 from sfumato.specs.tables import (
     Columns,
@@ -29,6 +28,7 @@ from sfumato.specs.tables import (
     in_order,
     labelled_table,
     numbers_of,
+    spelled_labels,
     text_of,
     usual_column,
 )
@@ -132,7 +132,7 @@ def loss_of(spec: Spec, space: FiniteSpace) -> Loss:
         if isinstance(given, schema.ThresholdSpec):
             return LOSSES["threshold"](space, given.radius)
         if isinstance(given, schema.MemberSpec):
-            return LOSSES["member"](space, _known(given.members, space.labels, "secret of the space"))
+            return LOSSES["member"](space, spelled_labels(given.members, space.labels, "secret of the space"))
         if isinstance(given, schema.LossMatrixSpec):
             return _loss_matrix(given, spec, space)
         return default_loss(space) if given.kind == "default" else LOSSES[given.kind](space)
@@ -148,7 +148,7 @@ def outputs_of(spec: Spec, loss: Loss) -> tuple[Any, ...] | None:
             given = column_of(spec.columns(given.file), given.column)
         if not given:
             raise InvalidInput("name at least one action")
-        return _known(given, loss.actions, "action of the loss")
+        return spelled_labels(given, loss.actions, "action of the loss")
 
 
 def objective_of(spec: Spec, space: FiniteSpace) -> Any:
@@ -275,7 +275,8 @@ def _prior(given: schema.PriorSpec, spec: Spec, space: FiniteSpace) -> Prior:
     if isinstance(amounts, str):
         amounts = _prior_column(amounts, given, spec, space)
     elif isinstance(amounts, dict):
-        by_label = dict(zip(_known(amounts, space.labels, "secret of the space"), amounts.values(), strict=True))
+        secrets = spelled_labels(amounts, space.labels, "secret of the space")
+        by_label = dict(zip(secrets, amounts.values(), strict=True))
         amounts = [by_label.get(label, Fraction(0)) for label in space.labels]
     return Prior(space, amounts) if given.counts is None else Prior.from_counts(amounts, space)
 
@@ -306,19 +307,3 @@ def _loss_matrix(given: schema.LossMatrixSpec, spec: Spec, space: FiniteSpace) -
     texts = {text_of(label): label for label in space.labels}
     actions = [texts.get(name, name) for name in names]  # an action that is a secret keeps the secret's own label
     return LOSSES["matrix"](space, [[row[i] for i in order] for row in entries], actions)
-
-
-def _known(labels: Iterable[Any], known: Sequence[Any], what: str) -> tuple[Any, ...]:
-    """Labels as the space has them; a file or a key of TOML can only spell them as text."""
-    own = set(known)
-    texts = {text_of(label): label for label in known}
-    matches = []
-    for label in labels:
-        if label in own:
-            matches.append(label)
-        elif text_of(label) in texts:
-            matches.append(texts[text_of(label)])
-        else:
-            hint = nearest(text_of(label), texts) if len(texts) < 20 else ""
-            raise InvalidInput(f"{label!r} is no {what}{hint}")
-    return tuple(matches)

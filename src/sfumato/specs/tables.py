@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -140,6 +140,22 @@ def in_order(table: Columns, names: Sequence[str], wanted: Sequence[Any], what: 
 def text_of(label: Any) -> str:
     """A label as a file spells it: a cell (2, 3) of a grid is ``2,3``."""
     return ",".join(map(text_of, label)) if isinstance(label, tuple) else str(label)
+
+
+def spelled_labels(labels: Iterable[Any], known: Sequence[Any], what: str) -> tuple[Any, ...]:
+    """Known labels that were named by themselves or by their spelling, as a file or an option has them."""
+    own = set(known)
+    texts = {text_of(label): label for label in known}
+    matches = []
+    for label in labels:
+        if label in own:
+            matches.append(label)
+        elif text_of(label) in texts:
+            matches.append(texts[text_of(label)])
+        else:
+            hint = nearest(text_of(label), texts) if len(texts) < 40 else ""
+            raise InvalidInput(f"{label!r} is no {what}{hint}")
+    return tuple(matches)
 
 
 def _number(cell: str, table: Columns, line: int, name: str) -> Fraction:
