@@ -166,15 +166,10 @@ def _read(
         file, header=header, names=names, tolerance=as_written(tolerance, "--tolerance"), secrets=rows
     )  # fmt: skip
     by_row, by_column = ("the file",) * 2 if file.suffix.lower() == ".json" else ("the first row", "the first column")
-    named = [f"outputs named by {by_row}: {_few(matrix.columns)}"] if matrix.columns else []
-    named += [f"secrets named by {by_column}: {_few(matrix.rows)}"] if matrix.rows else []
+    labels = ((f"outputs named by {by_row}", matrix.columns), (f"secrets named by {by_column}", matrix.rows))
+    named = tuple(f"{what}: {', '.join(few[:4])}{', …' * (len(few) > 4)}" for what, few in labels if few)
     channel, box = channel_on(matrix, terms.space, str(file))
-    return channel, terms, _Origin(matrix.divided, tuple(named), box)
-
-
-def _few(names: tuple[str, ...] | None) -> str:
-    shown = ", ".join((names or ())[:4])
-    return f"{shown}, …" if len(names or ()) > 4 else shown
+    return channel, terms, _Origin(matrix.divided, named, box)
 
 
 def _begins_with(file: Path, magic: bytes) -> bool:
@@ -204,18 +199,17 @@ def _completed(
 
 def _record(file: Path, result: Audit, origin: _Origin) -> dict[str, Any]:
     """An audit for a program to read."""
-    promise = result.promise
+    tight = result.tightest
     record: dict[str, Any] = {
         "file": str(file), "outcome": _outcome(result), "reason": result.verdict.reason,
         "secrets": result.channel.shape[0], "outputs": result.channel.shape[1], "exact": result.channel.exact,
         "space": result.space.name, "unit": result.space.unit, "row_sums_off_by": float(origin.divided),
         "named_by_file": [words.split()[0] for words in origin.named],
-        "promise": None, "epsilon": result.epsilon if isfinite(result.epsilon) else None,
+        "promise": None if result.promise is None else promise_record(result.promise),
+        "epsilon": result.epsilon if isfinite(result.epsilon) else None,
         "multiplicative_capacity": float(result.leaks.multiplicative),
         "additive_capacity": float(result.leaks.additive),
     }  # fmt: skip
-    if promise is not None:
-        record["promise"] = promise_record(promise)
     if result.box is not None:
         record["known_to"] = float(result.box.error)
     if result.nearest is not None:
@@ -223,9 +217,9 @@ def _record(file: Path, result: Audit, origin: _Origin) -> dict[str, Any]:
                    "nearest_epsilon": result.nearest.epsilon}  # fmt: skip
     if result.own is not None and result.own.alpha is not None:
         record["alpha"] = str(result.own.alpha)
-    if result.tightest is not None:
-        record |= {"pair": [str(s) for s in result.tightest.pair], "output": str(result.tightest.output),
-                   "ratio": str(result.tightest.ratio), "distance": result.tightest.distance}  # fmt: skip
+    if tight is not None:
+        record |= {"pair": [str(s) for s in tight.pair], "output": str(tight.output), "ratio": str(tight.ratio),
+                   "distance": tight.distance}  # fmt: skip
     if result.loss is not None:
         record |= {"loss_name": result.loss.name, "loss": float(result.remapped),
                    "loss_as_is": None if result.as_is is None else float(result.as_is)}  # fmt: skip
@@ -237,13 +231,12 @@ def _record(file: Path, result: Audit, origin: _Origin) -> dict[str, Any]:
 
 def _lines(file: Path, result: Audit, origin: _Origin, terms: _Terms) -> list[str]:
     """An audit for people to read."""
-    n, m = result.channel.shape
+    (n, m), tight, unit = result.channel.shape, result.tightest, per(result.space)
     kind = "exact numbers" if result.box is None else f"numbers known to {at_most(result.box.error)}"
     lines = [f"matrix   {file}: {counted(n, 'secret')}, {counted(m, 'output')}, {kind}"]
     lines += [f"         {words}" for words in origin.named]
     if origin.divided:
         lines.append(f"         rows were divided by their sums, which miss 1 by up to {float(origin.divided):.3g}")
-    unit = per(result.space)
     lines += _verdict_lines(result)
     if result.epsilon == 0:
         lines.append("epsilon  0: all rows are the same")
@@ -253,14 +246,12 @@ def _lines(file: Path, result: Audit, origin: _Origin, terms: _Terms) -> list[st
         alpha = None if result.own is None else result.own.alpha
         exactly = f" (alpha = {alpha})" if alpha is not None and len(str(alpha)) <= _LONGEST_FRACTION else ""
         lines.append(f"epsilon  {result.rates[1]}{unit} is the least it needs{exactly}, on {result.space.name}")
-    if result.tightest is not None:
-        x, z = result.tightest.pair
-        times = (
-            "infinitely many" if not isfinite(float(result.tightest.ratio)) else f"{float(result.tightest.ratio):.6g}"
-        )
+    if tight is not None:
+        x, z = tight.pair
+        times = f"{float(tight.ratio):.6g}" if isfinite(float(tight.ratio)) else "infinitely many"
         lines.append(
-            f"pair     {x!r} and {z!r}, {result.tightest.distance:.6g} {result.space.unit or 'apart'}".rstrip()
-            + f": output {result.tightest.output!r} is {times} times as likely for the first"
+            f"pair     {x!r} and {z!r}, {tight.distance:.6g} {result.space.unit or 'apart'}: "
+            f"output {tight.output!r} is {times} times as likely for the first"
         )
     leakage = (
         f"leakage  a gain grows to at most {float(result.leaks.multiplicative):.6g} times, or by "

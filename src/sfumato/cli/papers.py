@@ -38,9 +38,7 @@ def paper(
     if key == "list":
         typer.echo("\n".join(json.dumps({"key": name}) if as_json else name for name in PAPERS))
         return
-    if key not in PAPERS:
-        raise NotSupported(f"paper item {key!r}", PAPERS)
-    table = PAPERS[key]()
+    (table,) = recomputed([key])
     if figure is not None:
         if table.figure is None:
             raise NotSupported(f"a figure of {key}", ["the table, without --figure"])

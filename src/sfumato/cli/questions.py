@@ -77,9 +77,9 @@ def answers(folder: Path, *, quiet: bool = False) -> Spec:
     tables["privacy"] = ask(f"ε for each {unit}", promise, "1")
     if space.unit:
         tables["privacy"]["per"] = space.unit
-    tables["prior"] = ask(
-        _prior_question(columns), lambda text: _prior(text, tables, folder, space, columns), "uniform"
-    )
+    counts = "counts such as 3,0,1" if columns is None else f"a column of counts ({', '.join(columns.header)})"
+    likely = f"How likely are they: uniform, or {counts}"
+    tables["prior"] = ask(likely, lambda text: _prior(text, tables, folder, space, columns), "uniform")
 
     def fitting(name: str) -> str:
         needed = {"radius": 1} if name == "threshold" else {}
@@ -184,12 +184,6 @@ def _column(table: Columns, read: Callable[[Columns, str], Any], *, none: bool =
 
 def _usual(table: Columns, starts: tuple[str, ...]) -> str | None:
     return next((name for name in table.header if name.lower().startswith(starts)), None)
-
-
-def _prior_question(columns: Columns | None) -> str:
-    if columns is None:
-        return "How likely are they: uniform, or counts such as 3,0,1"
-    return f"How likely are they: uniform, or a column of counts ({', '.join(columns.header)})"
 
 
 def _prior(text: str, tables: dict[str, Any], folder: Path, space: Any, columns: Columns | None) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import cache, partial
+from functools import cache, partial, reduce
 from math import exp, log, log2
 from typing import Any
 
@@ -173,10 +173,8 @@ def _tolerant_example() -> float:
     weights = _LETTERS.float_weights
     for step in range(1, 100):
         t = exp(-step / 100)
-        least = single = (weights - t / (1 + 3 * t)) / (1 - t)
-        for _ in range(_INDIVIDUALS - 1):
-            least = np.multiply.outer(least, single)
-        if least.min() >= -_TOLERANCE:
+        single = (weights - t / (1 + 3 * t)) / (1 - t)
+        if reduce(np.multiply.outer, [single] * _INDIVIDUALS).min() >= -_TOLERANCE:
             return step / 100
     return 1.0
 
@@ -376,43 +374,36 @@ def _draw_query(
 ) -> Any:
     epsilon = [round(e, 3) for e in np.linspace(*ends, 21).tolist()]
     curve = [_diagonal(system, str(e))[2] for e in epsilon]
-    text = (
-        f"The chance of the right answer for {what}, uniform prior. Left of the vertical line the dotted curve has no "
-        "mechanism behind it."
-    )
-    series = _split(epsilon, curve, threshold, "geometric", [geometric(e) for e in epsilon])
-    return _curves(series, "chance", threshold, text)
+    return _utility(epsilon, curve, threshold, "geometric", [geometric(e) for e in epsilon], f"answer for {what}")
 
 
 def _draw_7(threshold: float) -> Any:
     lattice = Lattice((100, 100))
     epsilon = [round(e, 3) for e in np.linspace(0.4, 1.3, 19).tolist()]
-    curve = [
-        float(lattice_solution(LatticeKernel(lattice, lattice.promise(str(e))), accuracy=1e-9).values.mean())
-        for e in epsilon
-    ]
-    text = (
-        "The chance of the right cell among 100 × 100, uniform prior. Left of the vertical line the dotted curve has "
-        "no mechanism behind it."
-    )
+    kernels = (LatticeKernel(lattice, lattice.promise(str(e))) for e in epsilon)
+    curve = [float(lattice_solution(kernel, accuracy=1e-9).values.mean()) for kernel in kernels]
     rival = [_planar_laplace(e) for e in epsilon]
-    return _curves(_split(epsilon, curve, threshold, "planar Laplace", rival), "chance", threshold, text)
+    return _utility(epsilon, curve, threshold, "planar Laplace", rival, "cell among 100 × 100")
 
 
-Series = tuple[str, list[float], list[float], str]
-
-
-def _split(epsilon: list[float], curve: list[float], threshold: float, rival: str, other: list[float]) -> list[Series]:
-    """The paper's curve, dotted where no mechanism is behind it."""
+def _utility(
+    epsilon: list[float], curve: list[float], threshold: float, rival: str, other: list[float], what: str
+) -> Any:
+    """The paper's curve, dotted where no mechanism is behind it, and that of a rival."""
     last = sum(e < threshold for e in epsilon)
-    return [
+    series = [
         ("tight constraints", epsilon[last:], curve[last:], ""),
         ("Σz/n, no mechanism", epsilon[: last + 1], curve[: last + 1], "dot"),
         (rival, epsilon, other, ""),
     ]
+    text = (
+        f"The chance of the right {what}, uniform prior. Left of the vertical line the dotted curve has no mechanism "
+        "behind it."
+    )
+    return _curves(series, "chance", threshold, text)
 
 
-def _curves(series: Sequence[Series], what: str, mark: float, text: str) -> Any:
+def _curves(series: Sequence[tuple[str, list[float], list[float], str]], what: str, mark: float, text: str) -> Any:
     figure = canvas(height=460)
     for (name, x, y, dash), colour in zip(series, SERIES, strict=False):
         figure.add_scatter(
