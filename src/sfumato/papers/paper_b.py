@@ -113,7 +113,8 @@ def figure_1b() -> PaperTable:
         f"are rational: {exactly}.",
     )
     title = "Posteriors of the geometric and the pixelated Laplace mechanism"
-    return PaperTable("B.fig1b", title, tuple(rows), notes, _draw_1b)
+    channels = {"geometric, N = 2": geometric, "Laplace, T = 8 pixels": coarse.to_floats()}
+    return PaperTable("B.fig1b", title, tuple(rows), notes, partial(simplex, source.promise_on(2), channels))
 
 
 def _posteriors(prior: Prior, channel: Any) -> list[tuple[Any, Any, Any]]:
@@ -122,22 +123,9 @@ def _posteriors(prior: Prior, channel: Any) -> list[tuple[Any, Any, Any]]:
 
 
 def _posterior_row(name: str, probability: Any, inner: Any, mixture: dict[str, Any]) -> dict[str, Any]:
-    coordinates = {f"x = {x}": _plain(value) for x, value in zip(_SECRETS, inner, strict=True)}
+    coordinates = {f"x = {x}": value for x, value in zip(_SECRETS, inner, strict=True)}
     shares: dict[str, Any] = mixture or {f"of G₂: {x}": "" for x in _SECRETS}
-    return {"posterior": name, "probability": _plain(probability)} | coordinates | shares
-
-
-def _plain(value: Any) -> Any:
-    return float(value) if isinstance(value, np.floating) else value
-
-
-def _draw_1b() -> Any:
-    source = truncated_laplace(alpha=_EXAMPLE)
-    channels = {
-        "geometric, N = 2": lattice_geometric(source, 2),
-        "Laplace, T = 8 pixels": on_lattice(pixelate(source, _PIXELS), 2).to_floats(),
-    }
-    return simplex(source.promise_on(2), channels)
+    return {"posterior": name, "probability": probability} | coordinates | shares
 
 
 def theorem_13() -> PaperTable:
