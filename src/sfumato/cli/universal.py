@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from math import inf
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
+from sfumato.arguments import one_of
 from sfumato.certify import load, save
 from sfumato.channels import Prior
 from sfumato.cli.designs import read_setup
@@ -18,8 +19,6 @@ from sfumato.errors import InvalidInput, NotSupported
 from sfumato.numbers import told_apart
 from sfumato.specs.setup import Setup
 from sfumato.verdict import Verdict
-
-_SETS = ("all", "regular")
 
 
 def universal(
@@ -36,9 +35,7 @@ def universal(
 
     With --mechanism: decide whether that one is the best for every prior.
     """
-    if over not in _SETS:
-        raise NotSupported(f"priors {over!r}", _SETS)
-    priors: Literal["all", "regular"] = "regular" if over == "regular" else "all"
+    priors = one_of(over, ("all", "regular"), "priors")
     with line() as say:
         question = read_setup(spec, say)
     if question.under:
