@@ -234,10 +234,8 @@ def _matrix(given: schema.MatrixSpec, spec: Spec) -> FiniteSpace:
     if given.file is None:
         distances = given.distances or []
         return FiniteSpace(given.labels or range(len(distances)), distances, given.unit)
-    table = spec.columns(given.file)
-    names, above, entries = labelled_table(table, infinite=True)
-    order = in_order(table, above, names, "column")
-    return FiniteSpace(given.labels or names, [[row[i] for i in order] for row in entries], given.unit)
+    names, distances = labelled_table(spec.columns(given.file), None, "column", infinite=True)
+    return FiniteSpace(given.labels or names, distances, given.unit)
 
 
 BUILDERS: dict[str, Callable[[Any, Spec], FiniteSpace]] = {
@@ -301,9 +299,7 @@ def _prior_column(name: str, given: schema.PriorSpec, spec: Spec, space: FiniteS
 def _loss_matrix(given: schema.LossMatrixSpec, spec: Spec, space: FiniteSpace) -> Loss:
     if given.file is None:
         return LOSSES["matrix"](space, given.table, given.actions)
-    table = spec.columns(given.file)
-    names, above, entries = labelled_table(table)
-    order = in_order(table, above, space.labels, "column for")
+    names, entries = labelled_table(spec.columns(given.file), space.labels, "column for")
     texts = {text_of(label): label for label in space.labels}
     actions = [texts.get(name, name) for name in names]  # an action that is a secret keeps the secret's own label
-    return LOSSES["matrix"](space, [[row[i] for i in order] for row in entries], actions)
+    return LOSSES["matrix"](space, entries, actions)
