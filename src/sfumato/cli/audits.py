@@ -95,9 +95,7 @@ def audit(
     place = None if repair is None else writable(repair)
     if sum(given is not None for given in (space, spec, distances)) > 1:
         raise InvalidInput("--space, --spec and --distances say the same thing: give one")
-    with until_asked("the best mechanism so far") as ending, line() as say:
-        if say is not None:
-            say(f"reading {file}")
+    with until_asked("the best mechanism so far") as ending, line(f"reading {file}") as say:
         terms = _from_options(space, spec, distances)
         channel, terms, origin = _read(file, terms, header, names, tolerance)
         terms = _completed(terms, channel, epsilon, alpha, prior, loss)

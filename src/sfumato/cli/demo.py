@@ -82,7 +82,11 @@ class _Story:
         yield (
             f"{known.country}: its {number} largest cities, {sum(known.people):,} people, great-circle distances in km."
         )
-        yield f"Promise: epsilon = {float(rate):g} per km. {_in_words(rate)}"
+        times = ", ".join(f"{odds(exp_bounds(rate * km)[1])} at {km} km" for km in (1, 10, 100))
+        yield (
+            f"Promise: epsilon = {float(rate):g} per km. What is told changes the odds between two places at most by a "
+            f"factor of {times}."
+        )
         best = design(
             prior, loss, privacy, tolerance=_TOLERANCE, progress=lambda state: self.say(standing(state))
         )  # fmt: skip
@@ -162,8 +166,3 @@ def _smeared(mechanism: Mechanism) -> Any:
     own = {x: int(mechanism.weights[i, mechanism.outputs.index(x)]) if x in mechanism.outputs else 0
            for i, x in enumerate(mechanism.secrets[:10])}  # fmt: skip
     return min(own, key=lambda x: own[x])
-
-
-def _in_words(rate: Fraction) -> str:
-    times = ", ".join(f"{odds(exp_bounds(rate * km)[1])} at {km} km" for km in (1, 10, 100))
-    return f"What is told changes the odds between two places at most by a factor of {times}."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -55,8 +54,8 @@ def design(
     target = writable(output or Path(f"{spec.stem}.sfm"))
     if target.exists() and spec.exists() and target.samefile(spec):
         raise InvalidInput(f"{target} is the spec itself: name another file")
-    with until_asked() as ending, line() as say:
-        question = read_setup(spec, say, tolerance=tolerance, time_limit=time_limit, solver=solver)
+    with until_asked() as ending, line(f"reading {spec}") as say:
+        question = read_setup(spec, tolerance=tolerance, time_limit=time_limit, solver=solver)
         if question.privacy is None and not question.under:
             raise InvalidInput(f"{spec}: table [privacy] is missing: say epsilon = … or alpha = …")
         best = best_of(
@@ -88,8 +87,8 @@ def calibrate(
     place = None if output is None else writable(output)
     aim = as_written(target, "--target")
     try:
-        with until_asked("nothing: no ε is proved yet") as ending, line() as say:
-            question = plain(read_setup(spec, say, time_limit=time_limit), spec, "calibrate")
+        with until_asked("nothing: no ε is proved yet") as ending, line(f"reading {spec}") as say:
+            question = plain(read_setup(spec, time_limit=time_limit), spec, "calibrate")
             result = epsilon_for(
                 question.prior, question.loss_on_outputs, question.space, target=aim, goal="keep" if keep else "reach",
                 precision=precision, time_limit=question.time_limit,
@@ -111,10 +110,8 @@ def calibrate(
     answer(record, lines, as_json)
 
 
-def read_setup(spec: Path, say: Callable[[Any], None] | None, **options: Any) -> Setup:
+def read_setup(spec: Path, **options: Any) -> Setup:
     """What the spec stands for; of its tolerance, time limit and solver, those that options name instead."""
-    if say is not None:
-        say(f"reading {spec}")
     said = {name: value for name, value in options.items() if value not in (None, "")}
     return replace(setup(read_spec(spec)), **said)
 

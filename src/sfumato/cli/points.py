@@ -40,8 +40,8 @@ def curve(
     """Show the least loss for several ε, with a proved band. Ctrl-C ends with the points so far."""
     values = sorted({rate_from_text(text, "--epsilons") for text in epsilons.split(",")})
     place = None if output is None else _drawable(writable(output))
-    with line() as say:
-        question = plain(read_setup(spec, say, tolerance=tolerance, time_limit=time_limit), spec, "curve")
+    with line(f"reading {spec}"):
+        question = plain(read_setup(spec, tolerance=tolerance, time_limit=time_limit), spec, "curve")
     points, note = _points_of(question, values)
     if note:
         typer.echo(f"sfumato: {note}", err=True)

@@ -19,15 +19,16 @@ _EVERY = 0.2  # seconds between two states of the line
 
 
 @contextmanager
-def line() -> Iterator[Callable[[Any], None] | None]:
+def line(first: str = "starting") -> Iterator[Callable[[Any], None] | None]:
     """A function that shows its argument and the elapsed time on stderr, on one line; None where nobody looks.
 
-    The seconds go on while nothing new is said. Ctrl-C leaves the last state on a line of its own.
+    What is done first is shown until the function is called. The seconds go on while nothing new is said. Ctrl-C
+    leaves the last state on a line of its own.
     """
     if not sys.stderr.isatty():
         yield None
         return
-    started, last, over = perf_counter(), "starting", threading.Event()
+    started, last, over = perf_counter(), first, threading.Event()
 
     def shown() -> str:
         return f"{perf_counter() - started:6.1f} s  {last}"

@@ -40,9 +40,7 @@ def report(
     for given in (mechanism, spec):
         if given is not None and target.exists() and given.exists() and target.samefile(given):
             raise InvalidInput(f"{target} is {given} itself: name another file")
-    with line() as say:
-        if say is not None:
-            say("proving the mechanism again")
+    with line("proving the mechanism again") as say:
         proved = load(mechanism)
         facts: dict[str, Any] = {}
         if spec is not None:

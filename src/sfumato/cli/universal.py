@@ -36,8 +36,8 @@ def universal(
     With --mechanism: decide whether that one is the best for every prior.
     """
     priors = one_of(over, ("all", "regular"), "priors")
-    with line() as say:
-        question = read_setup(spec, say)
+    with line(f"reading {spec}"):
+        question = read_setup(spec)
     if question.under:
         raise NotSupported("universal optimality under delta > 0", ["epsilon or alpha without delta"])
     if question.privacy is None:

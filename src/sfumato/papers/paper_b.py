@@ -1,7 +1,6 @@
-"""Figures and theorems of paper B, recomputed.
+"""Figures and theorems of paper B (Fernandes, McIver and Morgan 2021), recomputed.
 
-B is Fernandes, McIver and Morgan, The Laplace mechanism has optimal utility for differential privacy over
-continuous queries (2021). It prints two figures and no table; its theorems are shown as tables of their numbers.
+It prints two figures and no table; its theorems are shown as tables of their numbers.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Figures and the third example of paper C, recomputed.
+"""Figures and the third example of paper C (ElSalamouny, Chatzikokolakis and Palamidessi 2014), recomputed.
 
-C is ElSalamouny, Chatzikokolakis and Palamidessi, Generalized differential privacy: regions of priors that admit robust
-optimal mechanisms (2014). Its thresholds are what a test μ ≥ −1e-4 gives in place of μ ≥ 0: below the true
-ones the curves have no mechanism behind them.
+Its thresholds are what a test μ ≥ −1e-4 gives in place of μ ≥ 0: below the true ones the curves have no mechanism
+behind them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Figures and examples of paper D, recomputed.
-
-D is Kifer and Lin, An axiomatic view of statistical privacy and utility (2012). It draws curves and prints two
-examples with numbers.
-"""
+"""Figures and examples of paper D (Kifer and Lin 2012), which draws curves and prints two examples with numbers."""
 
 from __future__ import annotations
 
