@@ -46,12 +46,9 @@ def capacity(space: Space, alpha: Alpha = None, epsilon: Epsilon = None, as_json
     """The most that any mechanism of a privacy type leaks, as a ratio and as a difference."""
     privacy = privacy_from_texts(space, epsilon, alpha)
     most = capacities(privacy)
-    record = {"space": space, **promise_record(privacy), "multiplicative": str(most.multiplicative),
-              "multiplicative_bound": str(most.multiplicative_bound), "additive": str(most.additive),
-              "additive_bound": str(most.additive_bound)}  # fmt: skip
-    parts = []
+    record, parts = {"space": space, **promise_record(privacy)}, []
     for kind in ("multiplicative", "additive"):
         value, bound, method = (getattr(most, f"{kind}{end}") for end in ("", "_bound", "_method"))
         parts.append(f"{kind} {value}" + ("" if value == bound else f" (at most {bound})"))
-        record[f"{kind}_method"] = str(method)
+        record |= {kind: str(value), f"{kind}_bound": str(bound), f"{kind}_method": str(method)}
     answer(record, [f"{privacy!r}: {', '.join(parts)}"], as_json)
