@@ -75,13 +75,13 @@ def test_the_clock_stands_still_while_functions_are_compiled(monkeypatch: pytest
     monkeypatch.setattr(module, "_compiling", compiling)
     watch = Watch(10)
     clock.now += 3.0
-    compiling.begin()
+    compiling.on_start(None)
     clock.now += 50.0
-    compiling.begin()  # one function needs another
+    compiling.on_start(None)  # one function needs another
     clock.now += 50.0
     assert watch.spent == 3.0
-    compiling.end()
-    compiling.end()
+    compiling.on_end(None)
+    compiling.on_end(None)
     clock.now += 1.0
     assert watch.spent == 4.0 and not watch.over
 

@@ -52,7 +52,6 @@ from typing import Any
 
 import lazy_loader
 
-from sfumato import verbs as _verbs
 from sfumato.version import __version__ as __version__
 
 _front_door, __dir__, _names = lazy_loader.attach_stub(__name__, __file__)
@@ -66,6 +65,3 @@ def __getattr__(name: str) -> Any:
             raise AttributeError(name)
         return _names.copy()
     return _moved(name) if name in _moved_names else _front_door(name)
-
-
-_verbs.lend(__getattr__)

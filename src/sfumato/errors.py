@@ -73,8 +73,14 @@ __all__ = [
 ]
 
 
+@dataclass(eq=False, repr=False)
 class SfumatoError(Exception):
     """Base of every error that sfumato raises on purpose."""
+
+    message: str
+
+    def __post_init__(self) -> None:
+        super().__init__(self.message)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Across processes an error keeps its message and what it carries, whatever its constructor takes."""
@@ -85,21 +91,19 @@ class InvalidInput(SfumatoError, ValueError):
     """An argument that has no meaning here."""
 
 
+@dataclass(eq=False, repr=False)
 class InvalidMetric(InvalidInput):
     """Distances that are no metric; ``triple`` names the culprits."""
 
-    def __init__(self, message: str, triple: tuple[Any, ...] = ()) -> None:
-        super().__init__(message)
-        self.triple = triple
+    triple: tuple[Any, ...] = ()
 
 
+@dataclass(eq=False, repr=False)
 class InvalidChannel(InvalidInput):
     """A matrix that is not stochastic; ``row`` and ``total`` say where and by how much."""
 
-    def __init__(self, message: str, row: Any = None, total: Any = None) -> None:
-        super().__init__(message)
-        self.row = row
-        self.total = total
+    row: Any = None
+    total: Any = None
 
 
 class InvalidPrior(InvalidInput):
@@ -170,67 +174,47 @@ class SolverError(SfumatoError):
     """A linear program that could not be brought to an answer."""
 
 
+@dataclass(eq=False, repr=False)
 class Infeasible(SolverError):
     """No point satisfies the constraints; ``ray`` proves it."""
 
-    def __init__(self, message: str, ray: Any = None) -> None:
-        super().__init__(message)
-        self.ray = ray
+    ray: Any = None
 
 
+@dataclass(eq=False, repr=False)
 class NotConverged(SolverError):
     """Time or iterations ran out; ``best`` is the best result so far."""
 
-    def __init__(self, message: str, best: Any = None, gap: float | None = None) -> None:
-        super().__init__(message)
-        self.best = best
-        self.gap = gap
+    best: Any = None
+    gap: float | None = None
 
 
+@dataclass(eq=False, repr=False)
 class PrivacyViolation(SfumatoError):
     """Two secrets that an output tells apart more than was promised."""
 
-    def __init__(
-        self,
-        message: str,
-        pair: tuple[Any, Any] | None = None,
-        output: Any = None,
-        ratio: Any = None,
-        bound: Any = None,
-    ) -> None:
-        super().__init__(message)
-        self.pair = pair
-        self.output = output
-        self.ratio = ratio
-        self.bound = bound
+    pair: tuple[Any, Any] | None = None
+    output: Any = None
+    ratio: Any = None
+    bound: Any = None
 
 
+@dataclass(eq=False, repr=False)
 class BudgetExceeded(SfumatoError):
     """A release that a ledger refuses: with it, more than the limit would have been told. Nothing was recorded."""
 
-    def __init__(
-        self,
-        message: str,
-        dataset: str = "",
-        columns: tuple[str, ...] = (),
-        spent: Any = None,
-        asked: Any = None,
-        limit: Any = None,
-    ) -> None:
-        super().__init__(message)
-        self.dataset = dataset
-        self.columns = columns
-        self.spent = spent
-        self.asked = asked
-        self.limit = limit
+    dataset: str = ""
+    columns: tuple[str, ...] = ()
+    spent: Any = None
+    asked: Any = None
+    limit: Any = None
 
 
+@dataclass(eq=False, repr=False)
 class UndecidedError(SfumatoError):
     """The truth value of an undecided verdict was asked for."""
 
-    def __init__(self, message: str, verdict: Any = None) -> None:
-        super().__init__(message)
-        self.verdict = verdict
+    verdict: Any = None
 
 
 @dataclass(frozen=True)
@@ -244,16 +228,8 @@ class Wording:
     function: Callable[[str], str]
 
 
-def _python_keyword(name: str, value: Any) -> str:
-    return f"{name}={'' if value is None else shown(value)}"
-
-
-def _python_function(name: str) -> str:
-    return f"{name}()"
-
-
 # One for the whole process, and not for a thread: whoever reads messages reads those of all threads.
-_wording = Wording(_python_keyword, _python_function)
+_wording = Wording(lambda name, value: f"{name}={'' if value is None else shown(value)}", "{}()".format)
 
 
 @contextmanager
@@ -399,21 +375,16 @@ def _difference(expected: tuple[Any, ...], found: tuple[Any, ...]) -> str:
     """Name the labels that differ, few enough to read."""
     missing = [label for label in expected if label not in set(found)]
     extra = [label for label in found if label not in set(expected)]
-    parts = []
-    if missing:
-        parts.append(f"missing {few(missing)}")
-    if extra:
-        parts.append(f"unexpected {few(extra)}")
-    if not parts:
-        where = next((i for i, (a, b) in enumerate(zip(expected, found, strict=False)) if a != b), None)
-        if where is None:
-            parts.append(f"expected {len(expected)} labels, found {len(found)}")
-        else:
-            parts.append(
-                f"same labels in another order, first at position {where}: "
-                f"expected {shown(expected[where])}, found {shown(found[where])}"
-            )
-    return "; ".join(parts)
+    if missing or extra:
+        named = (("missing", missing), ("unexpected", extra))
+        return "; ".join(f"{word} {few(labels)}" for word, labels in named if labels)
+    where = next((i for i, (a, b) in enumerate(zip(expected, found, strict=False)) if a != b), None)
+    if where is None:
+        return f"expected {len(expected)} labels, found {len(found)}"
+    return (
+        f"same labels in another order, first at position {where}: "
+        f"expected {shown(expected[where])}, found {shown(found[where])}"
+    )
 
 
 def few(labels: Sequence[Any], most: int = 5) -> str:

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from os import PathLike
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from sfumato.arguments import file_path, quoted
@@ -33,6 +32,19 @@ def read_text(file: Path, largest: int) -> str:
         raise InvalidInput(f"{quoted(file)} is not text in UTF-8 (byte {error.start})") from error
 
 
+def writable(path: str | PathLike[str]) -> Path:
+    """Where to write, looked at before any work is done."""
+    target = file_path(path)
+    try:
+        if not target.parent.is_dir():
+            raise InvalidInput(f"{quoted(target)} cannot be written: there is no folder {quoted(target.parent)}")
+        if target.is_dir():
+            raise InvalidInput(f"{quoted(target)} cannot be written: it is a folder")
+    except OSError as error:
+        raise InvalidInput(f"{quoted(target)} cannot be written: {error.strerror}") from error
+    return target
+
+
 def write_whole(path: str | PathLike[str], content: Callable[[], bytes]) -> bytes:
     """Write what ``content`` returns beside the file, move it there, and return it; an old file stays until then.
 
@@ -44,15 +56,7 @@ def write_whole(path: str | PathLike[str], content: Callable[[], bytes]) -> byte
     ...     write_whole(f"{folder}/note.txt", lambda: b"whole")
     b'whole'
     """
-    target = file_path(path)
-    try:
-        there, taken = target.parent.is_dir(), target.is_dir()
-    except OSError as error:
-        raise InvalidInput(f"{quoted(target)} cannot be written: {error.strerror}") from error
-    if not there:
-        raise InvalidInput(f"{quoted(target)} cannot be written: there is no folder {quoted(target.parent)}")
-    if taken:
-        raise InvalidInput(f"{quoted(target)} cannot be written: it is a folder")
+    target = writable(path)
     data = content()
     try:
         part = PartialFile(target)
@@ -87,9 +91,7 @@ class PartialFile:
     def __enter__(self) -> PartialFile:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         os.close(self.handle)
         self.temporary.unlink(missing_ok=True)
 
@@ -107,10 +109,8 @@ class PartialFile:
         else:
             try:
                 os.link(self.temporary, self.target)  # unlike a renaming, this never replaces what has appeared there
-            except FileExistsError:
-                raise InvalidInput(f"{self.target} has appeared meanwhile: nothing was written") from None
-            except OSError:  # a file system without links
-                if self.target.exists():
+            except OSError:  # something is there, or the file system has no links
+                if os.path.lexists(self.target):
                     raise InvalidInput(f"{self.target} has appeared meanwhile: nothing was written") from None
                 os.replace(self.temporary, self.target)
         with suppress(OSError):  # where folders cannot be opened, the name reaches the disk when it does

@@ -181,9 +181,7 @@ def row_names(table: Any) -> list[Any] | None:
     if isinstance(table, Mapping):
         return list(table)
     frame = frame_of(table)
-    if frame is None or frame.counted:
-        return None
-    return frame.index if frame.index is not None else frame.columns[0]
+    return None if frame is None or frame.counted else frame.parts()[0]
 
 
 def column_names(table: Any) -> list[Any] | None:
@@ -192,7 +190,7 @@ def column_names(table: Any) -> list[Any] | None:
         return None
     frame = frame_of(table)
     if frame is not None:
-        return frame.names if frame.index is not None else frame.names[1:]
+        return frame.parts()[1]
     rows = table.values() if isinstance(table, Mapping) else table
     first = next(iter(rows), None) if isinstance(rows, Sequence) or isinstance(table, Mapping) else None
     given = None if isinstance(first, str | bytes) or not isinstance(first, Iterable) else labelled(first)
@@ -212,12 +210,8 @@ def table_in_order(table: Any, rows: Sequence[Any], columns: Sequence[Any] | Non
         if isinstance(table, np.ndarray | str | bytes) or not isinstance(table, Iterable):
             return table
         ordered = items(in_order(table, rows, f"the rows of {what}"), f"the rows of {what}")
-        return ordered if columns is None else [_row(row, columns, what) for row in ordered]
-    names, contents = frame.names, frame.columns
-    if frame.index is None:  # the first column names the rows
-        index, names, contents = contents[0], names[1:], contents[1:]
-    else:
-        index = frame.index
+        return ordered if columns is None else [in_order(row, columns, f"the columns of {what}") for row in ordered]
+    index, names, contents = frame.parts()
     if columns is not None:
         spelled = columns if frame.index is not None else _spelled(columns)
         where = "" if frame.index is not None else ", after the first, which names its rows"
@@ -225,10 +219,6 @@ def table_in_order(table: Any, rows: Sequence[Any], columns: Sequence[Any] | Non
         contents = [contents[place] for place in order if place is not None]
     by_row = [list(row) for row in zip(*contents, strict=True)]
     return _in_order(Labelled(index, by_row, counted=frame.counted), rows, f"the rows of {what}")
-
-
-def _row(row: Any, columns: Sequence[Any], what: str) -> Any:
-    return in_order(row, columns, f"the columns of {what}")
 
 
 def _spelled(labels: Sequence[Any]) -> Sequence[Any]:
@@ -247,6 +237,12 @@ class Frame:
     counted: bool = False  # the index is the default one
     counted_names: bool = False  # so are the names
     row_numbers: bool = True  # the index says nothing but which row it was
+
+    def parts(self) -> tuple[list[Any], list[Any], list[list[Any]]]:
+        """Labels of rows, labels of columns, and the columns; without an index the first column labels the rows."""
+        if self.index is not None:
+            return self.index, self.names, self.columns
+        return self.columns[0], self.names[1:], self.columns[1:]
 
     def column(self, name: Any) -> list[Any]:
         """The values of one column."""

@@ -73,9 +73,7 @@ def refusing(what: str, instead: Iterable[str]) -> Iterator[None]:
     """Turn an allocation that fails, of NumPy, of torch or of Python, into our error."""
     try:
         yield
-    except MemoryError as error:  # NumPy's is one of these
-        raise TooLarge(what, None, None, instead) from error
-    except RuntimeError as error:  # torch's is one of these; torch may not be there to be asked
-        if type(error).__name__ != "OutOfMemoryError":
+    except (MemoryError, RuntimeError) as error:  # torch's is one of the second kind, and torch may not be there
+        if isinstance(error, RuntimeError) and type(error).__name__ != "OutOfMemoryError":
             raise
         raise TooLarge(what, None, None, instead) from error

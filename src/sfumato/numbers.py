@@ -76,9 +76,11 @@ def exact(value: Number | Real) -> Fraction:
     if isinstance(value, flint.fmpz):
         return Fraction(int(value))
     try:
-        if isinstance(value, str):
-            return _from_text(value)
-        return _from_decimal(value) if isinstance(value, Decimal) else Fraction(float(value))
+        if not isinstance(value, str | Decimal):
+            return Fraction(float(value))
+        if _is_long(value):  # 10^999999999 would be computed digit by digit
+            raise OverflowError
+        return Fraction(value)
     except (ValueError, OverflowError, ZeroDivisionError, TypeError) as error:
         raise InvalidInput(f"{shown(value)} is not a finite number{_size_note(value)}") from error
 
@@ -110,7 +112,8 @@ def as_written(
             # the fewest digits that tell the value from all others of its type; "nan" and "inf" are refused below
             found = exact(np.format_float_scientific(value, unique=True, trim="-"))
         else:
-            found = exact(value) if _means_itself(value) else as_written(float(value))
+            says_what_it_means = isinstance(value, Rational | str | Decimal | flint.fmpq | flint.fmpz)
+            found = exact(value) if says_what_it_means else as_written(float(value))
     except (InvalidInput, TypeError, ValueError, OverflowError) as failure:
         raise error(f"{what} must be {expected}, found {shown(value)}{_size_note(value)}") from failure
     if max(found.numerator.bit_length(), found.denominator.bit_length()) > _MOST_BITS:
@@ -118,24 +121,6 @@ def as_written(
     if not isfinite(nearest_float(found)):  # what is typed is searched with, drawn and printed as a float somewhere
         raise error(f"{what} lies beyond 1e308, the range of floats, found {shown(value)}")
     return found
-
-
-def _means_itself(value: Any) -> bool:
-    """Whether a number says exactly what it means; anything else is asked for its float."""
-    return isinstance(value, Rational | str | Decimal | flint.fmpq | flint.fmpz)
-
-
-def _from_text(text: str) -> Fraction:
-    """A fraction from text of bounded size: 10^999999999 would be computed digit by digit."""
-    if _is_long(text):
-        raise OverflowError
-    return Fraction(text)
-
-
-def _from_decimal(value: Decimal) -> Fraction:
-    if _is_long(value):
-        raise OverflowError
-    return Fraction(value)
 
 
 def _is_long(value: Any) -> bool:
@@ -205,7 +190,7 @@ def _from_numpy(values: NDArray[Any], what: str, error: type[InvalidInput], smal
     if values.dtype.kind == "f":
         result = np.array(values, dtype=np.float64, order="C")
         if np.isnan(result).any():
-            raise error(f"{what} has a NaN at index {_first(np.isnan(result))}")
+            raise error(f"{what} has a NaN at index {tuple(np.argwhere(np.isnan(result))[0].tolist())}")
         return result
     if small_integers and values.size and np.abs(values).max() < _SMALL_INTEGER:
         return np.array(values, dtype=np.int64, order="C")
@@ -213,9 +198,7 @@ def _from_numpy(values: NDArray[Any], what: str, error: type[InvalidInput], smal
 
 
 def _from_objects(values: Any, what: str, ndim: int, error: type[InvalidInput], small_integers: bool) -> Array:
-    rows = _nested(values, ndim, what, error)
-    shape = _shape(rows, ndim, what, error)
-    flat = list(_flatten(rows, ndim))
+    flat, shape = _flat(values, ndim, what, error)
     for position, value in enumerate(flat):
         try:
             flat[position] = number(value, "an entry")
@@ -232,7 +215,8 @@ def _from_objects(values: Any, what: str, ndim: int, error: type[InvalidInput], 
     return object_array(flat, shape)
 
 
-def _nested(values: Any, ndim: int, what: str, error: type[InvalidInput]) -> Any:
+def _flat(values: Any, ndim: int, what: str, error: type[InvalidInput]) -> tuple[list[Any], tuple[int, ...]]:
+    """The entries of nested sequences one after the other, and the shape they have together."""
     if isinstance(values, np.ndarray):
         values = values.tolist()
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
@@ -241,24 +225,13 @@ def _nested(values: Any, ndim: int, what: str, error: type[InvalidInput]) -> Any
     if isinstance(values, Mapping) or (column_names(values) if ndim > 1 else given and not given.counted):
         raise error(f"{what} must be numbers in order, found {type(values).__name__} with labels: pass its values")
     rows = items(values, what, error)
-    return rows if ndim == 1 else [_nested(row, ndim - 1, what, error) for row in rows]
-
-
-def _shape(rows: Any, ndim: int, what: str, error: type[InvalidInput]) -> tuple[int, ...]:
     if ndim == 1:
-        return (len(rows),)
-    shapes = {_shape(row, ndim - 1, what, error) for row in rows}
+        return rows, (len(rows),)
+    parts = [_flat(row, ndim - 1, what, error) for row in rows]
+    shapes = {shape for _, shape in parts} or {(0,) * (ndim - 1)}
     if len(shapes) > 1:
         raise error(f"{what} has rows of different lengths: {sorted(shapes)}")
-    return (len(rows), *(shapes.pop() if shapes else (0,) * (ndim - 1)))
-
-
-def _flatten(rows: Any, ndim: int) -> Iterable[Any]:
-    if ndim == 1:
-        yield from rows
-    else:
-        for row in rows:
-            yield from _flatten(row, ndim - 1)
+    return [entry for part, _ in parts for entry in part], (len(rows), *shapes.pop())
 
 
 def object_array(flat: Iterable[Any], shape: tuple[int, ...] | None = None) -> Array:
@@ -267,10 +240,6 @@ def object_array(flat: Iterable[Any], shape: tuple[int, ...] | None = None) -> A
     result = np.empty(len(flat), dtype=object)
     result[:] = flat
     return result if shape is None else result.reshape(shape)
-
-
-def _first(mask: NDArray[np.bool_]) -> tuple[int, ...]:
-    return tuple(int(i) for i in np.argwhere(mask)[0])
 
 
 def is_exact(*arrays: Array) -> bool:
@@ -491,10 +460,7 @@ def _written(value: Any, digits: int, rounding: str | None = None) -> str:
     number = exact(value)
     context = Context(prec=digits, rounding=rounding)
     quotient = context.normalize(context.divide(Decimal(number.numerator), Decimal(number.denominator)))
-    sign, figures, _ = quotient.as_tuple()
-    power = quotient.adjusted() if quotient else 0
-    if -5 < power < digits:
+    if not quotient or -5 < quotient.adjusted() < digits:
         return f"{quotient:f}"
-    mantissa = "".join(map(str, figures))
-    point = f".{mantissa[1:]}" if len(mantissa) > 1 else ""
-    return f"{'-' * sign}{mantissa[0]}{point}e{power:+03d}"
+    mantissa, power = f"{quotient:e}".split("e")
+    return f"{mantissa}e{int(power):+03d}"

@@ -125,7 +125,7 @@ def announcing(tell: Callable[[], object]) -> Iterator[None]:
         _compiling.tellers.remove(tell)
 
 
-class _Compiling:
+class _Compiling(event.Listener):
     """Seconds spent on compiling, as numba's events tell; one function may need others, so these are nested.
 
     numba compiles one function at a time, so its events come one after the other.
@@ -138,12 +138,11 @@ class _Compiling:
 
     def listen(self) -> None:
         """Hear of what is compiled from now on."""
-        if self.listening:
-            return
-        event.register("numba:compile", _Listener(self))
+        if not self.listening:
+            event.register("numba:compile", self)
         self.listening = True
 
-    def begin(self) -> None:
+    def on_start(self, event: Any) -> None:
         self.depth += 1
         if self.depth > 1:
             return
@@ -154,7 +153,7 @@ class _Compiling:
             except BaseException:  # who asks for an end here is asked again after the next step, outside of numba
                 continue
 
-    def end(self) -> None:
+    def on_end(self, event: Any) -> None:
         self.depth -= 1
         if not self.depth:
             self.total += perf_counter() - self.since
@@ -163,19 +162,6 @@ class _Compiling:
         self.listen()
         now, since = perf_counter(), self.since
         return (since if self.depth else now) - self.total
-
-
-class _Listener(event.Listener):
-    """Hands numba's events on."""
-
-    def __init__(self, compiling: _Compiling) -> None:
-        self.compiling = compiling
-
-    def on_start(self, event: Any) -> None:
-        self.compiling.begin()
-
-    def on_end(self, event: Any) -> None:
-        self.compiling.end()
 
 
 _compiling = _Compiling()

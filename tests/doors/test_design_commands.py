@@ -434,7 +434,8 @@ def test_the_line_stands_before_the_spec_is_read(
     said: list[str] = []
 
     @contextmanager
-    def listening() -> Iterator[Callable[[Any], None]]:
+    def listening(first: str = "starting") -> Iterator[Callable[[Any], None]]:
+        said.append(first)
         yield said.append
 
     original = designs.setup

@@ -591,3 +591,9 @@ def test_progress_counts_rows() -> None:
     assert [(p.rows, p.total) for p in seen] == [(400, 1000), (800, 1000), (1000, 1000)]
     assert seen[-1].rate > 0 and "1,000 of 1,000 rows, " in str(seen[-1]) and "rows/s" in str(seen[-1])
     assert str(Progress(5, None, 0.0)) == "5 rows, 0 rows/s"
+
+
+def test_a_mechanism_releases_a_table_by_the_verb_of_the_front_door() -> None:
+    privacy = sf.PrivacyType(sf.line(3), alpha="1/2")
+    released = sf.geometric(privacy).release(pd.DataFrame({"x": [0, 1, 2, 1]}), "x")
+    assert list(released.columns) == ["x"] and set(released["x"]) <= {0, 1, 2}

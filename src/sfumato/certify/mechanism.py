@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+import sfumato
 from sfumato.certify.charge import Charge, table_charge
 from sfumato.certify.protocol import Domain
 from sfumato.channels.channel import Channel
@@ -21,7 +22,6 @@ from sfumato.losses.loss import Loss
 from sfumato.numbers import Array, object_array
 from sfumato.privacy.events import EventPromise
 from sfumato.privacy.type import PrivacyType
-from sfumato.verbs import verb
 
 Criterion = Literal["expected", "worst secret", "worst prior"]
 """Whose loss counts."""
@@ -189,7 +189,7 @@ class Mechanism(Tabular):
 
     def release(self, table: Any, column: Any, **terms: Any) -> Any:
         """The table with drawn outputs for the secrets of a column: :func:`sfumato.release_table`."""
-        return verb("release_table")(self, table, column, **terms)
+        return sfumato.release_table(self, table, column, **terms)  # whose room, farther up, loads when it is used
 
     @cached_property
     def channel(self) -> Channel:

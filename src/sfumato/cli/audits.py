@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
@@ -10,19 +9,21 @@ from typing import Annotated, Any
 
 import typer
 
-from sfumato.certify import Repair, kernel, load, save
+from sfumato.certify import kernel, load, save
 from sfumato.channels import Channel, Prior
 from sfumato.cli.options import (
     AsJson,
+    answer,
     loss_from_text,
     prior_from_text,
     promise_from_texts,
     promise_record,
+    saved,
     space_from_text,
-    writable,
 )
 from sfumato.cli.progress import line, until_asked
 from sfumato.errors import InvalidInput, NotSupported, counted
+from sfumato.files import writable
 from sfumato.losses import Loss
 from sfumato.numbers import as_written, at_most, told_apart
 from sfumato.privacy import PrivacyType
@@ -38,6 +39,8 @@ from sfumato.specs.words import per, promised
 
 _SAME = 1e-6  # percent: a difference that is not worth a word
 _LONGEST_FRACTION = 16  # letters
+_PRIVATE = {"holds": "yes", "fails": "NO", "undecided": "UNDECIDED"}
+_KEPT = {"holds": "KEPT", "fails": "NOT KEPT", "undecided": "UNDECIDED"}
 _STATUS = {"holds": 0, "kept up to rounding": 1, "undecided": 1, "fails": 3}
 
 
@@ -45,10 +48,10 @@ _STATUS = {"holds": 0, "kept up to rounding": 1, "undecided": 1, "fails": 3}
 class _Terms:
     """What is given beside the matrix: where secrets live, what is promised, how likely they are, what is at stake."""
 
-    space: FiniteSpace | None
-    promise: PrivacyType | None
-    prior: Prior | None
-    loss: Loss | None
+    space: FiniteSpace | None = None
+    promise: PrivacyType | None = None
+    prior: Prior | None = None
+    loss: Loss | None = None
 
 
 @dataclass(frozen=True)
@@ -92,10 +95,8 @@ def audit(
     place = None if repair is None else writable(repair)
     if sum(given is not None for given in (space, spec, distances)) > 1:
         raise InvalidInput("--space, --spec and --distances say the same thing: give one")
-    with until_asked("the best mechanism so far") as ending, line() as say:
-        if say is not None:
-            say(f"reading {file}")
-        terms = _from_options(space, spec, distances, epsilon, alpha, prior, loss, file)
+    with until_asked("the best mechanism so far") as ending, line(f"reading {file}") as say:
+        terms = _from_options(space, spec, distances)
         channel, terms, origin = _read(file, terms, header, names, tolerance)
         terms = _completed(terms, channel, epsilon, alpha, prior, loss)
         if say is not None:
@@ -107,14 +108,9 @@ def audit(
         )  # fmt: skip
     if not as_json:
         typer.echo("\n".join(_lines(file, result, origin, terms)))
-    fixed, why_not = (None, "") if place is None else _repaired(result)
-    digest = None if fixed is None or place is None else save(fixed.mechanism, place)
-    if as_json:
-        record = _record(file, result, origin) | _repair_record(fixed, why_not, place, digest)
-        typer.echo(json.dumps(record, ensure_ascii=False))
-    else:
-        for words in _repair_lines(fixed, why_not, place, digest):
-            typer.echo(words)
+    repair_record, lines = ({}, []) if place is None else _repaired(result, place)
+    if as_json or lines:
+        answer(_record(file, result, origin) | repair_record, lines, as_json)
     raise typer.Exit(_STATUS[_outcome(result)])
 
 
@@ -122,23 +118,23 @@ def _outcome(result: Audit) -> str:
     return str(result.verdict.outcome) if result.nearest is None else "kept up to rounding"
 
 
-def _repaired(result: Audit) -> tuple[Repair | None, str]:
-    """The repair, or why there is none, where the verdict on the matrix is bad already and stands."""
+def _repaired(result: Audit, place: Path) -> tuple[dict[str, Any], list[str]]:
+    """Write the repair and tell of it, or why there is none where the verdict on the matrix is bad already."""
     try:
-        return result.repaired(), ""
+        fixed = result.repaired()
     except InvalidInput as error:
         if str(result.verdict.outcome) == "holds":
             raise
-        return None, str(error)
+        return {"repaired": None, "not_repaired": str(error)}, [f"repair   none, and nothing was written: {error}"]
+    digest = save(fixed.mechanism, place)
+    record = {"repaired": str(place), "sha256": digest, "moved": fixed.moved, "repaired_loss": fixed.loss_after}
+    return record, [f"repair   {fixed}", saved(place, digest)]
 
 
 # ----------------------------------------------------------------- what is asked
 
 
-def _from_options(
-    space: str | None, spec: Path | None, distances: Path | None, epsilon: str | None, alpha: str | None,
-    prior: str | None, loss: str | None, file: Path,
-) -> _Terms:  # fmt: skip
+def _from_options(space: str | None, spec: Path | None, distances: Path | None) -> _Terms:
     """Space, promise, prior and loss as far as they do not depend on the matrix."""
     if spec is not None:
         question = setup(read_spec(spec))
@@ -148,10 +144,8 @@ def _from_options(
     if distances is not None:
         table = read_square(distances)
         labels = table.rows or table.columns or range(len(table.values))
-        return _Terms(FiniteSpace(labels, table.values.tolist()), None, None, None)
-    if space is not None:
-        return _Terms(space_from_text(space), None, None, None)
-    return _Terms(None, None, None, None)
+        return _Terms(FiniteSpace(labels, table.values.tolist()))
+    return _Terms(None if space is None else space_from_text(space))
 
 
 def _read(
@@ -170,15 +164,10 @@ def _read(
         file, header=header, names=names, tolerance=as_written(tolerance, "--tolerance"), secrets=rows
     )  # fmt: skip
     by_row, by_column = ("the file",) * 2 if file.suffix.lower() == ".json" else ("the first row", "the first column")
-    named = [f"outputs named by {by_row}: {_few(matrix.columns)}"] if matrix.columns else []
-    named += [f"secrets named by {by_column}: {_few(matrix.rows)}"] if matrix.rows else []
+    labels = ((f"outputs named by {by_row}", matrix.columns), (f"secrets named by {by_column}", matrix.rows))
+    named = tuple(f"{what}: {', '.join(few[:4])}{', …' * (len(few) > 4)}" for what, few in labels if few)
     channel, box = channel_on(matrix, terms.space, str(file))
-    return channel, terms, _Origin(matrix.divided, tuple(named), box)
-
-
-def _few(names: tuple[str, ...] | None) -> str:
-    shown = ", ".join((names or ())[:4])
-    return f"{shown}, …" if len(names or ()) > 4 else shown
+    return channel, terms, _Origin(matrix.divided, named, box)
 
 
 def _begins_with(file: Path, magic: bytes) -> bool:
@@ -208,18 +197,17 @@ def _completed(
 
 def _record(file: Path, result: Audit, origin: _Origin) -> dict[str, Any]:
     """An audit for a program to read."""
-    promise = result.promise
+    tight = result.tightest
     record: dict[str, Any] = {
         "file": str(file), "outcome": _outcome(result), "reason": result.verdict.reason,
         "secrets": result.channel.shape[0], "outputs": result.channel.shape[1], "exact": result.channel.exact,
         "space": result.space.name, "unit": result.space.unit, "row_sums_off_by": float(origin.divided),
         "named_by_file": [words.split()[0] for words in origin.named],
-        "promise": None, "epsilon": result.epsilon if isfinite(result.epsilon) else None,
+        "promise": None if result.promise is None else promise_record(result.promise),
+        "epsilon": result.epsilon if isfinite(result.epsilon) else None,
         "multiplicative_capacity": float(result.leaks.multiplicative),
         "additive_capacity": float(result.leaks.additive),
     }  # fmt: skip
-    if promise is not None:
-        record["promise"] = promise_record(promise)
     if result.box is not None:
         record["known_to"] = float(result.box.error)
     if result.nearest is not None:
@@ -227,9 +215,9 @@ def _record(file: Path, result: Audit, origin: _Origin) -> dict[str, Any]:
                    "nearest_epsilon": result.nearest.epsilon}  # fmt: skip
     if result.own is not None and result.own.alpha is not None:
         record["alpha"] = str(result.own.alpha)
-    if result.tightest is not None:
-        record |= {"pair": [str(s) for s in result.tightest.pair], "output": str(result.tightest.output),
-                   "ratio": str(result.tightest.ratio), "distance": result.tightest.distance}  # fmt: skip
+    if tight is not None:
+        record |= {"pair": [str(s) for s in tight.pair], "output": str(tight.output), "ratio": str(tight.ratio),
+                   "distance": tight.distance}  # fmt: skip
     if result.loss is not None:
         record |= {"loss_name": result.loss.name, "loss": float(result.remapped),
                    "loss_as_is": None if result.as_is is None else float(result.as_is)}  # fmt: skip
@@ -239,21 +227,14 @@ def _record(file: Path, result: Audit, origin: _Origin) -> dict[str, Any]:
     return record
 
 
-def _repair_record(fixed: Repair | None, why_not: str, place: Path | None, digest: str | None) -> dict[str, Any]:
-    if fixed is None:
-        return {"repaired": None, "not_repaired": why_not} if why_not else {}
-    return {"repaired": str(place), "sha256": digest, "moved": fixed.moved, "repaired_loss": fixed.loss_after}
-
-
 def _lines(file: Path, result: Audit, origin: _Origin, terms: _Terms) -> list[str]:
     """An audit for people to read."""
-    n, m = result.channel.shape
+    (n, m), tight, unit = result.channel.shape, result.tightest, per(result.space)
     kind = "exact numbers" if result.box is None else f"numbers known to {at_most(result.box.error)}"
     lines = [f"matrix   {file}: {counted(n, 'secret')}, {counted(m, 'output')}, {kind}"]
     lines += [f"         {words}" for words in origin.named]
     if origin.divided:
         lines.append(f"         rows were divided by their sums, which miss 1 by up to {float(origin.divided):.3g}")
-    unit = per(result.space)
     lines += _verdict_lines(result)
     if result.epsilon == 0:
         lines.append("epsilon  0: all rows are the same")
@@ -263,30 +244,30 @@ def _lines(file: Path, result: Audit, origin: _Origin, terms: _Terms) -> list[st
         alpha = None if result.own is None else result.own.alpha
         exactly = f" (alpha = {alpha})" if alpha is not None and len(str(alpha)) <= _LONGEST_FRACTION else ""
         lines.append(f"epsilon  {result.rates[1]}{unit} is the least it needs{exactly}, on {result.space.name}")
-    if result.tightest is not None:
-        x, z = result.tightest.pair
-        times = (
-            "infinitely many" if not isfinite(float(result.tightest.ratio)) else f"{float(result.tightest.ratio):.6g}"
-        )
+    if tight is not None:
+        x, z = tight.pair
+        times = f"{float(tight.ratio):.6g}" if isfinite(float(tight.ratio)) else "infinitely many"
         lines.append(
-            f"pair     {x!r} and {z!r}, {result.tightest.distance:.6g} {result.space.unit or 'apart'}".rstrip()
-            + f": output {result.tightest.output!r} is {times} times as likely for the first"
+            f"pair     {x!r} and {z!r}, {tight.distance:.6g} {result.space.unit or 'apart'}: "
+            f"output {tight.output!r} is {times} times as likely for the first"
         )
-    return [*lines, *_loss_lines(result, terms), _leakage_line(result)]
+    leakage = (
+        f"leakage  a gain grows to at most {float(result.leaks.multiplicative):.6g} times, or by "
+        f"{float(result.leaks.additive):.6g}, for any prior"
+    )
+    return [*lines, *_loss_lines(result, terms), leakage]
 
 
 def _verdict_lines(result: Audit) -> list[str]:
-    outcome = str(result.verdict.outcome)
+    outcome, reason = str(result.verdict.outcome), result.verdict.reason
     if result.promise is None:
-        word = {"holds": "yes", "fails": "NO", "undecided": "UNDECIDED"}[outcome]
-        return [f"private  {word}: {result.verdict.reason}"]
-    reason = result.verdict.reason
+        return [f"private  {_PRIVATE[outcome]}: {reason}"]
+    promise = f"promise  {promised(result.promise)}"
     if result.nearest is None:
-        word = {"holds": "KEPT", "fails": "NOT KEPT", "undecided": "UNDECIDED"}[outcome]
-        return [f"promise  {promised(result.promise)}", f"         {word}: {reason}"]
+        return [promise, f"         {_KEPT[outcome]}: {reason}"]
     written, _, known = reason.partition(": ")[2].partition(", but ")
     return [
-        f"promise  {promised(result.promise)}",
+        promise,
         f"         KEPT UP TO THE ROUNDING OF THE FILE: {written},",
         f"         but {known}",
         f"nearest  that matrix needs ε = {result.nearest.epsilon:.6g}{per(result.space)}; --repair writes it, proved",
@@ -324,20 +305,4 @@ def _optimum_lines(result: Audit, unit: str) -> list[str]:
     return [
         f"best     {best:.6g}{unit} is what the best mechanism {which} loses; none is below {bound:.6g}{unit}",
         f"         {beside}",
-    ]
-
-
-def _leakage_line(result: Audit) -> str:
-    return (
-        f"leakage  a gain grows to at most {float(result.leaks.multiplicative):.6g} times, or by "
-        f"{float(result.leaks.additive):.6g}, for any prior"
-    )
-
-
-def _repair_lines(fixed: Repair | None, why_not: str, place: Path | None, digest: str | None) -> list[str]:
-    if fixed is None:
-        return [f"repair   none, and nothing was written: {why_not}"] if why_not else []
-    return [
-        f"repair   {fixed}",
-        f"file     {place}, sha256 {(digest or '')[:16]}…; `sfumato verify {place}` proves it again",
     ]

@@ -19,15 +19,14 @@ from sfumato.errors import Wording, speaking
 
 @dataclass(frozen=True)
 class CommandEntry:
-    """Where a command is: ``module`` has ``function``, or a group of that name; ``summary`` is its first line."""
+    """Where a command is: ``module`` has a function of its name, or a group; ``summary`` is its first line."""
 
     module: str
-    function: str
     summary: str
 
     def load(self, name: str) -> Any:
         """The command itself, with its options."""
-        member = getattr(import_module(f"sfumato.cli.{self.module}"), self.function)
+        member = getattr(import_module(f"sfumato.cli.{self.module}"), name.replace("-", "_"))
         if not isinstance(member, typer.Typer):
             member, body = typer.Typer(add_completion=False), member
             member.command(name, cls=Command)(body)
@@ -35,85 +34,70 @@ class CommandEntry:
 
 
 COMMANDS: dict[str, CommandEntry] = {
-    "design": CommandEntry(
-        "designs", "design", "Find the private mechanism of least loss for a spec, prove it, and write it."
-    ),
+    "design": CommandEntry("designs", "Find the private mechanism of least loss for a spec, prove it, and write it."),
     "calibrate": CommandEntry(
         "designs",
-        "calibrate",
         "Find the smallest ε that reaches a loss, or (--keep) the largest that keeps an adversary's expected loss.",
     ),
     "curve": CommandEntry(
-        "points", "curve", "Show the least loss for several ε, with a proved band. Ctrl-C ends with the points so far."
+        "points", "Show the least loss for several ε, with a proved band. Ctrl-C ends with the points so far."
     ),
-    "init": CommandEntry("questions", "init", "Ask a few questions and write a spec."),
+    "init": CommandEntry("questions", "Ask a few questions and write a spec."),
     "universal": CommandEntry(
-        "universal",
-        "universal",
-        "Find the mechanism whose regret is least over all priors, and say whether any has none.",
+        "universal", "Find the mechanism whose regret is least over all priors, and say whether any has none."
     ),
     "release": CommandEntry(
-        "releases",
-        "release",
-        "Copy a file with the secrets of a column replaced by noise, drawn exactly as was proved.",
+        "releases", "Copy a file with the secrets of a column replaced by noise, drawn exactly as was proved."
     ),
     "release-key": CommandEntry(
-        "releases", "release_key", "Create a key for `sfumato release --key-file`, readable by its owner only."
+        "releases", "Create a key for `sfumato release --key-file`, readable by its owner only."
     ),
     "studio": CommandEntry(
-        "studio",
-        "studio",
-        "Design mechanisms in a browser. The page is served to this machine only, and needs no network.",
+        "studio", "Design mechanisms in a browser. The page is served to this machine only, and needs no network."
     ),
     "audit": CommandEntry(
-        "audits", "audit", "Is a matrix private, at which ε, which pair breaks it, how far is it from the best?"
+        "audits", "Is a matrix private, at which ε, which pair breaks it, how far is it from the best?"
     ),
     "report": CommandEntry(
         "reports",
-        "report",
         "Write a page on a mechanism: the promise in plain words, loss and bound, maps, leakage, how to verify it.",
     ),
     "demo": CommandEntry(
         "demo",
-        "demo",
         "Hide where people live among the cities of a country: the best mechanism, its proof, and a page to look at.",
     ),
-    "verify": CommandEntry(
-        "verify", "verify", "Prove saved mechanisms again: exit status 0 proved, 3 refuted, 2 unreadable."
-    ),
+    "verify": CommandEntry("verify", "Prove saved mechanisms again: exit status 0 proved, 3 refuted, 2 unreadable."),
     "kernels": CommandEntry(
-        "types",
-        "kernels",
-        "Count the kernel mechanisms of a privacy type, by number of outputs, or estimate how many there are.",
+        "types", "Count the kernel mechanisms of a privacy type, by number of outputs, or estimate how many there are."
     ),
     "capacity": CommandEntry(
-        "types", "capacity", "The most that any mechanism of a privacy type leaks, as a ratio and as a difference."
+        "types", "The most that any mechanism of a privacy type leaks, as a ratio and as a difference."
     ),
     "compare": CommandEntry(
-        "known", "compare", "Which of two mechanisms tells more: refinement in both directions, and their capacities."
+        "known", "Which of two mechanisms tells more: refinement in both directions, and their capacities."
     ),
     "compare-known": CommandEntry(
-        "known",
-        "compare_known",
-        "Every known mechanism for a promise: its loss with and without remap, the ε it needs, its leakage.",
+        "known", "Every known mechanism for a promise: its loss with and without remap, the ε it needs, its leakage."
     ),
-    "paper": CommandEntry(
-        "papers", "paper", "Recompute a table or figure of a paper and show it beside the printed values."
-    ),
-    "ledger": CommandEntry("ledgers", "app", "What was released of which columns, and what may still be."),
+    "paper": CommandEntry("papers", "Recompute a table or figure of a paper and show it beside the printed values."),
+    "ledger": CommandEntry("ledgers", "What was released of which columns, and what may still be."),
 }
 """Every command, in the order of ``--help``."""
 
 
-class Command(TyperCommand):
-    """A command whose help shows a flag as a flag: ``--json``, and not ``--json <bool>``.
-
-    While it runs, messages speak of its options and of commands.
-    """
+class _PlainFlags:
+    """Help that shows a flag as a flag: ``--json``, and not ``--json <bool>``."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Arguments and options, ``--help`` included."""
-        return _plain(super().get_params(ctx))
+        params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for param in params:
+            if getattr(param, "is_flag", False):
+                param.metavar = ""
+        return params
+
+
+class Command(_PlainFlags, TyperCommand):
+    """A command; while it runs, messages speak of its options and of commands."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
@@ -121,12 +105,8 @@ class Command(TyperCommand):
             return super().invoke(ctx)
 
 
-class Group(TyperGroup):
-    """The same for what has commands below it."""
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        """Arguments and options, ``--help`` included."""
-        return _plain(super().get_params(ctx))
+class Group(_PlainFlags, TyperGroup):
+    """What has commands below it."""
 
 
 class LazyGroup(Group):
@@ -170,10 +150,3 @@ def shell_wording(params: list[Any]) -> Wording:
         return option if flag or value is None else f"{option} {value}"
 
     return Wording(keyword, lambda name: _INSTEAD_OF_FUNCTIONS.get(name, ""))
-
-
-def _plain(params: list[Any]) -> list[Any]:
-    for param in params:
-        if getattr(param, "is_flag", False):
-            param.metavar = ""
-    return params

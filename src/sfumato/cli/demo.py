@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import subprocess
 import sys
 from collections.abc import Callable, Generator, Iterator
@@ -21,7 +20,7 @@ import typer
 
 from sfumato.certify import Mechanism, kernel, save
 from sfumato.channels import Prior
-from sfumato.cli.options import AsJson, rate_from_text
+from sfumato.cli.options import AsJson, answer, rate_from_text
 from sfumato.cli.progress import line, standing
 from sfumato.design import Design, design
 from sfumato.errors import InvalidInput, PrivacyViolation
@@ -51,21 +50,20 @@ def demo(
     """Hide where people live among the cities of a country: the best mechanism, its proof, and a page to look at."""
     started = perf_counter()
     with line() as say:
-        story = _Story(out, say or (lambda _: None), as_json)
+        story = _Story(out, say or (lambda _: None))
         for words in story.run(country, cities, epsilon, people):
             if not as_json:
                 typer.echo(words)
-    if as_json:
-        typer.echo(json.dumps(story.record | {"seconds": round(perf_counter() - started, 2)}, ensure_ascii=False))
-    else:
-        typer.echo(f"Done in {perf_counter() - started:.0f} s. Open {out / 'report.html'} in a browser.")
+    seconds = perf_counter() - started
+    done = f"Done in {seconds:.0f} s. Open {out / 'report.html'} in a browser."
+    answer(story.record | {"seconds": round(seconds, 2)}, [done], as_json)
 
 
 class _Story:
     """What is done, one step after the other; ``record`` has it for programs."""
 
-    def __init__(self, folder: Path, say: Callable[[Any], None], as_json: bool) -> None:
-        self.folder, self.say, self.as_json = folder, say, as_json
+    def __init__(self, folder: Path, say: Callable[[Any], None]) -> None:
+        self.folder, self.say = folder, say
         self.record: dict[str, Any] = {}
 
     def run(self, country: str, number: int, epsilon: str, people: int) -> Iterator[str]:
@@ -84,7 +82,11 @@ class _Story:
         yield (
             f"{known.country}: its {number} largest cities, {sum(known.people):,} people, great-circle distances in km."
         )
-        yield f"Promise: epsilon = {float(rate):g} per km. {_in_words(rate)}"
+        times = ", ".join(f"{odds(exp_bounds(rate * km)[1])} at {km} km" for km in (1, 10, 100))
+        yield (
+            f"Promise: epsilon = {float(rate):g} per km. What is told changes the odds between two places at most by a "
+            f"factor of {times}."
+        )
         best = design(
             prior, loss, privacy, tolerance=_TOLERANCE, progress=lambda state: self.say(standing(state))
         )  # fmt: skip
@@ -164,8 +166,3 @@ def _smeared(mechanism: Mechanism) -> Any:
     own = {x: int(mechanism.weights[i, mechanism.outputs.index(x)]) if x in mechanism.outputs else 0
            for i, x in enumerate(mechanism.secrets[:10])}  # fmt: skip
     return min(own, key=lambda x: own[x])
-
-
-def _in_words(rate: Fraction) -> str:
-    times = ", ".join(f"{odds(exp_bounds(rate * km)[1])} at {km} km" for km in (1, 10, 100))
-    return f"What is told changes the odds between two places at most by a factor of {times}."

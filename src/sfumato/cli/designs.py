@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -12,13 +10,14 @@ from typing import Annotated, Any
 import typer
 
 from sfumato.certify import save
-from sfumato.cli.options import AsJson, SpecFile, promise_record, writable
+from sfumato.cli.options import AsJson, SpecFile, answer, promise_record, saved
 from sfumato.cli.progress import line, until_asked
 from sfumato.design import Calibration, Design
 from sfumato.design import calibrate as epsilon_for
 from sfumato.design import design as best_of
 from sfumato.design.solvers import SOLVERS
 from sfumato.errors import InvalidInput, NotSupported, counted
+from sfumato.files import writable
 from sfumato.numbers import as_written, told_apart
 from sfumato.specs.setup import Setup, setup
 from sfumato.specs.spec import read_spec
@@ -55,8 +54,8 @@ def design(
     target = writable(output or Path(f"{spec.stem}.sfm"))
     if target.exists() and spec.exists() and target.samefile(spec):
         raise InvalidInput(f"{target} is the spec itself: name another file")
-    with until_asked() as ending, line() as say:
-        question = read_setup(spec, say, tolerance=tolerance, time_limit=time_limit, solver=solver)
+    with until_asked() as ending, line(f"reading {spec}") as say:
+        question = read_setup(spec, tolerance=tolerance, time_limit=time_limit, solver=solver)
         if question.privacy is None and not question.under:
             raise InvalidInput(f"{spec}: table [privacy] is missing: say epsilon = … or alpha = …")
         best = best_of(
@@ -69,11 +68,8 @@ def design(
     if ended != "reached":
         gap, wanted = told_apart(best.gap, question.tolerance, 2)
         typer.echo(f"sfumato: {_ENDINGS[ended]}; the gap is {gap} instead of {wanted}", err=True)
-    if as_json:
-        typer.echo(json.dumps(design_record(best, question) | {"ended": ended, "file": str(target), "sha256": digest}))
-        return
-    typer.echo("\n".join(_summary(best, question)))
-    typer.echo(f"file     {target}, sha256 {digest[:16]}…; `sfumato verify {target}` proves it again")
+    record = design_record(best, question) | {"ended": ended, "file": str(target), "sha256": digest}
+    answer(record, [*_summary(best, question), saved(target, digest)], as_json)
 
 
 def calibrate(
@@ -91,8 +87,8 @@ def calibrate(
     place = None if output is None else writable(output)
     aim = as_written(target, "--target")
     try:
-        with until_asked("nothing: no ε is proved yet") as ending, line() as say:
-            question = plain(read_setup(spec, say, time_limit=time_limit), spec, "calibrate")
+        with until_asked("nothing: no ε is proved yet") as ending, line(f"reading {spec}") as say:
+            question = plain(read_setup(spec, time_limit=time_limit), spec, "calibrate")
             result = epsilon_for(
                 question.prior, question.loss_on_outputs, question.space, target=aim, goal="keep" if keep else "reach",
                 precision=precision, time_limit=question.time_limit,
@@ -107,34 +103,17 @@ def calibrate(
         )
     record: dict[str, Any] = {name: float(getattr(result, name)) for name in ("epsilon", "low", "high")}
     record |= {"target": float(aim), "goal": "keep" if keep else "reach", **design_record(result.design, question)}
+    lines = _calibrated(result, aim, keep, question)
     if place is not None:
         record |= {"file": str(place), "sha256": save(result.design.mechanism, place)}
-    if as_json:
-        typer.echo(json.dumps(record))
-        return
-    typer.echo("\n".join(_calibrated(result, aim, keep, question)))
-    if place is not None:
-        typer.echo(f"file     {place}, sha256 {record['sha256'][:16]}…; `sfumato verify {place}` proves it again")
+        lines.append(saved(place, record["sha256"]))
+    answer(record, lines, as_json)
 
 
-def read_setup(
-    spec: Path,
-    say: Callable[[Any], None] | None,
-    *,
-    tolerance: float | None = None,
-    time_limit: float | None = None,
-    solver: str | None = None,
-) -> Setup:
-    """What the spec stands for, with what the command line says instead."""
-    if say is not None:
-        say(f"reading {spec}")
-    whole = setup(read_spec(spec))
-    return replace(
-        whole,
-        tolerance=whole.tolerance if tolerance is None else tolerance,
-        time_limit=whole.time_limit if time_limit is None else time_limit,
-        solver=solver or whole.solver,
-    )
+def read_setup(spec: Path, **options: Any) -> Setup:
+    """What the spec stands for; of its tolerance, time limit and solver, those that options name instead."""
+    said = {name: value for name, value in options.items() if value not in (None, "")}
+    return replace(setup(read_spec(spec)), **said)
 
 
 def plain(question: Setup, spec: Path, command: str) -> Setup:

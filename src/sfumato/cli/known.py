@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +14,7 @@ from sfumato.cli.options import (
     Epsilon,
     FigureFile,
     Space,
+    answer,
     loss_from_text,
     prior_from_text,
     privacy_from_texts,
@@ -45,7 +45,7 @@ def compare(
         sizes = f"{float(most.multiplicative):.6g} multiplicative, {float(most.additive):.6g} additive"
         lines.append(f"{name} capacity: {sizes}")
         record[f"{name} capacity"] = {"multiplicative": str(most.multiplicative), "additive": str(most.additive)}
-    typer.echo(json.dumps(record) if as_json else "\n".join(lines))
+    answer(record, lines, as_json)
 
 
 def compare_known(
@@ -77,7 +77,7 @@ def compare_known(
         write(comparison_figure(comparison), figure)
     if as_json:
         for record in comparison.records():
-            typer.echo(json.dumps({"space": space, **promise_record(privacy), **record}))
+            answer({"space": space, **promise_record(privacy), **record}, (), as_json)
         if OPTIMAL in comparison.left_out:
             typer.echo(f"sfumato: no row optimal: {comparison.left_out[OPTIMAL]}", err=True)
         return

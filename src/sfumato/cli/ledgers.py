@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
@@ -11,18 +10,18 @@ from typing import Annotated, Any
 import typer
 
 from sfumato.cli.commands import Command, Group
-from sfumato.cli.options import AsJson, promise_from_texts
+from sfumato.cli.options import AsJson, answer, promise_from_texts
 from sfumato.errors import InvalidInput
 from sfumato.numbers import float_above
 from sfumato.release.ledger import Ledger
 from sfumato.release.ledger_values import BudgetLimit, Entry, SpentPart
 
-app = typer.Typer(cls=Group, help="What was released of which columns, and what may still be.", no_args_is_help=True)
+ledger = typer.Typer(cls=Group, help="What was released of which columns, and what may still be.", no_args_is_help=True)
 
 LedgerFile = Annotated[Path, typer.Argument(metavar="FILE", help="The ledger.")]
 
 
-@app.command(cls=Command)
+@ledger.command(cls=Command)
 def show(
     file: LedgerFile,
     dataset: Annotated[str | None, typer.Option(help="This dataset only.")] = None,
@@ -34,19 +33,19 @@ def show(
     limits = [limit for limit in ledger.limits() if dataset in (None, limit.dataset) or limit.dataset is None]
     columns = [where for where in ledger.columns() if dataset in (None, where[0])]
     listed = [entry for entry in ledger.entries() if dataset in (None, entry.dataset)] if entries else []
-    if as_json:
-        records = [_limit_record(limit) for limit in limits]
-        records += [_column_record(ledger, *where) for where in columns]
-        records += [{"kind": "entry", **asdict(entry), "cost": float(entry.cost),
-                     "delta_cost": float_above(entry.delta_cost)} for entry in listed]  # fmt: skip
-        for record in records:
-            typer.echo(json.dumps(record, ensure_ascii=False))
+    if not as_json:
+        about_limits = [f"limit    {limit}" for limit in limits] or ["limit    none"]
+        typer.echo("\n".join([*about_limits, *_column_lines(ledger, columns), *map(_entry_line, listed)]))
         return
-    for line in [*_limit_lines(limits), *_column_lines(ledger, columns), *map(_entry_line, listed)]:
-        typer.echo(line)
+    records = [_limit_record(limit) for limit in limits]
+    records += [_column_record(ledger, *where) for where in columns]
+    records += [{"kind": "entry", **asdict(entry), "cost": float(entry.cost),
+                 "delta_cost": float_above(entry.delta_cost)} for entry in listed]  # fmt: skip
+    for record in records:
+        answer(record, (), as_json)
 
 
-@app.command(cls=Command)
+@ledger.command(cls=Command)
 def limit(
     file: LedgerFile,
     epsilon: Annotated[
@@ -71,7 +70,7 @@ def limit(
     limited = Ledger(file).set_limit(
         most.get("epsilon"), alpha=most.get("alpha"), delta=delta, dataset=dataset, column=column or None, unit=unit
     )
-    typer.echo(json.dumps(_limit_record(limited), ensure_ascii=False) if as_json else str(limited))
+    answer(_limit_record(limited), [str(limited)], as_json)
 
 
 def _limit_record(limit: BudgetLimit) -> dict[str, Any]:
@@ -88,10 +87,6 @@ def _column_record(ledger: Ledger, dataset: str, column: str) -> dict[str, Any]:
     return {"kind": "column", "dataset": dataset, "column": column, "spent": str(spent.total),
             "epsilon": float(spent.total), "delta": str(spent.delta), "left": None if left is None else str(left),
             "left_delta": None if rest is None else str(rest), "parts": parts}  # fmt: skip
-
-
-def _limit_lines(limits: list[BudgetLimit]) -> list[str]:
-    return [f"limit    {limit}" for limit in limits] or ["limit    none"]
 
 
 def _column_lines(ledger: Ledger, columns: list[tuple[str, str]]) -> list[str]:

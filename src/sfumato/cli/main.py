@@ -54,7 +54,3 @@ def run() -> None:
 def _fail(error: Exception, status: int) -> None:
     typer.echo(f"sfumato: {error}", err=True)
     sys.exit(status)
-
-
-if __name__ == "__main__":
-    run()

@@ -1,8 +1,9 @@
-"""Options that several commands have, and what their texts stand for: spaces, losses, priors, promises, files."""
+"""Options that several commands have, what their texts stand for (spaces, losses, priors, promises), and answers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
@@ -83,7 +84,7 @@ def prior_from_text(text: str, space: FiniteSpace) -> Prior:
 
 def rate_from_text(text: str, option: str) -> Fraction:
     """ε as a rational, positive; a logarithm is rounded down."""
-    value: Fraction = _named(option, rate, text)
+    value: Fraction = of_option(option, rate, text)
     if value <= 0:
         raise InvalidInput(f"{option}: ε must be positive, found {text}")
     return value
@@ -93,7 +94,7 @@ def promise_from_texts(epsilon: str | None, alpha: str | None) -> dict[str, Any]
     """What --epsilon and --alpha say, as a privacy type takes it; ``ln 2`` is alpha = 1/2, exactly."""
     if epsilon is None or alpha is not None:
         return {"epsilon": epsilon, "alpha": alpha}
-    return dict(_named("--epsilon", promise, epsilon, None)._asdict())
+    return dict(of_option("--epsilon", promise, epsilon, None)._asdict())
 
 
 def privacy_from_texts(space: str, epsilon: str | None, alpha: str | None) -> PrivacyType:
@@ -107,18 +108,19 @@ def promise_record(privacy: PrivacyType) -> dict[str, str]:
     return {"epsilon": str(privacy.epsilon)} if privacy.alpha is None else {"alpha": str(privacy.alpha)}
 
 
-def writable(path: Path) -> Path:
-    """Where to write, looked at before any work is done."""
-    if not path.parent.is_dir():
-        raise InvalidInput(f"{path} cannot be written: there is no folder {path.parent}")
-    if path.is_dir():
-        raise InvalidInput(f"{path} cannot be written: it is a folder")
-    return path
+def answer(record: dict[str, Any], lines: Iterable[str], as_json: bool) -> None:
+    """Print what was found, for a program to read or for people."""
+    typer.echo(json.dumps(record, ensure_ascii=False) if as_json else "\n".join(lines))
 
 
-def _named(option: str, parse: Callable[..., Any], *texts: str | None) -> Any:
-    """What a text says, with the option in front of what is wrong with it."""
+def saved(place: Path, digest: str) -> str:
+    """The line on a mechanism that was written."""
+    return f"file     {place}, sha256 {digest[:16]}…; `sfumato verify {place}` proves it again"
+
+
+def of_option(option: str, parse: Callable[..., Any], *given: Any) -> Any:
+    """What an option says, with its name in front of what is wrong."""
     try:
-        return parse(*texts)
+        return parse(*given)
     except InvalidInput as error:
         raise InvalidInput(f"{option}: {error}") from None

@@ -12,7 +12,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from sfumato.cli.options import AsJson, FigureFile
+from sfumato.cli.options import AsJson, FigureFile, answer
 from sfumato.cli.progress import line
 from sfumato.errors import InvalidInput, NotSupported, counted
 from sfumato.files import write_whole
@@ -38,9 +38,7 @@ def paper(
     if key == "list":
         typer.echo("\n".join(json.dumps({"key": name}) if as_json else name for name in PAPERS))
         return
-    if key not in PAPERS:
-        raise NotSupported(f"paper item {key!r}", PAPERS)
-    table = PAPERS[key]()
+    (table,) = recomputed([key])
     if figure is not None:
         if table.figure is None:
             raise NotSupported(f"a figure of {key}", ["the table, without --figure"])
@@ -68,13 +66,10 @@ def _every_paper(target: Path, key: str | None, as_json: bool) -> None:
     printed = sum(counts.same + counts.different for counts in comparisons.values())
     wrong = sum(counts.different for counts in comparisons.values())
     where = [name for name, counts in comparisons.items() if counts.different]
-    if as_json:
-        record = {"file": str(target), "items": len(keys), "printed": printed, "different": wrong, "differ": where}
-        typer.echo(json.dumps(record))
-        return
-    typer.echo(f"{counted(len(keys), 'item')}: {target}")
+    record = {"file": str(target), "items": len(keys), "printed": printed, "different": wrong, "differ": where}
     inside = f" (in {', '.join(where)})" if where else ""
-    typer.echo(f"{wrong} of {counted(printed, 'printed number')} {'differs' if wrong == 1 else 'differ'}{inside}")
+    verdict = f"{wrong} of {counted(printed, 'printed number')} {'differs' if wrong == 1 else 'differ'}{inside}"
+    answer(record, [f"{counted(len(keys), 'item')}: {target}", verdict], as_json)
 
 
 def _print_table(rows: tuple[dict[str, Any], ...]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from fractions import Fraction
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,12 +12,12 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.designs import TimeLimit, Tolerance, design_record, plain, read_setup
-from sfumato.cli.options import AsJson, SpecFile, rate_from_text, writable
+from sfumato.cli.options import AsJson, SpecFile, answer, rate_from_text
 from sfumato.cli.progress import line, until_asked
 from sfumato.design import Curve
 from sfumato.design import curve as least_losses
 from sfumato.errors import MissingExtra, NotSupported
-from sfumato.files import write_whole
+from sfumato.files import writable, write_whole
 from sfumato.report.curve import curve_figure
 from sfumato.report.figure import FORMATS, write
 from sfumato.specs.setup import Setup
@@ -41,8 +40,8 @@ def curve(
     """Show the least loss for several ε, with a proved band. Ctrl-C ends with the points so far."""
     values = sorted({rate_from_text(text, "--epsilons") for text in epsilons.split(",")})
     place = None if output is None else _drawable(writable(output))
-    with line() as say:
-        question = plain(read_setup(spec, say, tolerance=tolerance, time_limit=time_limit), spec, "curve")
+    with line(f"reading {spec}"):
+        question = plain(read_setup(spec, tolerance=tolerance, time_limit=time_limit), spec, "curve")
     points, note = _points_of(question, values)
     if note:
         typer.echo(f"sfumato: {note}", err=True)
@@ -50,7 +49,7 @@ def curve(
         _write_points(points, place)
     if as_json:
         for value, best in zip(points.epsilons, points.designs, strict=True):
-            typer.echo(json.dumps({"epsilon": float(value), **design_record(best, question)}))
+            answer({"epsilon": float(value), **design_record(best, question)}, (), as_json)
         return
     typer.echo("\n".join([*_listed(points, question.space.unit), f"loss: {stake(question)}"]))
     if place is not None:

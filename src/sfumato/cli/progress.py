@@ -19,15 +19,16 @@ _EVERY = 0.2  # seconds between two states of the line
 
 
 @contextmanager
-def line() -> Iterator[Callable[[Any], None] | None]:
+def line(first: str = "starting") -> Iterator[Callable[[Any], None] | None]:
     """A function that shows its argument and the elapsed time on stderr, on one line; None where nobody looks.
 
-    The seconds go on while nothing new is said. Ctrl-C leaves the last state on a line of its own.
+    What is done first is shown until the function is called. The seconds go on while nothing new is said. Ctrl-C
+    leaves the last state on a line of its own.
     """
     if not sys.stderr.isatty():
         yield None
         return
-    started, last, over = perf_counter(), "starting", threading.Event()
+    started, last, over = perf_counter(), first, threading.Event()
 
     def shown() -> str:
         return f"{perf_counter() - started:6.1f} s  {last}"
@@ -45,22 +46,17 @@ def line() -> Iterator[Callable[[Any], None] | None]:
 
     teller = threading.Thread(target=tell, daemon=True)
     teller.start()
+    left = ""
     try:
         yield say
     except KeyboardInterrupt:
-        _finish(over, teller, f"{shown()}\n")
+        left = f"{shown()}\n"
         raise
     finally:
-        _finish(over, teller, "")
-
-
-def _finish(over: threading.Event, teller: threading.Thread, last: str) -> None:
-    if over.is_set():
-        return
-    over.set()
-    teller.join()
-    sys.stderr.write(f"\r\x1b[K{last}")
-    sys.stderr.flush()
+        over.set()
+        teller.join()
+        sys.stderr.write(f"\r\x1b[K{left}")
+        sys.stderr.flush()
 
 
 def standing(state: Any) -> str:

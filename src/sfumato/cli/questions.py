@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from sfumato.cli.options import AsJson, writable
+from sfumato.cli.options import AsJson, answer
 from sfumato.errors import InvalidInput, SfumatoError, counted, shown
+from sfumato.files import writable
 from sfumato.numbers import as_written
 from sfumato.spaces.lengths import in_unit
 from sfumato.specs.complaints import nearest
@@ -46,10 +46,7 @@ def init(
     if spec.exists():
         raise InvalidInput(f"{spec} has appeared meanwhile: nothing was written")
     write_spec(answered, spec)
-    if as_json:
-        typer.echo(json.dumps({"file": str(spec)}))
-        return
-    typer.echo(f"\nWrote {spec}. Next: `sfumato design {spec}`")
+    answer({"file": str(spec)}, ["", f"Wrote {spec}. Next: `sfumato design {spec}`"], as_json)
 
 
 def answers(folder: Path, *, quiet: bool = False) -> Spec:
@@ -80,9 +77,9 @@ def answers(folder: Path, *, quiet: bool = False) -> Spec:
     tables["privacy"] = ask(f"ε for each {unit}", promise, "1")
     if space.unit:
         tables["privacy"]["per"] = space.unit
-    tables["prior"] = ask(
-        _prior_question(columns), lambda text: _prior(text, tables, folder, space, columns), "uniform"
-    )
+    counts = "counts such as 3,0,1" if columns is None else f"a column of counts ({', '.join(columns.header)})"
+    likely = f"How likely are they: uniform, or {counts}"
+    tables["prior"] = ask(likely, lambda text: _prior(text, tables, folder, space, columns), "uniform")
 
     def fitting(name: str) -> str:
         needed = {"radius": 1} if name == "threshold" else {}
@@ -138,18 +135,24 @@ def _space(kind: str, ask: Callable[..., Any], folder: Path) -> tuple[dict[str, 
     file = str(table.file.relative_to(folder)) if table.file.is_relative_to(folder) else str(table.file)
     header = ", ".join(table.header)
     if kind == "graph":
-        ends = {"first": _column(ask, table, f"Column of one end of an edge ({header})", "from"),
-                "second": _column(ask, table, "Column of the other end", "to")}  # fmt: skip
-        length = ask("Column of its length (none: all are 1)", lambda text: _numbers(text, table, none=True), "none")
+        questions = (("first", f"Column of one end of an edge ({header})", "from"),
+                     ("second", "Column of the other end", "to"))  # fmt: skip
+        ends = {
+            name: ask(question, _column(table, column_of), usual if usual in table.header else None)
+            for name, question, usual in questions
+        }
+        length = ask("Column of its length (none: all are 1)", _column(table, numbers_of, none=True), "none")
         return {"kind": "graph", "file": file, **ends, **({"length": length} if length else {}), **_unit(ask)}, None
-    label = ask(f"Column with their names, none for numbers ({header})", lambda t: _texts(t, table, none=True), "none")
+    label = ask(f"Column with their names, none for numbers ({header})", _column(table, column_of, none=True), "none")
     named = {"label": label} if label else {}
     if kind == "points":
-        columns = ask("Columns of the coordinates", lambda text: [_numbers(c.strip(), table) for c in text.split(",")],
-                      "x,y")  # fmt: skip
+        coordinate = _column(table, numbers_of)
+        columns = ask(
+            "Columns of the coordinates", lambda text: [coordinate(c.strip()) for c in text.split(",")], "x,y"
+        )
         return {"kind": "points", "file": file, "columns": columns, **named, **_unit(ask)}, table
     place = {
-        name: ask(f"Column of the {name}", lambda text: _numbers(text, table), _usual(table, starts))
+        name: ask(f"Column of the {name}", _column(table, numbers_of), _usual(table, starts))
         for name, starts in (("latitude", ("lat",)), ("longitude", ("lon", "lng")))
     }
     return {"kind": "geo", "file": file, **place, **named}, table
@@ -167,33 +170,20 @@ def _length(text: str, unit: str) -> Any:
     return value
 
 
-def _column(ask: Callable[..., Any], table: Columns, question: str, usual: str) -> str:
-    default = usual if usual in table.header else None
-    return str(ask(question, lambda text: _texts(text, table), default))
+def _column(table: Columns, read: Callable[[Columns, str], Any], *, none: bool = False) -> Callable[[str], str]:
+    """Takes the name of a column that can be read so, or, where ``none`` may be said, that for no name."""
 
+    def check(text: str) -> str:
+        if none and text == "none":
+            return ""
+        read(table, text)
+        return text
 
-def _texts(text: str, table: Columns, *, none: bool = False) -> str:
-    if none and text == "none":
-        return ""
-    column_of(table, text)
-    return text
-
-
-def _numbers(text: str, table: Columns, *, none: bool = False) -> str:
-    if none and text == "none":
-        return ""
-    numbers_of(table, text)
-    return text
+    return check
 
 
 def _usual(table: Columns, starts: tuple[str, ...]) -> str | None:
     return next((name for name in table.header if name.lower().startswith(starts)), None)
-
-
-def _prior_question(columns: Columns | None) -> str:
-    if columns is None:
-        return "How likely are they: uniform, or counts such as 3,0,1"
-    return f"How likely are they: uniform, or a column of counts ({', '.join(columns.header)})"
 
 
 def _prior(text: str, tables: dict[str, Any], folder: Path, space: Any, columns: Columns | None) -> dict[str, Any]:

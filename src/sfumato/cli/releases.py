@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from sfumato.certify import Mechanism, load
-from sfumato.cli.options import AsJson, promise_record
+from sfumato.cli.options import AsJson, answer, promise_record
 from sfumato.cli.progress import line
 from sfumato.errors import BudgetExceeded, InvalidInput
 from sfumato.release.keys import release_key as create_key
@@ -89,11 +88,9 @@ def release(
     except BudgetExceeded as error:
         typer.echo(f"sfumato: {error}", err=True)
         raise typer.Exit(3) from None
-    if as_json:
-        record = _record(done, proved) | {"columns": _names(wanted), "keyed": key is not None}
-        typer.echo(json.dumps(record | ({} if ledger is None else {"ledger": str(ledger), "dataset": dataset})))
-        return
-    typer.echo("\n".join(_summary(done, proved, wanted, key, ledger)))
+    record = _record(done, proved) | {"columns": _names(wanted), "keyed": key is not None}
+    record |= {} if ledger is None else {"ledger": str(ledger), "dataset": dataset}
+    answer(record, _summary(done, proved, wanted, key, ledger), as_json)
 
 
 def release_key(
@@ -101,9 +98,7 @@ def release_key(
 ) -> None:
     """Create a key for `sfumato release --key-file`, readable by its owner only."""
     place = create_key(file)
-    typer.echo(
-        json.dumps({"file": str(place)}) if as_json else f"Wrote {place}. Keep it: who has it can undo the noise."
-    )
+    answer({"file": str(place)}, [f"Wrote {place}. Keep it: who has it can undo the noise."], as_json)
 
 
 def _columns(column: str | None, lat: str | None, lon: str | None, x: str | None, y: str | None) -> Column:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from sfumato.certify import load
-from sfumato.cli.options import AsJson, writable
+from sfumato.cli.options import AsJson, answer, of_option
 from sfumato.cli.progress import line
 from sfumato.errors import InvalidInput
+from sfumato.files import writable
 from sfumato.report.page import report as write
-from sfumato.specs.complaints import nearest
 from sfumato.specs.setup import setup
 from sfumato.specs.spec import read_spec
-from sfumato.specs.tables import text_of
+from sfumato.specs.tables import spelled_labels
 
 
 def report(
@@ -41,33 +40,19 @@ def report(
     for given in (mechanism, spec):
         if given is not None and target.exists() and given.exists() and target.samefile(given):
             raise InvalidInput(f"{target} is {given} itself: name another file")
-    with line() as say:
-        if say is not None:
-            say("proving the mechanism again")
+    with line("proving the mechanism again") as say:
         proved = load(mechanism)
         facts: dict[str, Any] = {}
         if spec is not None:
             question = setup(read_spec(spec))
             facts = {"prior": question.prior, "loss": question.loss_on_outputs}
         if secret is not None:
-            facts["secret"] = _label(secret, proved.secrets)
+            (facts["secret"],) = of_option("--secret", spelled_labels, [secret], proved.secrets, "secret")
         done = write(
             proved, target, compare=compare, title=title, file=mechanism.name, figures=figures, progress=say, **facts
         )
     if figures is not None and not any(path.suffix == ".png" for path in done.figures):
         typer.echo("sfumato: SVG only: PNG needs Chrome or Chromium and pip install 'sfumato[figures]'", err=True)
-    if as_json:
-        record = {"file": str(done.page), "sha256": proved.proof.digest, "figures": list(map(str, done.figures))}
-        typer.echo(json.dumps(record))
-        return
-    typer.echo(f"report   {done.page}")
-    if figures is not None:
-        typer.echo(f"figures  {figures}: {', '.join(path.name for path in done.figures)}")
-
-
-def _label(text: str, secrets: tuple[Any, ...]) -> Any:
-    """The secret that a text spells."""
-    spelled = {text_of(label): label for label in secrets}
-    if text not in spelled:
-        raise InvalidInput(f"--secret: {text!r} is no secret{nearest(text, spelled) if len(spelled) < 40 else ''}")
-    return spelled[text]
+    record = {"file": str(done.page), "sha256": proved.proof.digest, "figures": list(map(str, done.figures))}
+    drawn = [] if figures is None else [f"figures  {figures}: {', '.join(path.name for path in done.figures)}"]
+    answer(record, [f"report   {done.page}", *drawn], as_json)

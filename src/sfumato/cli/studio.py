@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import AsJson
+from sfumato.cli.options import AsJson, answer
 from sfumato.studio.server import serve
 
 
@@ -19,6 +18,6 @@ def studio(
     """Design mechanisms in a browser. The page is served to this machine only, and needs no network."""
 
     def say(address: str) -> None:
-        typer.echo(json.dumps({"address": address}) if as_json else f"The studio is at {address}\nCtrl-C ends it.")
+        answer({"address": address}, [f"The studio is at {address}", "Ctrl-C ends it."], as_json)
 
     serve(port, opens=opens, say=say)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 import typer
 
-from sfumato.cli.options import Alpha, AsJson, Epsilon, Space, privacy_from_texts, promise_record
+from sfumato.cli.options import Alpha, AsJson, Epsilon, Space, answer, privacy_from_texts, promise_record
 from sfumato.cli.progress import line
 from sfumato.errors import counted
 from sfumato.numbers import told_apart
@@ -40,20 +39,16 @@ def kernels(
         vertices = counted(len(family.vertices), "vertex", "vertices")
         lines = [f"{privacy!r}: {counted(len(family), 'kernel')} from {vertices}"]
         lines += [f"  with {counted(size, 'output')}: {number}" for size, number in family.sizes().items()]
-    typer.echo(json.dumps(record) if as_json else "\n".join(lines))
+    answer(record, lines, as_json)
 
 
 def capacity(space: Space, alpha: Alpha = None, epsilon: Epsilon = None, as_json: AsJson = False) -> None:
     """The most that any mechanism of a privacy type leaks, as a ratio and as a difference."""
     privacy = privacy_from_texts(space, epsilon, alpha)
     most = capacities(privacy)
-    record = {"space": space, **promise_record(privacy), "multiplicative": str(most.multiplicative),
-              "multiplicative_bound": str(most.multiplicative_bound), "additive": str(most.additive),
-              "additive_bound": str(most.additive_bound)}  # fmt: skip
-    parts = []
+    record, parts = {"space": space, **promise_record(privacy)}, []
     for kind in ("multiplicative", "additive"):
         value, bound, method = (getattr(most, f"{kind}{end}") for end in ("", "_bound", "_method"))
         parts.append(f"{kind} {value}" + ("" if value == bound else f" (at most {bound})"))
-        record[f"{kind}_method"] = str(method)
-    text = f"{privacy!r}: {', '.join(parts)}"
-    typer.echo(json.dumps(record) if as_json else text)
+        record |= {kind: str(value), f"{kind}_bound": str(bound), f"{kind}_method": str(method)}
+    answer(record, [f"{privacy!r}: {', '.join(parts)}"], as_json)

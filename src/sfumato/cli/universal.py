@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from math import inf
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
+from sfumato.arguments import one_of
 from sfumato.certify import load, save
 from sfumato.channels import Prior
 from sfumato.cli.designs import read_setup
-from sfumato.cli.options import AsJson, SpecFile
+from sfumato.cli.options import AsJson, SpecFile, answer
 from sfumato.cli.progress import line
 from sfumato.design.universal import is_universally_optimal, universal_design
 from sfumato.errors import InvalidInput, NotSupported
 from sfumato.numbers import told_apart
 from sfumato.specs.setup import Setup
 from sfumato.verdict import Verdict
-
-_SETS = ("all", "regular")
 
 
 def universal(
@@ -37,11 +35,9 @@ def universal(
 
     With --mechanism: decide whether that one is the best for every prior.
     """
-    if over not in _SETS:
-        raise NotSupported(f"priors {over!r}", _SETS)
-    priors: Literal["all", "regular"] = "regular" if over == "regular" else "all"
-    with line() as say:
-        question = read_setup(spec, say)
+    priors = one_of(over, ("all", "regular"), "priors")
+    with line(f"reading {spec}"):
+        question = read_setup(spec)
     if question.under:
         raise NotSupported("universal optimality under delta > 0", ["epsilon or alpha without delta"])
     if question.privacy is None:
@@ -61,23 +57,23 @@ def universal(
     if output is not None:
         save(best.mechanism, output)
     proving = () if best.certificate is None else best.certificate.priors
-    if as_json:
-        typer.echo(json.dumps({
-            "exists": str(best.exists.outcome), "lower": str(best.lower),
-            "upper": None if best.upper is None else str(best.upper), "relative": relative, "method": best.method,
-            "seconds": best.seconds, "priors": [_weights(prior) for prior in proving],
-            "file": None if output is None else str(output),
-        }))  # fmt: skip
-        return
-    typer.echo(f"universally optimal: {best.exists.outcome}; {best.exists.reason}")
+    record = {
+        "exists": str(best.exists.outcome), "lower": str(best.lower),
+        "upper": None if best.upper is None else str(best.upper), "relative": relative, "method": best.method,
+        "seconds": best.seconds, "priors": [_weights(prior) for prior in proving],
+        "file": None if output is None else str(output),
+    }  # fmt: skip
     kind = "relative regret" if relative else "regret"
     ends = told_apart(best.lower, inf if best.upper is None else best.upper, 9)
     least = f"{best.lower}" if best.exact else "between {} and {}".format(*ends)
-    typer.echo(f"least worst-case {kind}: {least} ({best.method}, {best.seconds:.2f} s)")
-    for prior in proving:
-        typer.echo("  no mechanism serves, with the others listed, " + ", ".join(_weights(prior)))
+    lines = [
+        f"universally optimal: {best.exists.outcome}; {best.exists.reason}",
+        f"least worst-case {kind}: {least} ({best.method}, {best.seconds:.2f} s)",
+        *("  no mechanism serves, with the others listed, " + ", ".join(_weights(prior)) for prior in proving),
+    ]
     if output is not None:
-        typer.echo(f"file     {output}; `sfumato verify {output}` proves that it is private")
+        lines.append(f"file     {output}; `sfumato verify {output}` proves that it is private")
+    answer(record, lines, as_json)
 
 
 def _print_verdict(verdict: Verdict, question: Setup, as_json: bool) -> None:
@@ -86,16 +82,15 @@ def _print_verdict(verdict: Verdict, question: Setup, as_json: bool) -> None:
     gap = getattr(witness, "gap", None)
     prior = getattr(witness, "prior", None)
     rounding = getattr(witness, "regret", None)  # of a ground that holds up to the rounding of the table
-    if as_json:
-        typer.echo(json.dumps({
-            "universally optimal": str(verdict.outcome), "reason": verdict.reason,
-            "gap": None if gap is None else str(gap), "prior": None if prior is None else _weights(prior),
-            "regret_by_rounding": None if rounding is None else str(rounding),
-        }))  # fmt: skip
-    else:
-        typer.echo(f"universally optimal for {question.loss.name or 'the loss'}: {verdict.outcome}; {verdict.reason}")
-        if gap is not None and prior is not None and str(verdict.outcome) == "fails":
-            typer.echo(f"  under ({', '.join(_weights(prior))}) another mechanism loses less by {gap}")
+    record = {
+        "universally optimal": str(verdict.outcome), "reason": verdict.reason,
+        "gap": None if gap is None else str(gap), "prior": None if prior is None else _weights(prior),
+        "regret_by_rounding": None if rounding is None else str(rounding),
+    }  # fmt: skip
+    lines = [f"universally optimal for {question.loss.name or 'the loss'}: {verdict.outcome}; {verdict.reason}"]
+    if gap is not None and prior is not None and str(verdict.outcome) == "fails":
+        lines.append(f"  under ({', '.join(_weights(prior))}) another mechanism loses less by {gap}")
+    answer(record, lines, as_json)
     if str(verdict.outcome) != "holds":
         raise typer.Exit(1)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,7 +9,7 @@ import typer
 
 from sfumato.certify import kernel
 from sfumato.certify.verify import verify_file
-from sfumato.cli.options import AsJson
+from sfumato.cli.options import AsJson, answer
 from sfumato.errors import InvalidFile
 
 
@@ -32,7 +31,7 @@ def verify(
             record = {"file": str(file), "outcome": "unreadable", "reason": str(error)}
         worst = max(worst, {"holds": 0, "unreadable": 2}.get(record["outcome"], 3))
         text = record.pop("text", "")
-        typer.echo(json.dumps(record, ensure_ascii=False) if as_json else f"{file}: {text}")
+        answer(record, [f"{file}: {text}"], as_json)
     raise typer.Exit(worst)
 
 
@@ -51,12 +50,8 @@ def _verified(file: Path, checker: str) -> dict[str, Any]:
             record |= {"bound": violation.bound, "ratio": str(violation.ratio)}
         return record | {"reason": verdict.reason, "text": f"REFUTED: {verdict.reason}"}
     proof = verdict.witness
-    proved = {"secrets": record["secrets"], "outputs": record["outputs"], "total": header["total"],
-              "pairs": proof.pairs, "implied": proof.implied, "open": proof.open}  # fmt: skip
-    for claim in ("loss", "bound"):
-        value = getattr(proof, claim)
-        if value is not None:
-            proved[claim] = value
-            record[claim] = float(value)
-    record |= {"checker": proof.checker, "pairs": proof.pairs, "implied": proof.implied, "open": proof.open}
+    claims = {name: getattr(proof, name) for name in ("loss", "bound") if getattr(proof, name) is not None}
+    counts = {name: getattr(proof, name) for name in ("pairs", "implied", "open")}
+    proved = {"secrets": record["secrets"], "outputs": record["outputs"], "total": header["total"], **counts, **claims}
+    record |= {name: float(value) for name, value in claims.items()} | {"checker": proof.checker, **counts}
     return record | {"text": "\n".join([*kernel.report(header, proved, digest), f"  by the {proof.checker}"])}

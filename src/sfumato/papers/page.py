@@ -65,11 +65,6 @@ def compared(table: PaperTable) -> Agreement:
     return Agreement(agreements.count(True), agreements.count(False))
 
 
-def papers_page(keys: Iterable[str] | None = None, progress: Callable[[str], object] | None = None) -> str:
-    """Recompute items of the papers, all by default, and lay them out as one page that needs no network."""
-    return laid_out(recomputed(keys, progress))
-
-
 def recomputed(
     keys: Iterable[str] | None = None, progress: Callable[[str], object] | None = None
 ) -> tuple[PaperTable, ...]:

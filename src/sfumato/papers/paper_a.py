@@ -14,6 +14,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from sfumato.channels import Channel, Hyper, Prior, hyper, restrict
+from sfumato.mechanisms import dual_random_response, geometric, random_response
 from sfumato.papers.tables import PaperTable, exact_cell
 from sfumato.privacy import PrivacyType, Vertices, count_kernels, is_kernel, kernels, satisfies, vertices
 from sfumato.report.figure import ROLES, SERIES, canvas, caption
@@ -23,32 +24,11 @@ from sfumato.spaces import FiniteSpace, discrete, hamming, line
 _ALPHA = Fraction(1, 2)
 
 
-def _truncated_geometric(n: int) -> Channel:
-    """Definition 9, truncated: the mass beyond each end of 0, …, n − 1 falls on that end."""
-    edge, inside = 1 / (1 + _ALPHA), (1 - _ALPHA) / (1 + _ALPHA)
-    ends = (0, n - 1)
-    return Channel(
-        range(n), [[(edge if y in ends else inside) * _ALPHA ** abs(x - y) for y in range(n)] for x in range(n)]
-    )
-
-
-def _response(n: int, elsewhere: Fraction) -> Channel:
-    """Definition 10: 1 on the secret and a number on every other, in proportion; its dual with 1/α."""
-    total = 1 + (n - 1) * elsewhere
-    return Channel(range(n), [[(1 if x == y else elsewhere) / total for y in range(n)] for x in range(n)])
-
-
 def _outer_at(corners: Vertices, channel: Channel) -> list[Fraction]:
     """The outer weight that a mechanism puts on each vertex, under the uniform prior."""
     result = hyper(Prior.uniform(corners.privacy.space), channel)
     weights = {tuple(inner): weight for inner, weight in zip(result.inners.T, result.outer, strict=True)}
     return [weights.get(tuple(vertex.posterior.weights), Fraction(0)) for vertex in corners]
-
-
-def _named(corners: Vertices, order: list[int], letters: str) -> list[str]:
-    """Letters for the vertices, given the order in which they are called."""
-    names = dict(zip(order, letters, strict=True))
-    return [names[k] for k in range(len(corners))]
 
 
 def figure_2() -> PaperTable:
@@ -81,12 +61,12 @@ def figure_4b() -> PaperTable:
     """The vertices of the line of three, the geometric mechanism, and the only other kernel."""
     privacy = PrivacyType(line(3), alpha=_ALPHA)
     corners = vertices(privacy)
-    geometric = _truncated_geometric(3)
+    truncated = geometric(privacy).channel
     other = next(kernel for kernel in kernels(privacy) if len(kernel.support) == 2)
-    weights, weights_of_other = _outer_at(corners, geometric), _outer_at(corners, other.channel)
+    weights, weights_of_other = _outer_at(corners, truncated), _outer_at(corners, other.channel)
     falling = sorted(range(len(corners)), key=lambda k: -corners[k].posterior.weights[0])
     order = [k for k in falling if not weights[k]] + [k for k in falling if weights[k]]
-    names = _named(corners, order, "ABCD")
+    names = ["ABCD"[order.index(k)] for k in range(len(corners))]
     rows = []
     for k in order:
         ours = "yes" if weights[k] else "no"
@@ -99,11 +79,11 @@ def figure_4b() -> PaperTable:
         })  # fmt: skip
     notes = (
         "The paper names the vertices of the geometric mechanism B, C and D; which is which is our choice.",
-        f"The geometric mechanism is a kernel: {is_kernel(geometric, privacy)}. "
+        f"The geometric mechanism is a kernel: {is_kernel(truncated, privacy)}. "
         f"The type has {count_kernels(privacy)} kernels; the other one tells the middle from the ends.",
     )
     text = "The truncated geometric mechanism (B, C, D) and the other kernel on 0, 1, 2; areas are outer weights."
-    mechanisms = {"truncated geometric": geometric, "the other kernel": other.channel}
+    mechanisms = {"truncated geometric": truncated, "the other kernel": other.channel}
     return PaperTable(
         "A.fig4b", "Kernels in the space of d₂-private posteriors on 0, 1, 2, ε = ln 2", tuple(rows), notes,
         partial(simplex, privacy, mechanisms, labels=names, caption=text),
@@ -114,12 +94,12 @@ def figure_5b() -> PaperTable:
     """The vertices of the discrete type on three secrets, random response and its dual."""
     privacy = PrivacyType(discrete(3), alpha=_ALPHA)
     corners = vertices(privacy)
-    response, dual = _response(3, _ALPHA), _response(3, 1 / _ALPHA)
+    response, dual = (known(privacy).channel for known in (random_response, dual_random_response))
     weights, weights_of_dual = _outer_at(corners, response), _outer_at(corners, dual)
     peaks = [int(np.argmax(vertex.posterior.weights)) for vertex in corners]
     dips = [int(np.argmin(vertex.posterior.weights)) for vertex in corners]
     order = sorted(range(len(corners)), key=lambda k: (not weights[k], peaks[k] if weights[k] else dips[k]))
-    names = _named(corners, order, "ABCDEF")
+    names = ["ABCDEF"[order.index(k)] for k in range(len(corners))]
     rows = []
     for k in order:
         rows.append({
@@ -153,15 +133,19 @@ _TOO_MANY_8 = ((2, 2, 4, 2), (2, 2, 4, 2))
 _OUTER_8 = ("9/32", "7/32", "7/32", "9/32")
 
 
+def _on_the_path() -> Channel:
+    return geometric(PrivacyType(line(len(_PATH)), alpha=_ALPHA)).channel
+
+
 def _hamming_kernel(privacy: PrivacyType) -> Channel:
     """The geometric mechanism on a path, extended to the cube: M(x)(y) = min over the path of e^{ε d(x, p)} G(p)(y).
 
     No private mechanism that agrees with G on the path can be larger anywhere. These rows sum to 1 (or the channel
     would be refused), so there is no other.
     """
-    geometric = dict(zip(_PATH, _truncated_geometric(4).matrix, strict=True))
+    along = dict(zip(_PATH, _on_the_path().matrix, strict=True))
     rows = [
-        np.min([privacy.factor(secret, point)[0] * row for point, row in geometric.items()], axis=0)
+        np.min([privacy.factor(secret, point)[0] * row for point, row in along.items()], axis=0)
         for secret in privacy.space.labels
     ]
     return Channel(privacy.space, rows, _OUTPUTS_8)
@@ -195,7 +179,7 @@ def figure_8() -> PaperTable:
 def _notes_8(privacy: PrivacyType, kernel: Channel) -> tuple[str, ...]:
     columns = zip(*_PRINTED_8, *_TOO_MANY_8, strict=True)
     sums = [Fraction(sum(column), total) for column, total in zip(columns, _TOTALS_8, strict=True)]
-    same = (restrict(kernel, _PATH).matrix == _truncated_geometric(4).matrix).all()
+    same = (restrict(kernel, _PATH).matrix == _on_the_path().matrix).all()
     return (
         "The paper prints ten rows for eight secrets. Two of them, 2/27 2/21 4/21 2/27 twice, belong to no secret: "
         f"with them the four posteriors sum to {', '.join(map(str, sums))}, without them to 1.",

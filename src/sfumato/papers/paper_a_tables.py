@@ -1,7 +1,7 @@
 """The tables of paper A, section VI, and further: vertices, kernels and capacities of privacy types.
 
-A is Fernandes, McIver, Palamidessi and Ding (2023). Every number the paper prints stands beside ours; rows it does
-not have follow. Kernels are counted exactly where that takes seconds and estimated beyond.
+Rows that the paper does not have follow its own. Kernels are counted exactly where that takes seconds and estimated
+beyond.
 """
 
 from __future__ import annotations

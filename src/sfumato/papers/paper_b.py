@@ -1,17 +1,16 @@
-"""Figures and theorems of paper B, recomputed.
+"""Figures and theorems of paper B (Fernandes, McIver and Morgan 2021), recomputed.
 
-B is Fernandes, McIver and Morgan, The Laplace mechanism has optimal utility for differential privacy over
-continuous queries (2021). It prints two figures and no table; its theorems are shown as tables of their numbers.
+It prints two figures and no table; its theorems are shown as tables of their numbers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from sfumato.channels import Prior, hyper
 from sfumato.mechanisms.continuous import (
@@ -78,15 +77,11 @@ def _draw_1a() -> Any:
     for x, colour in zip(_SECRETS, SERIES, strict=False):
         at = float(x)
         ends = mechanism.mass(at, [0, 1])
-        figure.add_trace(
-            go.Scatter(x=y, y=mechanism.density(at, y), name=f"x = {x}", line={"color": colour, "width": 2})
-        )
-        figure.add_trace(
-            go.Scatter(
-                x=[0, 1], y=mechanism.density(at, [0, 1]), mode="markers", showlegend=False,
-                marker={"color": colour, "size": 4 + 26 * np.sqrt(ends)}, cliponaxis=False,
-                hovertemplate=[f"all of {p:.4f} at {e}" for e, p in enumerate(ends)],
-            )
+        figure.add_scatter(x=y, y=mechanism.density(at, y), name=f"x = {x}", line={"color": colour, "width": 2})
+        figure.add_scatter(
+            x=[0, 1], y=mechanism.density(at, [0, 1]), mode="markers", showlegend=False,
+            marker={"color": colour, "size": 4 + 26 * np.sqrt(ends)}, cliponaxis=False,
+            hovertemplate=[f"all of {p:.4f} at {e}" for e, p in enumerate(ends)],
         )  # fmt: skip
     _axes(figure, {"title_text": "output y", "range": [0, 1]}, {"title_text": "density", "range": [0, 1.5]})
     return caption(
@@ -117,7 +112,8 @@ def figure_1b() -> PaperTable:
         f"are rational: {exactly}.",
     )
     title = "Posteriors of the geometric and the pixelated Laplace mechanism"
-    return PaperTable("B.fig1b", title, tuple(rows), notes, _draw_1b)
+    channels = {"geometric, N = 2": geometric, "Laplace, T = 8 pixels": coarse.to_floats()}
+    return PaperTable("B.fig1b", title, tuple(rows), notes, partial(simplex, source.promise_on(2), channels))
 
 
 def _posteriors(prior: Prior, channel: Any) -> list[tuple[Any, Any, Any]]:
@@ -126,64 +122,42 @@ def _posteriors(prior: Prior, channel: Any) -> list[tuple[Any, Any, Any]]:
 
 
 def _posterior_row(name: str, probability: Any, inner: Any, mixture: dict[str, Any]) -> dict[str, Any]:
-    coordinates = {f"x = {x}": _plain(value) for x, value in zip(_SECRETS, inner, strict=True)}
+    coordinates = {f"x = {x}": value for x, value in zip(_SECRETS, inner, strict=True)}
     shares: dict[str, Any] = mixture or {f"of G₂: {x}": "" for x in _SECRETS}
-    return {"posterior": name, "probability": _plain(probability)} | coordinates | shares
-
-
-def _plain(value: Any) -> Any:
-    return float(value) if isinstance(value, np.floating) else value
-
-
-def _draw_1b() -> Any:
-    source = truncated_laplace(alpha=_EXAMPLE)
-    channels = {
-        "geometric, N = 2": lattice_geometric(source, 2),
-        "Laplace, T = 8 pixels": on_lattice(pixelate(source, _PIXELS), 2).to_floats(),
-    }
-    return simplex(source.promise_on(2), channels)
+    return {"posterior": name, "probability": probability} | coordinates | shares
 
 
 def theorem_13() -> PaperTable:
     """The gap between Laplace and geometric on U_N, beside the bound cκ/N and the distance of hypers."""
-    rows = []
-    for absolute, squared in zip(_absolute_gaps(), _squared_gaps(), strict=True):
-        rows.append(
-            {
-                "N": absolute.steps,
-                "gap, len": absolute.gap,
-                "N²·gap, len": absolute.scaled,
-                "κ·distance of hypers": absolute.earth_move,
-                "cκ/N": absolute.bound,
-                "gap ÷ bound": absolute.ratio,
-                "0 ≤ gap ≤ bound": str(absolute.within.outcome),
-                "gap, len²": squared.gap,
-                "N²·gap, len²": squared.scaled,
-            }
-        )
+    source = truncated_laplace(alpha=_FINE**64)
+    priors = {n: Prior.uniform(lattice_space(n)) for n in _STEPS}
+    gaps = [laplace_gap(prior, source, lattice_loss(absolute_error(), n)) for n, prior in priors.items()]
+    squares = [laplace_gap(prior, source, squared_error()) for prior in priors.values()]
+    rows = tuple(
+        {
+            "N": absolute.steps,
+            "gap, len": absolute.gap,
+            "N²·gap, len": absolute.scaled,
+            "κ·distance of hypers": absolute.earth_move,
+            "cκ/N": absolute.bound,
+            "gap ÷ bound": absolute.ratio,
+            "0 ≤ gap ≤ bound": str(absolute.within.outcome),
+            "gap, len²": squared.gap,
+            "N²·gap, len²": squared.scaled,
+        }
+        for absolute, squared in zip(gaps, squares, strict=True)
+    )
     notes = (
         "Uniform prior on the N + 1 points, e^{−ε} = (63/64)^64, so ε = 1.0079 and all lattices are rational. For "
         "len = |w − x| the gap is enclosed between rationals and the verdict is proved; len² is by quadrature.",
         "The bound falls like 1/N; the gap like 1/N². The distance of hypers also falls like 1/N and is far below "
         "the bound: most of the constant c = 3/(1 − e^{−ε})² is slack.",
     )
-    return PaperTable("B.theorem13", "Laplace minus geometric on U_N, and the bound", tuple(rows), notes, _draw_13)
+    draw = partial(_draw_13, gaps, squares)
+    return PaperTable("B.theorem13", "Laplace minus geometric on U_N, and the bound", rows, notes, draw)
 
 
-def _absolute_gaps() -> list[Gap]:
-    source = truncated_laplace(alpha=_FINE**64)
-    return [
-        laplace_gap(Prior.uniform(lattice_space(n)), source, lattice_loss(absolute_error(), n)) for n in _STEPS
-    ]  # fmt: skip
-
-
-def _squared_gaps() -> list[Gap]:
-    source = truncated_laplace(alpha=_FINE**64)
-    return [laplace_gap(Prior.uniform(lattice_space(n)), source, squared_error()) for n in _STEPS]
-
-
-def _draw_13() -> Any:
-    gaps, squares = _absolute_gaps(), _squared_gaps()
+def _draw_13(gaps: list[Gap], squares: list[Gap]) -> Any:
     figure = canvas(height=480)
     curves = [
         ("cκ/N, the bound for len", [g.bound for g in gaps], SERIES[4], "dash"),
@@ -192,9 +166,7 @@ def _draw_13() -> Any:
         ("gap, len²", [g.gap for g in squares], SERIES[2], "solid"),
     ]
     for name, values, colour, dash in curves:
-        figure.add_trace(
-            go.Scatter(x=_STEPS, y=values, name=name, mode="lines+markers", line={"color": colour, "dash": dash})
-        )
+        figure.add_scatter(x=_STEPS, y=values, name=name, mode="lines+markers", line={"color": colour, "dash": dash})
     powers = {"title_text": "loss", "type": "log", "exponentformat": "power", "dtick": 1}
     _axes(figure, {"title_text": "N", "type": "log", "tickvals": _STEPS}, powers)
     return caption(
@@ -204,56 +176,46 @@ def _draw_13() -> Any:
     )
 
 
-_CLIMBS = ((1, "len"), (1, "len²"), (5, "len"), (5, "len²"))
 _RUNGS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
 
 def theorem_5() -> PaperTable:
     """The geometric mechanism's loss on finer lattices, and the Laplace mechanism's, to which it climbs."""
-    climbs = {key: _climb(*key) for key in _CLIMBS}
+    losses = {"len": absolute_error(), "len²": squared_error()}
+    climbs = {
+        f"{name}, ε = {epsilon}": climb(Density.uniform(), truncated_laplace(epsilon), loss, _RUNGS)
+        for epsilon in (1, 5)
+        for name, loss in losses.items()
+    }
     rows: list[dict[str, Any]] = []
     for place, steps in enumerate(_RUNGS):
         row: dict[str, Any] = {"N": steps}
-        for (epsilon, name), climbed in climbs.items():
-            row[f"G_N, {name}, ε = {epsilon}"] = climbed.rungs[place].geometric
-            row[f"no less, {name}, ε = {epsilon}"] = climbed.rungs[place].floor
+        for name, climbed in climbs.items():
+            rung = climbed.rungs[place]
+            row |= {f"G_N, {name}": rung.geometric, f"no less, {name}": rung.floor}
         rows.append(row)
     last: dict[str, Any] = {"N": "Laplace"}
-    for (epsilon, name), climbed in climbs.items():
-        last |= {
-            f"G_N, {name}, ε = {epsilon}": climbed.limit.value,
-            f"no less, {name}, ε = {epsilon}": climbed.limit.value,
-        }
+    for name, climbed in climbs.items():
+        last |= {f"G_N, {name}": climbed.limit.value, f"no less, {name}": climbed.limit.value}
     worst = max(climbed.limit.error for climbed in climbs.values())
     notes = (
         "Uniform density on [0, 1], gathered onto N cells; len = |w − x| and len² are the losses of Corollary 17.",
         "“No less”: e^{−ε/N}·$(π_N, G_N, ℓ) − κ/N, below which no ε-private mechanism on [0, 1] can come.",
         f"The last row is the truncated Laplace mechanism, by quadrature; its estimated error is at most {worst:.0e}.",
     )
-    return PaperTable("B.theorem5", "The geometric's loss climbs to the Laplace's", (*rows, last), notes, _draw_5)
+    draw = partial(_draw_5, climbs)
+    return PaperTable("B.theorem5", "The geometric's loss climbs to the Laplace's", (*rows, last), notes, draw)
 
 
-def _climb(epsilon: int, name: str) -> Climb:
-    loss = absolute_error() if name == "len" else squared_error()
-    return climb(Density.uniform(), truncated_laplace(epsilon), loss, _RUNGS)
-
-
-def _draw_5() -> Any:
+def _draw_5(climbs: dict[str, Climb]) -> Any:
     figure = canvas(height=480)
     figure.add_hline(y=1, line={"color": ROLES["ink"], "width": 1})
-    for (epsilon, name), colour in zip(_CLIMBS, SERIES, strict=False):
-        climbed = _climb(epsilon, name)
+    for (name, climbed), colour in zip(climbs.items(), SERIES, strict=False):
         limit = climbed.limit.value
-        for values, dash, legend in (
-            ([r.geometric / limit for r in climbed.rungs], "solid", True),
-            ([r.floor / limit for r in climbed.rungs], "dot", False),
-        ):
-            figure.add_trace(
-                go.Scatter(
-                    x=_RUNGS, y=values, name=f"{name}, ε = {epsilon}", mode="lines+markers" if legend else "lines",
-                    showlegend=legend, line={"color": colour, "dash": dash},
-                )
-            )  # fmt: skip
+        geometric, floor = ([getattr(rung, part) / limit for rung in climbed.rungs] for part in ("geometric", "floor"))
+        figure.add_scatter(x=_RUNGS, y=geometric, name=name, mode="lines+markers", line={"color": colour})
+        dotted = {"color": colour, "dash": "dot"}
+        figure.add_scatter(x=_RUNGS, y=floor, name=name, mode="lines", showlegend=False, line=dotted)
     share = {"title_text": "loss ÷ loss of the Laplace mechanism", "range": [0, 1.08]}
     _axes(figure, {"title_text": "N", "type": "log", "tickvals": _RUNGS}, share)
     return caption(

@@ -1,20 +1,18 @@
-"""Figures and the third example of paper C, recomputed.
+"""Figures and the third example of paper C (ElSalamouny, Chatzikokolakis and Palamidessi 2014), recomputed.
 
-C is ElSalamouny, Chatzikokolakis and Palamidessi, Generalized differential privacy: regions of priors that admit robust
-optimal mechanisms (2014). Its thresholds are what a test μ ≥ −1e-4 gives in place of μ ≥ 0: below the true
-ones the curves have no mechanism behind them.
+Its thresholds are what a test μ ≥ −1e-4 gives in place of μ ≥ 0: below the true ones the curves have no mechanism
+behind them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial, reduce
 from math import exp, log, log2
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from sfumato.certify import Mechanism
@@ -33,7 +31,7 @@ from sfumato.privacy.regular import (
     utility_bound,
 )
 from sfumato.privacy.similarity import Quotient, quotient, solve_signs
-from sfumato.privacy.threshold import Threshold, regular_threshold, tight_threshold
+from sfumato.privacy.threshold import regular_threshold, tight_threshold
 from sfumato.privacy.type import PrivacyType
 from sfumato.report.figure import ROLES, SERIES, canvas, caption, tint
 from sfumato.spaces import FiniteSpace, cycle, discrete, k_count_query, line, sum_query
@@ -42,7 +40,6 @@ _TOLERANCE = 1e-4  # The paper's numbers come out with this tolerance in its tes
 # Example 3 has five independent individuals with this prior.
 _LETTERS = Prior(range(4), ["0.3", "0.27", "0.23", "0.2"])
 _INDIVIDUALS = 5
-_NONE = "none"
 
 
 # ----------------------------------------------------------------- figures 2 and 3: regions
@@ -150,28 +147,17 @@ def example_3() -> PaperTable:
     """The two claims of Example 3 that are false, and the one that holds."""
     threshold = regular_threshold(_LETTERS, discrete(4), digits=6)
     half = PrivacyType(discrete(4), epsilon="0.5")
-    rows = (
-        {
-            "quantity": "the prior is regular from ε =",
-            "value": cell("0.48", float(threshold)),
-            "exactly": str(threshold),
-        },
-        {
-            "quantity": "bits leaked at ε = 0.5, this prior, at most",
-            "value": cell("1.2", round(_INDIVIDUALS * leakage_bound(_LETTERS, half), 5)),
-            "exactly": f"a proved mechanism leaks {_mechanism_leakage(half):.5f}",
-        },
-        {
-            "quantity": "bits leaked at ε = 0.5, any prior, at most",
-            "value": cell("2.5", round(database_leakage_bound(_INDIVIDUALS, 4, epsilon="0.5"), 5)),
-            "exactly": "5 log₂(4 e^ε / (3 + e^ε))",
-        },
-        {
-            "quantity": "with μ ≥ −1e-4 for μ ≥ 0, from ε =",
-            "value": cell("0.48", _tolerant_example()),
-            "exactly": "in steps of 0.01",
-        },
+    own = round(_INDIVIDUALS * leakage_bound(_LETTERS, half), 5)
+    most = round(database_leakage_bound(_INDIVIDUALS, 4, epsilon="0.5"), 5)
+    leaked = f"a proved mechanism leaks {_mechanism_leakage(half):.5f}"
+    claims = (
+        ("the prior is regular from ε =", "0.48", float(threshold), str(threshold)),
+        ("bits leaked at ε = 0.5, this prior, at most", "1.2", own, leaked),
+        ("bits leaked at ε = 0.5, any prior, at most", "2.5", most, "5 log₂(4 e^ε / (3 + e^ε))"),
+        ("with μ ≥ −1e-4 for μ ≥ 0, from ε =", "0.48", _tolerant_example(), "in steps of 0.01"),
     )
+    rows = tuple({"quantity": name, "value": cell(printed, ours), "exactly": exactly}
+                 for name, printed, ours, exactly in claims)  # fmt: skip
     notes = (
         "μ is the fifth power of one individual's (π − t/(1 + 3t)) / (1 − t), t = e^{−ε}, which is non-negative "
         "exactly when 0.2 (1 + 3t) ≥ t, that is, t ≤ 1/2.",
@@ -186,10 +172,8 @@ def _tolerant_example() -> float:
     weights = _LETTERS.float_weights
     for step in range(1, 100):
         t = exp(-step / 100)
-        least = single = (weights - t / (1 + 3 * t)) / (1 - t)
-        for _ in range(_INDIVIDUALS - 1):
-            least = np.multiply.outer(least, single)
-        if least.min() >= -_TOLERANCE:
+        single = (weights - t / (1 + 3 * t)) / (1 - t)
+        if reduce(np.multiply.outer, [single] * _INDIVIDUALS).min() >= -_TOLERANCE:
             return step / 100
     return 1.0
 
@@ -199,22 +183,16 @@ def _tolerant_example() -> float:
 
 def figure_6a() -> PaperTable:
     """The sum query with 150 individuals and values up to 5."""
-    space = sum_query(150, 5)
-    threshold = tight_threshold(space, digits=9)
-    rows = _query_rows(space, ("0.8", "0.9", "1.0", "1.1", "1.2", "1.3"), _sum_geometric)
-    rows = _with_threshold(rows, "0.8", float(threshold))
-    notes = _threshold_notes(space, threshold, "0.8", 78)
-    return PaperTable("C.fig6a", "Sum query, u = 150, v = 5: chance of the right answer", rows, notes, _draw_6a)
+    title = "Sum query, u = 150, v = 5: chance of the right answer"
+    epsilons = ("0.8", "0.9", "1.0", "1.1", "1.2", "1.3")
+    return _query("C.fig6a", title, sum_query(150, 5), epsilons, _sum_geometric, "the sum of 150 values up to 5")
 
 
 def figure_6b() -> PaperTable:
     """Two counts over thirty individuals."""
-    space = k_count_query(30, 2)
-    threshold = tight_threshold(space, digits=9)
-    rows = _query_rows(space, ("0.9", "1.0", "1.1", "1.2", "1.3"), _count_geometric)
-    rows = _with_threshold(rows, "0.9", float(threshold))
-    notes = _threshold_notes(space, threshold, "0.9", 88)
-    return PaperTable("C.fig6b", "Two counts, u = 30: chance of the right answer", rows, notes, _draw_6b)
+    title = "Two counts, u = 30: chance of the right answer"
+    epsilons = ("0.9", "1.0", "1.1", "1.2", "1.3")
+    return _query("C.fig6b", title, k_count_query(30, 2), epsilons, _count_geometric, "two counts over 30 individuals")
 
 
 def _truncated_geometric(n: int, alpha: float) -> float:
@@ -239,10 +217,12 @@ def _diagonal(system: Quotient, epsilon: str) -> tuple[bool, float, float]:
     return -1 not in solution.signs, float(values.min()), float((values * system.sizes).sum() / system.sizes.sum())
 
 
-def _query_rows(
-    space: FiniteSpace, epsilons: Sequence[str], geometric: Callable[[float], float]
-) -> tuple[dict[str, Any], ...]:
-    system = quotient(space)
+def _query(
+    key: str, title: str, space: FiniteSpace, epsilons: Sequence[str], geometric: Callable[[float], float], what: str
+) -> PaperTable:
+    """The utility of a query at some ε, the first of them what the paper prints as the smallest."""
+    system, printed = quotient(space), epsilons[0]
+    threshold = tight_threshold(space, digits=9)
     rows = []
     for epsilon in epsilons:
         exists, least, mean = _diagonal(system, epsilon)
@@ -250,7 +230,17 @@ def _query_rows(
         rows.append(
             _utility_row(epsilon, mean, least, exists, float(bound), "geometric", geometric(float(epsilon)))
         )  # fmt: skip
-    return tuple(rows)
+    below = round(100 * float(printed)) - 2
+    tolerant = next(s for s in range(below, 200) if _diagonal(system, f"{s / 100}")[1] >= -_TOLERANCE * len(space))
+    notes = (
+        f"The mechanism exists from ε = {threshold} on, for every larger ε, and not from {printed} on: there the only "
+        "solution of Φz = 1 has negative entries, and the curve has no mechanism behind it.",
+        f"With μ = z/n ≥ −1e-4 in place of μ ≥ 0 the smallest ε in steps of 0.01 is {tolerant / 100:.2f}, as printed.",
+        "Where there is no such mechanism the bound is max Σ z/n over Φz ≤ 1, z ≥ 0.",
+    )
+    ends = float(printed), float(epsilons[-1])
+    draw = partial(_draw_query, system, ends, geometric, float(threshold), what)
+    return PaperTable(key, title, _with_threshold(rows, printed, float(threshold)), notes, draw)
 
 
 def _utility_row(
@@ -260,7 +250,7 @@ def _utility_row(
         "ε": epsilon,
         "the paper's curve, Σz/n": round(curve, 6),
         "least z": round(least, 6),
-        "tight constraints": round(curve, 6) if exists else _NONE,
+        "tight constraints": round(curve, 6) if exists else "none",
         "no mechanism exceeds": round(bound, 6),
         rival: round(other, 6),
     }
@@ -269,17 +259,6 @@ def _utility_row(
 def _with_threshold(rows: Sequence[dict[str, Any]], printed: str, threshold: float) -> tuple[dict[str, Any], ...]:
     """With the one number that the paper prints beside the first row: from which ε on there is such a mechanism."""
     return tuple(row | {"smallest ε": "" if k else cell(printed, threshold)} for k, row in enumerate(rows))
-
-
-def _threshold_notes(space: FiniteSpace, threshold: Threshold, printed: str, first: int) -> tuple[str, ...]:
-    system, n = quotient(space), len(space)
-    tolerant = next(s for s in range(first, 200) if _diagonal(system, f"{s / 100}")[1] >= -_TOLERANCE * n)
-    return (
-        f"The mechanism exists from ε = {threshold} on, for every larger ε, and not from {printed} on: there the only "
-        "solution of Φz = 1 has negative entries, and the curve has no mechanism behind it.",
-        f"With μ = z/n ≥ −1e-4 in place of μ ≥ 0 the smallest ε in steps of 0.01 is {tolerant / 100:.2f}, as printed.",
-        "Where there is no such mechanism the bound is max Σ z/n over Φz ≤ 1, z ≥ 0.",
-    )
 
 
 def figure_7() -> PaperTable:
@@ -309,7 +288,8 @@ def figure_7() -> PaperTable:
         "lost by that, and which the paper adjusts for, is not counted against it.",
         "Where there is no such mechanism the bound is Σ max(z, 0)/n, since Φ max(z, 0) ≥ Φz = 1.",
     )  # fmt: skip
-    return PaperTable("C.fig7", "100 × 100 locations: chance of the right cell", shown, notes, _draw_7)
+    draw = partial(_draw_7, float(threshold.high))
+    return PaperTable("C.fig7", "100 × 100 locations: chance of the right cell", shown, notes, draw)
 
 
 @cache
@@ -340,18 +320,16 @@ def _draw_2() -> Any:
     for shift, (name, space) in enumerate((("line", line(3)), ("circle", cycle(3)))):
         frame = corners + np.array([1.25 * shift, 0])
         outline = np.vstack([frame, frame[:1]])
-        figure.add_trace(
-            go.Scatter(x=outline[:, 0], y=outline[:, 1], mode="lines", line={"color": ROLES["frame"]}, showlegend=False)
+        figure.add_scatter(
+            x=outline[:, 0], y=outline[:, 1], mode="lines", line={"color": ROLES["frame"]}, showlegend=False
         )
         for epsilon, colour in zip(("1.6", "0.7"), SERIES, strict=False):
             region = regular_region(PrivacyType(space, epsilon=epsilon))
             places = np.array([c.weights.astype(float) for c in region.corners]) @ frame
             places = np.vstack([places, places[:1]])
-            figure.add_trace(
-                go.Scatter(
-                    x=places[:, 0], y=places[:, 1], mode="lines+markers", fill="toself", name=f"ε = {epsilon}",
-                    fillcolor=tint(colour, 0.35), line={"color": colour, "width": 2}, showlegend=not shift,
-                )
+            figure.add_scatter(
+                x=places[:, 0], y=places[:, 1], mode="lines+markers", fill="toself", name=f"ε = {epsilon}",
+                fillcolor=tint(colour, 0.35), line={"color": colour, "width": 2}, showlegend=not shift,
             )  # fmt: skip
         figure.add_annotation(x=frame[:, 0].mean(), y=-0.08, text=name, showarrow=False)
     figure.update_xaxes(visible=False)
@@ -368,10 +346,8 @@ def _draw_3() -> Any:
         region = regular_region(PrivacyType(discrete(4), epsilon=distance))
         x, y, z = np.array([c.weights.astype(float)[:3] for c in region.corners]).T
         i, j, k = faces
-        figure.add_trace(
-            go.Mesh3d(
-                x=x, y=y, z=z, i=i, j=j, k=k, color=colour, opacity=opacity, name=f"D = {distance}", showlegend=True
-            )
+        figure.add_mesh3d(
+            x=x, y=y, z=z, i=i, j=j, k=k, color=colour, opacity=opacity, name=f"D = {distance}", showlegend=True
         )
     figure.update_scenes(xaxis_title="π₁", yaxis_title="π₂", zaxis_title="π₃")
     return caption(figure, "Regular priors on four equally distant secrets, shown by their first three weights.")
@@ -392,64 +368,45 @@ def _draw_4() -> Any:
     return _curves(series, "bits", log(2), text)
 
 
-def _draw_6a() -> Any:
-    return _draw_query(sum_query(150, 5), (0.8, 1.3), _sum_geometric, 0.968133485, "the sum of 150 values up to 5")
-
-
-def _draw_6b() -> Any:
-    return _draw_query(
-        k_count_query(30, 2), (0.9, 1.3), _count_geometric, 1.136080275, "two counts over 30 individuals"
-    )
-
-
 def _draw_query(
-    space: FiniteSpace, ends: tuple[float, float], geometric: Callable[[float], float], threshold: float, what: str
+    system: Quotient, ends: tuple[float, float], geometric: Callable[[float], float], threshold: float, what: str
 ) -> Any:
-    system = quotient(space)
     epsilon = [round(e, 3) for e in np.linspace(*ends, 21).tolist()]
     curve = [_diagonal(system, str(e))[2] for e in epsilon]
-    text = (
-        f"The chance of the right answer for {what}, uniform prior. Left of the vertical line the dotted curve has no "
-        "mechanism behind it."
-    )
-    return _curves(
-        _split(epsilon, curve, threshold, "geometric", [geometric(e) for e in epsilon]), "chance", threshold, text
-    )
+    return _utility(epsilon, curve, threshold, "geometric", [geometric(e) for e in epsilon], f"answer for {what}")
 
 
-def _draw_7() -> Any:
-    lattice, threshold = Lattice((100, 100)), 0.66535158
+def _draw_7(threshold: float) -> Any:
+    lattice = Lattice((100, 100))
     epsilon = [round(e, 3) for e in np.linspace(0.4, 1.3, 19).tolist()]
-    curve = [
-        float(lattice_solution(LatticeKernel(lattice, lattice.promise(str(e))), accuracy=1e-9).values.mean())
-        for e in epsilon
-    ]
-    text = (
-        "The chance of the right cell among 100 × 100, uniform prior. Left of the vertical line the dotted curve has "
-        "no mechanism behind it."
-    )
+    kernels = (LatticeKernel(lattice, lattice.promise(str(e))) for e in epsilon)
+    curve = [float(lattice_solution(kernel, accuracy=1e-9).values.mean()) for kernel in kernels]
     rival = [_planar_laplace(e) for e in epsilon]
-    return _curves(_split(epsilon, curve, threshold, "planar Laplace", rival), "chance", threshold, text)
+    return _utility(epsilon, curve, threshold, "planar Laplace", rival, "cell among 100 × 100")
 
 
-Series = tuple[str, list[float], list[float], str]
-
-
-def _split(epsilon: list[float], curve: list[float], threshold: float, rival: str, other: list[float]) -> list[Series]:
-    """The paper's curve, dotted where no mechanism is behind it."""
+def _utility(
+    epsilon: list[float], curve: list[float], threshold: float, rival: str, other: list[float], what: str
+) -> Any:
+    """The paper's curve, dotted where no mechanism is behind it, and that of a rival."""
     last = sum(e < threshold for e in epsilon)
-    return [
+    series = [
         ("tight constraints", epsilon[last:], curve[last:], ""),
         ("Σz/n, no mechanism", epsilon[: last + 1], curve[: last + 1], "dot"),
         (rival, epsilon, other, ""),
     ]
+    text = (
+        f"The chance of the right {what}, uniform prior. Left of the vertical line the dotted curve has no mechanism "
+        "behind it."
+    )
+    return _curves(series, "chance", threshold, text)
 
 
-def _curves(series: Sequence[Series], what: str, mark: float, text: str) -> Any:
+def _curves(series: Sequence[tuple[str, list[float], list[float], str]], what: str, mark: float, text: str) -> Any:
     figure = canvas(height=460)
     for (name, x, y, dash), colour in zip(series, SERIES, strict=False):
-        figure.add_trace(
-            go.Scatter(x=x, y=y, name=name, mode="lines", line={"color": colour, "width": 2, "dash": dash or "solid"})
+        figure.add_scatter(
+            x=x, y=y, name=name, mode="lines", line={"color": colour, "width": 2, "dash": dash or "solid"}
         )
     figure.add_vline(x=mark, line={"color": ROLES["faint"], "width": 1})
     figure.update_xaxes(title_text="ε", showline=True, ticks="outside", zeroline=False)

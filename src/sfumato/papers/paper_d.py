@@ -1,8 +1,4 @@
-"""Figures and examples of paper D, recomputed.
-
-D is Kifer and Lin, An axiomatic view of statistical privacy and utility (2012). It draws curves and prints two
-examples with numbers.
-"""
+"""Figures and examples of paper D (Kifer and Lin 2012), which draws curves and prints two examples with numbers."""
 
 from __future__ import annotations
 
@@ -29,7 +25,7 @@ from sfumato.report.figure import AXIS, ROLES, SERIES, canvas, caption
 _PLACES = (0, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 1)
 
 
-def _curves(key: str, title: str, predicate: Predicate, notes: tuple[str, ...]) -> PaperTable:
+def _curves(key: str, title: str, predicate: Predicate, *notes: str) -> PaperTable:
     """M and m of a predicate at some places, with the verdict on its axioms."""
     rows = []
     for a in _PLACES:
@@ -85,43 +81,37 @@ def curves_figure(predicate: Predicate, title: str = "") -> Any:
 
 def figure_1() -> PaperTable:
     """(ε, δ)-differential privacy with ε = 1 and δ = 0.1."""
-    notes = ("M(a) = min{1, e^ε a + δ, 1 − e^−ε(1 − a − δ)}; at a = 0 both δ and m(0) = 0 can be read off.",)
-    return _curves("D.fig1", "(1, 0.1)-differential privacy", predicates.epsilon_delta(epsilon=1, delta="0.1"), notes)
+    note = "M(a) = min{1, e^ε a + δ, 1 − e^−ε(1 − a − δ)}; at a = 0 both δ and m(0) = 0 can be read off."
+    return _curves("D.fig1", "(1, 0.1)-differential privacy", predicates.epsilon_delta(epsilon=1, delta="0.1"), note)
 
 
 def figure_4() -> PaperTable:
     """The Gaussian density, moved by 1."""
-    notes = ("M(a) = Φ(Φ⁻¹(a) + 1); as a trade-off function 1 − M this is Gaussian differential privacy with μ = 1.",)
-    return _curves("D.fig4", "Curves of a Gaussian density", predicates.gaussian(1), notes)
+    note = "M(a) = Φ(Φ⁻¹(a) + 1); as a trade-off function 1 − M this is Gaussian differential privacy with μ = 1."
+    return _curves("D.fig4", "Curves of a Gaussian density", predicates.gaussian(1), note)
+
+
+_MOVED = "The paper does not say by how much the density is moved; 1 as in Figure 4."
 
 
 def figure_5() -> PaperTable:
     """The Laplace density, moved by 1."""
-    notes = (
-        "The paper does not say by how much the density is moved; 1 as in Figure 4.",
-        "Up to a = 1/(2e) and from a = 1/2 on the curve is that of 1-differential privacy; in between it is lower.",
-    )
-    return _curves("D.fig5", "Curves of a Laplace density", predicates.laplace(epsilon=1), notes)
+    note = "Up to a = 1/(2e) and from a = 1/2 on the curve is that of 1-differential privacy; in between it is lower."
+    return _curves("D.fig5", "Curves of a Laplace density", predicates.laplace(epsilon=1), _MOVED, note)
 
 
 def figure_6() -> PaperTable:
     """The exponential density, moved by 1."""
-    notes = (
-        "The paper does not say by how much the density is moved; 1 as in Figure 4.",
-        "M(a) = min(1, e·a): one half of 1-differential privacy, for a relation of neighbours in one direction.",
-    )
-    return _curves("D.fig6", "Curves of an exponential density", predicates.exponential(epsilon=1), notes)
+    note = "M(a) = min(1, e·a): one half of 1-differential privacy, for a relation of neighbours in one direction."
+    return _curves("D.fig6", "Curves of an exponential density", predicates.exponential(epsilon=1), _MOVED, note)
 
 
 def figure_7() -> PaperTable:
     """The exponential density, moved by 1 and symmetrised."""
     both, pure = predicates.symmetrised(predicates.exponential(epsilon=1)), predicates.pure(epsilon=1)
     same = "the same lines as" if set(both.parts) == set(pure.parts) else "other lines than"
-    notes = (
-        "The paper does not say by how much the density is moved; 1 as in Figure 4.",
-        f"Symmetrised, the predicate has {same} 1-differential privacy.",
-    )
-    return _curves("D.fig7", "Curves of an exponential density, symmetrised", both, notes)
+    note = f"Symmetrised, the predicate has {same} 1-differential privacy."
+    return _curves("D.fig7", "Curves of an exponential density, symmetrised", both, _MOVED, note)
 
 
 def figure_8() -> PaperTable:

@@ -89,15 +89,13 @@ def _enclosed(space: FiniteSpace) -> str:
 
 def _notes() -> tuple[str, ...]:
     space = _points(_SIZES[-1])
-    star = epsilon_star(space, _GAMMA, _DELTA)
-    assert star.high is not None
     packed = float(packing_bound(space, _GAMMA, _DELTA).epsilon)
     best, uniform = (least_exponential(space, _GAMMA, _DELTA, base=base).epsilon for base in ("best", "uniform"))
     bound = theorem_34(space, _GAMMA, _DELTA, base="uniform")
     return (
         f"ε* is for γ = {_GAMMA}, δ = {_DELTA}, closed balls; upper ends of brackets of relative width 0.001, proved. "
         "Where answers stay 1 apart, n of them need ln((n − 1)(1 − δ)/δ): no ε is enough for all.",
-        f"{_SIZES[-1]} points of [0, 1]: a packing gives {packed:.3f}, ε* = {float(star.high):.3f}, the exponential "
+        f"{_SIZES[-1]} points of [0, 1]: a packing gives {packed:.3f}, ε* = {_enclosed(space)}, the exponential "
         f"mechanism needs {best:.3f} with the best base measure that was found and {uniform:.3f} with the uniform one; "
         f"the proof of the theorem promises {float(bound.epsilon):.3f}, and its mechanism really needs "
         f"{bound.really.epsilon:.3f}.",

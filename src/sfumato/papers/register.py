@@ -1,9 +1,4 @@
-"""Every table and figure of the papers that can be rerun.
-
-Keys are the paper's letter and the item's number: A is Fernandes, McIver, Palamidessi and Ding (2023),
-B Fernandes, McIver and Morgan (2021), C ElSalamouny, Chatzikokolakis and Palamidessi (2014),
-D Kifer and Lin (2012), E Kleinberg and Ligett (2010).
-"""
+"""Every table and figure of the papers that can be rerun; a key is the paper's letter and the item's number."""
 
 from __future__ import annotations
 

@@ -5,11 +5,12 @@ Numbers are taken for what is written: ``0.7`` is 7/10, and ``"1/3"`` is a third
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
 from math import inf, isfinite
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
@@ -76,6 +77,16 @@ class TableSpec(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, arbitrary_types_allowed=True)
 
+    def _wrong(self) -> Iterator[str]:
+        """What is wrong with the table as a whole, although each of its keys is fine."""
+        yield from ()
+
+    @model_validator(mode="after")
+    def _as_a_whole(self) -> Self:
+        if (complaint := next(self._wrong(), None)) is not None:
+            raise ValueError(complaint)
+        return self
+
 
 class UnitSpec(TableSpec):
     """A space whose unit of distance can be named."""
@@ -89,13 +100,11 @@ class SizedSpec(UnitSpec):
     n: Count | None = None
     labels: list[Label] | None = None
 
-    @model_validator(mode="after")
-    def _one_size(self) -> SizedSpec:
+    def _wrong(self) -> Iterator[str]:
         if self.n is None and self.labels is None:
-            raise ValueError("give n, the number of secrets, or labels, their names")
+            yield "give n, the number of secrets, or labels, their names"
         if self.n is not None and self.labels is not None and self.n != len(self.labels):
-            raise ValueError(f"n is {self.n}, but there are {len(self.labels)} labels")
-        return self
+            yield f"n is {self.n}, but there are {len(self.labels)} labels"
 
     @property
     def size(self) -> int:
@@ -179,16 +188,14 @@ class KCountQuerySpec(UnitSpec):
 
 
 class FromFileSpec(TableSpec):
-    """A space that is listed here or in a CSV file."""
+    """What is listed here or in a CSV file."""
 
     inline: ClassVar[str]  # the key that lists it here
     file: str | None = None
 
-    @model_validator(mode="after")
-    def _one_source(self) -> FromFileSpec:
+    def _wrong(self) -> Iterator[str]:
         if (self.file is None) == (getattr(self, self.inline) is None):
-            raise ValueError(f"give either file, a CSV, or {self.inline}")
-        return self
+            yield f"give either file, a CSV, or {self.inline}"
 
 
 class GraphSpec(FromFileSpec):
@@ -291,19 +298,17 @@ class PrivacySpec(TableSpec):
                 return given | promise(given["epsilon"], None)._asdict()
         return given
 
-    @model_validator(mode="after")
-    def _one_parameter(self) -> PrivacySpec:
+    def _wrong(self) -> Iterator[str]:
         if (self.epsilon is None) == (self.alpha is None):
-            raise ValueError("give either epsilon or alpha = e^-epsilon")
+            yield "give either epsilon or alpha = e^-epsilon"
         if self.epsilon is not None and self.epsilon <= 0:
-            raise ValueError(f"epsilon must be positive, found {_shown(self.epsilon)}")
+            yield f"epsilon must be positive, found {_shown(self.epsilon)}"
         if self.alpha is not None and not 0 < self.alpha < 1:
-            raise ValueError(f"alpha lies strictly between 0 and 1, found {_shown(self.alpha)}")
+            yield f"alpha lies strictly between 0 and 1, found {_shown(self.alpha)}"
         if self.delta is None and self.neighbours != "adjacent":
-            raise ValueError("neighbours go with delta: epsilon alone is a promise for each unit of distance")
+            yield "neighbours go with delta: epsilon alone is a promise for each unit of distance"
         if self.delta is not None and not 0 <= self.delta < 1:
-            raise ValueError(f"delta lies in [0, 1), found {_shown(self.delta)}")
-        return self
+            yield f"delta lies in [0, 1), found {_shown(self.delta)}"
 
 
 class PriorSpec(TableSpec):
@@ -315,17 +320,15 @@ class PriorSpec(TableSpec):
     file: str | None = None
     label: str | None = None
 
-    @model_validator(mode="after")
-    def _one_way(self) -> PriorSpec:
+    def _wrong(self) -> Iterator[str]:
         if self.uniform is False:
-            raise ValueError("a prior that is not uniform has weights or counts: leave uniform out")
+            yield "a prior that is not uniform has weights or counts: leave uniform out"
         given = [name for name in ("uniform", "weights", "counts") if getattr(self, name) is not None]
         if len(given) > 1:
-            raise ValueError(f"{' and '.join(given)} say different things: give one")
+            yield f"{' and '.join(given)} say different things: give one"
         values = self.weights if self.counts is None else self.counts
         if not isinstance(values, str) and (self.file or self.label):
-            raise ValueError("file and label go with the name of a column, such as counts = 'population'")
-        return self
+            yield "file and label go with the name of a column, such as counts = 'population'"
 
 
 class OutputsSpec(TableSpec):
@@ -371,21 +374,18 @@ class MemberSpec(StakeSpec):
     members: Annotated[list[Label], Field(min_length=1)]
 
 
-class LossMatrixSpec(StakeSpec):
+class LossMatrixSpec(FromFileSpec, StakeSpec):
     """Any table, one row an action, one column a secret."""
 
+    inline = "table"
     kind: Literal["matrix"]
-    file: str | None = None
     table: list[list[Quantity]] | None = None
     actions: list[Label] | None = None
 
-    @model_validator(mode="after")
-    def _one_source(self) -> LossMatrixSpec:
-        if (self.file is None) == (self.table is None):
-            raise ValueError("give either file, a CSV, or table")
+    def _wrong(self) -> Iterator[str]:
+        yield from super()._wrong()
         if self.file is not None and self.actions is not None:
-            raise ValueError("the first column of the file names the actions: leave actions out")
-        return self
+            yield "the first column of the file names the actions: leave actions out"
 
 
 LossSpec = Annotated[
@@ -401,11 +401,9 @@ class DisplacementSpec(TableSpec):
     radius: Length
     probability: Quantity
 
-    @model_validator(mode="after")
-    def _in_range(self) -> DisplacementSpec:
+    def _wrong(self) -> Iterator[str]:
         if not 0 <= self.probability < 1:
-            raise ValueError(f"probability lies between 0 and 1, found {_shown(self.probability)}")
-        return self
+            yield f"probability lies between 0 and 1, found {_shown(self.probability)}"
 
 
 class ObjectiveSpec(TableSpec):
@@ -417,13 +415,11 @@ class ObjectiveSpec(TableSpec):
     displacement: DisplacementSpec | None = None
     then: Literal["worst secret", "entropy"] | None = None
 
-    @model_validator(mode="after")
-    def _sensible(self) -> ObjectiveSpec:
+    def _wrong(self) -> Iterator[str]:
         if (self.kind == "worst prior") != bool(self.priors):
-            raise ValueError("priors, a list of tables like [prior], goes with kind = 'worst prior', and with no other")
+            yield "priors, a list of tables like [prior], goes with kind = 'worst prior', and with no other"
         if self.then is not None and self.kind != "expected":
-            raise ValueError("then goes with kind = 'expected'")
-        return self
+            yield "then goes with kind = 'expected'"
 
 
 class SolveSpec(TableSpec):
@@ -433,13 +429,11 @@ class SolveSpec(TableSpec):
     time_limit: Quantity | None = None
     solver: str = "auto"
 
-    @model_validator(mode="after")
-    def _positive(self) -> SolveSpec:
+    def _wrong(self) -> Iterator[str]:
         for name in ("tolerance", "time_limit"):
             value = getattr(self, name)
             if value is not None and value <= 0:
-                raise ValueError(f"{name} must be positive, found {_shown(value)}")
-        return self
+                yield f"{name} must be positive, found {_shown(value)}"
 
 
 def _shown(value: Fraction) -> str:

@@ -21,7 +21,6 @@ from sfumato.spaces import SPACES, FiniteSpace
 from sfumato.spaces.foreign import LATITUDES, LONGITUDES
 from sfumato.spaces.lengths import in_unit
 from sfumato.specs import schema
-from sfumato.specs.complaints import nearest
 from sfumato.specs.spec import Spec
 from sfumato.specs.tables import (
     Columns,
@@ -29,6 +28,7 @@ from sfumato.specs.tables import (
     in_order,
     labelled_table,
     numbers_of,
+    spelled_labels,
     text_of,
     usual_column,
 )
@@ -98,7 +98,7 @@ def space_of(spec: Spec) -> FiniteSpace:
     with _naming(spec, "privacy"):
         if built.unit:
             raise InvalidInput(f"the promise is per {per!r}, but the distances of the space are in {built.unit!r}")
-    return FiniteSpace(built.labels, built.source, per, built.name, built.coordinates)
+    return _in_unit(built, per)
 
 
 def privacy_of(spec: Spec, space: FiniteSpace) -> PrivacyType:
@@ -132,7 +132,7 @@ def loss_of(spec: Spec, space: FiniteSpace) -> Loss:
         if isinstance(given, schema.ThresholdSpec):
             return LOSSES["threshold"](space, given.radius)
         if isinstance(given, schema.MemberSpec):
-            return LOSSES["member"](space, _known(given.members, space.labels, "secret of the space"))
+            return LOSSES["member"](space, spelled_labels(given.members, space.labels, "secret of the space"))
         if isinstance(given, schema.LossMatrixSpec):
             return _loss_matrix(given, spec, space)
         return default_loss(space) if given.kind == "default" else LOSSES[given.kind](space)
@@ -148,7 +148,7 @@ def outputs_of(spec: Spec, loss: Loss) -> tuple[Any, ...] | None:
             given = column_of(spec.columns(given.file), given.column)
         if not given:
             raise InvalidInput("name at least one action")
-        return _known(given, loss.actions, "action of the loss")
+        return spelled_labels(given, loss.actions, "action of the loss")
 
 
 def objective_of(spec: Spec, space: FiniteSpace) -> Any:
@@ -209,47 +209,40 @@ def _graph(given: schema.GraphSpec, spec: Spec) -> FiniteSpace:
 
 
 def _points(given: schema.PointsSpec, spec: Spec) -> FiniteSpace:
-    coordinates: Any = given.coordinates
-    labels = given.labels
-    if given.file is not None:
-        table = spec.columns(given.file)
-        coordinates = list(zip(*(numbers_of(table, name) for name in given.columns), strict=True))
-        labels = _labels(given, table)
+    coordinates, labels = _placed(given, spec, lambda _: given.columns)
     return SPACES["points"](coordinates, metric=given.metric, labels=labels, unit=given.unit)
 
 
 def _geo(given: schema.GeoSpec, spec: Spec) -> FiniteSpace:
-    coordinates: Any = given.coordinates
-    labels = given.labels
-    if given.file is not None:
-        table = spec.columns(given.file)
-        names = [_column(given.latitude, LATITUDES, table), _column(given.longitude, LONGITUDES, table)]
-        coordinates = list(zip(*(numbers_of(table, name) for name in names), strict=True))
-        labels = _labels(given, table)
+    names = (given.latitude, LATITUDES), (given.longitude, LONGITUDES)
+    coordinates, labels = _placed(given, spec, lambda table: [_column(named, usual, table) for named, usual in names])
     return SPACES["geo"]([[float(value) for value in row] for row in coordinates], labels=labels)
+
+
+def _placed(
+    given: schema.PointsSpec | schema.GeoSpec, spec: Spec, columns: Callable[[Columns], Sequence[str]]
+) -> tuple[Any, Any]:
+    """Coordinates and labels, as they are listed or as columns of a file have them."""
+    if given.file is None:
+        return given.coordinates, given.labels
+    table = spec.columns(given.file)
+    coordinates = list(zip(*(numbers_of(table, name) for name in columns(table)), strict=True))
+    return coordinates, given.labels if given.label is None else column_of(table, given.label)
 
 
 def _matrix(given: schema.MatrixSpec, spec: Spec) -> FiniteSpace:
     if given.file is None:
         distances = given.distances or []
         return FiniteSpace(given.labels or range(len(distances)), distances, given.unit)
-    table = spec.columns(given.file)
-    names, above, entries = labelled_table(table, infinite=True)
-    order = in_order(table, above, names, "column")
-    return FiniteSpace(given.labels or names, [[row[i] for i in order] for row in entries], given.unit)
+    names, distances = labelled_table(spec.columns(given.file), None, "column", infinite=True)
+    return FiniteSpace(given.labels or names, distances, given.unit)
 
 
 BUILDERS: dict[str, Callable[[Any, Spec], FiniteSpace]] = {
-    "line": _sized,
-    "discrete": _sized,
-    "cycle": _sized,
+    **dict.fromkeys(("line", "discrete", "cycle"), _sized),
+    **dict.fromkeys(("hamming", "star", "complete_bipartite"), _by_parameters),
+    **dict.fromkeys(("count_query", "sum_query", "k_count_query"), _by_parameters),
     "grid": _grid,
-    "hamming": _by_parameters,
-    "star": _by_parameters,
-    "complete_bipartite": _by_parameters,
-    "count_query": _by_parameters,
-    "sum_query": _by_parameters,
-    "k_count_query": _by_parameters,
     "graph": _graph,
     "points": _points,
     "geo": _geo,
@@ -259,11 +252,7 @@ BUILDERS: dict[str, Callable[[Any, Spec], FiniteSpace]] = {
 
 
 def _in_unit(space: FiniteSpace, unit: str) -> FiniteSpace:
-    return space if not unit else FiniteSpace(space.labels, space.source, unit, space.name, space.coordinates)
-
-
-def _labels(given: schema.PointsSpec | schema.GeoSpec, table: Columns) -> list[Any] | None:
-    return given.labels if given.label is None else column_of(table, given.label)
+    return FiniteSpace(space.labels, space.source, unit, space.name, space.coordinates) if unit else space
 
 
 def _column(named: str | None, usual: tuple[str, ...], table: Columns) -> str:
@@ -272,7 +261,8 @@ def _column(named: str | None, usual: tuple[str, ...], table: Columns) -> str:
         return named
     column = usual_column(table, usual)
     if not column:
-        raise InvalidInput(f"{table.file} has no column {usual[0]!r}: say {usual[0]} = … (it has {_few(table.header)})")
+        found = ", ".join(table.header[:8]) + (", …" if len(table.header) > 8 else "")
+        raise InvalidInput(f"{table.file} has no column {usual[0]!r}: say {usual[0]} = … (it has {found})")
     return column
 
 
@@ -283,7 +273,8 @@ def _prior(given: schema.PriorSpec, spec: Spec, space: FiniteSpace) -> Prior:
     if isinstance(amounts, str):
         amounts = _prior_column(amounts, given, spec, space)
     elif isinstance(amounts, dict):
-        by_label = dict(zip(_known(amounts, space.labels, "secret of the space"), amounts.values(), strict=True))
+        secrets = spelled_labels(amounts, space.labels, "secret of the space")
+        by_label = dict(zip(secrets, amounts.values(), strict=True))
         amounts = [by_label.get(label, Fraction(0)) for label in space.labels]
     return Prior(space, amounts) if given.counts is None else Prior.from_counts(amounts, space)
 
@@ -308,29 +299,7 @@ def _prior_column(name: str, given: schema.PriorSpec, spec: Spec, space: FiniteS
 def _loss_matrix(given: schema.LossMatrixSpec, spec: Spec, space: FiniteSpace) -> Loss:
     if given.file is None:
         return LOSSES["matrix"](space, given.table, given.actions)
-    table = spec.columns(given.file)
-    names, above, entries = labelled_table(table)
-    order = in_order(table, above, space.labels, "column for")
+    names, entries = labelled_table(spec.columns(given.file), space.labels, "column for")
     texts = {text_of(label): label for label in space.labels}
     actions = [texts.get(name, name) for name in names]  # an action that is a secret keeps the secret's own label
-    return LOSSES["matrix"](space, [[row[i] for i in order] for row in entries], actions)
-
-
-def _known(labels: Iterable[Any], known: Sequence[Any], what: str) -> tuple[Any, ...]:
-    """Labels as the space has them; a file or a key of TOML can only spell them as text."""
-    own = set(known)
-    texts = {text_of(label): label for label in known}
-    matches = []
-    for label in labels:
-        if label in own:
-            matches.append(label)
-        elif text_of(label) in texts:
-            matches.append(texts[text_of(label)])
-        else:
-            hint = nearest(text_of(label), texts) if len(texts) < 20 else ""
-            raise InvalidInput(f"{label!r} is no {what}{hint}")
-    return tuple(matches)
-
-
-def _few(names: Sequence[str]) -> str:
-    return ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
+    return LOSSES["matrix"](space, entries, actions)

@@ -34,7 +34,7 @@ _LARGEST_FILE = 2**26  # bytes of a spec: room for a table of a few thousand num
 
 
 class Spec(TableSpec):
-    """A whole spec. ``folder`` is where relative paths start, ``source`` how errors call the file."""
+    """A whole spec. Relative paths start in its folder."""
 
     space: SpaceSpec
     privacy: PrivacySpec | None = None
@@ -56,11 +56,6 @@ class Spec(TableSpec):
         return isinstance(other, Spec) and dict(self) == dict(other)
 
     __hash__ = None  # type: ignore[assignment]  # tables hold lists
-
-    @property
-    def folder(self) -> Path:
-        """Where relative paths start."""
-        return self._folder
 
     @property
     def source(self) -> str:

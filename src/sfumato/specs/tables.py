@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -102,12 +102,12 @@ def numbers_of(table: Columns, name: str) -> list[Fraction]:
 
 
 def labelled_table(
-    table: Columns, *, infinite: bool = False
-) -> tuple[tuple[str, ...], tuple[str, ...], list[list[Any]]]:
-    """A matrix whose first column names its rows and whose header names its columns: both names and the numbers.
+    table: Columns, columns: Sequence[Any] | None, what: str, *, infinite: bool = False
+) -> tuple[tuple[str, ...], list[list[Any]]]:
+    """A matrix whose first column names its rows and whose header its columns: the names of rows, and the numbers.
 
-    ``infinite`` allows ``inf`` for a number. Up to 100,000 numbers are taken for what is written, more for the nearest
-    doubles.
+    Columns come in the order of labels, or else of rows; errors call them ``what``. ``infinite`` allows ``inf`` for a
+    number. Up to 100,000 numbers are taken for what is written, more for the nearest doubles.
     """
     names = column_of(table, table.header[0])
     above = table.header[1:]
@@ -120,7 +120,8 @@ def labelled_table(
         [_entry(cell, table, line, name, exactly, infinite) for cell, name in zip(row[1:], above, strict=True)]
         for row, line in zip(table.rows, table.lines, strict=True)
     ]
-    return tuple(names), tuple(above), entries
+    order = in_order(table, above, names if columns is None else columns, what)
+    return tuple(names), [[row[i] for i in order] for row in entries]
 
 
 def in_order(table: Columns, names: Sequence[str], wanted: Sequence[Any], what: str) -> list[int]:
@@ -140,6 +141,22 @@ def in_order(table: Columns, names: Sequence[str], wanted: Sequence[Any], what: 
 def text_of(label: Any) -> str:
     """A label as a file spells it: a cell (2, 3) of a grid is ``2,3``."""
     return ",".join(map(text_of, label)) if isinstance(label, tuple) else str(label)
+
+
+def spelled_labels(labels: Iterable[Any], known: Sequence[Any], what: str) -> tuple[Any, ...]:
+    """Known labels that were named by themselves or by their spelling, as a file or an option has them."""
+    own = set(known)
+    texts = {text_of(label): label for label in known}
+    matches = []
+    for label in labels:
+        if label in own:
+            matches.append(label)
+        elif text_of(label) in texts:
+            matches.append(texts[text_of(label)])
+        else:
+            hint = nearest(text_of(label), texts) if len(texts) < 40 else ""
+            raise InvalidInput(f"{label!r} is no {what}{hint}")
+    return tuple(matches)
 
 
 def _number(cell: str, table: Columns, line: int, name: str) -> Fraction:
