@@ -10,31 +10,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import njit, types
-from numba.extending import intrinsic
+from numba import njit
 from numpy.typing import NDArray
 
 from sfumato.certify import kernel
 from sfumato.certify.exponentials import factors_below
+from sfumato.certify.wide import product_exceeds
 from sfumato.spaces.axioms import INFINITE, chain_fits, open_pairs
 from sfumato.spaces.distances import Form
 from sfumato.threads import on_threads
 
 LARGEST_WEIGHT = 2**62 - 1
 """Totals up to this are for the twin; larger ones only for the kernel."""
-
-
-@intrinsic
-def product_exceeds(typing_context, a, b, c, d):  # type: ignore[no-untyped-def]
-    """a·b > c·d for unsigned 64-bit integers, in 128 bits."""
-
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        wide = [builder.zext(argument, ir.IntType(128)) for argument in arguments]
-        return builder.icmp_unsigned(">", builder.mul(wide[0], wide[1]), builder.mul(wide[2], wide[3]))
-
-    word = types.uint64
-    return types.boolean(word, word, word, word), generate
 
 
 @njit(cache=True, nogil=True)

@@ -32,12 +32,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from sfumato.certify.wide import product_shifted
 from sfumato.draws.alias import AliasTables, alias_tables
 from sfumato.draws.noise import Noise, Rate, noise
 from sfumato.draws.plans import split
 from sfumato.draws.randomness import Lane, Stream
 from sfumato.errors import NotSupported
-from sfumato.mechanisms.lattice import KERNEL_BITS, high_word
+from sfumato.mechanisms.lattice import KERNEL_BITS, shifted_products
 from sfumato.numbers import as_ball, dyadic
 
 if TYPE_CHECKING:
@@ -198,13 +199,13 @@ def weight_of(mechanism: LatticeMechanism, secret: tuple[int, ...], cell: int) -
 @njit(cache=True, nogil=True)
 def _judge(words, step, weights, least, most):  # type: ignore[no-untyped-def]
     """Whether a number that begins with a word (up to ``step``) is below weight/M for all M between the bounds."""
-    states = np.empty(words.size, dtype=np.int64)
+    states, below = np.empty(words.size, dtype=np.int64), np.uint64(64)
     for k in range(words.size):
         weight, high = weights[k], most[k]
         after = words[k] + step
-        top = high_word(after, high) + np.uint64(after * high != np.uint64(0))
+        top = product_shifted(after, high, below) + np.uint64(after * high != np.uint64(0))
         top = high if after == np.uint64(0) else top
-        rejected = high_word(words[k], least[k]) >= weight
+        rejected = product_shifted(words[k], least[k], below) >= weight
         states[k] = _TAKEN if top <= weight else (_REJECTED if rejected else _OPEN)
     return states
 
@@ -264,7 +265,7 @@ def _offset_proposals(mechanism: LatticeMechanism, low: int | None, mix: int) ->
         raise NotSupported(f"a table of proposals for offsets within {near.shape}", [f"up to {_LARGEST_BOX} offsets"])
     anywhere = 1 + (_TOTAL >> mix) // len(mechanism.lattice)
     patterns = _patterns(shape)
-    needed = [_shifted(near, _highest(mechanism.diagonal, ends), bits) for ends in patterns]
+    needed = [shifted_products(near, _highest(mechanism.diagonal, ends), bits) for ends in patterns]
     # where sums end with the table they are too small: there ``anywhere`` has to do
     folded = [np.maximum(_folded(near.astype(np.float64), ends), 1.0) for ends in patterns]
     parts = (
@@ -272,7 +273,7 @@ def _offset_proposals(mechanism: LatticeMechanism, low: int | None, mix: int) ->
     )
     factor = int(max(parts) * 2.0**bits)
     while True:
-        weights = _shifted(near, factor, bits)
+        weights = shifted_products(near, factor, bits)
         sums = [_folded(weights, ends) + anywhere for ends in patterns]
         if all((covered >= wanted).all() for covered, wanted in zip(sums, needed, strict=True)):
             break
@@ -310,19 +311,6 @@ def _folded(table: NDArray[Any], ends: tuple[int, ...]) -> NDArray[Any]:
     return np.asarray(table)
 
 
-def _shifted(near: Integers, factor: int, bits: int) -> Integers:
-    """⌊near · factor / 2^bits⌋."""
-    return np.asarray(_products(near.ravel().view(np.uint64), np.uint64(factor), np.uint64(bits))).reshape(near.shape)
-
-
-@njit(cache=True, nogil=True)
-def _products(near, factor, bits):  # type: ignore[no-untyped-def]
-    result = np.empty(near.size, dtype=np.int64)
-    for k in range(near.size):
-        result[k] = (high_word(near[k], factor) << (np.uint64(64) - bits)) | ((near[k] * factor) >> bits)
-    return result
-
-
 @njit(cache=True, nogil=True)
 def _at_offsets(columns, waiting, chosen, offsets, shape, reach, places, diagonal, bits):  # type: ignore[no-untyped-def]
     """The cells at the offsets from the secrets, their weights and their M."""
@@ -339,7 +327,7 @@ def _at_offsets(columns, waiting, chosen, offsets, shape, reach, places, diagona
             gap = gap * reach[axis] + abs(y - x)
         near, z = places[gap, last], diagonal[cell]
         cells[k], bounds[k] = cell, places[gap, ends]
-        weights[k] = (high_word(near, z) << (np.uint64(64) - bits)) | ((near * z) >> bits)
+        weights[k] = product_shifted(near, z, bits)
     return cells, weights, bounds
 
 
@@ -475,7 +463,7 @@ def _at_noise(columns, waiting, drawn, shape, near, diagonal, bits, z_least, z_m
     count = waiting.size
     cells, weights = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.uint64)
     least, most = np.empty(count, dtype=np.uint64), np.empty(count, dtype=np.uint64)
-    one, up, down = np.uint64(1), np.uint64(1), np.uint64(63)
+    one, below = np.uint64(1), np.uint64(_Z_BITS)
     beyond = np.int64(near.size - 1)
     for k in range(count):
         cell = length = ends = np.int64(0)
@@ -486,10 +474,10 @@ def _at_noise(columns, waiting, drawn, shape, near, diagonal, bits, z_least, z_m
             cell = cell * (end + 1) + y
             length += abs(y - x)
         similar, z = near[min(length, beyond)], diagonal[ends]
-        weights[k] = (high_word(similar, z) << (np.uint64(64) - bits)) | ((similar * z) >> bits)
+        weights[k] = product_shifted(similar, z, bits)
         low, high = similar - np.uint64(similar > 0), similar + one
-        small = (high_word(low, z_least[ends]) << up) | ((low * z_least[ends]) >> down)
-        large = ((high_word(high, z_most[ends]) << up) | ((high * z_most[ends]) >> down)) + one
+        small = product_shifted(low, z_least[ends], below)
+        large = product_shifted(high, z_most[ends], below) + one
         cells[k] = cell
         least[k] = small + (small >> mix) + extra[0]
         most[k] = large + (large >> mix) + one + extra[1]

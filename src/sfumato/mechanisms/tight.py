@@ -31,8 +31,8 @@ from sfumato.certify.exponentials import factors_below
 from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.protocol import Domain, no_table
 from sfumato.certify.repair import DEFAULT_BITS
-from sfumato.certify.twin import product_exceeds
 from sfumato.certify.verify import prove
+from sfumato.certify.wide import product_exceeds
 from sfumato.channels.channel import Channel
 from sfumato.draws.plans import Tuples
 from sfumato.errors import Infeasible, InvalidInput, NotSupported, PrivacyViolation, UndecidedError, expect, shown
@@ -41,10 +41,10 @@ from sfumato.mechanisms.lattice import (
     Lattice,
     LatticeKernel,
     LatticeSolution,
-    high_word,
     lattice_of,
     lattice_solution,
     mean_distances,
+    shifted_products,
 )
 from sfumato.mechanisms.lattice_draws import LatticePlan, cells_of, lattice_identity
 from sfumato.mechanisms.proved import proved
@@ -265,9 +265,9 @@ class LatticeMechanism:
             first, last = max(0, x - reach + 1), min(side, x + reach)
             box.append(slice(first, last))
             offsets.append(np.abs(np.arange(first, last) - x))
-        near, part = np.ascontiguousarray(table[np.ix_(*offsets)]), np.ascontiguousarray(self.diagonal[tuple(box)])
         result = np.full(self.lattice.shape, self.floor, dtype=np.int64)
-        result[tuple(box)] += _shifted_products(near.ravel(), part.ravel(), self.solution.bits).reshape(part.shape)
+        near = shifted_products(table[np.ix_(*offsets)], self.diagonal[tuple(box)], self.solution.bits)
+        result[tuple(box)] += near
         result[self.spill] += self.total - int(result.sum())
         return result
 
@@ -359,7 +359,7 @@ def lattice_tight_constraints(
     kept = (1 << 62) - max(0, ceil(share * (1 << 62)))
     if kept < 1 << 61 or (solution.integers < 0).any():
         raise NotSupported(f"integer weights of {KERNEL_BITS} bits on {count} secrets at this ε", ["a larger ε"])
-    diagonal = _shifted_products(solution.integers.ravel(), np.full(count, kept, dtype=np.int64), 62)
+    diagonal = shifted_products(solution.integers, kept, 62)
     scale = Fraction(kept, 1 << 62) * (1 << KERNEL_BITS)
     missing = (
         (1 << KERNEL_BITS) - count * floor - scale * (1 - low) - rounding,
@@ -368,7 +368,7 @@ def lattice_tight_constraints(
     if not 0 < missing[1] <= factor * missing[0]:
         raise AssertionError("the missing parts of the rows are no private column")
     spill = tuple(side // 2 for side in lattice.shape)
-    return LatticeMechanism(lattice, privacy, solution, diagonal.reshape(lattice.shape), floor, spill, missing)
+    return LatticeMechanism(lattice, privacy, solution, diagonal, floor, spill, missing)
 
 
 @dataclass(frozen=True)
@@ -417,19 +417,6 @@ def lattice_threshold(lattice: Lattice, *, digits: int = 7, near: float | None =
     if verdicts[0].outcome != "fails" or verdicts[1].outcome != "holds":
         raise UndecidedError(f"the sign of z at {digits} digits: {verdicts[0].reason}; {verdicts[1].reason}", verdicts)
     return LatticeThreshold(*ends)
-
-
-def _shifted_products(a: NDArray[np.int64], b: NDArray[np.int64], bits: int) -> NDArray[np.int64]:
-    """⌊a b / 2^bits⌋ entry by entry, in 128 bits; all numbers are non-negative and the results below 2^63."""
-    return np.asarray(_shift(a.view(np.uint64), b.view(np.uint64), np.uint64(bits))).view(np.int64)
-
-
-@njit(cache=True, nogil=True)
-def _shift(a, b, bits):  # type: ignore[no-untyped-def]
-    result = np.empty_like(a)
-    for k in range(a.size):
-        result[k] = (high_word(a[k], b[k]) << (np.uint64(64) - bits)) | ((a[k] * b[k]) >> bits)
-    return result
 
 
 @njit(cache=True, nogil=True)
