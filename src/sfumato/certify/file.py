@@ -30,9 +30,8 @@ from sfumato.privacy.events import EventPromise
 from sfumato.privacy.predicates_curves import Growth
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.axioms import INFINITE
-from sfumato.spaces.constructors import path_metric
 from sfumato.spaces.distances import Distances, Form
-from sfumato.spaces.finite import Edges, FiniteSpace, Pairs, Structure
+from sfumato.spaces.finite import Edges, FiniteSpace, Pairs, Structure, path_metric
 from sfumato.threads import on_threads
 
 _COMPRESSION = 1  # The level of zlib: more effort gains nothing.

@@ -35,7 +35,7 @@ from sfumato.certify.wide import product_shifted
 from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported, short, shown
 from sfumato.numbers import Number, as_ball, as_written, dyadic, float_below, whole
 from sfumato.privacy.type import PrivacyType, ball_rate
-from sfumato.spaces.constructors import METRICS, grid, line
+from sfumato.spaces.constructors import METRICS, grid, lengths_of, line
 from sfumato.spaces.finite import FiniteSpace
 
 KERNEL_BITS = 60
@@ -99,13 +99,7 @@ class Lattice:
     def lengths(self, reach: tuple[int, ...]) -> NDArray[np.int64]:
         """Squared lengths (Euclidean) or lengths of the offsets 0, …, reach along each axis, in steps."""
         reach = tuple(integer(r, "how far along an axis", 0, _LARGEST_SIDE) for r in items(reach, "reach"))
-        total = np.zeros(tuple(r + 1 for r in reach), dtype=np.int64)
-        for axis in np.meshgrid(*(np.arange(r + 1) for r in reach), indexing="ij", sparse=True):
-            if self.metric == "chebyshev":
-                np.maximum(total, axis, out=total)
-            else:
-                total += axis * axis if self.metric == "euclidean" else axis
-        return total
+        return np.asarray(lengths_of(np.ix_(*(np.arange(r + 1) for r in reach)), self.metric))
 
     def promise(self, epsilon: Number | None = None, alpha: Number | None = None) -> PrivacyType:
         """The promise on a few points of the lattice, which carries ε, the step and the form of its distances."""

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
 
 from sfumato.arguments import float_array, items, text
 from sfumato.errors import InvalidInput, InvalidMetric, Mismatch, NotSupported, advice, expect, shown
 from sfumato.labels import listed, table_in_order
 from sfumato.memory import check_room
-from sfumato.spaces.axioms import midpoints, open_pairs, triangle_violation
+from sfumato.spaces.axioms import INFINITE, midpoints, open_pairs, triangle_violation
 from sfumato.spaces.distances import Distances, Form
 
 # A float table is accepted as a metric when a triangle is broken by no more than this
@@ -204,6 +206,12 @@ class FiniteSpace:
         table = self.distances
         return Distances(table.form, table.values[self.pairs.first, self.pairs.second], table.unit)
 
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        """What defines the metric travels to another process, tables that follow from it do not."""
+        metric = self.edges if self.edges is not None else (self.distances, self.midpoints)
+        known = self.source.lattice, self.source.answers
+        return _restored, (metric, known, self.labels, self.unit, self.name, self.coordinates)
+
     def restrict(self, labels: Iterable[Any]) -> FiniteSpace:
         """The subspace on some of the labels, distances kept."""
         chosen = items(labels, "labels")
@@ -217,6 +225,30 @@ class FiniteSpace:
             name=f"{len(chosen)} points of {self.name}",
             coordinates=None if self.coordinates is None else self.coordinates[indices],
         )
+
+
+def _restored(metric: Any, known: tuple[Any, bool], labels: tuple[Any, ...], *about: Any) -> FiniteSpace:
+    if isinstance(metric, Edges):
+        structure = path_metric(len(labels), metric)
+    else:
+        structure = Structure(lambda: metric[0], midpoints=lambda: metric[1])
+    return FiniteSpace(labels, replace(structure, lattice=known[0], answers=known[1]), *about)
+
+
+def path_metric(n: int, edges: Edges) -> Structure:
+    """The shortest-path metric of a graph on n nodes; the table is made when it is asked for."""
+    lengths = edges.lengths
+
+    def distances() -> Distances:
+        weights = csr_array((lengths.values.astype(np.float64), edges.pairs), shape=(n, n))
+        table = dijkstra(weights, directed=False)
+        if lengths.form is Form.FLOAT:
+            return Distances(Form.FLOAT, np.maximum(table, table.T))
+        integers = np.full((n, n), INFINITE, dtype=np.int64)
+        integers[np.isfinite(table)] = table[np.isfinite(table)].astype(np.int64)
+        return Distances(Form.RATIONAL, integers, lengths.unit)
+
+    return Structure(distances, lambda: edges)
 
 
 def as_space(value: Any, what: str = "a space") -> FiniteSpace:
