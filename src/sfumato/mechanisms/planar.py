@@ -33,8 +33,10 @@ from sfumato.arguments import flag, one_of
 from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.repair import quantise
 from sfumato.certify.verify import prove
-from sfumato.errors import NotSupported, PrivacyViolation, shown
+from sfumato.errors import NotSupported, PrivacyViolation
+from sfumato.mechanisms.continuous.density import gauss
 from sfumato.mechanisms.exponential import largest_scale, needed_epsilon, true_epsilon
+from sfumato.mechanisms.proved import LARGEST_TABLE
 from sfumato.numbers import exact
 from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.spaces.finite import FiniteSpace
@@ -45,7 +47,6 @@ _PANEL_NODES = 16  # Gauss–Legendre nodes of a panel.
 _WIDEST_PANEL = 4.0  # No panel is wider, in units of 1/ε.
 _TAIL_CUT = 44.0  # e^-44 = 8e-20 of a half-line's mass lies behind its end
 _LARGEST_EXPONENT = 745.0  # e^-745 is the smallest double
-_LARGEST_TABLE = 2_500  # Secrets of the largest table: proving it takes half a minute.
 _SAME_PLACE = 1e-9  # Coordinates may miss a grid by this share of a step.
 _LOGARITHM_ERROR = 1e-11  # masses are good to 1e-13 and logarithms to 1e-12: this much of ε is given away
 _MOST_TRIES = 8  # the kernel rounds e^{εd} down to 62 bits; a few units in the last place of ε make up for it
@@ -78,8 +79,8 @@ def plane_of(space: FiniteSpace) -> Plane:
     where = space.coordinates
     if where is None or where.shape[1] != 2:
         raise refusal
-    if len(space) > _LARGEST_TABLE:
-        raise NotSupported(f"a table of {len(space)} secrets and outputs", [f"at most {_LARGEST_TABLE}"])
+    if len(space) > LARGEST_TABLE:
+        raise NotSupported(f"a table of {len(space)} secrets and outputs", [f"at most {LARGEST_TABLE}"])
     marks = [np.unique(axis) for axis in where.T]
     step = min((float(m[1] - m[0]) for m in marks if len(m) > 1), default=1.0)
     places = [np.rint((axis - m[0]) / step).astype(np.int64) for axis, m in zip(where.T, marks, strict=True)]
@@ -128,12 +129,10 @@ def planar_laplace(
     plane = plane_of(privacy.space)
     if one_of(cells, ("remapped", "centres"), "cells") == "remapped":
         return _on_grid("planar_laplace", privacy, lambda rate: planar_laplace_masses(plane, rate), within, 1.0, 4.0)
-    if cells == "centres":
-        distances = privacy.space.distances.floats
-        return _on_grid(
-            "planar_laplace, centres", privacy, lambda rate: _divided(np.exp(-rate * distances)), within, 2.0, 2.0
-        )
-    raise NotSupported(f"cells {shown(cells)}", ["remapped", "centres"])
+    distances = privacy.space.distances.floats
+    return _on_grid(
+        "planar_laplace, centres", privacy, lambda rate: _divided(np.exp(-rate * distances)), within, 2.0, 2.0
+    )
 
 
 def planar_geometric(privacy: PrivacyType, *, within: bool = False) -> Mechanism:
@@ -268,9 +267,9 @@ def _cut(low: float, high: float, width: float) -> Floats:
 
 
 def _panels(edges: Floats, factor: float) -> tuple[Floats, Floats]:
-    nodes, weights = np.polynomial.legendre.leggauss(_PANEL_NODES)
-    half, middle = np.diff(edges) / 2, (edges[:-1] + edges[1:]) / 2
-    return (middle[:, None] + half[:, None] * nodes).ravel(), factor * (half[:, None] * weights).ravel()
+    nodes, weights = gauss(_PANEL_NODES)
+    width = np.diff(edges)[:, None]
+    return (edges[:-1, None] + width * nodes).ravel(), factor * (width * weights).ravel()
 
 
 def _end(start: float, across: float) -> float:
@@ -329,9 +328,8 @@ def _products(first: _Axis, second: _Axis) -> Floats:
 
 def _central_mass(half: float) -> float:
     """The mass of the square [−half, half]²: 1 − (1 + r)e^{−r}, averaged over all directions."""
-    nodes, weights = np.polynomial.legendre.leggauss(2 * _PANEL_NODES)
-    angles = (nodes + 1) * pi / 8
-    return float(weights @ gammainc(2, half / np.cos(angles))) / 2
+    nodes, weights = gauss(2 * _PANEL_NODES)
+    return float(weights @ gammainc(2, half / np.cos(nodes * pi / 4)))
 
 
 def _table(plane: Plane, atoms: Floats) -> Floats:

@@ -14,9 +14,9 @@ from sfumato.errors import NotSupported
 from sfumato.mechanisms.continuous.laplace import truncated_laplace
 from sfumato.mechanisms.continuous.pixelation import on_lattice, pixelate
 from sfumato.mechanisms.exponential import exponential
-from sfumato.mechanisms.line import geometric, hamming_kernel, line_order
+from sfumato.mechanisms.line import geometric, hamming_kernel, line_order, ones_of
 from sfumato.mechanisms.planar import planar_geometric, planar_laplace, plane_of
-from sfumato.mechanisms.proved import proved
+from sfumato.mechanisms.proved import LARGEST_TABLE, proved
 from sfumato.mechanisms.response import (
     binary,
     closest_pair,
@@ -30,12 +30,8 @@ from sfumato.mechanisms.staircase import staircase, stretch_of, stretched_geomet
 from sfumato.mechanisms.tight import tight_constraints
 from sfumato.privacy.regular import has_tight_constraints
 from sfumato.privacy.type import PrivacyType, as_type
-from sfumato.spaces.constructors import hamming
 from sfumato.spaces.finite import FiniteSpace
 from sfumato.verdict import Verdict, fails, holds
-
-LARGEST_TABLE = 2_500
-"""Secrets up to which a mechanism is a table."""
 
 _PIXELS = 4  # Pixels for each step between two secrets.
 
@@ -134,21 +130,6 @@ def _some_near(space: FiniteSpace) -> None:
         raise NotSupported(f"{space.name}, where no two secrets are at a finite distance", ["a closest pair"])
 
 
-def _cube(space: FiniteSpace) -> None:
-    size = len(space).bit_length() - 1
-    if len(space) == 1 << size and size:
-        cube = hamming(size)
-        if set(map(_bits, space.labels)) == set(cube.labels):
-            where = [cube.index(_bits(label)) for label in space.labels]
-            if (space.distances.floats == cube.distances.floats[np.ix_(where, where)]).all():
-                return
-    raise NotSupported(f"the Hamming kernel on {space.name}", ["hamming(length) with two symbols"])
-
-
-def _bits(label: Any) -> str:
-    return "".join(map(str, label)) if isinstance(label, str | tuple) else ""
-
-
 def _tight(privacy: PrivacyType) -> Verdict:
     small = _where(_any, "")(privacy)
     return has_tight_constraints(privacy) if small else small
@@ -177,7 +158,7 @@ MECHANISMS: dict[str, KnownMechanism] = {
             "sum queries and lines with equal steps", "expected absolute noise among additive noise on all integers",
         ),
         KnownMechanism(
-            "hamming_kernel", hamming_kernel, _where(_cube, "a Hamming cube"), "Hamming cubes of bits",
+            "hamming_kernel", hamming_kernel, _where(ones_of, "a Hamming cube"), "Hamming cubes of bits",
             "single crossings along a path from 0…0 to 1…1, lifted by zeros",
         ),
         KnownMechanism("binary", binary, _where(_two, "two secrets"), "two secrets", "every loss, for every prior"),

@@ -47,7 +47,7 @@ from sfumato.mechanisms.lattice import (
     shifted_products,
 )
 from sfumato.mechanisms.lattice_draws import LatticePlan, cells_of, lattice_identity
-from sfumato.mechanisms.proved import proved
+from sfumato.mechanisms.proved import LARGEST_TABLE, proved
 from sfumato.numbers import Number, common_denominator, exact, float_above, floats
 from sfumato.privacy.regular import has_tight_constraints
 from sfumato.privacy.similarity import similarity
@@ -64,7 +64,6 @@ __all__ = [
     "tight_constraints",
 ]
 
-_LARGEST_TABLE = 2_500  # Secrets of the largest table: proving it takes half a minute.
 _LARGEST_EXACT = 2**16  # Entries of the largest table of long fractions.
 _MOST_EXACT_BITS = 4096  # The kernel reads common denominators of so many bits.
 _LARGEST_FLOOR = 1e-9  # A floor that costs more of the probability is left to repair.
@@ -99,10 +98,10 @@ def tight_constraints(privacy: PrivacyType) -> Mechanism:
     """
     privacy = as_type(privacy)
     space = privacy.space
-    if len(space) > _LARGEST_TABLE:
+    if len(space) > LARGEST_TABLE:
         shape = "Lattice(…)" if (lattice := lattice_of(space)) is None else f"Lattice({lattice.shape}, …)"
         others = [f"lattice_tight_constraints({shape}) on grids", "product_mechanism() on products"]
-        raise NotSupported(f"a table of {len(space)} secrets and outputs", [f"at most {_LARGEST_TABLE}", *others])
+        raise NotSupported(f"a table of {len(space)} secrets and outputs", [f"at most {LARGEST_TABLE}", *others])
     verdict = has_tight_constraints(privacy)
     _require(verdict)
     diagonal = verdict.witness
@@ -248,8 +247,8 @@ class LatticeMechanism:
 
     def as_table(self) -> Mechanism:
         """The table of a grid that is small enough, proved by the kernel."""
-        if len(self.lattice) > _LARGEST_TABLE:
-            raise no_table(self, f"grids of at most {_LARGEST_TABLE} cells")
+        if len(self.lattice) > LARGEST_TABLE:
+            raise no_table(self, f"grids of at most {LARGEST_TABLE} cells")
         lattice = self.lattice
         space = grid(*lattice.shape, metric=cast(MetricName, lattice.metric), step=lattice.step)
         weights = np.stack([self.row_weights(place).ravel() for place in self.secrets])
