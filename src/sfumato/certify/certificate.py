@@ -70,12 +70,13 @@ def certificate(
     space = privacy.space
     sections = {"weights": _integers(weights)}
     source, ruler = _metric(space, sections)
+    drawn = None if space.coordinates is None else space.coordinates.tolist()
     header: dict[str, Any] = {
         "version": kernel.VERSION,
         "secrets": [label_to_json(label) for label in space.labels],
         "outputs": [label_to_json(label) for label in outputs],
         "total": str(total),
-        "space": {"name": space.name, "unit": space.unit, "coordinates": _coordinates(space)},
+        "space": {"name": space.name, "unit": space.unit, "coordinates": drawn},
         "metric": {"form": str(ruler.form), "unit": str(ruler.unit), "source": source},
         "promise": {"kind": "rows" if len(space.pairs.first) or not events else "events", **_promise(privacy)},
         "claims": {},
@@ -245,7 +246,3 @@ def _loss_table(matrix: Array) -> tuple[NDArray[np.float64], Fraction]:
     if max(abs(int(v)) for v in integers.ravel()) > _LARGEST_EXACT_DOUBLE:
         raise InvalidInput("the loss has numerators beyond 2^53 and cannot be written to a certificate exactly")
     return integers.astype(np.float64), Fraction(1, denominator)
-
-
-def _coordinates(space: FiniteSpace) -> list[list[float]] | None:
-    return None if space.coordinates is None else space.coordinates.tolist()

@@ -25,7 +25,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor, prod
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import flint
 import numpy as np
@@ -63,32 +63,18 @@ class Proposed(NamedTuple):
     most: NDArray[np.uint64]
 
 
-class Proposals(Protocol):
-    """Chances of cells near a secret that exceed the weights, up to a factor."""
-
-    @property
-    def words(self) -> int:
-        """Words of a lane that a proposal takes."""
-        ...
-
-    def propose(self, columns: Integers, waiting: Integers, stream: Stream, lanes: Integers, first: int) -> Proposed:
-        """A cell for each of the columns that wait; ``lanes`` are theirs."""
-        ...
-
-    def bounds(self, secret: tuple[int, ...], cell: int, bits: int) -> tuple[Fraction, Fraction]:
-        """M, enclosed to so many bits."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class LatticePlan:
     """Draws from a :class:`LatticeMechanism`; made by :func:`cells_of`.
+
+    ``proposals`` take so many ``words`` of a lane to ``propose`` a cell for each of the secrets that wait, with chances
+    that exceed the weights up to a factor; their ``bounds`` enclose M to so many bits.
 
     ``digits`` of a word are looked at when a proposal is judged; fewer than 64 leave more open, as tests want it.
     """
 
     mechanism: LatticeMechanism
-    proposals: Proposals
+    proposals: _Offsets | _Noise
     digits: int = 64
 
     @property
@@ -373,21 +359,8 @@ class _Noise:
             drawn[:, k] = np.array(np.unravel_index(anywhere, shape)) - columns[:, waiting[k]]
         extra = np.array([floor(self.anywhere), ceil(self.anywhere)], dtype=np.uint64)
         bits = np.uint64(self.mechanism.solution.bits)
-        return Proposed(
-            *_at_noise(
-                columns,
-                waiting,
-                drawn,
-                np.array(shape),
-                self.near,
-                self.diagonal,
-                bits,
-                self.z_least,
-                self.z_most,
-                extra,
-                np.uint64(self.mix),
-            )
-        )
+        weights = self.near, self.diagonal, bits, self.z_least, self.z_most, extra, np.uint64(self.mix)
+        return Proposed(*_at_noise(columns, waiting, drawn, np.array(shape), *weights))
 
     def bounds(self, secret: tuple[int, ...], cell: int, bits: int) -> tuple[Fraction, Fraction]:
         shape = self.mechanism.lattice.shape

@@ -19,6 +19,7 @@ from sfumato.mechanisms.continuous.interval import (
     as_interval,
     cells_of,
     lattice,
+    lattice_floats,
 )
 from sfumato.numbers import Array, Number, as_written, exact, object_array, whole
 
@@ -149,7 +150,7 @@ def step_loss(loss: IntervalLoss, steps: int) -> IntervalLoss:
         value,
         loss.interval,
         actions=None if loss.actions is None else loss.actions.tolist(),
-        breaks=[float(p) for p in lattice(steps, loss.interval)],
+        breaks=lattice_floats(steps, loss.interval).tolist(),
         offsets=(),
         name=f"{loss.name} in {steps} steps",
     )

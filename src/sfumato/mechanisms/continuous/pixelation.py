@@ -26,7 +26,7 @@ from sfumato.channels.channel import Channel, as_channel, normalise
 from sfumato.draws.noise import Rate, noise
 from sfumato.draws.plans import Pixels, Plan
 from sfumato.errors import InvalidInput, Mismatch, NotSupported, expect
-from sfumato.mechanisms.continuous.interval import UNIT, Floats, Interval, cells_of, lattice
+from sfumato.mechanisms.continuous.interval import UNIT, Floats, Interval, cells_of, lattice, lattice_floats
 from sfumato.mechanisms.continuous.laplace import (
     PIXELS_MISSING,
     Laplace,
@@ -89,7 +89,7 @@ class Pixelated:
     @cached_property
     def jumps(self) -> Floats:
         """The inner edges of pixels, where a mass as a function of the secret changes its formula."""
-        return np.array([float(p) for p in lattice(self.pixels, self.interval)[1:-1]])
+        return lattice_floats(self.pixels, self.interval)[1:-1]
 
     def mass(self, x: Any, index: Any) -> Floats:
         """The probability of pixel number ``index``; the first and the last have the ends and the tails."""
@@ -168,7 +168,7 @@ class Stepped:
     @cached_property
     def jumps(self) -> Floats:
         """The lattice points where the row changes."""
-        return np.array([float(p) for p in lattice(self.steps, self.interval)[1:-1]])
+        return lattice_floats(self.steps, self.interval)[1:-1]
 
     def mass(self, x: Any, index: Any) -> Floats:
         """The probability of an output for the lattice point at or left of x."""
@@ -208,7 +208,7 @@ class SteppedChannel:
     @cached_property
     def jumps(self) -> Floats:
         """The lattice points where the row changes."""
-        return np.array([float(p) for p in lattice(self.steps, self.interval)[1:-1]])
+        return lattice_floats(self.steps, self.interval)[1:-1]
 
     @cached_property
     def matrix(self) -> Floats:
@@ -272,12 +272,9 @@ def stepped(
     """
     if isinstance(mechanism, Channel | Mechanism):
         channel = as_channel(mechanism)
-        if channel.secrets != lattice(len(channel.secrets) - 1, interval):
-            raise Mismatch(
-                "the secrets of a channel to be lifted",
-                lattice(len(channel.secrets) - 1, interval),
-                channel.secrets,
-            )
+        points = lattice(len(channel.secrets) - 1, interval)
+        if channel.secrets != points:
+            raise Mismatch("the secrets of a channel to be lifted", points, channel.secrets)
         return SteppedChannel(channel, interval)
     source = as_interval_mechanism(mechanism)
     if steps is None:
@@ -304,7 +301,7 @@ def on_lattice(mechanism: Pixelated, steps: int) -> Channel:
     if is_exact(decay_powers(pixelated.source, common_steps(steps, pixelated.pixels))):
         matrix = np.diff(pixelated.source.edge_sums(steps, pixelated.pixels), axis=1)
         return Channel(secrets, matrix, pixelated.outputs)
-    where = np.array([[float(s)] for s in secrets])
+    where = lattice_floats(steps, pixelated.interval)[:, None]
     return Channel(secrets, normalise(pixelated.mass(where, np.arange(pixelated.pixels))), pixelated.outputs)
 
 
