@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, reduce
 from math import ceil, inf, log2, prod, sqrt
 from typing import Any
 
@@ -154,14 +154,8 @@ class LatticeKernel:
     @cached_property
     def total(self) -> int:
         """Σ_o K(o) over all offsets, both signs."""
-        # the upper and lower halves of 60 bits, doubled along each axis, add up without overflow
-        halves = np.stack([self.integers >> 30, self.integers & (2**30 - 1)])
-        for axis in range(1, halves.ndim):
-            first = halves.take(0, axis=axis)
-            halves = 2 * halves.sum(axis=axis) - first
-            halves = np.expand_dims(halves, axis)
-        upper, lower = halves.ravel().tolist()
-        return (int(upper) << 30) + int(lower)
+        signs = (1 + np.minimum(np.arange(side), 1) for side in self.integers.shape)
+        return exact_sum(self.integers, reduce(np.multiply, np.ix_(*signs)))
 
     @cached_property
     def least_eigenvalue(self) -> float:
@@ -187,6 +181,12 @@ def _symbol_minimum(lattice: Lattice, rate: flint.arb) -> flint.arb | None:
     for radius in range(1, min(max(lattice.shape), 1 << 14)):
         rows += ((2 * radius + 1) ** n - (2 * radius - 1) ** n) * alpha**radius
     return 1 - rows if max(lattice.shape) <= 1 << 14 else None
+
+
+def exact_sum(integers: NDArray[np.int64], times: NDArray[np.int64] | int = 1) -> int:
+    """The sum of non-negative integers, each so many times: upper and lower halves add up without overflow."""
+    upper, lower = (((integers >> 30) * times).sum(), ((integers & (2**30 - 1)) * times).sum())
+    return (int(upper) << 30) + int(lower)
 
 
 def _nearest(ball: flint.arb) -> int:

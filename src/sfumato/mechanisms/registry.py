@@ -135,6 +135,10 @@ def _tight(privacy: PrivacyType) -> Verdict:
     return has_tight_constraints(privacy) if small else small
 
 
+_ANYWHERE = _where(_any, "any space"), "any"
+_ON_SUMS = _where(stretch_of, "distances ⌈|i − j|/Δ⌉"), "sum queries and lines with equal steps"
+_IN_THE_PLANE = _where(plane_of, "a grid in the plane"), "Euclidean grids in the plane"
+_ON_SEVERAL = _where(_several, "two or more secrets")
 _FOR_GUESSING = "bin, for regular priors, where it exists"
 _NO_LOSS_KNOWN = "none that is known"
 
@@ -150,12 +154,11 @@ MECHANISMS: dict[str, KnownMechanism] = {
             "lines with equal steps", "none; the limit of fine pixels is, for secrets in an interval",
         ),
         KnownMechanism(
-            "stretched_geometric", stretched_geometric, _where(stretch_of, "distances ⌈|i − j|/Δ⌉"),
-            "sum queries and lines with equal steps", "as the geometric one for Δ = 1, otherwise none that is known",
+            "stretched_geometric", stretched_geometric, *_ON_SUMS,
+            "as the geometric one for Δ = 1, otherwise none that is known",
         ),
         KnownMechanism(
-            "staircase", staircase, _where(stretch_of, "distances ⌈|i − j|/Δ⌉"),
-            "sum queries and lines with equal steps", "expected absolute noise among additive noise on all integers",
+            "staircase", staircase, *_ON_SUMS, "expected absolute noise among additive noise on all integers",
         ),
         KnownMechanism(
             "hamming_kernel", hamming_kernel, _where(ones_of, "a Hamming cube"), "Hamming cubes of bits",
@@ -167,44 +170,38 @@ MECHANISMS: dict[str, KnownMechanism] = {
             "losses on the two closest secrets, lifted by zeros, for every prior",
         ),
         KnownMechanism(
-            "one_against_rest", lambda privacy: one_against_rest(privacy, privacy.secrets[0]),
-            _where(_several, "two or more secrets"), "any with two secrets; the first against the rest",
+            "one_against_rest", lambda privacy: one_against_rest(privacy, privacy.secrets[0]), _ON_SEVERAL,
+            "any with two secrets; the first against the rest",
             "losses on this secret and one other of a discrete space, lifted by zeros",
         ),
         KnownMechanism(
             "membership", lambda privacy: membership(privacy, privacy.secrets[: len(privacy.secrets) // 2]),
-            _where(_several, "two or more secrets"), "any with two secrets; the first half against the rest",
+            _ON_SEVERAL, "any with two secrets; the first half against the rest",
             "membership of that half on a discrete space, for every prior",
         ),
         KnownMechanism(
-            "random_response", random_response, _where(_any, "any space"), "any",
-            "bin, for the uniform prior on a discrete space",
+            "random_response", random_response, *_ANYWHERE, "bin, for the uniform prior on a discrete space",
         ),
         KnownMechanism(
-            "dual_random_response", dual_random_response, _where(_any, "any space"),
-            "any", "nib, for the uniform prior on a discrete space",
+            "dual_random_response", dual_random_response, *_ANYWHERE, "nib, for the uniform prior on a discrete space",
         ),
-        KnownMechanism("exponential", exponential, _where(_any, "any space"), "any", _NO_LOSS_KNOWN),
+        KnownMechanism("exponential", exponential, *_ANYWHERE, _NO_LOSS_KNOWN),
         KnownMechanism(
-            "exponential_exact", lambda privacy: exponential(privacy, calibration="exact"), _where(_any, "any space"),
-            "any", "bin for regular priors where all secrets see the same distances, otherwise none that is known",
+            "exponential_exact", lambda privacy: exponential(privacy, calibration="exact"), *_ANYWHERE,
+            "bin for regular priors where all secrets see the same distances, otherwise none that is known",
         ),
-        KnownMechanism("permute_and_flip", permute_and_flip, _where(_any, "any space"), "any", _NO_LOSS_KNOWN),
+        KnownMechanism("permute_and_flip", permute_and_flip, *_ANYWHERE, _NO_LOSS_KNOWN),
         KnownMechanism(
-            "permute_and_flip_exact", lambda privacy: permute_and_flip(privacy, calibration="exact"),
-            _where(_any, "any space"), "any", _NO_LOSS_KNOWN,
+            "permute_and_flip_exact", lambda privacy: permute_and_flip(privacy, calibration="exact"), *_ANYWHERE,
+            _NO_LOSS_KNOWN,
         ),
+        KnownMechanism("planar_laplace", planar_laplace, *_IN_THE_PLANE, _NO_LOSS_KNOWN),
         KnownMechanism(
-            "planar_laplace", planar_laplace, _where(plane_of, "a grid in the plane"), "Euclidean grids in the plane",
+            "planar_laplace_within", lambda privacy: planar_laplace(privacy, within=True), *_IN_THE_PLANE,
             _NO_LOSS_KNOWN,
         ),
         KnownMechanism(
-            "planar_laplace_within", lambda privacy: planar_laplace(privacy, within=True),
-            _where(plane_of, "a grid in the plane"), "Euclidean grids in the plane", _NO_LOSS_KNOWN,
-        ),
-        KnownMechanism(
-            "planar_geometric", planar_geometric, _where(plane_of, "a grid in the plane"),
-            "Euclidean grids in the plane", "none on a finite grid; bin far from the border",
+            "planar_geometric", planar_geometric, *_IN_THE_PLANE, "none on a finite grid; bin far from the border",
         ),
         KnownMechanism(
             "tight_constraints", tight_constraints, _tight, "where Φz = 1 has a solution z ≥ 0", _FOR_GUESSING,

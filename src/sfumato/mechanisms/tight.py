@@ -12,6 +12,7 @@ F ≥ h coth(εd/2). A floor for the shortest distance serves all pairs: a few u
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -33,7 +34,6 @@ from sfumato.certify.protocol import Domain, no_table
 from sfumato.certify.repair import DEFAULT_BITS
 from sfumato.certify.verify import prove
 from sfumato.certify.wide import product_exceeds
-from sfumato.channels.channel import Channel
 from sfumato.draws.plans import Tuples
 from sfumato.errors import Infeasible, InvalidInput, NotSupported, PrivacyViolation, UndecidedError, expect, shown
 from sfumato.mechanisms.lattice import (
@@ -41,6 +41,7 @@ from sfumato.mechanisms.lattice import (
     Lattice,
     LatticeKernel,
     LatticeSolution,
+    exact_sum,
     lattice_of,
     lattice_solution,
     mean_distances,
@@ -105,12 +106,16 @@ def tight_constraints(privacy: PrivacyType) -> Mechanism:
     verdict = has_tight_constraints(privacy)
     _require(verdict)
     diagonal = verdict.witness
-    note = {"made by": "tight_constraints"}
     if diagonal.exact and len(space) ** 2 <= _LARGEST_EXACT:
         matrix = similarity(privacy) * diagonal.values[None, :]
         if common_denominator(matrix)[1].bit_length() <= _MOST_EXACT_BITS:
-            return prove(Channel(space, matrix, space.labels), privacy, provenance=note)
-    return _with_floor(floats(similarity(privacy)) * floats(diagonal.values)[None, :], privacy, note)
+            return proved("tight_constraints", privacy, matrix, space.labels)
+    matrix = floats(similarity(privacy)) * floats(diagonal.values)[None, :]
+    weights = _with_floor(matrix, privacy) if space.pairs.first.size else None
+    if weights is not None:
+        with suppress(PrivacyViolation):  # z was known too badly: repair moves it a little farther
+            return prove(weights, privacy, outputs=space.labels, provenance={"made by": "tight_constraints"})
+    return proved("tight_constraints", privacy, matrix, space.labels)
 
 
 def _require(verdict: Verdict) -> None:
@@ -120,27 +125,23 @@ def _require(verdict: Verdict) -> None:
         raise Infeasible(f"no tight-constraints mechanism: {verdict.reason}", verdict.witness)
 
 
-def _with_floor(matrix: NDArray[np.float64], privacy: PrivacyType, note: dict[str, Any]) -> Mechanism:
-    """Integers near a tight matrix in floats: rounded, raised by the floor, rows filled up at the likeliest output."""
-    space, n = privacy.space, len(matrix)
-    total = 1 << DEFAULT_BITS
-    shortest = space.pair_distances.values.min() if space.pairs.first.size else None
-    if shortest is None:
-        return proved("tight_constraints", privacy, matrix, space.labels)
-    factor = privacy.factor_bounds(shortest)[0]
+def _with_floor(matrix: NDArray[np.float64], privacy: PrivacyType) -> NDArray[np.int64] | None:
+    """Integers near a tight matrix in floats: rounded, raised by the floor, rows filled up at the likeliest output.
+
+    None where that would cost too much.
+    """
+    n, total = len(matrix), 1 << DEFAULT_BITS
+    factor = privacy.factor_bounds(privacy.space.pair_distances.values.min())[0]
     h = 1 + float(matrix.max()) * total * _FLOAT_ERROR
     floor = ceil(exact(h) * (factor + 1) / (factor - 1)) + 1
     # rows differ by rounding; what fills them up must be private too
     spread = n * (2 * h + 1) + 2 * total * float(np.abs(matrix.sum(axis=1) - 1).max())
     room = ceil(exact(spread) * (factor + 1) / (factor - 1)) + n * floor
     if room > _LARGEST_FLOOR * total:
-        return proved("tight_constraints", privacy, matrix, space.labels)
+        return None
     weights = np.rint(matrix * float(total - room)).astype(np.int64) + floor
     weights[:, int(np.argmax(matrix.sum(axis=0)))] += total - weights.sum(axis=1)
-    try:
-        return prove(weights, privacy, outputs=space.labels, provenance=note)
-    except PrivacyViolation:  # z was known too badly: repair moves it a little farther
-        return proved("tight_constraints", privacy, matrix, space.labels)
+    return weights
 
 
 # ----------------------------------------------------------------- lattices
@@ -300,8 +301,7 @@ class LatticeMechanism:
     def utility(self) -> Fraction:
         """The chance that a uniformly distributed secret is reported truly: no private mechanism has more than Σz/n."""
         count, bits = len(self.lattice), self.solution.bits
-        upper, lower = self.diagonal >> 30, self.diagonal & (2**30 - 1)
-        kept = ((int(upper.sum()) << 30) + int(lower.sum())) << (KERNEL_BITS - bits)
+        kept = exact_sum(self.diagonal) << (KERNEL_BITS - bits)
         at_spill = int(self.row_weights(self.spill)[self.spill]) - self.floor
         at_spill -= int(self.diagonal[self.spill]) << (KERNEL_BITS - bits)
         return Fraction(kept + count * self.floor + at_spill, self.total * count)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
 from itertools import product
-from math import lcm, prod
+from math import prod
 from operator import add
 from typing import Any, Literal
 
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from sfumato.arguments import float_array, items, one_of, text
 from sfumato.errors import InvalidInput, InvalidMetric, NotSupported, shown
-from sfumato.numbers import Number, exact, nearest_float, whole
+from sfumato.numbers import Number, common_denominator, exact, nearest_float, whole
 from sfumato.spaces.axioms import INFINITE, LARGEST_RADICAND
 from sfumato.spaces.distances import Distances, Form
 from sfumato.spaces.finite import Edges, FiniteSpace, Pairs, Structure, label_tuple, path_metric
@@ -494,11 +494,10 @@ def _on_lattice(table: NDArray[Any]) -> tuple[NDArray[np.int64], Fraction] | Non
     if table.dtype.kind == "f":
         integral = (table == np.round(table)).all() and np.abs(table).max() < 2**53
         return (table.astype(np.int64), Fraction(1)) if integral else None
-    denominator = lcm(*(v.denominator for v in table.ravel()))
-    integers = [int(v * denominator) for v in table.ravel()]
-    if max(map(abs, integers)) >= 2**53:
+    integers, denominator = common_denominator(table)
+    if np.abs(integers).max() >= 2**53:
         return None
-    return np.array(integers, dtype=np.int64).reshape(table.shape), Fraction(1, denominator)
+    return integers.astype(np.int64), Fraction(1, denominator)
 
 
 def _float_distances(position: NDArray[np.float64], metric: str) -> NDArray[np.float64]:

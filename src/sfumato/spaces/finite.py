@@ -292,36 +292,24 @@ def _check_metric(labels: Sequence[Any], distances: Distances) -> None:
     table, n = distances.values, len(labels)
     if table.shape != (n, n):
         raise InvalidMetric(f"{n} labels need a {n} × {n} table of distances, found {table.shape}")
-    if (table < 0).any():
-        x, z = np.argwhere(table < 0)[0]
-        raise InvalidMetric(
-            f"the distance from {shown(labels[x])} to {shown(labels[z])} is negative", (labels[x], labels[z])
-        )
-    if (table != table.T).any():
-        x, z = np.argwhere(table != table.T)[0]
-        raise InvalidMetric(
-            f"distances are not symmetric: from {shown(labels[x])} to {shown(labels[z])} it is "
-            f"{distances.floats[x, z]:g}, back it is {distances.floats[z, x]:g}",
-            (labels[x], labels[z]),
-        )
-    off_diagonal = ~np.eye(n, dtype=bool)
-    if np.diagonal(table).any():
-        x = int(np.flatnonzero(np.diagonal(table))[0])
-        raise InvalidMetric(f"the distance of {shown(labels[x])} to itself is not 0", (labels[x],))
-    if ((table == 0) & off_diagonal).any():
-        x, z = np.argwhere((table == 0) & off_diagonal)[0]
-        raise InvalidMetric(
-            f"{shown(labels[x])} and {shown(labels[z])} are at distance 0: merge them into one secret",
-            (labels[x], labels[z]),
-        )
+    itself = np.eye(n, dtype=bool)
+    for broken, sentence in (
+        (table < 0, "the distance from {} to {} is negative"),
+        (table != table.T, "distances are not symmetric: from {} to {} it is {:g}, back it is {:g}"),
+        ((table != 0) & itself, "the distance of {} to itself is not 0"),
+        ((table == 0) & ~itself, "{} and {} are at distance 0: merge them into one secret"),
+    ):
+        if broken.any():
+            (x, z), d = np.argwhere(broken)[0], distances.floats
+            words = sentence.format(shown(labels[x]), shown(labels[z]), d[x, z], d[z, x])
+            raise InvalidMetric(words, (labels[x], labels[z]) if x != z else (labels[x],))
     slack: float | int = 0
     if distances.form is Form.FLOAT:
         finite = table[np.isfinite(table)]
         slack = float(finite.max(initial=0.0)) * _TRIANGLE_ROUNDING
     violation = triangle_violation(table, slack)
     if violation is not None:
-        x, y, z = violation
-        d = distances.floats
+        (x, y, z), d = violation, distances.floats
         a, b, c = (shown(labels[i]) for i in violation)
         raise InvalidMetric(
             f"the triangle inequality fails: d({a}, {c}) = {d[x, z]:g} > "
