@@ -82,12 +82,9 @@ def parts_of(header: dict[str, Any], sections: dict[str, bytes]) -> dict[str, An
     n, m = len(header["secrets"]), len(header["outputs"])
     try:
         space = _space(header, sections)
-        promise = header["promise"]
-        named = {"alpha": promise["alpha"]} if promise["epsilon"] is None else {"epsilon": promise["epsilon"]}
-        privacy = PrivacyType(space, **named)
         return {
             "weights": _table(sections["weights"], header["widths"]["weights"], (n, m)),
-            "privacy": privacy,
+            "privacy": PrivacyType(space, header["promise"]["epsilon"], header["promise"]["alpha"]),
             "outputs": tuple(label_from_json(label) for label in header["outputs"]),
             "claim": _claim(header, sections, space) if header["claims"] else None,
             "provenance": header.get("provenance") or {},
@@ -135,9 +132,9 @@ def _claim(header: dict[str, Any], sections: dict[str, bytes], space: FiniteSpac
     bound, dual, prices = claims.get("bound"), None, None
     ceilings, mixture, several = claims["ceilings"], (), claims["criterion"] == "worst prior"
     if bound is not None:
-        places = _indices(sections, "dual_from", "dual_to", "dual_action")
-        values = _table(sections["dual"], header["widths"]["dual"], (len(places[0]),))
-        dual = Dual(*places, values, claims["dual_unit"], *_event_dual(header, sections))
+        first, second, action = _indices(sections, "dual_from", "dual_to", "dual_action")
+        values = _table(sections["dual"], header["widths"]["dual"], (len(first),))
+        dual = Dual(first, second, action, values, claims["dual_unit"], *_event_dual(header, sections))
         if several:
             mixture = tuple(_table(sections["mixture"], header["widths"]["mixture"], (len(given),)).tolist())
         if ceilings:

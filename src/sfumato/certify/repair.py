@@ -318,8 +318,5 @@ def _moved(candidate: NDArray[np.float64], given: NDArray[np.float64]) -> float:
 
 def _report(mechanism: Mechanism, given: NDArray[np.float64], stakes: _Stakes) -> Repair:
     shares = mechanism.weights.astype(np.float64) / float(mechanism.total)
-    if stakes.price is None:
-        return Repair(mechanism, _moved(shares, given))
-    return Repair(
-        mechanism, _moved(shares, given), float((stakes.price * given).sum()), float((stakes.price * shares).sum())
-    )
+    losses = () if stakes.price is None else (float((stakes.price * table).sum()) for table in (given, shares))
+    return Repair(mechanism, _moved(shares, given), *losses)

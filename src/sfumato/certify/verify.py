@@ -130,10 +130,7 @@ def load(path: str | PathLike[str], *, checker: Checker = "auto") -> Mechanism:
             raise InvalidFile(f"{path}: {verdict.reason}")
         _raise(verdict)
     parts = parts_of(header, sections)
-    return Mechanism(
-        parts["privacy"], parts["outputs"], _compact(parts["weights"]), header["total"], verdict.witness,
-        parts["claim"], parts["provenance"], parts["events"],
-    )  # fmt: skip
+    return Mechanism(**parts | {"weights": _compact(parts["weights"])}, total=header["total"], proof=verdict.witness)
 
 
 def claim(prior: Prior, mechanism: Mechanism, loss: Loss) -> Mechanism:

@@ -96,6 +96,11 @@ class Lattice:
         """The number of sides along which there is more than one point."""
         return sum(side > 1 for side in self.shape)
 
+    @property
+    def separable(self) -> bool:
+        """Whether distances add up along the axes: Φ is then a Kronecker product of those of lines."""
+        return self.metric == "manhattan" or self.dimension <= 1
+
     def lengths(self, reach: tuple[int, ...]) -> NDArray[np.int64]:
         """Squared lengths (Euclidean) or lengths of the offsets 0, …, reach along each axis, in steps."""
         reach = tuple(integer(r, "how far along an axis", 0, _LARGEST_SIDE) for r in items(reach, "reach"))
@@ -235,7 +240,7 @@ def lattice_solution(kernel: LatticeKernel, *, accuracy: float = 1e-13) -> Latti
     lattice = kernel.lattice
     if kernel.rate < _SMALLEST_RATE:
         raise NotSupported(f"epsilon times the step of {kernel.rate:g}", [f"at least {_SMALLEST_RATE:.2g}"])
-    if lattice.metric == "manhattan" or lattice.dimension <= 1:
+    if lattice.separable:
         values, iterations = _separable(kernel), 0
     else:
         values, iterations = _conjugate_gradients(kernel, accuracy)
@@ -245,12 +250,10 @@ def lattice_solution(kernel: LatticeKernel, *, accuracy: float = 1e-13) -> Latti
 def _separable(kernel: LatticeKernel) -> Floats:
     alpha = float(np.exp(-kernel.rate))
     ratio = float(np.tanh(kernel.rate / 2))  # (1 − α)/(1 + α) without cancellation
-    result = np.ones(())
-    for side in kernel.lattice.shape:
-        axis = np.full(side, ratio)
-        axis[[0, -1]] = 1 / (1 + alpha) if side > 1 else 1.0
-        result = np.multiply.outer(result, axis)
-    return np.asarray(result)
+    axes = [np.full(side, ratio) for side in kernel.lattice.shape]
+    for axis in axes:
+        axis[[0, -1]] = 1 / (1 + alpha) if len(axis) > 1 else 1.0
+    return np.asarray(reduce(np.multiply.outer, axes))
 
 
 def _conjugate_gradients(kernel: LatticeKernel, accuracy: float) -> tuple[Floats, int]:

@@ -168,18 +168,27 @@ def cells_of(mechanism: LatticeMechanism, *, digits: int = 64, low: int | None =
     one proposal in 2^mix is any cell.
     """
     lattice = mechanism.lattice
-    if lattice.metric == "manhattan" or lattice.dimension <= 1:
+    if lattice.separable:
         return LatticePlan(mechanism, _noise_proposals(mechanism, mix), digits)
     return LatticePlan(mechanism, _offset_proposals(mechanism, low, mix), digits)
 
 
 def weight_of(mechanism: LatticeMechanism, secret: tuple[int, ...], cell: int) -> int:
     """⌊K(x − y) Z_y / 2^bits⌋."""
-    place = tuple(int(i) for i in np.unravel_index(cell, mechanism.lattice.shape))
-    offset, table = tuple(abs(x - y) for x, y in zip(secret, place, strict=True)), mechanism.solution.kernel.integers
-    if any(o >= reach for o, reach in zip(offset, table.shape, strict=True)):
+    (gap, _), table = _apart(mechanism, secret, cell), mechanism.solution.kernel.integers
+    if any(g >= reach for g, reach in zip(gap, table.shape, strict=True)):
         return 0
-    return int(table[offset]) * int(mechanism.diagonal[place]) >> mechanism.solution.bits
+    return int(table[gap]) * int(mechanism.diagonal.flat[cell]) >> mechanism.solution.bits
+
+
+def _apart(mechanism: LatticeMechanism, secret: tuple[int, ...], cell: int) -> tuple[tuple[int, ...], int]:
+    """How far a cell lies from a secret along each axis, and the set of axes along which it lies at an end."""
+    shape = mechanism.lattice.shape
+    place = [int(i) for i in np.unravel_index(cell, shape)]
+    ends = sum(
+        1 << axis for axis, (y, side) in enumerate(zip(place, shape, strict=True)) if side > 1 and y in (0, side - 1)
+    )
+    return tuple(abs(x - y) for x, y in zip(secret, place, strict=True)), ends
 
 
 @njit(cache=True, nogil=True)
@@ -231,17 +240,10 @@ class _Offsets:
         return Proposed(cells, weights, bounds, bounds)
 
     def bounds(self, secret: tuple[int, ...], cell: int, bits: int) -> tuple[Fraction, Fraction]:
-        shape, reach = self.mechanism.lattice.shape, self.mechanism.solution.kernel.integers.shape
-        place = [int(i) for i in np.unravel_index(cell, shape)]
-        gap = tuple(abs(x - y) for x, y in zip(secret, place, strict=True))
-        ends = sum(1 << axis for axis, (y, side) in enumerate(zip(place, shape, strict=True)) if _at_end(y, side))
+        (gap, ends), reach = _apart(self.mechanism, secret, cell), self.mechanism.solution.kernel.integers.shape
         near = all(g < r for g, r in zip(gap, reach, strict=True))
         exact = Fraction(int(self.places[np.ravel_multi_index(gap, reach), ends]) if near else self.anywhere)
         return exact, exact
-
-
-def _at_end(place: int, side: int) -> bool:
-    return side > 1 and place in (0, side - 1)
 
 
 def _offset_proposals(mechanism: LatticeMechanism, low: int | None, mix: int) -> _Offsets:
@@ -363,14 +365,11 @@ class _Noise:
         return Proposed(*_at_noise(columns, waiting, drawn, np.array(shape), *weights))
 
     def bounds(self, secret: tuple[int, ...], cell: int, bits: int) -> tuple[Fraction, Fraction]:
-        shape = self.mechanism.lattice.shape
-        place = [int(i) for i in np.unravel_index(cell, shape)]
-        ends = sum(_at_end(y, side) for y, side in zip(place, shape, strict=True))
-        length = sum(abs(x - y) for x, y in zip(secret, place, strict=True))
+        gap, ends = _apart(self.mechanism, secret, cell)
         # M is at least ``anywhere``, at least 1: absolute bits are relative ones
         with flint.ctx.workprec(bits + KERNEL_BITS + 128):
             rate = self.noise.rate.ball()
-            ball = _z_ball(rate, self.mechanism.lattice.dimension, ends) * (-rate * length).exp()
+            ball = _z_ball(rate, self.mechanism.lattice.dimension, ends.bit_count()) * (-rate * sum(gap)).exp()
             ball = ball * flint.arb(2) ** KERNEL_BITS * (1 + flint.arb(2) ** -self.mix) + as_ball(self.anywhere)
             return dyadic(ball.lower()), dyadic(ball.upper())
 

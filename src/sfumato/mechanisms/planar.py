@@ -219,19 +219,14 @@ def planar_laplace_masses(plane: Plane, epsilon: float) -> Floats:
     ([0.64798, 0.193845, 0.158175], True)
     """
     step = epsilon * plane.step
-    first, second = plane.shape
-    atoms = _products(_laplace_axis(first, step, second * step), _laplace_axis(second, step, first * step)) / (2 * pi)
+    atoms = _atoms(plane, step, _laplace_axis) / (2 * pi)
     atoms[0, 0] = _central_mass(step / 2)
     return _table(plane, atoms)  # rows sum to 1 by themselves, which the tests look at
 
 
 def planar_geometric_masses(plane: Plane, epsilon: float) -> Floats:
     """The probability of each point for each secret under planar geometric noise, in floats."""
-    step = epsilon * plane.step
-    first, second = plane.shape
-    return _divided(
-        _table(plane, _products(_lattice_axis(first, step, second * step), _lattice_axis(second, step, first * step)))
-    )
+    return _divided(_table(plane, _atoms(plane, epsilon * plane.step, _lattice_axis)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,8 +310,9 @@ def _sum_rule(width: int) -> tuple[Floats, Floats]:
     return np.asarray(nodes + (width - 1) / 2), np.asarray(width * vectors[0] ** 2)
 
 
-def _products(first: _Axis, second: _Axis) -> Floats:
+def _atoms(plane: Plane, step: float, axis: Callable[[int, float, float], _Axis]) -> Floats:
     """Σ e^{−|z|} over the nodes of each pair of atoms."""
+    first, second = (axis(count, step, across * step) for count, across in (plane.shape, plane.shape[::-1]))
     result = np.empty((len(first.starts), len(second.starts)))
     ends = [*first.starts[1:].tolist(), len(first.nodes)]
     for k, (start, stop) in enumerate(zip(first.starts.tolist(), ends, strict=True)):

@@ -154,8 +154,6 @@ def staircase(privacy: PrivacyType, *, high: int | None = None) -> Mechanism:
     """
     privacy = as_type(privacy)
     width, unit = stretch_of(privacy.space)
-    if high is not None and (not isinstance(high, int) or not 1 <= high <= width):
-        raise InvalidInput(f"the number of high steps lies between 1 and {width}, found {shown(high)}")
     noise = _least_noise(_decay(privacy, unit), width, high)
     note = {"width": width, "high": noise.high, "expected absolute noise": float(noise.mean_size)}
     return proved("staircase", privacy, _clamped(len(privacy.space), noise), privacy.secrets, **note)

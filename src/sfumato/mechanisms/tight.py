@@ -166,7 +166,7 @@ def has_lattice_tight_constraints(
 
 def _judged(solution: LatticeSolution) -> Verdict:
     lattice = solution.kernel.lattice
-    if lattice.metric == "manhattan" or lattice.dimension <= 1:
+    if lattice.separable:
         return holds("Φ is a Kronecker product of lines, and z the product of theirs, all positive", solution)
     where = np.unravel_index(int(solution.values.argmin()), lattice.shape)
     least, point = float(solution.values[where]), tuple(int(i) for i in where)
@@ -396,7 +396,7 @@ def lattice_threshold(lattice: Lattice, *, digits: int = 7, near: float | None =
     '0.6653516'
     """
     lattice = expect(lattice, Lattice, "a lattice")
-    if lattice.metric == "manhattan" or lattice.dimension <= 1:
+    if lattice.separable:
         raise NotSupported(f"a threshold on {lattice}: the mechanism exists for every ε", ["other metrics"])
     digits = integer(digits, "digits", 1, 9)
 

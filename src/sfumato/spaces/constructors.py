@@ -408,15 +408,13 @@ def _edge_list(edges: Any) -> list[tuple[Any, Any, Fraction | float]]:
 def _graph_space(nodes: tuple[Any, ...], lengths: dict[tuple[int, int], Any], unit: str, name: str) -> FiniteSpace:
     first = np.array([x for x, _ in lengths], dtype=np.int64)
     second = np.array([z for _, z in lengths], dtype=np.int64)
-    measured = Distances.parse(list(lengths.values()), "edge lengths", 1) if lengths else _no_lengths()
+    measured = Distances(Form.RATIONAL, np.empty(0, dtype=np.int64))
+    if lengths:
+        measured = Distances.parse(list(lengths.values()), "edge lengths", 1)
     if measured.form is Form.RATIONAL and sum(measured.values.tolist()) >= 2**53:
         # shortest paths are summed in doubles: beyond 2^53 they would not be exact
         measured = Distances(Form.FLOAT, measured.floats.copy())
     return FiniteSpace(nodes, path_metric(len(nodes), Edges(Pairs(first, second), measured)), unit, name)
-
-
-def _no_lengths() -> Distances:
-    return Distances(Form.RATIONAL, np.empty(0, dtype=np.int64))
 
 
 def lengths_of(offsets: Iterable[Any], metric: str) -> Any:

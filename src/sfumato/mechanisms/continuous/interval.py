@@ -97,6 +97,12 @@ def lattice_space(steps: int, interval: Interval = UNIT) -> FiniteSpace:
     return FiniteSpace(points, row.source, name=f"{len(points)} points of {interval}", coordinates=where)
 
 
+def floor_of(x: Any, steps: int, interval: Interval = UNIT) -> Floats:
+    """⌊x⌋_N, the point of U_N at or left of x; the one before the last at the upper end."""
+    low, high = interval.ends
+    return np.asarray(low + (high - low) * cells_of(x, steps, interval) / steps)
+
+
 def cells_of(x: Any, steps: int, interval: Interval = UNIT) -> NDArray[np.int64]:
     """The index n of the cell [n/N, (n+1)/N) that x lies in; the last cell is closed (B, Definitions 6 and 7).
 

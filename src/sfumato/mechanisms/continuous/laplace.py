@@ -75,10 +75,7 @@ class Laplace:
 
     def promise_on(self, steps: int) -> PrivacyType:
         """What is promised for the points of the lattice U_N."""
-        space = lattice_space(steps, self.interval)
-        if self.privacy.alpha is not None:
-            return PrivacyType(space, alpha=self.privacy.alpha)
-        return PrivacyType(space, epsilon=self.privacy.epsilon)
+        return PrivacyType(lattice_space(steps, self.interval), self.privacy.epsilon, self.privacy.alpha)
 
     def density(self, x: Any, y: Any) -> Floats:
         """The density of output y for the secret x."""

@@ -17,7 +17,7 @@ from sfumato.mechanisms.continuous.interval import (
     Floats,
     Interval,
     as_interval,
-    cells_of,
+    floor_of,
     lattice,
     lattice_floats,
 )
@@ -141,13 +141,8 @@ def step_loss(loss: IntervalLoss, steps: int) -> IntervalLoss:
     """
     loss = expect(loss, IntervalLoss, "a loss on an interval", "absolute_error() is one")
     steps = whole(steps, "steps")
-    low, high = loss.interval.ends
-
-    def value(w: Any, x: Any) -> Any:
-        return loss(w, low + (high - low) * cells_of(x, steps, loss.interval) / steps)
-
     return IntervalLoss(
-        value,
+        lambda w, x: loss(w, floor_of(x, steps, loss.interval)),
         loss.interval,
         actions=None if loss.actions is None else loss.actions.tolist(),
         breaks=lattice_floats(steps, loss.interval).tolist(),
