@@ -106,17 +106,13 @@ def _pairs(
         raise kernel.Unreadable("a distance is not a positive number")
     if form is not Form.FLOAT and (values[~unbounded] > kernel.LARGEST[form]).any():
         raise kernel.Unreadable("a distance is too large")
-    if header["metric"]["source"] == "edges":
-        ends = edges_of(sections, n)
-        keep = ~unbounded
-        return ends[0][keep], ends[1][keep], values[keep], 0
-    first, second = np.triu_indices(n, 1)
-    if "via" not in sections:
-        keep = ~unbounded
-        return first[keep], second[keep], values[keep], 0
-    via = np.frombuffer(sections["via"], dtype="<u4")
-    implied = (via != kernel.NOWHERE) & ~unbounded
-    _check_chains(form, values, via, implied, n)
+    edges = header["metric"]["source"] == "edges"
+    first, second = edges_of(sections, n) if edges else np.triu_indices(n, 1)
+    implied = np.zeros_like(unbounded)
+    if "via" in sections and not edges:
+        via = np.frombuffer(sections["via"], dtype="<u4")
+        implied = (via != kernel.NOWHERE) & ~unbounded
+        _check_chains(form, values, via, implied, n)
     keep = ~implied & ~unbounded
     return first[keep], second[keep], values[keep], int(implied.sum())
 

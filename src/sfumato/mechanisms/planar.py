@@ -18,11 +18,12 @@ zeros of Gram's polynomials. Half-lines end where e^{−44} ≈ 8e-20 of their m
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, nextafter, pi, sqrt
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -182,27 +183,19 @@ def _on_grid(
     needed = true_epsilon(rounded)
     notes = {"made by": name, "nominal epsilon": nominal, "epsilon of the masses": min(cells, worst * nominal),
              "smallest epsilon": needed}  # fmt: skip
-    if within or needed == 0:
-        return prove(rounded.weights, first, outputs=space.labels, provenance=notes)
-    return _promising(rounded, needed, privacy, notes)
-
-
-def _promising(rounded: Mechanism, needed: float, nominal: PrivacyType, notes: dict[str, Any]) -> Mechanism:
-    """The same weights with the least promise that the kernel accepts; the nominal one where it is the same."""
-    space = rounded.privacy.space
-    if abs(needed - nominal.rate) <= 2 * _LOGARITHM_ERROR * needed:
-        try:
-            return prove(rounded.weights, nominal, outputs=space.labels, provenance=notes)
-        except PrivacyViolation:
-            pass
-    epsilon = needed
-    for _ in range(_MOST_TRIES):
-        try:
-            promise = PrivacyType(space, epsilon=exact(epsilon))
+    for promise in () if within or needed == 0 else _promises(needed, privacy):
+        with suppress(PrivacyViolation):
             return prove(rounded.weights, promise, outputs=space.labels, provenance=notes)
-        except PrivacyViolation:
-            epsilon = nextafter(epsilon, 2 * epsilon + 1)
-    return prove(rounded.weights, rounded.privacy, outputs=space.labels, provenance=notes)
+    return prove(rounded.weights, first, outputs=space.labels, provenance=notes)
+
+
+def _promises(needed: float, nominal: PrivacyType) -> Iterator[PrivacyType]:
+    """The nominal promise where it is about what is needed, then the least ones, of which the kernel accepts one."""
+    if abs(needed - nominal.rate) <= 2 * _LOGARITHM_ERROR * needed:
+        yield nominal
+    for _ in range(_MOST_TRIES):
+        yield PrivacyType(nominal.space, epsilon=exact(needed))
+        needed = nextafter(needed, 2 * needed + 1)
 
 
 # ----------------------------------------------------------------- masses

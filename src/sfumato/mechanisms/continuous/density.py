@@ -111,8 +111,7 @@ class Density:
         self._set(interval, edges, error / total, None, name or default, function, cdf, total)
 
     def _set(self, *values: Any) -> None:
-        fields = ("interval", "edges", "error", "weights", "name", "_pdf", "_cdf", "_total")
-        for field, value in zip(fields, values, strict=True):
+        for field, value in zip(self.__dataclass_fields__, values, strict=True):
             object.__setattr__(self, field, value)
 
     @classmethod
