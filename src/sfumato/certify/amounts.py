@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import total_ordering
 from math import gcd
 from typing import Any
 
@@ -27,6 +28,7 @@ from sfumato.privacy.promise import promise
 _LONGEST_SHOWN = 24  # letters of an exact amount that are printed
 
 
+@total_ordering
 @dataclass(frozen=True, eq=False, repr=False)
 class Amount:
     """ε as a number: ``rational`` + Σ n·ln b over the pairs (b, n) in ``logarithms``; made by :func:`amount`.
@@ -62,17 +64,8 @@ class Amount:
     def __sub__(self, other: Amount) -> Amount:
         return self + other * -1
 
-    def __le__(self, other: Amount) -> bool:
-        return (self - other).sign <= 0
-
     def __lt__(self, other: Amount) -> bool:
         return (self - other).sign < 0
-
-    def __ge__(self, other: Amount) -> bool:
-        return other <= self
-
-    def __gt__(self, other: Amount) -> bool:
-        return other < self
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Amount) and (self - other).sign == 0

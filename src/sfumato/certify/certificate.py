@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sfumato.certify import kernel
 from sfumato.certify.label_json import label_to_json
-from sfumato.certify.mechanism import Ceiling, Claim, Mechanism
+from sfumato.certify.mechanism import Claim, Mechanism
 from sfumato.errors import InvalidInput, shown
 from sfumato.numbers import Array, common_denominator, is_exact
 from sfumato.privacy.events import EventPromise
@@ -70,12 +70,13 @@ def certificate(
     space = privacy.space
     sections = {"weights": _integers(weights)}
     source, ruler = _metric(space, sections)
+    drawn = None if space.coordinates is None else space.coordinates.tolist()
     header: dict[str, Any] = {
         "version": kernel.VERSION,
         "secrets": [label_to_json(label) for label in space.labels],
         "outputs": [label_to_json(label) for label in outputs],
         "total": str(total),
-        "space": {"name": space.name, "unit": space.unit, "coordinates": _coordinates(space)},
+        "space": {"name": space.name, "unit": space.unit, "coordinates": drawn},
         "metric": {"form": str(ruler.form), "unit": str(ruler.unit), "source": source},
         "promise": {"kind": "rows" if len(space.pairs.first) or not events else "events", **_promise(privacy)},
         "claims": {},
@@ -221,18 +222,15 @@ def _claims(claim: Claim, sections: dict[str, Section]) -> dict[str, Any]:
         if claim.priors:
             sections["mixture"] = _integers(np.array(claim.mixture, dtype=object))
         if claim.ceilings:
-            sections["ceiling_prices"] = _integers(np.concatenate([_prices(ceiling) for ceiling in claim.ceilings]))
+            free: Array = np.zeros(len(claim.loss.secrets), dtype=np.int64)
+            prices = [free if ceiling.prices is None else ceiling.prices for ceiling in claim.ceilings]
+            sections["ceiling_prices"] = _integers(np.concatenate(prices))
     return claims
 
 
 def is_short_text(name: Any) -> bool:
     """Whether a file may carry it as the name of a loss: up to 200 printable characters, as for the name of a space."""
     return isinstance(name, str) and name.isprintable() and 0 < len(name) <= _LONGEST_NAME
-
-
-def _prices(ceiling: Ceiling) -> Array:
-    nothing: Array = np.zeros(len(ceiling.loss.secrets), dtype=np.int64)
-    return nothing if ceiling.prices is None else ceiling.prices
 
 
 def _loss_table(matrix: Array) -> tuple[NDArray[np.float64], Fraction]:
@@ -245,7 +243,3 @@ def _loss_table(matrix: Array) -> tuple[NDArray[np.float64], Fraction]:
     if max(abs(int(v)) for v in integers.ravel()) > _LARGEST_EXACT_DOUBLE:
         raise InvalidInput("the loss has numerators beyond 2^53 and cannot be written to a certificate exactly")
     return integers.astype(np.float64), Fraction(1, denominator)
-
-
-def _coordinates(space: FiniteSpace) -> list[list[float]] | None:
-    return None if space.coordinates is None else space.coordinates.tolist()

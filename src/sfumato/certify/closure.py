@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from sfumato.certify.certificate import kernel_terms
 from sfumato.certify.exponentials import factors_below
-from sfumato.certify.twin import product_exceeds
+from sfumato.certify.wide import product_exceeds
 from sfumato.privacy.type import PrivacyType
 from sfumato.threads import on_threads
 
@@ -144,9 +144,9 @@ def _close(columns, order, starts, ends, p, q, decay, share):  # type: ignore[no
                         continue
                 for k in range(first, last):
                     z = ends[k]
-                    if _exceeds(column[x], column[z], p[k], q[k]):
-                        column[z] = _raised(column[x], column[z], p[k], q[k])
-                        rounded[z] = column[z]
+                    raised = _raised(column[x], column[z], p[k], q[k])
+                    if raised > column[z]:
+                        column[z] = rounded[z] = raised
                         if not waiting[z]:
                             waiting[z] = True
                             tail = head + count
@@ -163,28 +163,16 @@ def _comes_near(value, others, decay, share):  # type: ignore[no-untyped-def]
     return count > 0
 
 
-def _exceeds(value: Any, other: Any, p: Any, q: Any) -> bool:
-    """Whether value · q > p · other: exactly for integers, beyond rounding for floats."""
-    raise AssertionError("compiled only")
-
-
 def _raised(value: Any, other: Any, p: Any, q: Any) -> Any:
-    """The least number above ``other`` that ``value`` allows: value · q / p, rounded up for integers."""
+    """``other``, or value · q / p where that is more: exactly for integers, rounded up, beyond rounding for floats."""
     raise AssertionError("compiled only")
-
-
-@overload(_exceeds)
-def _exceeds_of_type(value, other, p, q):  # type: ignore[no-untyped-def]
-    if isinstance(value, types.Float):
-        return lambda value, other, p, q: value * q > p * other * _SMALLEST_RAISE
-    return lambda value, other, p, q: product_exceeds(value, q, p, other)
 
 
 @overload(_raised)
 def _raised_of_type(value, other, p, q):  # type: ignore[no-untyped-def]
     if isinstance(value, types.Float):
-        return lambda value, other, p, q: value * q / p
-    return lambda value, other, p, q: _ceiling(value, q, p, other + np.uint64(1))
+        return lambda value, other, p, q: value * q / p if value * q > p * other * _SMALLEST_RAISE else other
+    return lambda value, other, p, q: _ceiling(value, q, p, other) if product_exceeds(value, q, p, other) else other
 
 
 @njit(cache=True, nogil=True)

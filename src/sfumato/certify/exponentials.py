@@ -145,30 +145,22 @@ def factors_above(promise: Terms, metric: Terms, values: NDArray[Any], grain: in
     Raises :class:`kernel.Refuted` where the kernel does. ``grain`` is at most 60.
     """
     values = values.ravel()
-    if values.size <= _INTERPRETED:
-        return [_above(promise, metric, value, grain) for value in values.tolist()]
-    rate = _Rate.of(promise, metric, _ABOVE + _GUARD, True)
-    words, longest, code = _words_of(metric, values), _longest_power(promise), Form(metric["form"]).code
     left, result = np.ones(values.size, dtype=np.bool_), np.zeros(values.size * WORDS, dtype=np.uint64)
+    if values.size > _INTERPRETED:
+        rate = _Rate.of(promise, metric, _ABOVE + _GUARD, True)
+        words, longest, code = _words_of(metric, values), _longest_power(promise), Form(metric["form"]).code
 
-    def work(start: int, stop: int) -> None:
-        into = result[start * WORDS : stop * WORDS]
-        _many_above(code, words[start:stop], rate, longest, grain, into, left[start:stop])
+        def work(start: int, stop: int) -> None:
+            into = result[start * WORDS : stop * WORDS]
+            _many_above(code, words[start:stop], rate, longest, grain, into, left[start:stop])
 
-    on_threads(work, values.size)
+        on_threads(work, values.size)
     factors = integers_of(result)
-    known: dict[Any, int] = {}
-    for k in np.flatnonzero(left).tolist():
-        value = values[k].item()
-        if value not in known:
-            known[value] = _above(promise, metric, value, grain)
-        factors[k] = known[value]
+    distinct, where = np.unique(values[left], return_inverse=True)
+    rest = [kernel.factor_above(promise, metric, value) for value in distinct.tolist()]
+    for k, place in zip(np.flatnonzero(left).tolist(), where.tolist(), strict=True):
+        factors[k] = -((-rest[place].numerator << grain) // rest[place].denominator)
     return factors
-
-
-def _above(promise: Terms, metric: Terms, value: Any, grain: int) -> int:
-    factor = kernel.factor_above(promise, metric, value)
-    return -((-factor.numerator << grain) // factor.denominator)
 
 
 def _words_of(metric: Terms, values: NDArray[Any]) -> NDArray[np.uint64]:

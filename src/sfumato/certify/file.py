@@ -15,6 +15,7 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.arguments import file_path, quoted
 from sfumato.certify import kernel
@@ -30,9 +31,8 @@ from sfumato.privacy.events import EventPromise
 from sfumato.privacy.predicates_curves import Growth
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.axioms import INFINITE
-from sfumato.spaces.constructors import path_metric
 from sfumato.spaces.distances import Distances, Form
-from sfumato.spaces.finite import Edges, FiniteSpace, Pairs, Structure
+from sfumato.spaces.finite import Edges, FiniteSpace, Pairs, Structure, path_metric
 from sfumato.threads import on_threads
 
 _COMPRESSION = 1  # The level of zlib: more effort gains nothing.
@@ -82,12 +82,9 @@ def parts_of(header: dict[str, Any], sections: dict[str, bytes]) -> dict[str, An
     n, m = len(header["secrets"]), len(header["outputs"])
     try:
         space = _space(header, sections)
-        promise = header["promise"]
-        named = {"alpha": promise["alpha"]} if promise["epsilon"] is None else {"epsilon": promise["epsilon"]}
-        privacy = PrivacyType(space, **named)
         return {
             "weights": _table(sections["weights"], header["widths"]["weights"], (n, m)),
-            "privacy": privacy,
+            "privacy": PrivacyType(space, header["promise"]["epsilon"], header["promise"]["alpha"]),
             "outputs": tuple(label_from_json(label) for label in header["outputs"]),
             "claim": _claim(header, sections, space) if header["claims"] else None,
             "provenance": header.get("provenance") or {},
@@ -107,8 +104,8 @@ def _space(header: dict[str, Any], sections: dict[str, bytes]) -> FiniteSpace:
     coordinates = about.get("coordinates")
     drawn = None if coordinates is None else np.array(coordinates, dtype=np.float64)
     if metric["source"] == "edges":
-        ends = (np.frombuffer(sections[f"edge_{end}"], dtype="<u4").astype(np.int64) for end in ("first", "second"))
-        structure = path_metric(len(labels), Edges(Pairs(*ends), Distances(form, values.copy(), metric["unit"])))
+        pairs = Pairs(*_indices(sections, "edge_first", "edge_second"))
+        structure = path_metric(len(labels), Edges(pairs, Distances(form, values.copy(), metric["unit"])))
     else:
         structure = _table_structure(len(labels), Distances(form, values.copy(), metric["unit"]), sections)
     return FiniteSpace(labels, structure, about["unit"], about["name"], drawn)
@@ -131,13 +128,11 @@ def _claim(header: dict[str, Any], sections: dict[str, bytes], space: FiniteSpac
     given = tuple(Prior(space, _shares(counts)) for counts in kernel.priors_of(header, sections))
     actions = tuple(label_from_json(label) for label in claims["actions"])
     loss = _loss(sections["loss"], claims["loss_unit"], actions, space, claims["loss_name"])
-    remap = tuple(np.frombuffer(sections["remap"], dtype="<u4").tolist())
+    remap = tuple(_indices(sections, "remap")[0].tolist())
     bound, dual, prices = claims.get("bound"), None, None
     ceilings, mixture, several = claims["ceilings"], (), claims["criterion"] == "worst prior"
     if bound is not None:
-        first, second, action = (
-            np.frombuffer(sections[f"dual_{part}"], dtype="<u4").astype(np.int64) for part in ("from", "to", "action")
-        )
+        first, second, action = _indices(sections, "dual_from", "dual_to", "dual_action")
         values = _table(sections["dual"], header["widths"]["dual"], (len(first),))
         dual = Dual(first, second, action, values, claims["dual_unit"], *_event_dual(header, sections))
         if several:
@@ -166,7 +161,7 @@ def _shares(counts: list[int]) -> list[Fraction]:
 def _events(header: dict[str, Any], sections: dict[str, bytes]) -> tuple[EventPromise, ...]:
     if not header["events"]:
         return ()
-    upper, lower = (np.frombuffer(sections[f"event_{end}"], dtype="<u4").astype(np.int64) for end in ("upper", "lower"))
+    upper, lower = _indices(sections, "event_upper", "event_lower")
     cuts = np.cumsum([event["pairs"] for event in header["events"]])[:-1]
     return tuple(
         EventPromise(x, z, Growth(event["factor"], event["epsilon"]), event["delta"])
@@ -177,22 +172,21 @@ def _events(header: dict[str, Any], sections: dict[str, bytes]) -> tuple[EventPr
 def _event_dual(header: dict[str, Any], sections: dict[str, bytes]) -> tuple[Array, ...]:
     if not header["events"]:
         return ()
-    places = (np.frombuffer(sections[f"event_dual_{end}"], dtype="<u4").astype(np.int64) for end in ("pair", "action"))
     width = header["widths"]["event_dual"]
-    return *places, _table(sections["event_dual"], width, (len(sections["event_dual"]) // width,))
+    return *_indices(sections, "event_dual_pair", "event_dual_action"), _table(
+        sections["event_dual"], width, (len(sections["event_dual"]) // width,)
+    )
 
 
 def _loss(section: bytes, unit: Fraction, actions: tuple[Any, ...], space: FiniteSpace, name: str = "") -> Loss:
     table = np.frombuffer(section, dtype="<f8").reshape(-1, len(space))
-    return Loss(actions, space, table if unit == 1 and _has_fractions(table) else _exact_loss(table, unit), name)
+    if unit != 1 or (table == np.round(table)).all():
+        return Loss(actions, space, [[Fraction(v) * unit for v in row] for row in table.tolist()], name)
+    return Loss(actions, space, table, name)
 
 
-def _has_fractions(table: Array) -> bool:
-    return bool((table != np.round(table)).any())
-
-
-def _exact_loss(table: Array, unit: Fraction) -> list[list[Fraction]]:
-    return [[Fraction(v) * unit for v in row] for row in table.tolist()]
+def _indices(sections: dict[str, bytes], *names: str) -> list[NDArray[np.int64]]:
+    return [np.frombuffer(sections[name], dtype="<u4").astype(np.int64) for name in names]
 
 
 def _table(section: bytes, width: int, shape: tuple[int, ...]) -> Array:

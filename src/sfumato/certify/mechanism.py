@@ -184,8 +184,11 @@ class Mechanism(Tabular):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         if dtype is not None and np.dtype(dtype) == object:
-            return object_array((Fraction(int(w), self.total) for w in self.weights.ravel()), self.weights.shape)
+            return self._fractions()
         return as_numpy(self.channel.matrix, dtype, copy)
+
+    def _fractions(self) -> Array:
+        return object_array((Fraction(int(w), self.total) for w in self.weights.ravel()), self.weights.shape)
 
     def release(self, table: Any, column: Any, **terms: Any) -> Any:
         """The table with drawn outputs for the secrets of a column: :func:`sfumato.release_table`."""
@@ -195,7 +198,6 @@ class Mechanism(Tabular):
     def channel(self) -> Channel:
         """The channel: exact fractions up to 2^18 entries, float64 beyond."""
         if self.weights.size <= _LARGEST_EXACT:
-            entries = (Fraction(int(w), self.total) for w in self.weights.ravel())
-            return Channel(self.secrets, object_array(entries, self.weights.shape), self.outputs)
+            return Channel(self.secrets, self._fractions(), self.outputs)
         matrix = self.weights.astype(np.float64)
         return Channel(self.secrets, matrix / matrix.sum(axis=1, keepdims=True), self.outputs)

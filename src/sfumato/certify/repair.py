@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from sfumato.certify.closure import Bounds, bounds_of, close_floats, close_integers, least_constant
 from sfumato.certify.mechanism import Mechanism
+from sfumato.certify.twin import LARGEST_WEIGHT
 from sfumato.certify.verify import prove
 from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior
@@ -42,7 +43,6 @@ _MOST_NEGATIVE = 0.05  # What lies farther below 0 is no probability with an err
 _MOST_ROUNDS = 5  # Rounds of step 1: later ones gain less than a tenth each.
 _ROUNDING_RAISE = 2.0**-48  # a probability raised by less was right up to rounding: nothing else could be nearer
 _MOST_OUTPUTS_TRIED = 8  # when looking for the output that takes up missing mass best
-_LARGEST_TOTAL = 2**62 - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +102,7 @@ def repair(
     privacy = as_type(privacy)
     if isinstance(channel, Channel) and channel.exact and bool(satisfies(channel, privacy)):
         _, denominator = common_denominator(channel.matrix)
-        if denominator <= _LARGEST_TOTAL:
+        if denominator <= LARGEST_WEIGHT:
             proved = prove(channel, privacy, provenance={"made by": "repair", "changed": "nothing"})
             return _report(proved, floats(channel.matrix), _Stakes.of(channel, channel.outputs, prior, loss))
     return quantise(channel, privacy, outputs=outputs, prior=prior, loss=loss, bits=bits)
@@ -318,8 +318,5 @@ def _moved(candidate: NDArray[np.float64], given: NDArray[np.float64]) -> float:
 
 def _report(mechanism: Mechanism, given: NDArray[np.float64], stakes: _Stakes) -> Repair:
     shares = mechanism.weights.astype(np.float64) / float(mechanism.total)
-    if stakes.price is None:
-        return Repair(mechanism, _moved(shares, given))
-    return Repair(
-        mechanism, _moved(shares, given), float((stakes.price * given).sum()), float((stakes.price * shares).sum())
-    )
+    losses = () if stakes.price is None else (float((stakes.price * table).sum()) for table in (given, shares))
+    return Repair(mechanism, _moved(shares, given), *losses)

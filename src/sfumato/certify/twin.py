@@ -10,31 +10,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import njit, types
-from numba.extending import intrinsic
+from numba import njit
 from numpy.typing import NDArray
 
 from sfumato.certify import kernel
 from sfumato.certify.exponentials import factors_below
+from sfumato.certify.wide import product_exceeds
 from sfumato.spaces.axioms import INFINITE, chain_fits, open_pairs
 from sfumato.spaces.distances import Form
 from sfumato.threads import on_threads
 
 LARGEST_WEIGHT = 2**62 - 1
 """Totals up to this are for the twin; larger ones only for the kernel."""
-
-
-@intrinsic
-def product_exceeds(typing_context, a, b, c, d):  # type: ignore[no-untyped-def]
-    """a·b > c·d for unsigned 64-bit integers, in 128 bits."""
-
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        wide = [builder.zext(argument, ir.IntType(128)) for argument in arguments]
-        return builder.icmp_unsigned(">", builder.mul(wide[0], wide[1]), builder.mul(wide[2], wide[3]))
-
-    word = types.uint64
-    return types.boolean(word, word, word, word), generate
 
 
 @njit(cache=True, nogil=True)
@@ -119,17 +106,13 @@ def _pairs(
         raise kernel.Unreadable("a distance is not a positive number")
     if form is not Form.FLOAT and (values[~unbounded] > kernel.LARGEST[form]).any():
         raise kernel.Unreadable("a distance is too large")
-    if header["metric"]["source"] == "edges":
-        ends = edges_of(sections, n)
-        keep = ~unbounded
-        return ends[0][keep], ends[1][keep], values[keep], 0
-    first, second = np.triu_indices(n, 1)
-    if "via" not in sections:
-        keep = ~unbounded
-        return first[keep], second[keep], values[keep], 0
-    via = np.frombuffer(sections["via"], dtype="<u4")
-    implied = (via != kernel.NOWHERE) & ~unbounded
-    _check_chains(form, values, via, implied, n)
+    edges = header["metric"]["source"] == "edges"
+    first, second = edges_of(sections, n) if edges else np.triu_indices(n, 1)
+    implied = np.zeros_like(unbounded)
+    if "via" in sections and not edges:
+        via = np.frombuffer(sections["via"], dtype="<u4")
+        implied = (via != kernel.NOWHERE) & ~unbounded
+        _check_chains(form, values, via, implied, n)
     keep = ~implied & ~unbounded
     return first[keep], second[keep], values[keep], int(implied.sum())
 

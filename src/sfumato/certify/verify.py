@@ -19,7 +19,7 @@ from sfumato.channels.prior import Prior, as_prior
 from sfumato.errors import InvalidChannel, InvalidFile, InvalidInput, Mismatch, PrivacyViolation, advice, expect, shown
 from sfumato.labels import column_names, table_in_order
 from sfumato.losses.loss import Loss, as_loss
-from sfumato.numbers import Array, common_denominator, float_above, floats, object_array
+from sfumato.numbers import Array, common_denominator, float_above, floats
 from sfumato.privacy.events import EventPromise
 from sfumato.privacy.satisfaction import Violation
 from sfumato.privacy.type import PrivacyType, as_type
@@ -130,10 +130,7 @@ def load(path: str | PathLike[str], *, checker: Checker = "auto") -> Mechanism:
             raise InvalidFile(f"{path}: {verdict.reason}")
         _raise(verdict)
     parts = parts_of(header, sections)
-    return Mechanism(
-        parts["privacy"], parts["outputs"], _compact(parts["weights"]), header["total"], verdict.witness,
-        parts["claim"], parts["provenance"], parts["events"],
-    )  # fmt: skip
+    return Mechanism(**parts | {"weights": _compact(parts["weights"])}, total=header["total"], proof=verdict.witness)
 
 
 def claim(prior: Prior, mechanism: Mechanism, loss: Loss) -> Mechanism:
@@ -160,10 +157,7 @@ def claim(prior: Prior, mechanism: Mechanism, loss: Loss) -> Mechanism:
 def claim_of(prior: Prior, weights: Array, total: int, loss: Loss) -> Claim:
     """The best remap of integer weights and its exact loss, to be proved with them."""
     # floats choose the remap, since any remap may be claimed; integers give its loss
-    if weights.dtype == object:  # integers beyond the floats
-        share = floats(object_array((Fraction(int(w), total) for w in weights.ravel()), weights.shape))
-    else:
-        share = weights / total
+    share = np.asarray(weights / total, dtype=np.float64)
     remap = np.argmin((floats(loss.matrix) * prior.float_weights) @ share, axis=0)
     spent, unit = twin_claims.exact_sums(weights, loss.matrix, remap)
     counts = common_denominator(prior.weights)[0].tolist()  # floats sum to 1 up to rounding only

@@ -4,12 +4,15 @@ Numba has no such values, so this file adds them: ``wide`` makes one of 256 bits
 384, ``like`` one as long as another; ``+``, ``-`` and ``*`` act on two of one length (modulo 2^256 or 2^384, in two's
 complement), ``shifted`` multiplies by a power of two and ``shifted_down`` divides by one, ``lower`` is the smaller
 one, ``digits`` counts binary digits, ``low_word`` and ``shortened`` cut off what is above, ``load`` and ``store`` move
-one of 256 bits between a variable and four neighbouring words of an array.
+one of 256 bits between a variable and four neighbouring words of an array. Where a product of two words is all that is
+needed, ``product_exceeds`` and ``product_shifted`` form it in 128 bits.
 """
 
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -48,15 +51,24 @@ class _WideModel(models.PrimitiveModel):
         super().__init__(manager, kind, ir.IntType(kind.bits))
 
 
+def _instructions(kind: Callable[..., Any], emit: Callable[..., Any]) -> Any:
+    """A function for compiled code: ``emit`` builds its value, of the ``kind`` that its arguments' types make."""
+
+    def function(typing_context, *given):  # type: ignore[no-untyped-def]
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            return emit(builder, *arguments)
+
+        return kind(*given), generate
+
+    function.__signature__ = signature(emit)  # type: ignore[attr-defined]  # Numba asks how many arguments there are
+    return intrinsic(function)
+
+
 def _arithmetic(symbol: Any, instruction: str) -> None:
     """Let a Python operator between two of them emit one instruction."""
-
-    @intrinsic
-    def combine(typing_context, left, right):  # type: ignore[no-untyped-def]
-        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-            return getattr(builder, instruction)(*arguments)
-
-        return left(left, left), generate
+    combine = _instructions(
+        lambda left, _: left(left, left), lambda builder, left, right: getattr(builder, instruction)(left, right)
+    )
 
     @overload(symbol)
     def between(left, right):  # type: ignore[no-untyped-def]
@@ -69,105 +81,75 @@ for _symbol, _instruction in ((operator.add, "add"), (operator.sub, "sub"), (ope
     _arithmetic(_symbol, _instruction)
 
 
-@intrinsic
-def wide(typing_context, word):  # type: ignore[no-untyped-def]
-    """An unsigned 64-bit integer in 256 bits."""
+wide = _instructions(lambda _: _wide(types.uint64), lambda builder, word: builder.zext(word, _BITS))
+"""An unsigned 64-bit integer in 256 bits."""
 
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        return builder.zext(arguments[0], _BITS)
+longer = _instructions(
+    lambda _: _longer(types.uint64), lambda builder, word: builder.zext(word, ir.IntType(_longer.bits))
+)
+"""An unsigned 64-bit integer in 384 bits."""
 
-    return _wide(types.uint64), generate
+like = _instructions(
+    lambda value, _: value(value, types.uint64), lambda builder, value, word: builder.zext(word, value.type)
+)
+"""An unsigned 64-bit integer, the second argument, in as many bits as the first one has."""
 
+shortened = _instructions(lambda _: _wide(_longer), lambda builder, value: builder.trunc(value, _BITS))
+"""The lower 256 of 384 bits."""
 
-@intrinsic
-def longer(typing_context, word):  # type: ignore[no-untyped-def]
-    """An unsigned 64-bit integer in 384 bits."""
+low_word = _instructions(lambda value: types.uint64(value), lambda builder, value: builder.trunc(value, _WORD))
+"""The lowest 64 bits."""
 
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        return builder.zext(arguments[0], ir.IntType(_longer.bits))
+shifted = _instructions(
+    lambda value, _: value(value, types.uint64),
+    lambda builder, value, bits: builder.shl(value, builder.zext(bits, value.type)),
+)
+"""value · 2^bits, 0 ≤ bits < the length of value."""
 
-    return _longer(types.uint64), generate
+shifted_down = _instructions(
+    lambda value, _: value(value, types.uint64),
+    lambda builder, value, bits: builder.ashr(value, builder.zext(bits, value.type)),
+)
+"""value / 2^bits, rounded down, also where value is negative; 0 ≤ bits < the length of value."""
 
+negative = _instructions(
+    lambda value: types.boolean(value),
+    lambda builder, value: builder.icmp_signed("<", value, ir.Constant(value.type, 0)),
+)
+"""Whether value < 0."""
 
-@intrinsic
-def like(typing_context, value, word):  # type: ignore[no-untyped-def]
-    """An unsigned 64-bit integer in as many bits as ``value`` has."""
-
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        return builder.zext(arguments[1], arguments[0].type)
-
-    return value(value, types.uint64), generate
-
-
-@intrinsic
-def shortened(typing_context, value):  # type: ignore[no-untyped-def]
-    """The lower 256 of 384 bits."""
-
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        return builder.trunc(arguments[0], _BITS)
-
-    return _wide(_longer), generate
-
-
-@intrinsic
-def low_word(typing_context, value):  # type: ignore[no-untyped-def]
-    """The lowest 64 bits."""
-
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        return builder.trunc(arguments[0], _WORD)
-
-    return types.uint64(value), generate
+lower = _instructions(
+    lambda left, _: left(left, left),
+    lambda builder, left, right: builder.select(builder.icmp_signed("<", left, right), left, right),
+)
+"""The smaller one, signed."""
 
 
-@intrinsic
-def shifted(typing_context, value, bits):  # type: ignore[no-untyped-def]
-    """value · 2^bits, 0 ≤ bits < the length of value."""
-
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        return builder.shl(arguments[0], builder.zext(arguments[1], arguments[0].type))
-
-    return value(value, types.uint64), generate
+def _digits(builder: Any, value: Any) -> Any:
+    zeros = builder.ctlz(value, ir.Constant(ir.IntType(1), 0))
+    return builder.sub(ir.Constant(_WORD, value.type.width), builder.trunc(zeros, _WORD))
 
 
-@intrinsic
-def shifted_down(typing_context, value, bits):  # type: ignore[no-untyped-def]
-    """value / 2^bits, rounded down, also where value is negative; 0 ≤ bits < the length of value."""
-
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        return builder.ashr(arguments[0], builder.zext(arguments[1], arguments[0].type))
-
-    return value(value, types.uint64), generate
+digits = _instructions(lambda value: types.int64(value), _digits)
+"""How many binary digits a value ≥ 0 has: 0 for 0. Negative values have all."""
 
 
-@intrinsic
-def digits(typing_context, value):  # type: ignore[no-untyped-def]
-    """How many binary digits a value ≥ 0 has: 0 for 0. Negative values have all."""
-
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        zeros = builder.ctlz(arguments[0], ir.Constant(ir.IntType(1), 0))
-        return builder.sub(ir.Constant(_WORD, arguments[0].type.width), builder.trunc(zeros, _WORD))
-
-    return types.int64(value), generate
+def _product(builder: Any, a: Any, b: Any) -> Any:
+    return builder.mul(*(builder.zext(word, ir.IntType(128)) for word in (a, b)))
 
 
-@intrinsic
-def negative(typing_context, value):  # type: ignore[no-untyped-def]
-    """Whether value < 0."""
-
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        return builder.icmp_signed("<", arguments[0], ir.Constant(arguments[0].type, 0))
-
-    return types.boolean(value), generate
+def _product_shifted(builder: Any, a: Any, b: Any, bits: Any) -> Any:
+    return builder.trunc(builder.lshr(_product(builder, a, b), builder.zext(bits, ir.IntType(128))), _WORD)
 
 
-@intrinsic
-def lower(typing_context, left, right):  # type: ignore[no-untyped-def]
-    """The smaller one, signed."""
+product_exceeds = _instructions(
+    lambda *_: types.boolean(*[types.uint64] * 4),
+    lambda builder, a, b, c, d: builder.icmp_unsigned(">", _product(builder, a, b), _product(builder, c, d)),
+)
+"""a·b > c·d for unsigned 64-bit integers."""
 
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        return builder.select(builder.icmp_signed("<", *arguments), *arguments)
-
-    return left(left, left), generate
+product_shifted = _instructions(lambda *_: types.uint64(*[types.uint64] * 3), _product_shifted)
+"""⌊a·b / 2^bits⌋ for unsigned 64-bit integers and bits < 128, the lowest 64 bits of it."""
 
 
 @intrinsic

@@ -24,7 +24,8 @@ from sfumato.losses.loss import Loss
 from sfumato.measures.leakage import leakage
 from sfumato.measures.uncertainty import expected_loss, posterior_loss, prior_loss
 from sfumato.mechanisms.exponential import true_epsilon
-from sfumato.mechanisms.registry import LARGEST_TABLE, MECHANISMS
+from sfumato.mechanisms.proved import LARGEST_TABLE
+from sfumato.mechanisms.registry import MECHANISMS
 from sfumato.privacy.satisfaction import satisfies, smallest_epsilon
 from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.verdict import Verdict, holds

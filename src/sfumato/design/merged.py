@@ -23,9 +23,8 @@ from sfumato.design.problem import Problem
 from sfumato.losses.loss import Loss
 from sfumato.numbers import floats
 from sfumato.privacy.type import PrivacyType
-from sfumato.spaces.constructors import path_metric
 from sfumato.spaces.distances import Distances
-from sfumato.spaces.finite import Edges, FiniteSpace, Pairs
+from sfumato.spaces.finite import Edges, FiniteSpace, Pairs, path_metric
 
 Integers = NDArray[np.int64]
 

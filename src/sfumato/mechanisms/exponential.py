@@ -48,7 +48,7 @@ from sfumato.numbers import (
 from sfumato.privacy.promise import rational_power
 from sfumato.privacy.satisfaction import satisfies, smallest_epsilon
 from sfumato.privacy.type import PrivacyType, as_type
-from sfumato.spaces.finite import FiniteSpace, Pairs, label_tuple
+from sfumato.spaces.finite import FiniteSpace, label_tuple
 from sfumato.threads import on_threads
 
 Floats = NDArray[np.float64]
@@ -295,7 +295,7 @@ def true_epsilon(mechanism: Mechanism) -> float:
     """The least ε that a mechanism needs, rounded up: :func:`sfumato.smallest_epsilon` of its integer weights.
 
     Symmetric mechanisms have very many pairs that need nearly the same; of weights below 2^53 only the different
-    ratios among those within 2^-46 of the largest float are looked at exactly.
+    ratios that float logarithms cannot tell from the largest are looked at exactly.
 
     Examples
     --------
@@ -305,17 +305,15 @@ def true_epsilon(mechanism: Mechanism) -> float:
     """
     mechanism = expect(mechanism, Mechanism, "a mechanism")
     space, weights = mechanism.privacy.space, mechanism.weights
-    pairs = space.pairs
-    if not pairs.first.size:
-        return 0.0
     if int(weights.max()) >= 2**53:
         return smallest_epsilon(mechanism.channel, space)
-    table, distances = weights.astype(np.float64), space.pair_distances
-    rates = np.log(_largest_ratios(table, pairs)) / distances.floats
-    top = float(rates.max())
+    table, pairs, distances = weights.astype(np.float64), space.pairs, space.pair_distances
+    rates = _rates(table, space)
+    top = float(rates.max(initial=0.0))
     if top in (0.0, np.inf):
         return top
-    cut = top * (1 - 2.0**-46) - 2.0**-50 / float(distances.floats.min())
+    # logarithms of 53 bits are good to 2^-48
+    cut = top * (1 - 2.0**-46) - 2.0**-46 / float(distances.floats.min())
     candidates: set[tuple[int, int, Any]] = set()
     for k in np.flatnonzero(rates >= cut).tolist():
         a, b = table[pairs.first[k]], table[pairs.second[k]]
@@ -358,22 +356,13 @@ def largest_scale(needed: Callable[[float], float], promise: float, low: float, 
 
 def needed_epsilon(matrix: Floats, space: FiniteSpace) -> float:
     """The least ε for a float matrix, as good as the logarithms of its entries: to search with."""
-    if not space.pairs.first.size:
-        return 0.0
+    return float(_rates(matrix, space).max(initial=0.0))
+
+
+def _rates(matrix: Floats, space: FiniteSpace) -> Floats:
+    """The ε that each pair of rows needs; infinite where only one of two entries is 0."""
     with np.errstate(divide="ignore"):
-        gaps = _largest_gaps(np.log(matrix), space)[0]
-    return float((gaps / space.pair_distances.floats).max())
-
-
-def _largest_ratios(table: Floats, pairs: Pairs) -> Floats:
-    """For each pair of rows of non-negative numbers the largest ratio of two entries; infinite beside a zero."""
-    result = np.empty(pairs.first.size)
-
-    def scan(first: int, last: int) -> None:
-        _scan_ratios(table, pairs.first[first:last], pairs.second[first:last], result[first:last])
-
-    on_threads(scan, pairs.first.size)
-    return result
+        return np.asarray(_largest_gaps(np.log(matrix), space)[0] / space.pair_distances.floats)
 
 
 def _largest_gaps(table: Floats, space: FiniteSpace) -> tuple[Floats, Floats]:
@@ -399,15 +388,3 @@ def _scan(table, first, second, largest, spread):  # type: ignore[no-untyped-def
             high = gap if gap > high else high
         largest[k] = max(0.0, high, -low)
         spread[k] = max(0.0, high - low)
-
-
-@njit(cache=True, nogil=True)
-def _scan_ratios(table, first, second, result):  # type: ignore[no-untyped-def]
-    for k in range(first.size):
-        a, b = table[first[k]], table[second[k]]
-        most = 1.0
-        for y in range(a.size):
-            high, low = max(a[y], b[y]), min(a[y], b[y])
-            if high > most * low:
-                most = high / low if low > 0.0 else np.inf
-        result[k] = most

@@ -20,23 +20,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, reduce
 from math import ceil, inf, log2, prod, sqrt
 from typing import Any
 
 import flint
 import numpy as np
 import scipy.fft
-from llvmlite import ir
-from numba import njit, types
-from numba.extending import intrinsic
+from numba import njit
 from numpy.typing import NDArray
 
 from sfumato.arguments import integer, items, one_of
+from sfumato.certify.wide import product_shifted
 from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported, short, shown
 from sfumato.numbers import Number, as_ball, as_written, dyadic, float_below, whole
 from sfumato.privacy.type import PrivacyType, ball_rate
-from sfumato.spaces.constructors import METRICS, grid, line
+from sfumato.spaces.constructors import METRICS, grid, lengths_of, line
 from sfumato.spaces.finite import FiniteSpace
 
 KERNEL_BITS = 60
@@ -97,16 +96,15 @@ class Lattice:
         """The number of sides along which there is more than one point."""
         return sum(side > 1 for side in self.shape)
 
+    @property
+    def separable(self) -> bool:
+        """Whether distances add up along the axes: Φ is then a Kronecker product of those of lines."""
+        return self.metric == "manhattan" or self.dimension <= 1
+
     def lengths(self, reach: tuple[int, ...]) -> NDArray[np.int64]:
         """Squared lengths (Euclidean) or lengths of the offsets 0, …, reach along each axis, in steps."""
         reach = tuple(integer(r, "how far along an axis", 0, _LARGEST_SIDE) for r in items(reach, "reach"))
-        total = np.zeros(tuple(r + 1 for r in reach), dtype=np.int64)
-        for axis in np.meshgrid(*(np.arange(r + 1) for r in reach), indexing="ij", sparse=True):
-            if self.metric == "chebyshev":
-                np.maximum(total, axis, out=total)
-            else:
-                total += axis * axis if self.metric == "euclidean" else axis
-        return total
+        return np.asarray(lengths_of(np.ix_(*(np.arange(r + 1) for r in reach)), self.metric))
 
     def promise(self, epsilon: Number | None = None, alpha: Number | None = None) -> PrivacyType:
         """The promise on a few points of the lattice, which carries ε, the step and the form of its distances."""
@@ -161,14 +159,8 @@ class LatticeKernel:
     @cached_property
     def total(self) -> int:
         """Σ_o K(o) over all offsets, both signs."""
-        # the upper and lower halves of 60 bits, doubled along each axis, add up without overflow
-        halves = np.stack([self.integers >> 30, self.integers & (2**30 - 1)])
-        for axis in range(1, halves.ndim):
-            first = halves.take(0, axis=axis)
-            halves = 2 * halves.sum(axis=axis) - first
-            halves = np.expand_dims(halves, axis)
-        upper, lower = halves.ravel().tolist()
-        return (int(upper) << 30) + int(lower)
+        signs = (1 + np.minimum(np.arange(side), 1) for side in self.integers.shape)
+        return exact_sum(self.integers, reduce(np.multiply, np.ix_(*signs)))
 
     @cached_property
     def least_eigenvalue(self) -> float:
@@ -194,6 +186,12 @@ def _symbol_minimum(lattice: Lattice, rate: flint.arb) -> flint.arb | None:
     for radius in range(1, min(max(lattice.shape), 1 << 14)):
         rows += ((2 * radius + 1) ** n - (2 * radius - 1) ** n) * alpha**radius
     return 1 - rows if max(lattice.shape) <= 1 << 14 else None
+
+
+def exact_sum(integers: NDArray[np.int64], times: NDArray[np.int64] | int = 1) -> int:
+    """The sum of non-negative integers, each so many times: upper and lower halves add up without overflow."""
+    upper, lower = (((integers >> 30) * times).sum(), ((integers & (2**30 - 1)) * times).sum())
+    return (int(upper) << 30) + int(lower)
 
 
 def _nearest(ball: flint.arb) -> int:
@@ -242,7 +240,7 @@ def lattice_solution(kernel: LatticeKernel, *, accuracy: float = 1e-13) -> Latti
     lattice = kernel.lattice
     if kernel.rate < _SMALLEST_RATE:
         raise NotSupported(f"epsilon times the step of {kernel.rate:g}", [f"at least {_SMALLEST_RATE:.2g}"])
-    if lattice.metric == "manhattan" or lattice.dimension <= 1:
+    if lattice.separable:
         values, iterations = _separable(kernel), 0
     else:
         values, iterations = _conjugate_gradients(kernel, accuracy)
@@ -252,17 +250,15 @@ def lattice_solution(kernel: LatticeKernel, *, accuracy: float = 1e-13) -> Latti
 def _separable(kernel: LatticeKernel) -> Floats:
     alpha = float(np.exp(-kernel.rate))
     ratio = float(np.tanh(kernel.rate / 2))  # (1 − α)/(1 + α) without cancellation
-    result = np.ones(())
-    for side in kernel.lattice.shape:
-        axis = np.full(side, ratio)
-        axis[[0, -1]] = 1 / (1 + alpha) if side > 1 else 1.0
-        result = np.multiply.outer(result, axis)
-    return np.asarray(result)
+    axes = [np.full(side, ratio) for side in kernel.lattice.shape]
+    for axis in axes:
+        axis[[0, -1]] = 1 / (1 + alpha) if len(axis) > 1 else 1.0
+    return np.asarray(reduce(np.multiply.outer, axes))
 
 
 def _conjugate_gradients(kernel: LatticeKernel, accuracy: float) -> tuple[Floats, int]:
-    shape = kernel.lattice.shape
-    product, precondition = _product(kernel), _preconditioner(kernel)
+    shape, similarities = kernel.lattice.shape, np.exp(-kernel.rate * _lengths(kernel))
+    product, precondition = _product(similarities, shape), _preconditioner(similarities, shape)
     one = np.ones(shape)
     values = precondition(one)
     rest = one - product(values)
@@ -285,18 +281,16 @@ def _conjugate_gradients(kernel: LatticeKernel, accuracy: float) -> tuple[Floats
     return values, iterations
 
 
-def _similarities(kernel: LatticeKernel, reach: tuple[int, ...]) -> Floats:
-    lengths = kernel.lattice.lengths(reach).astype(np.float64)
-    if kernel.lattice.metric == "euclidean":
-        np.sqrt(lengths, out=lengths)
-    return np.asarray(np.exp(-kernel.rate * lengths))
+def _lengths(kernel: LatticeKernel) -> Floats:
+    """The lengths of offsets ≥ 0 in steps, as far as similarities are above 1e-18: beyond they are left out."""
+    lengths = kernel.lattice.lengths(kernel.reach(1e-18)).astype(np.float64)
+    return np.sqrt(lengths) if kernel.lattice.metric == "euclidean" else lengths
 
 
-def _product(kernel: LatticeKernel) -> Callable[[Floats], Floats]:
-    """v ↦ Φv by one real FFT each way; similarities below 1e-18 are left out."""
-    shape, reach = kernel.lattice.shape, kernel.reach(1e-18)
-    padded = tuple(scipy.fft.next_fast_len(s + r, real=True) for s, r in zip(shape, reach, strict=True))
-    spectrum = scipy.fft.rfftn(_wrapped(_similarities(kernel, reach), padded)).real.copy()
+def _product(table: Floats, shape: tuple[int, ...]) -> Callable[[Floats], Floats]:
+    """v ↦ Σ_y t(|x − y|) v_y by one real FFT each way, for a table of t at offsets ≥ 0 that is 0 beyond."""
+    padded = tuple(scipy.fft.next_fast_len(s + r - 1, real=True) for s, r in zip(shape, table.shape, strict=True))
+    spectrum = scipy.fft.rfftn(_wrapped(table, padded)).real.copy()
     inside = tuple(slice(0, s) for s in shape)
 
     def product(vector: Floats) -> Floats:
@@ -306,15 +300,9 @@ def _product(kernel: LatticeKernel) -> Callable[[Floats], Floats]:
 
 
 def mean_distances(kernel: LatticeKernel) -> Floats:
-    """Σ_x k(x − y) d(x, y) for every y: one convolution with a grid of ones, in floats."""
-    shape, reach = kernel.lattice.shape, kernel.reach(1e-18)
-    lengths = kernel.lattice.lengths(reach).astype(np.float64)
-    if kernel.lattice.metric == "euclidean":
-        np.sqrt(lengths, out=lengths)
-    lengths *= np.exp(-kernel.rate * lengths) * float(kernel.lattice.step)
-    padded = tuple(scipy.fft.next_fast_len(s + r, real=True) for s, r in zip(shape, reach, strict=True))
-    spectrum = scipy.fft.rfftn(_wrapped(lengths, padded)) * scipy.fft.rfftn(np.ones(shape), padded)
-    return np.asarray(scipy.fft.irfftn(spectrum, padded)[tuple(slice(0, s) for s in shape)])
+    """Σ_x k(x − y) d(x, y) for every y, in floats."""
+    lengths, shape = _lengths(kernel), kernel.lattice.shape
+    return _product(lengths * np.exp(-kernel.rate * lengths) * float(kernel.lattice.step), shape)(np.ones(shape))
 
 
 def _wrapped(table: NDArray[Any], padded: tuple[int, ...]) -> NDArray[Any]:
@@ -325,12 +313,10 @@ def _wrapped(table: NDArray[Any], padded: tuple[int, ...]) -> NDArray[Any]:
     return result
 
 
-def _preconditioner(kernel: LatticeKernel) -> Callable[[Floats], Floats]:
+def _preconditioner(similarities: Floats, shape: tuple[int, ...]) -> Callable[[Floats], Floats]:
     """The inverse of the circulant matrix nearest to Φ (T. Chan): averages along the wrapped diagonals."""
-    shape = kernel.lattice.shape
-    reach = kernel.reach(1e-18)
     table = np.zeros(shape)
-    table[tuple(slice(0, r + 1) for r in reach)] = _similarities(kernel, reach)
+    table[tuple(slice(0, r) for r in similarities.shape)] = similarities
     for axis, side in enumerate(shape):
         table = np.moveaxis(table, axis, 0)
         share = (np.arange(side, dtype=np.float64) / side).reshape(-1, *[1] * (table.ndim - 1))
@@ -378,16 +364,13 @@ def exact_products(kernel: NDArray[np.int64], vector: NDArray[np.int64], target:
         image = np.zeros(padded, dtype=np.uint64)
         image[inside] = _residues(vector, p)
         image = _transform(image, p, forward=True)
-        _multiply(image.ravel(), spectrum.ravel(), np.uint64(p), np.uint64(-pow(p, -1, 1 << 64) % (1 << 64)))
-        part = _transform(image, p, forward=False)[inside]
         # the products carry a factor 2^-64, the inverse transform one of the size
-        factor = pow(2, 64, p) * pow(prod(padded), -1, p) % p
-        residues.append(_subtracted(np.ascontiguousarray(part).ravel(), *_shoup(factor, p), target % p, p))
+        factor = -pow(2, 64, p) * pow(prod(padded), -1, p) % p
+        inverse = np.uint64(-pow(p, -1, 1 << 64) % (1 << 64))
+        _multiply(image.ravel(), spectrum.ravel(), *_shoup(factor, p), np.uint64(p), inverse)
+        residues.append((_transform(image, p, forward=False)[inside] + np.uint64(target % p)) % np.uint64(p))
     p1, p2 = _PRIMES
-    both = p1 * p2
-    low, high = (np.uint64(v) for v in (both & (2**64 - 1), both >> 64))
-    inverse = _shoup(pow(p1, -1, p2), p2)
-    results = _recombined(*residues, np.uint64(p1), np.uint64(p2), *inverse, low, high)
+    results = _recombined(*(part.ravel() for part in residues), p1, p2, *_shoup(pow(p1, -1, p2), p2))
     return np.asarray(results).reshape(vector.shape)
 
 
@@ -408,9 +391,7 @@ def _transform(values: Words, p: int, *, forward: bool) -> Words:
         if side == 1:
             continue
         moved = np.ascontiguousarray(np.moveaxis(values, axis, 0))
-        roots, quotients = _roots_of_unity(side, p, forward)
-        butterflies = _butterflies_down if forward else _butterflies_up
-        butterflies(moved.reshape(side, -1), roots, quotients, np.uint64(p))
+        _butterflies(moved.reshape(side, -1), *_roots_of_unity(side, p, forward), np.uint64(p), forward)
         values = np.moveaxis(moved, 0, axis)
     return np.ascontiguousarray(values)
 
@@ -427,99 +408,69 @@ def _roots_of_unity(side: int, p: int, forward: bool) -> tuple[Words, Words]:
     return np.array(powers, dtype=np.uint64), np.array([(w << 64) // p for w in powers], dtype=np.uint64)
 
 
-@intrinsic
-def high_word(typing_context, a, b):  # type: ignore[no-untyped-def]
-    """The upper 64 bits of a product of unsigned 64-bit integers."""
-
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        wide = [builder.zext(argument, ir.IntType(128)) for argument in arguments]
-        upper = builder.lshr(builder.mul(wide[0], wide[1]), ir.Constant(ir.IntType(128), 64))
-        return builder.trunc(upper, ir.IntType(64))
-
-    return types.uint64(types.uint64, types.uint64), generate
-
-
 @njit(cache=True, nogil=True, inline="always")
 def _times(x, factor, quotient, p):  # type: ignore[no-untyped-def]
     """x · factor modulo p for x < 2p < 2^63 (Shoup)."""
-    r = factor * x - high_word(quotient, x) * p
+    r = factor * x - product_shifted(quotient, x, np.uint64(64)) * p
     return r - p if r >= p else r
 
 
 @njit(cache=True, nogil=True)
-def _butterflies_down(rows, roots, quotients, p):  # type: ignore[no-untyped-def]
+def _butterflies(rows, roots, quotients, p, forward):  # type: ignore[no-untyped-def]
+    """Roots are multiplied to differences on the way there, where distances are halved, to summands on the way back."""
     side, width = rows.shape
-    half = side // 2
-    while half:
+    half = side // 2 if forward else 1
+    while 0 < half < side:
         stride = side // (2 * half)
         for start in range(0, side, 2 * half):
             for j in range(half):
                 w, q = roots[j * stride], quotients[j * stride]
                 upper, lower = rows[start + j], rows[start + j + half]
                 for k in range(width):
-                    u, v = upper[k], lower[k]
-                    s = u + v
-                    upper[k] = s - p if s >= p else s
-                    lower[k] = _times(u + p - v, w, q, p)
-        half //= 2
+                    u, v = upper[k], lower[k] if forward else _times(lower[k], w, q, p)
+                    total, rest = u + v, u + p - v
+                    upper[k] = total - p if total >= p else total
+                    lower[k] = _times(rest, w, q, p) if forward else (rest - p if rest >= p else rest)
+        half = half // 2 if forward else 2 * half
 
 
 @njit(cache=True, nogil=True)
-def _butterflies_up(rows, roots, quotients, p):  # type: ignore[no-untyped-def]
-    side, width = rows.shape
-    half = 1
-    while half < side:
-        stride = side // (2 * half)
-        for start in range(0, side, 2 * half):
-            for j in range(half):
-                w, q = roots[j * stride], quotients[j * stride]
-                upper, lower = rows[start + j], rows[start + j + half]
-                for k in range(width):
-                    u, v = upper[k], _times(lower[k], w, q, p)
-                    s = u + v
-                    upper[k] = s - p if s >= p else s
-                    lower[k] = u - v if u >= v else u + p - v
-        half *= 2
-
-
-@njit(cache=True, nogil=True)
-def _multiply(left, right, p, negative_inverse):  # type: ignore[no-untyped-def]
-    """left ← left · right / 2^64 modulo p (Montgomery)."""
+def _multiply(left, right, factor, quotient, p, negative_inverse):  # type: ignore[no-untyped-def]
+    """left ← factor · left · right / 2^64 modulo p (Montgomery)."""
+    word = np.uint64(64)
     for k in range(left.size):
         low = left[k] * right[k]
         carry = np.uint64(1) if low else np.uint64(0)
-        r = high_word(left[k], right[k]) + high_word(low * negative_inverse, p) + carry
-        left[k] = r - p if r >= p else r
-
-
-def _subtracted(values: Words, factor: np.uint64, quotient: np.uint64, target: int, p: int) -> Words:
-    return _target_minus(values, factor, quotient, np.uint64(target), np.uint64(p))  # type: ignore[no-any-return]
+        r = product_shifted(left[k], right[k], word) + product_shifted(low * negative_inverse, p, word) + carry
+        left[k] = _times(r, factor, quotient, p)
 
 
 @njit(cache=True, nogil=True)
-def _target_minus(values, factor, quotient, target, p):  # type: ignore[no-untyped-def]
-    result = np.empty_like(values)
-    for k in range(values.size):
-        v = _times(values[k], factor, quotient, p)
-        result[k] = target - v if target >= v else target + p - v
+def _recombined(first, second, p1, p2, inverse, quotient):  # type: ignore[no-untyped-def]
+    """The integers of least size with the given residues: a + p1 · v, |a| < p1/2 and |v| < p2/2, rounded to float64.
+
+    Where v is not 0 the sum is at least half as large as p1 · v, so four roundings are 9e-16 of it at most.
+    """
+    result = np.empty(first.size)
+    for k in range(first.size):
+        a, b = np.int64(first[k]), np.int64(second[k])
+        a = a - p1 if a > p1 // 2 else a
+        gap = b - a if b >= a else b - a + p2  # below 2 p2
+        v = np.int64(_times(np.uint64(gap), inverse, quotient, np.uint64(p2)))
+        v = v - p2 if v > p2 // 2 else v
+        result[k] = np.float64(a) + np.float64(p1) * np.float64(v)
     return result
 
 
+def shifted_products(a: NDArray[np.int64], b: NDArray[np.int64] | int, bits: int) -> NDArray[np.int64]:
+    """⌊a b / 2^bits⌋ entry by entry; all numbers are non-negative and the results below 2^63."""
+    words = (np.ascontiguousarray(part).ravel().view(np.uint64) for part in np.broadcast_arrays(a, np.int64(b)))
+    return np.asarray(_shift(*words, np.uint64(bits))).view(np.int64).reshape(a.shape)
+
+
 @njit(cache=True, nogil=True)
-def _recombined(first, second, p1, p2, inverse, quotient, low, high):  # type: ignore[no-untyped-def]
-    """The integers of least size with the given residues, rounded to float64."""
-    result = np.empty(first.size)
-    for k in range(first.size):
-        a = first[k] - p2 if first[k] >= p2 else first[k]  # p2 < p1 < 2 p2
-        b = second[k]
-        v = _times(b - a if b >= a else b + p2 - a, inverse, quotient, p2)
-        lower = p1 * v
-        upper = high_word(p1, v)
-        total = lower + first[k]
-        upper += np.uint64(1) if total < lower else np.uint64(0)
-        if upper > high >> np.uint64(1):  # above half of p1 · p2 it stands for a negative number
-            borrow = np.uint64(1) if low < total else np.uint64(0)
-            result[k] = -(np.float64(high - upper - borrow) * 2.0**64 + np.float64(low - total))
-        else:
-            result[k] = np.float64(upper) * 2.0**64 + np.float64(total)
+def _shift(a, b, bits):  # type: ignore[no-untyped-def]
+    result = np.empty_like(a)
+    for k in range(a.size):
+        result[k] = product_shifted(a[k], b[k], bits)
     return result

@@ -25,19 +25,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor, prod
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import flint
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from sfumato.certify.wide import product_shifted
 from sfumato.draws.alias import AliasTables, alias_tables
 from sfumato.draws.noise import Noise, Rate, noise
 from sfumato.draws.plans import split
 from sfumato.draws.randomness import Lane, Stream
 from sfumato.errors import NotSupported
-from sfumato.mechanisms.lattice import KERNEL_BITS, high_word
+from sfumato.mechanisms.lattice import KERNEL_BITS, shifted_products
 from sfumato.numbers import as_ball, dyadic
 
 if TYPE_CHECKING:
@@ -62,32 +63,18 @@ class Proposed(NamedTuple):
     most: NDArray[np.uint64]
 
 
-class Proposals(Protocol):
-    """Chances of cells near a secret that exceed the weights, up to a factor."""
-
-    @property
-    def words(self) -> int:
-        """Words of a lane that a proposal takes."""
-        ...
-
-    def propose(self, columns: Integers, waiting: Integers, stream: Stream, lanes: Integers, first: int) -> Proposed:
-        """A cell for each of the columns that wait; ``lanes`` are theirs."""
-        ...
-
-    def bounds(self, secret: tuple[int, ...], cell: int, bits: int) -> tuple[Fraction, Fraction]:
-        """M, enclosed to so many bits."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class LatticePlan:
     """Draws from a :class:`LatticeMechanism`; made by :func:`cells_of`.
+
+    ``proposals`` take so many ``words`` of a lane to ``propose`` a cell for each of the secrets that wait, with chances
+    that exceed the weights up to a factor; their ``bounds`` enclose M to so many bits.
 
     ``digits`` of a word are looked at when a proposal is judged; fewer than 64 leave more open, as tests want it.
     """
 
     mechanism: LatticeMechanism
-    proposals: Proposals
+    proposals: _Offsets | _Noise
     digits: int = 64
 
     @property
@@ -181,30 +168,39 @@ def cells_of(mechanism: LatticeMechanism, *, digits: int = 64, low: int | None =
     one proposal in 2^mix is any cell.
     """
     lattice = mechanism.lattice
-    if lattice.metric == "manhattan" or lattice.dimension <= 1:
+    if lattice.separable:
         return LatticePlan(mechanism, _noise_proposals(mechanism, mix), digits)
     return LatticePlan(mechanism, _offset_proposals(mechanism, low, mix), digits)
 
 
 def weight_of(mechanism: LatticeMechanism, secret: tuple[int, ...], cell: int) -> int:
     """⌊K(x − y) Z_y / 2^bits⌋."""
-    place = tuple(int(i) for i in np.unravel_index(cell, mechanism.lattice.shape))
-    offset, table = tuple(abs(x - y) for x, y in zip(secret, place, strict=True)), mechanism.solution.kernel.integers
-    if any(o >= reach for o, reach in zip(offset, table.shape, strict=True)):
+    (gap, _), table = _apart(mechanism, secret, cell), mechanism.solution.kernel.integers
+    if any(g >= reach for g, reach in zip(gap, table.shape, strict=True)):
         return 0
-    return int(table[offset]) * int(mechanism.diagonal[place]) >> mechanism.solution.bits
+    return int(table[gap]) * int(mechanism.diagonal.flat[cell]) >> mechanism.solution.bits
+
+
+def _apart(mechanism: LatticeMechanism, secret: tuple[int, ...], cell: int) -> tuple[tuple[int, ...], int]:
+    """How far a cell lies from a secret along each axis, and the set of axes along which it lies at an end."""
+    shape = mechanism.lattice.shape
+    place = [int(i) for i in np.unravel_index(cell, shape)]
+    ends = sum(
+        1 << axis for axis, (y, side) in enumerate(zip(place, shape, strict=True)) if side > 1 and y in (0, side - 1)
+    )
+    return tuple(abs(x - y) for x, y in zip(secret, place, strict=True)), ends
 
 
 @njit(cache=True, nogil=True)
 def _judge(words, step, weights, least, most):  # type: ignore[no-untyped-def]
     """Whether a number that begins with a word (up to ``step``) is below weight/M for all M between the bounds."""
-    states = np.empty(words.size, dtype=np.int64)
+    states, below = np.empty(words.size, dtype=np.int64), np.uint64(64)
     for k in range(words.size):
         weight, high = weights[k], most[k]
         after = words[k] + step
-        top = high_word(after, high) + np.uint64(after * high != np.uint64(0))
+        top = product_shifted(after, high, below) + np.uint64(after * high != np.uint64(0))
         top = high if after == np.uint64(0) else top
-        rejected = high_word(words[k], least[k]) >= weight
+        rejected = product_shifted(words[k], least[k], below) >= weight
         states[k] = _TAKEN if top <= weight else (_REJECTED if rejected else _OPEN)
     return states
 
@@ -244,17 +240,10 @@ class _Offsets:
         return Proposed(cells, weights, bounds, bounds)
 
     def bounds(self, secret: tuple[int, ...], cell: int, bits: int) -> tuple[Fraction, Fraction]:
-        shape, reach = self.mechanism.lattice.shape, self.mechanism.solution.kernel.integers.shape
-        place = [int(i) for i in np.unravel_index(cell, shape)]
-        gap = tuple(abs(x - y) for x, y in zip(secret, place, strict=True))
-        ends = sum(1 << axis for axis, (y, side) in enumerate(zip(place, shape, strict=True)) if _at_end(y, side))
+        (gap, ends), reach = _apart(self.mechanism, secret, cell), self.mechanism.solution.kernel.integers.shape
         near = all(g < r for g, r in zip(gap, reach, strict=True))
         exact = Fraction(int(self.places[np.ravel_multi_index(gap, reach), ends]) if near else self.anywhere)
         return exact, exact
-
-
-def _at_end(place: int, side: int) -> bool:
-    return side > 1 and place in (0, side - 1)
 
 
 def _offset_proposals(mechanism: LatticeMechanism, low: int | None, mix: int) -> _Offsets:
@@ -264,7 +253,7 @@ def _offset_proposals(mechanism: LatticeMechanism, low: int | None, mix: int) ->
         raise NotSupported(f"a table of proposals for offsets within {near.shape}", [f"up to {_LARGEST_BOX} offsets"])
     anywhere = 1 + (_TOTAL >> mix) // len(mechanism.lattice)
     patterns = _patterns(shape)
-    needed = [_shifted(near, _highest(mechanism.diagonal, ends), bits) for ends in patterns]
+    needed = [shifted_products(near, _highest(mechanism.diagonal, ends), bits) for ends in patterns]
     # where sums end with the table they are too small: there ``anywhere`` has to do
     folded = [np.maximum(_folded(near.astype(np.float64), ends), 1.0) for ends in patterns]
     parts = (
@@ -272,7 +261,7 @@ def _offset_proposals(mechanism: LatticeMechanism, low: int | None, mix: int) ->
     )
     factor = int(max(parts) * 2.0**bits)
     while True:
-        weights = _shifted(near, factor, bits)
+        weights = shifted_products(near, factor, bits)
         sums = [_folded(weights, ends) + anywhere for ends in patterns]
         if all((covered >= wanted).all() for covered, wanted in zip(sums, needed, strict=True)):
             break
@@ -310,19 +299,6 @@ def _folded(table: NDArray[Any], ends: tuple[int, ...]) -> NDArray[Any]:
     return np.asarray(table)
 
 
-def _shifted(near: Integers, factor: int, bits: int) -> Integers:
-    """⌊near · factor / 2^bits⌋."""
-    return np.asarray(_products(near.ravel().view(np.uint64), np.uint64(factor), np.uint64(bits))).reshape(near.shape)
-
-
-@njit(cache=True, nogil=True)
-def _products(near, factor, bits):  # type: ignore[no-untyped-def]
-    result = np.empty(near.size, dtype=np.int64)
-    for k in range(near.size):
-        result[k] = (high_word(near[k], factor) << (np.uint64(64) - bits)) | ((near[k] * factor) >> bits)
-    return result
-
-
 @njit(cache=True, nogil=True)
 def _at_offsets(columns, waiting, chosen, offsets, shape, reach, places, diagonal, bits):  # type: ignore[no-untyped-def]
     """The cells at the offsets from the secrets, their weights and their M."""
@@ -339,7 +315,7 @@ def _at_offsets(columns, waiting, chosen, offsets, shape, reach, places, diagona
             gap = gap * reach[axis] + abs(y - x)
         near, z = places[gap, last], diagonal[cell]
         cells[k], bounds[k] = cell, places[gap, ends]
-        weights[k] = (high_word(near, z) << (np.uint64(64) - bits)) | ((near * z) >> bits)
+        weights[k] = product_shifted(near, z, bits)
     return cells, weights, bounds
 
 
@@ -385,31 +361,15 @@ class _Noise:
             drawn[:, k] = np.array(np.unravel_index(anywhere, shape)) - columns[:, waiting[k]]
         extra = np.array([floor(self.anywhere), ceil(self.anywhere)], dtype=np.uint64)
         bits = np.uint64(self.mechanism.solution.bits)
-        return Proposed(
-            *_at_noise(
-                columns,
-                waiting,
-                drawn,
-                np.array(shape),
-                self.near,
-                self.diagonal,
-                bits,
-                self.z_least,
-                self.z_most,
-                extra,
-                np.uint64(self.mix),
-            )
-        )
+        weights = self.near, self.diagonal, bits, self.z_least, self.z_most, extra, np.uint64(self.mix)
+        return Proposed(*_at_noise(columns, waiting, drawn, np.array(shape), *weights))
 
     def bounds(self, secret: tuple[int, ...], cell: int, bits: int) -> tuple[Fraction, Fraction]:
-        shape = self.mechanism.lattice.shape
-        place = [int(i) for i in np.unravel_index(cell, shape)]
-        ends = sum(_at_end(y, side) for y, side in zip(place, shape, strict=True))
-        length = sum(abs(x - y) for x, y in zip(secret, place, strict=True))
+        gap, ends = _apart(self.mechanism, secret, cell)
         # M is at least ``anywhere``, at least 1: absolute bits are relative ones
         with flint.ctx.workprec(bits + KERNEL_BITS + 128):
             rate = self.noise.rate.ball()
-            ball = _z_ball(rate, self.mechanism.lattice.dimension, ends) * (-rate * length).exp()
+            ball = _z_ball(rate, self.mechanism.lattice.dimension, ends.bit_count()) * (-rate * sum(gap)).exp()
             ball = ball * flint.arb(2) ** KERNEL_BITS * (1 + flint.arb(2) ** -self.mix) + as_ball(self.anywhere)
             return dyadic(ball.lower()), dyadic(ball.upper())
 
@@ -475,7 +435,7 @@ def _at_noise(columns, waiting, drawn, shape, near, diagonal, bits, z_least, z_m
     count = waiting.size
     cells, weights = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.uint64)
     least, most = np.empty(count, dtype=np.uint64), np.empty(count, dtype=np.uint64)
-    one, up, down = np.uint64(1), np.uint64(1), np.uint64(63)
+    one, below = np.uint64(1), np.uint64(_Z_BITS)
     beyond = np.int64(near.size - 1)
     for k in range(count):
         cell = length = ends = np.int64(0)
@@ -486,10 +446,10 @@ def _at_noise(columns, waiting, drawn, shape, near, diagonal, bits, z_least, z_m
             cell = cell * (end + 1) + y
             length += abs(y - x)
         similar, z = near[min(length, beyond)], diagonal[ends]
-        weights[k] = (high_word(similar, z) << (np.uint64(64) - bits)) | ((similar * z) >> bits)
+        weights[k] = product_shifted(similar, z, bits)
         low, high = similar - np.uint64(similar > 0), similar + one
-        small = (high_word(low, z_least[ends]) << up) | ((low * z_least[ends]) >> down)
-        large = ((high_word(high, z_most[ends]) << up) | ((high * z_most[ends]) >> down)) + one
+        small = product_shifted(low, z_least[ends], below)
+        large = product_shifted(high, z_most[ends], below) + one
         cells[k] = cell
         least[k] = small + (small >> mix) + extra[0]
         most[k] = large + (large >> mix) + one + extra[1]

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.arguments import integer
 from sfumato.certify.charge import Charge, rule_charge
@@ -173,16 +174,29 @@ def hamming_kernel(privacy: PrivacyType) -> Mechanism:
     ['2/3', '1/6', '1/12', '1/12']
     """
     privacy = as_type(privacy)
-    space = privacy.space
-    bits = np.array([_bits(label) for label in space.labels])
-    differing = (bits[:, None] != bits[None, :]).sum(axis=2)
-    if len(space) != 2 ** bits.shape[1] or (space.distances.values != differing).any():
-        raise NotSupported(f"the Hamming kernel on {space.name}", ["hamming(length) with two symbols"])
-    ones = bits.sum(axis=1)
-    path = [int((ones == step).argmax()) for step in range(bits.shape[1] + 1)]  # the first of each, one above the other
+    ones = ones_of(privacy.space)
+    path = [
+        int((ones == step).argmax()) for step in range(int(ones.max()) + 1)
+    ]  # the first of each, one above the other
     phi = similarity(privacy)[np.ix_(path, path)]
     table = (phi * _weights(phi, list(range(len(path)))))[ones]
     return proved("hamming_kernel", privacy, table, range(len(path)))
+
+
+def ones_of(space: FiniteSpace) -> NDArray[np.int64]:
+    """How many ones each secret of a Hamming cube has.
+
+    Raises
+    ------
+    NotSupported
+        If the secrets are not all words of some bits, or distances do not count the bits that differ.
+    """
+    words = [_bits(label) for label in space.labels]
+    if all(1 << len(word) == len(space) for word in words):
+        bits = np.array(words)
+        if (space.distances.floats == (bits[:, None] != bits[None, :]).sum(axis=2)).all():
+            return np.asarray(bits.sum(axis=1))
+    raise NotSupported(f"the Hamming kernel on {space.name}", ["hamming(length) with two symbols"])
 
 
 def _bits(label: Any) -> list[int]:

@@ -18,11 +18,12 @@ zeros of Gram's polynomials. Half-lines end where e^{−44} ≈ 8e-20 of their m
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, nextafter, pi, sqrt
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,8 +34,10 @@ from sfumato.arguments import flag, one_of
 from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.repair import quantise
 from sfumato.certify.verify import prove
-from sfumato.errors import NotSupported, PrivacyViolation, shown
+from sfumato.errors import NotSupported, PrivacyViolation
+from sfumato.mechanisms.continuous.density import gauss
 from sfumato.mechanisms.exponential import largest_scale, needed_epsilon, true_epsilon
+from sfumato.mechanisms.proved import LARGEST_TABLE
 from sfumato.numbers import exact
 from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.spaces.finite import FiniteSpace
@@ -45,7 +48,6 @@ _PANEL_NODES = 16  # Gauss–Legendre nodes of a panel.
 _WIDEST_PANEL = 4.0  # No panel is wider, in units of 1/ε.
 _TAIL_CUT = 44.0  # e^-44 = 8e-20 of a half-line's mass lies behind its end
 _LARGEST_EXPONENT = 745.0  # e^-745 is the smallest double
-_LARGEST_TABLE = 2_500  # Secrets of the largest table: proving it takes half a minute.
 _SAME_PLACE = 1e-9  # Coordinates may miss a grid by this share of a step.
 _LOGARITHM_ERROR = 1e-11  # masses are good to 1e-13 and logarithms to 1e-12: this much of ε is given away
 _MOST_TRIES = 8  # the kernel rounds e^{εd} down to 62 bits; a few units in the last place of ε make up for it
@@ -78,8 +80,8 @@ def plane_of(space: FiniteSpace) -> Plane:
     where = space.coordinates
     if where is None or where.shape[1] != 2:
         raise refusal
-    if len(space) > _LARGEST_TABLE:
-        raise NotSupported(f"a table of {len(space)} secrets and outputs", [f"at most {_LARGEST_TABLE}"])
+    if len(space) > LARGEST_TABLE:
+        raise NotSupported(f"a table of {len(space)} secrets and outputs", [f"at most {LARGEST_TABLE}"])
     marks = [np.unique(axis) for axis in where.T]
     step = min((float(m[1] - m[0]) for m in marks if len(m) > 1), default=1.0)
     places = [np.rint((axis - m[0]) / step).astype(np.int64) for axis, m in zip(where.T, marks, strict=True)]
@@ -128,12 +130,10 @@ def planar_laplace(
     plane = plane_of(privacy.space)
     if one_of(cells, ("remapped", "centres"), "cells") == "remapped":
         return _on_grid("planar_laplace", privacy, lambda rate: planar_laplace_masses(plane, rate), within, 1.0, 4.0)
-    if cells == "centres":
-        distances = privacy.space.distances.floats
-        return _on_grid(
-            "planar_laplace, centres", privacy, lambda rate: _divided(np.exp(-rate * distances)), within, 2.0, 2.0
-        )
-    raise NotSupported(f"cells {shown(cells)}", ["remapped", "centres"])
+    distances = privacy.space.distances.floats
+    return _on_grid(
+        "planar_laplace, centres", privacy, lambda rate: _divided(np.exp(-rate * distances)), within, 2.0, 2.0
+    )
 
 
 def planar_geometric(privacy: PrivacyType, *, within: bool = False) -> Mechanism:
@@ -183,27 +183,19 @@ def _on_grid(
     needed = true_epsilon(rounded)
     notes = {"made by": name, "nominal epsilon": nominal, "epsilon of the masses": min(cells, worst * nominal),
              "smallest epsilon": needed}  # fmt: skip
-    if within or needed == 0:
-        return prove(rounded.weights, first, outputs=space.labels, provenance=notes)
-    return _promising(rounded, needed, privacy, notes)
-
-
-def _promising(rounded: Mechanism, needed: float, nominal: PrivacyType, notes: dict[str, Any]) -> Mechanism:
-    """The same weights with the least promise that the kernel accepts; the nominal one where it is the same."""
-    space = rounded.privacy.space
-    if abs(needed - nominal.rate) <= 2 * _LOGARITHM_ERROR * needed:
-        try:
-            return prove(rounded.weights, nominal, outputs=space.labels, provenance=notes)
-        except PrivacyViolation:
-            pass
-    epsilon = needed
-    for _ in range(_MOST_TRIES):
-        try:
-            promise = PrivacyType(space, epsilon=exact(epsilon))
+    for promise in () if within or needed == 0 else _promises(needed, privacy):
+        with suppress(PrivacyViolation):
             return prove(rounded.weights, promise, outputs=space.labels, provenance=notes)
-        except PrivacyViolation:
-            epsilon = nextafter(epsilon, 2 * epsilon + 1)
-    return prove(rounded.weights, rounded.privacy, outputs=space.labels, provenance=notes)
+    return prove(rounded.weights, first, outputs=space.labels, provenance=notes)
+
+
+def _promises(needed: float, nominal: PrivacyType) -> Iterator[PrivacyType]:
+    """The nominal promise where it is about what is needed, then the least ones, of which the kernel accepts one."""
+    if abs(needed - nominal.rate) <= 2 * _LOGARITHM_ERROR * needed:
+        yield nominal
+    for _ in range(_MOST_TRIES):
+        yield PrivacyType(nominal.space, epsilon=exact(needed))
+        needed = nextafter(needed, 2 * needed + 1)
 
 
 # ----------------------------------------------------------------- masses
@@ -220,19 +212,14 @@ def planar_laplace_masses(plane: Plane, epsilon: float) -> Floats:
     ([0.64798, 0.193845, 0.158175], True)
     """
     step = epsilon * plane.step
-    first, second = plane.shape
-    atoms = _products(_laplace_axis(first, step, second * step), _laplace_axis(second, step, first * step)) / (2 * pi)
+    atoms = _atoms(plane, step, _laplace_axis) / (2 * pi)
     atoms[0, 0] = _central_mass(step / 2)
     return _table(plane, atoms)  # rows sum to 1 by themselves, which the tests look at
 
 
 def planar_geometric_masses(plane: Plane, epsilon: float) -> Floats:
     """The probability of each point for each secret under planar geometric noise, in floats."""
-    step = epsilon * plane.step
-    first, second = plane.shape
-    return _divided(
-        _table(plane, _products(_lattice_axis(first, step, second * step), _lattice_axis(second, step, first * step)))
-    )
+    return _divided(_table(plane, _atoms(plane, epsilon * plane.step, _lattice_axis)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,9 +255,9 @@ def _cut(low: float, high: float, width: float) -> Floats:
 
 
 def _panels(edges: Floats, factor: float) -> tuple[Floats, Floats]:
-    nodes, weights = np.polynomial.legendre.leggauss(_PANEL_NODES)
-    half, middle = np.diff(edges) / 2, (edges[:-1] + edges[1:]) / 2
-    return (middle[:, None] + half[:, None] * nodes).ravel(), factor * (half[:, None] * weights).ravel()
+    nodes, weights = gauss(_PANEL_NODES)
+    width = np.diff(edges)[:, None]
+    return (edges[:-1, None] + width * nodes).ravel(), factor * (width * weights).ravel()
 
 
 def _end(start: float, across: float) -> float:
@@ -316,8 +303,9 @@ def _sum_rule(width: int) -> tuple[Floats, Floats]:
     return np.asarray(nodes + (width - 1) / 2), np.asarray(width * vectors[0] ** 2)
 
 
-def _products(first: _Axis, second: _Axis) -> Floats:
+def _atoms(plane: Plane, step: float, axis: Callable[[int, float, float], _Axis]) -> Floats:
     """Σ e^{−|z|} over the nodes of each pair of atoms."""
+    first, second = (axis(count, step, across * step) for count, across in (plane.shape, plane.shape[::-1]))
     result = np.empty((len(first.starts), len(second.starts)))
     ends = [*first.starts[1:].tolist(), len(first.nodes)]
     for k, (start, stop) in enumerate(zip(first.starts.tolist(), ends, strict=True)):
@@ -329,9 +317,8 @@ def _products(first: _Axis, second: _Axis) -> Floats:
 
 def _central_mass(half: float) -> float:
     """The mass of the square [−half, half]²: 1 − (1 + r)e^{−r}, averaged over all directions."""
-    nodes, weights = np.polynomial.legendre.leggauss(2 * _PANEL_NODES)
-    angles = (nodes + 1) * pi / 8
-    return float(weights @ gammainc(2, half / np.cos(angles))) / 2
+    nodes, weights = gauss(2 * _PANEL_NODES)
+    return float(weights @ gammainc(2, half / np.cos(nodes * pi / 4)))
 
 
 def _table(plane: Plane, atoms: Floats) -> Floats:

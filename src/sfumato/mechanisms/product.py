@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, reduce
 from math import prod
 from typing import Any
 
@@ -96,19 +96,16 @@ class ProductMechanism:
 
     def row_weights(self, secret: tuple[Any, ...]) -> Array:
         """The integer weights of one row, one axis a factor."""
-        result = np.ones((), dtype=object)
-        for factor, label in self._labelled(secret):
-            result = np.multiply.outer(result, factor.row_weights(label).astype(object))
-        return np.asarray(result)
+        rows = (factor.row_weights(label).astype(object) for factor, label in self._labelled(secret))
+        return np.asarray(reduce(np.multiply.outer, rows))
 
     weights = row_weights  # the name of version 0.1, which is an array elsewhere
 
     def row(self, secret: tuple[Any, ...]) -> NDArray[np.float64]:
         """The output distribution of one secret in floats, one axis a factor."""
-        result = np.ones(())
-        for factor, label in self._labelled(secret):
-            result = np.multiply.outer(result, factor.row_weights(label).astype(np.float64) / float(factor.total))
-        return np.asarray(result)
+        labelled = self._labelled(secret)
+        rows = (factor.row_weights(label).astype(np.float64) / float(factor.total) for factor, label in labelled)
+        return np.asarray(reduce(np.multiply.outer, rows))
 
     @cached_property
     def utility(self) -> Fraction:

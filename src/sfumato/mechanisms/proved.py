@@ -12,6 +12,9 @@ from sfumato.channels.channel import Channel
 from sfumato.numbers import Array, is_exact
 from sfumato.privacy.type import PrivacyType
 
+LARGEST_TABLE = 2_500
+"""Secrets up to which a mechanism is a table: proving a larger one would take more than half a minute."""
+
 
 def proved(name: str, privacy: PrivacyType, matrix: Array, outputs: Iterable[Any], **notes: Any) -> Mechanism:
     """The mechanism of a matrix that is private by a theorem: as it is if exact, else rounded to integers.

@@ -14,9 +14,9 @@ from sfumato.errors import NotSupported
 from sfumato.mechanisms.continuous.laplace import truncated_laplace
 from sfumato.mechanisms.continuous.pixelation import on_lattice, pixelate
 from sfumato.mechanisms.exponential import exponential
-from sfumato.mechanisms.line import geometric, hamming_kernel, line_order
+from sfumato.mechanisms.line import geometric, hamming_kernel, line_order, ones_of
 from sfumato.mechanisms.planar import planar_geometric, planar_laplace, plane_of
-from sfumato.mechanisms.proved import proved
+from sfumato.mechanisms.proved import LARGEST_TABLE, proved
 from sfumato.mechanisms.response import (
     binary,
     closest_pair,
@@ -30,12 +30,8 @@ from sfumato.mechanisms.staircase import staircase, stretch_of, stretched_geomet
 from sfumato.mechanisms.tight import tight_constraints
 from sfumato.privacy.regular import has_tight_constraints
 from sfumato.privacy.type import PrivacyType, as_type
-from sfumato.spaces.constructors import hamming
 from sfumato.spaces.finite import FiniteSpace
 from sfumato.verdict import Verdict, fails, holds
-
-LARGEST_TABLE = 2_500
-"""Secrets up to which a mechanism is a table."""
 
 _PIXELS = 4  # Pixels for each step between two secrets.
 
@@ -134,26 +130,15 @@ def _some_near(space: FiniteSpace) -> None:
         raise NotSupported(f"{space.name}, where no two secrets are at a finite distance", ["a closest pair"])
 
 
-def _cube(space: FiniteSpace) -> None:
-    size = len(space).bit_length() - 1
-    if len(space) == 1 << size and size:
-        cube = hamming(size)
-        if set(map(_bits, space.labels)) == set(cube.labels):
-            where = [cube.index(_bits(label)) for label in space.labels]
-            if (space.distances.floats == cube.distances.floats[np.ix_(where, where)]).all():
-                return
-    raise NotSupported(f"the Hamming kernel on {space.name}", ["hamming(length) with two symbols"])
-
-
-def _bits(label: Any) -> str:
-    return "".join(map(str, label)) if isinstance(label, str | tuple) else ""
-
-
 def _tight(privacy: PrivacyType) -> Verdict:
     small = _where(_any, "")(privacy)
     return has_tight_constraints(privacy) if small else small
 
 
+_ANYWHERE = _where(_any, "any space"), "any"
+_ON_SUMS = _where(stretch_of, "distances ⌈|i − j|/Δ⌉"), "sum queries and lines with equal steps"
+_IN_THE_PLANE = _where(plane_of, "a grid in the plane"), "Euclidean grids in the plane"
+_ON_SEVERAL = _where(_several, "two or more secrets")
 _FOR_GUESSING = "bin, for regular priors, where it exists"
 _NO_LOSS_KNOWN = "none that is known"
 
@@ -169,15 +154,14 @@ MECHANISMS: dict[str, KnownMechanism] = {
             "lines with equal steps", "none; the limit of fine pixels is, for secrets in an interval",
         ),
         KnownMechanism(
-            "stretched_geometric", stretched_geometric, _where(stretch_of, "distances ⌈|i − j|/Δ⌉"),
-            "sum queries and lines with equal steps", "as the geometric one for Δ = 1, otherwise none that is known",
+            "stretched_geometric", stretched_geometric, *_ON_SUMS,
+            "as the geometric one for Δ = 1, otherwise none that is known",
         ),
         KnownMechanism(
-            "staircase", staircase, _where(stretch_of, "distances ⌈|i − j|/Δ⌉"),
-            "sum queries and lines with equal steps", "expected absolute noise among additive noise on all integers",
+            "staircase", staircase, *_ON_SUMS, "expected absolute noise among additive noise on all integers",
         ),
         KnownMechanism(
-            "hamming_kernel", hamming_kernel, _where(_cube, "a Hamming cube"), "Hamming cubes of bits",
+            "hamming_kernel", hamming_kernel, _where(ones_of, "a Hamming cube"), "Hamming cubes of bits",
             "single crossings along a path from 0…0 to 1…1, lifted by zeros",
         ),
         KnownMechanism("binary", binary, _where(_two, "two secrets"), "two secrets", "every loss, for every prior"),
@@ -186,44 +170,38 @@ MECHANISMS: dict[str, KnownMechanism] = {
             "losses on the two closest secrets, lifted by zeros, for every prior",
         ),
         KnownMechanism(
-            "one_against_rest", lambda privacy: one_against_rest(privacy, privacy.secrets[0]),
-            _where(_several, "two or more secrets"), "any with two secrets; the first against the rest",
+            "one_against_rest", lambda privacy: one_against_rest(privacy, privacy.secrets[0]), _ON_SEVERAL,
+            "any with two secrets; the first against the rest",
             "losses on this secret and one other of a discrete space, lifted by zeros",
         ),
         KnownMechanism(
             "membership", lambda privacy: membership(privacy, privacy.secrets[: len(privacy.secrets) // 2]),
-            _where(_several, "two or more secrets"), "any with two secrets; the first half against the rest",
+            _ON_SEVERAL, "any with two secrets; the first half against the rest",
             "membership of that half on a discrete space, for every prior",
         ),
         KnownMechanism(
-            "random_response", random_response, _where(_any, "any space"), "any",
-            "bin, for the uniform prior on a discrete space",
+            "random_response", random_response, *_ANYWHERE, "bin, for the uniform prior on a discrete space",
         ),
         KnownMechanism(
-            "dual_random_response", dual_random_response, _where(_any, "any space"),
-            "any", "nib, for the uniform prior on a discrete space",
+            "dual_random_response", dual_random_response, *_ANYWHERE, "nib, for the uniform prior on a discrete space",
         ),
-        KnownMechanism("exponential", exponential, _where(_any, "any space"), "any", _NO_LOSS_KNOWN),
+        KnownMechanism("exponential", exponential, *_ANYWHERE, _NO_LOSS_KNOWN),
         KnownMechanism(
-            "exponential_exact", lambda privacy: exponential(privacy, calibration="exact"), _where(_any, "any space"),
-            "any", "bin for regular priors where all secrets see the same distances, otherwise none that is known",
+            "exponential_exact", lambda privacy: exponential(privacy, calibration="exact"), *_ANYWHERE,
+            "bin for regular priors where all secrets see the same distances, otherwise none that is known",
         ),
-        KnownMechanism("permute_and_flip", permute_and_flip, _where(_any, "any space"), "any", _NO_LOSS_KNOWN),
+        KnownMechanism("permute_and_flip", permute_and_flip, *_ANYWHERE, _NO_LOSS_KNOWN),
         KnownMechanism(
-            "permute_and_flip_exact", lambda privacy: permute_and_flip(privacy, calibration="exact"),
-            _where(_any, "any space"), "any", _NO_LOSS_KNOWN,
+            "permute_and_flip_exact", lambda privacy: permute_and_flip(privacy, calibration="exact"), *_ANYWHERE,
+            _NO_LOSS_KNOWN,
         ),
+        KnownMechanism("planar_laplace", planar_laplace, *_IN_THE_PLANE, _NO_LOSS_KNOWN),
         KnownMechanism(
-            "planar_laplace", planar_laplace, _where(plane_of, "a grid in the plane"), "Euclidean grids in the plane",
+            "planar_laplace_within", lambda privacy: planar_laplace(privacy, within=True), *_IN_THE_PLANE,
             _NO_LOSS_KNOWN,
         ),
         KnownMechanism(
-            "planar_laplace_within", lambda privacy: planar_laplace(privacy, within=True),
-            _where(plane_of, "a grid in the plane"), "Euclidean grids in the plane", _NO_LOSS_KNOWN,
-        ),
-        KnownMechanism(
-            "planar_geometric", planar_geometric, _where(plane_of, "a grid in the plane"),
-            "Euclidean grids in the plane", "none on a finite grid; bin far from the border",
+            "planar_geometric", planar_geometric, *_IN_THE_PLANE, "none on a finite grid; bin far from the border",
         ),
         KnownMechanism(
             "tight_constraints", tight_constraints, _tight, "where Φz = 1 has a solution z ≥ 0", _FOR_GUESSING,

@@ -63,14 +63,8 @@ def closest_pair(privacy: PrivacyType) -> Mechanism:
     x, z = closest
     pair = [str(privacy.secrets[x]), str(privacy.secrets[z])]
     inside = np.arange(len(privacy.space)) == x
-    return _two_valued(
-        "closest_pair",
-        privacy,
-        _ratio(privacy, x, z),
-        np.stack([inside, ~inside], axis=1),
-        ("first", "other"),
-        pair=pair,
-    )
+    sides = np.stack([inside, ~inside], axis=1)
+    return _two_valued("closest_pair", privacy, _ratio(privacy, x, z), sides, ("first", "other"), pair=pair)
 
 
 def one_against_rest(privacy: PrivacyType, secret: Any) -> Mechanism:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Any
 
 import flint
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.certify.mechanism import Mechanism
+from sfumato.mechanisms.continuous.density import gauss
 from sfumato.mechanisms.exponential import Calibration, as_score, score_mechanism
 from sfumato.numbers import Array, exact, fmpq, is_exact, object_array
 from sfumato.privacy.type import PrivacyType, as_type
-
-Floats = NDArray[np.float64]
 
 _LARGEST_EXACT = 2**10  # entries of a table of polynomials in fractions
 _LARGEST_BETA = 4.0  # A larger β is looked for up to so many times ε/2C.
@@ -74,7 +71,7 @@ def permute_and_flip_rows(shares: Array) -> Array:
     if is_exact(shares):
         flat = [value for row in shares for value in _exact_row(row)]
         return object_array(flat, shares.shape)
-    nodes, weights = _gauss(shares.shape[1] // 2 + 1)
+    nodes, weights = gauss(shares.shape[1] // 2 + 1)
     result = np.empty_like(shares)
     for x, row in enumerate(shares):
         survival = 1 - nodes[:, None] * row[None, :]  # positive, since nodes are below 1
@@ -83,13 +80,6 @@ def permute_and_flip_rows(shares: Array) -> Array:
         others = np.exp(logs.sum(axis=1, keepdims=True) - logs)
         result[x] = row * (weights @ others)
     return np.asarray(result / result.sum(axis=1, keepdims=True))
-
-
-@lru_cache(maxsize=8)
-def _gauss(size: int) -> tuple[Floats, Floats]:
-    """Gauss' rule on [0, 1], exact for polynomials of degree 2·size − 1."""
-    nodes, weights = np.polynomial.legendre.leggauss(size)
-    return (nodes + 1) / 2, weights / 2
 
 
 def _exact_row(row: Array) -> list[Any]:

@@ -154,15 +154,17 @@ def staircase(privacy: PrivacyType, *, high: int | None = None) -> Mechanism:
     """
     privacy = as_type(privacy)
     width, unit = stretch_of(privacy.space)
-    if high is not None and (not isinstance(high, int) or not 1 <= high <= width):
-        raise InvalidInput(f"the number of high steps lies between 1 and {width}, found {shown(high)}")
-    decay = None if privacy.alpha is None else rational_power(privacy.alpha, unit)
-    exactly = decay is not None and len(privacy.space) ** 2 <= _LARGEST_EXACT
-    floats = min(max(exp(-privacy.rate * float(unit)), _SMALLEST_DECAY), 1 - _SMALLEST_DECAY)
-    noise = _least_noise(decay if exactly and decay else floats, width, high)
-    matrix = _clamped(len(privacy.space), noise)
+    noise = _least_noise(_decay(privacy, unit), width, high)
     note = {"width": width, "high": noise.high, "expected absolute noise": float(noise.mean_size)}
-    return proved("staircase", privacy, matrix, privacy.secrets, **note)
+    return proved("staircase", privacy, _clamped(len(privacy.space), noise), privacy.secrets, **note)
+
+
+def _decay(privacy: PrivacyType, distance: Fraction) -> Fraction | float:
+    """e^{−ε·distance}: a fraction if it is one and the table is small enough for fractions."""
+    decay = None if privacy.alpha is None else rational_power(privacy.alpha, distance)
+    if decay is not None and len(privacy.space) ** 2 <= _LARGEST_EXACT:
+        return decay
+    return min(max(exp(-privacy.rate * float(distance)), _SMALLEST_DECAY), 1 - _SMALLEST_DECAY)
 
 
 def _least_noise(decay: Fraction | float, width: int, high: int | None) -> Staircase:
@@ -179,15 +181,10 @@ def _clamped(count: int, noise: Staircase) -> Array:
     """Rows 0, …, n − 1 of x plus noise, what is beyond an end counted for the end."""
     tables = ([f(i) for i in range(count)] for f in (noise.probability, noise.beyond))
     inner, beyond = (object_array(t) if isinstance(noise.decay, Fraction) else np.array(t) for t in tables)
-    return _by_offset(inner, beyond)
-
-
-def _by_offset(inner: Array, beyond: Array) -> Array:
-    """The table with ``inner`` at offsets to inner outputs and ``beyond`` at offsets to the two ends."""
-    place = np.arange(len(inner))
+    place = np.arange(count)
     gaps = np.abs(place[:, None] - place[None, :])
     table = np.asarray(inner[gaps])
-    if len(inner) == 1:
+    if count == 1:
         return np.asarray(table * 0 + 1)
     table[:, [0, -1]] = beyond[gaps[:, [0, -1]]]
     return table if is_exact(table) else np.asarray(table / table.sum(axis=1, keepdims=True))
@@ -209,12 +206,7 @@ def stretched_geometric(privacy: PrivacyType) -> Mechanism:
     """
     privacy = as_type(privacy)
     width, unit = stretch_of(privacy.space)
-    ratio = None if privacy.alpha is None else rational_power(privacy.alpha, unit / width)
-    count = len(privacy.space)
-    q: Any = exp(-privacy.rate * float(unit) / width) if ratio is None or count**2 > _LARGEST_EXACT else ratio
-    powers = [q**i for i in range(count)]
-    table = object_array(powers) if isinstance(q, Fraction) else np.array(powers)
-    matrix = _by_offset(table * ((1 - q) / (1 + q)), table / (1 + q))
+    matrix = _clamped(len(privacy.space), Staircase(_decay(privacy, unit / width), 1, 1))
     return proved("stretched_geometric", privacy, matrix, privacy.secrets, width=width)
 
 

@@ -12,6 +12,7 @@ F ≥ h coth(εd/2). A floor for the shortest distance serves all pairs: a few u
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -31,9 +32,8 @@ from sfumato.certify.exponentials import factors_below
 from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.protocol import Domain, no_table
 from sfumato.certify.repair import DEFAULT_BITS
-from sfumato.certify.twin import product_exceeds
 from sfumato.certify.verify import prove
-from sfumato.channels.channel import Channel
+from sfumato.certify.wide import product_exceeds
 from sfumato.draws.plans import Tuples
 from sfumato.errors import Infeasible, InvalidInput, NotSupported, PrivacyViolation, UndecidedError, expect, shown
 from sfumato.mechanisms.lattice import (
@@ -41,13 +41,14 @@ from sfumato.mechanisms.lattice import (
     Lattice,
     LatticeKernel,
     LatticeSolution,
-    high_word,
+    exact_sum,
     lattice_of,
     lattice_solution,
     mean_distances,
+    shifted_products,
 )
 from sfumato.mechanisms.lattice_draws import LatticePlan, cells_of, lattice_identity
-from sfumato.mechanisms.proved import proved
+from sfumato.mechanisms.proved import LARGEST_TABLE, proved
 from sfumato.numbers import Number, common_denominator, exact, float_above, floats
 from sfumato.privacy.regular import has_tight_constraints
 from sfumato.privacy.similarity import similarity
@@ -64,7 +65,6 @@ __all__ = [
     "tight_constraints",
 ]
 
-_LARGEST_TABLE = 2_500  # Secrets of the largest table: proving it takes half a minute.
 _LARGEST_EXACT = 2**16  # Entries of the largest table of long fractions.
 _MOST_EXACT_BITS = 4096  # The kernel reads common denominators of so many bits.
 _LARGEST_FLOOR = 1e-9  # A floor that costs more of the probability is left to repair.
@@ -99,19 +99,23 @@ def tight_constraints(privacy: PrivacyType) -> Mechanism:
     """
     privacy = as_type(privacy)
     space = privacy.space
-    if len(space) > _LARGEST_TABLE:
+    if len(space) > LARGEST_TABLE:
         shape = "Lattice(…)" if (lattice := lattice_of(space)) is None else f"Lattice({lattice.shape}, …)"
         others = [f"lattice_tight_constraints({shape}) on grids", "product_mechanism() on products"]
-        raise NotSupported(f"a table of {len(space)} secrets and outputs", [f"at most {_LARGEST_TABLE}", *others])
+        raise NotSupported(f"a table of {len(space)} secrets and outputs", [f"at most {LARGEST_TABLE}", *others])
     verdict = has_tight_constraints(privacy)
     _require(verdict)
     diagonal = verdict.witness
-    note = {"made by": "tight_constraints"}
     if diagonal.exact and len(space) ** 2 <= _LARGEST_EXACT:
         matrix = similarity(privacy) * diagonal.values[None, :]
         if common_denominator(matrix)[1].bit_length() <= _MOST_EXACT_BITS:
-            return prove(Channel(space, matrix, space.labels), privacy, provenance=note)
-    return _with_floor(floats(similarity(privacy)) * floats(diagonal.values)[None, :], privacy, note)
+            return proved("tight_constraints", privacy, matrix, space.labels)
+    matrix = floats(similarity(privacy)) * floats(diagonal.values)[None, :]
+    weights = _with_floor(matrix, privacy) if space.pairs.first.size else None
+    if weights is not None:
+        with suppress(PrivacyViolation):  # z was known too badly: repair moves it a little farther
+            return prove(weights, privacy, outputs=space.labels, provenance={"made by": "tight_constraints"})
+    return proved("tight_constraints", privacy, matrix, space.labels)
 
 
 def _require(verdict: Verdict) -> None:
@@ -121,27 +125,23 @@ def _require(verdict: Verdict) -> None:
         raise Infeasible(f"no tight-constraints mechanism: {verdict.reason}", verdict.witness)
 
 
-def _with_floor(matrix: NDArray[np.float64], privacy: PrivacyType, note: dict[str, Any]) -> Mechanism:
-    """Integers near a tight matrix in floats: rounded, raised by the floor, rows filled up at the likeliest output."""
-    space, n = privacy.space, len(matrix)
-    total = 1 << DEFAULT_BITS
-    shortest = space.pair_distances.values.min() if space.pairs.first.size else None
-    if shortest is None:
-        return proved("tight_constraints", privacy, matrix, space.labels)
-    factor = privacy.factor_bounds(shortest)[0]
+def _with_floor(matrix: NDArray[np.float64], privacy: PrivacyType) -> NDArray[np.int64] | None:
+    """Integers near a tight matrix in floats: rounded, raised by the floor, rows filled up at the likeliest output.
+
+    None where that would cost too much.
+    """
+    n, total = len(matrix), 1 << DEFAULT_BITS
+    factor = privacy.factor_bounds(privacy.space.pair_distances.values.min())[0]
     h = 1 + float(matrix.max()) * total * _FLOAT_ERROR
     floor = ceil(exact(h) * (factor + 1) / (factor - 1)) + 1
     # rows differ by rounding; what fills them up must be private too
     spread = n * (2 * h + 1) + 2 * total * float(np.abs(matrix.sum(axis=1) - 1).max())
     room = ceil(exact(spread) * (factor + 1) / (factor - 1)) + n * floor
     if room > _LARGEST_FLOOR * total:
-        return proved("tight_constraints", privacy, matrix, space.labels)
+        return None
     weights = np.rint(matrix * float(total - room)).astype(np.int64) + floor
     weights[:, int(np.argmax(matrix.sum(axis=0)))] += total - weights.sum(axis=1)
-    try:
-        return prove(weights, privacy, outputs=space.labels, provenance=note)
-    except PrivacyViolation:  # z was known too badly: repair moves it a little farther
-        return proved("tight_constraints", privacy, matrix, space.labels)
+    return weights
 
 
 # ----------------------------------------------------------------- lattices
@@ -166,7 +166,7 @@ def has_lattice_tight_constraints(
 
 def _judged(solution: LatticeSolution) -> Verdict:
     lattice = solution.kernel.lattice
-    if lattice.metric == "manhattan" or lattice.dimension <= 1:
+    if lattice.separable:
         return holds("Φ is a Kronecker product of lines, and z the product of theirs, all positive", solution)
     where = np.unravel_index(int(solution.values.argmin()), lattice.shape)
     least, point = float(solution.values[where]), tuple(int(i) for i in where)
@@ -248,8 +248,8 @@ class LatticeMechanism:
 
     def as_table(self) -> Mechanism:
         """The table of a grid that is small enough, proved by the kernel."""
-        if len(self.lattice) > _LARGEST_TABLE:
-            raise no_table(self, f"grids of at most {_LARGEST_TABLE} cells")
+        if len(self.lattice) > LARGEST_TABLE:
+            raise no_table(self, f"grids of at most {LARGEST_TABLE} cells")
         lattice = self.lattice
         space = grid(*lattice.shape, metric=cast(MetricName, lattice.metric), step=lattice.step)
         weights = np.stack([self.row_weights(place).ravel() for place in self.secrets])
@@ -265,9 +265,9 @@ class LatticeMechanism:
             first, last = max(0, x - reach + 1), min(side, x + reach)
             box.append(slice(first, last))
             offsets.append(np.abs(np.arange(first, last) - x))
-        near, part = np.ascontiguousarray(table[np.ix_(*offsets)]), np.ascontiguousarray(self.diagonal[tuple(box)])
         result = np.full(self.lattice.shape, self.floor, dtype=np.int64)
-        result[tuple(box)] += _shifted_products(near.ravel(), part.ravel(), self.solution.bits).reshape(part.shape)
+        near = shifted_products(table[np.ix_(*offsets)], self.diagonal[tuple(box)], self.solution.bits)
+        result[tuple(box)] += near
         result[self.spill] += self.total - int(result.sum())
         return result
 
@@ -301,8 +301,7 @@ class LatticeMechanism:
     def utility(self) -> Fraction:
         """The chance that a uniformly distributed secret is reported truly: no private mechanism has more than Σz/n."""
         count, bits = len(self.lattice), self.solution.bits
-        upper, lower = self.diagonal >> 30, self.diagonal & (2**30 - 1)
-        kept = ((int(upper.sum()) << 30) + int(lower.sum())) << (KERNEL_BITS - bits)
+        kept = exact_sum(self.diagonal) << (KERNEL_BITS - bits)
         at_spill = int(self.row_weights(self.spill)[self.spill]) - self.floor
         at_spill -= int(self.diagonal[self.spill]) << (KERNEL_BITS - bits)
         return Fraction(kept + count * self.floor + at_spill, self.total * count)
@@ -359,7 +358,7 @@ def lattice_tight_constraints(
     kept = (1 << 62) - max(0, ceil(share * (1 << 62)))
     if kept < 1 << 61 or (solution.integers < 0).any():
         raise NotSupported(f"integer weights of {KERNEL_BITS} bits on {count} secrets at this ε", ["a larger ε"])
-    diagonal = _shifted_products(solution.integers.ravel(), np.full(count, kept, dtype=np.int64), 62)
+    diagonal = shifted_products(solution.integers, kept, 62)
     scale = Fraction(kept, 1 << 62) * (1 << KERNEL_BITS)
     missing = (
         (1 << KERNEL_BITS) - count * floor - scale * (1 - low) - rounding,
@@ -368,7 +367,7 @@ def lattice_tight_constraints(
     if not 0 < missing[1] <= factor * missing[0]:
         raise AssertionError("the missing parts of the rows are no private column")
     spill = tuple(side // 2 for side in lattice.shape)
-    return LatticeMechanism(lattice, privacy, solution, diagonal.reshape(lattice.shape), floor, spill, missing)
+    return LatticeMechanism(lattice, privacy, solution, diagonal, floor, spill, missing)
 
 
 @dataclass(frozen=True)
@@ -397,7 +396,7 @@ def lattice_threshold(lattice: Lattice, *, digits: int = 7, near: float | None =
     '0.6653516'
     """
     lattice = expect(lattice, Lattice, "a lattice")
-    if lattice.metric == "manhattan" or lattice.dimension <= 1:
+    if lattice.separable:
         raise NotSupported(f"a threshold on {lattice}: the mechanism exists for every ε", ["other metrics"])
     digits = integer(digits, "digits", 1, 9)
 
@@ -417,19 +416,6 @@ def lattice_threshold(lattice: Lattice, *, digits: int = 7, near: float | None =
     if verdicts[0].outcome != "fails" or verdicts[1].outcome != "holds":
         raise UndecidedError(f"the sign of z at {digits} digits: {verdicts[0].reason}; {verdicts[1].reason}", verdicts)
     return LatticeThreshold(*ends)
-
-
-def _shifted_products(a: NDArray[np.int64], b: NDArray[np.int64], bits: int) -> NDArray[np.int64]:
-    """⌊a b / 2^bits⌋ entry by entry, in 128 bits; all numbers are non-negative and the results below 2^63."""
-    return np.asarray(_shift(a.view(np.uint64), b.view(np.uint64), np.uint64(bits))).view(np.int64)
-
-
-@njit(cache=True, nogil=True)
-def _shift(a, b, bits):  # type: ignore[no-untyped-def]
-    result = np.empty_like(a)
-    for k in range(a.size):
-        result[k] = (high_word(a[k], b[k]) << (np.uint64(64) - bits)) | ((a[k] * b[k]) >> bits)
-    return result
 
 
 @njit(cache=True, nogil=True)

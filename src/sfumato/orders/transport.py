@@ -56,7 +56,7 @@ def kantorovich(first: Prior, second: Prior, space: FiniteSpace) -> Transport:
         raise NotSupported(f"transport on {space.name}", ["finite distances"])
     rational = table.exact()
     cost = table.floats if rational is None else rational
-    return _cheapest(first.weights, second.weights, cost)
+    return cheapest(first.weights, second.weights, cost)
 
 
 def hyper_distance(first: Hyper, second: Hyper, space: FiniteSpace) -> Transport:
@@ -71,7 +71,7 @@ def hyper_distance(first: Hyper, second: Hyper, space: FiniteSpace) -> Transport
         for i in range(len(first))
     ]
     kind = np.float64 if any(isinstance(c, float) for row in cost for c in row) else object
-    return _cheapest(first.outer, second.outer, np.array(cost, dtype=kind))
+    return cheapest(first.outer, second.outer, np.array(cost, dtype=kind))
 
 
 def hyper_refines(b: Hyper, a: Hyper) -> Verdict:
@@ -119,7 +119,7 @@ def _channel_of(hyper: Hyper) -> Channel:
     return Channel([hyper.secrets[i] for i in rows], matrix)
 
 
-def _cheapest(first: Array, second: Array, cost: Array) -> Transport:
+def cheapest(first: Array, second: Array, cost: Array) -> Transport:
     """min Σ c_ij P_ij over P ≥ 0 with row sums ``first`` and column sums ``second``."""
     n, m = cost.shape
     exactly = is_exact(first, second, cost)

@@ -20,9 +20,8 @@ from sfumato.errors import InvalidInput, Mismatch
 from sfumato.labels import row_names, table_in_order
 from sfumato.numbers import Array, array, exact, float_below, object_array
 from sfumato.privacy.type import PrivacyType, as_type
-from sfumato.spaces.constructors import path_metric
 from sfumato.spaces.distances import Distances, Form
-from sfumato.spaces.finite import Edges, FiniteSpace, Pairs, label_tuple
+from sfumato.spaces.finite import Edges, FiniteSpace, Pairs, label_tuple, path_metric
 
 _LARGEST_SUM = 2**53  # Paths of whole bounds are summed in doubles, which are exact up to this.
 

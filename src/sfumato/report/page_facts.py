@@ -27,7 +27,7 @@ from sfumato.errors import InvalidInput, advice, expect, keyword
 from sfumato.losses import LOSSES, Loss
 from sfumato.measures.leakage import Capacity, capacity
 from sfumato.measures.uncertainty import bayes_vulnerability, expected_loss, posterior_loss, prior_loss
-from sfumato.mechanisms.registry import LARGEST_TABLE
+from sfumato.mechanisms.proved import LARGEST_TABLE
 from sfumato.numbers import float_above, floats, log_bounds, printed_above
 from sfumato.privacy.capacities import TypeCapacities, capacities
 from sfumato.privacy.events import EventPromise

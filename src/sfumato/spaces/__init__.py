@@ -7,7 +7,6 @@ from sfumato.spaces.constructors import *
 from sfumato.spaces.distances import Distances, Form
 from sfumato.spaces.finite import Edges, FiniteSpace, Pairs
 from sfumato.spaces.isometries import isometries
-from sfumato.spaces.pickles import Known as Known  # the module says how spaces are pickled
 from sfumato.spaces.queries import *
 
 SPACES: dict[str, Callable[..., FiniteSpace]] = {

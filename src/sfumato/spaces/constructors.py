@@ -8,21 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import reduce
 from itertools import product
-from math import lcm, prod
+from math import prod
+from operator import add
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import dijkstra
 
 from sfumato.arguments import float_array, items, one_of, text
 from sfumato.errors import InvalidInput, InvalidMetric, NotSupported, shown
-from sfumato.numbers import Number, exact, nearest_float, whole
+from sfumato.numbers import Number, common_denominator, exact, nearest_float, whole
 from sfumato.spaces.axioms import INFINITE, LARGEST_RADICAND
 from sfumato.spaces.distances import Distances, Form
-from sfumato.spaces.finite import Edges, FiniteSpace, Pairs, Structure, label_tuple
+from sfumato.spaces.finite import Edges, FiniteSpace, Pairs, Structure, label_tuple, path_metric
 from sfumato.spaces.foreign import networkx_edges, place_rows, point_rows
 from sfumato.spaces.lengths import in_unit
 
@@ -258,9 +258,8 @@ def points(
     if lattice is not None:
         cells, step = lattice
         _refuse_repeats(cells, names)
-        biggest = _largest_distance(cells, metric)
-        limit = LARGEST_RADICAND if metric == "euclidean" else INFINITE
-        if biggest < limit:
+        spans = (cells.max(axis=0) - cells.min(axis=0)).tolist()
+        if lengths_of(spans, metric) < (LARGEST_RADICAND if metric == "euclidean" else INFINITE):
             structure = Structure(lambda: _lattice_distances(cells, metric, step))
             return FiniteSpace(names, structure, unit, f"{len(names)} points, {metric}", table.astype(float))
     position = float_array(table, "coordinates")
@@ -409,41 +408,24 @@ def _edge_list(edges: Any) -> list[tuple[Any, Any, Fraction | float]]:
 def _graph_space(nodes: tuple[Any, ...], lengths: dict[tuple[int, int], Any], unit: str, name: str) -> FiniteSpace:
     first = np.array([x for x, _ in lengths], dtype=np.int64)
     second = np.array([z for _, z in lengths], dtype=np.int64)
-    measured = Distances.parse(list(lengths.values()), "edge lengths", 1) if lengths else _no_lengths()
+    measured = Distances(Form.RATIONAL, np.empty(0, dtype=np.int64))
+    if lengths:
+        measured = Distances.parse(list(lengths.values()), "edge lengths", 1)
     if measured.form is Form.RATIONAL and sum(measured.values.tolist()) >= 2**53:
         # shortest paths are summed in doubles: beyond 2^53 they would not be exact
         measured = Distances(Form.FLOAT, measured.floats.copy())
     return FiniteSpace(nodes, path_metric(len(nodes), Edges(Pairs(first, second), measured)), unit, name)
 
 
-def path_metric(n: int, edges: Edges) -> Structure:
-    """The shortest-path metric of a graph on n nodes; the table is made when it is asked for."""
-    lengths = edges.lengths
-
-    def distances() -> Distances:
-        weights = csr_array((lengths.values.astype(np.float64), edges.pairs), shape=(n, n))
-        table = dijkstra(weights, directed=False)
-        if lengths.form is Form.FLOAT:
-            return Distances(Form.FLOAT, np.maximum(table, table.T))
-        integers = np.full((n, n), INFINITE, dtype=np.int64)
-        integers[np.isfinite(table)] = table[np.isfinite(table)].astype(np.int64)
-        return Distances(Form.RATIONAL, integers, lengths.unit)
-
-    return Structure(distances, lambda: edges)
-
-
-def _no_lengths() -> Distances:
-    return Distances(Form.RATIONAL, np.empty(0, dtype=np.int64))
+def lengths_of(offsets: Iterable[Any], metric: str) -> Any:
+    """Lengths, squared if Euclidean, of what has these offsets ≥ 0 along the axes: integers, or arrays of them."""
+    if metric == "chebyshev":
+        return reduce(np.maximum, offsets)
+    return reduce(add, (offset * offset if metric == "euclidean" else offset for offset in offsets))
 
 
 def _lattice_distances(cells: NDArray[np.int64], metric: str, step: Fraction) -> Distances:
-    table = np.zeros((len(cells), len(cells)), dtype=np.int64)
-    for axis in cells.T:
-        gap = np.abs(axis[:, None] - axis[None, :])
-        if metric == "chebyshev":
-            np.maximum(table, gap, out=table)
-        else:
-            table += gap * gap if metric == "euclidean" else gap
+    table = lengths_of((np.abs(axis[:, None] - axis[None, :]) for axis in cells.T), metric)
     return Distances(Form.ROOT if metric == "euclidean" else Form.RATIONAL, table, step)
 
 
@@ -510,31 +492,17 @@ def _on_lattice(table: NDArray[Any]) -> tuple[NDArray[np.int64], Fraction] | Non
     if table.dtype.kind == "f":
         integral = (table == np.round(table)).all() and np.abs(table).max() < 2**53
         return (table.astype(np.int64), Fraction(1)) if integral else None
-    denominator = lcm(*(v.denominator for v in table.ravel()))
-    integers = [int(v * denominator) for v in table.ravel()]
-    if max(map(abs, integers)) >= 2**53:
+    integers, denominator = common_denominator(table)
+    if np.abs(integers).max() >= 2**53:
         return None
-    return np.array(integers, dtype=np.int64).reshape(table.shape), Fraction(1, denominator)
-
-
-def _largest_distance(cells: NDArray[np.int64], metric: str) -> int:
-    spans = [int(s) for s in cells.max(axis=0) - cells.min(axis=0)]
-    if metric == "euclidean":
-        return sum(span * span for span in spans)
-    return sum(spans) if metric == "manhattan" else max(spans)
+    return integers.astype(np.int64), Fraction(1, denominator)
 
 
 def _float_distances(position: NDArray[np.float64], metric: str) -> NDArray[np.float64]:
-    table = np.zeros((len(position), len(position)))
-    for axis in position.T:
-        gap = np.abs(axis[:, None] - axis[None, :])
-        if metric == "euclidean":
-            np.hypot(table, gap, out=table)  # squares would underflow for points 1e-160 apart
-        elif metric == "manhattan":
-            table += gap
-        else:
-            np.maximum(table, gap, out=table)
-    return table
+    gaps = (np.abs(axis[:, None] - axis[None, :]) for axis in position.T)
+    if metric == "euclidean":
+        return np.asarray(reduce(np.hypot, gaps))  # squares would underflow for points 1e-160 apart
+    return np.asarray(lengths_of(gaps, metric))
 
 
 def _refuse_repeats(rows: NDArray[Any], names: tuple[Any, ...]) -> None:

@@ -18,14 +18,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
-from math import isqrt, lcm
+from math import isqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import InvalidMetric, expect, shown
-from sfumato.numbers import Array, array, exact, is_exact, nearest_float, object_array, whole
+from sfumato.numbers import Array, array, common_denominator, exact, is_exact, nearest_float, object_array, whole
 from sfumato.spaces.axioms import FLOAT, INFINITE, RATIONAL, ROOT
 
 
@@ -66,14 +66,13 @@ class Distances:
             return cls(Form.FLOAT, table)
         if table.dtype == np.int64:
             return cls(Form.RATIONAL, table.copy())
-        unit = Fraction(1, lcm(*(v.denominator for v in table.ravel())))
-        integers = [int(v / unit) for v in table.ravel()]
-        if max(map(abs, integers)) >= INFINITE:
+        integers, denominator = common_denominator(table)
+        if np.abs(integers).max() >= INFINITE:
             try:
                 return cls(Form.FLOAT, table.astype(np.float64))
             except OverflowError:
                 raise InvalidMetric(f"{what}: the largest is beyond the range of floats; give a larger unit") from None
-        return cls(Form.RATIONAL, np.array(integers, dtype=np.int64).reshape(table.shape), unit)
+        return cls(Form.RATIONAL, integers.astype(np.int64), Fraction(1, denominator))
 
     @cached_property
     def floats(self) -> NDArray[np.float64]:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
 
 from sfumato.arguments import float_array, items, text
 from sfumato.errors import InvalidInput, InvalidMetric, Mismatch, NotSupported, advice, expect, shown
 from sfumato.labels import listed, table_in_order
 from sfumato.memory import check_room
-from sfumato.spaces.axioms import midpoints, open_pairs, triangle_violation
+from sfumato.spaces.axioms import INFINITE, midpoints, open_pairs, triangle_violation
 from sfumato.spaces.distances import Distances, Form
 
 # A float table is accepted as a metric when a triangle is broken by no more than this
@@ -204,6 +206,12 @@ class FiniteSpace:
         table = self.distances
         return Distances(table.form, table.values[self.pairs.first, self.pairs.second], table.unit)
 
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        """What defines the metric travels to another process, tables that follow from it do not."""
+        metric = self.edges if self.edges is not None else (self.distances, self.midpoints)
+        known = self.source.lattice, self.source.answers
+        return _restored, (metric, known, self.labels, self.unit, self.name, self.coordinates)
+
     def restrict(self, labels: Iterable[Any]) -> FiniteSpace:
         """The subspace on some of the labels, distances kept."""
         chosen = items(labels, "labels")
@@ -217,6 +225,30 @@ class FiniteSpace:
             name=f"{len(chosen)} points of {self.name}",
             coordinates=None if self.coordinates is None else self.coordinates[indices],
         )
+
+
+def _restored(metric: Any, known: tuple[Any, bool], labels: tuple[Any, ...], *about: Any) -> FiniteSpace:
+    if isinstance(metric, Edges):
+        structure = path_metric(len(labels), metric)
+    else:
+        structure = Structure(lambda: metric[0], midpoints=lambda: metric[1])
+    return FiniteSpace(labels, replace(structure, lattice=known[0], answers=known[1]), *about)
+
+
+def path_metric(n: int, edges: Edges) -> Structure:
+    """The shortest-path metric of a graph on n nodes; the table is made when it is asked for."""
+    lengths = edges.lengths
+
+    def distances() -> Distances:
+        weights = csr_array((lengths.values.astype(np.float64), edges.pairs), shape=(n, n))
+        table = dijkstra(weights, directed=False)
+        if lengths.form is Form.FLOAT:
+            return Distances(Form.FLOAT, np.maximum(table, table.T))
+        integers = np.full((n, n), INFINITE, dtype=np.int64)
+        integers[np.isfinite(table)] = table[np.isfinite(table)].astype(np.int64)
+        return Distances(Form.RATIONAL, integers, lengths.unit)
+
+    return Structure(distances, lambda: edges)
 
 
 def as_space(value: Any, what: str = "a space") -> FiniteSpace:
@@ -260,36 +292,24 @@ def _check_metric(labels: Sequence[Any], distances: Distances) -> None:
     table, n = distances.values, len(labels)
     if table.shape != (n, n):
         raise InvalidMetric(f"{n} labels need a {n} × {n} table of distances, found {table.shape}")
-    if (table < 0).any():
-        x, z = np.argwhere(table < 0)[0]
-        raise InvalidMetric(
-            f"the distance from {shown(labels[x])} to {shown(labels[z])} is negative", (labels[x], labels[z])
-        )
-    if (table != table.T).any():
-        x, z = np.argwhere(table != table.T)[0]
-        raise InvalidMetric(
-            f"distances are not symmetric: from {shown(labels[x])} to {shown(labels[z])} it is "
-            f"{distances.floats[x, z]:g}, back it is {distances.floats[z, x]:g}",
-            (labels[x], labels[z]),
-        )
-    off_diagonal = ~np.eye(n, dtype=bool)
-    if np.diagonal(table).any():
-        x = int(np.flatnonzero(np.diagonal(table))[0])
-        raise InvalidMetric(f"the distance of {shown(labels[x])} to itself is not 0", (labels[x],))
-    if ((table == 0) & off_diagonal).any():
-        x, z = np.argwhere((table == 0) & off_diagonal)[0]
-        raise InvalidMetric(
-            f"{shown(labels[x])} and {shown(labels[z])} are at distance 0: merge them into one secret",
-            (labels[x], labels[z]),
-        )
+    itself = np.eye(n, dtype=bool)
+    for broken, sentence in (
+        (table < 0, "the distance from {} to {} is negative"),
+        (table != table.T, "distances are not symmetric: from {} to {} it is {:g}, back it is {:g}"),
+        ((table != 0) & itself, "the distance of {} to itself is not 0"),
+        ((table == 0) & ~itself, "{} and {} are at distance 0: merge them into one secret"),
+    ):
+        if broken.any():
+            (x, z), d = np.argwhere(broken)[0], distances.floats
+            words = sentence.format(shown(labels[x]), shown(labels[z]), d[x, z], d[z, x])
+            raise InvalidMetric(words, (labels[x], labels[z]) if x != z else (labels[x],))
     slack: float | int = 0
     if distances.form is Form.FLOAT:
         finite = table[np.isfinite(table)]
         slack = float(finite.max(initial=0.0)) * _TRIANGLE_ROUNDING
     violation = triangle_violation(table, slack)
     if violation is not None:
-        x, y, z = violation
-        d = distances.floats
+        (x, y, z), d = violation, distances.floats
         a, b, c = (shown(labels[i]) for i in violation)
         raise InvalidMetric(
             f"the triangle inequality fails: d({a}, {c}) = {d[x, z]:g} > "

@@ -65,10 +65,9 @@ def place_rows(places: Any, latitude: Any, longitude: Any, labels: Labels) -> tu
     frame = frame_of(places)
     if frame is None:
         if latitude is not None or longitude is not None:
-            kind = type(places).__name__
             raise InvalidInput(
                 f"{keyword('latitude')} and {keyword('longitude')} name columns of a dataframe, "
-                f"found places of type {kind}"
+                f"found places of type {type(places).__name__}"
             )
         return places, labels
     chosen = [
@@ -90,7 +89,7 @@ def networkx_edges(graph: Any, weight: str | None, labels: Iterable[Any] | None)
     if not all(callable(getattr(graph, name, None)) for name in ("is_directed", "edges", "nodes")):
         if weight is not None:
             raise InvalidInput(
-                f"{keyword('weight')} names an attribute of networkx edges, found edges of type {_kind(graph)}"
+                f"{keyword('weight')} names an attribute of networkx edges, found edges of type {type(graph).__name__}"
             )
         return graph, labels
     if graph.is_directed():
@@ -102,10 +101,6 @@ def networkx_edges(graph: Any, weight: str | None, labels: Iterable[Any] | None)
         raise InvalidInput(f"the edge {shown(without[0])} has no attribute {shown(name)}: name one that all edges have")
     nodes = list(graph.nodes()) if labels is None else labels
     return (without or edges), nodes
-
-
-def _kind(value: Any) -> str:
-    return type(value).__name__
 
 
 def _same(name: Any, labels: Labels) -> bool:

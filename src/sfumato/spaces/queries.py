@@ -187,7 +187,7 @@ class Chains:
 
 def lipschitz_constant(function: Callable[[Any], Hashable], databases: FiniteSpace, answers: FiniteSpace) -> Fraction:
     """The sensitivity max d(f(x), f(x′)) / d(x, x′), exact for rational distances."""
-    below, above = _rational_tables(function, databases, answers)
+    below, above, _ = _rational_tables(function, databases, answers)
     off_diagonal = ~np.eye(len(databases), dtype=bool)
     ratios = {
         Fraction(int(a), int(b))
@@ -215,7 +215,7 @@ def is_uniformly_sensitive(
         With :class:`Chains` as witness, or the two databases whose distance is expanded
         too much, or the two answers that no such chain joins.
     """
-    below, above = _rational_tables(function, databases, answers)
+    below, above, images = _rational_tables(function, databases, answers)
     scale = as_written(delta, "delta") * databases.distances.unit / answers.distances.unit
     largest = max(int(table.max(initial=1)) for table in (below, above))
     if max(abs(scale.numerator), scale.denominator) * largest >= 2**63:
@@ -226,7 +226,6 @@ def is_uniformly_sensitive(
         x, z = np.argwhere(grown > allowed)[0]
         pair = (databases.labels[x], databases.labels[z])
         return fails(f"the distance of {pair[0]!r} and {pair[1]!r} grows by more than {delta}", pair)
-    images = np.array([answers.index(_answer(function, db)) for db in databases.labels])
     table = answers.distances.values
     n = len(answers)
     x, z = np.nonzero((grown == allowed) & (above > 0))
@@ -243,9 +242,10 @@ def is_uniformly_sensitive(
 
 def _rational_tables(
     function: Callable[[Any], Hashable], databases: FiniteSpace, answers: FiniteSpace
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Distances of databases, those of their answers, and where these stand."""
     for space in (as_space(databases, "a space of databases"), as_space(answers, "a space of answers")):
         if space.distances.form is not Form.RATIONAL or space.distances.infinite.any():
             raise NotSupported(f"sensitivity on {space.name}", ["finite rational distances"])
-    images = [answers.index(_answer(function, db)) for db in databases.labels]
-    return databases.distances.values, answers.distances.values[np.ix_(images, images)]
+    images = np.array([answers.index(_answer(function, db)) for db in databases.labels])
+    return databases.distances.values, answers.distances.values[np.ix_(images, images)], images

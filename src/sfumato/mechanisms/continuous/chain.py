@@ -26,10 +26,9 @@ from numpy.typing import NDArray
 from sfumato.channels.channel import check_secrets
 from sfumato.channels.hyper import Hyper
 from sfumato.channels.prior import secrets_of
-from sfumato.errors import InvalidInput, SolverError, expect
-from sfumato.lp import LinearProgram, solve
+from sfumato.errors import InvalidInput, expect
 from sfumato.numbers import Array, array, floats, is_exact, number, together
-from sfumato.orders.transport import Transport
+from sfumato.orders.transport import Transport, cheapest
 
 
 def line_hyper_distance(first: Hyper, second: Hyper) -> Transport:
@@ -62,7 +61,7 @@ def line_hyper_distance(first: Hyper, second: Hyper) -> Transport:
     order = np.argsort(means, kind="stable")
     if _is_chain(inners[:, order]):
         return _on_the_real_line(sources, targets, means, order)
-    return _by_program(sources, targets, _costs(inners, points, len(sources)))
+    return cheapest(sources, targets, _costs(inners, points, len(sources)))
 
 
 def _points(hyper: Hyper) -> Array:
@@ -85,24 +84,6 @@ def _costs(inners: Array, points: Array, n: int) -> Array:
     sums = np.cumsum(inners, axis=0)[:-1]
     gaps = np.diff(points)[:, None, None]
     return np.asarray((np.abs(sums[:, :n, None] - sums[:, None, n:]) * gaps).sum(axis=0))
-
-
-def _by_program(sources: Array, targets: Array, cost: Array) -> Transport:
-    """min Σ c_ij P_ij over plans P ≥ 0 between the two, one linear program."""
-    n, m = cost.shape
-    i, j = np.divmod(np.arange(n * m), m)
-    program = LinearProgram(
-        cost=cost.ravel(),
-        rows=np.concatenate([i, n + j]),
-        columns=np.concatenate([np.arange(n * m)] * 2),
-        values=np.ones(2 * n * m, dtype=np.int64 if is_exact(cost) else np.float64),
-        senses="=" * (n + m),
-        rhs=np.concatenate([sources, targets]),
-    )
-    solution = solve(program)
-    if solution.value is None or solution.primal is None or solution.dual is None:
-        raise SolverError(f"the transport problem ended as {solution.status}")
-    return Transport(solution.value, solution.primal.reshape(n, m) + 0, (solution.dual[:n], solution.dual[n:]))
 
 
 def _on_the_real_line(sources: Array, targets: Array, means: Array, order: NDArray[np.int64]) -> Transport:

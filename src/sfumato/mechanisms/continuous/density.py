@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from sfumato.arguments import answer_of, flag, float_array, items, text
 from sfumato.channels.prior import Prior
 from sfumato.errors import InvalidPrior, expect
-from sfumato.mechanisms.continuous.interval import UNIT, Floats, Interval, as_interval, lattice
+from sfumato.mechanisms.continuous.interval import UNIT, Floats, Interval, as_interval, lattice, lattice_floats
 from sfumato.numbers import Array, Number, array, is_exact, told_apart, whole
 
 _QUANTILES = (1e-6, 1e-4, 0.01, 0.1, 0.5, 0.9, 0.99, 1 - 1e-4, 1 - 1e-6)
@@ -110,8 +111,7 @@ class Density:
         self._set(interval, edges, error / total, None, name or default, function, cdf, total)
 
     def _set(self, *values: Any) -> None:
-        fields = ("interval", "edges", "error", "weights", "name", "_pdf", "_cdf", "_total")
-        for field, value in zip(fields, values, strict=True):
+        for field, value in zip(self.__dataclass_fields__, values, strict=True):
             object.__setattr__(self, field, value)
 
     @classmethod
@@ -133,7 +133,7 @@ class Density:
         table = array(weights, "the weights of a step density", 1, error=InvalidPrior)
         checked = Prior(range(len(table)), table).weights
         interval = as_interval(interval)
-        edges = np.array([float(p) for p in lattice(len(checked), interval)])
+        edges = lattice_floats(len(checked), interval)
         heights = np.array([float(w) for w in checked]) * (len(checked) / float(interval.length))
 
         def pdf(x: Any) -> Any:
@@ -196,8 +196,7 @@ def cell_masses(density: Density, steps: int) -> Array:
     """The probabilities of N equally long cells: rationals where the density is exact, else floats of sum 1."""
     if density.weights is not None:
         return _exact_masses(density.weights, steps)
-    edges = np.array([float(p) for p in lattice(steps, density.interval)])
-    masses = np.maximum(np.diff(density.cumulative(edges)), 0.0)
+    masses = np.maximum(np.diff(density.cumulative(lattice_floats(steps, density.interval))), 0.0)
     return np.asarray(masses / masses.sum())
 
 
@@ -254,8 +253,9 @@ def _checked(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return checked
 
 
+@lru_cache(maxsize=16)
 def gauss(count: int) -> tuple[Floats, Floats]:
-    """Nodes and weights of Gauss and Legendre on [0, 1]."""
+    """Nodes and weights of Gauss and Legendre on [0, 1]: exact for polynomials of degree 2·count − 1."""
     nodes, weights = np.polynomial.legendre.leggauss(count)
     return (nodes + 1) / 2, weights / 2
 

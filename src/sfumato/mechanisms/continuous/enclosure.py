@@ -17,7 +17,6 @@ No quadrature is involved, and every comparison is exact.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -85,19 +84,10 @@ def enclosed_loss(prior: Prior, mechanism: TruncatedLaplace, loss: Loss, *, bits
     costs = product(fractions(loss.matrix) * prior.weights[None, :], likelihood)
     working = precision(bits) + 32
     with flint.ctx.workprec(working):
-        total = flint.arb(0)
-        for terms in _cells(costs, powers[1]):
-            total += terms
-        ends = (costs[:, 0].min() + costs[:, -1].min()) / 2
-        total += as_ball(ends)
+        total = as_ball((costs[:, 0].min() + costs[:, -1].min()) / 2)  # at the ends
+        for ends in pairwise(costs.T.tolist()):
+            total += _cell(_lower_hull(list(zip(*ends, strict=True))), powers[1])
         return LossEnclosure(dyadic(total.lower()), dyadic(total.upper()))
-
-
-def _cells(costs: np.ndarray, alpha: Fraction) -> Iterator[flint.arb]:
-    """∫ over each cell of the least cost."""
-    for i in range(costs.shape[1] - 1):
-        hull = _lower_hull(list(zip(costs[:, i].tolist(), costs[:, i + 1].tolist(), strict=True)))
-        yield _cell(hull, alpha)
 
 
 def _lower_hull(points: list[Point]) -> list[Point]:

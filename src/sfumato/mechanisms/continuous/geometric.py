@@ -30,7 +30,7 @@ from sfumato.arguments import float_array, integer
 from sfumato.channels.channel import Channel, normalise
 from sfumato.errors import expect
 from sfumato.mechanisms.continuous.interval import Floats, lattice
-from sfumato.mechanisms.continuous.laplace import Laplace, TruncatedLaplace, common_steps, decay_powers
+from sfumato.mechanisms.continuous.laplace import Laplace, TruncatedLaplace, common_lattice, decay_powers
 from sfumato.mechanisms.continuous.pixelation import on_lattice, pixelate
 from sfumato.numbers import Array, is_exact, whole
 from sfumato.orders.refinement import refines
@@ -95,10 +95,8 @@ class Smear:
 
     def edge_sums(self, pixels: int) -> Array:
         """For each output of G_N, the probability to end below each of T + 1 pixel edges; rational where it can be."""
-        common = common_steps(self.steps, pixels)
-        unit = common // self.steps  # a step of U_N in steps of the common lattice
-        powers = decay_powers(self.source, common)
-        gaps = (np.arange(pixels + 1) * (common // pixels))[None, :] - np.arange(self.steps + 1)[:, None] * unit
+        gaps, powers = common_lattice(self.source, self.steps, pixels)
+        unit = (len(powers) - 1) // self.steps  # a step of U_N in steps of the common lattice
         moved = _moved(powers, unit)[np.minimum(np.abs(gaps), unit)]
         alpha = powers[unit]
         sums = np.where(gaps >= 0, (1 + moved) / 2, (1 - moved) / 2)

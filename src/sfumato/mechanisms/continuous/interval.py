@@ -78,6 +78,11 @@ def lattice(steps: int, interval: Interval = UNIT) -> tuple[Fraction, ...]:
     return tuple(interval.low + interval.length * n / steps for n in range(steps + 1))
 
 
+def lattice_floats(steps: int, interval: Interval = UNIT) -> Floats:
+    """The points of U_N in floats."""
+    return np.array([float(point) for point in lattice(steps, interval)])
+
+
 def lattice_space(steps: int, interval: Interval = UNIT) -> FiniteSpace:
     """U_N with the distance of real numbers, a line of step (b − a)/N; labels are the points.
 
@@ -88,8 +93,14 @@ def lattice_space(steps: int, interval: Interval = UNIT) -> FiniteSpace:
     """
     points, interval = lattice(steps, interval), as_interval(interval)
     row = line(len(points), step=interval.length / steps)
-    where = np.array([[float(point)] for point in points])
+    where = lattice_floats(steps, interval)[:, None]
     return FiniteSpace(points, row.source, name=f"{len(points)} points of {interval}", coordinates=where)
+
+
+def floor_of(x: Any, steps: int, interval: Interval = UNIT) -> Floats:
+    """⌊x⌋_N, the point of U_N at or left of x; the one before the last at the upper end."""
+    low, high = interval.ends
+    return np.asarray(low + (high - low) * cells_of(x, steps, interval) / steps)
 
 
 def cells_of(x: Any, steps: int, interval: Interval = UNIT) -> NDArray[np.int64]:

@@ -75,10 +75,7 @@ class Laplace:
 
     def promise_on(self, steps: int) -> PrivacyType:
         """What is promised for the points of the lattice U_N."""
-        space = lattice_space(steps, self.interval)
-        if self.privacy.alpha is not None:
-            return PrivacyType(space, alpha=self.privacy.alpha)
-        return PrivacyType(space, epsilon=self.privacy.epsilon)
+        return PrivacyType(lattice_space(steps, self.interval), self.privacy.epsilon, self.privacy.alpha)
 
     def density(self, x: Any, y: Any) -> Floats:
         """The density of output y for the secret x."""
@@ -142,7 +139,7 @@ class TruncatedLaplace(Laplace):
         β = e^{−ε(b−a)/lcm(N, T)} it is β^k/2 for an edge k lattice steps below the secret and 1 − β^k/2
         above: rational when β is.
         """
-        gaps, powers = _common_lattice(self, steps, pixels)
+        gaps, powers = common_lattice(self, steps, pixels)
         half = powers[np.abs(gaps)] / 2
         sums = np.where(gaps <= 0, half, 1 - half)
         sums[:, 0], sums[:, -1] = 0 * sums[:, 0], 0 * sums[:, -1] + 1
@@ -226,7 +223,7 @@ def _secrets(x: Any) -> Floats:
     return secrets
 
 
-def _common_lattice(mechanism: Laplace, steps: int, pixels: int) -> tuple[NDArray[np.int64], Array]:
+def common_lattice(mechanism: Laplace, steps: int, pixels: int) -> tuple[NDArray[np.int64], Array]:
     """Edge minus secret for all secrets of U_N and edges of U_T, in steps of the common lattice; its powers."""
     common = common_steps(steps, pixels)
     secrets = np.arange(steps + 1) * (common // steps)

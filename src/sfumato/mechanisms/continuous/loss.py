@@ -17,8 +17,9 @@ from sfumato.mechanisms.continuous.interval import (
     Floats,
     Interval,
     as_interval,
-    cells_of,
+    floor_of,
     lattice,
+    lattice_floats,
 )
 from sfumato.numbers import Array, Number, as_written, exact, object_array, whole
 
@@ -140,16 +141,11 @@ def step_loss(loss: IntervalLoss, steps: int) -> IntervalLoss:
     """
     loss = expect(loss, IntervalLoss, "a loss on an interval", "absolute_error() is one")
     steps = whole(steps, "steps")
-    low, high = loss.interval.ends
-
-    def value(w: Any, x: Any) -> Any:
-        return loss(w, low + (high - low) * cells_of(x, steps, loss.interval) / steps)
-
     return IntervalLoss(
-        value,
+        lambda w, x: loss(w, floor_of(x, steps, loss.interval)),
         loss.interval,
         actions=None if loss.actions is None else loss.actions.tolist(),
-        breaks=[float(p) for p in lattice(steps, loss.interval)],
+        breaks=lattice_floats(steps, loss.interval).tolist(),
         offsets=(),
         name=f"{loss.name} in {steps} steps",
     )

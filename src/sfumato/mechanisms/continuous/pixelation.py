@@ -19,14 +19,14 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from sfumato.arguments import index_array
-from sfumato.certify import Mechanism, prove, repair
 from sfumato.certify.charge import Charge
+from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.protocol import Domain, draw_digest
 from sfumato.channels.channel import Channel, as_channel, normalise
 from sfumato.draws.noise import Rate, noise
 from sfumato.draws.plans import Pixels, Plan
 from sfumato.errors import InvalidInput, Mismatch, NotSupported, expect
-from sfumato.mechanisms.continuous.interval import UNIT, Floats, Interval, cells_of, lattice
+from sfumato.mechanisms.continuous.interval import UNIT, Floats, Interval, cells_of, floor_of, lattice, lattice_floats
 from sfumato.mechanisms.continuous.laplace import (
     PIXELS_MISSING,
     Laplace,
@@ -34,6 +34,7 @@ from sfumato.mechanisms.continuous.laplace import (
     common_steps,
     decay_powers,
 )
+from sfumato.mechanisms.proved import proved
 from sfumato.numbers import floats, is_exact, whole
 
 STEPS_MISSING = "secrets are points of a lattice: say how many steps, sampler(mechanism, steps=…)"
@@ -89,7 +90,7 @@ class Pixelated:
     @cached_property
     def jumps(self) -> Floats:
         """The inner edges of pixels, where a mass as a function of the secret changes its formula."""
-        return np.array([float(p) for p in lattice(self.pixels, self.interval)[1:-1]])
+        return lattice_floats(self.pixels, self.interval)[1:-1]
 
     def mass(self, x: Any, index: Any) -> Floats:
         """The probability of pixel number ``index``; the first and the last have the ends and the tails."""
@@ -168,15 +169,11 @@ class Stepped:
     @cached_property
     def jumps(self) -> Floats:
         """The lattice points where the row changes."""
-        return np.array([float(p) for p in lattice(self.steps, self.interval)[1:-1]])
+        return lattice_floats(self.steps, self.interval)[1:-1]
 
     def mass(self, x: Any, index: Any) -> Floats:
         """The probability of an output for the lattice point at or left of x."""
-        return self.source.mass(self._lattice_point(x), index)
-
-    def _lattice_point(self, x: Any) -> Floats:
-        low, high = self.interval.ends
-        return low + (high - low) * cells_of(x, self.steps, self.interval) / self.steps
+        return self.source.mass(floor_of(x, self.steps, self.interval), index)
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +182,8 @@ class _SteppedDensity(Stepped):
 
     def density(self, x: Any, y: Any) -> Floats:
         """The density of output y for the lattice point at or left of x."""
-        return np.asarray(self.source.density(self._lattice_point(x), y))  # type: ignore[attr-defined]
+        point = floor_of(x, self.steps, self.interval)
+        return np.asarray(self.source.density(point, y))  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,7 +206,7 @@ class SteppedChannel:
     @cached_property
     def jumps(self) -> Floats:
         """The lattice points where the row changes."""
-        return np.array([float(p) for p in lattice(self.steps, self.interval)[1:-1]])
+        return lattice_floats(self.steps, self.interval)[1:-1]
 
     @cached_property
     def matrix(self) -> Floats:
@@ -272,12 +270,9 @@ def stepped(
     """
     if isinstance(mechanism, Channel | Mechanism):
         channel = as_channel(mechanism)
-        if channel.secrets != lattice(len(channel.secrets) - 1, interval):
-            raise Mismatch(
-                "the secrets of a channel to be lifted",
-                lattice(len(channel.secrets) - 1, interval),
-                channel.secrets,
-            )
+        points = lattice(len(channel.secrets) - 1, interval)
+        if channel.secrets != points:
+            raise Mismatch("the secrets of a channel to be lifted", points, channel.secrets)
         return SteppedChannel(channel, interval)
     source = as_interval_mechanism(mechanism)
     if steps is None:
@@ -304,14 +299,14 @@ def on_lattice(mechanism: Pixelated, steps: int) -> Channel:
     if is_exact(decay_powers(pixelated.source, common_steps(steps, pixelated.pixels))):
         matrix = np.diff(pixelated.source.edge_sums(steps, pixelated.pixels), axis=1)
         return Channel(secrets, matrix, pixelated.outputs)
-    where = np.array([[float(s)] for s in secrets])
+    where = lattice_floats(steps, pixelated.interval)[:, None]
     return Channel(secrets, normalise(pixelated.mass(where, np.arange(pixelated.pixels))), pixelated.outputs)
 
 
 def pixelated_mechanism(mechanism: Pixelated, steps: int) -> Mechanism:
     """A pixelated mechanism on a lattice, put before the proof kernel.
 
-    Rational masses are proved as they are. Irrational ones are repaired first: rounded to integer weights that
+    Rational masses are proved as they are. Irrational ones are repaired first, rounded to integer weights that
     keep the promise exactly, which moves probabilities by no more than rounding does.
 
     Examples
@@ -322,10 +317,7 @@ def pixelated_mechanism(mechanism: Pixelated, steps: int) -> Mechanism:
     """
     channel = on_lattice(mechanism, steps)
     privacy = mechanism.source.promise_on(steps)
-    provenance = {"mechanism": "truncated Laplace", "pixels": mechanism.pixels}
-    if channel.exact:
-        return prove(channel, privacy, provenance=provenance)
-    return repair(channel, privacy).mechanism
+    return proved("truncated_laplace", privacy, channel.matrix, channel.outputs, pixels=mechanism.pixels)
 
 
 def as_interval_mechanism(value: Any) -> IntervalMechanism:
