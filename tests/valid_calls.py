@@ -396,6 +396,7 @@ MECHANISMS = {
     "mechanisms.ProductMechanism.row_weights": _with("product", (0, 1)),
     "mechanisms.ProductMechanism.weights": _with("product", (0, 1)),
     "mechanisms.true_epsilon": _n("mechanism"),
+    "mechanisms.truncated_geometric": _with("privacy", -1, 4),
 }  # fmt: skip
 
 CONTINUOUS = {
