@@ -9,8 +9,7 @@ So it is the logarithm of the least factor that every d-private mechanism keeps 
 draw their secrets from π and σ; for two secrets known for sure it is d again.
 
 The supremum of a ratio of linear functions over a cone is a linear program with one variable for each secret. It is
-solved in rationals: once where e^d are rational; otherwise with the factors rounded down and up, which encloses the
-answer.
+solved in rationals, with e^d rounded down where they are not rational; by how much that moves the answer is bounded.
 """
 
 from __future__ import annotations
@@ -86,19 +85,17 @@ def multiplicative_kantorovich(
     if base is not None and not 0 < base < 1:
         raise InvalidEpsilon(f"alpha lies strictly between 0 and 1, found {short(base)}")
     one, other = (fractions(p.weights) / fractions(p.weights).sum() for p in (first, second))
-    low, high = _factors(space, base)
-    exactly = all(p == q for p, q in zip(low, high, strict=True))
-    there, back = _largest_ratio(space, one, other, low), _largest_ratio(space, other, one, low)
+    factors, error = _factors(space, base)
+    there, back = _largest_ratio(space, one, other, factors), _largest_ratio(space, other, one, factors)
     forwards = _at_least(there[0], back[0])
     ratio, function = there if forwards else back
     if ratio is None:
         return MultiplicativeDistance(inf, inf, None, None, forwards)
-    most = ratio
-    if not exactly:
-        above = [_largest_ratio(space, p, q, high)[0] for p, q in ((one, other), (other, one))]
-        most = max(value for value in above if value is not None)
+    # Any f that keeps to the true factors becomes one that keeps to ours when it is lowered along chains of at most
+    # n − 1 pairs, by (1 + error)^(n − 1) ≤ 1 / (1 − (n − 1) error) at most.
+    most = ratio / (1 - (len(space) - 1) * error)
     low_log, high_log = float_below(log_bounds(ratio)[0]), float_above(log_bounds(most)[1])
-    return MultiplicativeDistance(max(0.0, low_log), high_log, ratio if exactly else None, function, forwards)
+    return MultiplicativeDistance(max(0.0, low_log), high_log, None if error else ratio, function, forwards)
 
 
 def _at_least(there: Fraction | None, back: Fraction | None) -> bool:
@@ -106,8 +103,8 @@ def _at_least(there: Fraction | None, back: Fraction | None) -> bool:
     return there is None or (back is not None and there >= back)
 
 
-def _factors(space: FiniteSpace, alpha: Fraction | None) -> tuple[list[Fraction], list[Fraction]]:
-    """Rationals below and above the factor of each pair that no chain implies."""
+def _factors(space: FiniteSpace, alpha: Fraction | None) -> tuple[list[Fraction], Fraction]:
+    """Rationals below the factor of each pair that no chain implies, and what part of them is missing at most."""
     table = space.pair_distances
     bounds: dict[float | int, tuple[Fraction, Fraction]] = {}
     for value in np.unique(table.values).tolist():
@@ -119,8 +116,8 @@ def _factors(space: FiniteSpace, alpha: Fraction | None) -> tuple[list[Fraction]
         else:
             unit = log_bounds(1 / alpha, 2 * _BITS)
             bounds[value] = exp_bounds(unit[0] * low, _BITS)[0], exp_bounds(unit[1] * high, _BITS)[1]
-    pairs = [bounds[value] for value in table.values.tolist()]
-    return [low for low, _ in pairs], [high for _, high in pairs]
+    error = max((high / low - 1 for low, high in bounds.values()), default=Fraction(0))
+    return [bounds[value][0] for value in table.values.tolist()], error
 
 
 def _largest_ratio(
