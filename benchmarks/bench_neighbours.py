@@ -17,7 +17,7 @@ from isolation import NoResult, isolated
 from timing import Table, Timing, measure
 
 SIZES = (5, 20, 100)
-LARGEST_PROGRAM = 20  # secrets up to which the programs of the distance are asked for
+LARGEST_PROGRAM = 20  # secrets up to which distances, which are linear programs, are asked for
 QIF_SECONDS = 60
 
 
@@ -108,10 +108,11 @@ def _cases() -> Iterator[tuple[str, int, Callable[[], Any], Callable[..., Any], 
                 "refinement distance", n, lambda a=a, b=b, p=first: sf.orders.refinement_distance(b, a, p),
                 _distance, (weights[0], tables[0], tables[1]),
             )  # fmt: skip
-        yield (
-            "multiplicative Kantorovich", n,
-            lambda p=first, q=second, s=space: sf.orders.multiplicative_kantorovich(p, q, s), _beliefs, tuple(weights),
-        )  # fmt: skip
+            yield (
+                "multiplicative Kantorovich", n,
+                lambda p=first, q=second, s=space: sf.orders.multiplicative_kantorovich(p, q, s),
+                _beliefs, tuple(weights),
+            )  # fmt: skip
 
 
 if __name__ == "__main__":

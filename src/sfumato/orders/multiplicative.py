@@ -22,7 +22,7 @@ import numpy as np
 
 from sfumato.channels.channel import check_secrets
 from sfumato.channels.prior import Prior, as_prior
-from sfumato.errors import InvalidEpsilon, short
+from sfumato.errors import InvalidEpsilon, NotSupported, TooLarge, short
 from sfumato.lp import LinearProgram, Status, solve
 from sfumato.numbers import (
     Array,
@@ -36,9 +36,11 @@ from sfumato.numbers import (
     object_array,
 )
 from sfumato.spaces.finite import FiniteSpace, as_space
+from sfumato.watch import TimeIsUp, Watch
 
 __all__ = ["MultiplicativeDistance", "multiplicative_kantorovich"]
 
+_SECONDS = 20.0  # A basis that floats propose is confirmed in far less; without one, a large program takes hours.
 _BITS = 80  # Relative precision of e^d: what is lost along a chain of a thousand factors is below that of a float.
 
 
@@ -67,6 +69,12 @@ def multiplicative_kantorovich(
     ----------
     alpha
         Measures distances in units of ln 1/α, so that e^d is α^{−d} and rational for whole d.
+
+    Raises
+    ------
+    NotSupported
+        Where factors lie so far apart, as on a line of a hundred secrets with a factor e for each step, that floats
+        find no basis to confirm.
 
     Examples
     --------
@@ -137,7 +145,13 @@ def _largest_ratio(
         senses="<" * (2 * count + 1),
         rhs=np.concatenate([np.zeros(2 * count, dtype=np.int64), [1]]),
     )
-    solution = solve(program, exact=True)
+    try:
+        solution = solve(program, exact=True, watch=Watch(_SECONDS))
+    except (TimeIsUp, TooLarge):
+        raise NotSupported(
+            f"the multiplicative distance on {space.name}, whose factors lie too far apart for a solver",
+            ["fewer secrets", "shorter distances, or an alpha nearer to 1"],
+        ) from None
     if solution.status is Status.UNBOUNDED:
         return None, None
     assert solution.value is not None and solution.primal is not None  # f = 1 keeps to all

@@ -173,7 +173,7 @@ def _after_best(gain: Gain, matrix: Array) -> Fraction:
     table = fractions(matrix)
     totals = table.sum(axis=0)
     worth = product(gain.matrix, table)[0]
-    return max(Fraction(v) / total for v, total in zip(worth, totals, strict=True) if total > 0)
+    return max(Fraction(v) / Fraction(total) for v, total in zip(worth, totals, strict=True) if total > 0)
 
 
 def privacy_refines(b: Channel, a: Channel, *, proof: bool = False) -> Verdict:
@@ -250,8 +250,7 @@ def _suspects(b: Channel, a: Channel, rounded: bool) -> list[tuple[int, int]]:
     # quotients and logarithms of floats are good to far less than a billionth: only what is nearer is looked at
     clear = over.size and over.max() > 1e-9
     if clear and not rounded:
-        x, z = np.unravel_index(int(over.argmax()), over.shape)
-        return [(int(x), int(z))]
+        return [divmod(int(over.argmax()), n)]
     return [(x, z) for x, z in np.argwhere(over > -1e-9).tolist()]
 
 
