@@ -91,14 +91,20 @@ def max_refines(b: Channel, a: Channel, *, proof: bool = False) -> Verdict:
     fails: after its best output b gives a consumer 1, a no more than 0.666667
     """
     b, a, rounded = to_compare(b, a, proof)
-    decide = _mixed_exactly if a.exact and b.exact else _mixed_in_floats
-    columns, residual = [], Fraction(0) if a.exact and b.exact else 0.0
+    exactly = a.exact and b.exact
+    columns: list[Array] = []
+    residual: Fraction | float = Fraction(0) if exactly else 0.0
+    guesses = None if exactly else _least_squares(floats(a.matrix), floats(b.matrix))
     doubt: Verdict | None = None
     for y, column in enumerate(b.matrix.T):
         if not column.any():
             columns.append(np.array([0 * v for v in a.matrix[0]], dtype=a.matrix.dtype))
             continue
-        weights, direction, off = decide(a.matrix, column)
+        weights, direction, off = (
+            _mixed_exactly(a.matrix, column)
+            if guesses is None
+            else _mixed_in_floats(floats(a.matrix), floats(column), guesses[:, y])
+        )
         if weights is not None:
             columns.append(weights)
             residual = max(residual, off)
@@ -133,20 +139,30 @@ def _mixed_exactly(a: Array, column: Array) -> tuple[Array | None, Array, Fracti
     return (solution.primal[:m] if solution.value == 0 else None), solution.dual, Fraction(0)
 
 
-def _mixed_in_floats(a: Array, column: Array) -> tuple[Array | None, Array, float]:
-    """The same by least squares: r that comes nearest has h = column − A·r with h·A ≤ 0 and h·column = ``|h|²``."""
-    table, target = floats(a), floats(column) / float(column.max())
-    largest = table.max(axis=0)
-    scale = np.where(largest > 0, largest, 1.0)  # a rare output of A has a posterior like any other
+def _least_squares(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Weights that would be right if those that come nearest had no negative ones: one system for all outputs of B."""
+    return np.asarray(np.maximum(np.linalg.lstsq(a, b, rcond=None)[0], 0.0))
+
+
+def _mixed_in_floats(
+    table: NDArray[np.float64], column: NDArray[np.float64], guess: NDArray[np.float64]
+) -> tuple[NDArray[np.float64] | None, NDArray[np.float64], float]:
+    """The same by least squares: r ≥ 0 that comes nearest has h = column − A·r with h·A ≤ 0 and h·column = ``|h|²``."""
+    largest = float(column.max())
+    # what one rounding of each entry explains, taken four times, and the rounding of this evaluation
+    allowed, rounding = (table.shape[1] + 4) * 2.0**-51, (table.shape[1] + 2) * 2.0**-53
+    off = float(np.abs(column - table @ guess).max()) / largest + rounding
+    if off <= allowed:
+        return guess, np.zeros(len(table)), off
+    most = table.max(axis=0)
+    scale = np.where(most > 0, most, 1.0)  # a rare output of A has a posterior like any other
     try:
-        weights = nnls(table / scale, target, maxiter=30 * sum(table.shape))[0] / scale
+        weights = nnls(table / scale, column / largest, maxiter=30 * sum(table.shape))[0] / scale
     except RuntimeError:  # it went round in circles: nothing is known
         return None, np.zeros(len(table)), inf
-    direction = target - table @ weights
-    # what one rounding of each entry explains, taken four times, and the rounding of this evaluation
-    off = float(np.abs(direction).max()) + (table.shape[1] + 2) * 2.0**-53
-    near = off <= (table.shape[1] + 4) * 2.0**-51
-    return (weights * float(column.max()) if near else None), direction, off
+    direction = column / largest - table @ weights
+    off = float(np.abs(direction).max()) + rounding
+    return (weights * largest if off <= allowed else None), direction, off
 
 
 def _worth_more(b: Channel, a: Channel, y: int, direction: Array, rounded: bool) -> Verdict:
