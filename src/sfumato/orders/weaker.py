@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import lstsq
 from scipy.optimize import nnls
 
 from sfumato.channels.channel import Channel
@@ -141,7 +142,7 @@ def _mixed_exactly(a: Array, column: Array) -> tuple[Array | None, Array, Fracti
 
 def _least_squares(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
     """Weights that would be right if those that come nearest had no negative ones: one system for all outputs of B."""
-    return np.asarray(np.maximum(np.linalg.lstsq(a, b, rcond=None)[0], 0.0))
+    return np.asarray(np.maximum(lstsq(a, b, lapack_driver="gelsy", check_finite=False)[0], 0.0))
 
 
 def _mixed_in_floats(
