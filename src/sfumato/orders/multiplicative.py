@@ -1,6 +1,6 @@
 """The multiplicative Kantorovich distance: how far a promise carries from secrets to beliefs.
 
-For a metric d on secrets the distance of two distributions π and σ is
+For a metric d on secrets the distance of two distributions π and σ is ::
 
     sup { |ln Σ π_x f_x − ln Σ σ_x f_x|  :  f ≥ 0,  f_x ≤ e^{d(x, z)} f_z for all x, z },
 
