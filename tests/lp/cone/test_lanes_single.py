@@ -35,7 +35,7 @@ def test_both_precisions_say_the_same(columns: int, grouped: bool) -> None:
     blocks, classes = len(method.r), np.arange(25) % 7 if grouped else np.arange(25)
     doubles = DenseSystems(25, blocks, classes, grouped=grouped)
     singles = SingleSystems(25, blocks, doubles)
-    arrays = (method.first, method.second, method.decay, method.r, method.lam, method.z, method.adjoint, method.mask)
+    arrays = (method.first, method.second, method.decay, method.r, method.z, method.adjoint, method.mask)
     found: list[Any] = []
     for systems in (doubles, singles):
         systems.factor(0, 0, blocks, *arrays)

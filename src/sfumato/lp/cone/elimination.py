@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_array, csr_array, diags_array
+from scipy.sparse import csc_array, csr_array
 from scipy.sparse.csgraph import depth_first_order
 from scipy.sparse.linalg import splu
 
@@ -69,10 +69,11 @@ def elimination(n: int, first: Integers, second: Integers) -> Elimination:
     >>> star.order.tolist(), star.entries
     ([3, 2, 1, 0], 3)
     """
-    ends = np.concatenate([first, second]), np.concatenate([second, first])
-    joined = csc_array((np.ones(len(ends[0])), ends), shape=(n, n))
-    dominant = csc_array(diags_array(joined.sum(axis=0) + 1.0) - joined)  # so that every order has pivots
-    place = splu(dominant, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}).perm_c
+    every, count = np.arange(n), np.bincount(np.concatenate([first, second]), minlength=n)
+    ends = np.concatenate([first, second, every]), np.concatenate([second, first, every])
+    dominant = np.concatenate([np.full(2 * len(first), -1.0), count + 1.0])  # so that there are pivots in any order
+    place = splu(csc_array((dominant, ends), shape=(n, n)), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0,
+                 options={"SymmetricMode": True}).perm_c  # fmt: skip
     below: list[set[int]] = [set() for _ in range(n)]
     for one, other in zip(place[first].tolist(), place[second].tolist(), strict=True):
         below[min(one, other)].add(max(one, other))
@@ -93,6 +94,7 @@ def _in_postorder(order: Integers, below: list[set[int]]) -> Elimination:
     tree = csr_array((np.ones(n), (n - parents, n - np.arange(n))), shape=(n + 1, n + 1))  # column j is node n − j
     sequence = n - depth_first_order(tree, 0, return_predecessors=False)[:0:-1]  # ancestors first, in reverse
     place = np.argsort(sequence)
-    columns = [np.sort(place[list(below[j])]) for j in sequence.tolist()]
-    starts = np.concatenate([[0], np.cumsum([len(rows) for rows in columns])])
-    return Elimination(order[sequence], starts, np.concatenate([*columns, np.empty(0, np.int64)]).astype(np.int64))
+    columns = place[np.repeat(np.arange(n), [len(rows) for rows in below])]
+    rows = place[np.array([row for rows in below for row in rows], dtype=np.int64)]
+    starts = np.searchsorted(np.sort(columns), np.arange(n + 1))
+    return Elimination(order[sequence], starts, rows[np.lexsort((rows, columns))])

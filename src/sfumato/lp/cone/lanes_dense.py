@@ -79,12 +79,12 @@ class DenseSystems:
             scratch.sums[:] = 0.0
 
     def factor(
-        self, thread: int, low: int, high: int, first: Integers, second: Integers, decay: Floats, r: Floats,
-        lam: Floats, z: Floats, adjoint: Floats, mask: Floats,
+        self, thread: int, low: int, high: int, first: Integers, second: Integers, decay: Floats, r: Floats, z: Floats,
+        adjoint: Floats, mask: Floats,
     ) -> None:  # fmt: skip
         """Factorise blocks low … high; their part of the linking matrix is added up in the thread's memory."""
         scratch = self.scratch[thread]
-        _factor(low, high, first, second, decay, r, lam, z, adjoint, mask, self.starts, self.members, self.grouped,
+        _factor(low, high, first, second, decay, r, z, adjoint, mask, self.starts, self.members, self.grouped,
                 self.roots, scratch.w, scratch.v, scratch.excess, scratch.least, scratch.sums)  # fmt: skip
 
     def link(self) -> Floats:
@@ -271,7 +271,7 @@ def _together(roots):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _assemble(b, c, first, second, decay, r, lam, z, adjoint, w, excess, least):  # type: ignore[no-untyped-def]
+def _assemble(b, c, first, second, decay, r, z, adjoint, w, excess, least):  # type: ignore[no-untyped-def]
     """r ∘ H ∘ r of blocks b and c: minus its entries below the diagonal into ``w``, its row sums into ``excess``."""
     n, size, pairs = r.shape[1], w.shape[0], len(first)
     one, zero = spread_like(w, 1.0), spread_like(w, 0.0)
@@ -281,11 +281,11 @@ def _assemble(b, c, first, second, decay, r, lam, z, adjoint, w, excess, least):
         store(excess, i, one)
         store(least, i, one)
     for i in range(n):
-        left, right = b * n + i, c * n + i
-        entry, dual = beside(w, r, left, right), beside(w, lam, left, right)
+        left, right, k = b * n + i, c * n + i, pairs - n + i  # with itself
+        entry, dual = beside(w, r, left, right), beside(w, z, b * pairs + k, c * pairs + k)
         store(excess, i, narrowed(entry * (dual + beside(w, adjoint, left, right))))
         store(least, i, narrowed(entry * dual))
-    for k in range(pairs):
+    for k in range(pairs - n):
         x, e, d = first[k], second[k], spread_doubles(w, decay[k])
         here, there = beside(w, r, b * n + x, c * n + x), beside(w, r, b * n + e, c * n + e)
         dual = beside(w, z, b * pairs + k, c * pairs + k)
@@ -321,13 +321,12 @@ def _add_products(sums, v, lead, size):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _factor(  # type: ignore[no-untyped-def]
-    low, high, first, second, decay, r, lam, z, adjoint, mask, starts, members, grouped, roots, w, v, excess, least,
-    sums,
-):  # fmt: skip
+    low, high, first, second, decay, r, z, adjoint, mask, starts, members, grouped, roots, w, v, excess, least, sums
+):
     """U_y with H_y⁻¹ = U_y U_yᵀ, summed over the members of each class, and Σ U_y U_yᵀ added to ``sums``.
 
     Into ``roots`` go the rows of the upper triangles U one after the other, or, if ``grouped``, the rows of minus the
-    lower triangles L, with reciprocals on the diagonal. ``adjoint`` is Gᵀz. Lanes with mask 0 get U = 0.
+    lower triangles L, with reciprocals on the diagonal. ``adjoint`` is Gᵀz without λ. Lanes with mask 0 get U = 0.
     """
     n, size, rows, count, together = r.shape[1], w.shape[0], v.shape[0], len(starts) - 1, _together(roots)
     zero, nothing = spread_like(w, 0.0), np.zeros((1, LANES))
@@ -336,7 +335,7 @@ def _factor(  # type: ignore[no-untyped-def]
     for b in range(low, high, together):
         alone = b + together > high  # the last block may be
         c = b if alone else b + together - 1
-        _assemble(b, c, first, second, decay, r, lam, z, adjoint, w, excess, least)
+        _assemble(b, c, first, second, decay, r, z, adjoint, w, excess, least)
         _eliminate(w, size, excess, least)
         for i in range(rows):
             for k in range(lead[i // 4 * 4] // 4 * 4, size):

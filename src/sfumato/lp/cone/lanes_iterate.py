@@ -72,8 +72,10 @@ class LanesIterate:
         self._number_classes(program.row_classes[self.rows])
         # entries of the lower triangle are visited in order, so the matrix streams past once
         self.order = np.lexsort((np.minimum(first, second), np.maximum(first, second)))
-        self.first, self.second, logs = first[self.order], second[self.order], program.logs[self.order]
-        self.decay = np.exp(-logs)
+        logs, itself = program.logs[self.order], np.arange(n)  # last, every row is beside itself, for r ≥ 0
+        self.first, self.second = (np.concatenate([ends[self.order], itself]) for ends in (first, second))
+        self.decay = np.concatenate([np.exp(-logs), np.zeros(n)])
+        self._pairs = self.first, self.second, self.decay
         blocks, pairs = -(-m // LANES), len(logs)
         self.lanes = np.concatenate([np.arange(m), np.zeros(blocks * LANES - m, dtype=np.int64)])
         self.mask = (np.arange(blocks * LANES) < m).astype(np.float64).reshape(blocks, LANES)
@@ -93,7 +95,6 @@ class LanesIterate:
         self.direction_before = [registers(*self.r.shape) for _ in range(2)]
         self.best = registers(*self.r.shape)
         self.t, self.t_new = registers(*self.z.shape), registers(*self.z.shape)
-        self.tr, self.tr_new = registers(*self.r.shape), registers(*self.r.shape)
         self.remember()
         self.best_z: Floats | None = None  # the multipliers of the largest bound, where they are not the present ones
         self.highest = -np.inf
@@ -129,27 +130,44 @@ class LanesIterate:
         return prices[self.classes]
 
     def _choose_weights(self, cost: Floats, logs: Floats) -> None:
+        first, second, _ = self._bounds
         nearest = np.full(self.n, np.inf)
-        np.minimum.at(nearest, self.first, logs)
+        np.minimum.at(nearest, first, logs)
         self.row_weight = row_weights(cost.mean(axis=1))
-        self.pair_weight = pair_weights(self.row_weight[self.first], self.row_weight[self.second], logs, nearest)
-        self.weight = self.m * float(self.row_weight.sum() + self.pair_weight.sum())
+        self.pair_weight = pair_weights(self.row_weight[first], self.row_weight[second], logs, nearest)
+        self._weights = np.concatenate([self.pair_weight, self.row_weight])
+        self.weight = self.m * float(self._weights.sum())
 
     def _start(self, cost: Floats, logs: Floats, blocks: int) -> None:
         """Constant columns, which are strictly inside every cone, and multipliers that make them nearly central."""
         mu = 1.0 / self.weight
         z = mu * self.m * self.pair_weight / -np.expm1(-logs)
-        adjoint = np.bincount(self.second, z, self.n) - np.bincount(self.first, self.decay * z, self.n)
+        adjoint = self._adjoint(z)
         margin = mu * self.m * self.row_weight
         self.r, self.adjoint = registers(blocks, self.n, LANES), registers(blocks, self.n, LANES)
-        self.z, self.column_weight = registers(blocks, len(z), LANES), registers(blocks, LANES)
+        self.z, self.column_weight = registers(blocks, len(z) + self.n, LANES), registers(blocks, LANES)
         columns = column_sizes(cost, self.classes, self.sizes)[self.lanes].reshape(blocks, 1, LANES)
         self.r[:], self.adjoint[:] = columns, adjoint[:, None]
         for block in self.z:  # gigabytes, some of them
             self.watch.check()
-            block[:] = z[:, None]
+            block[: len(z)] = z[:, None]
         self.price = least_of_classes(-adjoint - margin, self.classes)
-        self.lam = self._in_lanes(cost - (adjoint + self._over_rows(self.price))[:, None])
+        self.lam[:] = self._in_lanes(cost - (adjoint + self._over_rows(self.price))[:, None])
+
+    @property
+    def lam(self) -> Floats:
+        """λ, the multipliers of r ≥ 0."""
+        return self.z[:, -self.n :]
+
+    @property
+    def _bounds(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+        """The pairs of different rows."""
+        return self.first[: -self.n], self.second[: -self.n], self.decay[: -self.n]
+
+    def _adjoint(self, z: Floats) -> Floats:
+        """Gᵀz of one column, without λ."""
+        first, second, decay = self._bounds
+        return np.asarray(np.bincount(second, z, self.n) - np.bincount(first, decay * z, self.n))
 
     def _continue(self, start: Start) -> None:
         """Begin at a point of a similar program instead, mixed with the constant one, with products of one size.
@@ -157,21 +175,17 @@ class LanesIterate:
         Where its columns are not inside the cones of this one even then, the constant start remains.
         """
         inside = (1 - _CAUTION) * self._in_lanes(start.matrix[self.rows]) + _CAUTION * self.r
-        if len(self.decay) and any(
-            (block[self.second] <= self.decay[:, None] * block[self.first]).any() for block in inside
-        ):
+        if any((block[self.second] <= self.decay[:, None] * block[self.first]).any() for block in inside):
             return
         mu = _CAUTION * _CAUTION / self.weight
         self.r[:] = inside
         given = np.maximum(start.multipliers, 0.0)[self.order] / self.scale
+        first, second, decay = self._bounds
         for b, block in enumerate(self.r):
-            slack = block[self.second] - self.decay[:, None] * block[self.first]
+            slack = block[second] - decay[:, None] * block[first]
             z = given[:, self.lanes[b * LANES : (b + 1) * LANES]] + mu * self.pair_weight[:, None] / slack
-            self.z[b] = z
-            for lane in range(LANES):
-                self.adjoint[b, :, lane] = np.bincount(self.second, z[:, lane], self.n) - np.bincount(
-                    self.first, self.decay * z[:, lane], self.n
-                )
+            self.z[b, : len(z)] = z
+            self.adjoint[b] = np.transpose([self._adjoint(lane) for lane in z.T])
         self._reprice(mu)
 
     def _reprice(self, mu: float) -> None:
@@ -223,7 +237,7 @@ class LanesIterate:
         result = np.empty((len(self.order), self.m))
         for b, block in enumerate(blocks):  # one at a time: no second array of this size
             columns = slice(b * LANES, min(b * LANES + LANES, self.m))
-            result[self.order, columns] = self.scale * block[:, : columns.stop - columns.start]
+            result[self.order, columns] = self.scale * block[: -self.n, : columns.stop - columns.start]
         return result
 
     def standing(self) -> tuple[float, float]:
@@ -277,16 +291,12 @@ class LanesIterate:
             for start in range(low, high, self.stride):
                 self.watch.check()
                 self.systems.factor(worker.thread, start, min(start + self.stride, high), *self._pairs, self.r,
-                                    self.lam, self.z, self.adjoint, self.mask)  # fmt: skip
+                                    self.z, self.adjoint, self.mask)  # fmt: skip
 
         self.systems.clear()
         self._on_blocks(work)
         self.missing = self.sizes - self._over_classes(self._row_sums(self.r))
         return self._factor_links()
-
-    @property
-    def _pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
-        return self.first, self.second, self.decay
 
     def _row_sums(self, table: Floats) -> Floats:
         """Sums over columns."""
@@ -360,7 +370,7 @@ class LanesIterate:
     def predicted(self) -> Predicted:
         """Measure the direction of the predictor."""
         ratios, sums = self._measured(lambda low, high, stats: passes.measure_predictor(
-            low, high, *self._pairs, self.r, self.dr, self.lam, self.z, self.mask, stats))  # fmt: skip
+            low, high, *self._pairs, self.r, self.dr, self.z, self.mask, stats))  # fmt: skip
         return Predicted.from_ratios(*ratios, *sums)
 
     def _measured(self, measure: Callable[[int, int, Floats], None]) -> tuple[list[float], list[float]]:
@@ -377,19 +387,18 @@ class LanesIterate:
     def aim(self, target: float, least: float, most: float) -> bool:
         """Find the direction to products ``target`` less the second-order term."""
         self._on_blocks(lambda worker, low, high: passes.aim(
-            low, high, *self._pairs, self.pair_weight, self.row_weight, self.column_weight, self.r, self.dr,
-            self.lam, self.z, self.cost, self._over_rows(self.price), target, least, most, self.t, self.tr,
-            self.q))  # fmt: skip
+            low, high, *self._pairs, self._weights, self.column_weight, self.r, self.dr, self.z, self.cost,
+            self._over_rows(self.price), target, least, most, self.t, self.q))  # fmt: skip
         return self._direct()
 
     def steps(self) -> Steps:
         """How far the direction may go to the boundary."""
-        return self._steps(self.t, self.tr)
+        return self._steps(self.t)
 
-    def _steps(self, t: Floats, tr: Floats) -> Steps:
-        """The same for targets t and tr."""
+    def _steps(self, t: Floats) -> Steps:
+        """The same for targets t."""
         ratios, _ = self._measured(lambda low, high, stats: passes.measure(
-            low, high, *self._pairs, self.r, self.dr, self.rest, self.lam, self.z, t, tr, stats))  # fmt: skip
+            low, high, *self._pairs, self.r, self.dr, self.rest, self.z, t, stats))  # fmt: skip
         return longest(*ratios)
 
     def recentre(self, steps: Steps, longer: Steps, least: float, most: float) -> Steps | None:
@@ -397,23 +406,21 @@ class LanesIterate:
         prices, before = self._over_rows(self.price), self.dp
         self.direction_before[0][:], self.direction_before[1][:] = self.dr, self.rest
         self._on_blocks(lambda worker, low, high: passes.recentre(
-            low, high, *self._pairs, self.pair_weight, self.row_weight, self.column_weight, self.r, self.dr,
-            self.rest, self.lam, self.z, self.t, self.tr, self.cost, prices, *longer, least, most, self.t_new,
-            self.tr_new, self.q))  # fmt: skip
-        corrected = self._steps(self.t_new, self.tr_new) if self._direct() else steps
+            low, high, *self._pairs, self._weights, self.column_weight, self.r, self.dr, self.rest, self.z, self.t,
+            self.cost, prices, *longer, least, most, self.t_new, self.q))  # fmt: skip
+        corrected = self._steps(self.t_new) if self._direct() else steps
         if not corrected.exceed(steps):
             self.dr, self.rest, self.direction_before = *self.direction_before, [self.dr, self.rest]
             self.dp = before
             return None
         self.t, self.t_new = self.t_new, self.t
-        self.tr, self.tr_new = self.tr_new, self.tr
         return corrected
 
     def advance(self, primal: float, dual: float) -> None:
         """Take the step; the multipliers before it stay beside the new ones until the next."""
         self._on_blocks(lambda worker, low, high: passes.advance(
-            low, high, *self._pairs, self.r, self.dr, self.rest, self.lam, self.z, self.t, self.tr, primal, dual,
-            self.t_new, self.adjoint_before))  # fmt: skip
+            low, high, *self._pairs, self.r, self.dr, self.rest, self.z, self.t, primal, dual, self.t_new,
+            self.adjoint_before))  # fmt: skip
         self.z, self.t_new = self.t_new, self.z
         self.adjoint, self.adjoint_before = self.adjoint_before, self.adjoint
         self.price = self.price + dual * self.dp

@@ -48,7 +48,7 @@ class SparseSystems:
     classes
         The class of each row.
     first, second
-        The pairs.
+        The pairs, those of rows with themselves last.
     threads
         Number of threads.
     grouped
@@ -62,6 +62,7 @@ class SparseSystems:
         self.n, self.shape, self.classes = len(shape.order), shape, classes
         self.starts, self.rows = shape.starts, shape.rows
         self.targets = _targets(self.starts, self.rows, shape.products - shape.entries)
+        first, second = first[: -self.n], second[: -self.n]
         self.places = _places(self.starts, self.rows, np.minimum(first, second), np.maximum(first, second))
         self.path_starts, self.paths = _paths(shape.parents)
         count = int(classes.max()) + 1
@@ -82,12 +83,12 @@ class SparseSystems:
             scratch.sums[:] = 0.0
 
     def factor(
-        self, thread: int, low: int, high: int, first: Integers, second: Integers, decay: Floats, r: Floats,
-        lam: Floats, z: Floats, adjoint: Floats, mask: Floats,
+        self, thread: int, low: int, high: int, first: Integers, second: Integers, decay: Floats, r: Floats, z: Floats,
+        adjoint: Floats, mask: Floats,
     ) -> None:  # fmt: skip
         """Factorise blocks low … high; their part of the linking matrix is added up in the thread's memory."""
         scratch = self.scratch[thread]
-        _factor(low, high, first, second, decay, r, lam, z, adjoint, self.starts, self.rows, self.places, self.targets,
+        _factor(low, high, first, second, decay, r, z, adjoint, self.starts, self.rows, self.places, self.targets,
                 self.factors, self.inverses, scratch.excess)  # fmt: skip
         if self.grouped:
             _link_classes(low, high, r, mask, self.starts, self.rows, self.factors, self.inverses, self.classes,
@@ -186,7 +187,7 @@ def _paths(parents):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _factor(  # type: ignore[no-untyped-def]
-    low, high, first, second, decay, r, lam, z, adjoint, starts, rows, places, targets, factors, inverses, excess
+    low, high, first, second, decay, r, z, adjoint, starts, rows, places, targets, factors, inverses, excess
 ):
     """Minus L below the diagonal and the reciprocals of D, with r ∘ H ∘ r = L D Lᵀ, for the columns of blocks."""
     n, pairs, entries = r.shape[1], len(first), len(rows)
@@ -196,9 +197,9 @@ def _factor(  # type: ignore[no-untyped-def]
         for k in range(entries):
             store(factors, base + k, zero)
         for i in range(n):
-            at = b * n + i
-            store(excess, i, load(r, at) * (load(lam, at) + load(adjoint, at)))
-        for k in range(pairs):
+            at, dual = b * n + i, load(z, (b + 1) * pairs - n + i)
+            store(excess, i, load(r, at) * (dual + load(adjoint, at)))
+        for k in range(pairs - n):
             d, at = spread(decay[k]), base + places[k]
             here, there = load(r, b * n + first[k]), load(r, b * n + second[k])
             store(factors, at, load(factors, at) + load(z, b * pairs + k) / (there - d * here) * there * (d * here))
@@ -207,7 +208,7 @@ def _factor(  # type: ignore[no-untyped-def]
             pivot = load(excess, j)
             for k in range(starts[j], starts[j + 1]):
                 pivot = pivot + load(factors, base + k)
-            inverse = one / larger(pivot, load(r, b * n + j) * load(lam, b * n + j))
+            inverse = one / larger(pivot, load(r, b * n + j) * load(z, (b + 1) * pairs - n + j))
             store(inverses, b * n + j, inverse)
             share = load(excess, j) * inverse
             for k in range(starts[j], starts[j + 1]):

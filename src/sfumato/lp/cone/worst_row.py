@@ -204,10 +204,10 @@ class _WorstRowIterate(LanesIterate):
         self.tu = aimed(self.w, self.dw, self.u, self.limit_weight, target, least, most)
         return super().aim(target, least, most)
 
-    def _steps(self, t: Floats, tr: Floats) -> Steps:
+    def _steps(self, t: Floats) -> Steps:
         """Steps to the boundary, the limits' included."""
         limits = longest(float((-self.dw / self.w).max()), float((-self.du / self.u).max()))
-        return Steps(*(min(both) for both in zip(super()._steps(t, tr), limits, strict=True)))
+        return Steps(*(min(both) for both in zip(super()._steps(t), limits, strict=True)))
 
     def recentre(self, steps: Steps, longer: Steps, least: float, most: float) -> Steps | None:
         """Correct the direction for longer steps; None, and it is what it was, where they would not be."""
