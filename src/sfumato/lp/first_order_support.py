@@ -13,9 +13,9 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.lp.cone.program import ColumnProgram
+from sfumato.numbers import Floats, Integers
 from sfumato.watch import Watch
 
 torch: Any = import_module("torch") if find_spec("torch") else None
@@ -85,7 +85,7 @@ class Support:
             before[j, :-1] = torch.where(there, slot[pair] * (self.count + 1) + position, nowhere)
         return before.to(torch.int32) if nowhere < 2**31 else before
 
-    def _spread(self, values: NDArray[np.float64]) -> Any:
+    def _spread(self, values: Floats) -> Any:
         """A number for each pair, for every place."""
         given = torch.tensor(values, device=self.after.device)
         if not np.ptp(values) > 0:
@@ -133,7 +133,7 @@ class Support:
         spread = values.index_select(0, self.owners)
         return torch.cat([spread, spread.new_zeros(1)])
 
-    def multipliers(self, z: Any, scale: float, pairs: int) -> NDArray[np.float64]:
+    def multipliers(self, z: Any, scale: float, pairs: int) -> Floats:
         """One row a pair of the program, one column a column."""
         result = np.zeros((pairs, self.shape[1]))
         rows, columns = self.rows.cpu().numpy(), self.columns.cpu().numpy()
@@ -143,7 +143,7 @@ class Support:
         return result
 
 
-def _slots(ends: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+def _slots(ends: Integers, n: int) -> Integers:
     """The pairs of every row, −1 where a row has fewer."""
     counts = np.bincount(ends, minlength=n) if len(ends) else np.zeros(n, dtype=np.int64)
     table = np.full((n, int(counts.max(initial=0))), -1, dtype=np.int64)

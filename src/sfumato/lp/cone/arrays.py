@@ -16,7 +16,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.errors import Infeasible, NotConverged
 from sfumato.lp.cone.arrays_backend import arrays_on
@@ -31,10 +30,8 @@ from sfumato.lp.cone.program import (
     relative_gap,
 )
 from sfumato.lp.cone.run import Progress, Run, guarded
-from sfumato.numbers import told_apart
+from sfumato.numbers import Floats, Integers, told_apart
 from sfumato.watch import Watch, watch_of
-
-Floats = NDArray[np.float64]
 
 _MOST_ITERATIONS = 1000
 _PATIENCE = 25  # Iterations in which gap and excess must fall by a tenth, or rounding has the upper hand.
@@ -193,7 +190,7 @@ def _largest(table: Floats, program: ColumnProgram) -> Floats:
     return result
 
 
-def _largest_sums(table: Floats, group: NDArray[np.int64], program: ColumnProgram, count: int) -> Floats:
+def _largest_sums(table: Floats, group: Integers, program: ColumnProgram, count: int) -> Floats:
     """For each group a number that its sum cannot exceed: every class at its largest entry within the group."""
     most = np.full((count, len(program.sizes)), -np.inf)
     inside = group >= 0

@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
@@ -20,9 +19,7 @@ from sfumato.lp.cone.arrays_links import Part
 from sfumato.lp.cone.arrays_pairs import Cone, DenseCone, split_decay
 from sfumato.lp.cone.arrays_roots import inverse_roots
 from sfumato.lp.cone.program import ColumnProgram
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from sfumato.numbers import Floats, Integers
 
 _NARROW = 0.2  # A band as wide as this part of the rows takes as long as a full matrix.
 _SMALLEST_BLOCK = 4  # Blocks of fewer rows are all overhead.

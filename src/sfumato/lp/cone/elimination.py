@@ -10,12 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 from scipy.sparse.csgraph import depth_first_order
 from scipy.sparse.linalg import splu
 
-Integers = NDArray[np.int64]
+from sfumato.numbers import Integers
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,6 @@ from os import cpu_count
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
@@ -38,9 +37,9 @@ from sfumato.lp.cone.second_order import inverse
 from sfumato.lp.cone.strips import Forms, Strip
 from sfumato.lp.cone.weights import row_weights
 from sfumato.memory import check_room
+from sfumato.numbers import Floats, Integers
 from sfumato.watch import Watch, watch_of
 
-Floats = NDArray[np.float64]
 Result = TypeVar("Result")
 
 _MOST_ITERATIONS = 400
@@ -340,7 +339,7 @@ def _column_sizes(program: BlockProgram, cost: Floats) -> Floats:
     return np.asarray(kept * (program.totals.sum() / (program.sums @ program.inside).sum() / kept.sum()))
 
 
-def _narrow_order(program: BlockProgram) -> NDArray[np.int64]:
+def _narrow_order(program: BlockProgram) -> Integers:
     """An order of rows in which those of a cone are near each other: the given one, or Cuthill and McKee's (1969)."""
     n = program.shape[0]
     pattern = csr_array((n, n))
@@ -354,6 +353,6 @@ def _narrow_order(program: BlockProgram) -> NDArray[np.int64]:
     return order if narrower else np.arange(n)
 
 
-def _reordered(program: BlockProgram, order: NDArray[np.int64]) -> BlockProgram:
+def _reordered(program: BlockProgram, order: Integers) -> BlockProgram:
     blocks = tuple(tuple(csr_array(matrix[:, order]) for matrix in block) for block in program.blocks)
     return BlockProgram(program.cost[order], blocks, program.sums[:, order], program.totals, program.inside[order])

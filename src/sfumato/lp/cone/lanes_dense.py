@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from sfumato.lp.cone.registers import (
     LANES,
@@ -35,9 +34,7 @@ from sfumato.lp.cone.registers import (
     store_doubles,
     widened,
 )
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from sfumato.numbers import Floats, Integers
 
 _PANEL = 32  # So many columns are eliminated before the rest of the matrix is touched.
 _STRIP = 16  # So many rows stay in cache while others stream past.

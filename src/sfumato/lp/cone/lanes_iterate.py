@@ -12,7 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 from os import cpu_count
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.lp.cone import cholesky
 from sfumato.lp.cone import lanes_passes as passes
@@ -31,9 +30,8 @@ from sfumato.lp.cone.program import (
 from sfumato.lp.cone.registers import LANES, registers
 from sfumato.lp.cone.weights import column_weights, pair_weights, row_weights
 from sfumato.memory import check_room
+from sfumato.numbers import Floats, Integers
 from sfumato.watch import Watch
-
-Floats = NDArray[np.float64]
 
 _WORTH_A_THREAD = 100_000  # Pairs times columns for each thread: below, handing over takes longer than the work.
 _SPARSE = 0.1  # The share of all ordered pairs above which a sparse elimination is not even looked for.
@@ -113,12 +111,12 @@ class LanesIterate:
         work = dense_work(n, len(self.sizes)) if shape is None else sparse_work(shape, len(self.sizes))
         self.stride = 2 * max(1, int(_LOOK / (2 * LANES * max(work, 1))))  # blocks that are factored at a time
 
-    def _number_classes(self, classes: NDArray[np.int64]) -> None:
+    def _number_classes(self, classes: Integers) -> None:
         """Number the classes in the order of their first rows."""
         leaders = np.unique(classes, return_index=True)[1]
         rank = np.empty(len(leaders), dtype=np.int64)
         rank[np.argsort(leaders)] = np.arange(len(leaders))
-        self.classes: NDArray[np.int64] = rank[classes]
+        self.classes: Integers = rank[classes]
         self.sizes = np.bincount(self.classes).astype(np.float64)
 
     def _over_classes(self, values: Floats) -> Floats:
@@ -160,7 +158,7 @@ class LanesIterate:
         return self.z[:, -self.n :]
 
     @property
-    def _bounds(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+    def _bounds(self) -> tuple[Integers, Integers, Floats]:
         """The pairs of different rows."""
         return self.first[: -self.n], self.second[: -self.n], self.decay[: -self.n]
 
@@ -434,7 +432,7 @@ class Worker:
         self.sums, self.stats = registers(n, LANES), registers(5, LANES)
 
 
-def sparse_elimination(n: int, first: NDArray[np.int64], second: NDArray[np.int64], classes: int) -> Elimination | None:
+def sparse_elimination(n: int, first: Integers, second: Integers, classes: int) -> Elimination | None:
     """An elimination that makes use of the pairs that are not there; None where that would take longer."""
     pairs = len(np.unique(np.minimum(first, second) * n + np.maximum(first, second)))
     if pairs > _SPARSE * n * n:
@@ -455,7 +453,7 @@ def shifted(program: ColumnProgram) -> tuple[Floats, float, Floats]:
     return cost / (scale or 1.0), scale, base
 
 
-def column_sizes(cost: Floats, classes: NDArray[np.int64], sizes: Floats) -> Floats:
+def column_sizes(cost: Floats, classes: Integers, sizes: Floats) -> Floats:
     """The share of rows for which each column is best, and a little of all: how large columns are at the start.
 
     That is one number for all columns of most programs; in those with classes, the lengths of the orbits of columns.

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from sfumato.lp.cone.elimination import Elimination
 from sfumato.lp.cone.lanes_dense import by_class, summed_over
@@ -31,9 +30,7 @@ from sfumato.lp.cone.registers import (
     store,
     store_wide,
 )
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from sfumato.numbers import Floats, Integers
 
 
 class SparseSystems:

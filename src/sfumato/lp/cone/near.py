@@ -36,10 +36,8 @@ from sfumato.lp.cone.near_layout import best_rows
 from sfumato.lp.cone.near_settled import Settled
 from sfumato.lp.cone.program import Ending, check_tolerance, relative_gap
 from sfumato.lp.cone.run import Progress, Run, guarded
-from sfumato.numbers import array, floats
+from sfumato.numbers import Floats, array, floats
 from sfumato.watch import Watch, watch_of
-
-Floats = NDArray[np.float64]
 
 _SMALLEST_LOG = 1e-6  # Smaller log bounds are solved as this one: below, slacks are hardly more than rounding errors.
 _FURTHEST = 1e3  # Logarithms beyond which nothing is left in floats.

@@ -21,10 +21,9 @@ from sfumato.lp.cone.near_settled import Settled, settled
 from sfumato.lp.cone.program import relative_gap, smallest_value
 from sfumato.lp.cone.weights import column_weights, pair_weights, row_weights
 from sfumato.memory import check_room
+from sfumato.numbers import Floats
 from sfumato.threads import on_threads
 from sfumato.watch import Watch
-
-Floats = NDArray[np.float64]
 
 _SMALLER_PROBLEMS = ("fewer outputs", "the first-order solver", "a coarser space")
 _WORTH_A_THREAD = 400_000  # Entries below which handing over to threads takes longer than the work.

@@ -19,7 +19,6 @@ from collections.abc import Iterable
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from sfumato.errors import NotConverged, NotSupported
 from sfumato.lp.cone.cholesky import factor, forward, solved
@@ -30,9 +29,8 @@ from sfumato.lp.cone.products import aimed, moved_targets, predicted
 from sfumato.lp.cone.program import ColumnProgram, ColumnSolution, Ending, Limit, least_of_classes, relative_gap
 from sfumato.lp.cone.registers import LANES, load, registers, spread, store
 from sfumato.lp.cone.run import Run
+from sfumato.numbers import Floats
 from sfumato.watch import Watch
-
-Floats = NDArray[np.float64]
 
 _MOST_ITERATIONS = 200
 _PATIENCE = 12  # Iterations in which the gap must fall by a tenth, or rounding has the upper hand.

@@ -19,13 +19,10 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from sfumato.lp.cone.program import ColumnProgram, ColumnSolution
+from sfumato.numbers import Floats, Integers
 from sfumato.threads import on_threads
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 _COLUMNS = 8  # So many columns, neighbours in memory, are taken at a time.
 _SWEEPS = 3  # What is left out for one row leaves room at others; later sweeps over the rows find little.

@@ -17,13 +17,11 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from sfumato.lp.cone import cholesky
 from sfumato.lp.cone.loop import Predicted, Steps, Tuning, longest, step
 from sfumato.lp.cone.near_passes import FAST, eliminated
-
-Floats = NDArray[np.float64]
+from sfumato.numbers import Floats
 
 _MOST_ITERATIONS = 60
 _TUNING = Tuning(step=0.95, correctors=0)
