@@ -31,7 +31,6 @@ from sfumato.lp.cone.registers import (
     spread_doubles,
     spread_like,
     store,
-    store_doubles,
     widened,
 )
 from sfumato.numbers import Floats, Integers
@@ -367,12 +366,12 @@ def _apply(low, high, roots, q, shift, out, sums, work):  # type: ignore[no-unty
     for b in range(low, high, together):
         c = min(b + together, high) - 1
         for k in range(n):
-            store_doubles(work, k, zero)
+            store(work, k, zero)
         at = b // together * half
         for i in range(n):
             force = beside(roots, q, b * n + i, c * n + i) + spread_doubles(roots, shift[i])
             for k in range(i, n):
-                store_doubles(work, k, load_doubles(roots, work, k) + widened(load(roots, at + k - i)) * force)
+                store(work, k, load_doubles(roots, work, k) + widened(load(roots, at + k - i)) * force)
             at += n - i
         at = b // together * half
         for i in range(n):
@@ -403,12 +402,12 @@ def _solve(low, high, roots, r, mask, q, shift, out, sums, work):  # type: ignor
                 odd = odd + widened(load(roots, at + k + 1)) * load_doubles(roots, work, k + 1)
             if i % 2:
                 even = even + widened(load(roots, at + i - 1)) * load_doubles(roots, work, i - 1)
-            store_doubles(work, i, (even + odd) * widened(load(roots, at + i)))
+            store(work, i, (even + odd) * widened(load(roots, at + i)))
             at += i + 1
         for i in range(n - 1, -1, -1):
             at -= i + 1
             entry = load_doubles(roots, work, i) * widened(load(roots, at + i))
             for k in range(i):
-                store_doubles(work, k, load_doubles(roots, work, k) + widened(load(roots, at + k)) * entry)
+                store(work, k, load_doubles(roots, work, k) + widened(load(roots, at + k)) * entry)
             entry = entry * beside(roots, r, b * n + i, c * n + i) * beside(roots, mask, b, c)
             _put(b, c, i, n, entry, out, sums)

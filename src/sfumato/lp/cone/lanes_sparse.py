@@ -28,7 +28,6 @@ from sfumato.lp.cone.registers import (
     spread,
     spread_wide,
     store,
-    store_wide,
 )
 from sfumato.numbers import Floats, Integers
 
@@ -223,10 +222,10 @@ def _factor(  # type: ignore[no-untyped-def]
 def _add(table, row, factor, a, b, c, d):  # type: ignore[no-untyped-def]
     """Add multiples of four registers, one for each column, to a row of right-hand sides."""
     at = LANES * row
-    store_wide(table, at, load_wide(table, at) + spread_wide(factor[0]) * a)
-    store_wide(table, at + 1, load_wide(table, at + 1) + spread_wide(factor[1]) * b)
-    store_wide(table, at + 2, load_wide(table, at + 2) + spread_wide(factor[2]) * c)
-    store_wide(table, at + 3, load_wide(table, at + 3) + spread_wide(factor[3]) * d)
+    store(table, at, load_wide(table, at) + spread_wide(factor[0]) * a)
+    store(table, at + 1, load_wide(table, at + 1) + spread_wide(factor[1]) * b)
+    store(table, at + 2, load_wide(table, at + 2) + spread_wide(factor[2]) * c)
+    store(table, at + 3, load_wide(table, at + 3) + spread_wide(factor[3]) * d)
 
 
 @njit(cache=True, nogil=True)
@@ -239,10 +238,10 @@ def _gathered(j, a, b, c, d, starts, rows, factors, sides):  # type: ignore[no-u
         c = c + spread_wide(factors[k, 2]) * load_wide(sides, at + 2)
         d = d + spread_wide(factors[k, 3]) * load_wide(sides, at + 3)
     at = LANES * j
-    store_wide(sides, at, a)
-    store_wide(sides, at + 1, b)
-    store_wide(sides, at + 2, c)
-    store_wide(sides, at + 3, d)
+    store(sides, at, a)
+    store(sides, at + 1, b)
+    store(sides, at + 2, c)
+    store(sides, at + 3, d)
     return a, b, c, d
 
 
@@ -251,7 +250,7 @@ def _collect(sums, place, scale, a, b, c, d):  # type: ignore[no-untyped-def]
     """Add the sum over four columns of r times H⁻¹."""
     entry = spread_wide(scale[0]) * a + spread_wide(scale[1]) * b
     entry = entry + (spread_wide(scale[2]) * c + spread_wide(scale[3]) * d)
-    store_wide(sums, place, load_wide(sums, place) + entry)
+    store(sums, place, load_wide(sums, place) + entry)
 
 
 @njit(cache=True, nogil=True)
@@ -267,10 +266,10 @@ def _there_and_back(  # type: ignore[no-untyped-def]
         a, b, c, d = load_wide(sides, at), load_wide(sides, at + 1), load_wide(sides, at + 2), load_wide(sides, at + 3)
         for k in range(starts[j], starts[j + 1]):
             _add(sides, rows[k], factors[k], a, b, c, d)
-        store_wide(sides, at, a * spread_wide(inverses[j, 0]))
-        store_wide(sides, at + 1, b * spread_wide(inverses[j, 1]))
-        store_wide(sides, at + 2, c * spread_wide(inverses[j, 2]))
-        store_wide(sides, at + 3, d * spread_wide(inverses[j, 3]))
+        store(sides, at, a * spread_wide(inverses[j, 0]))
+        store(sides, at + 1, b * spread_wide(inverses[j, 1]))
+        store(sides, at + 2, c * spread_wide(inverses[j, 2]))
+        store(sides, at + 3, d * spread_wide(inverses[j, 3]))
     for p in range(len(path) - 1, -1, -1):
         j = path[p]
         at = LANES * j
