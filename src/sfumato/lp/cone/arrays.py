@@ -27,6 +27,7 @@ from sfumato.lp.cone.program import (
     Ending,
     checked_program,
     constant_columns,
+    least_of_classes,
     relative_gap,
 )
 from sfumato.lp.cone.run import Progress, Run, guarded
@@ -55,12 +56,8 @@ def solve_batched(
     ----------
     tolerance
         Relative gap at which to stop. 1e-6 is within reach of most programs.
-    time_limit
-        Seconds after which to stop, or a watch. An iteration that would not be through in time is not begun, or left
-        where it is.
-    progress
-        Called after each iteration; the gap is infinite while a limit does not hold. Raising
-        ``KeyboardInterrupt`` in it (or pressing Ctrl-C) ends the run with the best point so far.
+    time_limit, progress
+        As for :func:`~sfumato.lp.cone.lanes.solve_columns`; the gap is infinite while a limit does not hold.
     device
         None for NumPy, or the name of a torch device, such as "cpu" or "cuda".
 
@@ -105,8 +102,10 @@ class _Search:
         self.program, self.method, self.run = program, method, run
         self.matrix: Any = None
         self.best, self.bound, self.missed = np.inf, -np.inf, np.inf
-        size = float(program.sizes @ _largest(np.abs(program.cost), program))
-        self.ceiling = float(program.sizes @ _largest(program.cost, program))
+        size, self.ceiling = (
+            -float(program.sizes @ least_of_classes(-table.max(axis=1), program.row_classes))
+            for table in (np.abs(program.cost), program.cost)
+        )
         excess = []
         for limit in program.limits:
             if limit.relative:
@@ -181,13 +180,6 @@ class _Search:
         prices = self._prices(None if kept is None else kept.prices)
         return ColumnSolution(matrix, multipliers, self.best, self.bound, gap, self.run.iterations, self.run.seconds,
                               ended, prices)  # fmt: skip
-
-
-def _largest(table: Floats, program: ColumnProgram) -> Floats:
-    """The largest entry of each class."""
-    result = np.full(len(program.sizes), -np.inf)
-    np.maximum.at(result, program.row_classes, table.max(axis=1))
-    return result
 
 
 def _largest_sums(table: Floats, group: Integers, program: ColumnProgram, count: int) -> Floats:

@@ -43,8 +43,6 @@ from sfumato.watch import Watch, watch_of
 Result = TypeVar("Result")
 
 _MOST_ITERATIONS = 400
-# In so many iterations the gap must fall by a tenth, or rounding has the upper hand.
-_PATIENCE = 12
 # A relative error of sums up to this one is taken for rounding.
 _BALANCED = 1e-9
 # What sums lack after a direction is found is corrected at most so often, and not below this part of a total.
@@ -78,12 +76,8 @@ def solve_blocks(
     ----------
     tolerance
         Relative gap at which to stop. 1e-6 is within reach of most programs.
-    time_limit
-        Seconds after which to stop, or a watch. An iteration that would not be through in time is not begun, or left
-        where it is.
-    progress
-        Called after each iteration. Raising ``KeyboardInterrupt`` in it (or pressing Ctrl-C) ends the run with the best
-        point so far; ``ended`` says so.
+    time_limit, progress
+        As for :func:`~sfumato.lp.cone.lanes.solve_columns`.
 
     Raises
     ------
@@ -99,7 +93,7 @@ def solve_blocks(
     >>> solution.matrix.round(6).tolist(), round(solution.value, 6), round(solution.bound, 6)
     ([[0.75, 0.25], [0.25, 0.75]], 0.5, 0.5)
     """
-    run = Run(watch_of(time_limit), _MOST_ITERATIONS, _PATIENCE, progress)
+    run = Run(watch_of(time_limit), _MOST_ITERATIONS, progress=progress)
     expect(program, BlockProgram, "a program of blocks", "BlockProgram(cost, blocks)")
     check_tolerance(tolerance)
     best = _Best(program, BlockIterate(program, run.watch), run, tolerance)
@@ -304,7 +298,7 @@ class BlockIterate:
         dp = self.dp
         self._each(Strip.move_targets, *longer, least, most)
         corrected = self.steps() if self._direct() else steps
-        if sum(min(1.0, length) for length in corrected) > sum(min(1.0, length) for length in steps):
+        if corrected.exceed(steps):
             return corrected
         self.dp = dp
         self._each(Strip.restore)

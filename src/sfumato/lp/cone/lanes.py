@@ -34,7 +34,6 @@ from sfumato.lp.cone.run import Progress, Run, guarded
 from sfumato.watch import TimeIsUp, Watch, watch_of
 
 _MOST_ITERATIONS = 400
-_PATIENCE = 12  # Iterations in which the gap must fall by a tenth, or rounding has the upper hand.
 _MIDWAY = 1e-2  # The gap from which similar programs start well; closer points are too near the boundary.
 _LATE = 1e-2  # Below this gap the method does not recover from rounding errors any more.
 
@@ -76,7 +75,7 @@ def solve_columns(
     ([[0.75, 0.25], [0.25, 0.75]], 0.5, 0.5)
     """
     program = checked_program(program, tolerance, time_limit)
-    run = Run(watch_of(time_limit), _MOST_ITERATIONS, _PATIENCE, progress)
+    run = Run(watch_of(time_limit), _MOST_ITERATIONS, progress=progress)
     if program.limits:
         raise NotSupported("limits on weighted sums", ["programs without limits"])
     if shifted(program)[1] == 0 or (program.shape[1] == 1 and program.classes is None):

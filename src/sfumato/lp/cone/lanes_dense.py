@@ -50,19 +50,22 @@ class DenseSystems:
         The class of each row.
     grouped
         Whether sums over classes go through the factors instead of all rows; by default what takes less work.
+    single
+        Whether they are in single precision.
     """
 
-    single = False
-
-    def __init__(self, n: int, blocks: int, classes: Integers, threads: int = 1, grouped: bool | None = None) -> None:
-        self.classes = classes
+    def __init__(
+        self, n: int, blocks: int, classes: Integers, threads: int = 1, grouped: bool | None = None,
+        single: bool = False,
+    ) -> None:  # fmt: skip
+        self.classes, self.single = classes, single
         count = int(classes.max()) + 1
         self.grouped = _grouped_work(n, count) < n**3 / 2 if grouped is None else grouped
         self.starts, self.members = by_class(classes) if self.grouped else (np.arange(n + 1), np.arange(n))
-        width, together = (SINGLES, 2) if self.single else (LANES, 1)
-        self.roots = registers(-(-blocks // together), n * (n + 1) // 2, width, single=self.single)
+        width, together = (SINGLES, 2) if single else (LANES, 1)
+        self.roots = registers(-(-blocks // together), n * (n + 1) // 2, width, single=single)
         rows = padded(len(self.starts) - 1)
-        self.scratch = [_Scratch(padded(n), rows, width, self.single) for _ in range(threads)]
+        self.scratch = [_Scratch(padded(n), rows, width, single) for _ in range(threads)]
 
     @staticmethod
     def memory(n: int, blocks: int, threads: int) -> int:
@@ -100,15 +103,6 @@ class DenseSystems:
             _solve(low, high, self.roots, r, mask, q, shift, out, sums, self.scratch[thread].work)
         else:
             _apply(low, high, self.roots, q, shift, out, sums, self.scratch[thread].work)
-
-
-class SingleSystems(DenseSystems):
-    """The same in single precision, for the programs that other systems are for."""
-
-    single = True
-
-    def __init__(self, n: int, blocks: int, like: DenseSystems, threads: int = 1) -> None:
-        super().__init__(n, blocks, like.classes, threads, like.grouped)
 
 
 class _Scratch:

@@ -16,7 +16,7 @@ import numpy as np
 from sfumato.lp.cone import cholesky
 from sfumato.lp.cone import lanes_passes as passes
 from sfumato.lp.cone.elimination import Elimination, elimination
-from sfumato.lp.cone.lanes_dense import DenseSystems, SingleSystems, dense_work
+from sfumato.lp.cone.lanes_dense import DenseSystems, dense_work
 from sfumato.lp.cone.lanes_sparse import SparseSystems, sparse_work
 from sfumato.lp.cone.loop import Predicted, Steps, Tuning, longest, step
 from sfumato.lp.cone.program import (
@@ -103,7 +103,7 @@ class LanesIterate:
         )
         self.doubles = self.systems
         if isinstance(self.doubles, DenseSystems) and n >= _SINGLE_ROWS and logs.min(initial=1.0) >= _SINGLE_LOG:
-            self.systems = SingleSystems(n, blocks, self.doubles, threads)
+            self.systems = DenseSystems(n, blocks, self.classes, threads, single=True)
         self.workers = [Worker(n, thread) for thread in range(threads)]
         # two blocks are one in single precision
         self.edges = [*(2 * np.linspace(0, blocks // 2, threads + 1).astype(int)[:-1]).tolist(), blocks]
@@ -322,13 +322,13 @@ class LanesIterate:
         """
         self._apply(self.dp)
         self._correct_links(applied=True)
-        self._extend(self.dp)
+        self._apply(self.dp, extends=True)
         lacking = self._lacking()
-        allowed = _SINGLE_IMBALANCE if isinstance(self.systems, SingleSystems) else _IMBALANCE
+        allowed = _IMBALANCE if self.systems is self.doubles else _SINGLE_IMBALANCE
         if np.abs(lacking / self.sizes).max() > allowed:
             before, self.q[:] = self.dp, 0.0
             self._correct_links(applied=False)
-            self._extend(self.dp - before)
+            self._apply(self.dp - before, extends=True)
             lacking = self._lacking()
         return bool(np.isfinite(lacking.sum() + self.dp.sum()))
 
@@ -343,25 +343,16 @@ class LanesIterate:
         """What rows lack with the sums that have just been made."""
         return self.missing - self._over_classes(np.asarray(sum(worker.sums.sum(axis=1) for worker in self.workers)))
 
-    def _apply(self, prices: Floats) -> None:
-        """H⁻¹(q + prices) for every column, and its sums."""
+    def _apply(self, prices: Floats, *, extends: bool = False) -> None:
+        """H⁻¹(q + prices) for every column, added to the direction if it ``extends`` that one, and the sums of rows."""
         shift = self._over_rows(prices)
 
         def work(worker: Worker, low: int, high: int) -> None:
             worker.sums[:] = 0.0
             self.systems.apply(worker.thread, low, high, self.r, self.mask, self.q, shift, self.out, worker.sums)
-
-        self._on_blocks(work)
-
-    def _extend(self, prices: Floats) -> None:
-        """Add H⁻¹(q + prices) to the direction, with the rounding error of the sum kept."""
-        shift = self._over_rows(prices)
-
-        def work(worker: Worker, low: int, high: int) -> None:
-            worker.sums[:] = 0.0
-            self.systems.apply(worker.thread, low, high, self.r, self.mask, self.q, shift, self.out, worker.sums)
-            worker.sums[:] = 0.0
-            passes.extend(low, high, self.out, self.dr, self.rest, worker.sums)
+            if extends:  # the rounding error of the sum is kept
+                worker.sums[:] = 0.0
+                passes.extend(low, high, self.out, self.dr, self.rest, worker.sums)
 
         self._on_blocks(work)
 

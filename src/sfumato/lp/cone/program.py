@@ -266,6 +266,14 @@ def least_of_classes(values: Floats, classes: Integers) -> Floats:
     return least
 
 
+def pairs_of_rows(ends: Integers, n: int, nothing: int) -> Integers:
+    """For each row the pairs that end there, filled up with ``nothing`` where a row has fewer than others."""
+    counts, order = np.bincount(ends, minlength=n), np.argsort(ends, kind="stable")
+    table = np.full((n, int(counts.max(initial=0))), nothing, dtype=np.int64)
+    table[ends[order], np.arange(len(ends)) - np.repeat(np.cumsum(counts) - counts, counts)] = order
+    return table
+
+
 def relative_gap(value: float, bound: float, smallest: float) -> float:
     """The difference relative to the value, or to ``smallest`` if that is larger."""
     return (value - bound) / max(abs(value), smallest)

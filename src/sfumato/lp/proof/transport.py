@@ -73,7 +73,6 @@ class _TransportIterate:
         return self.accepted < self.measures[2] < np.inf
 
     def predicted(self) -> Predicted:
-        """The measures of that direction."""
         return Predicted.from_ratios(*self.measures)
 
     def aim(self, target: float, least: float, most: float) -> bool:
@@ -82,7 +81,6 @@ class _TransportIterate:
         return True
 
     def steps(self) -> Steps:
-        """How far that direction may go."""
         return self.reach
 
     def recentre(self, steps: Steps, longer: Steps, least: float, most: float) -> Steps | None:
@@ -90,7 +88,6 @@ class _TransportIterate:
         return None
 
     def advance(self, primal: float, dual: float) -> None:
-        """Take the step."""
         self.lacking = _advance(*self.state[:-1], primal, dual)
 
 
