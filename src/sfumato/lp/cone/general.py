@@ -306,18 +306,18 @@ class BlockIterate:
 
     def advance(self, primal: float, dual: float) -> None:
         """Take the step; a side on which rounding would leave the cones goes half as far, or stays."""
-        for _ in range(_HALVINGS):
-            if all(self._each(Strip.try_primal, primal)):
-                self._each(Strip.take_primal)
-                break
-            primal /= 2
-        for _ in range(_HALVINGS):
-            if all(self._each(Strip.try_dual, dual)):
-                self._each(Strip.take_dual)
-                self.price = self.price + dual * self.dp
-                break
-            dual /= 2
+        self._taken(Strip.try_primal, Strip.take_primal, primal)
+        self.price = self.price + self._taken(Strip.try_dual, Strip.take_dual, dual) * self.dp
         self.missing = self._missing()
+
+    def _taken(self, attempt: Callable[[Strip, float], bool], take: Callable[[Strip], None], length: float) -> float:
+        """How far one side goes."""
+        for _ in range(_HALVINGS):
+            if all(self._each(attempt, length)):
+                self._each(take)
+                return length
+            length /= 2
+        return 0.0
 
 
 def _column_sizes(program: BlockProgram, cost: Floats) -> Floats:
