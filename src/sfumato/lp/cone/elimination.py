@@ -74,22 +74,24 @@ def elimination(n: int, first: Integers, second: Integers) -> Elimination:
     place = splu(csc_array((dominant, ends), shape=(n, n)), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0,
                  options={"SymmetricMode": True}).perm_c  # fmt: skip
     below: list[set[int]] = [set() for _ in range(n)]
-    for one, other in zip(place[first].tolist(), place[second].tolist(), strict=True):
-        below[min(one, other)].add(max(one, other))
-    for rows in below:
+    places = place[first], place[second]
+    for row, later in zip(np.minimum(*places).tolist(), np.maximum(*places).tolist(), strict=True):
+        below[row].add(later)
+    parents = np.full(n, n)
+    for row, rows in enumerate(below):
         if rows:
-            parent = min(rows)
-            below[parent] |= rows - {parent}
-    return _in_postorder(np.argsort(place), below)
+            parents[row] = parent = min(rows)
+            below[parent].update(rows)
+            below[parent].remove(parent)
+    return _in_postorder(np.argsort(place), below, parents)
 
 
-def _in_postorder(order: Integers, below: list[set[int]]) -> Elimination:
+def _in_postorder(order: Integers, below: list[set[int]], parents: Integers) -> Elimination:
     """The same elimination with columns renumbered so that each comes right after all that lead to it.
 
     Of those that lead to one column the last comes last: columns with the same rows then stand side by side.
     """
     n = len(order)
-    parents = np.array([min(rows, default=n) for rows in below])
     tree = csr_array((np.ones(n), (n - parents, n - np.arange(n))), shape=(n + 1, n + 1))  # column j is node n − j
     sequence = n - depth_first_order(tree, 0, return_predecessors=False)[:0:-1]  # ancestors first, in reverse
     place = np.argsort(sequence)

@@ -60,9 +60,16 @@ class SparseSystems:
         self.targets = _targets(self.starts, self.rows, shape.products - shape.entries)
         first, second = first[: -self.n], second[: -self.n]
         self.places = _places(self.starts, self.rows, np.minimum(first, second), np.maximum(first, second))
-        self.path_starts, self.paths = _paths(shape.parents)
         count = int(classes.max()) + 1
         self.grouped = _grouped_work(shape, count) < _link_work(shape) if grouped is None else grouped
+        every = np.arange(self.n)
+        if self.grouped:
+            strips = -(-count // WIDE)
+            self.sides = classes, *by_class(classes)
+            self.strips = np.arange(strips + 1) * self.n, np.tile(every, strips), np.tile([0, self.n], (strips, 1))
+        else:
+            self.sides = every, np.arange(self.n + 1), every
+            self.strips = *_paths(shape.parents), np.stack([every[::WIDE], every[::WIDE] + WIDE], axis=1)
         self.factors = registers(blocks, shape.entries, LANES)
         self.inverses = registers(blocks, self.n, LANES)
         self.scratch = [_SparseScratch(self.n, count if self.grouped else self.n) for _ in range(threads)]
@@ -86,12 +93,8 @@ class SparseSystems:
         scratch = self.scratch[thread]
         _factor(low, high, first, second, decay, r, z, adjoint, self.starts, self.rows, self.places, self.targets,
                 self.factors, self.inverses, scratch.excess)  # fmt: skip
-        if self.grouped:
-            _link_classes(low, high, r, mask, self.starts, self.rows, self.factors, self.inverses, self.classes,
-                          *by_class(self.classes), scratch.sides, scratch.sums)  # fmt: skip
-        else:
-            _link(low, high, r, mask, self.starts, self.rows, self.factors, self.inverses, self.path_starts, self.paths,
-                  scratch.sides, scratch.sums)  # fmt: skip
+        _link(low, high, r, mask, self.starts, self.rows, self.factors, self.inverses, *self.strips, *self.sides,
+              scratch.sides, scratch.sums)  # fmt: skip
 
     def link(self) -> Floats:
         """Σ_y H_y⁻¹, summed over classes; the lower triangle."""
@@ -255,11 +258,11 @@ def _collect(sums, place, scale, a, b, c, d):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _there_and_back(  # type: ignore[no-untyped-def]
-    path, last, starts, rows, factors, inverses, r, sides, sums, base, places
+    path, stop, starts, rows, factors, inverses, r, sides, sums, base, places
 ):
     """(L D Lᵀ)⁻¹ on right-hand sides; ``path`` has the rows where L⁻¹ leaves something, ascending.
 
-    Rows up to ``last`` are added to ``sums``.
+    Rows before ``stop`` are added to ``sums``.
     """
     for j in path:
         at = LANES * j
@@ -275,49 +278,35 @@ def _there_and_back(  # type: ignore[no-untyped-def]
         at = LANES * j
         a, b, c, d = load_wide(sides, at), load_wide(sides, at + 1), load_wide(sides, at + 2), load_wide(sides, at + 3)
         a, b, c, d = _gathered(j, a, b, c, d, starts, rows, factors, sides)
-        if j <= last:
+        if j < stop:
             _collect(sums, base + places[j], r[j], a, b, c, d)
 
 
 @njit(cache=True, nogil=True)
 def _link(  # type: ignore[no-untyped-def]
-    low, high, r, mask, starts, rows, factors, inverses, path_starts, paths, sides, sums
-):
-    """Σ_y H_y⁻¹ added to ``sums``, in strips of its rows, each up to the last row of the strip."""
-    n, zero = r.shape[1], spread_wide(0.0)
-    identity = np.arange(n)
+    low, high, r, mask, starts, rows, factors, inverses, path_starts, paths, edges, classes, class_starts, members,
+    sides, sums,
+):  # fmt: skip
+    """Qᵀ Σ_y H_y⁻¹ Q added to ``sums``, in strips of its rows, with Q the indicator of classes.
+
+    Every strip has its path, and ``edges``: rows before the first are on no path, those from the second on are not
+    asked for.
+    """
+    count, zero = len(class_starts) - 1, spread_wide(0.0)
     for b in range(low, high):
         factor, scale = factors[b], r[b]
-        for s in range(len(path_starts) - 1):
-            top, bottom = s * WIDE, min(s * WIDE + WIDE, n)
-            path = paths[path_starts[s] : path_starts[s + 1]]
+        for s in range(len(edges)):
+            path, top, stop = paths[path_starts[s] : path_starts[s + 1]], edges[s, 0], edges[s, 1]
             for j in path:
                 sides[j] = 0.0
-            for i in range(top, bottom):
-                for lane in range(LANES):
-                    sides[i, lane, i - top] = scale[i, lane] * mask[b, lane]
-            _there_and_back(path, bottom - 1, starts, rows, factor, inverses[b], scale, sides, sums, s * n, identity)
-            for j in range(top - 1, -1, -1):
-                w, x, y, z = _gathered(j, zero, zero, zero, zero, starts, rows, factor, sides)
-                _collect(sums, s * n + j, scale[j], w, x, y, z)
-
-
-@njit(cache=True, nogil=True)
-def _link_classes(  # type: ignore[no-untyped-def]
-    low, high, r, mask, starts, rows, factors, inverses, classes, class_starts, members, sides, sums
-):
-    """Qᵀ Σ_y H_y⁻¹ Q added to ``sums``, in strips of its rows, with Q the indicator of classes."""
-    n, count = r.shape[1], len(class_starts) - 1
-    everything = np.arange(n)
-    for b in range(low, high):
-        for s in range(sums.shape[0]):
-            sides[:] = 0.0
             for c in range(s * WIDE, min(s * WIDE + WIDE, count)):
-                for k in range(class_starts[c], class_starts[c + 1]):
+                for x in members[class_starts[c] : class_starts[c + 1]]:
                     for lane in range(LANES):
-                        sides[members[k], lane, c - s * WIDE] = r[b, members[k], lane] * mask[b, lane]
-            _there_and_back(everything, n - 1, starts, rows, factors[b], inverses[b], r[b], sides, sums, s * count,
-                            classes)  # fmt: skip
+                        sides[x, lane, c - s * WIDE] = scale[x, lane] * mask[b, lane]
+            _there_and_back(path, stop, starts, rows, factor, inverses[b], scale, sides, sums, s * count, classes)
+            for j in range(top - 1, -1, -1):
+                d0, d1, d2, d3 = _gathered(j, zero, zero, zero, zero, starts, rows, factor, sides)
+                _collect(sums, s * count + classes[j], scale[j], d0, d1, d2, d3)
 
 
 @njit(cache=True, nogil=True)
