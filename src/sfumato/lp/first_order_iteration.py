@@ -7,6 +7,8 @@ grids with a uniform prior, where optima are many.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
 from math import exp, log
 from typing import Any
 
@@ -14,9 +16,11 @@ import numpy as np
 
 from sfumato.lp.cone.program import ColumnProgram
 from sfumato.lp.first_order_start import beginning, flows, worth_moving
-from sfumato.lp.first_order_support import Closure, Support, torch
+from sfumato.lp.first_order_support import Closure, Support
 from sfumato.memory import check_room
 from sfumato.watch import Watch
+
+torch: Any = import_module("torch") if find_spec("torch") else None
 
 _BYTES_OF_A_TABLE = 64  # An entry has costs, how columns fall off, matrices at the start and the best, scratch.
 _BYTES_OF_AN_ENTRY = 120  # An entry that may move has costs, steps, iterates and where they began, and indices.
