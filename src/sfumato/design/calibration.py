@@ -20,7 +20,7 @@ from sfumato.design.optimal import Effort, best_of
 from sfumato.design.problem import problem
 from sfumato.design.result import Design
 from sfumato.design.solvers import Trail
-from sfumato.errors import InvalidInput, NotConverged, NotSupported, expect, short, shown
+from sfumato.errors import InvalidInput, NotConverged, NotSupported, expect, shown
 from sfumato.labels import pandas_records
 from sfumato.losses.loss import Loss, as_loss
 from sfumato.measures.uncertainty import prior_loss
@@ -139,8 +139,7 @@ def calibrate(
     if wanted.plain:
         _check_target(aim, as_prior(prior), loss)
     progress = optional_function(progress, "progress")
-    if not positive(precision, "the precision") < 1:
-        raise InvalidInput(f"the precision is a relative width between 0 and 1, found {short(precision)}")
+    width = relative_width(precision)
     distances = space.pair_distances.floats
     if not isinstance(goal, str) or goal not in ("reach", "keep") or not distances.size:
         raise InvalidInput(f"the goal is 'reach' or 'keep', on a space with more than one secret; found {shown(goal)}")
@@ -149,7 +148,7 @@ def calibrate(
 
     def reached(epsilon: Fraction) -> tuple[bool, Design]:
         """Whether L(ε) ≤ target, and the design that shows it."""
-        tolerance = precision / 4
+        tolerance = width / 4
         while True:
             watch.check()
             question = problem(prior, loss, PrivacyType(space, epsilon=epsilon), None, wanted)
@@ -166,8 +165,15 @@ def calibrate(
         ends = _bracket(reached, Fraction(_FIRST_EXPONENT) / Fraction(float(distances.min())))
     except TimeIsUp:
         raise NotConverged(f"no epsilon was found within {watch.limit or watch.spent:g} s: give it more time") from None
-    low, high, yes, no = _bisected(reached, ends, precision)
+    low, high, yes, no = _bisected(reached, ends, width)
     return Calibration(low, high, high, yes) if goal == "reach" else Calibration(low, high, low, no)
+
+
+def relative_width(precision: float) -> float:
+    """How much of an ε may be left open between two bounds."""
+    if not positive(precision, "the precision") < 1:
+        raise InvalidInput(f"the precision is a relative width between 0 and 1, found {shown(precision)}")
+    return float(precision)
 
 
 def _check_target(aim: Fraction, prior: Prior, loss: Loss) -> None:

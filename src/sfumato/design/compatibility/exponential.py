@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 
 from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.repair import quantise
-from sfumato.design.compatibility.star import level
-from sfumato.design.compatibility.utility import Ball, FiniteFunction, Utility, as_function, misses, utility
+from sfumato.design.compatibility.utility import Ball, FiniteFunction, Utility, as_function, level, misses, utility
 from sfumato.errors import InvalidInput, NotConverged, NotSupported, SolverError, shown
 from sfumato.labels import in_order
 from sfumato.lp import LinearProgram, Status, solve

@@ -133,6 +133,14 @@ def utility(target: FiniteFunction | FiniteSpace, gamma: Number, ball: Ball = "c
     return Utility(function, radius, ball)
 
 
+def level(delta: Number) -> Fraction:
+    """δ as a rational in [0, 1)."""
+    chance = as_written(delta, "delta")
+    if not 0 <= chance < 1:
+        raise InvalidInput(f"delta is a probability below 1, found {shown(delta)}")
+    return chance
+
+
 def normalised(function: FiniteFunction) -> tuple[FiniteFunction, Fraction]:
     """The same function with ρ replaced by C ρ, which has Lipschitz constant 1, and C (E, Remark 2.4).
 
