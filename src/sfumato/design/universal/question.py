@@ -262,7 +262,7 @@ def exact_product(left: Array, right: Array) -> Array:
     """A product of integer matrices: in floats or machine words where every sum provably fits, else in objects."""
     if not left.size or not right.size:
         return np.zeros((len(left), right.shape[1]), dtype=np.int64)
-    bound = _largest(left) * _largest(right) * left.shape[1]
+    bound = largest_entry(left) * largest_entry(right) * left.shape[1]
     if bound < 2**53:
         return np.asarray(left.astype(np.float64) @ right.astype(np.float64)).astype(np.int64)
     if bound < 2**62:
@@ -270,5 +270,6 @@ def exact_product(left: Array, right: Array) -> Array:
     return np.asarray(left.astype(object) @ right.astype(object))
 
 
-def _largest(table: Array) -> int:
+def largest_entry(table: Array) -> int:
+    """The largest absolute value of integers, at least 1."""
     return max(int(table.max()), -int(table.min()), 1)

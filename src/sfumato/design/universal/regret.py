@@ -12,7 +12,6 @@ from fractions import Fraction
 from math import lcm
 from typing import Any
 
-import flint
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,7 +36,7 @@ from sfumato.design.universal.question import (
 from sfumato.design.universal.theorems import theorem
 from sfumato.errors import NotSupported
 from sfumato.losses.loss import Loss
-from sfumato.numbers import Array, exact, float_above, fractions, object_array
+from sfumato.numbers import Array, common_denominator, float_above, fractions, from_flint, object_array, to_flint
 from sfumato.privacy.type import PrivacyType
 
 
@@ -198,18 +197,13 @@ def _passes_rays(question: Question, cells: LossCells) -> bool:
     n, m = cells.columns.shape
     if n != m:
         return False
-    square = flint.fmpq_mat(flint.fmpz_mat([[int(v) for v in row] for row in cells.columns]))
     try:
-        inverse = square.inv()
+        inverse = to_flint(cells.columns).inv()
     except ZeroDivisionError:
         return False
     rays = question.rays
-    table = inverse * flint.fmpq_mat(flint.fmpz_mat([[int(v) for v in row] for row in rays.T]))
-    coefficients = object_array(map(exact, table.entries()), (n, len(rays))).T
-    scales = object_array(lcm(*(v.denominator for v in row)) for row in coefficients)
-    integers = object_array(
-        (int(v * s) for row, s in zip(coefficients, scales, strict=True) for v in row), coefficients.shape
-    )
+    parts = [common_denominator(row) for row in from_flint(inverse * to_flint(rays.T)).T]
+    integers, scales = np.stack([part for part, _ in parts]), object_array(scale for _, scale in parts)
     left = exact_product(question.uncertainties(cells.priors, cells.columns.T), integers.T)
     right = question.uncertainties(cells.priors, rays)
     if max(int(right.max()), 1) * int(max(scales)) >= 2**62:
