@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from sfumato.channels.channel import Channel
 from sfumato.channels.composition import restrict
@@ -88,16 +90,8 @@ def is_tree(space: FiniteSpace) -> bool:
     first, second = space.pairs
     if len(first) != len(space) - 1 or space.distances.infinite.any():
         return False
-    root = list(range(len(space)))
-    for x, z in zip(first.tolist(), second.tolist(), strict=True):
-        while root[x] != x:
-            x = root[x]
-        while root[z] != z:
-            z = root[z]
-        if x == z:
-            return False
-        root[z] = x
-    return True
+    graph = coo_array((np.ones(len(first)), (first, second)), shape=(len(space), len(space)))
+    return bool(connected_components(graph, directed=False)[0] == 1)
 
 
 def _is_tight(channel: Channel, privacy: PrivacyType) -> bool:
