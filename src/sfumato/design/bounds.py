@@ -20,7 +20,7 @@ from sfumato.channels.prior import Prior
 from sfumato.design.answer import Answer, EventMultipliers, Multipliers
 from sfumato.design.objectives import weighted
 from sfumato.design.problem import Problem
-from sfumato.design.routes import along_tree
+from sfumato.design.routes import along_trees
 from sfumato.numbers import Array, common_denominator, floats, fractions, object_array
 
 _DUAL_BITS = 56  # The largest multiplier has so many bits: rounding is then far below what floats have settled.
@@ -182,7 +182,7 @@ def _around(problem: Problem, centre: int) -> Multipliers:
     amount = np.exp(-problem.privacy.rate * problem.privacy.space.distances.floats[centre])[:, None] * cost
     amount[centre] = 0.0
     if problem.privacy.space.edges is not None:
-        return along_tree(problem.privacy, centre, amount)
+        return along_trees(problem.privacy, np.full(amount.shape[1], centre), amount.T)
     second, action = np.nonzero(amount)
     return Multipliers(np.full(len(second), centre), second, action, amount[second, action])
 

@@ -45,23 +45,18 @@ def along_edges(privacy: PrivacyType, given: Multipliers) -> Multipliers:
     return _summed(len(privacy.space), legs)
 
 
-def along_tree(privacy: PrivacyType, root: int, amount: Floats) -> Multipliers:
-    """The same for multipliers ``amount`` from one secret to all, one row a secret and one column an action.
+def along_trees(privacy: PrivacyType, roots: Integers, amount: Floats) -> Multipliers:
+    """The same for multipliers from one secret for each action, from which ``amount`` (one row an action) goes to all.
+
+    Shortest paths from one secret are a tree: an edge carries what is meant for all secrets behind it.
 
     Examples
     --------
     >>> from sfumato.spaces import line
-    >>> moved = along_tree(PrivacyType(line(4), alpha="1/2"), 0, np.array([[0.0], [0.0], [1.0], [0.5]]))
+    >>> start, amount = np.zeros(1, dtype=np.int64), np.array([[0.0, 0.0, 1.0, 0.5]])
+    >>> moved = along_trees(PrivacyType(line(4), alpha="1/2"), start, amount)
     >>> moved.first.tolist(), moved.second.tolist(), moved.values.tolist()
     ([0, 1, 2], [1, 2, 3], [1.5, 3.0, 2.0])
-    """
-    return along_trees(privacy, np.full(amount.shape[1], root), amount.T)
-
-
-def along_trees(privacy: PrivacyType, roots: Integers, amount: Floats) -> Multipliers:
-    """The same for a secret for each action, from which ``amount`` (one row an action) goes to all.
-
-    Shortest paths from one secret are a tree: an edge carries what is meant for all secrets behind it.
     """
     starts, which = np.unique(roots, return_inverse=True)
     far, before = _shortest_paths(privacy, starts)

@@ -105,7 +105,8 @@ def symmetry(problem: Problem, watch: Watch | None = None) -> Symmetry | None:
     if n < 2:
         return None
     table = _codes(problem.privacy.space.distances.values)
-    parts = [_scrambled(_codes(floats(part))) for part in _tables(problem)]
+    program = problem.program
+    parts = [_scrambled(_codes(floats(part))) for part in (program.cost, *(limit.table for limit in program.limits))]
     colours = _colours([_scrambled(table), *parts])
     base = _base(table, colours)
     if base is None:
@@ -125,12 +126,6 @@ def symmetry(problem: Problem, watch: Watch | None = None) -> Symmetry | None:
         if len(moved) > _MOST_ELEMENTS:
             return None
     return Symmetry(np.array(moved), np.array(acted)) if len(moved) > 1 else None
-
-
-def _tables(problem: Problem) -> list[NDArray[np.float64]]:
-    """Everything over secrets and actions that must stay the same."""
-    program = problem.program
-    return [program.cost, *(limit.table for limit in program.limits)]
 
 
 def _codes(table: Array) -> NDArray[np.int64]:
