@@ -11,6 +11,7 @@ from sfumato.design.objectives import Objective
 from sfumato.design.optimal import design
 from sfumato.design.result import Design
 from sfumato.design.universal import *
+from sfumato.design.universal.answers import *
 from sfumato.rooms import callable_room
 
 __all__ = ["Comparison", "Design", "Objective", "compare_known", "compatibility", "design", "objectives", "universal"]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,7 +91,7 @@ def _exact_events(problem: Problem, given: EventMultipliers, values: Array, redu
     """Add multipliers on events to reduced costs; returns what their use costs, Σ_j δ_j max_w Z_jw."""
     if not problem.events:
         return Fraction(0)
-    pairs = _event_pairs(problem)
+    pairs = problem.event_pairs
     rounded, grain = over_one_grain({k: event.factor.bounds()[0] for k, event in enumerate(problem.events)})
     highest = object_array([Fraction(0)] * len(pairs.which))
     for j, w, value in zip(given.pair, given.action, values, strict=True):
@@ -102,26 +101,13 @@ def _exact_events(problem: Problem, given: EventMultipliers, values: Array, redu
     return sum((t * problem.events[k].delta for t, k in zip(highest, pairs.which, strict=True)), Fraction(0))
 
 
-class _EventPairs(NamedTuple):
-    """All pairs of the promises about events, and which promise each belongs to."""
-
-    upper: NDArray[np.int64]
-    lower: NDArray[np.int64]
-    which: NDArray[np.int64]
-
-
-def _event_pairs(problem: Problem) -> _EventPairs:
-    upper, lower = (np.concatenate([getattr(event, end) for event in problem.events]) for end in ("upper", "lower"))
-    return _EventPairs(upper, lower, np.repeat(np.arange(len(problem.events)), [len(e) for e in problem.events]))
-
-
 def _float_events(
     problem: Problem, given: EventMultipliers, size: tuple[int, int]
 ) -> tuple[Array | None, float, float]:
     """Multipliers on events summed over secrets and actions, what they cost, and the size of all terms."""
     if not problem.events:
         return None, 0.0, 0.0
-    pairs, (n, m) = _event_pairs(problem), size
+    pairs, (n, m) = problem.event_pairs, size
     factors = np.array([float(event.factor) for event in problem.events])[pairs.which]
     deltas = np.array([float(event.delta) for event in problem.events])[pairs.which]
     values, j = given.values.astype(np.float64), given.pair

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,14 @@ def ordered_bounds(privacy: PrivacyType) -> tuple[NDArray[np.int64], NDArray[np.
     first, second = privacy.space.pairs
     logs = np.maximum(np.tile(privacy.rate * privacy.space.pair_distances.floats, 2), _SMALLEST_LOG)
     return np.concatenate([first, second]).astype(np.int64), np.concatenate([second, first]).astype(np.int64), logs
+
+
+class EventPairs(NamedTuple):
+    """All pairs of the promises about events, and which promise each belongs to."""
+
+    upper: NDArray[np.int64]
+    lower: NDArray[np.int64]
+    which: NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +122,15 @@ class Problem:
     def logs(self) -> NDArray[np.float64]:
         """ε d of the ordered pairs, never below what floats can solve."""
         return ordered_bounds(self.privacy)[2]
+
+    @cached_property
+    def event_pairs(self) -> EventPairs:
+        """The pairs of all promises about events, one after the other."""
+        nothing = np.zeros(0, dtype=np.int64)
+        upper, lower = (
+            np.concatenate([nothing, *(getattr(e, end) for e in self.events)]) for end in ("upper", "lower")
+        )
+        return EventPairs(upper, lower, np.repeat(np.arange(len(self.events)), [len(e) for e in self.events]))
 
     def factors(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.float64]:
         """e^{εd} of pairs, infinite where floats end."""

@@ -24,6 +24,7 @@ from scipy.optimize import brentq
 
 from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.repair import quantise
+from sfumato.design.compatibility.families import greedy_owners
 from sfumato.design.compatibility.utility import Ball, FiniteFunction, Utility, as_function, level, misses, utility
 from sfumato.errors import InvalidInput, NotConverged, NotSupported, SolverError, shown
 from sfumato.labels import in_order
@@ -194,23 +195,13 @@ def net_measure(target: FiniteFunction | FiniteSpace) -> Array:
     while True:
         radius, share = radius / 2, left / 2
         near = ~Utility(part.function, radius).far[:, values]
-        net = _greedy_net(near)
+        net = np.unique(greedy_owners(near))
         last = len(net) == len(values)
         for k in net:
             measure[values[k]] += (left if last else share) / len(net)
         if last:
             return measure
         left = share
-
-
-def _greedy_net(near: NDArray[np.bool_]) -> list[int]:
-    """Points such that every point is near one of them: the first that is not covered, again and again."""
-    covered, net = np.zeros(len(near), dtype=bool), []
-    while not covered.all():
-        k = int(np.argmin(covered))
-        net.append(k)
-        covered |= near[k]
-    return net
 
 
 def best_measure(target: FiniteFunction | FiniteSpace, gamma: Number, delta: Number, ball: Ball = "closed") -> Floats:

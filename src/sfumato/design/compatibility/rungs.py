@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from math import sqrt
 from time import perf_counter
 from typing import Any
@@ -101,24 +101,12 @@ def _least_chance(far: Any) -> tuple[Array, Fraction]:
 
 
 class PrivacyTypes:
-    """The promise of each ε and its bounds in integers, shared by all γ: they depend on the databases only."""
+    """The promise at each ε, and its bounds as the kernel takes them, shared by all γ: databases alone decide them."""
 
     def __init__(self, space: FiniteSpace) -> None:
         self.space = space
-        self._types: dict[Fraction, PrivacyType] = {}
-        self._bounds: dict[Fraction, Bounds] = {}
-
-    def at(self, epsilon: Fraction) -> PrivacyType:
-        """The privacy type."""
-        if epsilon not in self._types:
-            self._types[epsilon] = PrivacyType(self.space, epsilon=epsilon)
-        return self._types[epsilon]
-
-    def bounds(self, epsilon: Fraction) -> Bounds:
-        """Its factors as the kernel will take them."""
-        if epsilon not in self._bounds:
-            self._bounds[epsilon] = bounds_of(self.at(epsilon), _TOTAL)
-        return self._bounds[epsilon]
+        self.at = cache(lambda epsilon: PrivacyType(space, epsilon=epsilon))
+        self.bounds = cache(lambda epsilon: bounds_of(self.at(epsilon), _TOTAL))
 
 
 @dataclass(frozen=True, eq=False)

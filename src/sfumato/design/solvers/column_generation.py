@@ -181,10 +181,10 @@ class _Pool:
         for ray, action, weight in zip(self.rays, self.actions, weights, strict=False):  # later ones have no weight yet
             if weight > 0:
                 matrix[:, action] += weight * ray
-        pair, action = np.nonzero(multipliers > 0)
+        pair, column = np.nonzero(multipliers > 0)
         first, second = self.problem.ordered_pairs
-        values = multipliers[pair, action]
-        used = Multipliers(first[pair], second[pair], action, values if self.exact else floats(values))
+        values = multipliers[pair, column]
+        used = Multipliers(first[pair], second[pair], column, values if self.exact else floats(values))
         method = f"column generation, {int((weights > 0).sum())} rays"
         return Answer(matrix, used, method, rounds, self.watch.spent, finished)
 

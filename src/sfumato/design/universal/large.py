@@ -108,14 +108,11 @@ class _Game:
         padded[: len(multipliers)] = multipliers
         order = np.argsort(-padded)
         second = int(order[1]) if len(order) > 1 else int(order[0])
-        one, two = (_rational(self.question, self.priors[int(k)]) for k in (order[0], second))
+        rounded = (object_array(round(float(w) * 2**20) for w in self.priors[int(k)]) for k in (order[0], second))
+        one, two = (prior_of(self.question.loss.secrets, weights) for weights in rounded)
         total = padded[order[0]] + padded[second]
         share = Fraction(round(64 * padded[order[0]] / total), 64) if total > 0 else Fraction(1, 2)
         return one, two, min(max(share, Fraction(1, 8)), Fraction(7, 8))
-
-
-def _rational(question: Question, weights: NDArray[np.float64]) -> Prior:
-    return prior_of(question.loss.secrets, object_array(round(float(w) * 2**20) for w in weights))
 
 
 def _rounded_down(table: Array) -> Array:

@@ -119,7 +119,7 @@ class LeastLoss:
         prices = exact_product(costs[:, list(key)], known.inverse)
         fits = largest_entry(costs) * known.determinant < 2**62
         scaled = (costs if fits else costs.astype(object)) * known.determinant
-        proved = np.asarray(exact_product(prices, rays.T) <= scaled).all(axis=1)
+        proved = np.all(exact_product(prices, rays.T) <= scaled, axis=1).tolist()
         weights = np.full(len(rays), Fraction(0), dtype=object)
         weights[list(key)] = known.weights
         return [

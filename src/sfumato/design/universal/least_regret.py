@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from operator import attrgetter
 from time import perf_counter
 
 import numpy as np
@@ -21,7 +22,6 @@ from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.repair import quantise
 from sfumato.certify.verify import prove
 from sfumato.channels.channel import Channel
-from sfumato.channels.prior import Prior
 from sfumato.design.universal.answers import Regret, RegretCertificate, UniversalDesign
 from sfumato.design.universal.cells import LARGEST_MOST
 from sfumato.design.universal.certificate import certified_below, exact_losses, regret_program, summed
@@ -215,7 +215,8 @@ class _CuttingPlanes:
         design = self.with_few_rays(weights, min(rounds, 12))
         if design is None or design.upper is None or design.upper > _GOOD_ENOUGH * design.lower:
             other = self.rounded(weights, "cutting planes and a search", number)
-            design = other if design is None or design.upper is None or _below(other, design.upper) else design
+            found = [one for one in (design, other) if one is not None and one.upper is not None]
+            design = min(found, key=attrgetter("upper"), default=other)
         certificate = self.float_certificate()
         if certificate is None or certificate.bound <= design.lower:
             return design
@@ -290,7 +291,7 @@ class _CuttingPlanes:
     def regrets(self, weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], LossCells]:
         """Regrets in floats at all vertices of cells of a mechanism."""
         cells = self.cells(weights)
-        floats = cells.floats
+        floats = float_priors(cells.priors)
         spread = self.spread(weights).astype(np.float64)
         own = self.question.float_uncertainties(floats, self.question.float_rays) @ spread
         least = self.program.approximate(floats).values
@@ -312,7 +313,7 @@ class _CuttingPlanes:
             value = Fraction(solution.primal[-1]) / (1 if self.question.relative else self.question.scale)
             if regret.upper == value:
                 return self.answer(cells, regret, value, solution.dual[-len(self.priors) :], number)
-            if regret.prior is None or not self.add(_integers(regret.prior)[None, :]):
+            if regret.prior is None or not self.add(common_denominator(regret.prior.weights)[0][None, :]):
                 return None
             number += 1
         return None
@@ -403,14 +404,6 @@ class _CuttingPlanes:
         used = np.flatnonzero(spread > 1e-12)
         matrix = (self.question.float_rays[used] * spread[used, None]).T
         return np.asarray(matrix / matrix.sum(axis=1, keepdims=True))
-
-
-def _below(design: UniversalDesign, bound: Fraction) -> bool:
-    return design.upper is not None and design.upper < bound
-
-
-def _integers(prior: Prior) -> Array:
-    return common_denominator(prior.weights)[0]
 
 
 def _grid(rays: NDArray[np.float64]) -> Array:

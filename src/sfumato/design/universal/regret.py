@@ -100,11 +100,6 @@ class LossCells:
     weights: Array
     priors: Array
 
-    @property
-    def floats(self) -> NDArray[np.float64]:
-        """The priors in floats."""
-        return float_priors(self.priors)
-
 
 def float_priors(priors: Array) -> NDArray[np.float64]:
     """Integer priors (rows) divided by their totals: rounded quotients, right to a few units in the last place."""
@@ -139,7 +134,7 @@ def regret_on(question: Question, cells: LossCells, program: LeastLoss) -> Regre
     if question.exact and _passes_rays(question, cells):
         return Regret(Fraction(0), Fraction(0), None, None, method, len(cells.priors), question.relative)
     own = _own_loss(question, cells)
-    least = program.approximate(cells.floats)
+    least = program.approximate(float_priors(cells.priors))
     if question.exact:
         worst = _exact_worst(question, cells, program, own, least)
     else:
