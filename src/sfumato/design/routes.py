@@ -42,7 +42,7 @@ def along_edges(privacy: PrivacyType, given: Multipliers) -> Multipliers:
         legs.append((back, at, action, values * np.exp(privacy.rate * far[source, back])))
         on = back != sources[source]
         at, action, values, source = back[on], action[on], values[on], source[on]
-    return _summed(len(privacy.space), legs)
+    return Multipliers.summed(len(privacy.space), *map(np.concatenate, zip(*legs, strict=True)))
 
 
 def along_trees(privacy: PrivacyType, roots: Integers, amount: Floats) -> Multipliers:
@@ -80,12 +80,3 @@ def _shortest_paths(privacy: PrivacyType, sources: Integers) -> tuple[Floats, ND
     graph = csr_array((space.pair_distances.floats, (space.pairs.first, space.pairs.second)), shape=(n, n))
     far, before = dijkstra(graph, directed=False, indices=sources, return_predecessors=True)
     return far, before
-
-
-def _summed(n: int, legs: list[_Legs]) -> Multipliers:
-    """One multiplier for each pair and action."""
-    first, second, action, values = (np.concatenate(column) for column in zip(*legs, strict=True))
-    keys, where = np.unique((action * n + first) * n + second, return_inverse=True)
-    rest, second = np.divmod(keys, n)
-    action, first = np.divmod(rest, n)
-    return Multipliers(first, second, action, np.bincount(where, values, len(keys)))

@@ -78,13 +78,8 @@ class Symmetry:
         share = given.values * sizes[given.action] / len(self)
         first, second = self.secrets[:, given.first], self.secrets[:, given.second]
         action = self.actions[:, chosen[given.action]]
-        place = ((first * n + second) * m + action).ravel()
-        order = np.argsort(place, kind="stable")
-        place = place[order]
-        starts = np.flatnonzero(np.diff(place, prepend=-1))  # several elements may move a multiplier to one place
-        values = np.add.reduceat(share[order % len(share)], starts) if len(starts) else share
-        place = place[starts]
-        return Multipliers(place // m // n, place // m % n, place % m, values)
+        # several elements may move a multiplier to one place
+        return Multipliers.summed(n, first.ravel(), second.ravel(), action.ravel(), np.tile(share, len(self)))
 
     def spread_prices(
         self, prices: tuple[NDArray[np.float64], ...], groups: list[int]

@@ -90,13 +90,9 @@ class Utility:
 
 def _within(distances: Distances, radius: Fraction, ball: Ball) -> NDArray[np.bool_]:
     different, where = np.unique(distances.values, return_inverse=True)
-    inside = np.array([_is_within(distances, value, radius, ball) for value in different.tolist()])
+    signs = np.array([distances.compare(value, radius) for value in different.tolist()])
+    inside = signs <= 0 if ball == "closed" else signs < 0
     return np.asarray(inside[where.reshape(distances.values.shape)])
-
-
-def _is_within(distances: Distances, value: Any, radius: Fraction, ball: Ball) -> bool:
-    beyond = distances.compare(value, radius)
-    return beyond < 0 or (beyond == 0 and ball == "closed")
 
 
 def finite_function(function: Callable[[Any], Any], databases: FiniteSpace, answers: FiniteSpace) -> FiniteFunction:

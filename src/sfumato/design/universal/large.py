@@ -25,7 +25,7 @@ from sfumato.design.universal.bounds import regret_above
 from sfumato.design.universal.certificate import regret_program
 from sfumato.design.universal.least_loss import LeastLoss
 from sfumato.design.universal.prior_sets import PriorSet
-from sfumato.design.universal.question import Question, prior_of
+from sfumato.design.universal.question import Question
 from sfumato.design.universal.refute import search
 from sfumato.errors import NotSupported
 from sfumato.losses.loss import Loss
@@ -109,7 +109,7 @@ class _Game:
         order = np.argsort(-padded)
         second = int(order[1]) if len(order) > 1 else int(order[0])
         rounded = (object_array(round(float(w) * 2**20) for w in self.priors[int(k)]) for k in (order[0], second))
-        one, two = (prior_of(self.question.loss.secrets, weights) for weights in rounded)
+        one, two = (Prior.from_counts(weights, self.question.loss.secrets) for weights in rounded)
         total = padded[order[0]] + padded[second]
         share = Fraction(round(64 * padded[order[0]] / total), 64) if total > 0 else Fraction(1, 2)
         return one, two, min(max(share, Fraction(1, 8)), Fraction(7, 8))

@@ -22,13 +22,14 @@ from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.repair import quantise
 from sfumato.certify.verify import prove
 from sfumato.channels.channel import Channel
+from sfumato.channels.prior import Prior
 from sfumato.design.universal.answers import Regret, RegretCertificate, UniversalDesign
 from sfumato.design.universal.cells import LARGEST_MOST
 from sfumato.design.universal.certificate import certified_below, exact_losses, regret_program, summed
 from sfumato.design.universal.large import large_design
 from sfumato.design.universal.least_loss import LeastLoss
 from sfumato.design.universal.prior_sets import Priors, PriorSet, prior_set
-from sfumato.design.universal.question import Question, pose, prior_of
+from sfumato.design.universal.question import Question, pose
 from sfumato.design.universal.refute import inside, search
 from sfumato.design.universal.regret import LossCells, cell_priors, float_priors, regret_on, worst_case_regret
 from sfumato.design.universal.symmetry import RaySymmetry, symmetry_of
@@ -341,7 +342,7 @@ class _CuttingPlanes:
                 table[image] = table.get(image, Fraction(0)) + weight / len(images)
         if not table:
             return None
-        priors = tuple(prior_of(self.question.loss.secrets, object_array(row)) for row in table)
+        priors = tuple(Prior.from_counts(row, self.question.loss.secrets) for row in table)
         return certified_below(self.question, priors, tuple(table.values()), self.program)
 
     def rounded(self, weights: NDArray[np.float64], method: str, number: int) -> UniversalDesign:

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from sfumato.arguments import flag
 from sfumato.certify.mechanism import Mechanism
 from sfumato.channels.channel import Channel, as_channel, check_secrets
-from sfumato.channels.prior import Prior
 from sfumato.design.problem import ordered_bounds, undominated
 from sfumato.design.universal.prior_sets import PriorSet, primitive
 from sfumato.errors import InvalidInput, InvalidLoss, PrivacyViolation, expect, shown
@@ -250,12 +249,6 @@ def float_rays(corner: Vertices) -> NDArray[np.float64]:
     """The rays of any type in floats, one row each, the largest entry 1."""
     exact_type = is_exact(corner.rays)
     return np.ascontiguousarray(floats(corner.rays) if exact_type else rays_of(corner).floats.T)
-
-
-def prior_of(secrets: tuple[Any, ...], weights: Array) -> Prior:
-    """The prior of integer weights."""
-    total = sum(int(v) for v in weights)
-    return Prior(secrets, [Fraction(int(v), total) for v in weights])
 
 
 def exact_product(left: Array, right: Array) -> Array:

@@ -30,7 +30,6 @@ from sfumato.design.universal.question import (
     member_of,
     merged_columns,
     pose,
-    prior_of,
     type_of,
 )  # fmt: skip
 from sfumato.design.universal.theorems import theorem
@@ -238,7 +237,7 @@ def _exact_worst(question: Question, cells: LossCells, program: LeastLoss, own: 
         place, step = place + step, 4 * step
     worst, i = best
     prior = cells.priors[i]
-    return worst, worst, prior_of(question.loss.secrets, prior), program.mechanism(prior, least.bases[i])
+    return worst, worst, Prior.from_counts(prior, question.loss.secrets), program.mechanism(prior, least.bases[i])
 
 
 def _bounded_worst(question: Question, cells: LossCells, own: _Own, least: Least) -> _Worst:
@@ -254,7 +253,7 @@ def _bounded_worst(question: Question, cells: LossCells, own: _Own, least: Least
         above[own.numerators == 0] = 0.0
         guess = np.where(mean > 1e-12, guess, 0.0)
     i = int(np.argmax(guess))
-    prior = prior_of(question.loss.secrets, cells.priors[i])
+    prior = Prior.from_counts(cells.priors[i], question.loss.secrets)
     best = design(prior, question.loss, question.privacy, tolerance=1e-9)
     floor = Fraction(0) if question.relative else floor_at(question, prior)
     least_loss = (best.loss - floor) * question.scale
