@@ -176,7 +176,7 @@ def _around(problem: Problem, centre: int) -> Multipliers:
 def _rounded(problem: Problem, answer: Answer) -> LowerBound:
     prices = answer.prices[len(answer.prices) - len(problem.ceilings) :]
     prior, mixture = hardest_prior(problem, answer.prices)
-    given = _usable(problem, answer.multipliers)
+    given = usable(problem, answer.multipliers)
     on_events = answer.events
     every = (given.values, floats(on_events.values), *map(floats, prices))
     largest = max((float(part.max(initial=0.0)) for part in every), default=0.0)
@@ -195,7 +195,7 @@ def _rounded(problem: Problem, answer: Answer) -> LowerBound:
 
 def proved_excess(problem: Problem, answer: Answer) -> float:
     """The largest excess over the limits of a feasibility problem is never below this; safe against rounding."""
-    given = _usable(problem, answer.multipliers)
+    given = usable(problem, answer.multipliers)
     prices = tuple(np.maximum(floats(price), 0.0) for price in answer.prices)
     cost, paid = _with_limits(np.zeros(problem.shape), problem, prices)
     return _safe_bound(problem, cost, given, paid, answer.events) / float(sum(price.sum() for price in prices))
@@ -213,7 +213,7 @@ def _with_limits(
     return cost, paid
 
 
-def _usable(problem: Problem, given: Multipliers) -> Multipliers:
+def usable(problem: Problem, given: Multipliers) -> Multipliers:
     """Multipliers of pairs whose factors floats can write down."""
     return given[np.isfinite(problem.factors(given.first, given.second)) & (given.values > 0)]
 

@@ -27,7 +27,7 @@ from sfumato.certify.mechanism import Claim, Mechanism
 from sfumato.certify.repair import private_weights
 from sfumato.certify.verify import prove
 from sfumato.design.answer import Answer
-from sfumato.design.bounds import LowerBound, rounded_bound
+from sfumato.design.bounds import LowerBound, rounded_bound, usable
 from sfumato.design.certified import as_design, certified
 from sfumato.design.choice import to_a_gap
 from sfumato.design.compatibility.utility import Utility
@@ -203,17 +203,9 @@ class Level:
 
     def solve(self, epsilon: Fraction, tolerance: float, closer: bool = True) -> EpsilonRung:
         """The program at one ε, to a gap, or until it is known between which δ its optimum lies."""
-        problem = self._problem_at(epsilon)
+        problem = replace(self.base, privacy=self.types.at(epsilon))
         answer = self._answer(problem, tolerance, () if closer else self.chances)
-        given = answer.multipliers
-        usable = np.isfinite(problem.factors(given.first, given.second)) & (given.values > 0)  # floats end at e^709
-        return self._rung(problem, replace(answer, multipliers=given[usable]))
-
-    def _problem_at(self, epsilon: Fraction) -> Problem:
-        return Problem(self.base.prior, self.base.loss, self.types.at(epsilon), self.base.objective)
-
-    def _rung(self, problem: Problem, answer: Answer) -> EpsilonRung:
-        epsilon = Fraction(problem.privacy.epsilon)  # type: ignore[arg-type]
+        answer = replace(answer, multipliers=usable(problem, answer.multipliers))
         weights = _next_to(answer.matrix, self.types.bounds(epsilon))
         if weights is None:
             weights = private_weights(answer.matrix / answer.matrix.sum(axis=1, keepdims=True), problem.privacy)
