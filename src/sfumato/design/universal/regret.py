@@ -207,19 +207,22 @@ def _passes_rays(question: Question, cells: LossCells) -> bool:
     return bool((left <= right * scales[None, :]).all())
 
 
+def _regrets_above(question: Question, own: _Own, least: Least) -> NDArray[np.float64]:
+    """Bounds on the regret at each prior in floats, from above."""
+    high, low = own.floats + 4 * MARGIN, np.maximum(least.bounds, 0.0)
+    if not question.relative:
+        return np.asarray((high - low) * float(question.unit) * (1 + 2.0**-50))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where(low > 0, (high / low - 1) * (1 + 2.0**-50), np.inf)
+    return np.where(own.numerators == 0, 0.0, share)  # where both losses are zero there is nothing to regret
+
+
 _Worst = tuple[Fraction | None, Fraction | None, Prior, Channel]
 
 
 def _exact_worst(question: Question, cells: LossCells, program: LeastLoss, own: _Own, least: Least) -> _Worst:
     """Vertices in the order of their regret in floats, each decided exactly, until none can be worse."""
-    slack = 4 * MARGIN
-    mean = own.floats
-    low = np.maximum(least.bounds, 0.0)
-    if question.relative:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            upper = np.where(low > 0, (mean + slack) / low - 1, np.inf)
-    else:
-        upper = (mean - low + slack) * float(question.unit) * (1 + 2.0**-50)
+    upper = _regrets_above(question, own, least)
     order = np.argsort(-upper, kind="stable")
     best: tuple[Fraction | None, int] = (Fraction(-1), -1)
     place, step = 0, 16
@@ -242,23 +245,16 @@ def _exact_worst(question: Question, cells: LossCells, program: LeastLoss, own: 
 
 def _bounded_worst(question: Question, cells: LossCells, own: _Own, least: Least) -> _Worst:
     """For irrational types: a proved mechanism at the worst vertex, and the bounds of prices at all."""
-    slack = 4 * MARGIN
-    mean = own.floats
-    low = np.maximum(least.bounds, 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        guess = (mean / np.maximum(least.values, 1e-300) - 1) if question.relative else mean - least.values
-        above = (mean + slack) / low - 1 if question.relative else (mean - low + slack) * float(question.unit)
-    above = np.where(np.isnan(above), np.inf, above)
-    if question.relative:  # where both losses are exactly zero there is nothing to regret
-        above[own.numerators == 0] = 0.0
-        guess = np.where(mean > 1e-12, guess, 0.0)
+    guess = own.floats - least.values
+    if question.relative:
+        guess = np.where(own.floats > 1e-12, guess / np.maximum(least.values, 1e-300), 0.0)
     i = int(np.argmax(guess))
     prior = Prior.from_counts(cells.priors[i], question.loss.secrets)
     best = design(prior, question.loss, question.privacy, tolerance=1e-9)
     floor = Fraction(0) if question.relative else floor_at(question, prior)
     least_loss = (best.loss - floor) * question.scale
     lower = _regret_at(question, own.at(i), least_loss)
-    top = float(above.max()) * (1 + 2.0**-50)
+    top = float(_regrets_above(question, own, least).max())
     upper = None if not np.isfinite(top) else max(Fraction(top), Fraction(0))
     return (None if lower is None else max(lower, Fraction(0))), upper, prior, best.mechanism.channel
 
