@@ -13,8 +13,6 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from sfumato.channels.channel import Channel
 from sfumato.channels.composition import restrict
@@ -87,11 +85,8 @@ def _on_all_secrets(question: Question, channel: Channel) -> OptimalityGround | 
 
 def is_tree(space: FiniteSpace) -> bool:
     """Whether distances add up along the branches of a tree of all secrets."""
-    first, second = space.pairs
-    if len(first) != len(space) - 1 or space.distances.infinite.any():
-        return False
-    graph = coo_array((np.ones(len(first)), (first, second)), shape=(len(space), len(space)))
-    return bool(connected_components(graph, directed=False)[0] == 1)
+    # chains of these pairs join all that is at a finite distance, and fewer than n − 1 join no n points
+    return len(space.pairs.first) == len(space) - 1 and not space.distances.infinite.any()
 
 
 def _is_tight(channel: Channel, privacy: PrivacyType) -> bool:
