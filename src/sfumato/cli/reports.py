@@ -12,11 +12,11 @@ from sfumato.certify import load
 from sfumato.cli.options import AsJson, writable
 from sfumato.cli.progress import line
 from sfumato.errors import InvalidInput
+from sfumato.labels import text_of
 from sfumato.report.page import report as write
 from sfumato.specs.complaints import nearest
 from sfumato.specs.setup import setup
 from sfumato.specs.spec import read_spec
-from sfumato.specs.tables import text_of
 
 
 def report(

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from sfumato.channels import Channel
 from sfumato.errors import InvalidInput, NotSupported
-from sfumato.report.audit_matrix import channel_on, read_matrix
+from sfumato.report.audit_matrix import channel_on, matrix_from_text
 from sfumato.report.audit_rounding import Box
 from sfumato.spaces import FiniteSpace
 from sfumato.spaces.foreign import LATITUDES, LONGITUDES
@@ -87,13 +85,8 @@ def uploaded(text: str, name: str, space: FiniteSpace, tolerance: Fraction) -> t
     >>> uploaded("0.7,0.3\n0.3,0.7", "m.csv", line(2), Fraction(0))[0].matrix[0].tolist()
     [Fraction(7, 10), Fraction(3, 10)]
     """
-    with TemporaryDirectory(prefix="sfumato-") as folder:
-        file = Path(folder) / "matrix.csv"
-        file.write_bytes(text.encode("utf-8", "replace"))
-        try:
-            return channel_on(read_matrix(file, tolerance=tolerance, secrets=len(space)), space, name)
-        except InvalidInput as error:
-            raise InvalidInput(str(error).replace(str(file), name)) from error
+    readable = text.encode("utf-8", "replace").decode("utf-8-sig")
+    return channel_on(matrix_from_text(readable, name, tolerance, len(space)), space, name)
 
 
 def cities(country: str, most: int) -> dict[str, Any]:
