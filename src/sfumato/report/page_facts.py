@@ -156,7 +156,7 @@ def facts_of(
     compare, say = flag(compare, "compare"), optional_function(progress, "progress") or (lambda _: None)
     mechanism = tabled(subject.mechanism if isinstance(subject, Design) else subject)
     space, notes = mechanism.privacy.space, {}
-    matrix = _float_matrix(mechanism)
+    matrix = float_matrix(mechanism)
     channel = Channel(mechanism.secrets, matrix, mechanism.outputs)
     # a name that comes from the caller is taken at its word, one that may come from a file is looked at
     believed, stake, claim = _stakes(mechanism, prior, loss, isinstance(subject, Design))
@@ -186,11 +186,11 @@ def facts_of(
     )  # fmt: skip
 
 
-def _float_matrix(mechanism: Mechanism) -> Floats:
-    if mechanism.weights.dtype != object:
-        return np.asarray(mechanism.weights / mechanism.total)
-    shares = [float(Fraction(int(w), mechanism.total)) for w in mechanism.weights.ravel()]
-    return np.array(shares).reshape(mechanism.weights.shape)
+def float_matrix(mechanism: Mechanism) -> Floats:
+    """The probabilities of a mechanism in float64, without its fractions."""
+    if mechanism.weights.dtype == object:
+        return floats(mechanism.channel.matrix)
+    return np.asarray(mechanism.weights / mechanism.total)
 
 
 # ----------------------------------------------------------------- what is at stake
@@ -217,7 +217,7 @@ def _stakes(
         )
     if mechanism.weights.size <= _LARGEST_EXACT:
         return believed, stake, claim_of(believed, mechanism.weights, mechanism.total, stake)
-    channel = Channel(mechanism.secrets, _float_matrix(mechanism), mechanism.outputs)
+    channel = Channel(mechanism.secrets, float_matrix(mechanism), mechanism.outputs)
     lost = posterior_loss(believed.to_floats(), channel, _in_floats(stake))
     return believed, stake, Claim(believed, stake, (), Fraction(float(lost)))
 

@@ -15,11 +15,8 @@ from fastapi.responses import JSONResponse, Response, StreamingResponse
 from sfumato.errors import InvalidInput, SfumatoError
 from sfumato.specs.cities import countries
 from sfumato.studio.jobs import Busy, Workers, sentence
-from sfumato.studio.limits import LARGEST_KEPT, MOST_KEPT, SECONDS
-from sfumato.studio.requests import REQUESTS, checked, key_of, question
-
-# The tasks that begin with a design.
-_DESIGNING = ("design", "compare", "kernels", "verdicts", "audit", "mechanism", "report")
+from sfumato.studio.limits import LARGEST_KEPT, MOST_KEPT
+from sfumato.studio.requests import TASKS, checked, key_of, question
 
 
 @dataclass(eq=False)
@@ -61,7 +58,7 @@ def routes(workers: Workers, kept: KeptDesigns) -> APIRouter:
 
     @router.post("/{task}")
     async def answer(task: str, request: Request) -> Response:
-        if task not in REQUESTS:
+        if task not in TASKS:
             return JSONResponse({"error": "the studio has no such task"}, 404)
         try:
             values = checked(task, await _json(request))
@@ -100,10 +97,10 @@ class _Events(StreamingResponse):
 
 async def _events(job: str, task: str, values: dict[str, Any], request: Request, workers: Workers, kept: KeptDesigns
                   ) -> AsyncIterator[str]:  # fmt: skip
-    key = key_of(values["spec"]) if task in _DESIGNING else ""
+    key = key_of(values["spec"]) if TASKS[task].designs else ""
     known = kept.get(key) if key else None
     yield _event("started", {"job": job})
-    messages = workers.run(job, task, values, known, SECONDS[task])
+    messages = workers.run(job, task, values, known, TASKS[task].seconds)
     try:
         async for message in messages:
             if message.kept is not None and key:

@@ -1,17 +1,13 @@
-"""The desk of a task: the question, what it stands for, whom to tell, when to stop; and a mechanism as a file."""
+"""The desk of a task: the question, what it stands for, whom to tell, when to stop."""
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import isfinite
 from time import perf_counter
 from typing import Any
 
-from sfumato.certify import Mechanism
-from sfumato.certify.certificate import certificate_of
-from sfumato.certify.file import to_bytes
 from sfumato.design.optimal import Effort, best_of
 from sfumato.design.problem import problem
 from sfumato.design.result import Design
@@ -24,13 +20,11 @@ from sfumato.specs.spec import Spec
 _TALK = 0.05  # seconds between two words about progress
 
 Say = Callable[[dict[str, Any]], None]
-Result = tuple[dict[str, Any], Design | None]
-"""What a task gives: JSON for the page, and perhaps a design to be kept."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Desk:
-    """What a task works with: the question, what it stands for, whom to tell, and when to stop."""
+    """What a task works with; ``known`` is the design of the question, once it was made."""
 
     spec: Spec
     setup: Setup
@@ -38,6 +32,13 @@ class Desk:
     trail: Trail
     say: Say
     stopping: Callable[[], bool]
+    known: Design | None = None
+
+    def best(self) -> Design:
+        """The design of the question."""
+        if self.known is None:
+            self.known = self.design()
+        return self.known
 
     def promise(self) -> PrivacyType:
         """The promise, where there must be one."""
@@ -59,7 +60,7 @@ class Desk:
         return best_of(question, effort)
 
     def _teller(self, before: str) -> Callable[[Any], None]:
-        started = last = perf_counter()
+        last = perf_counter()
 
         def tell(state: Any) -> None:
             nonlocal last
@@ -68,21 +69,14 @@ class Desk:
             now = perf_counter()
             if now - last >= _TALK:
                 last = now
-                self.say({"doing": before, "seconds": round(now - started, 1), **_standing(state)})
+                self.say({"doing": before, **_standing(state)})
 
         return tell
 
 
-def _standing(state: Any) -> dict[str, Any]:
-    if not all(hasattr(state, name) for name in ("iteration", "value", "bound", "gap")):
-        return {"words": str(state)}
-    numbers = {"iteration": int(state.iteration), "loss": float(state.value), "bound": float(state.bound),
-               "gap": float(state.gap)}  # fmt: skip
-    words = {"words": state.stage} if getattr(state, "stage", "") else {}
-    return words | {name: value for name, value in numbers.items() if isfinite(value)}
-
-
-def saved(mechanism: Mechanism, name: str) -> dict[str, Any]:
-    """The file of a mechanism, as the command line would write it."""
-    data = to_bytes(certificate_of(mechanism))
-    return {"file": b64encode(data).decode(), "name": name, "sha256": data[-32:].hex()}
+def _standing(state: Any) -> dict[str, float]:
+    """Loss, bound and gap, where a solver tells them."""
+    if not all(hasattr(state, name) for name in ("value", "bound", "gap")):
+        return {}
+    numbers = {"loss": float(state.value), "bound": float(state.bound), "gap": float(state.gap)}
+    return {name: value for name, value in numbers.items() if isfinite(value)}

@@ -14,35 +14,8 @@ WORKERS = 2
 MOST_WAITING = 8
 """Requests that may wait for a worker; more are refused at once."""
 
-SECONDS = {
-    "look": 20.0,
-    "design": 900.0,
-    "curve": 900.0,
-    "compare": 120.0,
-    "kernels": 60.0,
-    "verdicts": 120.0,
-    "audit": 300.0,
-    "mechanism": 900.0,
-    "report": 900.0,
-    "spec": 20.0,
-    "points": 20.0,
-    "cities": 20.0,
-}
-"""After which a worker is ended, for each task."""
-
-MOST_SECRETS = {
-    "look": 1024,
-    "design": 1024,
-    "curve": 400,
-    "compare": 256,
-    "kernels": 6,
-    "verdicts": 256,
-    "audit": 400,
-    "mechanism": 1024,
-    "report": 1024,
-    "spec": 1024,
-}
-"""Secrets up to which a task is taken on; beyond, the command line and Python have no such limit."""
+MOST_SECRETS = 1024
+"""Secrets that are drawn and designed for; tasks that take longer are for fewer."""
 
 MOST_POINTS = 40
 """Values of ε on a curve."""

@@ -37,8 +37,8 @@ def points(text: str, name: str) -> dict[str, Any]:
     (['A', 'B'], ['3', '1'])
     """
     table = columns_from_text(text, name)
-    if len(table) > MOST_SECRETS["design"]:
-        raise NotSupported(f"{len(table):,} points in the studio", [f"at most {MOST_SECRETS['design']:,}"])
+    if len(table) > MOST_SECRETS:
+        raise NotSupported(f"{len(table):,} points in the studio", [f"at most {MOST_SECRETS:,}"])
     latitude, longitude = usual_column(table, LATITUDES), usual_column(table, LONGITUDES)
     across, up = usual_column(table, _ACROSS), usual_column(table, _UP)
     space: dict[str, Any]

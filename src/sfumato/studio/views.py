@@ -15,6 +15,7 @@ from sfumato.numbers import floats
 from sfumato.report.html import label
 from sfumato.report.layout import places_of
 from sfumato.report.maps import map_layout
+from sfumato.report.page_facts import float_matrix
 from sfumato.spaces import FiniteSpace
 
 _MOST_EDGES = 2500  # lines that can still be told apart
@@ -24,8 +25,6 @@ _MOST_BY_DISTANCE = 40  # secrets without edges of their own whose nearest neigh
 def place_of(space: FiniteSpace, prior: Prior) -> dict[str, Any]:
     """A space and how likely its secrets are."""
     return {
-        "name": space.name,
-        "unit": space.unit,
         "labels": [label(secret) for secret in space.labels],
         "ground": ground(space),
         "prior": [round(weight, 9) for weight in prior.float_weights.tolist()],
@@ -77,7 +76,7 @@ def packed(matrix: Any) -> str:
 
 def table_of(mechanism: Mechanism | Channel, space: FiniteSpace) -> dict[str, Any]:
     """Probabilities, and which outputs are secrets of the space (−1 for those that are not)."""
-    matrix = weights_of(mechanism) if isinstance(mechanism, Mechanism) else floats(mechanism.matrix)
+    matrix = float_matrix(mechanism) if isinstance(mechanism, Mechanism) else floats(mechanism.matrix)
     outputs = mechanism.outputs
     position = space.position
     return {
@@ -85,13 +84,6 @@ def table_of(mechanism: Mechanism | Channel, space: FiniteSpace) -> dict[str, An
         "at": [position.get(output, -1) for output in outputs],
         "matrix": packed(matrix),
     }
-
-
-def weights_of(mechanism: Mechanism) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """The probabilities of a mechanism in float64, without its fractions."""
-    if mechanism.weights.dtype == object:
-        return floats(mechanism.channel.matrix)
-    return np.asarray(mechanism.weights / mechanism.total)
 
 
 def figure_of(figure: go.Figure) -> dict[str, Any]:
