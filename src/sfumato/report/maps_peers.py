@@ -16,16 +16,22 @@ _USELESS = 0.95  # Who loses this share of the loss without disclosure would onl
 
 
 @dataclass(frozen=True)
-class Standing:
-    """A mechanism in the figure: its loss with outputs taken as actions, if they are some, and after a remap."""
+class Peer:
+    """A mechanism beside others with the same promise; ``own`` is the one that a report is about.
+
+    ``loss`` takes outputs as actions (None where they are none), ``remapped`` the best action for each output,
+    ``guessed`` is the chance to guess the secret. Without a proof, ``epsilon`` is None.
+    """
 
     name: str
     loss: float | None
     remapped: float
+    guessed: float
+    epsilon: float | None = None
     own: bool = False
 
 
-def peers_figure(rows: Sequence[Standing], bound: float | None, blind: float | None, unit: str, words: str) -> Figure:
+def peers_figure(rows: Sequence[Peer], bound: float | None, blind: float | None, unit: str, words: str) -> Figure:
     """Dots on one scale, the best mechanism on top."""
     limit = float("inf") if blind is None else _USELESS * blind
     useful = [row for row in rows if row.own or row.remapped < limit]
@@ -63,7 +69,7 @@ def peers_figure(rows: Sequence[Standing], bound: float | None, blind: float | N
     return Figure("comparison", drawing.svg("Losses of mechanisms with the same promise", words), plain(caption), True)
 
 
-def _row(drawing: Drawing, row: Standing, y: float, left: float, at: Callable[[float], float]) -> None:
+def _row(drawing: Drawing, row: Peer, y: float, left: float, at: Callable[[float], float]) -> None:
     colour = "orange" if row.own else "blue"
     drawing.text(left - 12, y, row.name, anchor="end", colour="orange" if row.own else "ink", bold=row.own)
     if at(row.remapped) == inf:

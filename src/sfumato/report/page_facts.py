@@ -12,7 +12,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from sfumato.arguments import flag, optional_function
@@ -31,12 +30,12 @@ from sfumato.mechanisms.registry import LARGEST_TABLE
 from sfumato.numbers import float_above, floats, log_bounds, printed_above
 from sfumato.privacy.capacities import TypeCapacities, capacities
 from sfumato.privacy.events import EventPromise
-from sfumato.privacy.satisfaction import Tightest
+from sfumato.privacy.satisfaction import Tightest, log_ratios
 from sfumato.release.estimation import output_counts
 from sfumato.report.maps import map_layout
+from sfumato.report.maps_peers import Peer
 from sfumato.report.page_noise import laplace_table
 from sfumato.spaces.finite import FiniteSpace, place_of
-from sfumato.threads import on_threads
 
 Floats = NDArray[np.float64]
 
@@ -49,21 +48,6 @@ _LARGEST_EXACT = 2**18  # The loss of a table with so many entries takes a secon
 _CHUNK = 4096  # So many pairs of rows are looked at together.
 _BY_SPACE = ("distance", "bin", "absolute", "squared", "nib")  # These losses follow from the space alone.
 _SAME_TABLE = 1e-12  # A loss gets the name of a standard one that equals it up to this relative error.
-
-
-@dataclass(frozen=True)
-class Peer:
-    """Another mechanism for the same promise.
-
-    ``loss`` takes outputs as actions (None where they are none), ``remapped`` the best action for each output. Without
-    a proof, ``epsilon`` is None.
-    """
-
-    name: str
-    loss: float | None
-    remapped: float
-    guessed: float
-    epsilon: float | None = None
 
 
 @dataclass(frozen=True)
@@ -297,17 +281,11 @@ def _tightest(mechanism: Mechanism, matrix: Floats) -> Tightest | None:
     pairs = space.pairs
     if not pairs.first.size:
         return None
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):  # 0/0 is no number, and none is the largest
         logs = np.log(matrix)
-    most, where = np.empty(pairs.first.size), np.empty(pairs.first.size, dtype=np.int64)
-
-    def scan(first: int, last: int) -> None:
-        part = slice(first, last)
-        _scan(logs, pairs.first[part], pairs.second[part], most[part], where[part])
-
-    on_threads(scan, pairs.first.size)
-    k = int(np.argmax(most / space.pair_distances.floats))
-    x, z, y = int(pairs.first[k]), int(pairs.second[k]), int(where[k])
+        k = int(np.argmax(log_ratios(logs, pairs) / space.pair_distances.floats))
+        x, z = int(pairs.first[k]), int(pairs.second[k])
+        y = int(np.nanargmax(np.abs(logs[x] - logs[z])))
     if weights[x, y] < weights[z, y]:
         x, z = z, x
     ratio = Fraction(int(weights[x, y]), int(weights[z, y]))
@@ -316,18 +294,6 @@ def _tightest(mechanism: Mechanism, matrix: Floats) -> Tightest | None:
     return Tightest(
         (mechanism.secrets[x], mechanism.secrets[z]), mechanism.outputs[y], ratio, float_above(high), epsilon
     )
-
-
-@njit(cache=True, nogil=True)
-def _scan(logs, first, second, most, where):  # type: ignore[no-untyped-def]
-    for k in range(first.size):
-        a, b = logs[first[k]], logs[second[k]]
-        top, at = 0.0, 0
-        for y in range(a.size):
-            gap = abs(a[y] - b[y])  # NaN where both are -inf, and NaN never exceeds
-            if gap > top:
-                top, at = gap, y
-        most[k], where[k] = top, at
 
 
 def _excess(mechanism: Mechanism, matrix: Floats, event: EventPromise) -> EventExcess:

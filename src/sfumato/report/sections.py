@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from math import log2
 from shlex import quote
@@ -27,8 +28,8 @@ from sfumato.report.html import (
     table,
 )
 from sfumato.report.maps import map_layout, matrix_figure, share_figure
-from sfumato.report.maps_peers import Standing, peers_figure
-from sfumato.report.page_facts import Facts, Peer
+from sfumato.report.maps_peers import Peer, peers_figure
+from sfumato.report.page_facts import Facts
 from sfumato.report.sections_words import (
     allowed,
     doubling,
@@ -224,11 +225,16 @@ def comparison(facts: Facts) -> str:
             words = f"The best of them, {_name(best)}, loses as little."
         else:
             words = f"The best of them, {_name(best)}, loses less: {percent(1 - ratio)} less than this mechanism."
-    needed = facts.mechanism.privacy.rate if facts.tightest is None else facts.tightest.epsilon
-    own = ("<strong>this mechanism</strong>", *_cells(facts.as_is, float(facts.value), facts.after, needed))
-    others = [(plain(_name(p)), *_cells(p.loss, p.remapped, p.guessed, p.epsilon)) for p in facts.peers]
-    rows = sorted([(float(facts.value), own), *zip((p.remapped for p in facts.peers), others, strict=True)],
-                  key=lambda row: row[0])  # fmt: skip
+    rows = [
+        (
+            f"<strong>{peer.name}</strong>" if peer.own else plain(peer.name),
+            near(peer.remapped),
+            "–" if peer.loss is None else near(peer.loss),
+            "not proved" if peer.epsilon is None else above(peer.epsilon, 4),
+            percent(peer.guessed),
+        )
+        for peer in _standings(facts)
+    ]
     per = f" per {plain(facts.space.unit)}" if facts.space.unit else ""
     losses = f"loss{f' in {plain(unit)}' if unit else ''}"
     heads = (
@@ -238,7 +244,7 @@ def comparison(facts: Facts) -> str:
         f"ε it needs{per}",
         "chance to guess the secret",
     )
-    listed = table("Mechanisms with the same promise", heads, [cells for _, cells in rows])
+    listed = table("Mechanisms with the same promise", heads, rows)
     about = (
         "All of them make the same promise. A remap replaces each output by the best action for it, which costs no "
         "privacy."
@@ -247,23 +253,23 @@ def comparison(facts: Facts) -> str:
                    figures([peers_drawing(facts)]), listed, note)  # fmt: skip
 
 
-def _cells(as_is: float | None, remapped: float, guessed: float, epsilon: float | None) -> tuple[str, ...]:
-    shown = "–" if as_is is None else near(as_is)
-    return near(remapped), shown, "not proved" if epsilon is None else above(epsilon, 4), percent(guessed)
-
-
 def _name(peer: Peer) -> str:
     return _NAMES.get(peer.name, peer.name)
 
 
+def _standings(facts: Facts) -> list[Peer]:
+    """The mechanism among its peers, the best first."""
+    assert facts.value is not None
+    needed = facts.mechanism.privacy.rate if facts.tightest is None else facts.tightest.epsilon
+    own = Peer("this mechanism", facts.as_is, float(facts.value), facts.after, needed, own=True)
+    return sorted([own, *(replace(p, name=_name(p)) for p in facts.peers)], key=lambda peer: peer.remapped)
+
+
 def peers_drawing(facts: Facts) -> Figure:
     """The figure of the comparison."""
-    assert facts.value is not None
-    rows = [Standing(_name(p), p.loss, p.remapped) for p in facts.peers]
-    rows.append(Standing("this mechanism", facts.as_is, float(facts.value), True))
-    rows.sort(key=lambda row: row.remapped)
     bound = None if facts.bound is None else float(facts.bound)
-    return peers_figure(rows, bound, facts.blind, loss_unit(facts), "What mechanisms with the same promise lose.")
+    words = "What mechanisms with the same promise lose."
+    return peers_figure(_standings(facts), bound, facts.blind, loss_unit(facts), words)
 
 
 # ----------------------------------------------------------------- where probability lies
