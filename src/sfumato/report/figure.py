@@ -244,10 +244,6 @@ def _html(figure: go.Figure) -> bytes:
     return _PAGE.format(title=title, body=body).encode()
 
 
-def _json(figure: go.Figure) -> bytes:
-    return str(figure.to_json()).encode()
-
-
 def _image(form: str) -> Callable[[go.Figure], bytes]:
     def draw(figure: go.Figure) -> bytes:
         if find_spec("kaleido") is None:
@@ -267,7 +263,7 @@ def _image(form: str) -> Callable[[go.Figure], bytes]:
 
 FORMATS: dict[str, Callable[[go.Figure], bytes]] = {
     ".html": _html,
-    ".json": _json,
+    ".json": lambda figure: str(figure.to_json()).encode(),
     ".svg": _image("svg"),
     ".png": _image("png"),
     ".pdf": _image("pdf"),

@@ -148,15 +148,20 @@ def facts_of(
     claimed_name = mechanism.claim.loss.name if unnamed and mechanism.claim is not None else ""
     weights = (believed or Prior.uniform(mechanism.secrets)).to_floats()
     say("where the promise is tightest")
-    if mechanism.weights.shape[1] * len(space.pairs.first) > _MOST_COMPARISONS:
-        tightest = None
-        notes["tightest"] = "The pair where privacy is tightest was not looked for: that would take minutes here."
-    else:
+    tightest = None
+    if mechanism.weights.shape[1] * len(space.pairs.first) <= _MOST_COMPARISONS:
         tightest = _tightest(mechanism, matrix)
+    else:
+        notes["tightest"] = "The pair where privacy is tightest was not looked for: that would take minutes here."
     peers: tuple[Peer, ...] = ()
     if compare:
         peers, notes["peers"] = _peers(mechanism, believed, stake, say)
     type_leaks, notes["leaks"] = _type_leaks(mechanism, say)
+    pointed_out = int(np.argmax(weights.float_weights))
+    if secret is not None:
+        pointed_out = place_of(secret, mechanism.secrets, "the secret whose outputs are drawn")
+    if isinstance(released, np.ndarray):
+        released = released.tolist()  # an array lists rows here, whatever its length
     inside = stake is not None and set(mechanism.outputs) <= set(stake.actions)
     return Facts(
         mechanism, matrix, weights, believed is None, stake, None if claim is None else claim.value,
@@ -165,7 +170,7 @@ def facts_of(
         None if stake is None else float(prior_loss(weights, stake)),
         float(weights.weights.max()), float(bayes_vulnerability(weights, channel)), capacity(channel), type_leaks,
         peers, tightest, tuple(_excess(mechanism, matrix, event) for event in mechanism.events),
-        _pointed_out(mechanism, weights, secret), _counts(mechanism, released), claimed_name,
+        pointed_out, None if released is None else output_counts(mechanism, released), claimed_name,
         {k: v for k, v in notes.items() if v},
     )  # fmt: skip
 
@@ -235,15 +240,11 @@ def named_loss(loss: Loss, space: FiniteSpace) -> Loss:
     >>> [named_loss(Loss(range(3), line(3), k * table, "distance"), line(3)).name for k in (1, 2)]
     ['distance', '']
     """
-    if loss.name and not _is_standard(loss.name):
+    if loss.name and loss.name not in _BY_SPACE and not loss.name.startswith("threshold("):
         return loss
     names = [name for name in dict.fromkeys([loss.name, *_BY_SPACE]) if name]
     fitting = next((name for name in names if is_called(name, loss, space)), "")
     return loss if fitting == loss.name else Loss(loss.actions, loss.secrets, loss.matrix, fitting)
-
-
-def _is_standard(name: str) -> bool:
-    return name in _BY_SPACE or name.startswith("threshold(")
 
 
 def is_called(name: str, loss: Loss, space: FiniteSpace) -> bool:
@@ -257,19 +258,6 @@ def is_called(name: str, loss: Loss, space: FiniteSpace) -> bool:
         return False
     table, given = floats(known.matrix)[[row_of[action] for action in loss.actions]], floats(loss.matrix)
     return bool(np.isfinite(table).all()) and np.allclose(table, given, rtol=_SAME_TABLE, atol=0)
-
-
-def _pointed_out(mechanism: Mechanism, prior: Prior, secret: Any) -> int:
-    if secret is None:
-        return int(np.argmax(prior.float_weights))
-    return place_of(secret, mechanism.secrets, "the secret whose outputs are drawn")
-
-
-def _counts(mechanism: Mechanism, released: Iterable[Any] | Mapping[Any, int] | None) -> NDArray[np.int64] | None:
-    if released is None:
-        return None
-    # an array lists rows here, whatever its length
-    return output_counts(mechanism, released.tolist() if isinstance(released, np.ndarray) else released)
 
 
 # ----------------------------------------------------------------- where it is tightest

@@ -98,8 +98,7 @@ def promise(facts: Facts) -> str:
     parts = []
     if facts.bounds_ratios:
         parts += _about_ratios(facts)
-    for event in facts.mechanism.events:
-        parts.append(_about_events(facts, event))
+    parts += [_about_events(facts, event) for event in facts.mechanism.events]
     if facts.space.open_pairs:
         parts.append(_about_open_pairs(facts))
     parts.append(
@@ -131,13 +130,11 @@ def _about_ratios(facts: Facts) -> list[str]:
             f"{times} times as likely, relative to the other, as it was before. Odds cannot double for {what} less "
             f"than {doubling(privacy)} apart."
         )
-    rows = []
-    for distance, words in at:
-        rows.append((plain(words), *odds_at(privacy, distance)))
     spelled = table(
-        "What one output can do to somebody’s belief", (f"Two {what} this far apart", "odds change at most by a factor",
-                                                        "50 % becomes at most"), rows,
-    )  # fmt: skip
+        "What one output can do to somebody’s belief",
+        (f"Two {what} this far apart", "odds change at most by a factor", "50 % becomes at most"),
+        [(plain(words), *odds_at(privacy, distance)) for distance, words in at],
+    )
     return [lead, example, spelled]
 
 
@@ -185,25 +182,21 @@ def cost(facts: Facts) -> str:
     first = f"{whose} <strong>{loss}</strong>. The loss is {plain(meaning(facts))}."
     second = ""
     if facts.bound is not None:
-        close = (
-            "so this mechanism is the best there is"
-            if facts.gap == 0
-            else f"so this mechanism is within {gap_words(facts.gap)} of the best"
-        )
+        close = "the best there is" if facts.gap == 0 else f"within {gap_words(facts.gap)} of the best"
         second = (
-            f"No mechanism with this promise loses less than {with_unit(below(facts.bound, 5), unit)}, {close}. Both "
-            "numbers are proved in the certificate."
+            f"No mechanism with this promise loses less than {with_unit(below(facts.bound, 5), unit)}, so this "
+            f"mechanism is {close}. Both numbers are proved in the certificate."
         )
     third = ""
     if facts.loss.name == "distance" and facts.criterion == "expected":
         third = "An adversary who knows the prior is as far off: on average by the same distance."
-    rows = [("this mechanism, best action for each output", near(facts.value, 6))]
-    if facts.bound is not None:
-        rows.append(("no mechanism with this promise is below", below(facts.bound, 6)))
-    if facts.as_is is not None:
-        rows.append(("this mechanism, outputs taken as they are", near(facts.as_is, 6)))
-    if facts.blind is not None:
-        rows.append(("nothing told", near(facts.blind, 6)))
+    losses = (
+        ("this mechanism, best action for each output", facts.value, near),
+        ("no mechanism with this promise is below", facts.bound, below),
+        ("this mechanism, outputs taken as they are", facts.as_is, near),
+        ("nothing told", facts.blind, near),
+    )
+    rows = [(words, shown(value, 6)) for words, value, shown in losses if value is not None]
     head = f"expected loss{f', {plain(unit)}' if unit else ''}"
     listed = table("Losses" + (" for the hardest prior" if facts.criterion != "expected" else ""), ("", head), rows)
     return section("cost", "What it costs", paragraph(first, second, third, kind="lead"), listed)
@@ -211,20 +204,19 @@ def cost(facts: Facts) -> str:
 
 def comparison(facts: Facts) -> str:
     """Known mechanisms with the same promise."""
-    note = paragraph(plain(facts.notes.get("peers", "")), kind="soft") if facts.notes.get("peers") else ""
+    note = _note(facts, "peers")
     if not facts.peers:
         return section("comparison", "Beside known mechanisms", note) if note else ""
     unit, best = loss_unit(facts), facts.peers[0]
     assert facts.value is not None
     words = ""
     if facts.criterion == "expected" and facts.value > 0:
-        ratio = best.remapped / float(facts.value)
+        ratio, how = best.remapped / float(facts.value), "as little"
         if ratio > 1 + 1e-6:
-            words = f"The best of them, {_name(best)}, loses {near(ratio, 3)} times as much, even with the best remap."
-        elif ratio > 1 - 1e-6:
-            words = f"The best of them, {_name(best)}, loses as little."
-        else:
-            words = f"The best of them, {_name(best)}, loses less: {percent(1 - ratio)} less than this mechanism."
+            how = f"{near(ratio, 3)} times as much, even with the best remap"
+        elif ratio <= 1 - 1e-6:
+            how = f"less: {percent(1 - ratio)} less than this mechanism"
+        words = f"The best of them, {_name(best)}, loses {how}."
     rows = [
         (
             f"<strong>{peer.name}</strong>" if peer.own else plain(peer.name),
@@ -237,13 +229,8 @@ def comparison(facts: Facts) -> str:
     ]
     per = f" per {plain(facts.space.unit)}" if facts.space.unit else ""
     losses = f"loss{f' in {plain(unit)}' if unit else ''}"
-    heads = (
-        "mechanism",
-        f"{losses}, best remap",
-        "outputs as they are",
-        f"ε it needs{per}",
-        "chance to guess the secret",
-    )
+    remapped, needed = f"{losses}, best remap", f"ε it needs{per}"
+    heads = ("mechanism", remapped, "outputs as they are", needed, "chance to guess the secret")
     listed = table("Mechanisms with the same promise", heads, rows)
     about = (
         "All of them make the same promise. A remap replaces each output by the best action for it, which costs no "
@@ -283,19 +270,14 @@ def drawings(facts: Facts) -> list[Figure]:
         hardest = "" if facts.criterion == "expected" else " (the hardest that was found)"
         words = f"How likely each secret is beforehand{hardest}."
         drawn.append(share_figure("prior", "The prior", words, layout, mechanism.secrets, facts.prior.float_weights))
-    expected = facts.prior.float_weights @ facts.matrix
-    if facts.released is None:
-        drawn.append(
-            _of_outputs(facts, "released", "The released distribution", "How often each output comes.", expected)
-        )
-    else:
-        total = int(facts.released.sum())
-        off = float(np.abs(facts.released / total - expected).max())
-        words = (
-            f"What {total:,} releases told. Shares differ from the expected ones by {percent(off, 2)} of all at most."
-        )
-        drawn.append(_of_outputs(facts, "released", "What was released", words, facts.released / total))
-    drawn += [_cloud(facts), _belief(facts)]
+    shares = facts.prior.float_weights @ facts.matrix
+    title, words = "The released distribution", "How often each output comes."
+    if facts.released is not None:
+        total, expected = int(facts.released.sum()), shares
+        shares, title = facts.released / total, "What was released"
+        off = percent(float(np.abs(shares - expected).max()), 2)
+        words = f"What {total:,} releases told. Shares differ from the expected ones by {off} of all at most."
+    drawn += [_of_outputs(facts, "released", title, words, shares), _cloud(facts), _belief(facts)]
     if max(facts.matrix.shape) <= _SMALL_TABLE:
         drawn.append(matrix_figure(mechanism.secrets, mechanism.outputs, facts.matrix))
     return drawn
@@ -316,10 +298,8 @@ def _cloud(facts: Facts) -> Figure:
     mechanism, row = facts.mechanism, facts.matrix[facts.secret]
     secret = mechanism.secrets[facts.secret]
     name = label(secret)
-    words = f"What is told when the secret is {name}"
-    words += (
-        ", the likeliest one." if facts.secret == int(facts.prior.float_weights.argmax()) and not facts.assumed else "."
-    )
+    likeliest = facts.secret == int(facts.prior.float_weights.argmax()) and not facts.assumed
+    words = f"What is told when the secret is {name}{', the likeliest one' if likeliest else ''}."
     position = facts.space.position
     if secret in mechanism.outputs:
         words += f" It is told as it is with probability {share(float(row[mechanism.outputs.index(secret)]))}."
@@ -372,8 +352,12 @@ def leakage(facts: Facts) -> str:
             ("largest difference of any mechanism with this promise", above(facts.type_leaks.additive_bound, 4)),
         ]
     listed = table("Leakage and capacities", ("", "value"), rows)
-    note = paragraph(plain(facts.notes["leaks"]), kind="soft") if "leaks" in facts.notes else ""
-    return section("leakage", "How much it tells", listed, note)
+    return section("leakage", "How much it tells", listed, _note(facts, "leaks"))
+
+
+def _note(facts: Facts, about: str) -> str:
+    """What was left out and why."""
+    return paragraph(plain(facts.notes[about]), kind="soft") if about in facts.notes else ""
 
 
 def tightest(facts: Facts) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from fractions import Fraction
+from itertools import count
 from typing import Any
 
 from sfumato.channels import Channel
@@ -62,17 +62,11 @@ def _pairs(table: Columns, first: str, second: str) -> list[list[str]]:
 
 def _distinct(names: list[str]) -> list[str]:
     """Names with a number behind those that occur again."""
-    seen: Counter[str] = Counter()
-    result = []
-    taken = set(names)
-    for name in names:
-        seen[name] += 1
-        new = name
-        while seen[name] > 1 and new in taken:
-            new = f"{name} {seen[name]}"
-            seen[name] += new in taken
-        taken.add(new)
-        result.append(new)
+    taken, result = set(names), list[str]()
+    for k, name in enumerate(names):
+        numbered = (f"{name} {number}" for number in count(2))
+        result.append(name if name not in names[:k] else next(new for new in numbered if new not in taken))
+        taken.add(result[-1])
     return result
 
 

@@ -44,12 +44,10 @@ def _distances(space: FiniteSpace) -> list[float]:
 def ground(space: FiniteSpace) -> dict[str, Any]:
     """Where secrets are drawn: in cells, at places, in a row, or as nodes with edges."""
     drawn = map_layout(space)
-    if drawn.kind != "list":
-        base = {"kind": drawn.kind, "x": _short(drawn.x), "y": _short(drawn.y), "unit": drawn.unit}
-        return {**base, "steps": list(drawn.steps), "edges": _edges(space) if drawn.kind == "places" else []}
-    where = places_of(space)
-    return {"kind": "nodes", "x": _short(where[:, 0]), "y": _short(where[:, 1]), "unit": "", "steps": [1, 1],
-            "edges": _edges(space)}  # fmt: skip
+    kind = "nodes" if drawn.kind == "list" else drawn.kind
+    x, y = places_of(space).T if kind == "nodes" else (drawn.x, drawn.y)
+    edges = _edges(space) if kind in ("nodes", "places") else []
+    return {"kind": kind, "x": _short(x), "y": _short(y), "unit": drawn.unit, "steps": drawn.steps, "edges": edges}
 
 
 def _short(values: Any) -> list[float]:
