@@ -106,7 +106,7 @@ def label_shifts(
     radii: Sequence[float],
     texts: Sequence[str],
     directions: NDArray[np.float64],
-    frame: tuple[float, float, float, float] = (-np.inf, -np.inf, np.inf, np.inf),
+    frame: Sequence[float] = (-np.inf, -np.inf, np.inf, np.inf),
     size: float = FONT_SIZE,
 ) -> list[tuple[float, float]]:
     """Where to put labels, as pixels from their anchors, so that they cover no mark and no other label.
