@@ -286,14 +286,12 @@ def _tightest(mechanism: Mechanism, matrix: Floats) -> Tightest | None:
 
 def _excess(mechanism: Mechanism, matrix: Floats, event: EventPromise) -> EventExcess:
     """The ordered pair that uses most of its δ."""
-    factor, worst, where = float(event.factor), -1.0, 0
-    for first in range(0, len(event), _CHUNK):
-        x, z = event.upper[first : first + _CHUNK], event.lower[first : first + _CHUNK]
-        excess = np.maximum(matrix[x] - factor * matrix[z], 0).sum(axis=1)
-        if excess.max() > worst:
-            worst, where = float(excess.max()), first + int(excess.argmax())
-    pair = (mechanism.secrets[int(event.upper[where])], mechanism.secrets[int(event.lower[where])])
-    return EventExcess(event, pair, worst)
+    factor, parts = float(event.factor), [slice(k, k + _CHUNK) for k in range(0, len(event), _CHUNK)]
+    beyond = (matrix[event.upper[part]] - factor * matrix[event.lower[part]] for part in parts)
+    excess = np.concatenate([np.maximum(rows, 0).sum(axis=1) for rows in beyond])
+    k = int(excess.argmax())
+    pair = (mechanism.secrets[event.upper[k]], mechanism.secrets[event.lower[k]])
+    return EventExcess(event, pair, float(excess[k]))
 
 
 # ----------------------------------------------------------------- beside others

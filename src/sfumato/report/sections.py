@@ -49,15 +49,9 @@ from sfumato.spaces.finite import FiniteSpace
 _SMALL_TABLE = 24  # Up to so many secrets and outputs the whole mechanism is drawn.
 
 _NAMES = {
-    "geometric": "geometric",
-    "random_response": "random response",
     "hamming_kernel": "Hamming kernel",
-    "exponential": "exponential",
     "exponential_exact": "exponential, tuned",
-    "permute_and_flip": "permute and flip",
     "planar_laplace": "planar Laplace",
-    "planar_geometric": "planar geometric",
-    "tight_constraints": "tight constraints",
 }
 
 
@@ -241,7 +235,7 @@ def comparison(facts: Facts) -> str:
 
 
 def _name(peer: Peer) -> str:
-    return _NAMES.get(peer.name, peer.name)
+    return _NAMES.get(peer.name, peer.name.replace("_", " "))
 
 
 def _standings(facts: Facts) -> list[Peer]:

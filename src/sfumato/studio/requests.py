@@ -15,15 +15,22 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sfumato.errors import InvalidInput, NotSupported
 from sfumato.specs.spec import Spec, spec_from_values
-from sfumato.studio.limits import LARGEST_BODY, MOST_POINTS, MOST_SECRETS
+from sfumato.studio.guard import LARGEST_BODY
 
+MOST_SECRETS = 1024
+"""Secrets that are drawn and designed for; tasks that take longer are for fewer."""
+
+_MOST_POINTS = 40  # values of ε on a curve
 _LONGEST_NAME = 200
 
 
-class SpecRequest(BaseModel):
+class _Request(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class SpecRequest(_Request):
     """A spec, as tables."""
 
-    model_config = ConfigDict(extra="forbid")
     spec: dict[str, Any]
 
 
@@ -36,7 +43,7 @@ class DesignRequest(SpecRequest):
 class CurveRequest(SpecRequest):
     """Values of ε, as texts or numbers."""
 
-    epsilons: Annotated[list[str | float], Field(min_length=1, max_length=MOST_POINTS)]
+    epsilons: Annotated[list[str | float], Field(min_length=1, max_length=_MOST_POINTS)]
 
 
 class KernelsRequest(SpecRequest):
@@ -62,18 +69,16 @@ class AuditRequest(SpecRequest):
     normalise: bool = False
 
 
-class PointsRequest(BaseModel):
+class PointsRequest(_Request):
     """Points with counts, as the text of a CSV file."""
 
-    model_config = ConfigDict(extra="forbid")
     text: Annotated[str, Field(min_length=1, max_length=LARGEST_BODY)]
     name: Annotated[str, Field(max_length=_LONGEST_NAME)] = "the file"
 
 
-class CitiesRequest(BaseModel):
+class CitiesRequest(_Request):
     """The largest cities of a country."""
 
-    model_config = ConfigDict(extra="forbid")
     country: Annotated[str, Field(min_length=2, max_length=2)]
     most: Annotated[int, Field(ge=3, le=200)] = 40
 
@@ -86,7 +91,7 @@ class Task:
     task that ``designs`` begins with the design of its spec, as it was made before.
     """
 
-    request: type[BaseModel]
+    request: type[_Request]
     seconds: float
     most: int = MOST_SECRETS
     words: str = ""

@@ -6,9 +6,11 @@ import json
 import pickle
 from base64 import b64encode
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import isfinite
+from time import perf_counter
 from typing import Any
 
 from sfumato.certify import Mechanism
@@ -17,6 +19,8 @@ from sfumato.certify.file import to_bytes
 from sfumato.channels import Prior
 from sfumato.design import Curve, is_universally_optimal
 from sfumato.design.comparison import compare_known
+from sfumato.design.optimal import Effort, best_of
+from sfumato.design.problem import problem
 from sfumato.design.result import Design
 from sfumato.design.solvers import Trail
 from sfumato.errors import InvalidInput, NotSupported
@@ -32,23 +36,86 @@ from sfumato.report.html import label
 from sfumato.report.page import page_of
 from sfumato.report.page_facts import facts_of
 from sfumato.report.simplex import simplex
-from sfumato.specs.setup import Setup, privacy_of, setup
-from sfumato.specs.spec import spec_from_values, to_toml
+from sfumato.specs.setup import Setup, privacy_of, setup, under_of
+from sfumato.specs.spec import Spec, spec_from_values, to_toml
 from sfumato.specs.words import per
-from sfumato.studio.desk import Desk, Say
-from sfumato.studio.limits import MOST_KERNELS
 from sfumato.studio.requests import key_of, question
 from sfumato.studio.uploads import cities, points, uploaded
 from sfumato.studio.views import figure_of, packed, place_of, table_of
 from sfumato.verdict import Verdict
 
+_TALK = 0.05  # seconds between two words about progress
 _QUICK_GAP = 1e-2  # while somebody drags: the picture is the same
 _CURVE_GAP = 1e-3
 _MOST_ENTRIES = 2**18  # of a table that is sent to be drawn
+_MOST_KERNELS = 120  # listed one by one; all are counted
 _MANY_SECRETS = 10  # beyond, a search for a better mechanism is short
 _LONGEST_FRACTION = 16  # letters
 _SAME = Fraction(1, 10**8)  # of a loss: a difference that is not worth a word
 _ANY_SUM = Fraction(1, 2)  # by which the sum of a row may miss 1 where somebody wants it divided
+
+
+Say = Callable[[dict[str, Any]], None]
+
+
+@dataclass(eq=False)
+class Desk:
+    """What a task works with; ``known`` is the design of the question, once it was made."""
+
+    spec: Spec
+    setup: Setup
+    privacy: PrivacyType | None
+    trail: Trail
+    say: Say
+    stopping: Callable[[], bool]
+    known: Design | None = None
+
+    def best(self) -> Design:
+        """The design of the question."""
+        if self.known is None:
+            self.known = self.design()
+        return self.known
+
+    def promise(self) -> PrivacyType:
+        """The promise, where there must be one."""
+        if self.privacy is None:
+            raise InvalidInput("the promise is missing: choose ε")
+        return self.privacy
+
+    def design(self, tolerance: float | None = None, privacy: PrivacyType | None = None, before: str = "") -> Design:
+        """The best mechanism; what it leaves is where the next design on the same space starts."""
+        under = under_of(self.spec, self.setup.space)
+        promise = None if under else privacy or self.promise()
+        loss = self.setup.loss_on_outputs
+        question = problem(self.setup.prior, loss, promise, None, self.setup.objective, under)
+        limit = self.spec.solve.time_limit
+        effort = Effort(
+            tolerance or float(self.spec.solve.tolerance), None if limit is None else float(limit),
+            self.spec.solve.solver, self._teller(before), self.trail,
+        )  # fmt: skip
+        return best_of(question, effort)
+
+    def _teller(self, before: str) -> Callable[[Any], None]:
+        last = perf_counter()
+
+        def tell(state: Any) -> None:
+            nonlocal last
+            if self.stopping():
+                raise KeyboardInterrupt  # which a solver takes as a wish to return what it has
+            now = perf_counter()
+            if now - last >= _TALK:
+                last = now
+                self.say({"doing": before, **_standing(state)})
+
+        return tell
+
+
+def _standing(state: Any) -> dict[str, float]:
+    """Loss, bound and gap, where a solver tells them."""
+    if not all(hasattr(state, name) for name in ("value", "bound", "gap")):
+        return {}
+    numbers = {"loss": float(state.value), "bound": float(state.bound), "gap": float(state.gap)}
+    return {name: value for name, value in numbers.items() if isfinite(value)}
 
 
 def do(task: str, values: dict[str, Any], kept: bytes | None, say: Say, stopping: Callable[[], bool]
@@ -154,10 +221,10 @@ def _curve(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
         best = desk.design(_CURVE_GAP, PrivacyType(space, epsilon=epsilon), f"ε {number} of {len(epsilons)}")
         points.append((epsilon, best))
         if number < len(epsilons):
-            desk.say({"doing": f"ε {number} of {len(epsilons)}", "figure": _drawn(points), "points": _points(points)})
+            desk.say({"doing": f"ε {number} of {len(epsilons)}", **_drawn(points)})
     if not points:
         raise InvalidInput("stopped before the first point of the curve")
-    return {"figure": _drawn(points), "points": _points(points)}
+    return _drawn(points)
 
 
 def _epsilon(value: Any) -> Fraction:
@@ -172,11 +239,8 @@ def _epsilon(value: Any) -> Fraction:
 
 def _drawn(points: list[tuple[Fraction, Design]]) -> dict[str, Any]:
     epsilons, designs = zip(*points, strict=True)
-    return figure_of(curve_figure(Curve(epsilons, designs)))
-
-
-def _points(points: list[tuple[Fraction, Design]]) -> list[dict[str, float]]:
-    return [{"epsilon": float(e), "loss": float(m.loss), "bound": float(m.bound), "gap": m.gap} for e, m in points]
+    told = [{"epsilon": float(e), "loss": float(m.loss), "bound": float(m.bound), "gap": m.gap} for e, m in points]
+    return {"figure": figure_of(curve_figure(Curve(epsilons, designs))), "points": told}
 
 
 def _compare(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
@@ -203,7 +267,7 @@ def _kernels(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
     family = kernels(privacy, progress=lambda state: desk.say({"doing": str(state)}))
     listed = [
         {"outputs": len(kernel.support), "weights": [_number(weight) for weight in kernel.weights]}
-        for kernel in (family[k] for k in range(min(len(family), MOST_KERNELS)))
+        for kernel in (family[k] for k in range(min(len(family), _MOST_KERNELS)))
     ]  # fmt: skip
     result: dict[str, Any] = {
         "count": len(family), "vertices": len(family.vertices), "sizes": {str(k): v for k, v in family.sizes().items()},

@@ -20,7 +20,7 @@ from sfumato.specs.tables import (
     numbers_of,
     usual_column,
 )
-from sfumato.studio.limits import MOST_SECRETS
+from sfumato.studio.requests import MOST_SECRETS
 
 _ACROSS, _UP = ("x", "easting", "column", "col"), ("y", "northing", "row")
 _COUNTS = ("count", "counts", "population", "residents", "people", "weight", "n", "number")

@@ -1,12 +1,11 @@
 // The question: space, prior and loss. Each field changes the spec of the state; the server judges whether it makes sense.
 
 import { board } from "./board.js";
-import { $, fill, make, settled, toast } from "./dom.js";
+import { $, chosenText, fill, make, settled, toast } from "./dom.js";
 import { ask, Refusal } from "./server.js";
 import { change, start, state } from "./state.js";
 import { hold } from "./work.js";
 
-const LARGEST = 4_000_000; // bytes of a file, as the server
 const MOST_SHOWN = 400; // edges of a graph or counts of a prior that are shown as text
 
 /** Every kind of space that has a form: how it is called, what it begins with, which fields it has. */
@@ -267,10 +266,8 @@ function cityFields() {
 function pointFields() {
   const file = make("input", { type: "file", id: "points-file", accept: ".csv,.tsv,.txt,text/csv,text/plain" });
   file.addEventListener("change", async () => {
-    const [one] = file.files;
-    if (!one) return;
-    if (one.size > LARGEST) return hold(`${one.name} is larger than 4 MB, the most that the studio takes.`);
-    await bring("points", { text: await one.text(), name: one.name.slice(0, 200) }, "points");
+    const chosen = await chosenText(file, hold);
+    if (chosen) await bring("points", chosen, "points");
   });
   return [field("CSV with x, y (or latitude, longitude), name, count", file, "wide")];
 }

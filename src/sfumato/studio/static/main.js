@@ -2,7 +2,7 @@
 
 import * as audit from "./audit.js";
 import * as curve from "./curve.js";
-import { $, fill, make, near, percent, say } from "./dom.js";
+import { $, complain, fill, make, near, percent, say } from "./dom.js";
 import * as form from "./form.js";
 import * as keep from "./keep.js";
 import * as known from "./known.js";
@@ -38,7 +38,7 @@ async function begin() {
   $("stop").addEventListener("click", () => { stopDesign(); for (const view of Object.values(ASKING)) view.question.stop(); });
   $("cancel").addEventListener("click", () => { cancelDesign(); for (const view of [...Object.values(ASKING), audit]) view.question.leave(true); });
   if (innerWidth < 992) $("question").open = false; // on a narrow screen the mechanism comes first
-  onDesign(showDesign, refused, showPlace);
+  onDesign(showDesign, complain, showPlace);
   hear(changed);
   form.show();
   promise.show();
@@ -91,16 +91,11 @@ function showDesign(answer, question, quick) {
   if (!quick) say(`Expected loss ${near(answer.loss)}${unit(answer)}. ${$("promise").textContent}`);
 }
 
-/** A space whose design takes its time: its prior can be showPlace at meanwhile. */
+/** A space whose design takes its time: its prior can be looked at meanwhile. */
 function showPlace(answer, question) {
   if (current && JSON.stringify(current.question.spec.space) === JSON.stringify(question.spec.space)) return;
   current = { place: drawnPlaces(answer, question), table: null, question };
   if (state().view === "map") map.show(current.place, null);
-}
-
-function refused(words) {
-  $("problem").textContent = words;
-  $("problem").hidden = false;
 }
 
 /** A graph that was drawn stays where it was drawn. */
