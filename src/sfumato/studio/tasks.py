@@ -149,11 +149,6 @@ def _place(key: str) -> tuple[Setup, Trail]:
 # ----------------------------------------------------------------- tasks
 
 
-def _look(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
-    """The space and the prior, before anything is designed."""
-    return {"place": place_of(desk.setup.space, desk.setup.prior)}
-
-
 def _design(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
     quick = values["quick"] and desk.known is None  # and then it is not kept
     return _described(desk.design(_QUICK_GAP) if quick else desk.best(), desk)
@@ -161,8 +156,8 @@ def _design(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
 
 def _described(best: Design, desk: Desk) -> dict[str, Any]:
     """A design with everything that the page shows of it."""
-    space = desk.setup.space
-    mechanism = best.mechanism
+    space, mechanism, expected = desk.setup.space, best.mechanism, desk.setup.objective.criterion == "expected"
+    blind = float(prior_loss(desk.setup.prior.to_floats(), desk.setup.loss_on_outputs)) if expected else None
     return {
         "place": place_of(space, desk.setup.prior),
         **table_of(mechanism, space),
@@ -175,23 +170,9 @@ def _described(best: Design, desk: Desk) -> dict[str, Any]:
         "rate": mechanism.privacy.rate,
         "unit": space.unit,
         "loss_name": desk.setup.loss.name,
-        "blind": _blind(desk),
+        "blind": blind,
         "digest": mechanism.proof.digest,
     }
-
-
-def _blind(desk: Desk) -> float | None:
-    if desk.setup.objective.criterion != "expected":
-        return None
-    return float(prior_loss(desk.setup.prior.to_floats(), desk.setup.loss_on_outputs))
-
-
-def _spec(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
-    return {"text": to_toml(desk.spec), "name": "spec.toml"}
-
-
-def _mechanism(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
-    return _saved(desk.best().mechanism, "mechanism.sfm")
 
 
 def _saved(mechanism: Mechanism, name: str) -> dict[str, Any]:
@@ -380,16 +361,16 @@ def _numbers(first: Any, second: Any) -> tuple[str, str]:
 
 
 _ANSWERS: dict[str, Callable[[Desk, dict[str, Any]], dict[str, Any]]] = {
-    "look": _look,
+    "look": lambda desk, values: {"place": place_of(desk.setup.space, desk.setup.prior)},
     "design": _design,
     "curve": _curve,
     "compare": _compare,
     "kernels": _kernels,
     "verdicts": _verdicts,
     "audit": _audit,
-    "mechanism": _mechanism,
+    "mechanism": lambda desk, values: _saved(desk.best().mechanism, "mechanism.sfm"),
     "report": _report,
-    "spec": _spec,
+    "spec": lambda desk, values: {"text": to_toml(desk.spec), "name": "spec.toml"},
 }
 """Tasks about a spec; the others read what people bring."""
 

@@ -51,7 +51,7 @@ const KINDS = {
   points: { words: "points of a CSV file", fresh: null, fields: (space) => pointFields(space) },
 };
 
-const LACKS = { cities: "country", points: "file" }; // what has to be chosen before there is a space
+const LACKS = { cities: "country", points: "file" }; // what has to be chosen before the server makes a space of it
 const ASKED_FOR = {
   file: "Choose a file: the space is made of the points in it. What is dimmed is of the question before.",
   country: "Choose a country: the space is made of its cities. What is dimmed is of the question before.",
@@ -65,13 +65,11 @@ export function lacking() {
   return bare ? "A graph needs an edge: click two nodes to join them. What is dimmed is of the question before." : "";
 }
 
-const FROM_ELSEWHERE = ["cities", "points"]; // their space comes with an answer of the server
-
 export function build({ painting }) {
   fill($("space-kind"), ...Object.entries(KINDS).map(([kind, { words }]) => make("option", { value: kind }, words)));
   $("space-kind").addEventListener("change", () => {
     const kind = $("space-kind").value;
-    if (!FROM_ELSEWHERE.includes(kind)) return put(KINDS[kind].fresh(), { from: kind, epsilon: KINDS[kind].epsilon });
+    if (!(kind in LACKS)) return put(KINDS[kind].fresh(), { from: kind, epsilon: KINDS[kind].epsilon });
     return change({ from: kind, about: {}, lacks: LACKS[kind] }, { why: "form", lasting: true });
   });
   $("prior-kind").addEventListener("change", () => {
@@ -119,7 +117,7 @@ function put(space, { prior, drawn, from, epsilon, about } = {}) {
 
 function kindShown() {
   const { spec: given, from } = state();
-  if (FROM_ELSEWHERE.includes(from)) return from;
+  if (Object.hasOwn(LACKS, from)) return from;
   if (given.space.kind === "geo") return "cities";
   return given.space.kind in KINDS ? given.space.kind : "";
 }

@@ -25,12 +25,7 @@ async function begin() {
   takeKey();
   await arrive();
   map.build($("view-map"), { paint: form.painted });
-  matrix.build($("view-matrix"));
-  curve.build($("view-curve"));
-  known.build($("view-known"));
-  simplex.build($("view-simplex"));
-  verdicts.build($("view-verdicts"));
-  audit.build($("view-audit"));
+  for (const [name, view] of Object.entries({ matrix, ...ASKING, audit })) view.build($(`view-${name}`));
   promise.build();
   keep.build();
   form.build({ painting: map.painting });
