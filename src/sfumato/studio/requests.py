@@ -159,10 +159,6 @@ def _names_a_file(values: Any) -> bool:
     return isinstance(values, list) and any(map(_names_a_file, values))
 
 
-def _listed(name: str) -> Callable[[Any], int]:
-    return lambda space: len(getattr(space, name) or ())
-
-
 def _nodes(space: Any) -> int:
     ends = {json.dumps(end, default=str) for edge in space.edges or () for end in edge[:2]}
     return max(len(ends), len(space.nodes or ()))
@@ -185,8 +181,8 @@ _SIZES: dict[str, Callable[[Any], int]] = {
     "sum_query": lambda space: space.individuals * space.largest + 1,
     "k_count_query": lambda space: _power(space.individuals + 1, space.k),  # at most: so many answers for each count
     "graph": _nodes,
-    "points": _listed("coordinates"),
-    "geo": _listed("coordinates"),
-    "matrix": _listed("distances"),
+    "points": lambda space: len(space.coordinates or ()),
+    "geo": lambda space: len(space.coordinates or ()),
+    "matrix": lambda space: len(space.distances or ()),
 }
 """How many secrets a table stands for, before anything is built."""

@@ -85,7 +85,7 @@ def table_of(mechanism: Mechanism | Channel, space: FiniteSpace) -> dict[str, An
 
 
 def figure_of(figure: go.Figure) -> dict[str, Any]:
-    """A figure for a page: as wide as the page has room, its caption as a text of its own."""
+    """A figure for a page, which gives it its width; its caption is a text of its own."""
     content = json.loads(figure.to_json())
     layout = content["layout"]
     caption = ""
@@ -93,6 +93,4 @@ def figure_of(figure: go.Figure) -> dict[str, Any]:
     if notes and notes[-1].get("yref") == "paper" and notes[-1].get("yanchor") == "top":
         caption = notes.pop()["text"].replace("<br>", " ")
         layout.get("margin", {})["b"] = 56
-    height = min(layout.pop("height", 460), 560)
-    layout.pop("width", None)
-    return {"data": content["data"], "layout": {**layout, "autosize": True}, "caption": caption, "height": height}
+    return {"data": content["data"], "layout": layout, "caption": caption, "height": min(layout["height"], 560)}

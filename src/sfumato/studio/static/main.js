@@ -2,7 +2,7 @@
 
 import * as audit from "./audit.js";
 import * as curve from "./curve.js";
-import { $, complain, fill, make, near, percent, say } from "./dom.js";
+import { $, fill, make, near, percent, say } from "./dom.js";
 import * as form from "./form.js";
 import * as keep from "./keep.js";
 import * as known from "./known.js";
@@ -33,7 +33,7 @@ async function begin() {
   $("stop").addEventListener("click", () => { stopDesign(); for (const view of Object.values(ASKING)) view.question.stop(); });
   $("cancel").addEventListener("click", () => { cancelDesign(); for (const view of [...Object.values(ASKING), audit]) view.question.leave(true); });
   if (innerWidth < 992) $("question").open = false; // on a narrow screen the mechanism comes first
-  onDesign(showDesign, complain, showPlace);
+  onDesign(showDesign, showPlace);
   hear(changed);
   form.show();
   promise.show();

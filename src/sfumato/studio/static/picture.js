@@ -54,7 +54,7 @@ export class Picture {
   draw() {
     const width = this.host.clientWidth;
     if (!this.place || !width) return;
-    const layout = laidOut(this.place.ground, width, { tallest: this.tallest, names: this.place.ground.kind !== "row" });
+    const layout = laidOut(this.place.ground, width, this.tallest);
     this.layout = layout;
     const pen = penOf(this.canvas, width, layout.height);
     this.canvas.style.height = `${layout.height}px`;

@@ -1,6 +1,6 @@
 // One design at a time, always of the newest state. While somebody drags, quick ones; then one that is close to the optimum.
 
-import { $, near, say } from "./dom.js";
+import { $, complain, near, say } from "./dom.js";
 import { allow } from "./keep.js";
 import { ask, Errand, Refusal } from "./server.js";
 import { state } from "./state.js";
@@ -13,12 +13,11 @@ let wanted = null;
 let took = 0;
 let held = ""; // why there is no design of what the form says
 let listener = () => {};
-let failed = () => {};
 let looked = () => {};
 
-/** Who is told: of a design, of a problem, and of a space whose design takes its time. */
-export function onDesign(design, problem, place) {
-  [listener, failed, looked] = [design, problem, place];
+/** Who is told: of a design, and of a space whose design takes its time. */
+export function onDesign(design, place) {
+  [listener, looked] = [design, place];
 }
 
 export const holding = () => held !== "";
@@ -30,7 +29,7 @@ export function hold(words) {
   running?.leaveSoon();
   $("stage").classList.add("stale", "held");
   allow(false);
-  failed(words);
+  complain(words);
 }
 
 /** Ask for the design of the state; `quick` while it is still changing. */
