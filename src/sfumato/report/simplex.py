@@ -385,14 +385,10 @@ def _flat(plan: _SimplexPlan) -> go.Figure:
     frame = {"color": ROLES["frame"], "width": 1.5}
     figure.add_scatter(x=x, y=y, mode="lines", line=frame, hoverinfo="skip", showlegend=False)
     _draw_points(figure, plan)
-    frame = (
-        -_PIXELS * side - 20,
-        -_PIXELS * below - 12,
-        _PIXELS * (1 + side) + 20,
-        _PIXELS * top + 12,
-    )  # into the margins
+    # labels may be in the margins
+    room = (-_PIXELS * side - 20, -_PIXELS * below - 12, _PIXELS * (1 + side) + 20, _PIXELS * top + 12)
     marks = _marks(plan, _FLAT, _PIXELS)
-    for label in _labels(plan, marks, _FLAT, lambda at: (_PIXELS * at, np.ones(len(at))), _DISC, frame):
+    for label in _labels(plan, marks, _FLAT, lambda at: (_PIXELS * at, np.ones(len(at))), _DISC, room):
         figure.add_annotation(**label)
     return figure
 
