@@ -107,7 +107,7 @@ def satisfies(channel: Channel, privacy: PrivacyType | Predicate, neighbours: An
             else "there is no pair of secrets to tell apart"
         )
     logs = _logarithms(channel.matrix)
-    most = _log_ratios(logs, pairs)
+    most = log_ratios(logs, pairs)
     allowed = privacy.rate * privacy.space.pair_distances.floats
     suspects = np.flatnonzero(most > allowed - _LOG_BAND * (1 + allowed))
     order = suspects[np.argsort((allowed - most)[suspects], kind="stable")]
@@ -219,7 +219,7 @@ def tightest_pair(channel: Channel, space: FiniteSpace) -> Tightest | None:
     pairs = space.pairs
     if not pairs.first.size:
         return None
-    most = _log_ratios(_logarithms(channel.matrix), pairs)
+    most = log_ratios(_logarithms(channel.matrix), pairs)
     distances = space.pair_distances
     rates = most / distances.floats
     top = rates.max()
@@ -281,7 +281,7 @@ def _logarithms(matrix: Array) -> NDArray[np.float64]:
         return np.asarray(np.log(matrix))
 
 
-def _log_ratios(logs: NDArray[np.float64], pairs: Pairs) -> NDArray[np.float64]:
+def log_ratios(logs: NDArray[np.float64], pairs: Pairs) -> NDArray[np.float64]:
     """For each pair the largest |log-ratio| of its rows; 0/0 does not count."""
     result = np.empty(pairs.first.size)
 
