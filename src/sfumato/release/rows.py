@@ -72,8 +72,8 @@ class Values(Protocol):
     """A batch of one column, typed or as text."""
 
     @property
-    def spelled(self) -> bool:
-        """Whether values are texts that spell labels."""
+    def typed(self) -> bool:
+        """Whether a value says its type; otherwise it is a text that spells a label."""
         ...
 
     def __len__(self) -> int:
@@ -106,7 +106,7 @@ class TypedValues:
     """A batch of one column in Arrow."""
 
     array: Any  # pa.Array
-    spelled: bool = False
+    typed: bool = True
 
     def __len__(self) -> int:
         return len(self.array)
@@ -323,7 +323,7 @@ class Labels:
             rows[inside] = table[(whole[inside].astype(np.int64) - low)]
         else:
             places, distinct = values.distinct()
-            index = self._spelled_index if values.spelled else self._typed_index
+            index = self._typed_index if values.typed else self._spelled_index
             rows = np.array([index(value) for value in distinct], dtype=np.int64)[places]
         return self._judged(rows, values, first)
 
@@ -483,7 +483,7 @@ class Integers:
         if whole is not None and whole.dtype.kind == "i" and _all_within(whole, LARGEST_SECRET):
             return np.asarray(whole, dtype=np.int64)
         places, distinct = values.distinct()
-        rows = [self._integer(value, values.spelled) for value in distinct]
+        rows = [self._integer(value, values.typed) for value in distinct]
         wrong = np.array([value is None for value in rows], dtype=bool)[places]
         if wrong.any() and self.on_unknown != "drop":
             row = int(np.argmax(wrong))
@@ -493,8 +493,8 @@ class Integers:
         listed = np.array([self.left_out if value is None else value for value in rows], dtype=np.int64)
         return np.asarray(listed[places])
 
-    def _integer(self, value: Any, spelled: bool) -> int | None:
-        if spelled:
+    def _integer(self, value: Any, typed: bool) -> int | None:
+        if not typed:
             value = int(value) if _INTEGER.fullmatch(value) else None
         return value if kind_of(value) == "int" and abs(value) <= LARGEST_SECRET else None
 
