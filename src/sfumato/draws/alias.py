@@ -72,10 +72,13 @@ class AliasTables:
     def _settle(
         self, rows: Array, words: Words, stream: Stream, lanes: Array, first: int, outputs: NDArray[np.int64]
     ) -> None:
-        """Decide the comparisons that were left open, one by one."""
-        for k in _open(self.entries, rows, words, self.bucket_bits, self.low).tolist():
-            bucket = int(words[k]) >> (_WORD - self.bucket_bits)
-            entry = int(self.entries[(int(rows[k]) << self.bucket_bits) | bucket])
+        """Decide the comparisons that were left open, where digits are equal, one by one."""
+        used = words >> np.uint64(_WORD - self.bits)
+        buckets = (used >> np.uint64(self.low)).astype(np.int64)
+        entries = self.entries[(rows << self.bucket_bits) | buckets]
+        equal = (used ^ entries) & np.uint64((1 << self.low) - 1) == 0
+        for k in np.flatnonzero(equal).tolist():
+            bucket, entry = int(buckets[k]), int(entries[k])
             threshold, capacity = self._threshold(int(rows[k]), bucket)
             # both begin with the digits in the entry; what follows is compared
             rest = (threshold << self.low) - (entry & ((1 << self.low) - 1)) * capacity
@@ -205,22 +208,6 @@ def _draw(entries, rows, words, bucket_bits, low, outputs):  # type: ignore[no-u
         outputs[k] = bucket if digits < threshold else alias
         equal += np.int64(digits == threshold)
     return equal
-
-
-@njit(cache=True, nogil=True)
-def _open(entries, rows, words, bucket_bits, low):  # type: ignore[no-untyped-def]
-    """Where digits are equal."""
-    unused, down = np.uint64(64 - bucket_bits - low), np.uint64(low)
-    mask = (np.uint64(1) << down) - np.uint64(1)
-    result = np.empty(rows.size, dtype=np.int64)
-    count = 0
-    for k in range(rows.size):
-        word = words[k] >> unused
-        entry = entries[(rows[k] << np.int64(bucket_bits)) | np.int64(word >> down)]
-        if word & mask == entry & mask:
-            result[count] = k
-            count += 1
-    return result[:count]
 
 
 # ----------------------------------------------------------------- building

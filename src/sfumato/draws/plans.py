@@ -11,11 +11,10 @@ from math import gcd, lcm, prod
 from typing import Any, Protocol, overload
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from sfumato.draws.alias import AliasTables
-from sfumato.draws.noise import Noise
+from sfumato.draws.noise import Noise, StaircaseNoise
 from sfumato.draws.randomness import Stream
 from sfumato.errors import InvalidInput, Mismatch, shown
 
@@ -27,38 +26,21 @@ LARGEST_SECRET = 1 << 61
 
 def split(flat: NDArray[np.int64], sides: Sequence[int]) -> Columns:
     """Indices along each axis, one row an axis, of indices that count all tuples, the last axis first."""
-    result: Columns = _split(flat, np.array(sides, dtype=np.int64))
+    result = np.empty((len(sides), len(flat)), dtype=np.int64)
+    for axis in range(len(sides) - 1, 0, -1):
+        over = flat // sides[axis]
+        result[axis] = flat - over * sides[axis]
+        flat = over
+    result[0] = flat
     return result
 
 
 def join(columns: Columns, sides: Sequence[int]) -> NDArray[np.int64]:
     """The inverse of :func:`split`."""
-    result: NDArray[np.int64] = _join(columns, np.array(sides, dtype=np.int64))
-    return result
-
-
-@njit(cache=True, nogil=True)
-def _split(flat, sides):  # type: ignore[no-untyped-def]
-    result = np.empty((sides.size, flat.size), dtype=np.int64)
-    for k in range(flat.size):
-        rest = flat[k]
-        for axis in range(sides.size - 1, 0, -1):
-            over = rest // sides[axis]
-            result[axis, k] = rest - over * sides[axis]
-            rest = over
-        result[0, k] = rest
-    return result
-
-
-@njit(cache=True, nogil=True)
-def _join(columns, sides):  # type: ignore[no-untyped-def]
-    result = np.empty(columns.shape[1], dtype=np.int64)
-    for k in range(result.size):
-        place = np.int64(0)
-        for axis in range(sides.size):
-            place = place * sides[axis] + columns[axis, k]
-        result[k] = place
-    return result
+    place = columns[0]
+    for column, side in zip(columns[1:], sides[1:], strict=True):
+        place = place * side + column
+    return place
 
 
 class Tuples(Sequence[tuple[Any, ...]]):
@@ -213,11 +195,8 @@ class Product:
 
     def draw(self, columns: Columns, stream: Stream, lanes: NDArray[np.int64]) -> Columns:
         """One output for each column."""
-        drawn = [tables.draw(rows, stream, lanes, k) for k, (tables, rows) in enumerate(self._with(columns))]
-        return np.stack(drawn)
-
-    def _with(self, columns: Columns) -> Iterator[tuple[AliasTables, NDArray[np.int64]]]:
-        return zip(self.factors, columns, strict=True)
+        sides = enumerate(zip(self.factors, columns, strict=True))
+        return np.stack([tables.draw(rows, stream, lanes, k) for k, (tables, rows) in sides])
 
     def identity(self) -> bytes:
         """The factors in their order."""
@@ -227,28 +206,11 @@ class Product:
 # ----------------------------------------------------------------- noise on integers
 
 
-class IntegerNoise(Protocol):
-    """Integers that are drawn whatever the secret is."""
-
-    @property
-    def name(self) -> str:
-        """How fast it falls, in words."""
-        ...
-
-    def draw(self, stream: Stream, lanes: NDArray[np.int64], first: int = 0) -> NDArray[np.int64]:
-        """One integer for each lane, with its words from number ``first`` on."""
-        ...
-
-    def identity(self) -> bytes:
-        """Bytes that two distributions share only if they are one."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class AddedNoise:
     """An integer plus noise."""
 
-    noise: IntegerNoise
+    noise: Noise | StaircaseNoise
     sides: None = None
     output_sides: None = None
 
