@@ -37,7 +37,7 @@ def split(flat: NDArray[np.int64], sides: Sequence[int]) -> Columns:
 
 def join(columns: Columns, sides: Sequence[int]) -> NDArray[np.int64]:
     """The inverse of :func:`split`."""
-    place = columns[0]
+    place: NDArray[np.int64] = columns[0]
     for column, side in zip(columns[1:], sides[1:], strict=True):
         place = place * side + column
     return place

@@ -136,12 +136,9 @@ class BatchRelease:
         self.moved += len(moved)
         self.farthest = max(self.farthest, float(moved.max(initial=0.0)))
         self._check_moved(self.total)
-        kept: NDArray[np.bool_] | None = np.asarray(rows != self.secrets.left_out)
-        assert kept is not None
-        if kept.all():
-            kept = None
-        else:
-            rows = rows[kept]
+        there = rows != self.secrets.left_out
+        kept = None if there.all() else there
+        rows = rows if kept is None else rows[kept]
         if self.key is None:
             outputs = self.sampler.draw(rows)
         else:
@@ -149,7 +146,8 @@ class BatchRelease:
                 [column.texts(name, first) for name, column in zip(self.terms.ids, ids, strict=True)], self.salt
             )
             digests = digests if kept is None else digests[kept]
-            self._remember(digests, rows, first, kept)
+            self.changes.add(digests, rows, first, None if kept is None else first + np.flatnonzero(kept))
+            self.fingerprint.add(digests, rows)
             # batch_release has asked for a ledger, which is charged before the outputs leave, or for the statement
             outputs = self.sampler.draw_keyed(rows, digests, self.key, secret_never_changes=True)
         self.rows += count
@@ -168,16 +166,6 @@ class BatchRelease:
             f"{self.farthest:.6g}{unit}; that is more than the share of {self.terms.share} that is allowed: "
             f"are the columns, their order and their units right? {keyword('most_moved', 1)} takes them all"
         )
-
-    def _remember(
-        self,
-        digests: NDArray[np.uint8],
-        rows: NDArray[np.int64],
-        first: int,
-        kept: NDArray[np.bool_] | None,
-    ) -> None:
-        self.changes.add(digests, rows, first, None if kept is None else first + np.flatnonzero(kept))
-        self.fingerprint.add(digests, rows)
 
     def finish(self) -> Entry | None:
         """The last checks, and the charge: after this, and not before, the outputs may be seen."""

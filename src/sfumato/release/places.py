@@ -17,7 +17,7 @@ from scipy.spatial import cKDTree
 from sfumato.certify.protocol import Domain
 from sfumato.errors import InvalidInput, Mismatch, keyword, shown
 from sfumato.numbers import nearest_float, told_apart
-from sfumato.release.rows import BadRow, Located, Rows, Values
+from sfumato.release.rows import BadRow, Located, Rows, Secrets, Values
 from sfumato.spaces.constructors import EARTH_RADIUS_KM
 from sfumato.spaces.lengths import in_unit
 
@@ -62,7 +62,7 @@ class Place:
 
 
 @dataclass(frozen=True, eq=False)
-class Coordinates:
+class Coordinates(Secrets):
     """Columns of coordinates; made by :func:`coordinates_of`.
 
     ``within`` is a distance in the unit of the space; None stands for the cells of a grid. Where the nearest secret is
@@ -76,7 +76,6 @@ class Coordinates:
     on_unknown: str
     within: float | None
     domain: Domain
-    left_out: int = -1
 
     def find(self, batch: Sequence[Values], first: int) -> Rows:
         """The index of each row's secret, −1 for rows to be left out."""

@@ -143,6 +143,19 @@ def order_after(names: Sequence[str], work: BatchRelease) -> list[str | Added]:
     return [first.get(name, name) for name in names if name not in work.taken or name in first]
 
 
+def _columns_after(
+    names: Sequence[str], work: BatchRelease, old: Callable[[str], Any], new: Callable[[Added, Any], Any]
+) -> dict[str, Any]:
+    """The columns after a release by name: ``old`` gives those that stay, ``new`` makes one from what it replaces."""
+    columns = {}
+    for column in order_after(names, work):
+        if isinstance(column, str):
+            columns[column] = old(column)
+        else:
+            columns[column.name] = new(column, old(work.taken[work.added.index(column)]))
+    return columns
+
+
 def _refuse_twins(names: Sequence[str]) -> None:
     """Columns are looked up by name."""
     seen = set[str]()
@@ -217,20 +230,18 @@ def new_array(added: Added, outputs: NDArray[np.int64], like: Any) -> Any:
 
 def released_schema(schema: Any, work: BatchRelease) -> Any:
     """The schema after a release. What it told of the true columns beside their names and types is gone."""
-    order = order_after(schema.names, work)
+    order_after(schema.names, work)
     _refuse_twins(schema.names)
     for name in work.taken:
         _refuse_extension(schema.field(name))
     refuse_geometry_schema(schema, work)
-    fields = []
-    for column in order:
-        if isinstance(column, str):
-            fields.append(schema.field(column))
-        else:
-            before = schema.field(work.taken[work.added.index(column)])
-            nullable = before.nullable or None in (column.values or ())
-            fields.append(pa.field(column.name, _type_after(column, before.type), nullable=nullable))
+
+    def field(added: Added, before: Any) -> Any:
+        nullable = before.nullable or None in (added.values or ())
+        return pa.field(added.name, new_array(added, np.empty(0, dtype=np.int64), before.type).type, nullable=nullable)
+
     metadata = without_geo(schema.metadata or {}, work) or None
+    fields = _columns_after(schema.names, work, schema.field, field).values()
     return pa.schema(fields, metadata=_metadata_without(metadata, () if work.terms.keep else work.taken))
 
 
@@ -242,13 +253,6 @@ def _refuse_extension(field: Any) -> None:
             f"the column {shown(field.name)} holds {name.decode(errors='replace')}, stored as {field.type}: "
             "types are not guessed, convert the column first"
         )
-
-
-def _type_after(added: Added, like: Any) -> Any:
-    if added.values is None:
-        return pa.int64()
-    kind = label_array(added, like).type
-    return pa.dictionary(pa.int32(), kind) if pa.types.is_dictionary(like) else kind
 
 
 def _metadata_without(metadata: Any, taken: Sequence[str]) -> Any:
@@ -286,19 +290,16 @@ def release_batch(batch: Any, work: BatchRelease, schema: Any) -> Any:
     drawn = work.draw(*columns)
     if drawn.kept is not None:
         batch = batch.filter(pa.array(drawn.kept))
-    return pa.RecordBatch.from_arrays(_columns_after(batch, work, drawn.outputs), schema=schema)
+    return pa.RecordBatch.from_arrays(_arrow_columns(batch, work, drawn.outputs), schema=schema)
 
 
-def _columns_after(table: Any, work: BatchRelease, outputs: NDArray[np.int64]) -> list[Any]:
+def _arrow_columns(table: Any, work: BatchRelease, outputs: NDArray[np.int64]) -> list[Any]:
     """The columns of an Arrow table or batch after a release, rows that are left out being gone already."""
-    columns = []
-    for column in order_after(table.schema.names, work):
-        if isinstance(column, str):
-            columns.append(table.column(column))
-        else:
-            like = table.schema.field(work.taken[work.added.index(column)]).type
-            columns.append(new_array(column, outputs, like))
-    return columns
+
+    def new(added: Added, before: Any) -> Any:
+        return new_array(added, outputs, before.type)
+
+    return list(_columns_after(table.schema.names, work, table.column, new).values())
 
 
 def _drawn(columns: Callable[[str], Any], rows: int, work: BatchRelease, batch: int) -> tuple[Any, Any]:
@@ -329,7 +330,7 @@ def _released_arrow(table: Any, work: BatchRelease, batch: int) -> Any:
     outputs, kept = _drawn(table.column, len(table), work, batch)
     if kept is not None:
         table = table.filter(pa.array(kept))
-    columns = _columns_after(table, work, outputs)
+    columns = _arrow_columns(table, work, outputs)
     work.finish()
     return pa.Table.from_arrays(columns, schema=schema)
 
@@ -340,26 +341,21 @@ def _released_arrow(table: Any, work: BatchRelease, batch: int) -> Any:
 def _released_pandas(table: Any, work: BatchRelease, batch: int) -> Any:
     if not all(isinstance(name, str) for name in table.columns):
         raise InvalidInput("the names of the columns must be texts: rename the columns first")
-    order = order_after(list(table.columns), work)
-    _refuse_twins(list(table.columns))
+    names = list(table.columns)
+    order_after(names, work)
+    _refuse_twins(names)
     for name in () if work.terms.keep else work.taken:
         if name in table.index.names:
             raise _index_stays(name, "its row names")
     if watched(work):
         refuse_geometry_types({name: str(kind) for name, kind in table.dtypes.items()}, work)
-        refuse_geo(table.attrs.get("geo"), table.columns, work)
-        refuse_geometry_values({name: _first_of_pandas(table[name]) for name in table.columns}, work)
+        refuse_geo(table.attrs.get("geo"), names, work)
+        refuse_geometry_values({name: _first_of_pandas(table[name]) for name in names}, work)
     frame = nw.from_native(table, eager_only=True)
     outputs, kept = _drawn(lambda name: _arrow_of_pandas(frame, name), len(table), work, batch)
     if kept is not None:
         table = table[kept]
-    data = {}
-    for column in order:
-        if isinstance(column, str):
-            data[column] = table[column]
-        else:
-            before = table[work.taken[work.added.index(column)]]
-            data[column.name] = _pandas_series(column, outputs, before)
+    data = _columns_after(names, work, table.__getitem__, lambda c, before: _pandas_series(c, outputs, before))
     work.finish()
     done = nw.get_native_namespace(frame).DataFrame(data, index=table.index)
     done.attrs = without_geo(table.attrs, work)
@@ -426,7 +422,7 @@ def _pandas_series(added: Added, outputs: NDArray[np.int64], before: Any) -> Any
         native = nw.get_native_namespace(before)
         return series(native.Categorical.from_codes(outputs, categories=labels), index=before.index, name=added.name)
     listed = [label_spelling(v) if isinstance(v, Fraction) else v for v in labels]
-    fresh = series(_object_array(listed)).infer_objects() if isinstance(listed[0], tuple) else series(listed)
+    fresh = series(listed)
     if _same_pandas_family(kind, fresh.dtype):
         try:
             cast = fresh.astype(kind)
@@ -445,15 +441,8 @@ def _same_pandas_family(kind: Any, other: Any) -> bool:
     return any({getattr(kind, "kind", "O"), getattr(other, "kind", "O")} <= family for family in families)
 
 
-def _object_array(values: Sequence[Any]) -> NDArray[Any]:
-    array = np.empty(len(values), dtype=object)
-    for index, value in enumerate(values):
-        array[index] = value
-    return array
-
-
 def _released_polars(table: Any, work: BatchRelease, batch: int) -> Any:
-    order = order_after(table.columns, work)
+    order_after(table.columns, work)
     frame = nw.from_native(table, eager_only=True)
     native = nw.get_native_namespace(frame)
     for name in (*work.taken, *work.terms.ids):
@@ -469,18 +458,16 @@ def _released_polars(table: Any, work: BatchRelease, batch: int) -> Any:
     outputs, kept = _drawn(lambda name: frame[name].to_arrow(), len(table), work, batch)
     if kept is not None:
         table = table.filter(kept)
-    columns = []
-    for column in order:
-        if isinstance(column, str):
-            columns.append(table[column])
-        else:
-            before = table[work.taken[work.added.index(column)]]
-            coded = before.dtype in (native.Categorical, native.Enum)
-            like = None if coded else before[:0].to_arrow().type
-            fresh = native.Series(column.name, new_array(column, outputs, like))
-            columns.append(fresh.cast(_coded(column, before.dtype, native)) if coded else fresh)
+
+    def new(added: Added, before: Any) -> Any:
+        coded = before.dtype in (native.Categorical, native.Enum)
+        like = None if coded else before[:0].to_arrow().type
+        fresh = native.Series(added.name, new_array(added, outputs, like))
+        return fresh.cast(_coded(added, before.dtype, native)) if coded else fresh
+
+    columns = _columns_after(table.columns, work, table.__getitem__, new)
     work.finish()
-    return native.DataFrame(columns)
+    return native.DataFrame(list(columns.values()))
 
 
 def _coded(added: Added, kind: Any, native: Any) -> Any:
