@@ -215,10 +215,8 @@ def frequencies(channel: Channel | Any, released: Any, *, reference: Prior | Non
     check_secrets("channel and reference", channel, start)
     exactly = channel.exact and start.exact and len(channel.secrets) <= _LARGEST_EXACT
     inverse = _exact_inverse(channel, start) if exactly else _float_inverse(channel, start)
-    if exactly:
-        shares = fractions(counts) / int(counts.sum())
-        return Frequencies(channel, counts, product(shares[None, :], inverse)[0], inverse)
-    return Frequencies(channel, counts, (counts / counts.sum()) @ inverse, inverse)
+    shares = divide(counts, int(counts.sum()))
+    return Frequencies(channel, counts, product(shares[None, :], inverse)[0], inverse)
 
 
 def _exact_inverse(channel: Channel, reference: Prior) -> Array:
