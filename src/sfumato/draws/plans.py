@@ -5,7 +5,7 @@ A plan has *axes*: secrets and outputs are tuples of indices, one column of an a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import gcd, lcm, prod
 from typing import Any, Protocol, overload
@@ -69,7 +69,7 @@ class Tuples(Sequence[tuple[Any, ...]]):
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
-        size = prod(len(axis) for axis in self.axes)
+        size = prod(map(len, self.axes))  # len(self) has 63 bits at most
         place = int(index) + (size if index < 0 else 0)
         if not 0 <= place < size:
             raise IndexError(f"label number {index} of {size}")
@@ -78,9 +78,6 @@ class Tuples(Sequence[tuple[Any, ...]]):
             place, i = divmod(place, len(axis))
             parts.append(axis[i])
         return tuple(reversed(parts))
-
-    def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        return (self[i] for i in range(len(self)))
 
     def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
         """The number of a tuple, without a search."""

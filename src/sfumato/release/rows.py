@@ -370,11 +370,11 @@ class Labels(Secrets):
         if code == OTHER_KIND:
             kinds = " or ".join(dict.fromkeys(_kind_in_words(kind) for kind in self.known if kind != "missing"))
             return (
-                f"{self.column!r} is {_shown(value)}, {_kind_in_words(kind_of(value))}, but a secret of {self.name} is "
+                f"{self.column!r} is {shown(value)}, {_kind_in_words(kind_of(value))}, but a secret of {self.name} is "
                 f"{kinds}, such as {self.labels[0]!r}: types are not guessed, convert the column first"
             )
         return (
-            f"{self.column!r} is {_shown(value)}, which is no secret of {self.name}{self._similar(value)}; "
+            f"{self.column!r} is {shown(value)}, which is no secret of {self.name}{self._similar(value)}; "
             f"{keyword('on_unknown', 'drop')} leaves such rows out"
         )
 
@@ -393,11 +393,6 @@ def _as_float(value: float) -> float:
         return float(value)
     except OverflowError:
         return inf if value > 0 else -inf
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:60]}…"
 
 
 def check_policy(on_unknown: str) -> str:
@@ -454,7 +449,7 @@ class Integers(Secrets):
             row = int(np.argmax(wrong))
             value = values.value(row)
             needed = f"an integer of 64 bits is needed, within ±2^{LARGEST_SECRET.bit_length() - 1}"
-            raise BadRow(f"{shown(self.column)} is {_shown(value)}, but {needed}", first + row + 1, value)
+            raise BadRow(f"{shown(self.column)} is {shown(value)}, but {needed}", first + row + 1, value)
         listed = np.array([self.left_out if value is None else value for value in rows], dtype=np.int64)
         return np.asarray(listed[places])
 

@@ -285,7 +285,7 @@ def _index_stays(name: str, where: str) -> InvalidInput:
 
 def release_batch(batch: Any, work: BatchRelease, schema: Any) -> Any:
     """The next batch of a table, released; ``schema`` comes from :func:`released_schema`."""
-    refuse_geometry_columns(dict(zip(batch.schema.names, batch.columns, strict=True)), work)
+    refuse_geometry_columns(batch, work)
     columns = ([TypedValues(batch.column(name)) for name in names] for names in (work.taken, work.terms.ids))
     drawn = work.draw(*columns)
     if drawn.kept is not None:
@@ -326,7 +326,7 @@ def _one_array(column: Any) -> Any:
 
 def _released_arrow(table: Any, work: BatchRelease, batch: int) -> Any:
     schema = released_schema(table.schema, work)
-    refuse_geometry_columns(dict(zip(table.column_names, table.columns, strict=True)), work)
+    refuse_geometry_columns(table, work)
     outputs, kept = _drawn(table.column, len(table), work, batch)
     if kept is not None:
         table = table.filter(pa.array(kept))
@@ -347,10 +347,9 @@ def _released_pandas(table: Any, work: BatchRelease, batch: int) -> Any:
     for name in () if work.terms.keep else work.taken:
         if name in table.index.names:
             raise _index_stays(name, "its row names")
-    if watched(work):
-        refuse_geometry_types({name: str(kind) for name, kind in table.dtypes.items()}, work)
-        refuse_geo(table.attrs.get("geo"), names, work)
-        refuse_geometry_values({name: _first_of_pandas(table[name]) for name in names}, work)
+    refuse_geometry_types({name: str(kind) for name, kind in table.dtypes.items()}, work)
+    refuse_geo(table.attrs.get("geo"), names, work)
+    refuse_geometry_values(names, lambda name: _first_of_pandas(table[name]), work)
     frame = nw.from_native(table, eager_only=True)
     outputs, kept = _drawn(lambda name: _arrow_of_pandas(frame, name), len(table), work, batch)
     if kept is not None:
@@ -453,8 +452,7 @@ def _released_polars(table: Any, work: BatchRelease, batch: int) -> Any:
     if watched(work):
         known = [name for name in table.columns if table[name].dtype != native.Object]
         refuse_geometry_schema(table.select(known).head(0).to_arrow().schema, work)
-        firsts = {name: table[name].drop_nulls().head(1).to_list() for name in table.columns}
-        refuse_geometry_values({name: listed[0] for name, listed in firsts.items() if listed}, work)
+    refuse_geometry_values(table.columns, lambda name: next(iter(table[name].drop_nulls().head(1)), None), work)
     outputs, kept = _drawn(lambda name: frame[name].to_arrow(), len(table), work, batch)
     if kept is not None:
         table = table.filter(kept)
