@@ -242,10 +242,10 @@ def _take_room(table, much, little, capacity):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _scale_into(table, i, weights, row, scale_bits):  # type: ignore[no-untyped-def]
-    """table[i] = weights[row, i] · 2^scale_bits."""
+    """table[i] = weights[row, i] · 2^scale_bits, 0 for a bucket beyond all weights."""
     shift, carry = np.uint64(scale_bits), np.uint64(0)
     for j in range(table.shape[1]):
-        limb = weights[row, i, j]
+        limb = weights[row, i, j] if i < weights.shape[1] else np.uint64(0)
         table[i, j] = (limb << shift) | carry
         carry = limb >> (np.uint64(64) - shift) if scale_bits else np.uint64(0)
 
@@ -282,14 +282,9 @@ def _digits(table, i, capacity, capacity_bits, low, rest):  # type: ignore[no-un
 @njit(cache=True, nogil=True)
 def _fill(weights, row, scale_bits, capacity, places, aliases, small, large):  # type: ignore[no-untyped-def]
     """Thresholds and aliases of one row; what fills its own bucket exactly is its own alias."""
-    outputs = weights.shape[1]
     smaller = larger = 0
     for i in range(places.shape[0]):
-        if i < outputs:
-            _scale_into(places, i, weights, row, scale_bits)
-        else:
-            for j in range(places.shape[1]):
-                places[i, j] = np.uint64(0)
+        _scale_into(places, i, weights, row, scale_bits)
         aliases[i] = i
         if _is_less(places, i, capacity):
             small[smaller] = i
@@ -343,11 +338,7 @@ def _check(weights, scale_bits, capacity, capacity_bits, bucket_bits, low, entri
             if alias >= outputs and alias != i:
                 return row
             feeders[alias] += alias != i
-            if i < outputs:
-                _scale_into(parts, i, weights, row, scale_bits)
-            else:
-                for j in range(width):
-                    parts[i, j] = np.uint64(0)
+            _scale_into(parts, i, weights, row, scale_bits)
         count = 0
         for i in range(buckets):
             if not feeders[i]:

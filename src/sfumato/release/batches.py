@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from os import PathLike
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast
 
@@ -96,7 +95,6 @@ class BatchRelease:
     placed: bool = False
     progress: Callable[[Progress], None] | None = None
     total: int | None = None
-    folder: str | PathLike[str] | None = None
     rows: int = 0
     dropped: int = 0
     moved: int = 0
@@ -104,7 +102,7 @@ class BatchRelease:
     started: float = field(default_factory=perf_counter)
 
     def __post_init__(self) -> None:
-        self.changes = Changes(self.folder)
+        self.changes = Changes()
         self.salt = salt_of(self.taken)
         if self.key is not None:
             self.fingerprint = Fingerprint(self.key)
@@ -118,11 +116,6 @@ class BatchRelease:
     def taken(self) -> tuple[str, ...]:
         """The columns that hold the secret."""
         return self.terms.taken
-
-    @property
-    def entry_name(self) -> str:
-        """What a ledger calls the released columns: one name, whatever the order in which coordinates are given."""
-        return ", ".join(sorted(self.taken))
 
     @property
     def seconds(self) -> float:
@@ -180,8 +173,9 @@ class BatchRelease:
         terms = self.terms
         if terms.ledger is None:
             return None
+        column = ", ".join(sorted(self.taken))  # one name, whatever the order in which coordinates are given
         return terms.ledger.charge(
-            dataset=terms.dataset or "", column=self.entry_name, mechanism=self.mechanism, times=terms.times,
+            dataset=terms.dataset or "", column=column, mechanism=self.mechanism, times=terms.times,
             rows=rows, key=self.key, data=data,
         )  # fmt: skip
 

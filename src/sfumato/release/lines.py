@@ -119,11 +119,16 @@ class CellValues:
     def _decoded(self, cell: bytes) -> Any:
         text = cell.decode("utf-8", "replace")  # what is no text is no label
         if not self.typed:
-            return text[1:-1].replace('""', '"') if text.startswith('"') else text
+            return unquoted(text)
         try:
             return _tuples(json.loads(text)) if text else None
         except ValueError:  # an integer of thousands of digits, which Python does not read
             return text
+
+
+def unquoted(text: str) -> str:
+    """What a cell of a CSV file says."""
+    return text[1:-1].replace('""', '"') if len(text) > 1 and text[0] == text[-1] == '"' else text
 
 
 def _tuples(value: Any) -> Any:

@@ -15,7 +15,7 @@ from numba import njit
 
 from sfumato.errors import InvalidInput, shown
 from sfumato.release.batches import BatchRelease
-from sfumato.release.lines import Bytes, Edit, Places, Records, Scanned
+from sfumato.release.lines import Bytes, Edit, Places, Records, Scanned, unquoted
 from sfumato.release.rows import BadRow, label_spelling
 from sfumato.release.tables import order_after
 
@@ -66,7 +66,7 @@ class CsvRecords(Records):
             raise InvalidInput(_NO_ASCII)
         if line.wrong:
             raise InvalidInput(f"the header: {_SCAN_ERRORS[line.wrong]}")
-        self.names = [_header_name(cell) for cell in line.cells]
+        self.names = [unquoted(cell.decode("utf-8", "replace")) for cell in line.cells]
         written = dict(zip(self.names, line.cells, strict=False))
         names = [c if isinstance(c, str) else c.name for c in order_after(self.names, self.work)]
         self._prepare()
@@ -134,11 +134,6 @@ def _first_line(head: bytes, delimiter: str, *, final: bool) -> _Line:
             _, stop, end = places[:, 0].tolist()
             return _Line(listed, found + 1 if wrong else fields, stop, end, wrong)
         fields = found
-
-
-def _header_name(cell: bytes) -> str:
-    text = cell.decode("utf-8", "replace")
-    return text[1:-1].replace('""', '"') if len(text) > 1 and text[0] == text[-1] == '"' else text
 
 
 def scan_csv(

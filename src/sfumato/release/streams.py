@@ -387,14 +387,9 @@ def _release_arrow(source: Path, target: Path, work: BatchRelease, batch: int) -
         writer = pa.ipc.new_file(sink, schema, options=grown) if is_file else pa.ipc.new_stream(sink, schema)
         with writer:
             for whole in _reading(source, "Arrow", batches):
-                _check_batch(whole, source)
+                with _complaints_of_reading(source, "Arrow"):
+                    whole.validate(full=True)  # what a damaged file says of its own layout is not believed
                 slices = (whole.slice(first, batch) for first in range(0, len(whole), batch))
                 for group in _grouped(release_batch(part, work, schema) for part in slices):
                     for part in pa.Table.from_batches(group, schema).combine_chunks().to_batches():
                         writer.write_batch(part)
-
-
-def _check_batch(batch: Any, source: Path) -> None:
-    """What a damaged file says of its own layout is not believed."""
-    with _complaints_of_reading(source, "Arrow"):
-        batch.validate(full=True)

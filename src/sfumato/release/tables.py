@@ -108,7 +108,8 @@ def released_table(table: Any, work: BatchRelease, batch: int) -> Any:
         table = table.collect()
     if nw.dependencies.is_polars_dataframe(table):
         return _released_polars(table, work, batch)
-    if _is_relation(table):
+    duckdb = nw.dependencies.get_duckdb()
+    if duckdb is not None and isinstance(table, duckdb.DuckDBPyRelation):
         return _relation_over(table, _released_arrow(table.to_arrow_table(), work, batch))
     if hasattr(table, "__arrow_c_stream__"):
         try:
@@ -303,25 +304,19 @@ def _arrow_columns(table: Any, work: BatchRelease, outputs: NDArray[np.int64]) -
 
 
 def _drawn(columns: Callable[[str], Any], rows: int, work: BatchRelease, batch: int) -> tuple[Any, Any]:
-    """Outputs for all rows, and which rows are kept (None: all); ``columns`` gives a column as a chunked array."""
+    """Outputs for all rows, and which rows are kept (None: all); ``columns`` gives a column as Arrow has it."""
     work.total = rows
-    wanted = {name: columns(name) for name in (*work.taken, *work.terms.ids)}
+    wanted = pa.table({name: columns(name) for name in (*work.taken, *work.terms.ids)})
     outputs, kept, any_left_out = [], [], False
     for first in range(0, rows, batch):
-        part = {name: TypedValues(_one_array(column.slice(first, batch))) for name, column in wanted.items()}
+        some = wanted.slice(first, batch)
+        part = {name: TypedValues(some[name].combine_chunks()) for name in some.column_names}
         drawn = work.draw([part[name] for name in work.taken], [part[name] for name in work.terms.ids])
         outputs.append(drawn.outputs)
         kept.append(np.ones(min(batch, rows - first), dtype=bool) if drawn.kept is None else drawn.kept)
         any_left_out |= drawn.kept is not None
     together = np.concatenate(outputs) if outputs else np.empty(0, dtype=np.int64)
     return together, np.concatenate(kept) if any_left_out else None
-
-
-def _one_array(column: Any) -> Any:
-    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    if isinstance(whole, pa.ChunkedArray):  # an empty one, or one too long for its offsets
-        whole = pa.concat_arrays(whole.chunks) if whole.num_chunks else pa.array([], type=whole.type)
-    return whole
 
 
 def _released_arrow(table: Any, work: BatchRelease, batch: int) -> Any:
@@ -478,11 +473,6 @@ def _coded(added: Added, kind: Any, native: Any) -> Any:
     outputs = label_array(added).to_pylist()
     same = set(kind.categories.to_list()) == set(outputs)
     return kind if same else native.Enum(outputs) if all(isinstance(y, str) for y in outputs) else native.Categorical
-
-
-def _is_relation(table: Any) -> bool:
-    duckdb = nw.dependencies.get_duckdb()
-    return duckdb is not None and isinstance(table, duckdb.DuckDBPyRelation)
 
 
 def _relation_over(relation: Any, released: Any) -> Any:
