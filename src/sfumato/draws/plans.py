@@ -13,7 +13,7 @@ from typing import Any, Protocol, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.draws.alias import AliasTables
+from sfumato.draws.alias import AliasTables, limbs_of
 from sfumato.draws.noise import Noise, StaircaseNoise
 from sfumato.draws.randomness import Stream
 from sfumato.errors import InvalidInput, Mismatch, shown
@@ -162,9 +162,7 @@ class TablePlan:
         shared = gcd(int(np.gcd.reduce(weights, axis=None)), self.tables.total)
         lowest = weights // shared if shared > 1 else weights
         size = -(-int(lowest.max()).bit_length() // 64)
-        if size <= 1:
-            return b"table 1" + lowest.astype("<u8").tobytes()
-        return b"table %d" % size + b"".join(int(w).to_bytes(8 * size, "little") for w in lowest.ravel())
+        return b"table %d" % size + limbs_of(lowest, size).astype("<u8", copy=False).tobytes()
 
 
 @dataclass(frozen=True, eq=False)

@@ -193,7 +193,7 @@ def batch_release(mechanism: Any, terms: Terms, *, progress: Callable[[Progress]
         draws,
         secrets=_finder(terms, draws, domain),
         added=_added(terms, draws, domain),
-        placed=isinstance(terms.column, Position | Place) or domain.dimension >= 2,
+        placed=isinstance(terms.column, Position) or domain.dimension >= 2,
         progress=progress,
     )
 

@@ -46,19 +46,16 @@ class Position:
         self.columns = columns
 
     def __repr__(self) -> str:
-        return f"Position({', '.join(map(repr, self.columns))})"
+        return f"{type(self).__name__}({', '.join(map(repr, self.columns))})"
 
 
-class Place:
+class Place(Position):
     """The columns that hold latitude and longitude in degrees: ``Place("lat", "lon")``."""
 
     def __init__(self, latitude: str, longitude: str) -> None:
         if not isinstance(latitude, str) or not isinstance(longitude, str):
             raise InvalidInput("a place is named by its columns, such as Place('lat', 'lon'): latitude first")
-        self.columns = (latitude, longitude)
-
-    def __repr__(self) -> str:
-        return f"Place({self.columns[0]!r}, {self.columns[1]!r})"
+        super().__init__(latitude, longitude)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +142,7 @@ def distance_in(unit: str, given: Any) -> float:
     return distance
 
 
-def coordinates_of(column: Position | Place, domain: Domain, *, on_unknown: str, within: Any = None) -> Coordinates:
+def coordinates_of(column: Position, domain: Domain, *, on_unknown: str, within: Any = None) -> Coordinates:
     """How points become secrets of a space.
 
     Examples

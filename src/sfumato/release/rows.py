@@ -363,10 +363,9 @@ class Labels(Secrets):
         raise BadRow(self._complaint(int(rows[row]), value), first + row + 1, value)
 
     def _complaint(self, code: int, value: Any) -> str:
-        if code == MISSING:
-            return f"{self.column!r} is missing; fill it, or {keyword('on_unknown', 'drop')} leaves such rows out"
-        if code == NOT_A_NUMBER:
-            return f"{self.column!r} is NaN; fill it, or {keyword('on_unknown', 'drop')} leaves such rows out"
+        if code in (MISSING, NOT_A_NUMBER):
+            what = "missing" if code == MISSING else "NaN"
+            return f"{self.column!r} is {what}; fill it, or {keyword('on_unknown', 'drop')} leaves such rows out"
         if code == OTHER_KIND:
             kinds = " or ".join(dict.fromkeys(_kind_in_words(kind) for kind in self.known if kind != "missing"))
             return (

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from fractions import Fraction
@@ -157,13 +158,12 @@ def _columns_after(
     return columns
 
 
-def _refuse_twins(names: Sequence[str]) -> None:
-    """Columns are looked up by name."""
-    seen = set[str]()
-    for name in names:
-        if name in seen:
+def _check_names(names: Sequence[str], work: BatchRelease) -> None:
+    """Refuse what :func:`order_after` refuses, and twins: columns are looked up by name."""
+    order_after(names, work)
+    for name, count in Counter(names).items():
+        if count > 1:
             raise InvalidInput(f"there are several columns {shown(name)}: rename them first")
-        seen.add(name)
 
 
 def _hint(name: str, names: Sequence[str]) -> str:
@@ -231,8 +231,7 @@ def new_array(added: Added, outputs: NDArray[np.int64], like: Any) -> Any:
 
 def released_schema(schema: Any, work: BatchRelease) -> Any:
     """The schema after a release. What it told of the true columns beside their names and types is gone."""
-    order_after(schema.names, work)
-    _refuse_twins(schema.names)
+    _check_names(schema.names, work)
     for name in work.taken:
         _refuse_extension(schema.field(name))
     refuse_geometry_schema(schema, work)
@@ -337,8 +336,7 @@ def _released_pandas(table: Any, work: BatchRelease, batch: int) -> Any:
     if not all(isinstance(name, str) for name in table.columns):
         raise InvalidInput("the names of the columns must be texts: rename the columns first")
     names = list(table.columns)
-    order_after(names, work)
-    _refuse_twins(names)
+    _check_names(names, work)
     for name in () if work.terms.keep else work.taken:
         if name in table.index.names:
             raise _index_stays(name, "its row names")
