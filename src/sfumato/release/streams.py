@@ -227,13 +227,12 @@ def _reading(source: Path, kind: str, batches: Iterator[Any]) -> Iterator[Any]:
 
 
 def _release_text(source: Path, target: Path, records: Records, batch: int, compression: Any) -> None:
-    blocks = _reading(source, "text", _blocks(source))
     with (
         pa.OSFile(str(target), "wb") as file,
         pa.CompressedOutputStream(file, compression) if compression else nullcontext(file) as sink,
     ):
         rest, opened = b"", False
-        for block, final in _with_end(blocks):
+        for block, final in _reading(source, "text", _blocks(source)):
             rest = rest + block if rest else block
             if not opened:
                 header = _named(source, records.open, rest, final=final)
@@ -253,21 +252,16 @@ def _named(source: Path, work: Callable[..., Any], *arguments: Any, **named: Any
         raise InvalidInput(f"{source}: {error}") from None
 
 
-def _blocks(source: Path) -> Iterator[bytes]:
+def _blocks(source: Path) -> Iterator[tuple[bytes, bool]]:
+    """Each block of a file, and whether it is the last one."""
     compression = _compression(source)
     with pa.OSFile(str(source), "rb") as file:
         stream = pa.CompressedInputStream(file, compression) if compression else file
+        before = stream.read(_BLOCK)
         while block := stream.read(_BLOCK):
-            yield block
-
-
-def _with_end(blocks: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]:
-    """Each block, and whether it is the last one."""
-    before = next(blocks, b"")
-    for block in blocks:
-        yield before, False
-        before = block
-    yield before, True
+            yield before, False
+            before = block
+        yield before, True
 
 
 def _release_block(data: Any, sink: Any, records: Records, batch: int, final: bool) -> int:
