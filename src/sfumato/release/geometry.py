@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.errors import InvalidInput
+from sfumato.errors import InvalidInput, shown
 from sfumato.release.batches import BatchRelease
 
 GEO = b"geo"
@@ -65,7 +65,7 @@ def _refuse(names: Iterable[str], held: Callable[[str], str], work: BatchRelease
     for name in names if watched(work) else ():
         if name not in work.taken and (what := held(name)):
             raise InvalidInput(
-                f"the column {name!r} holds {what}, which would tell the true places beside the noise: "
+                f"the column {shown(name)} holds {what}, which would tell the true places beside the noise: "
                 "drop the column first"
             )
 
@@ -77,9 +77,9 @@ def refuse_geometry_text(text: bytes, work: BatchRelease) -> None:
     small = text.lower()
     for word, form in _IN_TEXT.items():
         if word in small and (match := form.search(small)) is not None:
-            shown = text[match.start() : match.end()][:40].decode(errors="replace")
+            found = text[match.start() : match.end()][:40].decode(errors="replace")
             raise InvalidInput(
-                f"a geometry beside the released columns ({shown}…) would tell the true places: drop it first"
+                f"a geometry beside the released columns ({found}…) would tell the true places: drop it first"
             )
 
 
