@@ -57,7 +57,6 @@ from sfumato.privacy.similarity import (
 )
 from sfumato.privacy.type import PrivacyType, as_type, ball_rate
 from sfumato.privacy.vertices import cheapest_mixture, vertices
-from sfumato.spaces.distances import Distances
 from sfumato.spaces.finite import FiniteSpace
 from sfumato.verdict import Verdict, fails, holds, undecided
 
@@ -294,8 +293,7 @@ def _steepest(system: Quotient, privacy: PrivacyType, rhs: list[Fraction], sprea
     height = np.array([log(b.numerator) - log(b.denominator) for b in rhs])
     i, j, k, _ = system.terms.T
     table = privacy.space.distances
-    distance = Distances(table.form, np.array(system.values), table.unit).floats
-    excess = height[i] - height[j] - privacy.rate * distance[k]
+    excess = height[i] - height[j] - privacy.rate * system.lengths[k]
     worst = int(np.argmax(excess))
     if not excess[worst] > 0:
         return None

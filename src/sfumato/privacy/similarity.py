@@ -144,6 +144,12 @@ class Quotient:
         return result
 
     @cached_property
+    def lengths(self) -> NDArray[np.float64]:
+        """The distinct distances in float64."""
+        table = self.space.distances
+        return Distances(table.form, np.array(self.values), table.unit).floats
+
+    @cached_property
     def most_terms(self) -> int:
         """The largest number of terms that one entry is a sum of."""
         i, j = self.terms[:, 0], self.terms[:, 1]
@@ -240,9 +246,9 @@ def solve_signs(
     if powers is not None and not spread and len(system) <= _EXACT_FIRST:
         return solve_exactly(system, powers, rhs)
     if len(system) >= _FLOATS_FIRST:
-        solution = _solve_floats(system, privacy, rhs, spread)
-        if solution is not None and solution.decided:
-            return solution
+        enclosed = _solve_floats(system, privacy, rhs, spread)
+        if enclosed.decided:
+            return enclosed
     best: SignedSolution | None = None
     bits = 64
     # balls cannot get smaller than what they start from
@@ -305,72 +311,59 @@ def solve_balls(
     return SignedSolution(values, error, tuple(1 if v > 0 else -1 if v < 0 else None for v in balls))
 
 
-def _solve_floats(
-    system: Quotient, privacy: PrivacyType, rhs: Sequence[Fraction], spread: Fraction
-) -> SignedSolution | None:
+def _solve_floats(system: Quotient, privacy: PrivacyType, rhs: Sequence[Fraction], spread: Fraction) -> SignedSolution:
     matrix = system.floats(float_powers(privacy, system.values))
     right = np.array([float(b) for b in rhs])
-    enclosed = verified_solve(matrix, (system.most_terms + 3) * 2 * UNIT, right, float(spread) + UNIT)
-    if enclosed is None:
-        return None
-    values, error = enclosed
+    values, error = verified_solve(matrix, (system.most_terms + 3) * 2 * UNIT, 0.0, right, float(spread) + UNIT)
     signs = tuple(1 if v > e else -1 if v < -e else None for v, e in zip(values, error, strict=True))
     return SignedSolution(values, error, signs)
-
-
-def verified_solve(
-    matrix: NDArray[np.float64], relative: float, rhs: NDArray[np.float64], rhs_relative: float = 0.0
-) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """The solution of Av = b in float64 with a proved bound on its error, or None if none could be proved.
-
-    A and b are any numbers within the relative distances ``relative`` and ``rhs_relative`` of what is given. With
-    R ≈ A^{-1} and ‖I − RA‖ ≤ g < 1 in the maximum norm, v − ṽ = (RA)^{-1} R (b − Aṽ), so entry i of the error is at
-    most t_i + g/(1 − g) · max t, where t = |R| |b − Aṽ|. A sum of m products in any order is within
-    m·u/(1 − m·u) · Σ |products| of the truth, u = 2^-53.
-    """
-    m = len(rhs)
-    inverse = approximate_inverse(matrix)
-    if not np.isfinite(inverse).all():
-        return None
-    rounding = (m + 4) * UNIT * _SAFE + relative
-    magnitude, size = np.abs(inverse), np.abs(matrix)
-    residue = np.abs(np.eye(m) - product(inverse, matrix)).sum(axis=1)
-    contraction = float((residue + rounding * apply(magnitude, size.sum(axis=1))).max()) * _SAFE + _TINY
-    if not contraction < 0.5:
-        return None
-    values = apply(inverse, rhs)
-    values += apply(inverse, rhs - apply(matrix, values))
-    rest = np.abs(rhs - apply(matrix, values)) + rounding * apply(size, np.abs(values))
-    rest += (rhs_relative + 2 * UNIT) * np.abs(rhs)
-    reach = apply(magnitude, rest * _SAFE + _TINY)
-    return values, (reach + contraction / (1 - contraction) * reach.max()) * _SAFE + _TINY
 
 
 # Small dense algebra without BLAS: its threads wait for each other, which on a busy machine costs tenfold.
 
 
-def apply(matrix: NDArray[np.float64], vector: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A matrix times a vector."""
-    return np.asarray(np.einsum("ij,j->i", matrix, vector))
+@njit(cache=True, nogil=True)
+def verified_solve(matrix, relative, absolute, rhs, rhs_relative):  # type: ignore[no-untyped-def]
+    """The solution of Av = b in float64 with a proved bound on its error, infinite if none could be proved.
 
-
-def product(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A matrix times a matrix."""
-    return np.asarray(_product(np.ascontiguousarray(left), np.ascontiguousarray(right)))
-
-
-def approximate_inverse(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    """An inverse in float64, with entries that are not finite where the matrix is singular."""
-    return np.asarray(inverted(np.array(matrix, dtype=np.float64, order="C")))
-
-
-def approximate_solution(matrix: NDArray[np.float64], rhs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A solution in float64 to search with, not finite where the matrix is singular."""
-    return np.asarray(_solved(np.column_stack([matrix, rhs])))
+    Entries of A may be off by a share ``relative`` of themselves and by ``absolute``, those of b by a share
+    ``rhs_relative``. With R ≈ A^{-1} and ‖I − RA‖ ≤ g < 1 in the maximum norm, v − ṽ = (RA)^{-1} R (b − Aṽ), so entry i
+    of the error is at most t_i + g/(1 − g) · max t, where t = |R| |b − Aṽ|. A sum of m products in any order is within
+    m·u/(1 − m·u) · Σ |products| of the truth, u = 2^-53.
+    """
+    m = len(rhs)
+    inverse = inverse_of(matrix)
+    if not np.isfinite(inverse).all():
+        return np.zeros(m), np.full(m, np.inf)
+    rounding = (m + 4) * UNIT * _SAFE + relative
+    magnitude, size = np.abs(inverse), np.abs(matrix)
+    residue = np.abs(np.eye(m) - product(inverse, matrix)).sum(axis=1)
+    slips = apply(magnitude, rounding * size.sum(axis=1) + m * absolute)
+    contraction = (residue + slips).max() * _SAFE + _TINY
+    if not contraction < 0.5:
+        return np.zeros(m), np.full(m, np.inf)
+    values = apply(inverse, rhs)
+    values += apply(inverse, rhs - apply(matrix, values))
+    lengths = np.abs(values)
+    rest = np.abs(rhs - apply(matrix, values)) + rounding * apply(size, lengths) + absolute * lengths.sum()
+    rest += (rhs_relative + 2 * UNIT) * np.abs(rhs)
+    reach = apply(magnitude, rest * _SAFE + _TINY)
+    return values, (reach + contraction / (1 - contraction) * reach.max()) * _SAFE + _TINY
 
 
 @njit(cache=True, nogil=True)
-def _product(left, right):  # type: ignore[no-untyped-def]
+def apply(matrix, vector):  # type: ignore[no-untyped-def]
+    """A matrix times a vector."""
+    result = np.zeros(len(matrix))
+    for i in range(len(matrix)):
+        for j in range(len(vector)):
+            result[i] += matrix[i, j] * vector[j]
+    return result
+
+
+@njit(cache=True, nogil=True)
+def product(left, right):  # type: ignore[no-untyped-def]
+    """A matrix times a matrix."""
     result = np.zeros((left.shape[0], right.shape[1]))
     for i in range(left.shape[0]):
         row = result[i]
@@ -382,27 +375,21 @@ def _product(left, right):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _exchange(table, k, order):  # type: ignore[no-untyped-def]
-    """Bring the largest entry of column k, from row k down, to row k; whether it is not zero."""
-    best = k
-    for i in range(k + 1, table.shape[0]):
-        if abs(table[i, k]) > abs(table[best, k]):
-            best = i
-    if best != k:
-        for j in range(table.shape[1]):
-            table[k, j], table[best, j] = table[best, j], table[k, j]
-        order[k], order[best] = order[best], order[k]
-    return table[k, k] != 0.0
-
-
-@njit(cache=True, nogil=True)
-def inverted(table):  # type: ignore[no-untyped-def]
-    """The inverse by Gauss–Jordan elimination, which overwrites the table; not finite where it is singular."""
-    m = table.shape[0]
+def inverse_of(matrix):  # type: ignore[no-untyped-def]
+    """An inverse by Gauss–Jordan elimination, with entries that are not finite where the matrix is singular."""
+    m, table = len(matrix), matrix.copy()
     order = np.arange(m)
     for k in range(m):
-        if not _exchange(table, k, order):
+        best = k
+        for i in range(k + 1, m):
+            if abs(table[i, k]) > abs(table[best, k]):
+                best = i
+        if table[best, k] == 0.0:
             return np.full((m, m), np.nan)
+        if best != k:
+            for j in range(m):
+                table[k, j], table[best, j] = table[best, j], table[k, j]
+            order[k], order[best] = order[best], order[k]
         row = table[k]
         pivot, row[k] = row[k], 1.0
         for j in range(m):
@@ -417,27 +404,4 @@ def inverted(table):  # type: ignore[no-untyped-def]
     result = np.empty_like(table)
     for k in range(m):
         result[:, order[k]] = table[:, k]
-    return result
-
-
-@njit(cache=True, nogil=True)
-def _solved(table):  # type: ignore[no-untyped-def]
-    """Elimination and back substitution; the right-hand side is the last column."""
-    m = table.shape[0]
-    order = np.arange(m)
-    for k in range(m):
-        if not _exchange(table, k, order):
-            return np.full(m, np.nan)
-        row = table[k]
-        for i in range(k + 1, m):
-            other = table[i]
-            factor = other[k] / row[k]
-            if factor != 0.0:
-                for j in range(k, m + 1):
-                    other[j] -= factor * row[j]
-    result = table[:, m].copy()
-    for k in range(m - 1, -1, -1):
-        for j in range(k + 1, m):
-            result[k] -= table[k, j] * result[j]
-        result[k] /= table[k, k]
     return result
