@@ -10,7 +10,7 @@ divided by its exact total.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -393,19 +393,25 @@ def excess_band(channel: Channel, factor: float) -> float:
 _SMALL_SCAN = 200_000  # So few comparisons take less time than starting threads.
 
 
-def excesses(channel: Channel, first: NDArray[Any], second: NDArray[Any], factor: float) -> NDArray[np.float64]:
-    """Σ_y max(0, q_y − s·p_y) for many pairs of rows, in floats."""
-    matrix = np.ascontiguousarray(floats(channel.matrix))
+def over_pairs(
+    scan: Callable[..., None], table: NDArray[np.float64], first: NDArray[Any], second: NDArray[Any], *more: float
+) -> NDArray[np.float64]:
+    """What a compiled scan writes for each of many pairs of rows of a table."""
     result = np.empty(first.size)
 
-    def scan(start: int, stop: int) -> None:
-        _sum_excesses(matrix, first[start:stop], second[start:stop], factor, result[start:stop])
+    def part(start: int, stop: int) -> None:
+        scan(table, first[start:stop], second[start:stop], *more, result[start:stop])
 
-    if result.size * matrix.shape[1] < _SMALL_SCAN:
-        scan(0, result.size)
+    if result.size * table.shape[1] < _SMALL_SCAN:
+        part(0, result.size)
     else:
-        on_threads(scan, first.size)
+        on_threads(part, first.size)
     return result
+
+
+def excesses(channel: Channel, first: NDArray[Any], second: NDArray[Any], factor: float) -> NDArray[np.float64]:
+    """Σ_y max(0, q_y − s·p_y) for many pairs of rows, in floats."""
+    return over_pairs(_sum_excesses, np.ascontiguousarray(floats(channel.matrix)), first, second, factor)
 
 
 @njit(cache=True, nogil=True)
