@@ -51,7 +51,7 @@ def test_balls_and_floats_agree_with_rationals(space: sf.FiniteSpace, alpha: Fra
     with flint.ctx.workprec(128):
         balls = solve_balls(system, ball_powers(space, system.values, ball_rate(privacy)), one)
     matrix = system.floats(float_powers(privacy, system.values))
-    enclosed = verified_solve(matrix, 2.0**-48, 0.0, np.ones(len(system)), 0.0)
+    enclosed = verified_solve(matrix, 2.0**-48 * matrix, np.ones(len(system)), np.zeros(len(system)))
     by_floats = enclosed if np.isfinite(enclosed[1]).all() else None
     for found in filter(None, (by_floats, balls and (balls.values, balls.error))):
         assert truth is not None, "a singular matrix was inverted"
@@ -109,11 +109,11 @@ def test_an_uncertain_right_hand_side_leaves_signs_open() -> None:
 
 def test_a_singular_matrix_is_refused() -> None:
     table = np.array([[1.0, 2.0], [2.0, 4.0]])
-    assert np.isinf(verified_solve(table, 0.0, 0.0, np.ones(2), 0.0)[1]).all()
+    exactly, about = np.zeros((2, 2)), np.full((2, 2), 2.0**-30)
+    assert np.isinf(verified_solve(table, exactly, np.ones(2), np.zeros(2))[1]).all()
     assert not np.isfinite(inverse_of(table)).all()
     nearly = np.array([[1.0, 1.0], [1.0, 1.0 + 2.0**-40]])
-    assert np.isinf(verified_solve(nearly, 2.0**-30, 0.0, np.ones(2), 0.0)[1]).all()
-    assert np.isinf(verified_solve(nearly, 0.0, 2.0**-30, np.ones(2), 0.0)[1]).all()
+    assert np.isinf(verified_solve(nearly, about, np.ones(2), np.zeros(2))[1]).all()
 
 
 def test_elimination_exchanges_rows() -> None:

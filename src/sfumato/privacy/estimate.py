@@ -171,14 +171,14 @@ def _answers(rays, tables, primes, sets, entry_error):  # type: ignore[no-untype
     """For each set of columns: no, yes, or open."""
     n = rays.shape[0]
     answers = np.empty(len(sets), np.int64)
-    basis, one = np.empty((n, n)), np.ones(n)
+    basis, errors, one, none = np.empty((n, n)), np.full((n, n), entry_error), np.ones(n), np.zeros(n)
     work = np.empty((2 * n + 1, n + 1), np.int64)
     for t in range(len(sets)):
         for x in range(n):
             for i in range(n):
                 basis[x, i] = rays[x, sets[t, i]]
-        weights, errors = verified_solve(basis, 0.0, entry_error, one, 0.0)
-        error, least = errors.max(), weights.min()
+        weights, off = verified_solve(basis, errors, one, none)
+        error, least = off.max(), weights.min()
         if least < -error:
             answers[t] = 0
         elif least > error:

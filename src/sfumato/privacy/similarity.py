@@ -314,7 +314,8 @@ def solve_balls(
 def _solve_floats(system: Quotient, privacy: PrivacyType, rhs: Sequence[Fraction], spread: Fraction) -> SignedSolution:
     matrix = system.floats(float_powers(privacy, system.values))
     right = np.array([float(b) for b in rhs])
-    values, error = verified_solve(matrix, (system.most_terms + 3) * 2 * UNIT, 0.0, right, float(spread) + UNIT)
+    off = (system.most_terms + 3) * 2 * UNIT * matrix
+    values, error = verified_solve(matrix, off, right, (float(spread) + UNIT) * np.abs(right))
     signs = tuple(1 if v > e else -1 if v < -e else None for v, e in zip(values, error, strict=True))
     return SignedSolution(values, error, signs)
 
@@ -323,30 +324,26 @@ def _solve_floats(system: Quotient, privacy: PrivacyType, rhs: Sequence[Fraction
 
 
 @njit(cache=True, nogil=True)
-def verified_solve(matrix, relative, absolute, rhs, rhs_relative):  # type: ignore[no-untyped-def]
+def verified_solve(matrix, matrix_error, rhs, rhs_error):  # type: ignore[no-untyped-def]
     """The solution of Av = b in float64 with a proved bound on its error, infinite if none could be proved.
 
-    Entries of A may be off by a share ``relative`` of themselves and by ``absolute``, those of b by a share
-    ``rhs_relative``. With R ≈ A^{-1} and ‖I − RA‖ ≤ g < 1 in the maximum norm, v − ṽ = (RA)^{-1} R (b − Aṽ), so entry i
-    of the error is at most t_i + g/(1 − g) · max t, where t = |R| |b − Aṽ|. A sum of m products in any order is within
+    A and b are any numbers that are not farther from what is given than their errors. With R ≈ A^{-1} and
+    ‖I − RA‖ ≤ g < 1 in the maximum norm, v − ṽ = (RA)^{-1} R (b − Aṽ), so entry i of the error is at most
+    t_i + g/(1 − g) · max t, where t = |R| |b − Aṽ|. A sum of m products in any order is within
     m·u/(1 − m·u) · Σ |products| of the truth, u = 2^-53.
     """
     m = len(rhs)
     inverse = inverse_of(matrix)
     if not np.isfinite(inverse).all():
         return np.zeros(m), np.full(m, np.inf)
-    rounding = (m + 4) * UNIT * _SAFE + relative
-    magnitude, size = np.abs(inverse), np.abs(matrix)
+    magnitude, slip = np.abs(inverse), matrix_error + (m + 4) * UNIT * _SAFE * np.abs(matrix)
     residue = np.abs(np.eye(m) - product(inverse, matrix)).sum(axis=1)
-    slips = apply(magnitude, rounding * size.sum(axis=1) + m * absolute)
-    contraction = (residue + slips).max() * _SAFE + _TINY
+    contraction = (residue + apply(magnitude, slip.sum(axis=1))).max() * _SAFE + _TINY
     if not contraction < 0.5:
         return np.zeros(m), np.full(m, np.inf)
     values = apply(inverse, rhs)
     values += apply(inverse, rhs - apply(matrix, values))
-    lengths = np.abs(values)
-    rest = np.abs(rhs - apply(matrix, values)) + rounding * apply(size, lengths) + absolute * lengths.sum()
-    rest += (rhs_relative + 2 * UNIT) * np.abs(rhs)
+    rest = np.abs(rhs - apply(matrix, values)) + apply(slip, np.abs(values)) + rhs_error + 2 * UNIT * np.abs(rhs)
     reach = apply(magnitude, rest * _SAFE + _TINY)
     return values, (reach + contraction / (1 - contraction) * reach.max()) * _SAFE + _TINY
 
