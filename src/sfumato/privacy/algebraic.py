@@ -40,12 +40,9 @@ class Endpoint:
 
     def decimal(self, digits: int) -> str:
         """The value with the given number of decimals."""
-        return _scaled((self.low + self.high) / 2, integer(digits, "digits", 0, _MOST_DECIMALS))
-
-
-def _scaled(value: Fraction, digits: int) -> str:
-    units = str(round(value * 10**digits)).rjust(digits + 1, "0")
-    return units if digits == 0 else f"{units[:-digits]}.{units[-digits:]}"
+        digits = integer(digits, "digits", 0, _MOST_DECIMALS)
+        units = str(round((self.low + self.high) / 2 * 10**digits)).rjust(digits + 1, "0")
+        return units if digits == 0 else f"{units[:-digits]}.{units[-digits:]}"
 
 
 @dataclass(frozen=True)
@@ -133,7 +130,8 @@ class _Signs:
 
     def signs_at(self, point: Fraction) -> list[int]:
         """The sign of each irreducible factor at a rational t."""
-        return [_sign(factor(fmpq(point))) for factor in self.factors]
+        values = [factor(fmpq(point)) for factor in self.factors]
+        return [int(value > 0) - int(value < 0) for value in values]
 
     def non_negative(self, known: Sequence[int]) -> bool:
         """Whether all p_i / det ≥ 0, given the sign of each irreducible factor; False where det is 0."""
@@ -143,10 +141,6 @@ class _Signs:
                 sign *= known[k] ** power
             signs.append(sign)
         return signs[0] != 0 and all(s * signs[0] >= 0 for s in signs[1:])
-
-
-def _sign(value: Any) -> int:
-    return int(value > 0) - int(value < 0)
 
 
 def algebraic_stretches(

@@ -92,22 +92,20 @@ def symmetry_classes(space: FiniteSpace, colours: Sequence[Any] | None = None) -
     given = [0] * len(space) if colours is None else items(colours, "colours")
     if len(given) != len(space) or not all(isinstance(colour, Hashable) for colour in given):
         raise InvalidInput(f"colours are {len(space)} hashable values, one for each secret, found {shown(colours)}")
-    ids: dict[Any, int] = {}
-    classes = np.array([ids.setdefault(colour, len(ids)) for colour in given])
+    classes = _by_appearance(given)
     while True:
         count = int(classes.max()) + 1
         seen = np.sort(codes * count + classes[None, :], axis=1)
         _, first, fresh = np.unique(np.column_stack([classes, seen]), axis=0, return_index=True, return_inverse=True)
         if len(first) == count:
-            return _by_appearance(classes)
+            return _by_appearance(classes.tolist())
         classes = fresh.ravel()
 
 
-def _by_appearance(classes: NDArray[np.int64]) -> NDArray[np.int64]:
-    _, first, inverse = np.unique(classes, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), dtype=np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return np.asarray(rank[inverse.ravel()])
+def _by_appearance(values: Sequence[Any]) -> NDArray[np.int64]:
+    """Values as numbers: the first one is 0, the next other one is 1, …."""
+    numbers: dict[Any, int] = {}
+    return np.array([numbers.setdefault(value, len(numbers)) for value in values])
 
 
 @dataclass(frozen=True, eq=False)

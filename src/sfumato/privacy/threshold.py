@@ -22,8 +22,6 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from sfumato.channels.channel import check_secrets
 from sfumato.channels.prior import Prior, as_prior
@@ -144,14 +142,10 @@ def _always(digits: int) -> Threshold:
 
 def _tree(space: FiniteSpace) -> list[list[Any]] | None:
     """For each secret the entries of the edge table at it, if the space is a tree."""
-    n = len(space)
-    if space.edges is None or len(space.edges.pairs.first) != n - 1 or n < 2:
+    if space.edges is None or not 0 < len(space.edges.pairs.first) == len(space) - 1 or space.open_pairs:
         return None
     first, second = space.edges.pairs
-    joined = csr_array((np.ones(n - 1), (first, second)), shape=(n, n))
-    if connected_components(joined, directed=False)[0] != 1:
-        return None
-    at: list[list[Any]] = [[] for _ in range(n)]
+    at: list[list[Any]] = [[] for _ in space.labels]
     for x, y, value in zip(first.tolist(), second.tolist(), space.edges.lengths.values.tolist(), strict=True):
         at[x].append(value)
         at[y].append(value)
