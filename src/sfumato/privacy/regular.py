@@ -48,6 +48,7 @@ from sfumato.privacy.similarity import (
     Quotient,
     SignedSolution,
     ball_powers,
+    ball_solution,
     exact_powers,
     float_powers,
     quotient,
@@ -393,25 +394,18 @@ def _separation(
     values = floats(solution.values)
     room = float(system.sizes[worst] * abs(values[worst]) / (system.sizes * np.abs(values)).sum())
     target = [u + exact(room / 4) for u in unit]
-    bits = 64
-    while bits <= 1024:
+    m = len(system)
+    for bits in (64, 128, 256, 512, 1024):
         with flint.ctx.workprec(bits):
             balls = ball_powers(privacy.space, system.values, ball_rate(privacy))
-            m = len(system)
-            matrix = flint.arb_mat(m, m, system.entries(balls, flint.arb(0)))
-            right = flint.arb_mat(m, 1, [as_ball(t) for t in target])
-            try:
-                column = matrix.solve(right, algorithm="approx")
-            except ZeroDivisionError:  # not yet seen to be regular
-                bits *= 2
+            solution_balls = ball_solution(system, balls, target)
+            if solution_balls is None:  # not yet seen to be regular
                 continue
-            vector = object_array(dyadic(ball.mid()) for ball in column.entries())
-            product = matrix * column.mid()
-            positive = all(ball > 0 for ball in product.entries())
-        separation = _lifted(system, rhs, vector, secret)
-        if positive and separation.margin > 0:
-            return separation
-        bits *= 2
+            centre = flint.arb_mat(m, 1, [ball.mid() for ball in solution_balls])
+            product = flint.arb_mat(m, m, system.entries(balls, flint.arb(0))) * centre
+            separation = _lifted(system, rhs, object_array(map(dyadic, centre.entries())), secret)
+            if separation.margin > 0 and all(ball > 0 for ball in product.entries()):
+                return separation
     return None
 
 

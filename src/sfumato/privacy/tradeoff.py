@@ -78,11 +78,7 @@ class TradeOff:
         at = as_written(a, "a probability")
         if not 0 <= at <= 1:
             raise InvalidInput(f"a probability lies in [0, 1], found {short(a)}")
-        best = Fraction(0)
-        for (a0, b0), (a1, b1) in pairwise(self.points):
-            if a0 <= at <= a1:
-                best = max(best, b1 if a0 == a1 else b0 + (b1 - b0) * (at - a0) / (a1 - a0))
-        return best
+        return interpolated(self.points, at)
 
     def delta(self, *, epsilon: Number | None = None, alpha: Number | None = None) -> Fraction:
         """δ at ε: the largest Q(O) − e^ε P(O); for a rational ε > 0 the upper end of an enclosure to 64 bits."""
@@ -107,6 +103,16 @@ class TradeOff:
     def floats(self) -> NDArray[np.float64]:
         """The corners as an array, for drawing."""
         return np.array([[float(a), float(b)] for a, b in self.points])
+
+
+def interpolated(points: Sequence[Point], at: Fraction) -> Fraction:
+    """What a polygon of points from a = 0 to a = 1 has at a place; the upper end where it is upright."""
+    at = min(max(at, Fraction(0)), Fraction(1))
+    return max(
+        b1 if a0 == a1 else b0 + (b1 - b0) * (at - a0) / (a1 - a0)
+        for (a0, b0), (a1, b1) in pairwise(points)
+        if a0 <= at <= a1
+    )
 
 
 @dataclass(frozen=True)
