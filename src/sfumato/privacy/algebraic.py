@@ -68,24 +68,17 @@ def commensurable(system: Quotient) -> CommonLength | None:
     if table.form is Form.FLOAT:
         return None
     far = Distances(table.form, np.array(system.values)).infinite
-    values = [int(v) for v in system.values[~far]]
-    rational: Fraction | None
-    if table.form is Form.RATIONAL:
-        step = gcd(*values) or 1
-        unit = table.unit * step
-        exponents, length, rational = [v // step for v in values], lambda: as_ball(unit), unit
-    else:
-        least = min((v for v in values if v), default=1)
-        roots = [isqrt(v * least) for v in values]
-        if any(r * r != v * least for r, v in zip(roots, values, strict=True)):
-            return None
-        step = gcd(*roots) or 1  # √v = roots / √least
-        scale = table.unit * step
-        exponents, length = [r // step for r in roots], lambda: as_ball(scale) / flint.arb(least).sqrt()
-        whole = isqrt(least)
-        rational = scale / whole if whole * whole == least else None
-    finite = iter(exponents)
-    return CommonLength([-1 if f else next(finite) for f in far], length, rational)
+    squares = [int(v) if table.form is Form.ROOT else int(v) ** 2 for v in system.values[~far]]
+    least = min((v for v in squares if v), default=1)
+    roots = [isqrt(v * least) for v in squares]
+    if any(r * r != v * least for r, v in zip(roots, squares, strict=True)):
+        return None
+    step, whole = gcd(*roots) or 1, isqrt(least)  # √v = roots / √least
+    scale = table.unit * step
+    finite = iter(roots)
+    exponents = [-1 if f else next(finite) // step for f in far]
+    rational = scale / whole if whole * whole == least else None
+    return CommonLength(exponents, lambda: as_ball(scale) / flint.arb(least).sqrt(), rational)
 
 
 @dataclass

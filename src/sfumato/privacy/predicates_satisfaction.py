@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.channels.channel import Channel, as_channel
-from sfumato.numbers import ROUNDING, exact, float_above, float_below, floats, told_apart
+from sfumato.numbers import ROUNDING, exact, float_above, float_below, told_apart
 from sfumato.privacy.predicates import Predicate, as_predicate
 from sfumato.privacy.predicates_curves import CurvePart, Line, Tail
 from sfumato.privacy.tradeoff import (
@@ -107,16 +107,9 @@ def _suspects(channel: Channel, part: CurvePart, first: NDArray[Any], second: ND
         slack = float(part.value) - factor * float(part.at) - excesses(channel, first, second, factor)
         close = np.flatnonzero(slack < 2 * excess_band(channel, factor))
         return close[np.argsort(slack[close], kind="stable")]
-    matrix = floats(channel.matrix)
-    chunk = max(1, 2**20 // matrix.shape[1])
     # the last corner is the certain event, which every tail allows
-    least = [
-        _clearance(part, float_corners(matrix, first[k : k + chunk], second[k : k + chunk])[:, :-1]).min(
-            axis=1, initial=1
-        )
-        for k in range(0, first.size, chunk)
-    ]
-    slack = np.concatenate(least)
+    blocks = (corners[:, :-1] for _, corners in float_corners(channel, first, second))
+    slack = np.concatenate([_clearance(part, corners).min(axis=1, initial=1) for corners in blocks])
     close = np.flatnonzero(slack < _CLEAR)
     return close[np.argsort(slack[close], kind="stable")]
 

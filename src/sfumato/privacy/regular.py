@@ -473,15 +473,14 @@ def _program_bound(prior: Prior, system: Quotient, privacy: PrivacyType) -> Util
     rhs = object_array(weights[x] for x in system.representatives)
     m, powers = len(system), exact_powers(privacy, system.values)
     if powers is not None and prior.exact and m <= _EXACT_PROGRAM:
-        matrix = object_array(map(exact, system.entries(powers, Fraction(0))), (m, m))
-        solution = solve(LinearProgram.dense(system.sizes, matrix, ">" * m, rhs))
-        if solution.primal is None or solution.value is None:
-            raise SolverError(f"the program for the utility bound ended as {solution.status}")
-        return UtilityBound(Fraction(solution.value), np.asarray(solution.primal[system.classes]), attained)
-    table = system.floats(float_powers(privacy, system.values))
-    solution = solve(LinearProgram.dense(system.sizes.astype(float), table, ">" * m, floats(rhs)))
-    if solution.primal is None:
+        table, right = object_array(map(exact, system.entries(powers, Fraction(0))), (m, m)), rhs
+    else:
+        table, right = system.floats(float_powers(privacy, system.values)), floats(rhs)
+    solution = solve(LinearProgram.dense(system.sizes, table, ">" * m, right))
+    if solution.primal is None or solution.value is None:
         raise SolverError(f"the program for the utility bound ended as {solution.status}")
+    if is_exact(table):
+        return UtilityBound(Fraction(solution.value), np.asarray(solution.primal[system.classes]), attained)
     multipliers = np.maximum(solution.primal, 0.0)
     # every product is non-negative, so all relative errors below add up to less than this
     slack = 1 + 8 * (m + system.most_terms + len(prior)) * UNIT + (0 if prior.exact else 2 * ROUNDING)

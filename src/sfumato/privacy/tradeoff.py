@@ -10,7 +10,7 @@ divided by its exact total.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -214,7 +214,7 @@ def worst_tradeoff(channel: Channel, neighbours: Any = None) -> TradeOff:
     channel = as_channel(channel)
     first, second, _ = ordered_pairs(channel.secrets, neighbours)
     corners: list[tuple[Point, Any]] = []
-    for k in _near_the_hull(floats(channel.matrix), first, second):
+    for k in _near_the_hull(channel, first, second):
         curve = pair_curve(channel, int(first[k]), int(second[k]))
         corners += list(zip(curve.points, zip(curve.events, curve.pairs, strict=True), strict=True))
     kept = _hull(corners)
@@ -227,30 +227,29 @@ _HULL_BAND = 1e-9
 """Sums of up to 10⁶ floats are good to 10⁻¹⁰: a corner that lies this far inside the hull is inside."""
 
 
-def float_corners(matrix: NDArray[np.float64], first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.float64]:
-    """Corners of the curves of many pairs, pairs × outputs × 2, in floats."""
-    p, q = matrix[first], matrix[second]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(p > 0, q / p, np.where(q > 0, inf, -1.0))
-    order = np.argsort(-ratio, axis=1)
-    a = np.cumsum(np.take_along_axis(p, order, axis=1), axis=1)
-    b = np.cumsum(np.take_along_axis(q, order, axis=1), axis=1)
-    return np.stack([a, b], axis=-1)
+def float_corners(
+    channel: Channel, first: NDArray[Any], second: NDArray[Any]
+) -> Iterator[tuple[int, NDArray[np.float64]]]:
+    """Corners of the curves of many pairs, in floats: from some pair on, pairs × outputs × 2, so many as fit."""
+    matrix = floats(channel.matrix)
+    chunk = max(1, 2**20 // matrix.shape[1])
+    for start in range(0, first.size, chunk):
+        p, q = matrix[first[start : start + chunk]], matrix[second[start : start + chunk]]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where(p > 0, q / p, np.where(q > 0, inf, -1.0))
+        order = np.argsort(-ratio, axis=1)
+        yield start, np.stack([np.cumsum(np.take_along_axis(row, order, axis=1), axis=1) for row in (p, q)], axis=-1)
 
 
-def _near_the_hull(matrix: NDArray[np.float64], first: NDArray[Any], second: NDArray[Any]) -> list[int]:
+def _near_the_hull(channel: Channel, first: NDArray[Any], second: NDArray[Any]) -> list[int]:
     """Pairs that may have a corner of the worst curve."""
-    chunk = max(1, 2**21 // matrix.shape[1])
-    blocks = range(0, first.size, chunk)
     hull = np.array([[0.0, 0.0], [1.0, 1.0]])
-    for start in blocks:
-        corners = float_corners(matrix, first[start : start + chunk], second[start : start + chunk])
+    for _, corners in float_corners(channel, first, second):
         points = np.concatenate([hull, corners.reshape(-1, 2)])
         points = points[np.lexsort((points[:, 1], points[:, 0]))]
         hull = points[: _upper_chain(points)]
     near: list[int] = []
-    for start in blocks:
-        corners = float_corners(matrix, first[start : start + chunk], second[start : start + chunk])
+    for start, corners in float_corners(channel, first, second):
         a, b = corners[..., 0], corners[..., 1]
         left = a - _HULL_BAND
         bound = np.where(left < 0, 0.0, np.interp(left, hull[:, 0], hull[:, 1]))
