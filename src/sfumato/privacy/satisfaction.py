@@ -22,6 +22,7 @@ from sfumato.channels.composition import restrict
 from sfumato.errors import advice, counted, expect
 from sfumato.numbers import ROUNDING, Array, exact, float_above, is_exact, log_bounds, printed_above, told_apart
 from sfumato.privacy.predicates import Predicate
+from sfumato.privacy.predicates_curves import between
 from sfumato.privacy.predicates_satisfaction import satisfies_predicate
 from sfumato.privacy.tradeoff import over_pairs
 from sfumato.privacy.type import PrivacyType, as_type
@@ -185,14 +186,8 @@ def _bound_below(ratio: Any, privacy: PrivacyType, value: Any) -> Any:
         return _allowed(privacy, value)
     if privacy.rate_bounds(64)[0] * privacy.space.ruler.bounds(value)[0] >= ratio.numerator.bit_length():
         return None  # ratio < 2^bits < e^{εd}: a bound of millions of digits need not be worked out
-    bits = 64
-    while True:
-        low, high = privacy.factor_bounds(value, bits)
-        if ratio <= low:
-            return None
-        if ratio > high:
-            return high
-        bits *= 2
+    end = between(ratio, lambda bits: privacy.factor_bounds(value, bits))
+    return None if end is None or ratio <= end else end
 
 
 def _allowed(privacy: PrivacyType, value: Any) -> Any:
