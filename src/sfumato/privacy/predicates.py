@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -427,12 +427,11 @@ def tradeoff_of(predicate: Predicate) -> TradeOff:
         )
     points = [(Fraction(0), min([Fraction(1), *(c for _, c in lines)]))]
     everything = [*lines, (Fraction(0), Fraction(1))]
-    for i, (s, c) in enumerate(everything):
-        for t, d in everything[i + 1 :]:
-            if s != t and 0 <= (at := (d - c) / (s - t)) <= 1:
-                value = s * at + c
-                if all(value <= slope * at + start for slope, start in everything):
-                    points.append((at, value))
+    for (s, c), (t, d) in combinations(everything, 2):
+        if s != t and 0 <= (at := (d - c) / (s - t)) <= 1:
+            value = s * at + c
+            if all(value <= slope * at + start for slope, start in everything):
+                points.append((at, value))
     return TradeOff.through(points)
 
 

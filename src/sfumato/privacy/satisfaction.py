@@ -240,7 +240,7 @@ def tightest_pair(channel: Channel, space: FiniteSpace) -> Tightest | None:
 def _steepest(channel: Channel, pairs: Pairs, k: int, log_ratio: float) -> _Ratio:
     """The largest ratio of the two rows of a pair, exact, whose logarithm is about the given one."""
     even = _Ratio(Fraction(1), int(pairs.first[k]), int(pairs.second[k]), 0)
-    return max(even, *_steep(channel, pairs, k, log_ratio - 2 * _LOG_BAND), key=lambda found: found.ratio)
+    return max([even, *_steep(channel, pairs, k, log_ratio - 2 * _LOG_BAND)], key=lambda found: found.ratio)
 
 
 def row_distance(channel: Channel, x: Any, z: Any) -> float:
