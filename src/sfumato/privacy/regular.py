@@ -510,11 +510,6 @@ def leakage_bound(prior: Prior | PrivacyType, privacy: PrivacyType | None = None
         prior = Prior.uniform(privacy.space)
     prior = as_prior(prior)
     ratio = exact(utility_bound(prior, privacy).value) / exact(prior.weights.max())
-    return _bits(ratio)
-
-
-def _bits(ratio: Fraction) -> float:
-    """log₂ rounded up; never below 0."""
     if ratio <= 1:
         return 0.0
     with flint.ctx.workprec(128):
