@@ -68,7 +68,8 @@ def test_adjacent_are_pairs_that_are_left_one_dimension(
     given, equations = rays(space)
     refused = 0
     for k, inner, outer in searches(given, monkeypatch):
-        first, second = all_pairs(*residues(equations), k, inner, outer)
+        union, first, second = all_pairs(*residues(equations), k, inner, outer)
+        assert np.array_equal(union, outer[:, first] | inner[:, second])
         adjacent = {
             (i, j)
             for i in range(outer.shape[1])
@@ -100,7 +101,7 @@ def test_two_words_find_the_same_as_one(residues: Callable[[Array], Residues], m
         return np.concatenate([sets & np.uint64((1 << half) - 1), sets >> np.uint64(half)])
 
     for k, inner, outer in searches(given, monkeypatch):
-        one = all_pairs(tables, primes, k, inner, outer)
-        two = all_pairs(apart, primes, k, split(inner), split(outer))
-        for found, expected in zip(two, one, strict=True):
+        union, first, second = all_pairs(tables, primes, k, inner, outer)
+        others = all_pairs(apart, primes, k, split(inner), split(outer))
+        for found, expected in zip(others, (split(union), first, second), strict=True):
             assert np.array_equal(found, expected)

@@ -80,7 +80,7 @@ def _grown(array, count):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def adjacent_pairs(tables, primes, k, supports, keys, owners, shared, inner, outer):  # type: ignore[no-untyped-def]
-    """Indices of the outer and of the inner set of each adjacent pair.
+    """Unions of adjacent pairs of an outer and an inner set, and the indices of both.
 
     Without primes, adjacent are those with no third of ``supports`` in their union. If a pair must share so many
     members, the outer sets have one size and one word, and ``keys`` are all such subsets of the inner sets, sorted.
@@ -103,7 +103,7 @@ def adjacent_pairs(tables, primes, k, supports, keys, owners, shared, inner, out
         first[count : count + size] = i
         second[count : count + size] = near[:size]
         count += size
-    return first[:count].copy(), second[:count].copy()
+    return _unions(outer, inner, first[:count], second[:count])
 
 
 @njit(cache=True)
@@ -146,6 +146,15 @@ def _alone(supports, outer, i, inner, near, count):  # type: ignore[no-untyped-d
         near[kept] = j
         kept += within == 2
     return kept
+
+
+@njit(cache=True)
+def _unions(one, other, first, second):  # type: ignore[no-untyped-def]
+    result = np.empty((len(one), first.size), np.uint64)
+    for w in range(len(one)):
+        for t in range(first.size):
+            result[w, t] = one[w, first[t]] | other[w, second[t]]
+    return result, first.copy(), second.copy()
 
 
 @njit(cache=True)

@@ -262,5 +262,5 @@ def _joined(
     for start in range(0, len(outer), step):
         part = outer[start : start + step]
         with plain_interrupts():
-            i, j = adjacent_pairs(tables, primes, k, supports, keys, owners, shared, theirs, supports[:, part])
-        yield min(1.0, (start + step) / len(outer)), (supports[:, part[i]] | theirs[:, j], part[i], inner[j])
+            unions, i, j = adjacent_pairs(tables, primes, k, supports, keys, owners, shared, theirs, supports[:, part])
+        yield min(1.0, (start + step) / len(outer)), (unions, part[i], inner[j])
