@@ -86,7 +86,8 @@ def supports_in_pieces(rays: Rays, report: Report | None = None) -> Iterator[NDA
     for k in range(total):
         signs = _signs(rays, residues, k, level)
         last, zero = k + 1 == total, signs == 0
-        pieces = [_Level(level.supports[:, zero], level.values[1:, zero], level.errors[1:, zero])]
+        kept = level.supports[:, zero], level.values[1:, zero], level.errors[1:, zero]
+        pieces = [_Level(*map(np.ascontiguousarray, kept))]
         count = pieces[0].supports.shape[1]
         if last:
             yield pieces.pop().supports
