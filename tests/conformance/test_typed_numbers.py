@@ -158,6 +158,9 @@ TYPED: dict[str, Use] = {
     "absolute_error.interval": lambda v: absolute_error((0, v)).interval,
     "squared_error.interval": lambda v: squared_error((0, v)).interval,
     "geometric.alpha": lambda v: table(sf.geometric(sf.PrivacyType(TWO, alpha="1/4"), alpha=v).channel),
+    "multiplicative_kantorovich.alpha": lambda v: sf.orders.multiplicative_kantorovich(
+        sf.Prior(THREE, ["1/2", "1/4", "1/4"]), sf.Prior.uniform(THREE), THREE, alpha=v
+    ).ratio,
     "Predicate.__call__.a": lambda v: predicates.epsilon_delta(alpha="1/2", delta="3/10")(v, "9/10"),
     "Predicate.__call__.b": lambda v: predicates.epsilon_delta(alpha="1/2", delta="3/10")(0, v),
     "Predicate.bounds.a": lambda v: predicates.pure(alpha="1/2").bounds(v),

@@ -348,8 +348,8 @@ def test_the_first_word_comes_before_anything_is_built(monkeypatch: pytest.Monke
 
     def compiling(asked: Problem, *rest: Any) -> Any:
         told.append("solved")
-        _compiling.begin()
-        _compiling.end()
+        _compiling.on_start(None)
+        _compiling.on_end(None)
         return SOLVERS["exact"](asked, *rest)
 
     monkeypatch.setattr(optimal, "problem", built)
