@@ -145,3 +145,8 @@ def test_a_terminal_without_letters_is_no_reason_to_fall_over(tmp_path: Path) ->
         shown = subprocess.run(command, capture_output=True, env=plain, check=False)
         assert shown.returncode == (2 if "nöwhere" in arguments[-1] else 0), shown.stderr
         assert b"Traceback" not in shown.stderr
+    file = tmp_path / "à côté.sfm"
+    (tmp_path / "m.sfm").rename(file)
+    command = [sys.executable, "-m", "sfumato", "verify", "--json", str(file)]
+    said = subprocess.run(command, capture_output=True, env=plain, check=True)
+    assert json.loads(said.stdout)["file"] == str(file)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from pathlib import Path
@@ -109,8 +110,12 @@ def promise_record(privacy: PrivacyType) -> dict[str, str]:
 
 
 def answer(record: dict[str, Any], lines: Iterable[str], as_json: bool) -> None:
-    """Print what was found, for a program to read or for people."""
-    typer.echo(json.dumps(record, ensure_ascii=False) if as_json else "\n".join(lines))
+    """Print what was found, for a program to read or for people.
+
+    In JSON a letter that the stream cannot encode is escaped as JSON has it, not as a terminal would show it.
+    """
+    escaped = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
+    typer.echo(json.dumps(record, ensure_ascii=escaped) if as_json else "\n".join(lines))
 
 
 def saved(place: Path, digest: str) -> str:
