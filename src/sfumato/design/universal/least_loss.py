@@ -240,8 +240,11 @@ def pivot_until_optimal(tableau, basis, columns, right, costs, allowed):  # type
 @njit(cache=True)
 def pivot(tableau, basis, row, column):  # type: ignore[no-untyped-def]
     """Bring a column into the basis in the place of a row."""
-    tableau[row] /= tableau[row, column]
+    above = tableau[row]
+    above /= above[column]
     for i in range(len(tableau)):
-        if i != row and tableau[i, column] != 0.0:
-            tableau[i] -= tableau[i, column] * tableau[row]
+        line, times = tableau[i], tableau[i, column]
+        if i != row and times != 0.0:
+            for c in range(len(line)):
+                line[c] -= times * above[c]
     basis[row] = column

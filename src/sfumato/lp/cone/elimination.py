@@ -8,6 +8,7 @@ each other. The factor has its entries where :class:`Elimination` says, for any 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy.sparse import csc_array, csr_array
@@ -68,6 +69,12 @@ def elimination(n: int, first: Integers, second: Integers) -> Elimination:
     >>> star.order.tolist(), star.entries
     ([3, 2, 1, 0], 3)
     """
+    return _eliminated(n, *(np.asarray(ends, dtype=np.int64).tobytes() for ends in (first, second)))
+
+
+@lru_cache(maxsize=32)  # searches solve many programs on one space
+def _eliminated(n: int, *pairs: bytes) -> Elimination:
+    first, second = (np.frombuffer(ends, dtype=np.int64) for ends in pairs)
     every, count = np.arange(n), np.bincount(np.concatenate([first, second]), minlength=n)
     ends = np.concatenate([first, second, every]), np.concatenate([second, first, every])
     dominant = np.concatenate([np.full(2 * len(first), -1.0), count + 1.0])  # so that there are pivots in any order
