@@ -39,6 +39,7 @@ class Run:
 RUNS = {
     "measures": Run("bench_measures.py", 1),
     "refinement": Run("bench_refinement.py", 3),
+    "neighbours": Run("bench_neighbours.py", 5),
     "verification": Run("bench_verification.py", 6),
     "wrong_inputs": Run("wrong_inputs.py --no-arguments", 2),
     "wrong_arguments": Run("wrong_inputs.py .", 15),

@@ -246,6 +246,9 @@ MEASURES = {
        "expected_loss", "optimal_remap", "posterior_loss"
     )},
     "capacity": _n("channel"),
+    "measures.additive_capacity": _n("prior", "channel"),
+    "measures.bayes_risk_capacity": _n("channel"),
+    "measures.shannon_capacity": _n("channel"),
     "leakage": _n("prior", "channel"),
     "measures.optimal_action": _n("prior", "loss"),
     "measures.posterior_vulnerability": _n("prior", "channel", "gain"),
@@ -274,6 +277,10 @@ ORDERS = {
     "orders.hyper_refines": _n("hyper", "hyper"),
     "orders.kantorovich": _n("prior", "other prior", "space"),
     "orders.loss_lipschitz": _n("loss", "space"),
+    "orders.max_refines": _n("channel", "identity"),
+    "orders.multiplicative_kantorovich": _n("prior", "other prior", "space", alpha="1/2"),
+    "orders.privacy_refines": _n("channel", "identity"),
+    "orders.refinement_distance": _n("channel", "identity", "prior"),
     "orders.maximal_channels": lambda: given({"a": noun("channel"), "b": noun("identity")}),
     "refines": _n("channel", "identity"),
 }
@@ -389,6 +396,7 @@ MECHANISMS = {
     "mechanisms.ProductMechanism.row_weights": _with("product", (0, 1)),
     "mechanisms.ProductMechanism.weights": _with("product", (0, 1)),
     "mechanisms.true_epsilon": _n("mechanism"),
+    "mechanisms.truncated_geometric": _with("privacy", -1, 4),
 }  # fmt: skip
 
 CONTINUOUS = {

@@ -20,14 +20,20 @@ except ImportError:  # Windows has no such locks
     fcntl = None
 
 
-def read_text(file: Path, largest: int) -> str:
-    """The text of a file in UTF-8 of at most so many bytes, with or without a mark at its beginning."""
+def read_bytes(file: Path, largest: int) -> bytes:
+    """The content of a file of at most so many bytes."""
     try:
         if file.stat().st_size > largest:
             raise InvalidInput(f"{quoted(file)} is larger than {largest >> 20} MiB")
-        return file.read_bytes().decode("utf-8-sig")
+        return file.read_bytes()
     except OSError as error:
         raise InvalidInput(f"{quoted(file)} cannot be read: {error.strerror or error}") from error
+
+
+def read_text(file: Path, largest: int) -> str:
+    """The text of a file in UTF-8 of at most so many bytes, with or without a mark at its beginning."""
+    try:
+        return read_bytes(file, largest).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InvalidInput(f"{quoted(file)} is not text in UTF-8 (byte {error.start})") from error
 

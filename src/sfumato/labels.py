@@ -75,6 +75,11 @@ def _key(label: Any) -> Any:
     return label
 
 
+def text_of(label: Any) -> str:
+    """A label as a file spells it: a cell (2, 3) of a grid is ``2,3``."""
+    return ",".join(map(text_of, label)) if isinstance(label, tuple) else str(label)
+
+
 def listed(values: Any, what: str = "values") -> list[Any]:
     """A column of any library as a list of Python's own values."""
     if isinstance(values, np.ndarray) and values.dtype.kind in "mM":

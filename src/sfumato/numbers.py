@@ -32,6 +32,8 @@ from sfumato.errors import InvalidInput, NotSupported, shown
 from sfumato.labels import column_names, labelled
 
 Array: TypeAlias = NDArray[Any]
+Floats: TypeAlias = NDArray[np.float64]
+Integers: TypeAlias = NDArray[np.int64]
 Number: TypeAlias = int | float | Fraction | Decimal | str
 
 ROUNDING = 2.0**-50

@@ -8,7 +8,7 @@ import pytest
 import sfumato as sf
 from sfumato.design.bounds import rounded_bound
 from sfumato.design.problem import problem
-from sfumato.design.routes import along_edges, along_tree
+from sfumato.design.routes import along_edges, along_trees
 from sfumato.design.solvers import Answer, Multipliers
 
 NOTHING = np.zeros(0, dtype=np.int64)
@@ -67,7 +67,7 @@ def test_a_tree_carries_what_paths_do(seed: int) -> None:
     amount[root] = 0.0
     second, action = np.nonzero(amount)
     paths = along_edges(privacy, Multipliers(np.full(len(second), root), second, action, amount[second, action]))
-    tree = along_tree(privacy, root, amount)
+    tree = along_trees(privacy, np.full(4, root), amount.T)
     far = privacy.space.distances.floats
     reduced = [
         given.reduced(np.zeros((n, 4)), np.exp(privacy.rate * far[given.first, given.second]))

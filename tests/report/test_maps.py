@@ -10,7 +10,7 @@ import sfumato as sf
 from sfumato.report.html import COLOURS
 from sfumato.report.maps import _lead, map_layout, matrix_figure, share_figure
 from sfumato.report.maps_drawing import Drawing, nice_length, nice_ticks, standalone, text_width
-from sfumato.report.maps_peers import Standing, peers_figure
+from sfumato.report.maps_peers import Peer, peers_figure
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -133,7 +133,11 @@ def test_nice_numbers() -> None:
 
 
 def test_a_comparison_cuts_off_what_tells_nothing() -> None:
-    rows = [Standing("this mechanism", 1.0, 1.0, True), Standing("good", 2.0, 1.5), Standing("useless", None, 50.0)]
+    rows = [
+        Peer("this mechanism", 1.0, 1.0, 0.5, own=True),
+        Peer("good", 2.0, 1.5, 0.5),
+        Peer("useless", None, 50.0, 0.5),
+    ]
     figure = peers_figure(rows, 0.99, 50.0, "km", "Losses.")
     words = [text.text for text in parsed(figure.svg).findall(f".//{SVG}text")]
     assert "50 →" in words

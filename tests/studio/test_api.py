@@ -9,7 +9,7 @@ import sys
 import tomllib
 from fractions import Fraction
 from pathlib import Path
-from time import perf_counter, process_time
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -20,11 +20,10 @@ import sfumato as sf
 from sfumato.certify import kernel
 from sfumato.specs.setup import setup
 from sfumato.specs.spec import spec_from_text
-from sfumato.studio import answers
+from sfumato.studio import tasks
 from sfumato.studio.api import KeptDesigns
-from sfumato.studio.limits import MOST_SECRETS, SECONDS
-from sfumato.studio.requests import REQUESTS, key_of, question
-from sfumato.studio.tasks import TASKS, do
+from sfumato.studio.requests import TASKS, SpecRequest, key_of, question
+from sfumato.studio.tasks import do
 from studio_client import PORT, START, STATIC, Studio
 
 LINE: dict[str, Any] = {"space": {"kind": "line", "n": 4}, "privacy": {"epsilon": "ln 2"}, "loss": {"kind": "absolute"}}
@@ -55,9 +54,10 @@ def test_what_is_not_there_is_one_sentence(client: TestClient, path: str) -> Non
     assert answer.json() == {"error": "there is nothing here"}
 
 
-def test_every_task_has_limits_and_a_request() -> None:
-    assert set(TASKS) | {"points", "cities"} == set(REQUESTS) == set(SECONDS)
-    assert set(TASKS) == set(MOST_SECRETS)
+def test_every_task_has_an_answer() -> None:
+    about_specs = {name for name, task in TASKS.items() if issubclass(task.request, SpecRequest)}
+    assert set(tasks._ANSWERS) == about_specs
+    assert set(tasks._WITHOUT_A_SPEC) == set(TASKS) - about_specs
 
 
 def test_a_design_is_what_python_says(studio: Studio) -> None:
@@ -171,7 +171,7 @@ def test_numbers_that_differ_are_shown_differently(studio: Studio) -> None:
     irrational = {**LINE, "privacy": {"epsilon": "1"}}
     verdict = studio.ask("verdicts", spec=irrational, mechanism="geometric")["verdicts"][1]
     assert verdict["outcome"] == "holds" and "up to the rounding of the table (regret at most " in verdict["reason"]
-    assert answers._numbers(0.2968140594043432, 0.2968140594043425) == ("0.29681405940434319", "0.29681405940434252")
+    assert tasks._numbers(0.2968140594043432, 0.2968140594043425) == ("0.29681405940434319", "0.29681405940434252")
 
 
 @pytest.mark.parametrize(
@@ -307,10 +307,8 @@ def test_labels_are_only_text(studio: Studio) -> None:
 def test_a_design_is_kept_for_what_follows(studio: Studio) -> None:
     spec = {**START["spec"], "privacy": {"epsilon": "2.71"}}
     first = studio.ask("design", spec=spec, quick=False)
-    began = perf_counter()
     again = studio.ask("design", spec=spec, quick=False)
     assert again["digest"] == first["digest"] and again["seconds"] == first["seconds"]
-    assert perf_counter() - began < 1.0
     assert studio.ask("mechanism", spec=spec)["sha256"] == first["digest"]
 
 

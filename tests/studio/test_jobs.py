@@ -157,7 +157,7 @@ def test_a_job_has_its_time(run: Callable[..., Any]) -> None:
 
 
 def test_there_are_only_so_many_workers_and_waiters(run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jobs, "MOST_WAITING", 3)
+    monkeypatch.setattr(jobs, "_MOST_WAITING", 3)
 
     async def use(workers: Workers) -> Any:
         tasks = [asyncio.create_task(_all(workers, "echo", name=f"job {k}")) for k in range(8)]

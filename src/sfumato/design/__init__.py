@@ -10,51 +10,14 @@ from sfumato.design.comparison import Comparison, compare_known
 from sfumato.design.objectives import Objective
 from sfumato.design.optimal import design
 from sfumato.design.result import Design
-from sfumato.design.universal import (
-    Better,
-    Impossibility,
-    OptimalityGround,
-    PriorSet,
-    Regret,
-    UniversalDesign,
-    UtilitySet,
-    ball,
-    hull,
-    impossibility,
-    is_universally_optimal,
-    universal_design,
-    utility_set,
-    worst_case_regret,
-)
+from sfumato.design.universal import *
+from sfumato.design.universal.answers import *
 from sfumato.rooms import callable_room
 
-__all__ = [
-    "Better",
-    "Comparison",
-    "Design",
-    "Impossibility",
-    "Objective",
-    "OptimalityGround",
-    "PriorSet",
-    "Regret",
-    "UniversalDesign",
-    "UtilitySet",
-    "ball",
-    "compare_known",
-    "compatibility",
-    "design",
-    "hull",
-    "impossibility",
-    "is_universally_optimal",
-    "objectives",
-    "universal",
-    "universal_design",
-    "utility_set",
-    "worst_case_regret",
-]
-__all__ += calibration.__all__
+__all__ = ["Comparison", "Design", "Objective", "compare_known", "compatibility", "design", "objectives", "universal"]
+__all__ += calibration.__all__ + universal.__all__
 
-Ground = OptimalityGround
+Ground = universal.OptimalityGround
 """The earlier name, for one more version."""
 
 callable_room(__name__)

@@ -27,6 +27,15 @@ class Multipliers:
     action: NDArray[np.int64]
     values: Array
 
+    @classmethod
+    def summed(
+        cls, n: int, first: NDArray[np.int64], second: NDArray[np.int64], action: NDArray[np.int64], values: Array
+    ) -> Multipliers:
+        """One for each pair of n secrets and action, the sum of all that are given for it."""
+        keys, where = np.unique((action * n + first) * n + second, return_inverse=True)
+        pair = keys % n**2
+        return cls(pair // n, pair % n, keys // n**2, np.bincount(where, values, len(keys)))
+
     def __len__(self) -> int:
         return len(self.values)
 

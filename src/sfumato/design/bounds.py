@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +19,7 @@ from sfumato.channels.prior import Prior
 from sfumato.design.answer import Answer, EventMultipliers, Multipliers
 from sfumato.design.objectives import weighted
 from sfumato.design.problem import Problem
-from sfumato.design.routes import along_tree
+from sfumato.design.routes import along_trees
 from sfumato.numbers import Array, common_denominator, floats, fractions, object_array
 
 _DUAL_BITS = 56  # The largest multiplier has so many bits: rounding is then far below what floats have settled.
@@ -92,7 +91,7 @@ def _exact_events(problem: Problem, given: EventMultipliers, values: Array, redu
     """Add multipliers on events to reduced costs; returns what their use costs, Σ_j δ_j max_w Z_jw."""
     if not problem.events:
         return Fraction(0)
-    pairs = _event_pairs(problem)
+    pairs = problem.event_pairs
     rounded, grain = over_one_grain({k: event.factor.bounds()[0] for k, event in enumerate(problem.events)})
     highest = object_array([Fraction(0)] * len(pairs.which))
     for j, w, value in zip(given.pair, given.action, values, strict=True):
@@ -102,26 +101,13 @@ def _exact_events(problem: Problem, given: EventMultipliers, values: Array, redu
     return sum((t * problem.events[k].delta for t, k in zip(highest, pairs.which, strict=True)), Fraction(0))
 
 
-class _EventPairs(NamedTuple):
-    """All pairs of the promises about events, and which promise each belongs to."""
-
-    upper: NDArray[np.int64]
-    lower: NDArray[np.int64]
-    which: NDArray[np.int64]
-
-
-def _event_pairs(problem: Problem) -> _EventPairs:
-    upper, lower = (np.concatenate([getattr(event, end) for event in problem.events]) for end in ("upper", "lower"))
-    return _EventPairs(upper, lower, np.repeat(np.arange(len(problem.events)), [len(e) for e in problem.events]))
-
-
 def _float_events(
     problem: Problem, given: EventMultipliers, size: tuple[int, int]
 ) -> tuple[Array | None, float, float]:
     """Multipliers on events summed over secrets and actions, what they cost, and the size of all terms."""
     if not problem.events:
         return None, 0.0, 0.0
-    pairs, (n, m) = _event_pairs(problem), size
+    pairs, (n, m) = problem.event_pairs, size
     factors = np.array([float(event.factor) for event in problem.events])[pairs.which]
     deltas = np.array([float(event.delta) for event in problem.events])[pairs.which]
     values, j = given.values.astype(np.float64), given.pair
@@ -182,7 +168,7 @@ def _around(problem: Problem, centre: int) -> Multipliers:
     amount = np.exp(-problem.privacy.rate * problem.privacy.space.distances.floats[centre])[:, None] * cost
     amount[centre] = 0.0
     if problem.privacy.space.edges is not None:
-        return along_tree(problem.privacy, centre, amount)
+        return along_trees(problem.privacy, np.full(amount.shape[1], centre), amount.T)
     second, action = np.nonzero(amount)
     return Multipliers(np.full(len(second), centre), second, action, amount[second, action])
 
@@ -190,7 +176,7 @@ def _around(problem: Problem, centre: int) -> Multipliers:
 def _rounded(problem: Problem, answer: Answer) -> LowerBound:
     prices = answer.prices[len(answer.prices) - len(problem.ceilings) :]
     prior, mixture = hardest_prior(problem, answer.prices)
-    given = _usable(problem, answer.multipliers)
+    given = usable(problem, answer.multipliers)
     on_events = answer.events
     every = (given.values, floats(on_events.values), *map(floats, prices))
     largest = max((float(part.max(initial=0.0)) for part in every), default=0.0)
@@ -209,7 +195,7 @@ def _rounded(problem: Problem, answer: Answer) -> LowerBound:
 
 def proved_excess(problem: Problem, answer: Answer) -> float:
     """The largest excess over the limits of a feasibility problem is never below this; safe against rounding."""
-    given = _usable(problem, answer.multipliers)
+    given = usable(problem, answer.multipliers)
     prices = tuple(np.maximum(floats(price), 0.0) for price in answer.prices)
     cost, paid = _with_limits(np.zeros(problem.shape), problem, prices)
     return _safe_bound(problem, cost, given, paid, answer.events) / float(sum(price.sum() for price in prices))
@@ -227,7 +213,7 @@ def _with_limits(
     return cost, paid
 
 
-def _usable(problem: Problem, given: Multipliers) -> Multipliers:
+def usable(problem: Problem, given: Multipliers) -> Multipliers:
     """Multipliers of pairs whose factors floats can write down."""
     return given[np.isfinite(problem.factors(given.first, given.second)) & (given.values > 0)]
 

@@ -20,7 +20,7 @@ from sfumato.design.optimal import Effort, best_of
 from sfumato.design.problem import problem
 from sfumato.design.result import Design
 from sfumato.design.solvers import Trail
-from sfumato.errors import InvalidInput, NotConverged, NotSupported, expect, short, shown
+from sfumato.errors import InvalidInput, NotConverged, NotSupported, expect, shown
 from sfumato.labels import pandas_records
 from sfumato.losses.loss import Loss, as_loss
 from sfumato.measures.uncertainty import prior_loss
@@ -34,11 +34,6 @@ if TYPE_CHECKING:  # an extra
     import pandas
 
 __all__ = ["Calibration", "Curve", "calibrate", "curve"]
-
-_Reached = Callable[[Fraction], tuple[bool, Design]]  # whether an ε is enough, and the design that shows it
-_Ends = tuple[
-    Fraction, Fraction, Design, Design
-]  # ε too small and large enough, the design at the second and the first
 
 _FIRST_EXPONENT = 3.0  # The search for an upper ε begins where the smallest distance gets this exponent of e.
 _MOST_DOUBLINGS = 40
@@ -139,8 +134,7 @@ def calibrate(
     if wanted.plain:
         _check_target(aim, as_prior(prior), loss)
     progress = optional_function(progress, "progress")
-    if not positive(precision, "the precision") < 1:
-        raise InvalidInput(f"the precision is a relative width between 0 and 1, found {short(precision)}")
+    width = relative_width(precision)
     distances = space.pair_distances.floats
     if not isinstance(goal, str) or goal not in ("reach", "keep") or not distances.size:
         raise InvalidInput(f"the goal is 'reach' or 'keep', on a space with more than one secret; found {shown(goal)}")
@@ -149,7 +143,7 @@ def calibrate(
 
     def reached(epsilon: Fraction) -> tuple[bool, Design]:
         """Whether L(ε) ≤ target, and the design that shows it."""
-        tolerance = precision / 4
+        tolerance = width / 4
         while True:
             watch.check()
             question = problem(prior, loss, PrivacyType(space, epsilon=epsilon), None, wanted)
@@ -162,12 +156,18 @@ def calibrate(
                     f"at epsilon = {float(epsilon):g} the optimum is too close to the target", design, design.gap
                 )
 
-    try:
-        ends = _bracket(reached, Fraction(_FIRST_EXPONENT) / Fraction(float(distances.min())))
-    except TimeIsUp:
-        raise NotConverged(f"no epsilon was found within {watch.limit or watch.spent:g} s: give it more time") from None
-    low, high, yes, no = _bisected(reached, ends, precision)
-    return Calibration(low, high, high, yes) if goal == "reach" else Calibration(low, high, low, no)
+    ends = _enclosed(reached, Fraction(_FIRST_EXPONENT) / Fraction(float(distances.min())), width)
+    if len(ends) < 2:
+        raise NotConverged(f"no epsilon was found within {watch.limit or watch.spent:g} s: give it more time")
+    (low, missed), (high, met) = ends[False], ends[True]
+    return Calibration(low, high, high, met) if goal == "reach" else Calibration(low, high, low, missed)
+
+
+def relative_width(precision: float) -> float:
+    """How much of an ε may be left open between two bounds."""
+    if not positive(precision, "the precision") < 1:
+        raise InvalidInput(f"the precision is a relative width between 0 and 1, found {shown(precision)}")
+    return float(precision)
 
 
 def _check_target(aim: Fraction, prior: Prior, loss: Loss) -> None:
@@ -185,36 +185,28 @@ def _check_target(aim: Fraction, prior: Prior, loss: Loss) -> None:
         )
 
 
-def _bisected(reached: _Reached, ends: _Ends, precision: float) -> _Ends:
-    """Ends that are as near to each other as was asked for, or as there was time for."""
-    low, high, yes, no = ends
-    while high - low > precision * high:
-        middle = _short((low + high) / 2)
+def _enclosed(
+    reached: Callable[[Fraction], tuple[bool, Design]], start: Fraction, precision: float
+) -> dict[bool, tuple[Fraction, Design]]:
+    """An ε that is enough and one that is not, with designs, as near as was asked for or as there was time for."""
+    ends: dict[bool, tuple[Fraction, Design]] = {}
+    epsilon, tried = _short(start), 0
+    while True:
         try:
-            enough, design = reached(middle)
+            enough, design = reached(epsilon)
         except TimeIsUp:
-            break
-        low, high, yes, no = (low, middle, design, no) if enough else (middle, high, yes, design)
-    return low, high, yes, no
-
-
-def _bracket(reached: _Reached, start: Fraction) -> _Ends:
-    """ε at which the target is missed and met."""
-    low = high = _short(start)
-    enough, design = reached(high)
-    yes = no = design
-    for _ in range(_MOST_DOUBLINGS):
-        if enough:
-            low, yes = low / 2, design
-            enough, design = reached(low)
-            if not enough:
-                return low, 2 * low, yes, design
+            return ends
+        ends[enough] = epsilon, design
+        tried += 1
+        if len(ends) == 2:
+            low, high = ends[False][0], ends[True][0]
+            if high - low <= precision * high:
+                return ends
+            epsilon = _short((low + high) / 2)
+        elif tried > _MOST_DOUBLINGS:
+            raise InvalidInput("no epsilon of a sensible size meets this target")
         else:
-            high, no = high * 2, design
-            enough, design = reached(high)
-            if enough:
-                return high / 2, high, design, no
-    raise InvalidInput("no epsilon of a sensible size meets this target")
+            epsilon = epsilon / 2 if enough else 2 * epsilon
 
 
 def _short(value: Fraction) -> Fraction:

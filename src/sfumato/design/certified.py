@@ -27,7 +27,6 @@ from sfumato.design.result import Design
 from sfumato.design.solvers import Solver
 from sfumato.design.time_budget import overtime
 from sfumato.errors import Infeasible, InvalidChannel, NotConverged, PrivacyViolation
-from sfumato.losses.loss import Loss
 from sfumato.numbers import Array, common_denominator, floats, fractions, is_exact, object_array
 from sfumato.privacy.events import EventPromise
 from sfumato.watch import TimeIsUp, Watch
@@ -157,7 +156,7 @@ def _rounded_weights(problem: Problem, answer: Answer, safe: NDArray[np.float64]
         mixed = (1 - share) * matrix + share * _roomy(problem, matrix, safe) if share else matrix
         rounded = private_weights(mixed, problem.privacy, *stakes)
         total = int(rounded[0].sum())
-        within = all(_kept(ceiling.loss, ceiling.level, rounded, total) for ceiling in problem.ceilings)
+        within = all(max(losses_of_secrets(c.loss.matrix, rounded, total)) <= c.level for c in problem.ceilings)
         if within and all(_hidden(event, rounded, total) for event in problem.events):
             return rounded, total
     raise NoRoom
@@ -179,10 +178,6 @@ def _hidden(event: EventPromise, weights: Array, total: int) -> bool:
     rows = weights.astype(object)
     excess = np.maximum(q * rows[event.upper] - p * rows[event.lower], 0).sum(axis=1)
     return bool((excess * event.delta.denominator <= event.delta.numerator * q * total).all())
-
-
-def _kept(loss: Loss, level: Fraction, weights: Array, total: int) -> bool:
-    return bool(max(losses_of_secrets(loss.matrix, weights, total)) <= level)
 
 
 def losses_of_secrets(table: Array, weights: Array, total: int) -> Array:

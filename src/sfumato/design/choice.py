@@ -94,7 +94,8 @@ def successor(problem: Problem, solver: Solver) -> Solver | None:
 def to_a_gap(problem: Problem, tolerance: float) -> Solver:
     """Who solves a program with a worst case to a gap, however small."""
     constraints = len(problem.ordered_pairs[0]) * problem.shape[1]
-    return SOLVERS["highs" if tolerance < _INTERIOR_GAP and constraints <= _SIMPLEX_CONSTRAINTS else "interior"]
+    close = tolerance < _INTERIOR_GAP and constraints <= _SIMPLEX_CONSTRAINTS
+    return SOLVERS["highs"] if close else quick_try(problem, SOLVERS["interior"]) or SOLVERS["interior"]
 
 
 def accepting(problem: Problem, solver: Solver) -> Solver:

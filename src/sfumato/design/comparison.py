@@ -218,7 +218,8 @@ def compare_known(
         if progress is not None:
             progress(OPTIMAL)
         try:
-            rows.append(_best(prior, loss, privacy))
+            best = design(prior, loss, privacy, time_limit=_MOST_SECONDS)
+            rows.append(replace(_row(OPTIMAL, best.mechanism, prior, loss, privacy), bound=best.bound))
         except (NotSupported, Infeasible, UndecidedError, SolverError) as refusal:
             left_out[OPTIMAL] = str(refusal)
     # equal up to rounding: the design first, then by name
@@ -256,12 +257,6 @@ def _row(name: str, built: Any, prior: Prior, loss: Loss, privacy: PrivacyType) 
         _proved(built, privacy),
         mechanism,
     )
-
-
-def _best(prior: Prior, loss: Loss, privacy: PrivacyType) -> Compared:
-    """The row of a design."""
-    best = design(prior, loss, privacy, time_limit=_MOST_SECONDS)
-    return replace(_row(OPTIMAL, best.mechanism, prior, loss, privacy), bound=best.bound)
 
 
 def _channel(built: Any, exactly: bool) -> Channel:

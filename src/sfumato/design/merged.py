@@ -53,12 +53,10 @@ class Merged:
 
     def answer(self, answer: Answer) -> Answer:
         """What an answer for the merged secrets says of all."""
-        between = self._between(answer.multipliers)
+        given = answer.multipliers
+        first, second = (end[given.first, given.second] for end in self.ends)
+        between = Multipliers(first, second, given.action, floats(given.values))
         return replace(answer, matrix=answer.matrix[self.member], multipliers=_joined(between, self._within(between)))
-
-    def _between(self, multipliers: Multipliers) -> Multipliers:
-        first, second = (end[multipliers.first, multipliers.second] for end in self.ends)
-        return Multipliers(first, second, multipliers.action, floats(multipliers.values))
 
     def _within(self, between: Multipliers) -> Multipliers:
         """Multipliers on pairs with bound 0 after which the members of a merged secret have equal reduced costs."""

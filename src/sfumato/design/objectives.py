@@ -20,6 +20,7 @@ from sfumato.channels.channel import check_secrets
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.errors import InvalidInput, Mismatch, NotSupported, expect, shown
 from sfumato.losses.loss import Loss, as_loss
+from sfumato.losses.standard import threshold
 from sfumato.numbers import Number, array, as_written, fractions, object_array
 from sfumato.spaces.finite import FiniteSpace, as_space
 from sfumato.spaces.lengths import Length, as_length
@@ -183,7 +184,4 @@ def _far(limit: Length, loss: Loss, space: FiniteSpace) -> Loss:
     if any(w not in space.labels for w in loss.actions):
         raise NotSupported("a limit on the displacement where an action is no secret", ["actions that are secrets"])
     rows = [space.labels.index(w) for w in loss.actions]
-    distances = space.distances
-    different, where = np.unique(distances.values[rows], return_inverse=True)
-    beyond = np.array([int(distances.exceeds(value, radius)) for value in different.tolist()], dtype=np.int64)
-    return Loss(loss.actions, loss.secrets, beyond[where.reshape(len(rows), -1)], f"farther than {radius}")
+    return Loss(loss.actions, loss.secrets, threshold(space, radius).matrix[rows], f"farther than {radius}")

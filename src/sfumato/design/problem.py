@@ -7,10 +7,10 @@ every mechanism followed by a remap is one of these. So the best mechanism has o
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,9 +51,20 @@ def ordered_bounds(privacy: PrivacyType) -> tuple[NDArray[np.int64], NDArray[np.
     return np.concatenate([first, second]).astype(np.int64), np.concatenate([second, first]).astype(np.int64), logs
 
 
+class EventPairs(NamedTuple):
+    """All pairs of the promises about events, and which promise each belongs to."""
+
+    upper: NDArray[np.int64]
+    lower: NDArray[np.int64]
+    which: NDArray[np.int64]
+
+
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A prior, a loss whose actions are all worth considering, a promise, an objective, and its limits as tables."""
+    """A prior, a loss whose actions are all worth considering, a promise, an objective, and its limits as tables.
+
+    ``stated`` are other costs to be made small and other limits to be kept by the same mechanisms, where there are any.
+    """
 
     prior: Prior
     loss: Loss
@@ -61,10 +72,13 @@ class Problem:
     objective: Objective = EXPECTED
     ceilings: tuple[Ceiling, ...] = ()
     events: tuple[EventPromise, ...] = ()
+    stated: tuple[Array, tuple[Limit, ...]] | None = None
 
     @cached_property
     def cost(self) -> Array:
         """The linear part of the objective, one row a secret, one column an action: π_x ℓ(w, x), or nothing."""
+        if self.stated is not None:
+            return self.stated[0]
         if self.objective.criterion == "expected":
             return self.cost_under(self.prior)
         return np.zeros(self.shape, dtype=np.int64 if self.loss.exact else np.float64)
@@ -77,13 +91,15 @@ class Problem:
     @cached_property
     def float_cost(self) -> NDArray[np.float64]:
         """The linear part of the objective in floats."""
-        if self.objective.criterion != "expected":
+        if self.stated is not None or self.objective.criterion != "expected":
             return floats(self.cost)
         return self.prior.float_weights[:, None] * floats(self.loss.matrix).T
 
     @cached_property
     def limits(self) -> tuple[Limit, ...]:
         """The worst secret, or the worst prior, as excess over 0 to be minimised; then the ceilings."""
+        if self.stated is not None:
+            return self.stated[1]
         n = len(self.privacy.space)
         everyone, all_together = np.arange(n), np.zeros(n, dtype=np.int64)
         worst_cases = []
@@ -115,6 +131,15 @@ class Problem:
         """ε d of the ordered pairs, never below what floats can solve."""
         return ordered_bounds(self.privacy)[2]
 
+    @cached_property
+    def event_pairs(self) -> EventPairs:
+        """The pairs of all promises about events, one after the other."""
+        nothing = np.zeros(0, dtype=np.int64)
+        upper, lower = (
+            np.concatenate([nothing, *(getattr(e, end) for e in self.events)]) for end in ("upper", "lower")
+        )
+        return EventPairs(upper, lower, np.repeat(np.arange(len(self.events)), [len(e) for e in self.events]))
+
     def factors(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.float64]:
         """e^{εd} of pairs, infinite where floats end."""
         with np.errstate(over="ignore"):
@@ -132,37 +157,12 @@ class Problem:
         return len(self.privacy.space), len(self.loss.actions)
 
 
-@dataclass(frozen=True, eq=False)
-class Restated(Problem):
-    """The mechanisms of a problem, with other costs to be made small and other limits to be kept."""
-
-    other_cost: Array = field(kw_only=True)
-    other_limits: tuple[Limit, ...] = field(kw_only=True)
-
-    @cached_property
-    def cost(self) -> Array:
-        """The other costs."""
-        return self.other_cost
-
-    @cached_property
-    def float_cost(self) -> NDArray[np.float64]:
-        """The other costs in floats."""
-        return floats(self.other_cost)
-
-    @cached_property
-    def limits(self) -> tuple[Limit, ...]:
-        """The other limits."""
-        return self.other_limits
-
-
-def restated(problem: Problem, cost: Array | None, limits: Iterable[Limit]) -> Restated:
+def restated(problem: Problem, cost: Array | None, limits: Iterable[Limit]) -> Problem:
     """A problem with other costs, none by default, and other limits."""
-    given: dict[str, Any] = {part.name: getattr(problem, part.name) for part in fields(Problem)}
-    costs = np.zeros(problem.shape, dtype=np.int64) if cost is None else cost
-    return Restated(**given, other_cost=costs, other_limits=tuple(limits))
+    return replace(problem, stated=(np.zeros(problem.shape, dtype=np.int64) if cost is None else cost, tuple(limits)))
 
 
-def feasibility(problem: Problem) -> Restated:
+def feasibility(problem: Problem) -> Problem:
     """Nothing to lose, and the largest excess over a ceiling to be minimised: how well can all limits be kept?"""
     return restated(problem, None, (replace(limit, relative=True) for limit in problem.limits if not limit.relative))
 

@@ -42,26 +42,21 @@ def along_edges(privacy: PrivacyType, given: Multipliers) -> Multipliers:
         legs.append((back, at, action, values * np.exp(privacy.rate * far[source, back])))
         on = back != sources[source]
         at, action, values, source = back[on], action[on], values[on], source[on]
-    return _summed(len(privacy.space), legs)
+    return Multipliers.summed(len(privacy.space), *map(np.concatenate, zip(*legs, strict=True)))
 
 
-def along_tree(privacy: PrivacyType, root: int, amount: Floats) -> Multipliers:
-    """The same for multipliers ``amount`` from one secret to all, one row a secret and one column an action.
+def along_trees(privacy: PrivacyType, roots: Integers, amount: Floats) -> Multipliers:
+    """The same for multipliers from one secret for each action, from which ``amount`` (one row an action) goes to all.
+
+    Shortest paths from one secret are a tree: an edge carries what is meant for all secrets behind it.
 
     Examples
     --------
     >>> from sfumato.spaces import line
-    >>> moved = along_tree(PrivacyType(line(4), alpha="1/2"), 0, np.array([[0.0], [0.0], [1.0], [0.5]]))
+    >>> start, amount = np.zeros(1, dtype=np.int64), np.array([[0.0, 0.0, 1.0, 0.5]])
+    >>> moved = along_trees(PrivacyType(line(4), alpha="1/2"), start, amount)
     >>> moved.first.tolist(), moved.second.tolist(), moved.values.tolist()
     ([0, 1, 2], [1, 2, 3], [1.5, 3.0, 2.0])
-    """
-    return along_trees(privacy, np.full(amount.shape[1], root), amount.T)
-
-
-def along_trees(privacy: PrivacyType, roots: Integers, amount: Floats) -> Multipliers:
-    """The same for a secret for each action, from which ``amount`` (one row an action) goes to all.
-
-    Shortest paths from one secret are a tree: an edge carries what is meant for all secrets behind it.
     """
     starts, which = np.unique(roots, return_inverse=True)
     far, before = _shortest_paths(privacy, starts)
@@ -85,12 +80,3 @@ def _shortest_paths(privacy: PrivacyType, sources: Integers) -> tuple[Floats, ND
     graph = csr_array((space.pair_distances.floats, (space.pairs.first, space.pairs.second)), shape=(n, n))
     far, before = dijkstra(graph, directed=False, indices=sources, return_predecessors=True)
     return far, before
-
-
-def _summed(n: int, legs: list[_Legs]) -> Multipliers:
-    """One multiplier for each pair and action."""
-    first, second, action, values = (np.concatenate(column) for column in zip(*legs, strict=True))
-    keys, where = np.unique((action * n + first) * n + second, return_inverse=True)
-    rest, second = np.divmod(keys, n)
-    action, first = np.divmod(rest, n)
-    return Multipliers(first, second, action, np.bincount(where, values, len(keys)))

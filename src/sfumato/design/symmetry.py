@@ -78,13 +78,8 @@ class Symmetry:
         share = given.values * sizes[given.action] / len(self)
         first, second = self.secrets[:, given.first], self.secrets[:, given.second]
         action = self.actions[:, chosen[given.action]]
-        place = ((first * n + second) * m + action).ravel()
-        order = np.argsort(place, kind="stable")
-        place = place[order]
-        starts = np.flatnonzero(np.diff(place, prepend=-1))  # several elements may move a multiplier to one place
-        values = np.add.reduceat(share[order % len(share)], starts) if len(starts) else share
-        place = place[starts]
-        return Multipliers(place // m // n, place // m % n, place % m, values)
+        # several elements may move a multiplier to one place
+        return Multipliers.summed(n, first.ravel(), second.ravel(), action.ravel(), np.tile(share, len(self)))
 
     def spread_prices(
         self, prices: tuple[NDArray[np.float64], ...], groups: list[int]
@@ -105,7 +100,8 @@ def symmetry(problem: Problem, watch: Watch | None = None) -> Symmetry | None:
     if n < 2:
         return None
     table = _codes(problem.privacy.space.distances.values)
-    parts = [_scrambled(_codes(floats(part))) for part in _tables(problem)]
+    program = problem.program
+    parts = [_scrambled(_codes(floats(part))) for part in (program.cost, *(limit.table for limit in program.limits))]
     colours = _colours([_scrambled(table), *parts])
     base = _base(table, colours)
     if base is None:
@@ -125,12 +121,6 @@ def symmetry(problem: Problem, watch: Watch | None = None) -> Symmetry | None:
         if len(moved) > _MOST_ELEMENTS:
             return None
     return Symmetry(np.array(moved), np.array(acted)) if len(moved) > 1 else None
-
-
-def _tables(problem: Problem) -> list[NDArray[np.float64]]:
-    """Everything over secrets and actions that must stay the same."""
-    program = problem.program
-    return [program.cost, *(limit.table for limit in program.limits)]
 
 
 def _codes(table: Array) -> NDArray[np.int64]:

@@ -23,7 +23,7 @@ from sfumato.design.answer import Answer
 from sfumato.design.bounds import LowerBound
 from sfumato.design.certified import as_design, certified, losses_of_secrets
 from sfumato.design.choice import accepting
-from sfumato.design.problem import Problem, Restated, restated
+from sfumato.design.problem import Problem, restated
 from sfumato.design.result import Design
 from sfumato.design.solvers import Solver
 from sfumato.errors import NotConverged
@@ -39,7 +39,7 @@ _ENOUGH = 1e-3
 _TIE_SHARE = 0.9
 
 
-def tied(problem: Problem, level: Fraction, aim: NDArray[np.float64] | None = None) -> Restated:
+def tied(problem: Problem, level: Fraction, aim: NDArray[np.float64] | None = None) -> Problem:
     """The mechanisms whose expected loss is at most ``level``; to be made small is ``aim``, or the worst secret."""
     n = len(problem.privacy.space)
     least = Limit(problem.cost_under(problem.prior), np.zeros(n, dtype=np.int64), object_array([level]))

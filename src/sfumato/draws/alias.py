@@ -72,10 +72,13 @@ class AliasTables:
     def _settle(
         self, rows: Array, words: Words, stream: Stream, lanes: Array, first: int, outputs: NDArray[np.int64]
     ) -> None:
-        """Decide the comparisons that were left open, one by one."""
-        for k in _open(self.entries, rows, words, self.bucket_bits, self.low).tolist():
-            bucket = int(words[k]) >> (_WORD - self.bucket_bits)
-            entry = int(self.entries[(int(rows[k]) << self.bucket_bits) | bucket])
+        """Decide the comparisons that were left open, where digits are equal, one by one."""
+        used = words >> np.uint64(_WORD - self.bits)
+        buckets = (used >> np.uint64(self.low)).astype(np.int64)
+        entries = self.entries[(rows << self.bucket_bits) | buckets]
+        equal = (used ^ entries) & np.uint64((1 << self.low) - 1) == 0
+        for k in np.flatnonzero(equal).tolist():
+            bucket, entry = int(buckets[k]), int(entries[k])
             threshold, capacity = self._threshold(int(rows[k]), bucket)
             # both begin with the digits in the entry; what follows is compared
             rest = (threshold << self.low) - (entry & ((1 << self.low) - 1)) * capacity
@@ -207,22 +210,6 @@ def _draw(entries, rows, words, bucket_bits, low, outputs):  # type: ignore[no-u
     return equal
 
 
-@njit(cache=True, nogil=True)
-def _open(entries, rows, words, bucket_bits, low):  # type: ignore[no-untyped-def]
-    """Where digits are equal."""
-    unused, down = np.uint64(64 - bucket_bits - low), np.uint64(low)
-    mask = (np.uint64(1) << down) - np.uint64(1)
-    result = np.empty(rows.size, dtype=np.int64)
-    count = 0
-    for k in range(rows.size):
-        word = words[k] >> unused
-        entry = entries[(rows[k] << np.int64(bucket_bits)) | np.int64(word >> down)]
-        if word & mask == entry & mask:
-            result[count] = k
-            count += 1
-    return result[:count]
-
-
 # ----------------------------------------------------------------- building
 
 # Numbers are rows of a table of 64-bit limbs, the least first; tables and indices are passed instead of rows, because
@@ -255,10 +242,10 @@ def _take_room(table, much, little, capacity):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _scale_into(table, i, weights, row, scale_bits):  # type: ignore[no-untyped-def]
-    """table[i] = weights[row, i] · 2^scale_bits."""
+    """table[i] = weights[row, i] · 2^scale_bits, 0 for a bucket beyond all weights."""
     shift, carry = np.uint64(scale_bits), np.uint64(0)
     for j in range(table.shape[1]):
-        limb = weights[row, i, j]
+        limb = weights[row, i, j] if i < weights.shape[1] else np.uint64(0)
         table[i, j] = (limb << shift) | carry
         carry = limb >> (np.uint64(64) - shift) if scale_bits else np.uint64(0)
 
@@ -295,14 +282,9 @@ def _digits(table, i, capacity, capacity_bits, low, rest):  # type: ignore[no-un
 @njit(cache=True, nogil=True)
 def _fill(weights, row, scale_bits, capacity, places, aliases, small, large):  # type: ignore[no-untyped-def]
     """Thresholds and aliases of one row; what fills its own bucket exactly is its own alias."""
-    outputs = weights.shape[1]
     smaller = larger = 0
     for i in range(places.shape[0]):
-        if i < outputs:
-            _scale_into(places, i, weights, row, scale_bits)
-        else:
-            for j in range(places.shape[1]):
-                places[i, j] = np.uint64(0)
+        _scale_into(places, i, weights, row, scale_bits)
         aliases[i] = i
         if _is_less(places, i, capacity):
             small[smaller] = i
@@ -356,11 +338,7 @@ def _check(weights, scale_bits, capacity, capacity_bits, bucket_bits, low, entri
             if alias >= outputs and alias != i:
                 return row
             feeders[alias] += alias != i
-            if i < outputs:
-                _scale_into(parts, i, weights, row, scale_bits)
-            else:
-                for j in range(width):
-                    parts[i, j] = np.uint64(0)
+            _scale_into(parts, i, weights, row, scale_bits)
         count = 0
         for i in range(buckets):
             if not feeders[i]:

@@ -27,7 +27,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
 
 import flint
 import numpy as np
@@ -54,19 +53,11 @@ _GUARD = 64  # bits beyond the wanted ones: 2^11 products and a few sums lose 13
 Integers = NDArray[np.int64]
 
 
-class Masses(Protocol):
-    """Probabilities that are real numbers."""
-
-    def below(self, bits: int) -> list[int]:
-        """Integers not above 2^bits times the masses, off by a few units; their sum is at most 2^bits."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class EnclosedTable:
     """A table for masses that are real numbers; made by :func:`enclosed_table`."""
 
-    masses: Masses
+    masses: Digit
     bits: int
     tables: AliasTables
 
@@ -106,7 +97,7 @@ def _hit(parts: list[int], place: int) -> int:
     return len(parts)
 
 
-def enclosed_table(masses: Masses, bits: int = WEIGHT_BITS) -> EnclosedTable:
+def enclosed_table(masses: Digit, bits: int = WEIGHT_BITS) -> EnclosedTable:
     """A table that begins with weights of so many bits; few of them make the rest frequent, as tests want it."""
     known = masses.below(bits)
     weights = np.array([[*known, (1 << bits) - sum(known)]], dtype=np.int64)
@@ -160,7 +151,7 @@ class Digit:
     fair: bool = False
 
     def below(self, bits: int) -> list[int]:
-        """Lower bounds of 2^bits times the masses."""
+        """Integers not above 2^bits times the masses, off by a few units; their sum is at most 2^bits."""
         with flint.ctx.workprec(bits + _GUARD):
             rate = self.rate.ball()
             falls, never = (-rate).exp(), -((-rate * self.size).expm1())

@@ -5,17 +5,16 @@ A plan has *axes*: secrets and outputs are tuples of indices, one column of an a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import gcd, lcm, prod
 from typing import Any, Protocol, overload
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from sfumato.draws.alias import AliasTables
-from sfumato.draws.noise import Noise
+from sfumato.draws.alias import AliasTables, limbs_of
+from sfumato.draws.noise import Noise, StaircaseNoise
 from sfumato.draws.randomness import Stream
 from sfumato.errors import InvalidInput, Mismatch, shown
 
@@ -27,38 +26,21 @@ LARGEST_SECRET = 1 << 61
 
 def split(flat: NDArray[np.int64], sides: Sequence[int]) -> Columns:
     """Indices along each axis, one row an axis, of indices that count all tuples, the last axis first."""
-    result: Columns = _split(flat, np.array(sides, dtype=np.int64))
+    result = np.empty((len(sides), len(flat)), dtype=np.int64)
+    for axis in range(len(sides) - 1, 0, -1):
+        over = flat // sides[axis]
+        result[axis] = flat - over * sides[axis]
+        flat = over
+    result[0] = flat
     return result
 
 
 def join(columns: Columns, sides: Sequence[int]) -> NDArray[np.int64]:
     """The inverse of :func:`split`."""
-    result: NDArray[np.int64] = _join(columns, np.array(sides, dtype=np.int64))
-    return result
-
-
-@njit(cache=True, nogil=True)
-def _split(flat, sides):  # type: ignore[no-untyped-def]
-    result = np.empty((sides.size, flat.size), dtype=np.int64)
-    for k in range(flat.size):
-        rest = flat[k]
-        for axis in range(sides.size - 1, 0, -1):
-            over = rest // sides[axis]
-            result[axis, k] = rest - over * sides[axis]
-            rest = over
-        result[0, k] = rest
-    return result
-
-
-@njit(cache=True, nogil=True)
-def _join(columns, sides):  # type: ignore[no-untyped-def]
-    result = np.empty(columns.shape[1], dtype=np.int64)
-    for k in range(result.size):
-        place = np.int64(0)
-        for axis in range(sides.size):
-            place = place * sides[axis] + columns[axis, k]
-        result[k] = place
-    return result
+    place: NDArray[np.int64] = columns[0]
+    for column, side in zip(columns[1:], sides[1:], strict=True):
+        place = place * side + column
+    return place
 
 
 class Tuples(Sequence[tuple[Any, ...]]):
@@ -87,7 +69,7 @@ class Tuples(Sequence[tuple[Any, ...]]):
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
-        size = prod(len(axis) for axis in self.axes)
+        size = prod(map(len, self.axes))  # len(self) has 63 bits at most
         place = int(index) + (size if index < 0 else 0)
         if not 0 <= place < size:
             raise IndexError(f"label number {index} of {size}")
@@ -96,9 +78,6 @@ class Tuples(Sequence[tuple[Any, ...]]):
             place, i = divmod(place, len(axis))
             parts.append(axis[i])
         return tuple(reversed(parts))
-
-    def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        return (self[i] for i in range(len(self)))
 
     def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
         """The number of a tuple, without a search."""
@@ -183,9 +162,7 @@ class TablePlan:
         shared = gcd(int(np.gcd.reduce(weights, axis=None)), self.tables.total)
         lowest = weights // shared if shared > 1 else weights
         size = -(-int(lowest.max()).bit_length() // 64)
-        if size <= 1:
-            return b"table 1" + lowest.astype("<u8").tobytes()
-        return b"table %d" % size + b"".join(int(w).to_bytes(8 * size, "little") for w in lowest.ravel())
+        return b"table %d" % size + limbs_of(lowest, size).astype("<u8", copy=False).tobytes()
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,11 +190,8 @@ class Product:
 
     def draw(self, columns: Columns, stream: Stream, lanes: NDArray[np.int64]) -> Columns:
         """One output for each column."""
-        drawn = [tables.draw(rows, stream, lanes, k) for k, (tables, rows) in enumerate(self._with(columns))]
-        return np.stack(drawn)
-
-    def _with(self, columns: Columns) -> Iterator[tuple[AliasTables, NDArray[np.int64]]]:
-        return zip(self.factors, columns, strict=True)
+        sides = enumerate(zip(self.factors, columns, strict=True))
+        return np.stack([tables.draw(rows, stream, lanes, k) for k, (tables, rows) in sides])
 
     def identity(self) -> bytes:
         """The factors in their order."""
@@ -227,28 +201,11 @@ class Product:
 # ----------------------------------------------------------------- noise on integers
 
 
-class IntegerNoise(Protocol):
-    """Integers that are drawn whatever the secret is."""
-
-    @property
-    def name(self) -> str:
-        """How fast it falls, in words."""
-        ...
-
-    def draw(self, stream: Stream, lanes: NDArray[np.int64], first: int = 0) -> NDArray[np.int64]:
-        """One integer for each lane, with its words from number ``first`` on."""
-        ...
-
-    def identity(self) -> bytes:
-        """Bytes that two distributions share only if they are one."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class AddedNoise:
     """An integer plus noise."""
 
-    noise: IntegerNoise
+    noise: Noise | StaircaseNoise
     sides: None = None
     output_sides: None = None
 

@@ -315,12 +315,8 @@ class Lane:
 
     def happens(self, part: int, whole: int) -> bool:
         """True with the chance part/whole: a uniform number of [0, 1), continued until it differs from that."""
-        while 0 < part < whole:
-            digits, part = divmod(part << 64, whole)
-            word = self.word()
-            if word != digits:
-                return word < digits
-        return part > 0
+        chance = Fraction(part, whole)
+        return self.stays_below(0, 0, lambda _bits: (chance, chance))
 
     def stays_below(self, digits: int, bits: int, bounds: Callable[[int], tuple[Fraction, Fraction]]) -> bool:
         """Whether a uniform number of [0, 1) that begins with these binary digits is below a real number.

@@ -72,10 +72,6 @@ class _StandardForm:
             table[i, j] += value
         return table
 
-    def logical(self, i: int) -> flint.fmpq:
-        """The entry of the logical column of a row."""
-        return flint.fmpq(-1 if self.program.senses[i] == ">" else 1)
-
     def confirm(self, basis: tuple[int, ...]) -> Solution | None:
         """The exact solution that belongs to a basis, if that basis is optimal.
 
@@ -156,14 +152,11 @@ class _Tableau:
         check_room(_BYTES_A_RATIONAL * form.rows * width, what, _INSTEAD)
         matrix, units = form.matrix(), np.full((form.rows, len(logical)), _ZERO, dtype=object)
         for k, i in enumerate(logical):
-            units[i, k] = form.logical(i)
-        columns = [matrix, -matrix[:, free], units]
+            units[i, k] = flint.fmpq(-1 if form.program.senses[i] == ">" else 1)
         self.free = free
-        structural = np.concatenate(columns, axis=1) * self.sign[:, None]
+        structural = np.concatenate([matrix, -matrix[:, free], units], axis=1) * self.sign[:, None]
         self.first_artificial = structural.shape[1]
-        identity = np.array(
-            [[flint.fmpq(int(i == j)) for j in range(form.rows)] for i in range(form.rows)], dtype=object
-        ).reshape(form.rows, form.rows)
+        identity = np.where(np.eye(form.rows, dtype=bool), flint.fmpq(1), _ZERO)
         self.body = np.concatenate([structural, identity, (form.rhs * self.sign)[:, None]], axis=1)
         self.basis = [self.first_artificial + i for i in range(form.rows)]
         self.objective: Array = np.empty(0, dtype=object)

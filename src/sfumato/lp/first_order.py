@@ -22,7 +22,6 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.errors import InvalidInput, Mismatch, MissingExtra, NotSupported, shown
 from sfumato.lp.cone.program import (
@@ -36,12 +35,13 @@ from sfumato.lp.cone.program import (
     relative_gap,
     smallest_value,
 )
+from sfumato.numbers import Floats
 from sfumato.watch import TimeIsUp, Watch, watch_of
 
 if TYPE_CHECKING:
     from sfumato.lp.first_order_iteration import Iteration, Measure
 
-Start = tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]
+Start = tuple[Floats | None, Floats | None]
 
 _MOST_ITERATIONS = 200_000
 # A run begins anew once its residual has fallen to the first part, or to the second and rises, or the run makes up the
@@ -212,7 +212,7 @@ def _device(name: str, has_gpu: bool) -> str:
 
 def _start(given: tuple[Any, Any], program: ColumnProgram) -> Start:
     """The two arrays to begin with, if they have the right shapes."""
-    arrays: list[NDArray[np.float64] | None] = []
+    arrays: list[Floats | None] = []
     rows = ("a matrix", program.shape[0]), ("multipliers", len(program.first))
     for values, (what, length) in zip(given, rows, strict=True):
         array = None if values is None else np.asarray(values, dtype=np.float64)

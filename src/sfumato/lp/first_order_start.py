@@ -11,17 +11,13 @@ a better way.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
 from sfumato.lp.cone.program import ColumnProgram
-from sfumato.lp.first_order_support import Closure, Support
+from sfumato.lp.first_order_support import Closure, Support, torch
 from sfumato.watch import Watch
-
-torch: Any = import_module("torch") if find_spec("torch") else None
 
 _MOST_ROWS = {"cpu": 4_000, "cuda": 20_000}  # The system Kw = 1 is dense: it is not solved for more rows.
 _SOLVED = 1e-7  # With a larger relative residual the two systems are too ill-conditioned to be of use.

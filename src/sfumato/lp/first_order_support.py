@@ -13,9 +13,9 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sfumato.lp.cone.program import ColumnProgram
+from sfumato.lp.cone.program import ColumnProgram, pairs_of_rows
+from sfumato.numbers import Floats
 from sfumato.watch import Watch
 
 torch: Any = import_module("torch") if find_spec("torch") else None
@@ -54,7 +54,7 @@ class Support:
         self.count = len(self.rows)
         place = torch.full((n, m), self.count, dtype=torch.int32, device=device)
         place[self.rows, self.columns] = torch.arange(self.count, dtype=torch.int32, device=device)
-        self.pair = torch.tensor(_slots(program.first, n), device=device)
+        self.pair = torch.tensor(pairs_of_rows(program.first, n, -1), device=device)
         ends = torch.tensor(np.append(program.second, 0), device=device)
         slots = self.pair.shape[1]
         self.after = torch.full((slots, self.count + 1), self.count, dtype=torch.int32, device=device)
@@ -70,7 +70,7 @@ class Support:
 
     def _before(self, program: ColumnProgram, place: Any) -> Any:
         device, (n, _), slots = place.device, self.shape, self.after.shape[0]
-        arriving = torch.tensor(_slots(program.second, n), device=device)
+        arriving = torch.tensor(pairs_of_rows(program.second, n, -1), device=device)
         slot_of = np.zeros(len(program.first) + 1, dtype=np.int64)
         rows, k = np.nonzero(self.pair.cpu().numpy() >= 0)
         slot_of[self.pair.cpu().numpy()[rows, k]] = k
@@ -85,7 +85,7 @@ class Support:
             before[j, :-1] = torch.where(there, slot[pair] * (self.count + 1) + position, nowhere)
         return before.to(torch.int32) if nowhere < 2**31 else before
 
-    def _spread(self, values: NDArray[np.float64]) -> Any:
+    def _spread(self, values: Floats) -> Any:
         """A number for each pair, for every place."""
         given = torch.tensor(values, device=self.after.device)
         if not np.ptp(values) > 0:
@@ -133,7 +133,7 @@ class Support:
         spread = values.index_select(0, self.owners)
         return torch.cat([spread, spread.new_zeros(1)])
 
-    def multipliers(self, z: Any, scale: float, pairs: int) -> NDArray[np.float64]:
+    def multipliers(self, z: Any, scale: float, pairs: int) -> Floats:
         """One row a pair of the program, one column a column."""
         result = np.zeros((pairs, self.shape[1]))
         rows, columns = self.rows.cpu().numpy(), self.columns.cpu().numpy()
@@ -141,16 +141,6 @@ class Support:
             real = self.real[k, :-1].cpu().numpy()
             result[self.pair[:, k].cpu().numpy()[rows[real]], columns[real]] = scale * z[k, :-1].cpu().numpy()[real]
         return result
-
-
-def _slots(ends: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-    """The pairs of every row, −1 where a row has fewer."""
-    counts = np.bincount(ends, minlength=n) if len(ends) else np.zeros(n, dtype=np.int64)
-    table = np.full((n, int(counts.max(initial=0))), -1, dtype=np.int64)
-    order = np.argsort(ends, kind="stable")
-    rank = np.arange(len(ends)) - np.repeat(np.cumsum(counts) - counts, counts)
-    table[ends[order], rank] = order
-    return table
 
 
 class Closure:

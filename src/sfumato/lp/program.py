@@ -8,11 +8,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from sfumato.errors import InvalidInput, shown
-from sfumato.numbers import Array, array, floats, is_exact
+from sfumato.numbers import Array, Integers, array, floats, is_exact
 
 
 class Status(StrEnum):
@@ -33,8 +32,8 @@ class LinearProgram:
     """
 
     cost: Array
-    rows: NDArray[np.int64]
-    columns: NDArray[np.int64]
+    rows: Integers
+    columns: Integers
     values: Array
     senses: str
     rhs: Array

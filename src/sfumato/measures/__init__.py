@@ -12,7 +12,8 @@ from sfumato.measures.branching import (
     polygon,
 )
 from sfumato.measures.entropy import *
-from sfumato.measures.leakage import Capacity, capacity, leakage
+from sfumato.measures.information import ShannonCapacity, shannon_capacity
+from sfumato.measures.leakage import Capacity, RiskCapacity, additive_capacity, bayes_risk_capacity, capacity, leakage
 from sfumato.measures.sufficiency import SufficiencyGround
 from sfumato.measures.uncertainty import *
 from sfumato.measures.utility import *
@@ -22,13 +23,18 @@ __all__ = [
     "Branch",
     "Capacity",
     "Generator",
+    "RiskCapacity",
+    "ShannonCapacity",
     "SufficiencyGround",
     "Unbranched",
+    "additive_capacity",
+    "bayes_risk_capacity",
     "capacity",
     "divergence",
     "is_convex_homogeneous",
     "largest_gain",
     "leakage",
     "polygon",
+    "shannon_capacity",
 ]
 __all__ += entropy.__all__ + uncertainty.__all__ + utility.__all__

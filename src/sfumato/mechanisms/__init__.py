@@ -6,6 +6,7 @@ from sfumato.mechanisms.lattice import Lattice, LatticeSolution
 from sfumato.mechanisms.line import InfiniteGeometric, geometric, hamming_kernel
 from sfumato.mechanisms.planar import planar_geometric, planar_laplace
 from sfumato.mechanisms.product import ProductMechanism, product_mechanism
+from sfumato.mechanisms.ranges import truncated_geometric
 from sfumato.mechanisms.registry import MECHANISMS, KnownMechanism, pixelated_laplace
 from sfumato.mechanisms.response import *
 from sfumato.mechanisms.selection import permute_and_flip
@@ -32,5 +33,6 @@ __all__ = [
     "staircase",
     "stretched_geometric",
     "true_epsilon",
+    "truncated_geometric",
 ]
 __all__ += response.__all__ + tight.__all__

@@ -96,23 +96,23 @@ def refines(b: Channel, a: Channel, *, proof: bool = False) -> Verdict:
     >>> bool(reverse), reverse.witness.margin > 0
     (False, True)
     """
-    given = (a, b)
-    a, b = as_channel(a), as_channel(b)
-    rounded = any(map(_stands_for_another, given))
-    check_secrets("two channels in a refinement", a, b)
-    if flag(proof, "proof"):
-        a, b = a.to_rationals(), b.to_rationals()
+    b, a, rounded = to_compare(b, a, proof)
     if not (a.exact and b.exact):
         return _refines_in_floats(b, a)
     verdict = _refines_exactly(b, a)
-    if (
-        rounded
-        and not proof
-        and isinstance(verdict.witness, SeparatingConsumer)
-        and verdict.witness.margin <= TABLE_ROUNDING
-    ):
+    if rounded and isinstance(verdict.witness, SeparatingConsumer) and verdict.witness.margin <= TABLE_ROUNDING:
         return undecided(f"{verdict.reason}, no more than the rounding of their tables may cost", verdict.witness)
     return verdict
+
+
+def to_compare(b: Channel, a: Channel, proof: bool) -> tuple[Channel, Channel, bool]:
+    """Two channels on the same secrets, in rationals for a proof, and whether a table stands for another one."""
+    rounded = any(map(_stands_for_another, (a, b)))
+    a, b = as_channel(a), as_channel(b)
+    check_secrets("two channels in a refinement", a, b)
+    if flag(proof, "proof"):
+        return b.to_rationals(), a.to_rationals(), False
+    return b, a, rounded
 
 
 def _stands_for_another(value: Any) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from os import PathLike
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast
 
@@ -96,7 +95,6 @@ class BatchRelease:
     placed: bool = False
     progress: Callable[[Progress], None] | None = None
     total: int | None = None
-    folder: str | PathLike[str] | None = None
     rows: int = 0
     dropped: int = 0
     moved: int = 0
@@ -104,7 +102,7 @@ class BatchRelease:
     started: float = field(default_factory=perf_counter)
 
     def __post_init__(self) -> None:
-        self.changes = Changes(self.folder)
+        self.changes = Changes()
         self.salt = salt_of(self.taken)
         if self.key is not None:
             self.fingerprint = Fingerprint(self.key)
@@ -120,11 +118,6 @@ class BatchRelease:
         return self.terms.taken
 
     @property
-    def entry_name(self) -> str:
-        """What a ledger calls the released columns: one name, whatever the order in which coordinates are given."""
-        return ", ".join(sorted(self.taken))
-
-    @property
     def seconds(self) -> float:
         """How long it has taken so far."""
         return perf_counter() - self.started
@@ -136,12 +129,9 @@ class BatchRelease:
         self.moved += len(moved)
         self.farthest = max(self.farthest, float(moved.max(initial=0.0)))
         self._check_moved(self.total)
-        kept: NDArray[np.bool_] | None = np.asarray(rows != self.secrets.left_out)
-        assert kept is not None
-        if kept.all():
-            kept = None
-        else:
-            rows = rows[kept]
+        there = rows != self.secrets.left_out
+        kept = None if there.all() else there
+        rows = rows if kept is None else rows[kept]
         if self.key is None:
             outputs = self.sampler.draw(rows)
         else:
@@ -149,7 +139,8 @@ class BatchRelease:
                 [column.texts(name, first) for name, column in zip(self.terms.ids, ids, strict=True)], self.salt
             )
             digests = digests if kept is None else digests[kept]
-            self._remember(digests, rows, first, kept)
+            self.changes.add(digests, rows, first, None if kept is None else first + np.flatnonzero(kept))
+            self.fingerprint.add(digests, rows)
             # batch_release has asked for a ledger, which is charged before the outputs leave, or for the statement
             outputs = self.sampler.draw_keyed(rows, digests, self.key, secret_never_changes=True)
         self.rows += count
@@ -169,16 +160,6 @@ class BatchRelease:
             f"are the columns, their order and their units right? {keyword('most_moved', 1)} takes them all"
         )
 
-    def _remember(
-        self,
-        digests: NDArray[np.uint8],
-        rows: NDArray[np.int64],
-        first: int,
-        kept: NDArray[np.bool_] | None,
-    ) -> None:
-        self.changes.add(digests, rows, first, None if kept is None else first + np.flatnonzero(kept))
-        self.fingerprint.add(digests, rows)
-
     def finish(self) -> Entry | None:
         """The last checks, and the charge: after this, and not before, the outputs may be seen."""
         self._check_moved(self.rows)
@@ -192,8 +173,9 @@ class BatchRelease:
         terms = self.terms
         if terms.ledger is None:
             return None
+        column = ", ".join(sorted(self.taken))  # one name, whatever the order in which coordinates are given
         return terms.ledger.charge(
-            dataset=terms.dataset or "", column=self.entry_name, mechanism=self.mechanism, times=terms.times,
+            dataset=terms.dataset or "", column=column, mechanism=self.mechanism, times=terms.times,
             rows=rows, key=self.key, data=data,
         )  # fmt: skip
 
@@ -211,7 +193,7 @@ def batch_release(mechanism: Any, terms: Terms, *, progress: Callable[[Progress]
         draws,
         secrets=_finder(terms, draws, domain),
         added=_added(terms, draws, domain),
-        placed=isinstance(terms.column, Position | Place) or domain.dimension >= 2,
+        placed=isinstance(terms.column, Position) or domain.dimension >= 2,
         progress=progress,
     )
 

@@ -98,7 +98,7 @@ class Frequencies:
 
         (W^T diag(πM) W − diag π) / N, estimated with π̂ for π: it is linear in π, so its expectation is right.
         """
-        fitted = product(self.weights[None, :], self._matrix)[0]
+        fitted = product(self.weights[None, :], self.channel.matrix)[0]
         diagonal = np.zeros_like(self.weights, shape=(len(self.weights),) * 2)
         np.fill_diagonal(diagonal, self.weights)
         return self._spread(fitted, diagonal, Fraction(1, self.total))
@@ -112,10 +112,6 @@ class Frequencies:
         """The share of each secret with its standard error, in floats. Needs pandas (extra ``pandas``)."""
         table = np.column_stack([floats(self.weights), self.standard_errors])
         return pandas_frame(table, ("secret", self.secrets), ("", ("share", "standard error")))
-
-    @property
-    def _matrix(self) -> Array:
-        return self.channel.matrix if self.exact else floats(self.channel.matrix)
 
     def _spread(self, outputs: Array, subtract: Array, scale: Fraction) -> Array:
         """(W^T diag(outputs) W − subtract) · scale."""
@@ -215,10 +211,8 @@ def frequencies(channel: Channel | Any, released: Any, *, reference: Prior | Non
     check_secrets("channel and reference", channel, start)
     exactly = channel.exact and start.exact and len(channel.secrets) <= _LARGEST_EXACT
     inverse = _exact_inverse(channel, start) if exactly else _float_inverse(channel, start)
-    if exactly:
-        shares = fractions(counts) / int(counts.sum())
-        return Frequencies(channel, counts, product(shares[None, :], inverse)[0], inverse)
-    return Frequencies(channel, counts, (counts / counts.sum()) @ inverse, inverse)
+    shares = divide(counts, int(counts.sum()))
+    return Frequencies(channel, counts, product(shares[None, :], inverse)[0], inverse)
 
 
 def _exact_inverse(channel: Channel, reference: Prior) -> Array:

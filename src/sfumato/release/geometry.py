@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.errors import InvalidInput
+from sfumato.errors import InvalidInput, shown
 from sfumato.release.batches import BatchRelease
 
 GEO = b"geo"
@@ -35,9 +35,7 @@ _ROWS_SEARCHED = 1 << 12  # A first value is looked for in so many rows at a tim
 
 def refuse_geometry_types(kinds: Mapping[str, str], work: BatchRelease) -> None:
     """Refuse columns that stay beside a released place if the name of their type says that they are geometries."""
-    for name in _beside(kinds, work):
-        if kinds[name].lower().startswith(_TYPES):
-            raise _refusal(name, "geometries")
+    _refuse(kinds, lambda name: "geometries" if kinds[name].lower().startswith(_TYPES) else "", work)
 
 
 def refuse_geometry_schema(schema: Any, work: BatchRelease) -> None:
@@ -48,23 +46,28 @@ def refuse_geometry_schema(schema: Any, work: BatchRelease) -> None:
 
 def refuse_geo(about: Any, names: Iterable[str], work: BatchRelease) -> None:
     """Refuse columns that the metadata of GeoParquet speaks of."""
-    if about is not None and (beside := _beside(names, work)):
-        named = geo_columns(about)
-        for name in beside:
-            if name in named:
-                raise _refusal(name, "geometries")
+    if about is not None:
+        _refuse(names, lambda name: "geometries" if name in geo_columns(about) else "", work)
 
 
-def refuse_geometry_columns(columns: Mapping[str, Any], work: BatchRelease) -> None:
-    """Refuse Arrow columns whose first value is a geometry."""
-    refuse_geometry_values({name: _first(columns[name]) for name in _beside(columns, work)}, work)
+def refuse_geometry_columns(table: Any, work: BatchRelease) -> None:
+    """Refuse columns of an Arrow table or batch whose first value is a geometry."""
+    refuse_geometry_values(table.schema.names, lambda name: _first(table.column(name)), work)
 
 
-def refuse_geometry_values(values: Mapping[str, Any], work: BatchRelease) -> None:
+def refuse_geometry_values(names: Iterable[str], value: Callable[[str], Any], work: BatchRelease) -> None:
     """Refuse columns by one value of each."""
-    for name in _beside(values, work):
-        if what := _shape_of(values[name]):
-            raise _refusal(name, what)
+    _refuse(names, lambda name: _shape_of(value(name)), work)
+
+
+def _refuse(names: Iterable[str], held: Callable[[str], str], work: BatchRelease) -> None:
+    """Refuse columns that stay beside a released place; ``held`` says which geometries one of them holds, if any."""
+    for name in names if watched(work) else ():
+        if name not in work.taken and (what := held(name)):
+            raise InvalidInput(
+                f"the column {shown(name)} holds {what}, which would tell the true places beside the noise: "
+                "drop the column first"
+            )
 
 
 def refuse_geometry_text(text: bytes, work: BatchRelease) -> None:
@@ -74,9 +77,9 @@ def refuse_geometry_text(text: bytes, work: BatchRelease) -> None:
     small = text.lower()
     for word, form in _IN_TEXT.items():
         if word in small and (match := form.search(small)) is not None:
-            shown = text[match.start() : match.end()][:40].decode(errors="replace")
+            found = text[match.start() : match.end()][:40].decode(errors="replace")
             raise InvalidInput(
-                f"a geometry beside the released columns ({shown}…) would tell the true places: drop it first"
+                f"a geometry beside the released columns ({found}…) would tell the true places: drop it first"
             )
 
 
@@ -97,16 +100,6 @@ In digits only points are looked for; a released place is one."""
 def watched(work: BatchRelease) -> bool:
     """Whether geometries would tell the secret: it is a place, and the truth is not kept on purpose."""
     return work.placed and not work.terms.keep
-
-
-def _beside(names: Iterable[str], work: BatchRelease) -> list[str]:
-    return [name for name in names if name not in work.taken] if watched(work) else []
-
-
-def _refusal(name: str, what: str) -> InvalidInput:
-    return InvalidInput(
-        f"the column {name!r} holds {what}, which would tell the true places beside the noise: drop the column first"
-    )
 
 
 def geo_columns(about: Any) -> set[str]:

@@ -31,8 +31,8 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numba import njit
 from numpy.typing import NDArray
 
-from sfumato.arguments import file_path, quoted
-from sfumato.errors import InvalidInput, keyword, shown
+from sfumato.arguments import file_path, flag, quoted
+from sfumato.errors import InvalidInput, keyword
 
 KEY_BYTES = 32
 """Bytes of a release key."""
@@ -114,9 +114,7 @@ def key_bytes(key: bytes | str | PathLike[str]) -> bytes:
 
 def check_statement(secret_never_changes: Any, *, keyed: bool, ledger: bool = False) -> None:
     """Refuse keyed noise where neither a ledger looks for changed secrets nor anybody says that there are none."""
-    if not isinstance(secret_never_changes, bool):
-        raise InvalidInput(f"secret_never_changes is True or False, found {shown(secret_never_changes)}")
-    if secret_never_changes and not keyed:
+    if flag(secret_never_changes, "secret_never_changes") and not keyed:
         raise InvalidInput(
             f"{keyword('secret_never_changes', True)} is said of noise with a key: give {keyword('key')} and "
             f"{keyword('row_id')} too"
@@ -161,24 +159,20 @@ def id_digests(columns: Sequence[Texts], salt: bytes) -> Bytes:
     done = ends[:-1].copy()
     for data, offsets, letter in columns:
         _append(message, done, data, offsets.astype(np.int64, copy=False), letter)
-    state = np.frombuffer(_first_state(salt), dtype="<u8").copy()
+    # the initial words of BLAKE2b with its parameters mixed in (RFC 7693, section 2.5, with salt and person)
+    parameters = bytes([_ID_BYTES, 0, 1, 1]) + bytes(28) + salt + _PERSON
     digests = np.empty((rows, 2), dtype=np.uint64)
-    _hash_rows(message, ends, state, digests)
+    _hash_rows(message, ends, np.frombuffer(parameters, dtype="<u8") ^ _START, digests)
     return np.ascontiguousarray(digests.astype("<u8", copy=False)).view(np.uint8)
 
 
-def _first_state(salt: bytes) -> bytes:
-    """The initial words of BLAKE2b with its parameters mixed in (RFC 7693, section 2.5, with salt and person)."""
-    parameters = bytes([_ID_BYTES, 0, 1, 1]) + bytes(28) + salt + _PERSON
-    mixed = np.frombuffer(parameters, dtype="<u8") ^ np.array(_START, dtype=np.uint64)
-    return mixed.astype("<u8").tobytes()
-
-
-_START = (
-    0x6A09E667F3BCC908, 0xBB67AE8584CAA73B, 0x3C6EF372FE94F82B, 0xA54FF53A5F1D36F1,
-    0x510E527FADE682D1, 0x9B05688C2B3E6C1F, 0x1F83D9ABFB41BD6B, 0x5BE0CD19137E2179,
+_START = np.array(
+    [
+        0x6A09E667F3BCC908, 0xBB67AE8584CAA73B, 0x3C6EF372FE94F82B, 0xA54FF53A5F1D36F1,
+        0x510E527FADE682D1, 0x9B05688C2B3E6C1F, 0x1F83D9ABFB41BD6B, 0x5BE0CD19137E2179,
+    ],
+    dtype=np.uint64,
 )  # fmt: skip
-_START_WORDS = np.array(_START, dtype=np.uint64)
 _ORDER = np.array(
     [
         [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15],
@@ -234,8 +228,8 @@ def _compressed(state, m, count, last):  # type: ignore[no-untyped-def]
     """One block of BLAKE2b; ``count`` bytes have been hashed with it. Sixteen variables stay in registers."""
     v0, v1, v2, v3 = state[0], state[1], state[2], state[3]
     v4, v5, v6, v7 = state[4], state[5], state[6], state[7]
-    v8, v9, v10, v11 = _START_WORDS[0], _START_WORDS[1], _START_WORDS[2], _START_WORDS[3]
-    v12, v13, v14, v15 = _START_WORDS[4] ^ np.uint64(count), _START_WORDS[5], _START_WORDS[6], _START_WORDS[7]
+    v8, v9, v10, v11 = _START[0], _START[1], _START[2], _START[3]
+    v12, v13, v14, v15 = _START[4] ^ np.uint64(count), _START[5], _START[6], _START[7]
     if last:
         v14 = ~v14
     for step in range(12):

@@ -97,7 +97,7 @@ class Ledger:
     ) -> None:
         self.path = arguments.place(path)
         create = flag(create, "create")
-        wanted = _limit(None, None, arguments.limit_text(limit), arguments.delta_text(delta), None)
+        wanted = arguments.limit_fields(None, None, arguments.limit_text(limit), arguments.delta_text(delta), None)
         if not self.path.exists():
             if not create:
                 raise InvalidInput(f"there is no ledger {self.path}")
@@ -223,7 +223,7 @@ class Ledger:
         promise, columns = arguments.limit_text(limit, alpha), arguments.column_names(column)
         if columns is not None and dataset is None:
             raise InvalidInput("a limit on columns needs the dataset they belong to")
-        row = _limit(dataset, columns, promise, arguments.delta_text(delta), unit)
+        row = arguments.limit_fields(dataset, columns, promise, arguments.delta_text(delta), unit)
         with store.writing(self.path) as connection:
             store.append(connection, "limits", store.LIMIT_FIELDS, row)
         return _as_limit(row)
@@ -254,12 +254,6 @@ class Ledger:
                 if limit.amount is not None:
                     rooms.append((limit.amount, spent.total, limit.most_delta, spent.delta))
         return rooms
-
-
-def _limit(dataset: Any, columns: Any, promise: str | None, delta: str | None, unit: Any) -> dict[str, Any]:
-    if delta is not None and promise is None:
-        raise InvalidInput("a limit on delta comes with one on epsilon: say both")
-    return arguments.limit_fields(dataset, columns, promise, delta, unit)
 
 
 def _as_limit(row: Any) -> BudgetLimit:
@@ -380,9 +374,7 @@ def _limits(connection: sqlite3.Connection) -> list[BudgetLimit]:
     return list({(limit.dataset, limit.columns): limit for limit in every}.values())
 
 
-def _covering(
-    connection: sqlite3.Connection, dataset: str, column: str
-) -> list[tuple[BudgetLimit, tuple[str, ...] | None]]:
+def _covering(connection: sqlite3.Connection, dataset: str, column: str) -> list[Covering]:
     """The limits that a column comes under, each with the columns whose sum it bounds.
 
     Where several columns are one secret, a limit on each column is one on each of them; a limit of its own has a column

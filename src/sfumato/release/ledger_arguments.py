@@ -105,6 +105,8 @@ def charged_fields(charge: Charge, *, keyed: bool) -> dict[str, Any]:
 
 def limit_fields(dataset: Any, columns: tuple[str, ...] | None, promise: Any, delta: Any, unit: Any) -> dict[str, Any]:
     """A limit, as it is kept."""
+    if delta is not None and promise is None:
+        raise InvalidInput("a limit on delta comes with one on epsilon: say both")
     return {
         "time": now(),
         "dataset": None if dataset is None else name(dataset, "dataset"),

@@ -93,9 +93,7 @@ def written(path: Path, first: dict[str, Any] | None) -> None:
     os.close(handle)
     temporary = Path(name)
     try:
-        with _complaints(path), closing(sqlite3.connect(name, isolation_level=None)) as connection:
-            connection.row_factory = sqlite3.Row
-            connection.execute("PRAGMA synchronous = EXTRA")
+        with _complaints(path), closing(_connection(temporary)) as connection:
             connection.executescript(f"BEGIN IMMEDIATE; {_schema(VERSION)} COMMIT;")
             if first is not None:
                 append(connection, "limits", LIMIT_FIELDS, first)

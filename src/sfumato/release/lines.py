@@ -9,6 +9,8 @@ editor copies the block with new texts in the place of the old ones.
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -20,6 +22,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from sfumato.errors import shown
+from sfumato.release.batches import BatchRelease
 from sfumato.release.foreign import Foreign
 from sfumato.release.keys import Texts
 from sfumato.release.rows import BadRow
@@ -60,11 +63,6 @@ class CellValues:
     ends: Places
     typed: bool  # JSON: a cell says its type
 
-    @property
-    def spelled(self) -> bool:
-        """Whether values are texts that spell labels."""
-        return not self.typed
-
     def __len__(self) -> int:
         return len(self.starts)
 
@@ -80,7 +78,7 @@ class CellValues:
 
     def numbers(self) -> NDArray[np.float64]:
         """The cells as floats, NaN where something is missing or no number."""
-        content, offsets, _ = _gathered(self.data, self.starts, self.ends, self.spelled)
+        content, offsets, _ = _gathered(self.data, self.starts, self.ends, not self.typed)
         texts = _binary(content, offsets).view(pa.string())
         plausible = pc.match_substring_regex(texts, r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$")
         if not pc.all(plausible, min_count=0).as_py():
@@ -93,7 +91,7 @@ class CellValues:
     def texts(self, what: str, first: int) -> Texts:
         """The cells as ids; refuses what is missing and what has several spellings."""
         content, offsets, escaped = _gathered(self.data, self.starts, self.ends, True)
-        empty = np.flatnonzero(np.diff(offsets) == 0) if self.spelled else np.flatnonzero(self.starts < 0)
+        empty = np.flatnonzero(self.starts < 0 if self.typed else np.diff(offsets) == 0)
         if empty.size:
             raise BadRow(f"the row id {shown(what)} is missing", first + int(empty[0]) + 1)
         if self.typed:
@@ -107,15 +105,11 @@ class CellValues:
             # only these, and as bytes: the id of a row must depend neither on other rows nor on how bytes are decoded
             cells = [content[a:b].tobytes() for a, b in pairwise(offsets.tolist())]
             for row in np.flatnonzero(escaped).tolist():
-                cells[row] = self._unescaped(row, cells[row])
+                value = str(self.value(row)).encode("utf-8", "surrogatepass") if self.typed else None
+                cells[row] = cells[row].replace(b'""', b'"') if value is None else value
             offsets = np.cumsum([0, *map(len, cells)], dtype=np.int64)
             content = np.frombuffer(b"".join(cells), dtype=np.uint8)
         return content, offsets, ord("t")
-
-    def _unescaped(self, row: int, bare: bytes) -> bytes:
-        if not self.typed:
-            return bare.replace(b'""', b'"')
-        return str(self.value(row)).encode("utf-8", "surrogatepass")
 
     def value(self, row: int) -> Any:
         """One value."""
@@ -125,11 +119,16 @@ class CellValues:
     def _decoded(self, cell: bytes) -> Any:
         text = cell.decode("utf-8", "replace")  # what is no text is no label
         if not self.typed:
-            return text[1:-1].replace('""', '"') if text.startswith('"') else text
+            return unquoted(text)
         try:
             return _tuples(json.loads(text)) if text else None
         except ValueError:  # an integer of thousands of digits, which Python does not read
             return text
+
+
+def unquoted(text: str) -> str:
+    """What a cell of a CSV file says."""
+    return text[1:-1].replace('""', '"') if len(text) > 1 and text[0] == text[-1] == '"' else text
 
 
 def _tuples(value: Any) -> Any:
@@ -148,23 +147,18 @@ def _binary(content: Bytes, offsets: Places) -> Any:
 def _gathered(data, starts, ends, bare):  # type: ignore[no-untyped-def]
     """The bytes of cells one after the other, ``bare`` without quotes, and whether there is an escape inside these."""
     rows = len(starts)
-    offsets = np.zeros(rows + 1, np.int64)
+    offsets, quoted, escaped = np.zeros(rows + 1, np.int64), np.zeros(rows, np.bool_), np.zeros(rows, np.bool_)
     for row in range(rows):
-        size = max(ends[row] - starts[row], 0)
-        if bare and size >= 2 and data[starts[row]] == _QUOTE:
-            size -= 2
-        offsets[row + 1] = offsets[row] + size
+        size = ends[row] - starts[row]
+        quoted[row] = bare and size >= 2 and data[starts[row]] == _QUOTE
+        offsets[row + 1] = offsets[row] + size - 2 * quoted[row]
     content = np.empty(offsets[rows], np.uint8)
-    escaped = np.zeros(rows, np.bool_)
     for row in range(rows):
-        at, size = starts[row], offsets[row + 1] - offsets[row]
-        quoted = bare and ends[row] - starts[row] > size
-        if quoted:
-            at += 1
-        for k in range(size):
+        at, inside = starts[row] + quoted[row], quoted[row]
+        for k in range(offsets[row + 1] - offsets[row]):
             byte = data[at + k]
             content[offsets[row] + k] = byte
-            if quoted and (byte == _BACKSLASH or byte == _QUOTE):  # noqa: SIM109
+            if inside and (byte == _BACKSLASH or byte == _QUOTE):  # noqa: SIM109
                 escaped[row] = True
     return content, offsets, escaped
 
@@ -200,20 +194,15 @@ class Entries:
         self.packed, self.lasting = None, len(self.texts)
         return len(self.texts) - len(texts)
 
-    def again(self, *texts: bytes) -> int:
-        """The same for texts that are used once: they take the place of those that were added so before."""
-        self.texts = self.texts[: self.lasting]
-        self.texts += texts
-        self.packed = None
-        return self.lasting
-
     def numbers(self, base: int | None, before: bytes, outputs: NDArray[np.int64]) -> Places:
         """The numbers of outputs that were added from ``base`` on; without it they are integers, spelled here."""
         if base is not None:
             return base + outputs
         different, places = np.unique(outputs, return_inverse=True)
-        first = self.again(*(before + str(v).encode() for v in different.tolist()))
-        return np.asarray(first + places, dtype=np.int64)
+        del self.texts[self.lasting :]  # the integers of the batch before
+        self.texts += [before + str(v).encode() for v in different.tolist()]
+        self.packed = None
+        return np.asarray(self.lasting + places, dtype=np.int64)
 
     def arrays(self) -> tuple[Bytes, Places]:
         """All texts one after the other, and where each begins."""
@@ -223,24 +212,17 @@ class Entries:
         return self.packed
 
 
-def edited(
-    data: Bytes,
-    scanned: Scanned,
-    kept: NDArray[np.bool_] | None,
-    edits: list[Edit],
-    entries: Entries,
-) -> Any:
+def edited(data: Bytes, scanned: Scanned, kept: NDArray[np.bool_] | None, edits: list[Edit], entries: Entries) -> Bytes:
     """The scanned part of a block with texts replaced.
 
     Edits count over all records; records that are not kept are left out with their line.
     """
-    rows = len(scanned.first)
-    froms, tos, numbers = (np.stack([edit[k] for edit in edits]) for k in range(3))
-    if rows == 0:
-        return data[: scanned.used]
-    stays = np.ones(rows, dtype=np.bool_) if kept is None else kept
-    content, bounds = entries.arrays()
-    return _edited(data, scanned.used, scanned.first, scanned.after, stays, froms, tos, numbers, content, bounds)
+    froms, tos, numbers = map(np.stack, zip(*edits, strict=True))
+    stays = np.ones(len(scanned.first), dtype=np.bool_) if kept is None else kept
+    result: Bytes = _edited(
+        data, scanned.used, scanned.first, scanned.after, stays, froms, tos, numbers, *entries.arrays()
+    )
+    return result
 
 
 @njit(cache=True, nogil=True)
@@ -255,9 +237,7 @@ def _edited(data, used, first, after, stays, froms, tos, numbers, content, bound
     at, done = 0, 0
     for row in range(rows):
         if not stays[row]:
-            for k in range(done, first[row]):
-                result[at] = data[k]
-                at += 1
+            at = _copied(data, done, first[row], result, at)
             done = after[row]
             continue
         for e in range(edits):  # by place: keys of JSON come in any order
@@ -267,14 +247,68 @@ def _edited(data, used, first, after, stays, froms, tos, numbers, content, bound
                 j -= 1
             order[j] = e
         for e in order:
-            for k in range(done, froms[e, row]):
-                result[at] = data[k]
-                at += 1
-            for k in range(bounds[numbers[e, row]], bounds[numbers[e, row] + 1]):
-                result[at] = content[k]
-                at += 1
+            at = _copied(data, done, froms[e, row], result, at)
+            at = _copied(content, bounds[numbers[e, row]], bounds[numbers[e, row] + 1], result, at)
             done = tos[e, row]
-    for k in range(done, used):
-        result[at] = data[k]
+    return result[: _copied(data, done, used, result, at)]
+
+
+@njit(inline="always")
+def _copied(source, first, last, result, at):  # type: ignore[no-untyped-def]
+    """Where a copy of some bytes ends that begins at ``at``."""
+    for k in range(first, last):
+        result[at] = source[k]
         at += 1
-    return result[:at]
+    return at
+
+
+# ----------------------------------------------------------------- the records of a file
+
+
+class Records(ABC):
+    """What is found in the records of a file and what is put in; a dialect is a subclass.
+
+    ``place`` says which of the scanned cells are those of a column.
+    """
+
+    typed: bool  # whether a cell says its type
+
+    def __init__(self, work: BatchRelease) -> None:
+        self.work = work
+        self.entries = Entries()
+        self.nothing = self.entries.add(b"")
+        self.place: dict[str, int] = {}
+
+    @abstractmethod
+    def open(self, block: bytes, *, final: bool) -> tuple[bytes, int] | None:
+        """The new header and how many bytes the old one had; None if the block ends before it does."""
+
+    @abstractmethod
+    def scan(self, data: Bytes, most: int, *, final: bool, first_row: int) -> Scanned:
+        """Up to ``most`` whole records of a block; ``final`` says that nothing comes after it."""
+
+    @abstractmethod
+    def replaced(self, scanned: Scanned, numbers: list[Places]) -> list[Edit]:
+        """The edits that put texts, one list of numbers for each new column, in the place of the secret."""
+
+    def values(self, data: Bytes, scanned: Scanned, name: str) -> CellValues:
+        """The cells of a column."""
+        k = self.place[name]
+        return CellValues(data, scanned.starts[k], scanned.ends[k], self.typed)
+
+    def edits(self, scanned: Scanned, outputs: NDArray[np.int64]) -> list[Edit]:
+        """What is put where; ``outputs`` has a number for every record, also for those that are left out."""
+        numbers = [self.entries.numbers(base, text, outputs) for base, text in self.columns]
+        if self.work.terms.keep:
+            return [(scanned.last, scanned.last, number) for number in numbers]
+        return self.replaced(scanned, numbers)
+
+    def prepare(self, before: Sequence[bytes], spelled: Callable[[Any], bytes]) -> None:
+        """Keep the texts of all outputs, in each new column after the bytes that stand before it."""
+        self.columns: list[tuple[int | None, bytes]] = []
+        for text, added in zip(before, self.work.added, strict=True):
+            values = added.values
+            if values is not None and added.numeric and all(float(value).is_integer() for value in values):
+                values = [int(value) for value in values]
+            base = None if values is None else self.entries.add(*(text + spelled(value) for value in values))
+            self.columns.append((base, text))

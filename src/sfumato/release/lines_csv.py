@@ -8,17 +8,14 @@ in a file with a single column they are empty cells.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from sfumato.errors import InvalidInput, shown
-from sfumato.release.batches import Added, BatchRelease
-from sfumato.release.lines import Bytes, CellValues, Edit, Entries, Places, Scanned
+from sfumato.release.batches import BatchRelease
+from sfumato.release.lines import Bytes, Edit, Places, Records, Scanned, unquoted
 from sfumato.release.rows import BadRow, label_spelling
 from sfumato.release.tables import order_after
 
@@ -37,163 +34,112 @@ _SCAN_ERRORS = {
 }
 
 
-class CsvRecords:
-    """The records of a CSV file: what is found in them and what is put in."""
+class CsvRecords(Records):
+    """The records of a CSV file."""
+
+    typed = False
 
     def __init__(self, work: BatchRelease, delimiter: str | None = None) -> None:
         one = isinstance(delimiter, str) and len(delimiter) == 1
         if delimiter is not None and (not one or delimiter in '"\r\n' or not delimiter.isascii()):
             raise InvalidInput(f"a delimiter is one character such as ',' or ';', found {shown(delimiter)}")
-        self.work = work
-        self.delimiter = delimiter
-        self.names: list[str] = []
-        self.entries = Entries()
+        super().__init__(work)
+        self.delimiters = _DELIMITERS if delimiter is None else (delimiter,)
 
     def open(self, block: bytes, *, final: bool) -> tuple[bytes, int] | None:
         """The new header and how many bytes the old one had; None if the block ends before it does."""
-        if not block:
-            raise InvalidInput("the file is empty: a CSV file has a header with the names of its columns")
         begin = len(_MARK) if block.startswith(_MARK) else 0
+        head = block[begin : begin + _LONGEST_HEADER]
+        if final and not head:
+            raise InvalidInput("the file is empty: a CSV file has a header with the names of its columns")
         if block[:2] in (b"\xff\xfe", b"\xfe\xff"):
             raise InvalidInput(_NO_ASCII)
-        head = block[: begin + _LONGEST_HEADER]
-        delimiters = _DELIMITERS if self.delimiter is None else (self.delimiter,)
-        lines = [_first_line(head, begin, delimiter.encode()) for delimiter in delimiters]
-        if any(line.end is None for line in lines):
-            if len(block) > len(head):
+        cut = begin + len(head) < len(block)
+        lines = [_first_line(head, delimiter, final=final and not cut) for delimiter in self.delimiters]
+        if any(not line.cells and not line.wrong for line in lines):
+            if cut:
                 raise InvalidInput(f"no header ends within {_LONGEST_HEADER >> 20} MiB: this is no CSV file")
-            if not final:
-                return None
+            return None
         # the delimiter that makes most cells; a comma if there is none
-        best = max(range(len(lines)), key=lambda k: len(lines[k].cells))
-        self.delimiter, (cells, stop, ended, wrong) = delimiters[best], lines[best]
-        end = len(block) if ended is None else ended
-        if b"\0" in block[begin:end]:
+        self.delimiter, line = max(zip(self.delimiters, lines, strict=True), key=lambda pair: pair[1].fields)
+        if b"\0" in head[: line.end or None]:
             raise InvalidInput(_NO_ASCII)
-        if wrong:
-            raise InvalidInput(f"the header: {_SCAN_ERRORS[wrong]}")
-        self.names = [_header_name(cell) for cell in cells]
-        after = order_after(self.names, self.work)
-        written = dict(zip(self.names, cells, strict=False))
-        fresh = [written[c] if isinstance(c, str) else self._header_cell(c, written) for c in after]
+        if line.wrong:
+            raise InvalidInput(f"the header: {_SCAN_ERRORS[line.wrong]}")
+        self.names = [unquoted(cell.decode("utf-8", "replace")) for cell in line.cells]
+        written = dict(zip(self.names, line.cells, strict=False))
+        names = [c if isinstance(c, str) else c.name for c in order_after(self.names, self.work)]
         self._prepare()
-        return block[:begin] + self.delimiter.encode().join(fresh) + block[stop:end], end
-
-    def _header_cell(self, added: Added, written: dict[str, bytes]) -> bytes:
-        return written[added.name] if added.name in written else self._cell(added.name)
+        fresh = [written[name] if name in written else self._cell(name) for name in names]
+        return block[:begin] + self.delimiter.encode().join(fresh) + head[line.stop : line.end], begin + line.end
 
     def _prepare(self) -> None:
-        assert self.delimiter is not None
-        wanted = [*self.work.taken, *self.work.terms.ids]
+        work = self.work
+        wanted = [*work.taken, *work.terms.ids]
         positions = sorted({self.names.index(name) for name in wanted})
         self.wanted = np.array(positions, dtype=np.int64)
         self.place = {name: positions.index(self.names.index(name)) for name in wanted}
-        self.nothing = self.entries.add(b"")
-        before = self.delimiter.encode() if self.work.terms.keep else b""
-        self.before = before
-        self.bases = [
-            None if a.values is None else self.entries.add(*(before + self._cell(text) for text in _spellings(a)))
-            for a in self.work.added
-        ]
+        before = self.delimiter.encode() if work.terms.keep else b""
+        self.prepare([before] * len(work.added), lambda value: self._cell(_spelling(value)))
 
     def _cell(self, text: str) -> bytes:
         """A cell as it is written, in quotes where it must be."""
-        assert self.delimiter is not None
         risky = not text or text != text.strip() or any(c in text for c in (self.delimiter, '"', "\r", "\n"))
         return ('"' + text.replace('"', '""') + '"' if risky else text).encode("utf-8", "surrogatepass")
 
     def scan(self, data: Bytes, most: int, *, final: bool, first_row: int) -> Scanned:
-        """Whole records of a block."""
-        assert self.delimiter is not None
+        """Up to ``most`` whole records of a block."""
         return scan_csv(data, ord(self.delimiter), len(self.names), self.wanted, most, final=final, first_row=first_row)
 
-    def values(self, data: Bytes, scanned: Scanned, name: str) -> CellValues:
-        """The cells of a column."""
-        k = self.place[name]
-        return CellValues(data, scanned.starts[k], scanned.ends[k], typed=False)
-
-    def edits(self, scanned: Scanned, outputs: NDArray[np.int64]) -> list[Edit]:
-        """What is put where; ``outputs`` has a number for every record, also for those that are left out."""
-        done: list[Edit] = []
-        for k in range(len(self.work.added)):
-            numbers = self.entries.numbers(self.bases[k], self.before, outputs)
-            if self.work.terms.keep:
-                done.append((scanned.last, scanned.last, numbers))
-            else:
-                cell = self.place[self.work.taken[k]]
-                done.append((scanned.starts[cell], scanned.ends[cell], numbers))
-        if not self.work.terms.keep:
-            nothing = np.full(len(outputs), self.nothing, dtype=np.int64)
-            gone = [self.names.index(name) for name in self.work.taken[len(self.work.added) :]]
-            front = next(k for k in range(len(self.names)) if k not in gone)
-            for name, column in zip(self.work.taken[len(self.work.added) :], gone, strict=True):
-                cell = self.place[name]
-                start, end = scanned.starts[cell], scanned.ends[cell]
-                # with one delimiter: that before the cell, or that after it if nothing before it stays
-                done.append((start, end + 1, nothing) if column < front else (start - 1, end, nothing))
+    def replaced(self, scanned: Scanned, numbers: list[Places]) -> list[Edit]:
+        """New cells in the place of the first ones that hold the secret; the others of these go."""
+        taken, left = self.work.taken[: len(numbers)], self.work.taken[len(numbers) :]
+        cells = [self.place[name] for name in taken]
+        done = [(scanned.starts[k], scanned.ends[k], number) for k, number in zip(cells, numbers, strict=True)]
+        nothing = np.full_like(numbers[0], self.nothing)
+        front = next(k for k, name in enumerate(self.names) if name not in left)
+        for name in left:
+            start, end = scanned.starts[self.place[name]], scanned.ends[self.place[name]]
+            # with one delimiter: that before the cell, or that after it if nothing before it stays
+            first = self.names.index(name) < front
+            done.append((start, end + 1, nothing) if first else (start - 1, end, nothing))
         return done
 
 
-def _spellings(added: Added) -> Sequence[str]:
-    """How a CSV file spells each output."""
-    values = list(added.values or [])
-    if added.numeric and all(float(v).is_integer() for v in values):
-        values = [int(v) for v in values]
-    return ["" if v is None else repr(v) if isinstance(v, float) else label_spelling(v) for v in values]
+def _spelling(value: Any) -> str:
+    """How a CSV file spells an output."""
+    return "" if value is None else repr(value) if isinstance(value, float) else label_spelling(value)
 
 
 class _Line(NamedTuple):
-    """The first line: cells, where the last one stops, where the next line begins (None: not yet), what is wrong."""
+    """The first line: its cells, none if it does not end here; how many they are; where it stops, where the next one
+    begins; what is wrong with it.
+    """
 
     cells: list[bytes]
+    fields: int
     stop: int
-    end: int | None
+    end: int
     wrong: int
 
 
-def _first_line(block: bytes, begin: int, delimiter: bytes) -> _Line:
-    """The first line by the rules of the scanner: by others a row of data might pass for a part of the header."""
-    stops = re.compile(b"[\r\n" + re.escape(delimiter) + b"]")
-    cells: list[bytes] = []
-    at = begin
+def _first_line(head: bytes, delimiter: str, *, final: bool) -> _Line:
+    """The header, by the scanner itself: by other rules a row of data might pass for a part of it."""
+    data, fields = np.frombuffer(head, dtype=np.uint8), 1
     while True:
-        start = at
-        if block[at : at + 1] == b'"':
-            at = block.find(b'"', at + 1)
-            while at >= 0 and block[at + 1 : at + 2] == b'"':
-                at = block.find(b'"', at + 2)
-            if at < 0:
-                return _Line([*cells, block[start:]], len(block), None, OPEN_QUOTE)
-            at += 1
-            if block[at : at + 1] not in (b"", b"\r", b"\n", delimiter):
-                return _Line([*cells, block[start:at]], at, at, BAD_QUOTE)
-        else:
-            stop = stops.search(block, at)
-            at = len(block) if stop is None else stop.start()
-        cells.append(block[start:at])
-        if block[at : at + 1] != delimiter:
-            break
-        at += 1
-    ending = block[at : at + 2]
-    if ending[:1] == b"\n":
-        return _Line(cells, at, at + 1, FINE)
-    if len(ending) < 2:  # nothing, or a carriage return, after which a newline may come
-        return _Line(cells, at, None, BAD_RETURN if ending else FINE)
-    return _Line(cells, at, at + 2, FINE if ending == b"\r\n" else BAD_RETURN)
-
-
-def _header_name(cell: bytes) -> str:
-    text = cell.decode("utf-8", "replace")
-    return text[1:-1].replace('""', '"') if len(text) > 1 and text[0] == text[-1] == '"' else text
+        places, cells = np.zeros((3, 1), dtype=np.int64), np.empty((2, fields, 1), dtype=np.int64)
+        count, _, wrong, found = _scan_csv(data, ord(delimiter), fields, np.arange(fields), final, places, cells)
+        if wrong != BAD_COUNT:
+            listed = [head[a:b] for a, b in cells[:, :, 0].T.tolist()] if count else []
+            _, stop, end = places[:, 0].tolist()
+            return _Line(listed, found + 1 if wrong else fields, stop, end, wrong)
+        fields = found
 
 
 def scan_csv(
     data: Bytes, delimiter: int, fields: int, wanted: Places, most: int, *, final: bool, first_row: int
 ) -> Scanned:
-    """Up to ``most`` records of a block; ``wanted`` are positions of columns in rising order.
-
-    ``final`` says that nothing comes after the block.
-    """
+    """Up to ``most`` records of a block; ``wanted`` are positions of columns in rising order."""
     places = np.empty((3, most), dtype=np.int64)
     cells = np.empty((2, len(wanted), most), dtype=np.int64)
     count, used, wrong, fields_found = _scan_csv(data, delimiter, fields, wanted, final, places, cells)

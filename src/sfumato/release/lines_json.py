@@ -10,14 +10,14 @@ import json
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from sfumato.errors import InvalidInput, keyword, shown
-from sfumato.release.batches import Added, BatchRelease
-from sfumato.release.lines import Bytes, CellValues, Edit, Entries, Scanned
+from sfumato.release.batches import BatchRelease
+from sfumato.release.lines import Bytes, Edit, Places, Records, Scanned
 from sfumato.release.rows import BadRow
 
 _QUOTE, _NEWLINE, _RETURN, _BACKSLASH = 34, 10, 13, 92
+_ESCAPED = tuple(b'"\\/bfnrt')  # what may follow a backslash, beside u
 _DEEPEST = 256  # objects and lists inside each other
 
 FINE, BAD_JSON, TWICE, TOO_DEEP = range(4)
@@ -28,26 +28,20 @@ _SCAN_ERRORS = {
 }
 
 
-class JsonRecords:
-    """The objects of a file of JSON lines: what is found in them and what is put in."""
+class JsonRecords(Records):
+    """The objects of a file of JSON lines."""
+
+    typed = True
 
     def __init__(self, work: BatchRelease) -> None:
-        self.work = work
-        self.names = [*dict.fromkeys([*work.taken, *work.terms.ids])]
-        self.fresh = [added.name for added in work.added if added.name not in work.taken]
-        self.entries = Entries()
-        self.nothing = self.entries.add(b"")
-        self.renames = bool(self.fresh)
-        self.before = [
-            (", " if work.terms.keep else "") + f"{json.dumps(added.name)}: " if self.renames else ""
-            for added in work.added
-        ]
-        self.bases = [
-            None
-            if added.values is None
-            else self.entries.add(*(f"{text}{spelled}".encode() for spelled in _json_texts(added)))
-            for text, added in zip(self.before, work.added, strict=True)
-        ]
+        super().__init__(work)
+        names, keep = [added.name for added in work.added], work.terms.keep
+        self.fresh = [name for name in names if name not in work.taken]
+        self.wanted = [*dict.fromkeys([*work.taken, *work.terms.ids, *self.fresh])]
+        self.place = {name: k for k, name in enumerate(self.wanted)}
+        self.renames = keep or names != [*work.taken]
+        before = [(", " if keep else "") + f"{json.dumps(name)}: " if self.renames else "" for name in names]
+        self.prepare([text.encode() for text in before], lambda value: json.dumps(value, default=str).encode())
 
     def open(self, block: bytes, *, final: bool) -> tuple[bytes, int] | None:
         """There is no header."""
@@ -56,12 +50,11 @@ class JsonRecords:
         return b"", 0
 
     def scan(self, data: Bytes, most: int, *, final: bool, first_row: int) -> Scanned:
-        """Whole records of a block."""
-        wanted = [*self.names, *self.fresh]
-        scanned = scan_json(data, wanted, most, final=final, first_row=first_row)
+        """Up to ``most`` whole records of a block."""
+        scanned = scan_json(data, self.wanted, most, final=final, first_row=first_row)
         _check_utf8(data[: scanned.used], first_row)
-        for k, name in enumerate(self.fresh, len(self.names)):
-            there = np.flatnonzero(scanned.starts[k] >= 0)
+        for name in self.fresh:
+            there = np.flatnonzero(scanned.starts[self.place[name]] >= 0)
             if there.size:
                 raise BadRow(
                     f"there is a key {shown(name)} already: name another one with {keyword('into')}",
@@ -69,40 +62,19 @@ class JsonRecords:
                 )
         return scanned
 
-    def values(self, data: Bytes, scanned: Scanned, name: str) -> CellValues:
-        """The values of a key."""
-        k = self.names.index(name)
-        return CellValues(data, scanned.starts[k], scanned.ends[k], typed=True)
-
-    def edits(self, scanned: Scanned, outputs: NDArray[np.int64]) -> list[Edit]:
-        """What is put where; ``outputs`` has a number for every record, also for those that are left out."""
-        numbers = [
-            self.entries.numbers(base, text.encode(), outputs)
-            for base, text in zip(self.bases, self.before, strict=True)
-        ]
-        if self.work.terms.keep:
-            return [(scanned.last, scanned.last, number) for number in numbers]
-        taken = [self.names.index(name) for name in self.work.taken]
+    def replaced(self, scanned: Scanned, numbers: list[Places]) -> list[Edit]:
+        """New values; or else the first of the taken keys in a line is the new one, the others go with their comma."""
+        taken = [self.place[name] for name in self.work.taken]
         if not self.renames:
             return [(scanned.starts[k], scanned.ends[k], number) for k, number in zip(taken, numbers, strict=True)]
         assert scanned.keys is not None and scanned.commas is not None
-        # the first of the taken keys in the line becomes the new one, the others go with the comma before them
         foremost = np.argmin(scanned.keys[taken], axis=0)
-        nothing = np.full(len(outputs), self.nothing, dtype=np.int64)
         done: list[Edit] = []
         for place, k in enumerate(taken):
             stays = foremost == place
             start = np.where(stays, scanned.keys[k], scanned.commas[k])
-            done.append((start, scanned.ends[k], np.where(stays, numbers[0], nothing)))
+            done.append((start, scanned.ends[k], np.where(stays, numbers[0], self.nothing)))
         return done
-
-
-def _json_texts(added: Added) -> list[str]:
-    """How JSON spells each output."""
-    values = list(added.values or ())
-    if added.numeric and all(float(value).is_integer() for value in values):
-        values = [int(value) for value in values]
-    return [json.dumps(value, default=str) for value in values]
 
 
 def _check_utf8(data: Bytes, first_row: int) -> None:
@@ -158,6 +130,8 @@ def _is_hex(byte):  # type: ignore[no-untyped-def]
 @njit(cache=True)
 def _string(data, at, end):  # type: ignore[no-untyped-def]
     """The place after a string that begins at ``at``, or −1."""
+    if at >= end or data[at] != _QUOTE:
+        return -1
     at += 1
     while at < end:
         byte = data[at]
@@ -177,8 +151,7 @@ def _string(data, at, end):  # type: ignore[no-untyped-def]
                     if not _is_hex(data[at + k]):
                         return -1
                 at += 4
-            elif not (byte == 34 or byte == 92 or byte == 47 or byte == 98 or byte == 102 or byte == 110
-                      or byte == 114 or byte == 116):  # fmt: skip
+            elif byte not in _ESCAPED:
                 return -1
         at += 1
     return -1
@@ -230,66 +203,6 @@ def _scalar(data, at, end):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _value(data, at, end, stack):  # type: ignore[no-untyped-def]
-    """The place after any value, −1 if there is none, −2 if it is too deep; ``stack`` remembers what is open."""
-    depth = 0
-    while True:
-        at = _blank(data, at)
-        if at < end and (data[at] == 123 or data[at] == 91):
-            if depth == len(stack):
-                return -2
-            stack[depth] = data[at]
-            depth += 1
-            opened = data[at]
-            at = _blank(data, at + 1)
-            if at < end and data[at] == opened + 2:  # } and ] come two after { and [
-                at += 1
-                depth -= 1
-            elif opened == 123:
-                at = _key(data, at, end)
-                if at < 0:
-                    return -1
-                continue
-            else:
-                continue
-        else:
-            at = _scalar(data, at, end)
-            if at < 0:
-                return -1
-        while depth > 0:  # after a value: a comma and the next one, or the end of what is open
-            at = _blank(data, at)
-            if at >= end:
-                return -1
-            if data[at] == 44:
-                at += 1
-                if stack[depth - 1] == 123:
-                    at = _key(data, _blank(data, at), end)
-                    if at < 0:
-                        return -1
-                break
-            if data[at] != stack[depth - 1] + 2:
-                return -1
-            depth -= 1
-            at += 1
-        else:
-            return at
-
-
-@njit(cache=True)
-def _key(data, at, end):  # type: ignore[no-untyped-def]
-    """The place after a key and its colon, or −1."""
-    if at >= end or data[at] != _QUOTE:
-        return -1
-    at = _string(data, at, end)
-    if at < 0:
-        return -1
-    at = _blank(data, at)
-    if at >= end or data[at] != 58:
-        return -1
-    return at + 1
-
-
-@njit(cache=True)
 def _which(data, first, last, keys, bounds):  # type: ignore[no-untyped-def]
     """The wanted key that is spelled so, or −1."""
     for k in range(len(bounds) - 1):
@@ -332,40 +245,57 @@ def _scan_json(data, keys, bounds, final, places, cells, strange):  # type: igno
 
 @njit(cache=True)
 def _scan_object(data, at, end, keys, bounds, cells, row, strange, stack):  # type: ignore[no-untyped-def]
-    """The place of the closing brace of an object that fills a line, and what is wrong with it."""
+    """The place of the closing brace of an object that fills a line, and what is wrong with it.
+
+    ``stack`` remembers what is open; keys and values of the outermost object are looked at, those inside only read.
+    """
     for k in range(cells.shape[1]):
         for j in range(4):
             cells[j, k, row] = -1
     if data[at] != 123:
         return at, BAD_JSON
-    comma = -1
-    at = _blank(data, at + 1)
-    empty = at < end and data[at] == 125
-    while not empty:
-        start = at
-        value = _key(data, at, end)
-        if value < 0:
-            return at, BAD_JSON
-        last = _string(data, start, end) - 1
-        for k in range(start + 1, last):
-            if data[k] == _BACKSLASH:
-                strange[row] = True
-        begin = _blank(data, value)
-        at = _value(data, begin, end, stack)
-        if at < 0:
-            return begin, TOO_DEEP if at == -2 else BAD_JSON
-        which = _which(data, start + 1, last, keys, bounds)
-        if which >= 0:
-            if cells[0, which, row] >= 0:
-                return start, TWICE
-            cells[0, which, row], cells[1, which, row] = begin, at
-            cells[2, which, row], cells[3, which, row] = start, comma
-        at = _blank(data, at)
-        if at < end and data[at] == 44:
-            comma = at
+    depth, comma, which = 0, -1, -1
+    while True:  # here a value begins
+        begin = at
+        if at < end and (data[at] == 123 or data[at] == 91):
+            if depth == len(stack):
+                return at, TOO_DEEP
+            stack[depth] = data[at]
+            depth += 1
             at = _blank(data, at + 1)
-            continue
-        break
-    if at >= end or data[at] != 125 or _blank(data, at + 1) < end:
-        return at, BAD_JSON
-    return at, FINE
+            more = at >= end or data[at] != stack[depth - 1] + 2  # } and ] come two after { and [
+        else:
+            at = _scalar(data, at, end)
+            if at < 0:
+                return begin, BAD_JSON
+            more = False
+        while not more:  # after a value: a comma and the next one, or the end of what is open
+            if depth == 1 and which >= 0:
+                cells[1, which, row] = at
+            at = _blank(data, at)
+            more = at < end and data[at] == 44
+            if more and depth == 1:
+                comma = at
+            elif not more:
+                if at >= end or data[at] != stack[depth - 1] + 2:
+                    return at, BAD_JSON
+                depth -= 1
+                if depth == 0:
+                    return at, FINE if _blank(data, at + 1) >= end else BAD_JSON
+            at += 1
+        at = _blank(data, at)
+        if stack[depth - 1] == 123:
+            key, at = at, _string(data, at, end)
+            colon = _blank(data, at)
+            if at < 0 or colon >= end or data[colon] != 58:
+                return key, BAD_JSON
+            if depth == 1:
+                for k in range(key + 1, at - 1):
+                    if data[k] == _BACKSLASH:
+                        strange[row] = True
+                which = _which(data, key + 1, at - 1, keys, bounds)
+                if which >= 0 and cells[0, which, row] >= 0:
+                    return key, TWICE
+            at = _blank(data, colon + 1)
+            if depth == 1 and which >= 0:
+                cells[0, which, row], cells[2, which, row], cells[3, which, row] = at, key, comma

@@ -17,7 +17,7 @@ from scipy.spatial import cKDTree
 from sfumato.certify.protocol import Domain
 from sfumato.errors import InvalidInput, Mismatch, keyword, shown
 from sfumato.numbers import nearest_float, told_apart
-from sfumato.release.rows import BadRow, Located, Rows, Values
+from sfumato.release.rows import BadRow, Located, Rows, Secrets, Values
 from sfumato.spaces.constructors import EARTH_RADIUS_KM
 from sfumato.spaces.lengths import in_unit
 
@@ -46,23 +46,20 @@ class Position:
         self.columns = columns
 
     def __repr__(self) -> str:
-        return f"Position({', '.join(map(repr, self.columns))})"
+        return f"{type(self).__name__}({', '.join(map(repr, self.columns))})"
 
 
-class Place:
+class Place(Position):
     """The columns that hold latitude and longitude in degrees: ``Place("lat", "lon")``."""
 
     def __init__(self, latitude: str, longitude: str) -> None:
         if not isinstance(latitude, str) or not isinstance(longitude, str):
             raise InvalidInput("a place is named by its columns, such as Place('lat', 'lon'): latitude first")
-        self.columns = (latitude, longitude)
-
-    def __repr__(self) -> str:
-        return f"Place({self.columns[0]!r}, {self.columns[1]!r})"
+        super().__init__(latitude, longitude)
 
 
 @dataclass(frozen=True, eq=False)
-class Coordinates:
+class Coordinates(Secrets):
     """Columns of coordinates; made by :func:`coordinates_of`.
 
     ``within`` is a distance in the unit of the space; None stands for the cells of a grid. Where the nearest secret is
@@ -76,7 +73,6 @@ class Coordinates:
     on_unknown: str
     within: float | None
     domain: Domain
-    left_out: int = -1
 
     def find(self, batch: Sequence[Values], first: int) -> Rows:
         """The index of each row's secret, −1 for rows to be left out."""
@@ -146,7 +142,7 @@ def distance_in(unit: str, given: Any) -> float:
     return distance
 
 
-def coordinates_of(column: Position | Place, domain: Domain, *, on_unknown: str, within: Any = None) -> Coordinates:
+def coordinates_of(column: Position, domain: Domain, *, on_unknown: str, within: Any = None) -> Coordinates:
     """How points become secrets of a space.
 
     Examples

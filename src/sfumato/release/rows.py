@@ -18,13 +18,14 @@ otherwise:
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fractions import Fraction
 from functools import cached_property
 from math import inf, isfinite, isnan
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -37,7 +38,9 @@ from sfumato.errors import InvalidInput, keyword, shown
 from sfumato.release.foreign import Foreign, foreign_kind, is_bytes, is_text
 from sfumato.release.keys import Texts
 
-OnUnknown = Literal["error", "nearest", "drop"]
+if TYPE_CHECKING:
+    from sfumato.release.lines import CellValues
+
 POLICIES: tuple[str, ...] = ("error", "nearest", "drop")
 
 UNKNOWN, MISSING, NOT_A_NUMBER, OTHER_KIND = -1, -2, -3, -4
@@ -68,45 +71,12 @@ class BadRow(InvalidInput):
 # ----------------------------------------------------------------- columns
 
 
-class Values(Protocol):
-    """A batch of one column, typed or as text."""
-
-    @property
-    def spelled(self) -> bool:
-        """Whether values are texts that spell labels."""
-        ...
-
-    def __len__(self) -> int:
-        """The number of rows."""
-        ...
-
-    def distinct(self) -> tuple[NDArray[Any], list[Any]]:
-        """For each row the place of its value in a list, and the list."""
-        ...
-
-    def integers(self) -> NDArray[Any] | None:
-        """The column as integers, if it is one and nothing is missing."""
-        ...
-
-    def numbers(self) -> NDArray[np.float64]:
-        """The column as floats, NaN where something is missing or no number."""
-        ...
-
-    def texts(self, what: str, first: int) -> Texts:
-        """The column as ids; refuses what is missing and what has several spellings."""
-        ...
-
-    def value(self, row: int) -> Any:
-        """One value, for a message."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class TypedValues:
-    """A batch of one column in Arrow."""
+    """A batch of one column in Arrow; ``typed``, since a value says its type and is no text that spells a label."""
 
     array: Any  # pa.Array
-    spelled: bool = False
+    typed: bool = True
 
     def __len__(self) -> int:
         return len(self.array)
@@ -173,6 +143,10 @@ class TypedValues:
         return _plain(value) if strange is None or value is None else Foreign(strange, value)
 
 
+Values: TypeAlias = "TypedValues | CellValues"
+"""A batch of one column, of a table or of text."""
+
+
 def _distinct_objects(values: Iterable[Any]) -> tuple[NDArray[Any], list[Any]]:
     places: dict[Any, int] = {}
     codes = [places.setdefault((type(value), value), len(places)) for value in values]
@@ -223,30 +197,28 @@ class Located(NamedTuple):
     moved: NDArray[np.float64] = np.empty(0)
 
 
-class Secrets(Protocol):
+class Secrets(ABC):
     """Finds the secrets that a table holds."""
 
-    @property
-    def left_out(self) -> int:
-        """What stands for a row to be left out."""
-        ...
+    left_out: int = -1
+    """What stands for a row to be left out."""
 
     @property
     def unit(self) -> str:
-        """In which unit distances are told."""
-        ...
+        """In which unit distances are told, if they have one."""
+        return ""
 
+    @abstractmethod
     def find(self, batch: Sequence[Values], first: int) -> Rows:
         """The index of each row's secret, or ``left_out``; ``first`` rows came before these."""
-        ...
 
     def locate(self, batch: Sequence[Values], first: int) -> Located:
         """The same, and which rows were moved into the space because the nearest secret is taken."""
-        ...
+        return Located(self.find(batch, first))
 
 
 @dataclass(frozen=True, eq=False)
-class Labels:
+class Labels(Secrets):
     """A column that names secrets by their labels.
 
     Parameters
@@ -274,8 +246,6 @@ class Labels:
     on_unknown: str = "error"
     position: NDArray[np.float64] | None = None
     name: str = "the mechanism"
-    left_out: int = -1
-    unit: str = ""  # labels are numbers without one
 
     @cached_property
     def known(self) -> dict[str, dict[Any, int]]:
@@ -323,7 +293,7 @@ class Labels:
             rows[inside] = table[(whole[inside].astype(np.int64) - low)]
         else:
             places, distinct = values.distinct()
-            index = self._spelled_index if values.spelled else self._typed_index
+            index = self._typed_index if values.typed else self._spelled_index
             rows = np.array([index(value) for value in distinct], dtype=np.int64)[places]
         return self._judged(rows, values, first)
 
@@ -393,18 +363,17 @@ class Labels:
         raise BadRow(self._complaint(int(rows[row]), value), first + row + 1, value)
 
     def _complaint(self, code: int, value: Any) -> str:
-        if code == MISSING:
-            return f"{self.column!r} is missing; fill it, or {keyword('on_unknown', 'drop')} leaves such rows out"
-        if code == NOT_A_NUMBER:
-            return f"{self.column!r} is NaN; fill it, or {keyword('on_unknown', 'drop')} leaves such rows out"
+        if code in (MISSING, NOT_A_NUMBER):
+            what = "missing" if code == MISSING else "NaN"
+            return f"{self.column!r} is {what}; fill it, or {keyword('on_unknown', 'drop')} leaves such rows out"
         if code == OTHER_KIND:
             kinds = " or ".join(dict.fromkeys(_kind_in_words(kind) for kind in self.known if kind != "missing"))
             return (
-                f"{self.column!r} is {_shown(value)}, {_kind_in_words(kind_of(value))}, but a secret of {self.name} is "
+                f"{self.column!r} is {shown(value)}, {_kind_in_words(kind_of(value))}, but a secret of {self.name} is "
                 f"{kinds}, such as {self.labels[0]!r}: types are not guessed, convert the column first"
             )
         return (
-            f"{self.column!r} is {_shown(value)}, which is no secret of {self.name}{self._similar(value)}; "
+            f"{self.column!r} is {shown(value)}, which is no secret of {self.name}{self._similar(value)}; "
             f"{keyword('on_unknown', 'drop')} leaves such rows out"
         )
 
@@ -423,11 +392,6 @@ def _as_float(value: float) -> float:
         return float(value)
     except OverflowError:
         return inf if value > 0 else -inf
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:60]}…"
 
 
 def check_policy(on_unknown: str) -> str:
@@ -457,7 +421,7 @@ def line_position(labels: tuple[Any, ...], coordinates: NDArray[np.float64] | No
 
 
 @dataclass(frozen=True, eq=False)
-class Integers:
+class Integers(Secrets):
     """A column of integers that are the secrets themselves, for mechanisms without a list of secrets.
 
     Examples
@@ -469,12 +433,7 @@ class Integers:
     column: str
     on_unknown: str = "error"
     # indices are the secrets, so that −1 is one of them and cannot stand for a row that is left out
-    left_out: int = -(2**63)
-    unit: str = ""
-
-    def locate(self, batch: Sequence[Values], first: int) -> Located:
-        """Nothing lies outside the integers."""
-        return Located(self.find(batch, first))
+    left_out = -(2**63)
 
     def find(self, batch: Sequence[Values], first: int) -> Rows:
         """The secrets of the rows."""
@@ -483,18 +442,18 @@ class Integers:
         if whole is not None and whole.dtype.kind == "i" and _all_within(whole, LARGEST_SECRET):
             return np.asarray(whole, dtype=np.int64)
         places, distinct = values.distinct()
-        rows = [self._integer(value, values.spelled) for value in distinct]
+        rows = [self._integer(value, values.typed) for value in distinct]
         wrong = np.array([value is None for value in rows], dtype=bool)[places]
         if wrong.any() and self.on_unknown != "drop":
             row = int(np.argmax(wrong))
             value = values.value(row)
             needed = f"an integer of 64 bits is needed, within ±2^{LARGEST_SECRET.bit_length() - 1}"
-            raise BadRow(f"{shown(self.column)} is {_shown(value)}, but {needed}", first + row + 1, value)
+            raise BadRow(f"{shown(self.column)} is {shown(value)}, but {needed}", first + row + 1, value)
         listed = np.array([self.left_out if value is None else value for value in rows], dtype=np.int64)
         return np.asarray(listed[places])
 
-    def _integer(self, value: Any, spelled: bool) -> int | None:
-        if spelled:
+    def _integer(self, value: Any, typed: bool) -> int | None:
+        if not typed:
             value = int(value) if _INTEGER.fullmatch(value) else None
         return value if kind_of(value) == "int" and abs(value) <= LARGEST_SECRET else None
 

@@ -127,19 +127,12 @@ class Sampler:
         wide = secrets.ndim == 2
         result = np.empty((len(secrets), len(output_sides)) if wide else len(secrets), dtype=np.int64)
         for first in range(0, len(secrets), CHUNK):
-            part = np.array(secrets[first : first + CHUNK])  # writeable, so that code is compiled for one kind of array
-            columns = np.ascontiguousarray(part.T) if wide else _columns(part, sides)
+            part = secrets[first : first + CHUNK]
+            # a copy in either case: writeable, so that code is compiled for one kind of array
+            columns = np.array(part.T, order="C") if wide else split(part, sides)
             drawn = self.plan.draw(columns, stream(first, first + CHUNK), np.arange(len(part)))
-            result[first : first + CHUNK] = drawn.T if wide else _flat(drawn, output_sides)
+            result[first : first + CHUNK] = drawn.T if wide else join(drawn, output_sides)
         return result
-
-
-def _columns(flat: Integers, sides: tuple[int, ...]) -> Integers:
-    return split(flat, sides) if len(sides) > 1 else flat[None]
-
-
-def _flat(columns: Integers, sides: tuple[int, ...]) -> Integers:
-    return join(columns, sides) if len(sides) > 1 else np.asarray(columns[0])
 
 
 def _array(rows: Any) -> Any:

@@ -26,7 +26,7 @@ from sfumato.errors import InvalidFile, InvalidInput, NotSupported, SfumatoError
 from sfumato.files import PartialFile
 from sfumato.release.batches import BATCH, LARGEST_BATCH, BatchRelease, Progress, batch_release
 from sfumato.release.geometry import refuse_geometry_text, refuse_geometry_types, watched
-from sfumato.release.lines import edited
+from sfumato.release.lines import Records, edited
 from sfumato.release.lines_csv import CsvRecords
 from sfumato.release.lines_json import JsonRecords
 from sfumato.release.rows import BadRow
@@ -120,8 +120,8 @@ def release_file(
         with _complaints_of_writing(new):
             if kind in ("csv", "jsonl"):
                 tab = "\t" if kind == "csv" and ".tsv" in old.suffixes and delimiter is None else delimiter
-                records: Any = CsvRecords(work, tab) if kind == "csv" else JsonRecords(work)
-                _release_text(old, part.temporary, records, work, batch, _compression(new))
+                records: Records = CsvRecords(work, tab) if kind == "csv" else JsonRecords(work)
+                _release_text(old, part.temporary, records, batch, _compression(new))
             elif kind == "parquet":
                 _release_parquet(old, part.temporary, work, batch)
             else:
@@ -226,14 +226,13 @@ def _reading(source: Path, kind: str, batches: Iterator[Any]) -> Iterator[Any]:
 # ----------------------------------------------------------------- text
 
 
-def _release_text(source: Path, target: Path, records: Any, work: BatchRelease, batch: int, compression: Any) -> None:
-    blocks = _reading(source, "text", _blocks(source))
+def _release_text(source: Path, target: Path, records: Records, batch: int, compression: Any) -> None:
     with (
         pa.OSFile(str(target), "wb") as file,
         pa.CompressedOutputStream(file, compression) if compression else nullcontext(file) as sink,
     ):
         rest, opened = b"", False
-        for block, final in _with_end(blocks):
+        for block, final in _reading(source, "text", _blocks(source)):
             rest = rest + block if rest else block
             if not opened:
                 header = _named(source, records.open, rest, final=final)
@@ -241,9 +240,9 @@ def _release_text(source: Path, target: Path, records: Any, work: BatchRelease, 
                     continue
                 sink.write(header[0])
                 rest, opened = rest[header[1] :], True
-            rest = rest[_release_block(np.frombuffer(rest, dtype=np.uint8), sink, records, work, batch, final) :]
+            rest = rest[_release_block(np.frombuffer(rest, dtype=np.uint8), sink, records, batch, final) :]
             if len(rest) > _LONGEST_RECORD:
-                raise BadRow(f"longer than {_LONGEST_RECORD >> 20} MiB: does a quote never end?", work.rows + 1)
+                raise BadRow(f"longer than {_LONGEST_RECORD >> 20} MiB: does a quote never end?", records.work.rows + 1)
 
 
 def _named(source: Path, work: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
@@ -253,26 +252,21 @@ def _named(source: Path, work: Callable[..., Any], *arguments: Any, **named: Any
         raise InvalidInput(f"{source}: {error}") from None
 
 
-def _blocks(source: Path) -> Iterator[bytes]:
+def _blocks(source: Path) -> Iterator[tuple[bytes, bool]]:
+    """Each block of a file, and whether it is the last one."""
     compression = _compression(source)
     with pa.OSFile(str(source), "rb") as file:
         stream = pa.CompressedInputStream(file, compression) if compression else file
+        before = stream.read(_BLOCK)
         while block := stream.read(_BLOCK):
-            yield block
+            yield before, False
+            before = block
+        yield before, True
 
 
-def _with_end(blocks: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]:
-    """Each block, and whether it is the last one."""
-    before = next(blocks, b"")
-    for block in blocks:
-        yield before, False
-        before = block
-    yield before, True
-
-
-def _release_block(data: Any, sink: Any, records: Any, work: BatchRelease, batch: int, final: bool) -> int:
+def _release_block(data: Any, sink: Any, records: Records, batch: int, final: bool) -> int:
     """Release the whole records of a block; the number of bytes that they have."""
-    at = 0
+    work, at = records.work, 0
     while at < len(data):
         part = data[at:]
         scanned = records.scan(part, batch, final=final, first_row=work.rows)
@@ -291,9 +285,9 @@ def _release_block(data: Any, sink: Any, records: Any, work: BatchRelease, batch
                 outputs = np.zeros(len(drawn.kept), dtype=np.int64)
                 outputs[drawn.kept] = drawn.outputs
             _refuse_absent(scanned, drawn.kept, len(work.taken), first)
-            sink.write(memoryview(edited(part, scanned, drawn.kept, records.edits(scanned, outputs), records.entries)))
+            sink.write(edited(part, scanned, drawn.kept, records.edits(scanned, outputs), records.entries).data)
         else:
-            sink.write(memoryview(part[: scanned.used]))
+            sink.write(part[: scanned.used].data)
         at += scanned.used
     return at
 
@@ -387,14 +381,9 @@ def _release_arrow(source: Path, target: Path, work: BatchRelease, batch: int) -
         writer = pa.ipc.new_file(sink, schema, options=grown) if is_file else pa.ipc.new_stream(sink, schema)
         with writer:
             for whole in _reading(source, "Arrow", batches):
-                _check_batch(whole, source)
+                with _complaints_of_reading(source, "Arrow"):
+                    whole.validate(full=True)  # what a damaged file says of its own layout is not believed
                 slices = (whole.slice(first, batch) for first in range(0, len(whole), batch))
                 for group in _grouped(release_batch(part, work, schema) for part in slices):
                     for part in pa.Table.from_batches(group, schema).combine_chunks().to_batches():
                         writer.write_batch(part)
-
-
-def _check_batch(batch: Any, source: Path) -> None:
-    """What a damaged file says of its own layout is not believed."""
-    with _complaints_of_reading(source, "Arrow"):
-        batch.validate(full=True)

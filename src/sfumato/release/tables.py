@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from fractions import Fraction
@@ -108,7 +109,8 @@ def released_table(table: Any, work: BatchRelease, batch: int) -> Any:
         table = table.collect()
     if nw.dependencies.is_polars_dataframe(table):
         return _released_polars(table, work, batch)
-    if _is_relation(table):
+    duckdb = nw.dependencies.get_duckdb()
+    if duckdb is not None and isinstance(table, duckdb.DuckDBPyRelation):
         return _relation_over(table, _released_arrow(table.to_arrow_table(), work, batch))
     if hasattr(table, "__arrow_c_stream__"):
         try:
@@ -143,13 +145,25 @@ def order_after(names: Sequence[str], work: BatchRelease) -> list[str | Added]:
     return [first.get(name, name) for name in names if name not in work.taken or name in first]
 
 
-def _refuse_twins(names: Sequence[str]) -> None:
-    """Columns are looked up by name."""
-    seen = set[str]()
-    for name in names:
-        if name in seen:
+def _columns_after(
+    names: Sequence[str], work: BatchRelease, old: Callable[[str], Any], new: Callable[[Added, Any], Any]
+) -> dict[str, Any]:
+    """The columns after a release by name: ``old`` gives those that stay, ``new`` makes one from what it replaces."""
+    columns = {}
+    for column in order_after(names, work):
+        if isinstance(column, str):
+            columns[column] = old(column)
+        else:
+            columns[column.name] = new(column, old(work.taken[work.added.index(column)]))
+    return columns
+
+
+def _check_names(names: Sequence[str], work: BatchRelease) -> None:
+    """Refuse what :func:`order_after` refuses, and twins: columns are looked up by name."""
+    order_after(names, work)
+    for name, count in Counter(names).items():
+        if count > 1:
             raise InvalidInput(f"there are several columns {shown(name)}: rename them first")
-        seen.add(name)
 
 
 def _hint(name: str, names: Sequence[str]) -> str:
@@ -217,20 +231,17 @@ def new_array(added: Added, outputs: NDArray[np.int64], like: Any) -> Any:
 
 def released_schema(schema: Any, work: BatchRelease) -> Any:
     """The schema after a release. What it told of the true columns beside their names and types is gone."""
-    order = order_after(schema.names, work)
-    _refuse_twins(schema.names)
+    _check_names(schema.names, work)
     for name in work.taken:
         _refuse_extension(schema.field(name))
     refuse_geometry_schema(schema, work)
-    fields = []
-    for column in order:
-        if isinstance(column, str):
-            fields.append(schema.field(column))
-        else:
-            before = schema.field(work.taken[work.added.index(column)])
-            nullable = before.nullable or None in (column.values or ())
-            fields.append(pa.field(column.name, _type_after(column, before.type), nullable=nullable))
+
+    def field(added: Added, before: Any) -> Any:
+        nullable = before.nullable or None in (added.values or ())
+        return pa.field(added.name, new_array(added, np.empty(0, dtype=np.int64), before.type).type, nullable=nullable)
+
     metadata = without_geo(schema.metadata or {}, work) or None
+    fields = _columns_after(schema.names, work, schema.field, field).values()
     return pa.schema(fields, metadata=_metadata_without(metadata, () if work.terms.keep else work.taken))
 
 
@@ -242,13 +253,6 @@ def _refuse_extension(field: Any) -> None:
             f"the column {shown(field.name)} holds {name.decode(errors='replace')}, stored as {field.type}: "
             "types are not guessed, convert the column first"
         )
-
-
-def _type_after(added: Added, like: Any) -> Any:
-    if added.values is None:
-        return pa.int64()
-    kind = label_array(added, like).type
-    return pa.dictionary(pa.int32(), kind) if pa.types.is_dictionary(like) else kind
 
 
 def _metadata_without(metadata: Any, taken: Sequence[str]) -> Any:
@@ -281,33 +285,31 @@ def _index_stays(name: str, where: str) -> InvalidInput:
 
 def release_batch(batch: Any, work: BatchRelease, schema: Any) -> Any:
     """The next batch of a table, released; ``schema`` comes from :func:`released_schema`."""
-    refuse_geometry_columns(dict(zip(batch.schema.names, batch.columns, strict=True)), work)
+    refuse_geometry_columns(batch, work)
     columns = ([TypedValues(batch.column(name)) for name in names] for names in (work.taken, work.terms.ids))
     drawn = work.draw(*columns)
     if drawn.kept is not None:
         batch = batch.filter(pa.array(drawn.kept))
-    return pa.RecordBatch.from_arrays(_columns_after(batch, work, drawn.outputs), schema=schema)
+    return pa.RecordBatch.from_arrays(_arrow_columns(batch, work, drawn.outputs), schema=schema)
 
 
-def _columns_after(table: Any, work: BatchRelease, outputs: NDArray[np.int64]) -> list[Any]:
+def _arrow_columns(table: Any, work: BatchRelease, outputs: NDArray[np.int64]) -> list[Any]:
     """The columns of an Arrow table or batch after a release, rows that are left out being gone already."""
-    columns = []
-    for column in order_after(table.schema.names, work):
-        if isinstance(column, str):
-            columns.append(table.column(column))
-        else:
-            like = table.schema.field(work.taken[work.added.index(column)]).type
-            columns.append(new_array(column, outputs, like))
-    return columns
+
+    def new(added: Added, before: Any) -> Any:
+        return new_array(added, outputs, before.type)
+
+    return list(_columns_after(table.schema.names, work, table.column, new).values())
 
 
 def _drawn(columns: Callable[[str], Any], rows: int, work: BatchRelease, batch: int) -> tuple[Any, Any]:
-    """Outputs for all rows, and which rows are kept (None: all); ``columns`` gives a column as a chunked array."""
+    """Outputs for all rows, and which rows are kept (None: all); ``columns`` gives a column as Arrow has it."""
     work.total = rows
-    wanted = {name: columns(name) for name in (*work.taken, *work.terms.ids)}
+    wanted = pa.table({name: columns(name) for name in (*work.taken, *work.terms.ids)})
     outputs, kept, any_left_out = [], [], False
     for first in range(0, rows, batch):
-        part = {name: TypedValues(_one_array(column.slice(first, batch))) for name, column in wanted.items()}
+        some = wanted.slice(first, batch)
+        part = {name: TypedValues(some[name].combine_chunks()) for name in some.column_names}
         drawn = work.draw([part[name] for name in work.taken], [part[name] for name in work.terms.ids])
         outputs.append(drawn.outputs)
         kept.append(np.ones(min(batch, rows - first), dtype=bool) if drawn.kept is None else drawn.kept)
@@ -316,20 +318,13 @@ def _drawn(columns: Callable[[str], Any], rows: int, work: BatchRelease, batch: 
     return together, np.concatenate(kept) if any_left_out else None
 
 
-def _one_array(column: Any) -> Any:
-    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    if isinstance(whole, pa.ChunkedArray):  # an empty one, or one too long for its offsets
-        whole = pa.concat_arrays(whole.chunks) if whole.num_chunks else pa.array([], type=whole.type)
-    return whole
-
-
 def _released_arrow(table: Any, work: BatchRelease, batch: int) -> Any:
     schema = released_schema(table.schema, work)
-    refuse_geometry_columns(dict(zip(table.column_names, table.columns, strict=True)), work)
+    refuse_geometry_columns(table, work)
     outputs, kept = _drawn(table.column, len(table), work, batch)
     if kept is not None:
         table = table.filter(pa.array(kept))
-    columns = _columns_after(table, work, outputs)
+    columns = _arrow_columns(table, work, outputs)
     work.finish()
     return pa.Table.from_arrays(columns, schema=schema)
 
@@ -340,26 +335,19 @@ def _released_arrow(table: Any, work: BatchRelease, batch: int) -> Any:
 def _released_pandas(table: Any, work: BatchRelease, batch: int) -> Any:
     if not all(isinstance(name, str) for name in table.columns):
         raise InvalidInput("the names of the columns must be texts: rename the columns first")
-    order = order_after(list(table.columns), work)
-    _refuse_twins(list(table.columns))
+    names = list(table.columns)
+    _check_names(names, work)
     for name in () if work.terms.keep else work.taken:
         if name in table.index.names:
             raise _index_stays(name, "its row names")
-    if watched(work):
-        refuse_geometry_types({name: str(kind) for name, kind in table.dtypes.items()}, work)
-        refuse_geo(table.attrs.get("geo"), table.columns, work)
-        refuse_geometry_values({name: _first_of_pandas(table[name]) for name in table.columns}, work)
+    refuse_geometry_types({name: str(kind) for name, kind in table.dtypes.items()}, work)
+    refuse_geo(table.attrs.get("geo"), names, work)
+    refuse_geometry_values(names, lambda name: _first_of_pandas(table[name]), work)
     frame = nw.from_native(table, eager_only=True)
     outputs, kept = _drawn(lambda name: _arrow_of_pandas(frame, name), len(table), work, batch)
     if kept is not None:
         table = table[kept]
-    data = {}
-    for column in order:
-        if isinstance(column, str):
-            data[column] = table[column]
-        else:
-            before = table[work.taken[work.added.index(column)]]
-            data[column.name] = _pandas_series(column, outputs, before)
+    data = _columns_after(names, work, table.__getitem__, lambda c, before: _pandas_series(c, outputs, before))
     work.finish()
     done = nw.get_native_namespace(frame).DataFrame(data, index=table.index)
     done.attrs = without_geo(table.attrs, work)
@@ -426,7 +414,7 @@ def _pandas_series(added: Added, outputs: NDArray[np.int64], before: Any) -> Any
         native = nw.get_native_namespace(before)
         return series(native.Categorical.from_codes(outputs, categories=labels), index=before.index, name=added.name)
     listed = [label_spelling(v) if isinstance(v, Fraction) else v for v in labels]
-    fresh = series(_object_array(listed)).infer_objects() if isinstance(listed[0], tuple) else series(listed)
+    fresh = series(listed)
     if _same_pandas_family(kind, fresh.dtype):
         try:
             cast = fresh.astype(kind)
@@ -445,15 +433,8 @@ def _same_pandas_family(kind: Any, other: Any) -> bool:
     return any({getattr(kind, "kind", "O"), getattr(other, "kind", "O")} <= family for family in families)
 
 
-def _object_array(values: Sequence[Any]) -> NDArray[Any]:
-    array = np.empty(len(values), dtype=object)
-    for index, value in enumerate(values):
-        array[index] = value
-    return array
-
-
 def _released_polars(table: Any, work: BatchRelease, batch: int) -> Any:
-    order = order_after(table.columns, work)
+    order_after(table.columns, work)
     frame = nw.from_native(table, eager_only=True)
     native = nw.get_native_namespace(frame)
     for name in (*work.taken, *work.terms.ids):
@@ -464,23 +445,20 @@ def _released_polars(table: Any, work: BatchRelease, batch: int) -> Any:
     if watched(work):
         known = [name for name in table.columns if table[name].dtype != native.Object]
         refuse_geometry_schema(table.select(known).head(0).to_arrow().schema, work)
-        firsts = {name: table[name].drop_nulls().head(1).to_list() for name in table.columns}
-        refuse_geometry_values({name: listed[0] for name, listed in firsts.items() if listed}, work)
+    refuse_geometry_values(table.columns, lambda name: next(iter(table[name].drop_nulls().head(1)), None), work)
     outputs, kept = _drawn(lambda name: frame[name].to_arrow(), len(table), work, batch)
     if kept is not None:
         table = table.filter(kept)
-    columns = []
-    for column in order:
-        if isinstance(column, str):
-            columns.append(table[column])
-        else:
-            before = table[work.taken[work.added.index(column)]]
-            coded = before.dtype in (native.Categorical, native.Enum)
-            like = None if coded else before[:0].to_arrow().type
-            fresh = native.Series(column.name, new_array(column, outputs, like))
-            columns.append(fresh.cast(_coded(column, before.dtype, native)) if coded else fresh)
+
+    def new(added: Added, before: Any) -> Any:
+        coded = before.dtype in (native.Categorical, native.Enum)
+        like = None if coded else before[:0].to_arrow().type
+        fresh = native.Series(added.name, new_array(added, outputs, like))
+        return fresh.cast(_coded(added, before.dtype, native)) if coded else fresh
+
+    columns = _columns_after(table.columns, work, table.__getitem__, new)
     work.finish()
-    return native.DataFrame(columns)
+    return native.DataFrame(list(columns.values()))
 
 
 def _coded(added: Added, kind: Any, native: Any) -> Any:
@@ -493,11 +471,6 @@ def _coded(added: Added, kind: Any, native: Any) -> Any:
     outputs = label_array(added).to_pylist()
     same = set(kind.categories.to_list()) == set(outputs)
     return kind if same else native.Enum(outputs) if all(isinstance(y, str) for y in outputs) else native.Categorical
-
-
-def _is_relation(table: Any) -> bool:
-    duckdb = nw.dependencies.get_duckdb()
-    return duckdb is not None and isinstance(table, duckdb.DuckDBPyRelation)
 
 
 def _relation_over(relation: Any, released: Any) -> Any:

@@ -13,7 +13,7 @@ from sfumato.arguments import flag
 from sfumato.errors import InvalidInput, keyword, shown
 from sfumato.numbers import Number, as_written
 from sfumato.release.keys import check_statement, key_bytes
-from sfumato.release.places import Place, Position
+from sfumato.release.places import Position
 from sfumato.release.rows import check_policy
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ MOST_MOVED = Fraction(1, 20)
 
 A few strays are what that policy is for; a column in other units, or coordinates in another order, move nearly all."""
 
-Column = str | Position | Place
+Column = str | Position
 """A column of labels, or the columns of coordinates."""
 
 RowId = str | Sequence[str]
@@ -85,7 +85,7 @@ class Terms:
     times: int = 1
 
     def __post_init__(self) -> None:
-        if not isinstance(self.column, str | Position | Place):
+        if not isinstance(self.column, str | Position):
             raise InvalidInput(
                 "a column is named by a text; coordinates are Position('x', 'y') or Place('lat', 'lon'), "
                 f"found {shown(self.column)}"

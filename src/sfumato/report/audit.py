@@ -142,15 +142,10 @@ class Audit:
         """
         privacy = self.promise or self.own
         if privacy is None:
+            why, what = "no epsilon is enough for this matrix", "which one the repaired mechanism should keep"
             if self.epsilon == 0:
-                raise InvalidInput(
-                    f"all rows are the same, which is private at any epsilon: say with {keyword('epsilon')} at which "
-                    "to prove it"
-                )
-            raise InvalidInput(
-                f"no epsilon is enough for this matrix: say with {keyword('epsilon')} which one the repaired mechanism "
-                "should keep"
-            )
+                why, what = "all rows are the same, which is private at any epsilon", "at which to prove it"
+            raise InvalidInput(f"{why}: say with {keyword('epsilon')} {what}")
         if self.nearest is None:
             return repair(self.channel, privacy, prior=self.prior, loss=self.loss)
         if self.nearest.channel.exact:

@@ -34,9 +34,10 @@ def text_errors(cells: Sequence[str]) -> list[Fraction]:
     ['1/2000', '1/2000', '1/2000', '0', '0']
     """
     numbers = [None if _is_exact(cell) else Decimal(cell) for cell in cells]
-    doubles = _are_doubles(numbers)
+    decimals = [number for number in numbers if number is not None]
+    doubles = max(map(_length, decimals), default=0) >= _DIGITS_OF_DOUBLES and all(map(_is_double, decimals))
     places = _places(numbers)
-    finest = min((place for place in places if place is not None), default=0)
+    finest = min(map(_place, decimals), default=0)
     units = {place: Fraction(10) ** place / 2 for place in set(places) if place is not None}
     errors = []
     for number, place in zip(numbers, places, strict=True):
@@ -73,12 +74,14 @@ def _places(numbers: Sequence[Decimal | None]) -> list[int | None]:
     decimals = [number for number in numbers if number is not None]
     finest = min(map(_place, decimals), default=0)
     most = max((_length(number) for number in decimals if number), default=1)
-    return [None if number is None else _known_place(number, finest, most) for number in numbers]
 
+    def known(number: Decimal) -> int:
+        place = _place(number)
+        if place == finest or _length(number) >= most:
+            return place
+        return min(place, max(finest, number.adjusted() - most + 1) if number else finest)
 
-def _are_doubles(numbers: Sequence[Decimal | None]) -> bool:
-    decimals = [number for number in numbers if number is not None]
-    return max(map(_length, decimals), default=0) >= _DIGITS_OF_DOUBLES and all(map(_is_double, decimals))
+    return [None if number is None else known(number) for number in numbers]
 
 
 def _place(number: Decimal) -> int:
@@ -89,13 +92,6 @@ def _place(number: Decimal) -> int:
 def _length(number: Decimal) -> int:
     """How many digits are written, zeros in front left out."""
     return len(number.as_tuple().digits)
-
-
-def _known_place(number: Decimal, finest: int, most: int) -> int:
-    place = _place(number)
-    if place == finest or _length(number) >= most:
-        return place
-    return min(place, max(finest, number.adjusted() - most + 1) if number else finest)
 
 
 def _is_double(number: Decimal) -> bool:

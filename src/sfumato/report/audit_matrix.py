@@ -18,13 +18,15 @@ from fractions import Fraction
 from math import inf
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.channels.channel import Channel
 from sfumato.errors import InvalidChannel, InvalidInput, Mismatch, NotSupported, keyword, shown
+from sfumato.files import read_bytes, read_text
+from sfumato.labels import text_of
 from sfumato.numbers import Array, exact, floats, is_exact, object_array, told_apart
 from sfumato.report.audit_digits import array_errors, rough_errors, text_errors
 from sfumato.report.audit_rounding import Box
@@ -85,23 +87,34 @@ def read_matrix(
         How many rows there should be, where that is known.
     """
     file = Path(path)
-    matrix = _opened(file)
-    if not isinstance(matrix, LabelledMatrix):
-        matrix = _chosen(matrix, file, header, names, tolerance, secrets)
-    if secrets not in (None, len(matrix.values)):
-        raise InvalidInput(f"{file} has {len(matrix.values)} rows for {secrets} secrets")
-    return channel_rows(matrix, tolerance, str(file))
+    return _chosen(_opened(file), str(file), header, names, tolerance, secrets)
+
+
+def matrix_from_text(text: str, what: str, tolerance: Fraction, secrets: int) -> LabelledMatrix:
+    """The same from the text of such a file; ``what`` is how errors call it."""
+    return _chosen(_cells(text, what), what, None, None, tolerance, secrets)
+
+
+def _chosen(
+    opened: LabelledMatrix | list[list[str]],
+    what: str,
+    header: bool | None,
+    names: bool | None,
+    tolerance: Fraction,
+    secrets: int | None,
+) -> LabelledMatrix:
+    """The reading with the right number of rows whose rows sum to 1; else the first one, which is then refused."""
+    readings = _readings(opened, what, header, names, counted=secrets is not None)
+    sized = [m for m in readings if secrets in (None, len(m.values))]
+    if not sized:
+        raise InvalidInput(f"{what} has {len(readings[0].values)} rows for {secrets} secrets")
+    return channel_rows(next((m for m in sized if _sums_fit(m, tolerance).all()), sized[0]), tolerance, what)
 
 
 def read_square(path: str | PathLike[str]) -> LabelledMatrix:
     """A square table, such as distances: names of rows and columns, if there are some, must be the same."""
     file = Path(path)
-    opened = _opened(file)
-    readings = (
-        [opened]
-        if isinstance(opened, LabelledMatrix)
-        else _readings(opened, file, None, None, infinite=True, counted=True)
-    )
+    readings = _readings(_opened(file), str(file), None, None, infinite=True, counted=True)
     square = [m for m in readings if m.values.shape[0] == m.values.shape[1]]
     table = next((m for m in square if not np.diagonal(m.values).any()), None)
     if table is None:
@@ -122,22 +135,19 @@ def channel_rows(matrix: LabelledMatrix, tolerance: Fraction = TOLERANCE, what: 
     >>> channel_rows(LabelledMatrix(object_array([Fraction("0.333"), Fraction("0.666")], (1, 2)))).values.tolist()
     [[Fraction(1, 3), Fraction(2, 3)]]
     """
-    table = matrix.values
-    if not is_exact(table) and not np.isfinite(table).all():
-        x, y = np.argwhere(~np.isfinite(table))[0]
-        raise InvalidChannel(
-            f"{what}: {_where(matrix, int(x), int(y))} is {_shown(table[x, y])}, which is no probability"
-        )
-    if (table < 0).any():
-        x, y = np.argwhere(table < 0)[0]
-        raise InvalidChannel(f"{what}: {_where(matrix, int(x), int(y))} is {_shown(table[x, y])}, a negative number")
-    sums, exactly = table.sum(axis=1), is_exact(table)
+    table, exactly = matrix.values, is_exact(matrix.values)
+    infinite = np.zeros(table.shape, dtype=bool) if exactly else ~np.isfinite(table)
+    for wrong, why in ((infinite, "which is no probability"), (table < 0, "a negative number")):
+        if wrong.any():
+            x, y = np.argwhere(wrong)[0]
+            raise InvalidChannel(f"{what}: {_where(matrix, x, y)} is {_shown(table[x, y])}, {why}")
+    sums = table.sum(axis=1)
     off, bad = np.abs(sums - 1), np.flatnonzero(~_sums_fit(matrix, tolerance))
     if bad.size:
         x = int(bad[0])
         raise InvalidChannel(
             f"{what}: {_where(matrix, x)} sums to {told_apart(sums[x], 1)[0]}, not to 1 within {_shown(tolerance)}"
-            f"{_looks_like(table, tolerance)}", _name(matrix, x), sums[x],
+            f"{_looks_like(table, tolerance)}", x if matrix.rows is None else matrix.rows[x], sums[x],
         )  # fmt: skip
     box = None if matrix.errors is None else _box(table, matrix.errors, sums)
     # m doubles, each rounded once, sum to 1 within m units in the last place: that is no deviation
@@ -193,12 +203,12 @@ def channel_on(
         labels = space.labels
         if rows != len(labels):
             raise InvalidInput(f"{what} has {rows} rows for {len(labels)} secrets of {space.name}")
-    spelled = {text: label for label in labels for text in (_spelled(label), str(label))}
+    spelled = {text: label for label in labels for text in (text_of(label), str(label))}
     order = list(range(rows))
     if space is not None and matrix.rows is not None:
         strangers = [name for name in matrix.rows if name not in spelled]
         if strangers:
-            raise Mismatch.unknown(f"rows of {what}", list(map(_spelled, labels)), strangers)
+            raise Mismatch.unknown(f"rows of {what}", list(map(text_of, labels)), strangers)
         place = {spelled[name]: i for i, name in enumerate(matrix.rows)}
         if len(place) < rows:
             raise InvalidInput(f"{what} names a secret twice")
@@ -210,45 +220,22 @@ def channel_on(
     return Channel(labels, matrix.values[order], outputs), None if matrix.box is None else matrix.box.rows(order)
 
 
-def _spelled(label: Any) -> str:
-    """A label as a file spells it: a cell (2, 3) of a grid is ``2,3``."""
-    return ",".join(map(_spelled, label)) if isinstance(label, tuple) else str(label)
-
-
 # ----------------------------------------------------------------- text
 
 
 def _opened(file: Path) -> LabelledMatrix | list[list[str]]:
     """A table of numbers, or cells of text that may be names."""
-    data = _bytes(file)
     if file.suffix.lower() == ".npy":
-        return _from_numpy(data, file)
-    if file.suffix.lower() == ".json":
-        return _from_json(_text(data, file), file)
-    return _cells(_text(data, file), file)
+        return _from_numpy(read_bytes(file, _LARGEST_FILE), str(file))
+    text = read_text(file, _LARGEST_FILE)
+    return _from_json(text, str(file)) if file.suffix.lower() == ".json" else _cells(text, str(file))
 
 
-def _bytes(file: Path) -> bytes:
-    try:
-        if file.stat().st_size > _LARGEST_FILE:
-            raise InvalidInput(f"{file} is larger than {_LARGEST_FILE >> 20} MiB")
-        return file.read_bytes()
-    except OSError as error:
-        raise InvalidInput(f"{file} cannot be read: {error.strerror or error}") from error
-
-
-def _text(data: bytes, file: Path) -> str:
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"{file} is not text in UTF-8 (byte {error.start})") from error
-
-
-def _cells(text: str, file: Path) -> list[list[str]]:
+def _cells(text: str, what: str) -> list[list[str]]:
     """Rows of cells, all equally long; lines that are empty or begin with # are passed over."""
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     if not lines:
-        raise InvalidInput(f"{file} is empty")
+        raise InvalidInput(f"{what} is empty")
     separator = next((sign for sign in ";\t," if sign in lines[0]), "")  # beside a semicolon a comma is a decimal one
     if not separator:
         grid = [line.split() for line in lines]
@@ -256,14 +243,14 @@ def _cells(text: str, file: Path) -> list[list[str]]:
         try:
             grid = list(csv.reader(io.StringIO("\n".join(lines)), delimiter=separator, strict=True))
         except csv.Error as error:
-            raise InvalidInput(f"{file}: {error}") from error
+            raise InvalidInput(f"{what}: {error}") from error
     grid = [[_point(cell.strip(), separator) for cell in row] for row in grid]
     width = len(grid[-1])
     if len(grid[0]) == width - 1:
         grid[0] = ["", *grid[0]]  # a header that leaves out the corner, as R writes it
     for number, row in enumerate(grid, 1):
         if len(row) != width:
-            raise InvalidInput(f"{file}: row {number} has {len(row)} cells, the last one has {width}")
+            raise InvalidInput(f"{what}: row {number} has {len(row)} cells, the last one has {width}")
     return grid
 
 
@@ -286,8 +273,8 @@ def _reads_as_number(cell: str) -> bool:
 
 
 def _readings(
-    grid: list[list[str]],
-    file: Path,
+    grid: LabelledMatrix | list[list[str]],
+    what: str,
     header: bool | None,
     names: bool | None,
     *,
@@ -300,6 +287,8 @@ def _readings(
     number of rows is known (``counted``): a row of probabilities must not be taken for a header because it does not
     sum to 1.
     """
+    if isinstance(grid, LabelledMatrix):
+        return [grid]
     texts = [[not _is_number(cell, infinite) for cell in row] for row in grid]
     readings = []
     for top, side in ((False, False), (True, False), (False, True), (True, True)):
@@ -316,7 +305,7 @@ def _readings(
         if (header or _may_head(above, grid[0][0] if side else None, counted)) and (names or _may_name(beside)):
             readings.append(_from_cells(inner, beside, above))
     if not readings:
-        _refuse(grid, texts, file, header, names)
+        _refuse(grid, texts, what, header, names)
     return readings
 
 
@@ -337,43 +326,29 @@ def _may_name(cells: tuple[str, ...] | None) -> bool:
 
 
 def _refuse(
-    grid: list[list[str]], texts: list[list[bool]], file: Path, header: bool | None, names: bool | None
-) -> None:
+    grid: list[list[str]], texts: list[list[bool]], what: str, header: bool | None, names: bool | None
+) -> NoReturn:
     """Say which cell is no number: one that tries to be, one among numbers, one of a row or column that mixes both."""
     top, side = header is not False, names is not False
     wrong = [(i, j) for i, row in enumerate(texts) for j, text in enumerate(row) if text]
-    body = [(i, j) for i, j in wrong if i >= top and j >= side]
-    tries = [
-        (i, j)
-        for i, j in wrong
-        if _reads_as_number(grid[i][j]) and (i or not header) and (j or not names)
-    ]  # fmt: skip
-    for i, j in [*tries, *body]:
-        what = f"{grid[i][j]!r} is no number" if grid[i][j] else "a number is missing"
-        raise InvalidInput(f"{file}, row {i + 1}, column {j + 1}: {what}")
-    edges = [(i, j, "outputs") for i, j in wrong if i == 0 and j > 0] if header is None else []
-    edges += [(i, j, "secrets") for i, j in wrong if j == 0 and i > 0] if names is None else []
-    edges += [(0, 0, "outputs") for i, j in wrong if i == j == 0]
-    for i, j, what in edges:
-        problem = f"{grid[i][j]!r} is no number" if grid[i][j] else "a number is missing"
-        line, choice = ("row", "header") if what == "outputs" else ("column", "names")
+    tries = [(i, j) for i, j in wrong if _reads_as_number(grid[i][j])]
+    cells = [(i, j, "") for i, j in tries if (i or not header) and (j or not names)]
+    cells += [(i, j, "") for i, j in wrong if i >= top and j >= side]
+    cells += [(i, j, "outputs") for i, j in wrong if header is None and i == 0 and j > 0]
+    cells += [(i, j, "secrets") for i, j in wrong if names is None and j == 0 and i > 0]
+    cells += [(i, j, "outputs") for i, j in wrong if i == j == 0]
+    if not cells:
+        raise InvalidInput(f"{what} has no numbers that could be a matrix")
+    i, j, named = cells[0]
+    problem = f"{grid[i][j]!r} is no number" if grid[i][j] else "a number is missing"
+    if named:
+        line, choice = ("row", "header") if named == "outputs" else ("column", "names")
         asking = keyword(choice, True)
-        raise InvalidInput(
-            f"{file}, row {i + 1}, column {j + 1}: {problem}, and a first {line} with numbers in it is not taken for "
-            f"the names of {what} {f'without {asking}' if asking else 'unasked'}"
+        problem += (
+            f", and a first {line} with numbers in it is not taken for the names of {named} "
+            f"{f'without {asking}' if asking else 'unasked'}"
         )
-    raise InvalidInput(f"{file} has no numbers that could be a matrix")
-
-
-def _chosen(
-    grid: list[list[str]], file: Path, header: bool | None, names: bool | None, tolerance: Fraction, secrets: int | None
-) -> LabelledMatrix:
-    """The reading with the right number of rows whose rows sum to 1; else the first one, which is then refused."""
-    readings = _readings(grid, file, header, names, counted=secrets is not None)
-    sized = [m for m in readings if secrets in (None, len(m.values))]
-    if not sized:
-        raise InvalidInput(f"{file} has {len(readings[0].values)} rows for {secrets} secrets")
-    return next((m for m in sized if _sums_fit(m, tolerance).all()), sized[0])
+    raise InvalidInput(f"{what}, row {i + 1}, column {j + 1}: {problem}")
 
 
 def _sums_fit(matrix: LabelledMatrix, tolerance: Fraction) -> NDArray[np.bool_]:
@@ -383,11 +358,9 @@ def _sums_fit(matrix: LabelledMatrix, tolerance: Fraction) -> NDArray[np.bool_]:
     """
     sums = matrix.values.sum(axis=1)
     wide = _MOST_EXPLAINED * tolerance if tolerance >= TOLERANCE else tolerance
-    errors = (
-        [Fraction(0)] * len(sums) if matrix.errors is None else [exact(error) for error in matrix.errors.sum(axis=1)]
-    )
+    errors = np.zeros(len(sums)) if matrix.errors is None else matrix.errors.sum(axis=1)
     return np.array([
-        abs(total) != inf and abs(exact(total) - 1) <= max(tolerance, min(error, wide))
+        abs(total) < inf and abs(exact(total) - 1) <= max(tolerance, min(exact(error), wide))
         for total, error in zip(sums, errors, strict=True)
     ])  # fmt: skip
 
@@ -398,19 +371,13 @@ def _from_cells(
     """Fractions of what is written, and how well they are known; doubles where they are very many."""
     shape = (len(rows), len(rows[0]))
     flat = [cell.replace(" ", "") for row in rows for cell in row]
-    if any(cell.lower() in _INFINITE for cell in flat):  # distances, which nobody rounds to infinity
-        return LabelledMatrix(_array([_exact(cell) for cell in flat], shape), beside, above)
-    if len(flat) > _MOST_EXACT:
-        table = np.array([float(_exact(cell)) if "/" in cell else float(cell) for cell in flat]).reshape(shape)
-        return LabelledMatrix(table, beside, above, errors=rough_errors(flat).reshape(shape) + array_errors(table))
+    infinite = any(cell.lower() in _INFINITE for cell in flat)  # distances, which nobody rounds to infinity
+    if infinite or len(flat) > _MOST_EXACT:
+        table = np.array([float(_exact(cell)) if infinite or "/" in cell else float(cell) for cell in flat])
+        errors = None if infinite else (rough_errors(flat) + array_errors(table)).reshape(shape)
+        return LabelledMatrix(table.reshape(shape), beside, above, errors=errors)
     table = object_array([_exact(cell) for cell in flat], shape)
     return LabelledMatrix(table, beside, above, errors=object_array(text_errors(flat), shape))
-
-
-def _array(values: list[Any], shape: tuple[int, int]) -> Array:
-    if any(isinstance(value, float) for value in values):
-        return np.array([float(value) for value in values]).reshape(shape)
-    return object_array(values, shape)
 
 
 def _exact(cell: str) -> Fraction | float:
@@ -425,25 +392,25 @@ def _exact(cell: str) -> Fraction | float:
 # ----------------------------------------------------------------- JSON and arrays
 
 
-def _from_numpy(data: bytes, file: Path) -> LabelledMatrix:
+def _from_numpy(data: bytes, what: str) -> LabelledMatrix:
     try:
         table = np.load(io.BytesIO(data), allow_pickle=False)
     except (ValueError, OSError, EOFError) as error:
-        raise InvalidInput(f"{file} is no array of NumPy: {error}") from error
+        raise InvalidInput(f"{what} is no array of NumPy: {error}") from error
     if table.ndim != 2 or not table.size or table.dtype.kind not in "fiu":
-        raise InvalidInput(f"{file}: a table of real numbers is needed, found {table.dtype} of shape {table.shape}")
+        raise InvalidInput(f"{what}: a table of real numbers is needed, found {table.dtype} of shape {table.shape}")
     values = table.astype(np.float64)
     if np.isnan(values).any():
         x, y = np.argwhere(np.isnan(values))[0]
-        raise InvalidInput(f"{file}, row {x + 1}, column {y + 1}: NaN is no number")
+        raise InvalidInput(f"{what}, row {x + 1}, column {y + 1}: NaN is no number")
     return LabelledMatrix(values, errors=array_errors(table) if np.isfinite(values).all() else None)
 
 
-def _from_json(text: str, file: Path) -> LabelledMatrix:
+def _from_json(text: str, what: str) -> LabelledMatrix:
     try:
         content = json.loads(text, parse_float=Decimal)
     except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"{file} is no JSON: {error}") from error
+        raise InvalidInput(f"{what} is no JSON: {error}") from error
     rows = columns = None
     if isinstance(content, dict) and "matrix" in content:
         rows, columns = (content.get(key) for key in ("secrets", "outputs"))
@@ -455,15 +422,15 @@ def _from_json(text: str, file: Path) -> LabelledMatrix:
         ]
     if not isinstance(content, list) or not content or not all(isinstance(row, list) and row for row in content):
         raise NotSupported(
-            f"the JSON of {file}", ["a list of rows", "matrix, secrets and outputs", "an object of objects"]
+            f"the JSON of {what}", ["a list of rows", "matrix, secrets and outputs", "an object of objects"]
         )
     if len({len(row) for row in content}) > 1:
-        raise InvalidInput(f"{file}: rows have different lengths")
-    cells = [[_json_number(value, file, i, j) for j, value in enumerate(row)] for i, row in enumerate(content)]
+        raise InvalidInput(f"{what}: rows have different lengths")
+    cells = [[_json_number(value, what, i, j) for j, value in enumerate(row)] for i, row in enumerate(content)]
     return _from_cells(cells, _texts(rows), _texts(columns))
 
 
-def _json_number(value: Any, file: Path, i: int, j: int) -> str:
+def _json_number(value: Any, what: str, i: int, j: int) -> str:
     """A number as it is written."""
     if (
         isinstance(value, int | Decimal)
@@ -476,7 +443,7 @@ def _json_number(value: Any, file: Path, i: int, j: int) -> str:
             return "inf"
     elif isinstance(value, str) and _is_number(value.strip(), infinite=True):
         return value
-    raise InvalidInput(f"{file}, row {i + 1}, column {j + 1}: {shown(value)} is no number")
+    raise InvalidInput(f"{what}, row {i + 1}, column {j + 1}: {shown(value)} is no number")
 
 
 def _texts(labels: Any) -> tuple[str, ...] | None:
@@ -484,14 +451,10 @@ def _texts(labels: Any) -> tuple[str, ...] | None:
         return None
     if not isinstance(labels, list):
         raise InvalidInput("secrets and outputs are lists of names")
-    return tuple(",".join(map(str, label)) if isinstance(label, list) else str(label) for label in labels)
+    return tuple(text_of(tuple(label) if isinstance(label, list) else label) for label in labels)
 
 
 # ----------------------------------------------------------------- words
-
-
-def _name(matrix: LabelledMatrix, x: int) -> Any:
-    return x if matrix.rows is None else matrix.rows[x]
 
 
 def _where(matrix: LabelledMatrix, x: int, y: int | None = None) -> str:

@@ -10,10 +10,11 @@ with every e^{εd} rounded up, that no point of the box satisfies. Unknowns are 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -207,15 +208,18 @@ def _by_repair(box: Box, channel: Channel, privacy: PrivacyType) -> Verdict | No
 # ----------------------------------------------------------------- the program
 
 
+_Row: TypeAlias = tuple[list[tuple[int, Any]], Any]  # terms (unknown, coefficient), and the right-hand side
+
+
 @dataclass(frozen=True, eq=False)
 class _Program:
     """Inequalities a·δ ≤ b and equations c·δ = d over δ = (entry − written) / error, ends lo ≤ δ ≤ hi; all exact.
 
-    A row is a list of (unknown, coefficient); inequalities that hold in the whole box are left out.
+    The largest coefficient of a row is ±1; inequalities that hold in the whole box are left out.
     """
 
-    rows: list[tuple[list[tuple[int, Fraction]], Fraction]]
-    sums: list[tuple[list[tuple[int, Fraction]], Fraction]]
+    rows: list[_Row]
+    sums: list[_Row]
     low: Array
     high: Array
     error: Array
@@ -245,20 +249,23 @@ def _program(box: Box, privacy: PrivacyType) -> _Program | None:
             reach = rough * wide[lower] + wide[upper] + _CLEAR * (rough * near[lower] + near[upper])
             for y in np.flatnonzero(slack <= reach).tolist():
                 terms = [(number[upper, y], error[upper, y]), (number[lower, y], -factor * error[lower, y])]
-                row = [(int(i), value) for i, value in terms if i >= 0]
-                side = factor * middle[lower, y] - middle[upper, y]
-                if row or side < 0:
-                    rows.append((row, side))
+                row = _row(terms, factor * middle[lower, y] - middle[upper, y])
+                if row[0] or row[1] < 0:
+                    rows.append(row)
         if len(rows) > _MOST_ROWS:
             return None
-    sums = []
-    for x in range(shape[0]):
-        row = [(int(number[x, y]), error[x, y]) for y in range(shape[1]) if number[x, y] >= 0]
-        sums.append((row, 1 - sum(middle[x].tolist(), Fraction(0))))
+    sums = [_row(zip(number[x], error[x], strict=True), 1 - middle[x].sum()) for x in range(shape[0])]
     flat = error.ravel()[free]
     low = (box.low.ravel()[free] - middle.ravel()[free]) / flat
     high = (box.high.ravel()[free] - middle.ravel()[free]) / flat
     return _Program(rows, sums, low, high, flat, free)
+
+
+def _row(terms: Iterable[tuple[Any, Fraction]], side: Fraction) -> _Row:
+    """The row over the entries that are unknown."""
+    unknown = [(int(i), value) for i, value in terms if i >= 0]
+    scale = max((abs(value) for _, value in unknown), default=Fraction(1))
+    return [(i, value / scale) for i, value in unknown], side / scale
 
 
 def _by_program(box: Box, channel: Channel, privacy: PrivacyType) -> Verdict:
@@ -287,15 +294,10 @@ def _exactly(box: Box, program: _Program, channel: Channel, privacy: PrivacyType
     """The program in rationals, for small ones on the border: rows that sum to 1 only if every entry is at an end."""
     if len(program.low) > _LARGEST_EXACT or len(program.rows) > 8 * _LARGEST_EXACT:
         return None
-    count = len(program.low)
     rows = [*program.rows, *(([(i, Fraction(1))], high) for i, high in enumerate(program.high)), *program.sums]
-    table = np.full((len(rows), count), Fraction(0), dtype=object)
-    for number, (terms, _) in enumerate(rows):
-        for i, value in terms:
-            table[number, i] += value
-    rhs = object_array(side for _, side in rows) - table @ program.low  # unknowns count from the lower end
-    senses = "<" * (len(rows) - len(program.sums)) + "=" * len(program.sums)
-    solution = solve(LinearProgram.dense(object_array([Fraction(0)] * count), table, senses, rhs), exact=True)
+    # unknowns count from the lower end
+    rows = [(terms, side - sum(value * program.low[i] for i, value in terms)) for terms, side in rows]
+    solution = solve(_assembled(object_array([Fraction(0)] * len(program.low)), rows, len(program.sums)), exact=True)
     if solution.status is Status.INFEASIBLE:
         return fails(_NONE)
     if solution.primal is None:
@@ -306,50 +308,40 @@ def _exactly(box: Box, program: _Program, channel: Channel, privacy: PrivacyType
 def _lp(program: _Program, radius: float | None) -> LinearProgram:
     """Without a radius: the least r with a point in r times the box. With one: the most room s inside that box.
 
-    Unknowns are δ, free, and r or −s at the end; each row is divided by its largest coefficient.
+    Unknowns are δ, free, and r or −s at the end.
     """
     count = len(program.low)
-    rows: list[int] = []
-    columns: list[int] = []
-    values: list[float] = []
-    rhs: list[float] = []
-
-    def add(terms: list[tuple[int, float]], side: float) -> None:
-        rows.extend([len(rhs)] * len(terms))
-        columns.extend(i for i, _ in terms)
-        values.extend(value for _, value in terms)
-        rhs.append(side)
-
-    room = radius is not None
-    for terms, side in program.rows:
-        scale = max((abs(value) for _, value in terms), default=Fraction(1))
-        add([*((i, float(v / scale)) for i, v in terms), *([(count, 1.0)] if room else [])], float(side / scale))
+    room = [] if radius is None else [(count, 1.0)]
+    rows: list[_Row] = [([*terms, *room], side) for terms, side in program.rows]
     for i in range(count):
         for sign, end in ((1.0, float(program.high[i])), (-1.0, -float(program.low[i]))):
-            if room:
-                add([(i, sign), (count, 1.0)], min(end, radius or 0.0))
+            if radius is not None:
+                rows.append(([(i, sign), *room], min(end, radius)))
             else:
-                add([(i, sign), (count, -1.0)], 0.0)
+                rows.append(([(i, sign), (count, -1.0)], 0.0))
                 if end < 1:
-                    add([(i, sign)], end)
-    below = len(rhs)
-    for terms, side in program.sums:
-        scale = max((abs(value) for _, value in terms), default=Fraction(1))
-        add([(i, float(v / scale)) for i, v in terms], float(side / scale))
+                    rows.append(([(i, sign)], end))
     cost = np.zeros(count + 1)
-    cost[count] = -1.0 if room else 1.0
-    senses = "<" * below + "=" * (len(rhs) - below)
-    return LinearProgram(cost, np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64), np.array(values),
-                         senses, np.array(rhs), frozenset(range(count)))  # fmt: skip
+    cost[count] = 1.0 if radius is None else -1.0
+    return _assembled(cost, [*rows, *program.sums], len(program.sums), frozenset(range(count)))
 
 
-def _closest(program: _Program) -> tuple[float, tuple[Array, Array]]:
-    """How many errors the nearest private matrix is away, infinite for none; prices of inequalities and of sums."""
+def _assembled(cost: Array, rows: list[_Row], equations: int, free: frozenset[int] = frozenset()) -> LinearProgram:
+    """The program in the numbers of its cost; the last rows are equations."""
+    where = np.array([(k, i) for k, (terms, _) in enumerate(rows) for i, _ in terms], dtype=np.int64).reshape(-1, 2)
+    values = object_array(value for terms, _ in rows for _, value in terms).astype(cost.dtype)
+    senses = "<" * (len(rows) - equations) + "=" * equations
+    sides = object_array(side for _, side in rows).astype(cost.dtype)
+    return LinearProgram(cost, where[:, 0], where[:, 1], values, senses, sides, free)
+
+
+def _closest(program: _Program) -> tuple[float, list[float]]:
+    """How many errors the nearest private matrix is away, infinite for none; prices of inequalities, then of sums."""
     solution = solve(_lp(program, None), exact=False)
     prices = solution.dual if solution.dual is not None else solution.ray
-    priced = np.zeros(len(program.rows) + len(program.sums)) if prices is None else prices
-    split = priced[: len(program.rows)], priced[len(priced) - len(program.sums) :]
-    return (np.inf if solution.primal is None else float(solution.primal[-1])), split
+    priced = np.zeros(len(program.rows) + len(program.sums)) if prices is None else -prices
+    kept = [*np.maximum(priced[: len(program.rows)], 0.0), *priced[len(priced) - len(program.sums) :]]
+    return (np.inf if solution.primal is None else float(solution.primal[-1])), kept
 
 
 def _inner(program: _Program, radius: float) -> NDArray[np.float64] | None:
@@ -376,13 +368,12 @@ def _rounded(box: Box, program: _Program, point: NDArray[np.float64], bits: int)
     return result
 
 
-def _refuted(program: _Program, prices: tuple[Array, Array]) -> bool:
+def _refuted(program: _Program, prices: list[float]) -> bool:
     """Whether Σ λ (a·δ − b) + Σ μ (c·δ − d) > 0 on the whole box, λ ≥ 0: then no point of it has a·δ ≤ b, c·δ = d."""
     total = [Fraction(0)] * len(program.low)
     value = Fraction(0)
-    multipliers = [*np.maximum(-prices[0], 0.0).tolist(), *(-prices[1]).tolist()]
-    for (terms, side), multiplier in zip([*program.rows, *program.sums], multipliers, strict=True):
-        weight = Fraction(multiplier) / max((abs(v) for _, v in terms), default=Fraction(1))  # rows were scaled
+    for (terms, side), price in zip([*program.rows, *program.sums], prices, strict=True):
+        weight = Fraction(price)
         value -= weight * side
         for i, coefficient in terms:
             total[i] += weight * coefficient

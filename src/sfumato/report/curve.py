@@ -49,17 +49,14 @@ def curve_figure(curve: Curve) -> go.Figure:
     unit = space.unit if claim.loss.name == "distance" else ""
     _draw_axes(figure, points, blind, space.unit, unit)
     worst = max(design.gap for _, design in points)
+    less = f" by more than {100 * worst:.2g} %" if worst else ""
     per = f" per {space.unit}" if space.unit else ""
     text = (
         f"The least expected loss ({claim.loss.name or 'given'}) of any mechanism on {space.name} that promises "
-        f"ε{per}. A dot is the loss of a proved mechanism, and {_closeness(worst)}. In between, the least loss lies in "
-        "the shaded boxes, because it does not grow with ε."
+        f"ε{per}. A dot is the loss of a proved mechanism, and no other loses less{less}. In between, the least loss "
+        "lies in the shaded boxes, because it does not grow with ε."
     )
     return caption(figure, text)
-
-
-def _closeness(gap: float) -> str:
-    return f"no other loses less by more than {100 * gap:.2g} %" if gap else "no other loses less"
 
 
 def _draw_region(figure: go.Figure, points: list[tuple[float, Design]]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from html import escape
 from importlib.util import find_spec
 from os import PathLike
@@ -106,7 +107,7 @@ def label_shifts(
     radii: Sequence[float],
     texts: Sequence[str],
     directions: NDArray[np.float64],
-    frame: tuple[float, float, float, float] = (-np.inf, -np.inf, np.inf, np.inf),
+    frame: Sequence[float] = (-np.inf, -np.inf, np.inf, np.inf),
     size: float = FONT_SIZE,
 ) -> list[tuple[float, float]]:
     """Where to put labels, as pixels from their anchors, so that they cover no mark and no other label.
@@ -244,32 +245,23 @@ def _html(figure: go.Figure) -> bytes:
     return _PAGE.format(title=title, body=body).encode()
 
 
-def _json(figure: go.Figure) -> bytes:
-    return str(figure.to_json()).encode()
-
-
-def _image(form: str) -> Callable[[go.Figure], bytes]:
-    def draw(figure: go.Figure) -> bytes:
-        if find_spec("kaleido") is None:
-            raise MissingExtra("figures", "kaleido")
-        still = go.Figure(figure)  # in a picture nobody can switch on what the legend only offers
-        still.update_traces(visible=False, selector={"visible": "legendonly"})
-        try:
-            return bytes(still.to_image(format=form, scale=2 if form == "png" else 1))
-        except RuntimeError as error:
-            raise NotSupported(
-                f"a .{form} without a browser that can draw it ({str(error).strip().splitlines()[0]})",
-                ["Chrome or Chromium on the path or named by BROWSER_PATH", ".html and .json without"],
-            ) from error
-
-    return draw
+def _image(form: str, figure: go.Figure) -> bytes:
+    if find_spec("kaleido") is None:
+        raise MissingExtra("figures", "kaleido")
+    still = go.Figure(figure)  # in a picture nobody can switch on what the legend only offers
+    still.update_traces(visible=False, selector={"visible": "legendonly"})
+    try:
+        return bytes(still.to_image(format=form, scale=2 if form == "png" else 1))
+    except RuntimeError as error:
+        raise NotSupported(
+            f"a .{form} without a browser that can draw it ({str(error).strip().splitlines()[0]})",
+            ["Chrome or Chromium on the path or named by BROWSER_PATH", ".html and .json without"],
+        ) from error
 
 
 FORMATS: dict[str, Callable[[go.Figure], bytes]] = {
     ".html": _html,
-    ".json": _json,
-    ".svg": _image("svg"),
-    ".png": _image("png"),
-    ".pdf": _image("pdf"),
+    ".json": lambda figure: str(figure.to_json()).encode(),
+    **{f".{form}": partial(_image, form) for form in ("svg", "png", "pdf")},
 }
 """Endings of files and how their bytes are made."""

@@ -200,12 +200,11 @@ def table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[str]], *, 
 
 def figures(drawn: Iterable[Figure]) -> str:
     """Figures beside each other, as many as fit."""
-    return "<div class=figures>" + "".join(map(_figure, drawn)) + "</div>"
-
-
-def _figure(drawn: Figure) -> str:
-    kind = " class=wide" if drawn.wide else ""
-    return f"<figure{kind}>{drawn.svg}<figcaption>{drawn.caption}</figcaption></figure>"
+    inside = (
+        f"<figure{' class=wide' if one.wide else ''}>{one.svg}<figcaption>{one.caption}</figcaption></figure>"
+        for one in drawn
+    )
+    return f"<div class=figures>{''.join(inside)}</div>"
 
 
 def commands(*lines: str) -> str:

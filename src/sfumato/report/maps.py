@@ -134,15 +134,9 @@ def share_figure(
     marked
         The index of a label that is pointed out.
     """
-    if layout.kind == "cells":
-        drawing, how = _heat(layout, labels, shares, marked)
-    elif layout.kind == "places":
-        many = len(shares) > _MOST_PLACES
-        drawing, how = (_squares if many else _discs)(layout, labels, shares, marked)
-    elif layout.kind == "row":
-        drawing, how = _columns(layout, labels, shares, marked)
-    else:
-        drawing, how = _bars(labels, shares, marked)
+    places = _squares if len(shares) > _MOST_PLACES else _discs
+    draw = {"cells": _heat, "places": places, "row": _columns, "list": _bars}[layout.kind]
+    drawing, how = draw(layout, labels, shares, marked)
     top = int(np.argmax(shares))
     most = f"The most likely is {label(labels[top])} with {shown(float(shares[top]))}."
     return Figure(name, drawing.svg(title, f"{words} {most}"), plain(f"{words} {how} {most}"))
@@ -333,7 +327,7 @@ def _names_below(drawing: Drawing, x: Floats, names: list[str], order: NDArray[n
                      colour="soft")  # fmt: skip
 
 
-def _bars(labels: Sequence[Any], shares: Floats, marked: int | None) -> tuple[Drawing, str]:
+def _bars(_: MapLayout, labels: Sequence[Any], shares: Floats, marked: int | None) -> tuple[Drawing, str]:
     """A bar for each label, the likeliest first where they are many."""
     order = list(range(len(shares)))
     rest = 0

@@ -16,22 +16,28 @@ _USELESS = 0.95  # Who loses this share of the loss without disclosure would onl
 
 
 @dataclass(frozen=True)
-class Standing:
-    """A mechanism in the figure: its loss with outputs taken as actions, if they are some, and after a remap."""
+class Peer:
+    """A mechanism beside others with the same promise; ``own`` is the one that a report is about.
+
+    ``loss`` takes outputs as actions (None where they are none), ``remapped`` the best action for each output,
+    ``guessed`` is the chance to guess the secret. Without a proof, ``epsilon`` is None.
+    """
 
     name: str
     loss: float | None
     remapped: float
+    guessed: float
+    epsilon: float | None = None
     own: bool = False
 
 
-def peers_figure(rows: Sequence[Standing], bound: float | None, blind: float | None, unit: str, words: str) -> Figure:
+def peers_figure(rows: Sequence[Peer], bound: float | None, blind: float | None, unit: str, words: str) -> Figure:
     """Dots on one scale, the best mechanism on top."""
     limit = float("inf") if blind is None else _USELESS * blind
     useful = [row for row in rows if row.own or row.remapped < limit]
     values = [value for row in useful for value in (row.remapped, row.loss) if value is not None]
-    shown_blind = blind is not None and blind <= _FAR * max(values)
-    most = max([*values, blind if shown_blind and blind is not None else 0.0]) or 1.0
+    dashed = blind if blind is not None and blind <= _FAR * max(values) else None
+    most = max([*values, dashed or 0.0]) or 1.0
     least = min(0.0, *values)
     left = max(text_width(row.name) for row in rows) + 16
     drawing = Drawing(WIDTH, _TOP + _STEP * len(rows) + _BOTTOM)
@@ -46,10 +52,10 @@ def peers_figure(rows: Sequence[Standing], bound: float | None, blind: float | N
         drawing.text(at(tick), base + 13, near(tick), anchor="middle", colour="soft")
     drawing.text((left + WIDTH) / 2, base + 33, f"expected loss{f' in {unit}' if unit else ''}", anchor="middle",
                  colour="soft")  # fmt: skip
-    if shown_blind and blind is not None:
-        _dashed(drawing, at(blind), base, "nothing told", "soft")
+    if dashed is not None:
+        _dashed(drawing, at(dashed), base, "nothing told", "soft")
     if bound is not None:
-        beside = shown_blind and blind is not None and at(blind) - at(bound) < text_width("nothing told")
+        beside = dashed is not None and at(dashed) - at(bound) < text_width("nothing told")
         _dashed(drawing, at(bound), base, "bound", "orange", aside=beside)
     for i, row in enumerate(rows):
         _row(drawing, row, _TOP + _STEP * (i + 0.5), left, at)
@@ -57,13 +63,13 @@ def peers_figure(rows: Sequence[Standing], bound: float | None, blind: float | N
     sentences = [words, "A filled dot takes the best action for each output, an open one takes outputs as they are."]
     if bound is not None:
         sentences.append("No mechanism with this promise is left of the dashed bound.")
-    if blind is not None and not shown_blind:
+    if blind is not None and dashed is None:
         sentences.append(f"Somebody who is told nothing loses {near(blind)} {unit}".rstrip() + ", far to the right.")
     caption = " ".join(sentences)
     return Figure("comparison", drawing.svg("Losses of mechanisms with the same promise", words), plain(caption), True)
 
 
-def _row(drawing: Drawing, row: Standing, y: float, left: float, at: Callable[[float], float]) -> None:
+def _row(drawing: Drawing, row: Peer, y: float, left: float, at: Callable[[float], float]) -> None:
     colour = "orange" if row.own else "blue"
     drawing.text(left - 12, y, row.name, anchor="end", colour="orange" if row.own else "ink", bold=row.own)
     if at(row.remapped) == inf:

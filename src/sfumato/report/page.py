@@ -108,9 +108,7 @@ def report(
     facts = facts_of(
         subject, prior=prior, loss=loss, compare=compare, secret=secret, released=released, progress=progress
     )
-    where = facts.space.name if facts.bounds_ratios else f"{len(facts.space)} secrets"
-    heading = title or f"Privacy report: {where}"
-    write_whole(target, lambda: _page(facts, heading, file))
+    write_whole(target, lambda: page_of(facts, title, file))
     if folder is None:
         return Report(target, (), facts)
     if progress is not None:
@@ -118,8 +116,10 @@ def report(
     return Report(target, tuple(_write_figures(facts, folder)), facts)
 
 
-def _page(facts: Facts, title: str, file: str) -> bytes:
+def page_of(facts: Facts, title: str = "", file: str = "mechanism.sfm") -> bytes:
+    """The page of a report; ``title`` and ``file`` as for :func:`report`."""
     mechanism = facts.mechanism
+    where = facts.space.name if facts.bounds_ratios else f"{len(facts.space)} secrets"
     sections = {key: build(facts) for key, (_, build) in PARTS.items()}
     contents = [(key, name) for key, (name, _) in PARTS.items() if sections[key]] + [("certificate", "Why believe it")]
     intro = (
@@ -132,7 +132,7 @@ def _page(facts: Facts, title: str, file: str) -> bytes:
         "script and loads nothing."
     )
     parts = [*(part for part in sections.values() if part), certificate(facts, file)]
-    return page(title, intro, parts, contents, footer)
+    return page(title or f"Privacy report: {where}", intro, parts, contents, footer)
 
 
 def _write_figures(facts: Facts, target: Path) -> list[Path]:

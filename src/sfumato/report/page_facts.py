@@ -12,7 +12,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from sfumato.arguments import flag, optional_function
@@ -31,12 +30,12 @@ from sfumato.mechanisms.proved import LARGEST_TABLE
 from sfumato.numbers import float_above, floats, log_bounds, printed_above
 from sfumato.privacy.capacities import TypeCapacities, capacities
 from sfumato.privacy.events import EventPromise
-from sfumato.privacy.satisfaction import Tightest
+from sfumato.privacy.satisfaction import Tightest, log_ratios
 from sfumato.release.estimation import output_counts
 from sfumato.report.maps import map_layout
+from sfumato.report.maps_peers import Peer
 from sfumato.report.page_noise import laplace_table
 from sfumato.spaces.finite import FiniteSpace, place_of
-from sfumato.threads import on_threads
 
 Floats = NDArray[np.float64]
 
@@ -49,21 +48,6 @@ _LARGEST_EXACT = 2**18  # The loss of a table with so many entries takes a secon
 _CHUNK = 4096  # So many pairs of rows are looked at together.
 _BY_SPACE = ("distance", "bin", "absolute", "squared", "nib")  # These losses follow from the space alone.
 _SAME_TABLE = 1e-12  # A loss gets the name of a standard one that equals it up to this relative error.
-
-
-@dataclass(frozen=True)
-class Peer:
-    """Another mechanism for the same promise.
-
-    ``loss`` takes outputs as actions (None where they are none), ``remapped`` the best action for each output. Without
-    a proof, ``epsilon`` is None.
-    """
-
-    name: str
-    loss: float | None
-    remapped: float
-    guessed: float
-    epsilon: float | None = None
 
 
 @dataclass(frozen=True)
@@ -156,7 +140,7 @@ def facts_of(
     compare, say = flag(compare, "compare"), optional_function(progress, "progress") or (lambda _: None)
     mechanism = tabled(subject.mechanism if isinstance(subject, Design) else subject)
     space, notes = mechanism.privacy.space, {}
-    matrix = _float_matrix(mechanism)
+    matrix = float_matrix(mechanism)
     channel = Channel(mechanism.secrets, matrix, mechanism.outputs)
     # a name that comes from the caller is taken at its word, one that may come from a file is looked at
     believed, stake, claim = _stakes(mechanism, prior, loss, isinstance(subject, Design))
@@ -164,15 +148,20 @@ def facts_of(
     claimed_name = mechanism.claim.loss.name if unnamed and mechanism.claim is not None else ""
     weights = (believed or Prior.uniform(mechanism.secrets)).to_floats()
     say("where the promise is tightest")
-    if mechanism.weights.shape[1] * len(space.pairs.first) > _MOST_COMPARISONS:
-        tightest = None
-        notes["tightest"] = "The pair where privacy is tightest was not looked for: that would take minutes here."
-    else:
+    tightest = None
+    if mechanism.weights.shape[1] * len(space.pairs.first) <= _MOST_COMPARISONS:
         tightest = _tightest(mechanism, matrix)
+    else:
+        notes["tightest"] = "The pair where privacy is tightest was not looked for: that would take minutes here."
     peers: tuple[Peer, ...] = ()
     if compare:
         peers, notes["peers"] = _peers(mechanism, believed, stake, say)
     type_leaks, notes["leaks"] = _type_leaks(mechanism, say)
+    pointed_out = int(np.argmax(weights.float_weights))
+    if secret is not None:
+        pointed_out = place_of(secret, mechanism.secrets, "the secret whose outputs are drawn")
+    if isinstance(released, np.ndarray):
+        released = released.tolist()  # an array lists rows here, whatever its length
     inside = stake is not None and set(mechanism.outputs) <= set(stake.actions)
     return Facts(
         mechanism, matrix, weights, believed is None, stake, None if claim is None else claim.value,
@@ -181,16 +170,16 @@ def facts_of(
         None if stake is None else float(prior_loss(weights, stake)),
         float(weights.weights.max()), float(bayes_vulnerability(weights, channel)), capacity(channel), type_leaks,
         peers, tightest, tuple(_excess(mechanism, matrix, event) for event in mechanism.events),
-        _pointed_out(mechanism, weights, secret), _counts(mechanism, released), claimed_name,
+        pointed_out, None if released is None else output_counts(mechanism, released), claimed_name,
         {k: v for k, v in notes.items() if v},
     )  # fmt: skip
 
 
-def _float_matrix(mechanism: Mechanism) -> Floats:
-    if mechanism.weights.dtype != object:
-        return np.asarray(mechanism.weights / mechanism.total)
-    shares = [float(Fraction(int(w), mechanism.total)) for w in mechanism.weights.ravel()]
-    return np.array(shares).reshape(mechanism.weights.shape)
+def float_matrix(mechanism: Mechanism) -> Floats:
+    """The probabilities of a mechanism in float64, without its fractions."""
+    if mechanism.weights.dtype == object:
+        return floats(mechanism.channel.matrix)
+    return np.asarray(mechanism.weights / mechanism.total)
 
 
 # ----------------------------------------------------------------- what is at stake
@@ -217,7 +206,7 @@ def _stakes(
         )
     if mechanism.weights.size <= _LARGEST_EXACT:
         return believed, stake, claim_of(believed, mechanism.weights, mechanism.total, stake)
-    channel = Channel(mechanism.secrets, _float_matrix(mechanism), mechanism.outputs)
+    channel = Channel(mechanism.secrets, float_matrix(mechanism), mechanism.outputs)
     lost = posterior_loss(believed.to_floats(), channel, _in_floats(stake))
     return believed, stake, Claim(believed, stake, (), Fraction(float(lost)))
 
@@ -251,15 +240,11 @@ def named_loss(loss: Loss, space: FiniteSpace) -> Loss:
     >>> [named_loss(Loss(range(3), line(3), k * table, "distance"), line(3)).name for k in (1, 2)]
     ['distance', '']
     """
-    if loss.name and not _is_standard(loss.name):
+    if loss.name and loss.name not in _BY_SPACE and not loss.name.startswith("threshold("):
         return loss
     names = [name for name in dict.fromkeys([loss.name, *_BY_SPACE]) if name]
     fitting = next((name for name in names if is_called(name, loss, space)), "")
     return loss if fitting == loss.name else Loss(loss.actions, loss.secrets, loss.matrix, fitting)
-
-
-def _is_standard(name: str) -> bool:
-    return name in _BY_SPACE or name.startswith("threshold(")
 
 
 def is_called(name: str, loss: Loss, space: FiniteSpace) -> bool:
@@ -275,19 +260,6 @@ def is_called(name: str, loss: Loss, space: FiniteSpace) -> bool:
     return bool(np.isfinite(table).all()) and np.allclose(table, given, rtol=_SAME_TABLE, atol=0)
 
 
-def _pointed_out(mechanism: Mechanism, prior: Prior, secret: Any) -> int:
-    if secret is None:
-        return int(np.argmax(prior.float_weights))
-    return place_of(secret, mechanism.secrets, "the secret whose outputs are drawn")
-
-
-def _counts(mechanism: Mechanism, released: Iterable[Any] | Mapping[Any, int] | None) -> NDArray[np.int64] | None:
-    if released is None:
-        return None
-    # an array lists rows here, whatever its length
-    return output_counts(mechanism, released.tolist() if isinstance(released, np.ndarray) else released)
-
-
 # ----------------------------------------------------------------- where it is tightest
 
 
@@ -297,17 +269,11 @@ def _tightest(mechanism: Mechanism, matrix: Floats) -> Tightest | None:
     pairs = space.pairs
     if not pairs.first.size:
         return None
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):  # 0/0 is no number, and none is the largest
         logs = np.log(matrix)
-    most, where = np.empty(pairs.first.size), np.empty(pairs.first.size, dtype=np.int64)
-
-    def scan(first: int, last: int) -> None:
-        part = slice(first, last)
-        _scan(logs, pairs.first[part], pairs.second[part], most[part], where[part])
-
-    on_threads(scan, pairs.first.size)
-    k = int(np.argmax(most / space.pair_distances.floats))
-    x, z, y = int(pairs.first[k]), int(pairs.second[k]), int(where[k])
+        k = int(np.argmax(log_ratios(logs, pairs) / space.pair_distances.floats))
+        x, z = int(pairs.first[k]), int(pairs.second[k])
+        y = int(np.nanargmax(np.abs(logs[x] - logs[z])))
     if weights[x, y] < weights[z, y]:
         x, z = z, x
     ratio = Fraction(int(weights[x, y]), int(weights[z, y]))
@@ -318,28 +284,14 @@ def _tightest(mechanism: Mechanism, matrix: Floats) -> Tightest | None:
     )
 
 
-@njit(cache=True, nogil=True)
-def _scan(logs, first, second, most, where):  # type: ignore[no-untyped-def]
-    for k in range(first.size):
-        a, b = logs[first[k]], logs[second[k]]
-        top, at = 0.0, 0
-        for y in range(a.size):
-            gap = abs(a[y] - b[y])  # NaN where both are -inf, and NaN never exceeds
-            if gap > top:
-                top, at = gap, y
-        most[k], where[k] = top, at
-
-
 def _excess(mechanism: Mechanism, matrix: Floats, event: EventPromise) -> EventExcess:
     """The ordered pair that uses most of its δ."""
-    factor, worst, where = float(event.factor), -1.0, 0
-    for first in range(0, len(event), _CHUNK):
-        x, z = event.upper[first : first + _CHUNK], event.lower[first : first + _CHUNK]
-        excess = np.maximum(matrix[x] - factor * matrix[z], 0).sum(axis=1)
-        if excess.max() > worst:
-            worst, where = float(excess.max()), first + int(excess.argmax())
-    pair = (mechanism.secrets[int(event.upper[where])], mechanism.secrets[int(event.lower[where])])
-    return EventExcess(event, pair, worst)
+    factor, parts = float(event.factor), [slice(k, k + _CHUNK) for k in range(0, len(event), _CHUNK)]
+    beyond = (matrix[event.upper[part]] - factor * matrix[event.lower[part]] for part in parts)
+    excess = np.concatenate([np.maximum(rows, 0).sum(axis=1) for rows in beyond])
+    k = int(excess.argmax())
+    pair = (mechanism.secrets[event.upper[k]], mechanism.secrets[event.lower[k]])
+    return EventExcess(event, pair, float(excess[k]))
 
 
 # ----------------------------------------------------------------- beside others

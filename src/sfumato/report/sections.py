@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from math import log2
 from shlex import quote
@@ -27,8 +28,8 @@ from sfumato.report.html import (
     table,
 )
 from sfumato.report.maps import map_layout, matrix_figure, share_figure
-from sfumato.report.maps_peers import Standing, peers_figure
-from sfumato.report.page_facts import Facts, Peer
+from sfumato.report.maps_peers import Peer, peers_figure
+from sfumato.report.page_facts import Facts
 from sfumato.report.sections_words import (
     allowed,
     doubling,
@@ -48,15 +49,9 @@ from sfumato.spaces.finite import FiniteSpace
 _SMALL_TABLE = 24  # Up to so many secrets and outputs the whole mechanism is drawn.
 
 _NAMES = {
-    "geometric": "geometric",
-    "random_response": "random response",
     "hamming_kernel": "Hamming kernel",
-    "exponential": "exponential",
     "exponential_exact": "exponential, tuned",
-    "permute_and_flip": "permute and flip",
     "planar_laplace": "planar Laplace",
-    "planar_geometric": "planar geometric",
-    "tight_constraints": "tight constraints",
 }
 
 
@@ -97,8 +92,7 @@ def promise(facts: Facts) -> str:
     parts = []
     if facts.bounds_ratios:
         parts += _about_ratios(facts)
-    for event in facts.mechanism.events:
-        parts.append(_about_events(facts, event))
+    parts += [_about_events(facts, event) for event in facts.mechanism.events]
     if facts.space.open_pairs:
         parts.append(_about_open_pairs(facts))
     parts.append(
@@ -130,13 +124,11 @@ def _about_ratios(facts: Facts) -> list[str]:
             f"{times} times as likely, relative to the other, as it was before. Odds cannot double for {what} less "
             f"than {doubling(privacy)} apart."
         )
-    rows = []
-    for distance, words in at:
-        rows.append((plain(words), *odds_at(privacy, distance)))
     spelled = table(
-        "What one output can do to somebody’s belief", (f"Two {what} this far apart", "odds change at most by a factor",
-                                                        "50 % becomes at most"), rows,
-    )  # fmt: skip
+        "What one output can do to somebody’s belief",
+        (f"Two {what} this far apart", "odds change at most by a factor", "50 % becomes at most"),
+        [(plain(words), *odds_at(privacy, distance)) for distance, words in at],
+    )
     return [lead, example, spelled]
 
 
@@ -184,25 +176,21 @@ def cost(facts: Facts) -> str:
     first = f"{whose} <strong>{loss}</strong>. The loss is {plain(meaning(facts))}."
     second = ""
     if facts.bound is not None:
-        close = (
-            "so this mechanism is the best there is"
-            if facts.gap == 0
-            else f"so this mechanism is within {gap_words(facts.gap)} of the best"
-        )
+        close = "the best there is" if facts.gap == 0 else f"within {gap_words(facts.gap)} of the best"
         second = (
-            f"No mechanism with this promise loses less than {with_unit(below(facts.bound, 5), unit)}, {close}. Both "
-            "numbers are proved in the certificate."
+            f"No mechanism with this promise loses less than {with_unit(below(facts.bound, 5), unit)}, so this "
+            f"mechanism is {close}. Both numbers are proved in the certificate."
         )
     third = ""
     if facts.loss.name == "distance" and facts.criterion == "expected":
         third = "An adversary who knows the prior is as far off: on average by the same distance."
-    rows = [("this mechanism, best action for each output", near(facts.value, 6))]
-    if facts.bound is not None:
-        rows.append(("no mechanism with this promise is below", below(facts.bound, 6)))
-    if facts.as_is is not None:
-        rows.append(("this mechanism, outputs taken as they are", near(facts.as_is, 6)))
-    if facts.blind is not None:
-        rows.append(("nothing told", near(facts.blind, 6)))
+    losses = (
+        ("this mechanism, best action for each output", facts.value, near),
+        ("no mechanism with this promise is below", facts.bound, below),
+        ("this mechanism, outputs taken as they are", facts.as_is, near),
+        ("nothing told", facts.blind, near),
+    )
+    rows = [(words, shown(value, 6)) for words, value, shown in losses if value is not None]
     head = f"expected loss{f', {plain(unit)}' if unit else ''}"
     listed = table("Losses" + (" for the hardest prior" if facts.criterion != "expected" else ""), ("", head), rows)
     return section("cost", "What it costs", paragraph(first, second, third, kind="lead"), listed)
@@ -210,35 +198,34 @@ def cost(facts: Facts) -> str:
 
 def comparison(facts: Facts) -> str:
     """Known mechanisms with the same promise."""
-    note = paragraph(plain(facts.notes.get("peers", "")), kind="soft") if facts.notes.get("peers") else ""
+    note = _note(facts, "peers")
     if not facts.peers:
         return section("comparison", "Beside known mechanisms", note) if note else ""
     unit, best = loss_unit(facts), facts.peers[0]
     assert facts.value is not None
     words = ""
     if facts.criterion == "expected" and facts.value > 0:
-        ratio = best.remapped / float(facts.value)
+        ratio, how = best.remapped / float(facts.value), "as little"
         if ratio > 1 + 1e-6:
-            words = f"The best of them, {_name(best)}, loses {near(ratio, 3)} times as much, even with the best remap."
-        elif ratio > 1 - 1e-6:
-            words = f"The best of them, {_name(best)}, loses as little."
-        else:
-            words = f"The best of them, {_name(best)}, loses less: {percent(1 - ratio)} less than this mechanism."
-    needed = facts.mechanism.privacy.rate if facts.tightest is None else facts.tightest.epsilon
-    own = ("<strong>this mechanism</strong>", *_cells(facts.as_is, float(facts.value), facts.after, needed))
-    others = [(plain(_name(p)), *_cells(p.loss, p.remapped, p.guessed, p.epsilon)) for p in facts.peers]
-    rows = sorted([(float(facts.value), own), *zip((p.remapped for p in facts.peers), others, strict=True)],
-                  key=lambda row: row[0])  # fmt: skip
+            how = f"{near(ratio, 3)} times as much, even with the best remap"
+        elif ratio <= 1 - 1e-6:
+            how = f"less: {percent(1 - ratio)} less than this mechanism"
+        words = f"The best of them, {_name(best)}, loses {how}."
+    rows = [
+        (
+            f"<strong>{peer.name}</strong>" if peer.own else plain(peer.name),
+            near(peer.remapped),
+            "–" if peer.loss is None else near(peer.loss),
+            "not proved" if peer.epsilon is None else above(peer.epsilon, 4),
+            percent(peer.guessed),
+        )
+        for peer in _standings(facts)
+    ]
     per = f" per {plain(facts.space.unit)}" if facts.space.unit else ""
     losses = f"loss{f' in {plain(unit)}' if unit else ''}"
-    heads = (
-        "mechanism",
-        f"{losses}, best remap",
-        "outputs as they are",
-        f"ε it needs{per}",
-        "chance to guess the secret",
-    )
-    listed = table("Mechanisms with the same promise", heads, [cells for _, cells in rows])
+    remapped, needed = f"{losses}, best remap", f"ε it needs{per}"
+    heads = ("mechanism", remapped, "outputs as they are", needed, "chance to guess the secret")
+    listed = table("Mechanisms with the same promise", heads, rows)
     about = (
         "All of them make the same promise. A remap replaces each output by the best action for it, which costs no "
         "privacy."
@@ -247,23 +234,23 @@ def comparison(facts: Facts) -> str:
                    figures([peers_drawing(facts)]), listed, note)  # fmt: skip
 
 
-def _cells(as_is: float | None, remapped: float, guessed: float, epsilon: float | None) -> tuple[str, ...]:
-    shown = "–" if as_is is None else near(as_is)
-    return near(remapped), shown, "not proved" if epsilon is None else above(epsilon, 4), percent(guessed)
-
-
 def _name(peer: Peer) -> str:
-    return _NAMES.get(peer.name, peer.name)
+    return _NAMES.get(peer.name, peer.name.replace("_", " "))
+
+
+def _standings(facts: Facts) -> list[Peer]:
+    """The mechanism among its peers, the best first."""
+    assert facts.value is not None
+    needed = facts.mechanism.privacy.rate if facts.tightest is None else facts.tightest.epsilon
+    own = Peer("this mechanism", facts.as_is, float(facts.value), facts.after, needed, own=True)
+    return sorted([own, *(replace(p, name=_name(p)) for p in facts.peers)], key=lambda peer: peer.remapped)
 
 
 def peers_drawing(facts: Facts) -> Figure:
     """The figure of the comparison."""
-    assert facts.value is not None
-    rows = [Standing(_name(p), p.loss, p.remapped) for p in facts.peers]
-    rows.append(Standing("this mechanism", facts.as_is, float(facts.value), True))
-    rows.sort(key=lambda row: row.remapped)
     bound = None if facts.bound is None else float(facts.bound)
-    return peers_figure(rows, bound, facts.blind, loss_unit(facts), "What mechanisms with the same promise lose.")
+    words = "What mechanisms with the same promise lose."
+    return peers_figure(_standings(facts), bound, facts.blind, loss_unit(facts), words)
 
 
 # ----------------------------------------------------------------- where probability lies
@@ -277,19 +264,14 @@ def drawings(facts: Facts) -> list[Figure]:
         hardest = "" if facts.criterion == "expected" else " (the hardest that was found)"
         words = f"How likely each secret is beforehand{hardest}."
         drawn.append(share_figure("prior", "The prior", words, layout, mechanism.secrets, facts.prior.float_weights))
-    expected = facts.prior.float_weights @ facts.matrix
-    if facts.released is None:
-        drawn.append(
-            _of_outputs(facts, "released", "The released distribution", "How often each output comes.", expected)
-        )
-    else:
-        total = int(facts.released.sum())
-        off = float(np.abs(facts.released / total - expected).max())
-        words = (
-            f"What {total:,} releases told. Shares differ from the expected ones by {percent(off, 2)} of all at most."
-        )
-        drawn.append(_of_outputs(facts, "released", "What was released", words, facts.released / total))
-    drawn += [_cloud(facts), _belief(facts)]
+    shares = facts.prior.float_weights @ facts.matrix
+    title, words = "The released distribution", "How often each output comes."
+    if facts.released is not None:
+        total, expected = int(facts.released.sum()), shares
+        shares, title = facts.released / total, "What was released"
+        off = percent(float(np.abs(shares - expected).max()), 2)
+        words = f"What {total:,} releases told. Shares differ from the expected ones by {off} of all at most."
+    drawn += [_of_outputs(facts, "released", title, words, shares), _cloud(facts), _belief(facts)]
     if max(facts.matrix.shape) <= _SMALL_TABLE:
         drawn.append(matrix_figure(mechanism.secrets, mechanism.outputs, facts.matrix))
     return drawn
@@ -310,10 +292,8 @@ def _cloud(facts: Facts) -> Figure:
     mechanism, row = facts.mechanism, facts.matrix[facts.secret]
     secret = mechanism.secrets[facts.secret]
     name = label(secret)
-    words = f"What is told when the secret is {name}"
-    words += (
-        ", the likeliest one." if facts.secret == int(facts.prior.float_weights.argmax()) and not facts.assumed else "."
-    )
+    likeliest = facts.secret == int(facts.prior.float_weights.argmax()) and not facts.assumed
+    words = f"What is told when the secret is {name}{', the likeliest one' if likeliest else ''}."
     position = facts.space.position
     if secret in mechanism.outputs:
         words += f" It is told as it is with probability {share(float(row[mechanism.outputs.index(secret)]))}."
@@ -366,8 +346,12 @@ def leakage(facts: Facts) -> str:
             ("largest difference of any mechanism with this promise", above(facts.type_leaks.additive_bound, 4)),
         ]
     listed = table("Leakage and capacities", ("", "value"), rows)
-    note = paragraph(plain(facts.notes["leaks"]), kind="soft") if "leaks" in facts.notes else ""
-    return section("leakage", "How much it tells", listed, note)
+    return section("leakage", "How much it tells", listed, _note(facts, "leaks"))
+
+
+def _note(facts: Facts, about: str) -> str:
+    """What was left out and why."""
+    return paragraph(plain(facts.notes[about]), kind="soft") if about in facts.notes else ""
 
 
 def tightest(facts: Facts) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import ceil, floor, log10
-from typing import Any
 
 import numpy as np
 
@@ -158,15 +157,9 @@ def scales(space: FiniteSpace) -> list[tuple[Fraction, str]]:
         candidates = [d for d in steps if least * (1 - 1e-9) <= d < most * (1 - 1e-9)]
         chosen = candidates[:: -(-len(candidates) // _MOST_SCALES)] if candidates else []
         round_ones = [(d, with_unit(near(d), space.unit)) for d in chosen]
-    farthest = max(table.bounds(value)[1] for value in _largest(table))
+    farthest = table.values[np.unravel_index(np.argmax(table.floats == most), table.floats.shape)]
     last = with_unit(near(most, 3), space.unit)
-    return [*round_ones, (farthest, f"{last}, the farthest two")]
-
-
-def _largest(table: Any) -> list[Any]:
-    """The entry of the table that stands for the largest finite distance."""
-    finite = np.where(np.isfinite(table.floats), table.floats, -1.0)
-    return [table.values.ravel()[int(finite.argmax())]]
+    return [*round_ones, (table.bounds(farthest)[1], f"{last}, the farthest two")]
 
 
 def doubling(privacy: PrivacyType) -> str:

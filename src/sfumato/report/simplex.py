@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from html import escape
 from itertools import combinations, groupby
 from math import cos, exp, sin, sqrt, tan
@@ -27,7 +28,8 @@ from sfumato.errors import InvalidInput, NotSupported, short, shown
 from sfumato.numbers import Array, divide, floats, together
 from sfumato.privacy import PrivacyType, Vertices, vertices
 from sfumato.privacy.type import as_type
-from sfumato.report.figure import FONT_SIZE, MUTED, ROLES, SERIES, canvas, caption, ink, label_shifts, sphere, tint
+from sfumato.report.figure import FONT_SIZE, MUTED, ROLES, SERIES, canvas, ink, label_shifts, sphere, tint
+from sfumato.report.figure import caption as captioned
 
 SHOWN = ("region", "constraints", "vertices", "prior", "inners")
 """What a figure of the simplex can show."""
@@ -165,10 +167,7 @@ def simplex(
     caption = text(caption, "the caption")
     plan = _planned(privacy, channel, prior, show, labels)
     figure = _flat(plan) if len(privacy.space) == 3 else _solid(plan)
-    return _captioned(figure, caption) if caption else figure
-
-
-_captioned = caption  # the argument of simplex has the better claim to the name
+    return captioned(figure, caption) if caption else figure
 
 
 @dataclass(frozen=True, eq=False)
@@ -343,7 +342,8 @@ class _Mark:
 
 
 def _marks(plan: _SimplexPlan, corners: NDArray[np.float64], scale: float) -> list[_Mark]:
-    """Vertices and inners, those at one place as one mark: its letter, then weights in the colours of mechanisms."""
+    """Secrets, vertices and inners, what is at one place as one mark: letter, then weights in colours of mechanisms."""
+    secrets = [_Mark(corner, 0.0, f"<b>{name}</b>") for name, corner in zip(plan.secrets, corners, strict=True)]
     marks: list[_Mark] = []
     if "vertices" in plan.show:
         places = _place(plan.posteriors, corners)
@@ -359,7 +359,7 @@ def _marks(plan: _SimplexPlan, corners: NDArray[np.float64], scale: float) -> li
             else:
                 known = marks[at]
                 marks[at] = _Mark(known.place, max(known.weight, float(weight)), f"{known.text} {text}".strip())
-    return sorted(marks, key=lambda mark: not mark.text)
+    return secrets + sorted(marks, key=lambda mark: not mark.text)
 
 
 def _colour(k: int) -> str:
@@ -385,7 +385,11 @@ def _flat(plan: _SimplexPlan) -> go.Figure:
     frame = {"color": ROLES["frame"], "width": 1.5}
     figure.add_scatter(x=x, y=y, mode="lines", line=frame, hoverinfo="skip", showlegend=False)
     _draw_points(figure, plan)
-    _draw_labels(figure, plan)
+    # labels may be in the margins
+    room = (-_PIXELS * side - 20, -_PIXELS * below - 12, _PIXELS * (1 + side) + 20, _PIXELS * top + 12)
+    marks = _marks(plan, _FLAT, _PIXELS)
+    for label in _labels(plan, marks, _FLAT, lambda at: (_PIXELS * at, np.ones(len(at))), _DISC, room):
+        figure.add_annotation(**label)
     return figure
 
 
@@ -445,39 +449,32 @@ def _draw_vertices_and_prior(
             add(**at, mode="markers", name=called, hovertext=texts, hoverinfo="text", marker=marker)
 
 
-def _draw_labels(figure: go.Figure, plan: _SimplexPlan) -> None:
-    """Secrets, letters and weights, away from the prior and clear of every mark."""
-    marks = _corner_marks(plan, _FLAT) + _marks(plan, _FLAT, _PIXELS)
-    places = np.array([*(mark.place for mark in marks), _place(plan.prior.weights, _FLAT)])
-    radii = [max(_DOT, _DISC * sqrt(mark.weight)) for mark in marks] + [7.0]
-    ends = [axis.range for axis in (figure.layout.xaxis, figure.layout.yaxis)]
-    frame = np.array(ends).T.ravel() * _PIXELS + [-20, -12, 20, 12]  # into the margins
-    outward = places[:-1] - places[-1]
-    outward[:3] = [[0, -1], [0, 1], [0, -1]]
-    for label in _labels(marks, places * _PIXELS, radii, outward, frame):
-        figure.add_annotation(**label)
-
-
-def _corner_marks(plan: _SimplexPlan, corners: NDArray[np.float64]) -> list[_Mark]:
-    return [_Mark(corner, 0.0, f"<b>{name}</b>") for name, corner in zip(plan.secrets, corners, strict=True)]
-
-
 def _labels(
+    plan: _SimplexPlan,
     marks: list[_Mark],
-    pixels: NDArray[np.float64],
-    radii: list[float],
-    outward: NDArray[np.float64],
-    frame: NDArray[np.float64],
+    corners: NDArray[np.float64],
+    screen: Callable[[NDArray[np.float64]], tuple[NDArray[np.float64], NDArray[np.float64]]],
+    largest: float,
+    frame: tuple[float, ...],
 ) -> list[dict[str, Any]]:
-    """Annotations for the marks that have a text; those of secrets come first and are larger."""
+    """Annotations for the marks that have a text, away from the prior and clear of every mark; secrets are larger.
+
+    ``screen`` says at which pixels points are seen, and how large a unit is there.
+    """
+    places = np.array([*(mark.place for mark in marks), _place(plan.prior.weights, corners)])
+    pixels, units = screen(places)
+    radii = [max(_DOT, largest * sqrt(mark.weight) * unit) for mark, unit in zip(marks, units, strict=False)] + [7.0]
+    if len(corners) == 3:
+        outward = places[:-1] - places[-1]
+        outward[:3] = [[0, -1], [0, 1], [0, -1]]
+    else:
+        outward = pixels[:-1] - pixels[-1]
     outward[np.abs(outward).sum(axis=1) < 1e-9] = (0, -1)  # at the prior: below
-    texts = [mark.text for mark in marks if mark.text]
-    secrets = len(marks[0].place) + 1
-    shifts = label_shifts(pixels, radii, texts, outward, tuple(frame.tolist()))
+    shifts = label_shifts(pixels, radii, [mark.text for mark in marks if mark.text], outward, frame)
     return [
         {"text": mark.text, **dict(zip("xyz", mark.place.tolist(), strict=False)), "xshift": right, "yshift": up,
          "showarrow": False, "bgcolor": "rgba(255,255,255,0.75)", "borderpad": 0,
-         "font": {"size": 16 if n < secrets else FONT_SIZE}}
+         "font": {"size": 16 if n < len(corners) else FONT_SIZE}}
         for n, (mark, (right, up)) in enumerate(zip(marks, shifts, strict=False))
     ]  # fmt: skip
 
@@ -505,8 +502,10 @@ def _solid(plan: _SimplexPlan) -> go.Figure:
     _draw_vertices_and_prior(figure.add_scatter3d, plan, _SOLID, dot, cross)
     for k, (name, posteriors) in enumerate(plan.hypers):
         _draw_balls(figure, plan, name, posteriors, _colour(k))
-    _draw_solid_labels(figure, plan)
-    return figure
+    right, up = figure.layout.width / 2, figure.layout.height / 2
+    marks = _marks(plan, _SOLID, _PIXELS / sqrt(3))  # before the solid is turned they cover nothing
+    labels = _labels(plan, marks, _SOLID, partial(_screen, height=2 * up), _BALL, (-right, -up, right, up))
+    return figure.update_layout(scene_annotations=labels)
 
 
 def _draw_segments(
@@ -569,14 +568,3 @@ def _screen(places: NDArray[np.float64], height: float) -> tuple[NDArray[np.floa
     zoom = height / (2 * tan(np.pi / 8)) / (rays @ forward)
     seen = np.stack([rays @ right, rays @ np.cross(right, forward)], axis=1)
     return seen * zoom[:, None], zoom / (2 * _REACH)
-
-
-def _draw_solid_labels(figure: go.Figure, plan: _SimplexPlan) -> None:
-    """Labels that cover no mark before the solid is turned, and stay beside theirs afterwards."""
-    marks = _corner_marks(plan, _SOLID) + _marks(plan, _SOLID, _PIXELS / sqrt(3))
-    places = np.array([*(mark.place for mark in marks), _place(plan.prior.weights, _SOLID)])
-    width, height = figure.layout.width, figure.layout.height
-    pixels, zoom = _screen(places, height)
-    radii = [max(_DOT, _BALL * sqrt(mark.weight) * unit) for mark, unit in zip(marks, zoom, strict=False)] + [7.0]
-    frame = np.array([-width, -height, width, height]) / 2
-    figure.update_layout(scene_annotations=_labels(marks, pixels, radii, pixels[:-1] - pixels[-1], frame))

@@ -14,6 +14,7 @@ from typing import Any
 from sfumato.channels import Prior
 from sfumato.design import objectives
 from sfumato.errors import InvalidInput, SfumatoError
+from sfumato.labels import text_of
 from sfumato.losses import LOSSES, Loss
 from sfumato.losses import default as default_loss
 from sfumato.privacy import PrivacyType, predicates
@@ -29,7 +30,6 @@ from sfumato.specs.tables import (
     labelled_table,
     numbers_of,
     spelled_labels,
-    text_of,
     usual_column,
 )
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from sfumato.errors import InvalidInput
 from sfumato.files import read_text
+from sfumato.labels import text_of
 from sfumato.numbers import as_written
 from sfumato.specs.complaints import nearest
 
@@ -136,11 +137,6 @@ def in_order(table: Columns, names: Sequence[str], wanted: Sequence[Any], what: 
         if text not in known:
             raise InvalidInput(f"{table.file} has a {what} {text!r}, which is no secret of the space")
     return [place[text] for text in texts]
-
-
-def text_of(label: Any) -> str:
-    """A label as a file spells it: a cell (2, 3) of a grid is ``2,3``."""
-    return ",".join(map(text_of, label)) if isinstance(label, tuple) else str(label)
 
 
 def spelled_labels(labels: Iterable[Any], known: Sequence[Any], what: str) -> tuple[Any, ...]:

@@ -15,19 +15,18 @@ from fastapi.responses import JSONResponse, Response, StreamingResponse
 from sfumato.errors import InvalidInput, SfumatoError
 from sfumato.specs.cities import countries
 from sfumato.studio.jobs import Busy, Workers, sentence
-from sfumato.studio.limits import LARGEST_KEPT, MOST_KEPT, SECONDS
-from sfumato.studio.requests import REQUESTS, checked, key_of, question
+from sfumato.studio.requests import TASKS, checked, key_of, question
 
-# The tasks that begin with a design.
-_DESIGNING = ("design", "compare", "kernels", "verdicts", "audit", "mechanism", "report")
+# Designs that are kept, and their bytes: enough to go back and forth, and to download what is on the screen.
+_MOST_KEPT, _LARGEST_KEPT = 32, 192 * 2**20
 
 
 @dataclass(eq=False)
 class KeptDesigns:
     """Designs that were made lately, as bytes that only workers read; the least recently used ones go first."""
 
-    most: int = MOST_KEPT
-    largest: int = LARGEST_KEPT
+    most: int = _MOST_KEPT
+    largest: int = _LARGEST_KEPT
     designs: OrderedDict[str, bytes] = field(default_factory=OrderedDict)
     size: int = 0
 
@@ -61,7 +60,7 @@ def routes(workers: Workers, kept: KeptDesigns) -> APIRouter:
 
     @router.post("/{task}")
     async def answer(task: str, request: Request) -> Response:
-        if task not in REQUESTS:
+        if task not in TASKS:
             return JSONResponse({"error": "the studio has no such task"}, 404)
         try:
             values = checked(task, await _json(request))
@@ -87,8 +86,9 @@ class _Events(StreamingResponse):
     def __init__(
         self, task: str, values: dict[str, Any], request: Request, workers: Workers, kept: KeptDesigns
     ) -> None:
-        self.job, self.workers = token_hex(8), workers
-        super().__init__(_events(self.job, task, values, request, workers, kept), media_type="text/event-stream")
+        self.job, self.task, self.values, self.request = token_hex(8), task, values, request
+        self.workers, self.kept = workers, kept
+        super().__init__(self._events(), media_type="text/event-stream")
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Send the events; an answer that is cut off while one is being sent leaves its iterator as it was."""
@@ -97,24 +97,21 @@ class _Events(StreamingResponse):
         finally:
             self.workers.leave(self.job)
 
-
-async def _events(job: str, task: str, values: dict[str, Any], request: Request, workers: Workers, kept: KeptDesigns
-                  ) -> AsyncIterator[str]:  # fmt: skip
-    key = key_of(values["spec"]) if task in _DESIGNING else ""
-    known = kept.get(key) if key else None
-    yield _event("started", {"job": job})
-    messages = workers.run(job, task, values, known, SECONDS[task])
-    try:
-        async for message in messages:
-            if message.kept is not None and key:
-                kept.put(key, message.kept)
-            if message.kind == "progress" and await request.is_disconnected():
-                return
-            yield _event(message.kind, message.content)
-    except Busy:
-        yield _event("failure", {"error": "the studio is busy: try again in a moment"})
-    finally:
-        await messages.aclose()  # type: ignore[attr-defined]
+    async def _events(self) -> AsyncIterator[str]:
+        key = key_of(self.values["spec"]) if TASKS[self.task].designs else ""
+        yield _event("started", {"job": self.job})
+        messages = self.workers.run(self.job, self.task, self.values, self.kept.get(key), TASKS[self.task].seconds)
+        try:
+            async for message in messages:
+                if message.kept is not None and key:
+                    self.kept.put(key, message.kept)
+                if message.kind == "progress" and await self.request.is_disconnected():
+                    return
+                yield _event(message.kind, message.content)
+        except Busy:
+            yield _event("failure", {"error": "the studio is busy: try again in a moment"})
+        finally:
+            await messages.aclose()  # type: ignore[attr-defined]
 
 
 def _event(kind: str, content: dict[str, Any]) -> str:

@@ -9,19 +9,21 @@ Every answer forbids its page to load anything from elsewhere.
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from dataclasses import dataclass, field
 from secrets import compare_digest
 from typing import Any
 
-from sfumato.studio.limits import LARGEST_BODY, UPLOAD_SECONDS
+from fastapi import Request
+from fastapi.responses import JSONResponse
+from starlette.datastructures import MutableHeaders
+from starlette.requests import ClientDisconnect
+from starlette.types import Message, Receive, Scope, Send
 
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+LARGEST_BODY = 4 * 2**20
+"""Bytes of a request: a matrix of 400 × 400 numbers as text, or a spec of a thousand places."""
 
-KEY_HEADER = "x-sfumato-key"
+_UPLOAD_SECONDS = 10.0  # for a body to arrive: it comes from the same machine
+_KEY_HEADER = "x-sfumato-key"
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
@@ -54,7 +56,7 @@ class Guard:
     hosts: frozenset[str]
     key: str = field(repr=False)
     largest: int = LARGEST_BODY
-    seconds: float = UPLOAD_SECONDS
+    seconds: float = _UPLOAD_SECONDS
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or hand on."""
@@ -65,13 +67,15 @@ class Guard:
         heads = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         refused = self._refused(scope["method"], scope["path"], heads)
         if refused is None and scope["method"] == "POST":
-            body = await self._body(heads, receive)
+            body = await self._body(heads, Request(scope, receive))
             if isinstance(body, bytes):
                 receive = _replayed(body, receive)
             else:
                 refused = body
         if refused is not None:
-            await _answer(send, *refused)
+            status, sentence = refused
+            answer = JSONResponse({"error": sentence}, status, {"connection": "close", **HEADERS})
+            await answer(scope, receive, send)
             return
         await self.inner(scope, receive, _with_headers(send))
 
@@ -94,42 +98,37 @@ class Guard:
             return 403, "another page may not ask the studio for anything"
         if method != "POST":
             return None
-        if not compare_digest(heads.get(KEY_HEADER, "").encode(), self.key.encode()):
+        if not compare_digest(heads.get(_KEY_HEADER, "").encode(), self.key.encode()):
             return 403, "the key of this studio is missing: open the address that `sfumato studio` printed"
         if heads.get("content-type", "").partition(";")[0].strip() != "application/json":
             return 415, "a request to the studio is JSON"
         return None
 
-    async def _body(self, heads: dict[str, str], receive: Receive) -> bytes | tuple[int, str]:
+    async def _body(self, heads: dict[str, str], request: Request) -> bytes | tuple[int, str]:
         """The whole body, or why not."""
         large = 413, f"this is larger than {self.largest >> 20} MiB, the most that the studio takes"
         length = heads.get("content-length", "0")
         if not length.isdecimal() or int(length) > self.largest:
             return large
-        parts: list[bytes] = []
-        size = 0
+        body = bytearray()
         try:
             async with asyncio.timeout(self.seconds):
-                more = True
-                while more:
-                    message = await receive()
-                    if message["type"] == "http.disconnect":
-                        return 400, "the request ended before it was complete"
-                    parts.append(message.get("body", b""))
-                    size += len(parts[-1])
-                    if size > self.largest:
+                async for part in request.stream():
+                    body += part
+                    if len(body) > self.largest:
                         return large
-                    more = message.get("more_body", False)
+        except ClientDisconnect:
+            return 400, "the request ended before it was complete"
         except TimeoutError:
             return 408, f"the request took longer than {self.seconds:.0f} s to arrive"
-        return b"".join(parts)
+        return bytes(body)
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
     """A body that was read, once more; then whatever comes after it."""
     given = False
 
-    async def again() -> MutableMapping[str, Any]:
+    async def again() -> Message:
         nonlocal given
         if given:
             return await receive()
@@ -140,22 +139,9 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
 
 
 def _with_headers(send: Send) -> Send:
-    async def sending(message: MutableMapping[str, Any]) -> None:
+    async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            own = [(name, value) for name, value in message["headers"] if name.decode("latin-1").lower() not in HEADERS]
-            message = {**message, "headers": own + _encoded(HEADERS.items())}
+            MutableHeaders(scope=message).update(HEADERS)
         await send(message)
 
     return sending
-
-
-def _encoded(pairs: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
-    return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in pairs]
-
-
-async def _answer(send: Send, status: int, sentence: str) -> None:
-    body = json.dumps({"error": sentence}, ensure_ascii=False).encode()
-    own = {"content-type": "application/json; charset=utf-8", "content-length": str(len(body)), "connection": "close"}
-    heads = _encoded([*own.items(), *HEADERS.items()])
-    await send({"type": "http.response.start", "status": status, "headers": heads})
-    await send({"type": "http.response.body", "body": body})

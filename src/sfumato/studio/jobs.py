@@ -21,8 +21,9 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from sfumato.errors import SfumatoError, Wording, speaking
-from sfumato.studio.limits import MOST_WAITING, WORKERS
 
+_WORKERS = 2  # processes at most: one for what is looked at, one for what is being dragged meanwhile
+_MOST_WAITING = 8  # requests that may wait for a worker; more are refused at once
 _GRACE = 2.0  # seconds for a worker to end by itself
 _LONGEST_ERROR = 600  # letters of a sentence
 
@@ -75,7 +76,7 @@ class Workers:
     """A few processes, started when they are needed."""
 
     work: Work
-    most: int = WORKERS
+    most: int = _WORKERS
     idle: list[_Worker] = field(default_factory=list)
     busy: dict[str, _Worker] = field(default_factory=dict)
     starting: int = 0
@@ -170,7 +171,7 @@ class Workers:
         Between the look at who is idle and the taking nothing is awaited, so that nobody comes in between.
         """
         while self.closed or (not self.idle and len(self.busy) + self.starting >= self.most):
-            if self.closed or len(self.waiting) >= MOST_WAITING:
+            if self.closed or len(self.waiting) >= _MOST_WAITING:
                 raise Busy
             turn = asyncio.get_running_loop().create_future()
             self.waiting.append(turn)
@@ -245,14 +246,13 @@ class Workers:
 
 def _listen(line: Connection, loop: asyncio.AbstractEventLoop, box: asyncio.Queue[Message | None]) -> None:
     """Carry messages from a worker to the loop, until the last one of the job."""
-    message: Message | None = None
+    message: Message | None = Message("progress", {})
     with suppress(RuntimeError):  # the loop may be closed before the last message
-        while message is None or message.kind == "progress":
+        while message is not None and message.kind == "progress":
             try:
                 message = line.recv()
             except (EOFError, OSError, TypeError, pickle.UnpicklingError):  # TypeError: closed while it was read
-                loop.call_soon_threadsafe(box.put_nowait, None)
-                return
+                message = None
             loop.call_soon_threadsafe(box.put_nowait, message)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from math import prod
 from typing import Annotated, Any
 
@@ -14,15 +15,22 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sfumato.errors import InvalidInput, NotSupported
 from sfumato.specs.spec import Spec, spec_from_values
-from sfumato.studio.limits import LARGEST_BODY, MOST_POINTS, MOST_SECRETS
+from sfumato.studio.guard import LARGEST_BODY
 
+MOST_SECRETS = 1024
+"""Secrets that are drawn and designed for; tasks that take longer are for fewer."""
+
+_MOST_POINTS = 40  # values of ε on a curve
 _LONGEST_NAME = 200
 
 
-class SpecRequest(BaseModel):
+class _Request(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class SpecRequest(_Request):
     """A spec, as tables."""
 
-    model_config = ConfigDict(extra="forbid")
     spec: dict[str, Any]
 
 
@@ -35,7 +43,7 @@ class DesignRequest(SpecRequest):
 class CurveRequest(SpecRequest):
     """Values of ε, as texts or numbers."""
 
-    epsilons: Annotated[list[str | float], Field(min_length=1, max_length=MOST_POINTS)]
+    epsilons: Annotated[list[str | float], Field(min_length=1, max_length=_MOST_POINTS)]
 
 
 class KernelsRequest(SpecRequest):
@@ -61,43 +69,56 @@ class AuditRequest(SpecRequest):
     normalise: bool = False
 
 
-class PointsRequest(BaseModel):
+class PointsRequest(_Request):
     """Points with counts, as the text of a CSV file."""
 
-    model_config = ConfigDict(extra="forbid")
     text: Annotated[str, Field(min_length=1, max_length=LARGEST_BODY)]
     name: Annotated[str, Field(max_length=_LONGEST_NAME)] = "the file"
 
 
-class CitiesRequest(BaseModel):
+class CitiesRequest(_Request):
     """The largest cities of a country."""
 
-    model_config = ConfigDict(extra="forbid")
     country: Annotated[str, Field(min_length=2, max_length=2)]
     most: Annotated[int, Field(ge=3, le=200)] = 40
 
 
-REQUESTS: dict[str, type[BaseModel]] = {
-    "look": SpecRequest,
-    "design": DesignRequest,
-    "curve": CurveRequest,
-    "compare": SpecRequest,
-    "kernels": KernelsRequest,
-    "verdicts": VerdictsRequest,
-    "audit": AuditRequest,
-    "mechanism": SpecRequest,
-    "report": SpecRequest,
-    "spec": SpecRequest,
-    "points": PointsRequest,
-    "cities": CitiesRequest,
+@dataclass(frozen=True)
+class Task:
+    """What a task is requested with, how long it may take, how many secrets it takes on, and how a refusal calls it.
+
+    After ``seconds`` its worker is ended. Beyond ``most`` secrets, the command line and Python have no such limit. A
+    task that ``designs`` begins with the design of its spec, as it was made before.
+    """
+
+    request: type[_Request]
+    seconds: float
+    most: int = MOST_SECRETS
+    words: str = ""
+    designs: bool = True
+
+
+TASKS = {
+    "look": Task(SpecRequest, 20.0, words="a picture", designs=False),
+    "design": Task(DesignRequest, 900.0, words="a design"),
+    "curve": Task(CurveRequest, 900.0, 400, "a curve", designs=False),
+    "compare": Task(SpecRequest, 120.0, 256, "a comparison"),
+    "kernels": Task(KernelsRequest, 60.0, 6, "a list of kernels"),
+    "verdicts": Task(VerdictsRequest, 120.0, 256, "verdicts"),
+    "audit": Task(AuditRequest, 300.0, 400, "an audit"),
+    "mechanism": Task(SpecRequest, 900.0),
+    "report": Task(SpecRequest, 900.0),
+    "spec": Task(SpecRequest, 20.0, designs=False),
+    "points": Task(PointsRequest, 20.0, designs=False),
+    "cities": Task(CitiesRequest, 20.0, designs=False),
 }
-"""What each task is requested with."""
+"""Everything that a page may ask."""
 
 
 def checked(task: str, values: Any) -> dict[str, Any]:
     """The parameters of a task, checked; whatever is wrong with them is one sentence."""
     try:
-        request = REQUESTS[task].model_validate(values)
+        request = TASKS[task].request.model_validate(values)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"])) or "the request"
@@ -118,18 +139,13 @@ def question(values: dict[str, Any], task: str) -> Spec:
     if _names_a_file(values):
         raise NotSupported("files in a state of the studio", ["coordinates, edges and counts in the state itself"])
     spec = spec_from_values(values)
-    check_size(spec, task)
-    return spec
-
-
-def check_size(spec: Spec, task: str) -> None:
-    """Refuse a space before it is built."""
-    size, most = _SIZES[spec.space.kind](spec.space), MOST_SECRETS[task]
-    if size > most:
+    size, limit = _SIZES[spec.space.kind](spec.space), TASKS[task]  # a space is refused before it is built
+    if size > limit.most:
         raise NotSupported(
-            f"{_WORDS.get(task, task)} on {size:,} secrets in the studio",
-            [f"at most {most:,} here; `sfumato design` and Python have no such limit"],
+            f"{limit.words or task} on {size:,} secrets in the studio",
+            [f"at most {limit.most:,} here; `sfumato design` and Python have no such limit"],
         )
+    return spec
 
 
 def key_of(values: dict[str, Any]) -> str:
@@ -137,25 +153,10 @@ def key_of(values: dict[str, Any]) -> str:
     return json.dumps(values, sort_keys=True, separators=(",", ":"), default=str)
 
 
-_WORDS = {
-    "look": "a picture",
-    "design": "a design",
-    "curve": "a curve",
-    "compare": "a comparison",
-    "kernels": "a list of kernels",
-    "verdicts": "verdicts",
-    "audit": "an audit",
-}
-
-
 def _names_a_file(values: Any) -> bool:
     if isinstance(values, dict):
         return any(key == "file" or _names_a_file(part) for key, part in values.items())
     return isinstance(values, list) and any(map(_names_a_file, values))
-
-
-def _listed(name: str) -> Callable[[Any], int]:
-    return lambda space: len(getattr(space, name) or ())
 
 
 def _nodes(space: Any) -> int:
@@ -168,11 +169,6 @@ def _power(base: int, exponent: int) -> int:
     return base**exponent if exponent * base.bit_length() < 64 else 2**63
 
 
-def _compositions(space: Any) -> int:
-    """Answers of k counts: at most individuals + 1 for each."""
-    return _power(space.individuals + 1, space.k)
-
-
 _SIZES: dict[str, Callable[[Any], int]] = {
     "line": lambda space: space.size,
     "discrete": lambda space: space.size,
@@ -183,10 +179,10 @@ _SIZES: dict[str, Callable[[Any], int]] = {
     "complete_bipartite": lambda space: space.a + space.b,
     "count_query": lambda space: space.individuals + 1,
     "sum_query": lambda space: space.individuals * space.largest + 1,
-    "k_count_query": _compositions,
+    "k_count_query": lambda space: _power(space.individuals + 1, space.k),  # at most: so many answers for each count
     "graph": _nodes,
-    "points": _listed("coordinates"),
-    "geo": _listed("coordinates"),
-    "matrix": _listed("distances"),
+    "points": lambda space: len(space.coordinates or ()),
+    "geo": lambda space: len(space.coordinates or ()),
+    "matrix": lambda space: len(space.distances or ()),
 }
 """How many secrets a table stands for, before anything is built."""

@@ -11,7 +11,6 @@ import webbrowser
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from html import escape
-from importlib.util import find_spec
 from pathlib import Path
 from secrets import token_urlsafe
 from typing import Any
@@ -21,6 +20,7 @@ from fastapi import FastAPI
 from fastapi.exceptions import HTTPException
 from fastapi.responses import FileResponse, JSONResponse, Response
 from fastapi.staticfiles import StaticFiles
+from plotly.offline import get_plotlyjs
 
 from sfumato.errors import InvalidInput
 from sfumato.studio.api import KeptDesigns, routes
@@ -66,20 +66,13 @@ def app(port: int, key: str, *, work: Work = do, warm: bool = True) -> Guard:
 
     @inner.get("/plotly.js")
     async def plotly() -> Response:
-        return FileResponse(_plotly(), media_type="text/javascript")
+        return Response(get_plotlyjs(), media_type="text/javascript")
 
     inner.mount("/static", StaticFiles(directory=_STATIC))
     inner.add_exception_handler(HTTPException, _missing)
     inner.add_exception_handler(404, _missing)
     inner.add_exception_handler(Exception, _broken)
     return Guard(inner, own_hosts(port), key)
-
-
-def _plotly() -> Path:
-    """Plotly's own script, out of the installed package."""
-    package = find_spec("plotly")
-    assert package is not None and package.origin is not None
-    return Path(package.origin).parent / "package_data" / "plotly.min.js"
 
 
 async def _missing(request: Any, error: Exception) -> Response:

@@ -1,26 +1,121 @@
-"""What a worker does for the page: each task takes values and gives JSON, and perhaps a design to be kept."""
+"""What a worker does for the page: each task takes a desk and values, and gives JSON."""
 
 from __future__ import annotations
 
 import json
 import pickle
+from base64 import b64encode
 from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
+from math import isfinite
+from time import perf_counter
 from typing import Any
 
+from sfumato.certify import Mechanism
+from sfumato.certify.certificate import certificate_of
+from sfumato.certify.file import to_bytes
+from sfumato.channels import Prior
+from sfumato.design import Curve, is_universally_optimal
+from sfumato.design.comparison import compare_known
+from sfumato.design.optimal import Effort, best_of
+from sfumato.design.problem import problem
 from sfumato.design.result import Design
 from sfumato.design.solvers import Trail
+from sfumato.errors import InvalidInput, NotSupported
 from sfumato.measures import prior_loss
-from sfumato.specs.setup import Setup, privacy_of, setup
-from sfumato.specs.spec import spec_from_values, to_toml
-from sfumato.specs.words import amount, meaning, promised
-from sfumato.studio import answers
-from sfumato.studio.desk import Desk, Result, Say, saved
+from sfumato.mechanisms import MECHANISMS
+from sfumato.numbers import at_most, floats, told_apart
+from sfumato.privacy import PrivacyType, has_tight_constraints, is_regular, kernels, satisfies
+from sfumato.privacy.promise import rate
+from sfumato.report.audit import audit
+from sfumato.report.audit_matrix import TOLERANCE
+from sfumato.report.curve import curve_figure
+from sfumato.report.html import label
+from sfumato.report.page import page_of
+from sfumato.report.page_facts import facts_of
+from sfumato.report.simplex import simplex
+from sfumato.specs.setup import Setup, privacy_of, setup, under_of
+from sfumato.specs.spec import Spec, spec_from_values, to_toml
+from sfumato.specs.words import per
 from sfumato.studio.requests import key_of, question
-from sfumato.studio.uploads import cities, points
-from sfumato.studio.views import place_of, table_of
+from sfumato.studio.uploads import cities, points, uploaded
+from sfumato.studio.views import figure_of, packed, place_of, table_of
+from sfumato.verdict import Verdict
 
+_TALK = 0.05  # seconds between two words about progress
 _QUICK_GAP = 1e-2  # while somebody drags: the picture is the same
+_CURVE_GAP = 1e-3
+_MOST_ENTRIES = 2**18  # of a table that is sent to be drawn
+_MOST_KERNELS = 120  # listed one by one; all are counted
+_MANY_SECRETS = 10  # beyond, a search for a better mechanism is short
+_LONGEST_FRACTION = 16  # letters
+_SAME = Fraction(1, 10**8)  # of a loss: a difference that is not worth a word
+_ANY_SUM = Fraction(1, 2)  # by which the sum of a row may miss 1 where somebody wants it divided
+
+
+Say = Callable[[dict[str, Any]], None]
+
+
+@dataclass(eq=False)
+class Desk:
+    """What a task works with; ``known`` is the design of the question, once it was made."""
+
+    spec: Spec
+    setup: Setup
+    privacy: PrivacyType | None
+    trail: Trail
+    say: Say
+    stopping: Callable[[], bool]
+    known: Design | None = None
+
+    def best(self) -> Design:
+        """The design of the question."""
+        if self.known is None:
+            self.known = self.design()
+        return self.known
+
+    def promise(self) -> PrivacyType:
+        """The promise, where there must be one."""
+        if self.privacy is None:
+            raise InvalidInput("the promise is missing: choose ε")
+        return self.privacy
+
+    def design(self, tolerance: float | None = None, privacy: PrivacyType | None = None, before: str = "") -> Design:
+        """The best mechanism; what it leaves is where the next design on the same space starts."""
+        under = under_of(self.spec, self.setup.space)
+        promise = None if under else privacy or self.promise()
+        loss = self.setup.loss_on_outputs
+        question = problem(self.setup.prior, loss, promise, None, self.setup.objective, under)
+        limit = self.spec.solve.time_limit
+        effort = Effort(
+            tolerance or float(self.spec.solve.tolerance), None if limit is None else float(limit),
+            self.spec.solve.solver, self._teller(before), self.trail,
+        )  # fmt: skip
+        return best_of(question, effort)
+
+    def _teller(self, before: str) -> Callable[[Any], None]:
+        last = perf_counter()
+
+        def tell(state: Any) -> None:
+            nonlocal last
+            if self.stopping():
+                raise KeyboardInterrupt  # which a solver takes as a wish to return what it has
+            now = perf_counter()
+            if now - last >= _TALK:
+                last = now
+                self.say({"doing": before, **_standing(state)})
+
+        return tell
+
+
+def _standing(state: Any) -> dict[str, float]:
+    """Loss, bound and gap, where a solver tells them."""
+    if not all(hasattr(state, name) for name in ("value", "bound", "gap")):
+        return {}
+    numbers = {"loss": float(state.value), "bound": float(state.bound), "gap": float(state.gap)}
+    return {name: value for name, value in numbers.items() if isfinite(value)}
 
 
 def do(task: str, values: dict[str, Any], kept: bytes | None, say: Say, stopping: Callable[[], bool]
@@ -31,9 +126,9 @@ def do(task: str, values: dict[str, Any], kept: bytes | None, say: Say, stopping
     if task in _WITHOUT_A_SPEC:
         return _WITHOUT_A_SPEC[task](values), None
     desk = _desk(values["spec"], task, say, stopping)
-    known: Design | None = None if kept is None else pickle.loads(kept)
-    result, design = TASKS[task](desk, values, known)
-    return result, None if design is None or design is known else pickle.dumps(design)
+    desk.known = known = None if kept is None else pickle.loads(kept)
+    result = _ANSWERS[task](desk, values)
+    return result, None if desk.known is known else pickle.dumps(desk.known)
 
 
 def _desk(values: dict[str, Any], task: str, say: Say, stopping: Callable[[], bool]) -> Desk:
@@ -54,21 +149,15 @@ def _place(key: str) -> tuple[Setup, Trail]:
 # ----------------------------------------------------------------- tasks
 
 
-def _look(desk: Desk, values: dict[str, Any], known: Design | None) -> Result:
-    """The space and the prior, before anything is designed."""
-    return {"place": place_of(desk.setup.space, desk.setup.prior)}, None
+def _design(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
+    quick = values["quick"] and desk.known is None  # and then it is not kept
+    return _described(desk.design(_QUICK_GAP) if quick else desk.best(), desk)
 
 
-def _design(desk: Desk, values: dict[str, Any], known: Design | None) -> Result:
-    quick = values["quick"]
-    best = known or desk.design(_QUICK_GAP if quick else None)
-    return described(best, desk), None if quick else best
-
-
-def described(best: Design, desk: Desk) -> dict[str, Any]:
+def _described(best: Design, desk: Desk) -> dict[str, Any]:
     """A design with everything that the page shows of it."""
-    space = desk.setup.space
-    mechanism = best.mechanism
+    space, mechanism, expected = desk.setup.space, best.mechanism, desk.setup.objective.criterion == "expected"
+    blind = float(prior_loss(desk.setup.prior.to_floats(), desk.setup.loss_on_outputs)) if expected else None
     return {
         "place": place_of(space, desk.setup.prior),
         **table_of(mechanism, space),
@@ -81,27 +170,15 @@ def described(best: Design, desk: Desk) -> dict[str, Any]:
         "rate": mechanism.privacy.rate,
         "unit": space.unit,
         "loss_name": desk.setup.loss.name,
-        "blind": _blind(desk),
-        "promise": promised(mechanism.privacy) if not mechanism.events else "",
-        "meaning": f"{amount(best.loss, desk.setup)}{meaning(desk.setup)}",
-        "proof": str(mechanism.proof),
+        "blind": blind,
         "digest": mechanism.proof.digest,
     }
 
 
-def _blind(desk: Desk) -> float | None:
-    if desk.setup.objective.criterion != "expected":
-        return None
-    return float(prior_loss(desk.setup.prior.to_floats(), desk.setup.loss_on_outputs))
-
-
-def _spec(desk: Desk, values: dict[str, Any], known: Design | None) -> Result:
-    return {"text": to_toml(desk.spec), "name": "spec.toml"}, None
-
-
-def _mechanism(desk: Desk, values: dict[str, Any], known: Design | None) -> Result:
-    best = known or desk.design()
-    return saved(best.mechanism, "mechanism.sfm"), best
+def _saved(mechanism: Mechanism, name: str) -> dict[str, Any]:
+    """The file of a mechanism, as the command line would write it."""
+    data = to_bytes(certificate_of(mechanism))
+    return {"file": b64encode(data).decode(), "name": name, "sha256": data[-32:].hex()}
 
 
 def _warm() -> tuple[dict[str, Any], None]:
@@ -110,23 +187,192 @@ def _warm() -> tuple[dict[str, Any], None]:
     values = {"space": {"kind": "grid", "shape": [6, 6]}, "privacy": {"epsilon": 1}, "prior": {"counts": counts}}
     for epsilon in (1, "1.1"):
         desk = _desk({**values, "privacy": {"epsilon": epsilon}}, "design", lambda content: None, lambda: False)
-        described(desk.design(_QUICK_GAP), desk)
+        _described(desk.design(_QUICK_GAP), desk)
     return {}, None
 
 
-TASKS: dict[str, Callable[[Desk, dict[str, Any], Design | None], Result]] = {
-    "look": _look,
+def _curve(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
+    """The least loss for several ε, drawn as far as it is known after each point."""
+    space = desk.setup.space
+    epsilons = sorted({_epsilon(value) for value in values["epsilons"]})
+    points: list[tuple[Fraction, Design]] = []
+    for number, epsilon in enumerate(epsilons, 1):
+        if desk.stopping():
+            break
+        best = desk.design(_CURVE_GAP, PrivacyType(space, epsilon=epsilon), f"ε {number} of {len(epsilons)}")
+        points.append((epsilon, best))
+        if number < len(epsilons):
+            desk.say({"doing": f"ε {number} of {len(epsilons)}", **_drawn(points)})
+    if not points:
+        raise InvalidInput("stopped before the first point of the curve")
+    return _drawn(points)
+
+
+def _epsilon(value: Any) -> Fraction:
+    try:
+        epsilon = rate(value)
+    except InvalidInput as error:
+        raise InvalidInput(f"ε on a curve: {error}") from None
+    if epsilon <= 0:
+        raise InvalidInput("ε on a curve must be positive")
+    return epsilon
+
+
+def _drawn(points: list[tuple[Fraction, Design]]) -> dict[str, Any]:
+    epsilons, designs = zip(*points, strict=True)
+    told = [{"epsilon": float(e), "loss": float(m.loss), "bound": float(m.bound), "gap": m.gap} for e, m in points]
+    return {"figure": figure_of(curve_figure(Curve(epsilons, designs))), "points": told}
+
+
+def _compare(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
+    """Every known mechanism for the promise, beside the optimum."""
+    privacy, space = desk.promise(), desk.setup.space
+    best = desk.best()
+    everyone = {"optimal": best.mechanism, **MECHANISMS}
+    comparison = compare_known(
+        desk.setup.prior, desk.setup.loss_on_outputs, privacy, mechanisms=everyone,
+        progress=lambda name: desk.say({"doing": f"building {name}"}),
+    )  # fmt: skip
+    rows = []
+    for row, record in zip(comparison.rows, comparison.records(), strict=True):
+        small = len(space) * len(row.channel.outputs) <= _MOST_ENTRIES
+        rows.append({**record, **(table_of(row.channel, space) if small else {"outputs": [], "at": [], "matrix": ""})})
+    return {"rows": rows, "blind": float(comparison.blind), "bound": float(best.bound), "left_out": comparison.left_out,
+            "loss_name": desk.setup.loss.name, "unit": space.unit, "rate": privacy.rate}  # fmt: skip
+
+
+def _kernels(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
+    """The kernels of a small type; for three or four secrets one of them, beside the optimum, on the simplex."""
+    privacy = desk.promise()
+    best = desk.best()
+    family = kernels(privacy, progress=lambda state: desk.say({"doing": str(state)}))
+    listed = [
+        {"outputs": len(kernel.support), "weights": [_number(weight) for weight in kernel.weights]}
+        for kernel in (family[k] for k in range(min(len(family), _MOST_KERNELS)))
+    ]  # fmt: skip
+    result: dict[str, Any] = {
+        "count": len(family), "vertices": len(family.vertices), "sizes": {str(k): v for k, v in family.sizes().items()},
+        "kernels": listed, "figure": None,
+    }  # fmt: skip
+    if len(privacy.space) in (3, 4):
+        chosen = min(values["kernel"], len(family) - 1)
+        prior = desk.setup.prior if (desk.setup.prior.weights > 0).all() else Prior.uniform(privacy.space)
+        drawn = {"optimal": best.mechanism.channel, f"kernel {chosen + 1}": family[chosen].channel}
+        result |= {"figure": figure_of(simplex(privacy, drawn, prior=prior)), "chosen": chosen}
+    return result
+
+
+def _verdicts(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
+    """Is it private, best for every prior, and is the prior regular: each with its reason and witness."""
+    privacy, space = desk.promise(), desk.setup.space
+    name = values["mechanism"]
+    if name and name not in MECHANISMS:
+        raise NotSupported(f"known mechanism {name!r}", MECHANISMS)
+    mechanism = MECHANISMS[name](privacy) if name else desk.best().mechanism
+    records = [_record("Does it keep the promise?", satisfies(mechanism.channel, privacy), str(mechanism.proof))]
+    desk.say({"doing": "looking for a prior for which something is better"})
+    starts = 50 if len(space) <= _MANY_SECRETS else 2
+    universal = is_universally_optimal(mechanism, desk.setup.loss_on_outputs, privacy, starts=starts)
+    records.append({**_record("Is it the best for every prior?", universal), **_counterexample(universal)})
+    desk.say({"doing": "asking whether the prior is regular"})
+    regular = is_regular(desk.setup.prior, privacy)
+    records.append(_record("Is the prior regular?", regular, _about_regular(regular)))
+    desk.say({"doing": "asking for tight constraints"})
+    records.append(_record("Is there a mechanism all of whose constraints are tight?", has_tight_constraints(privacy)))
+    names = [known_name for known_name, one in MECHANISMS.items() if one.applies(privacy).outcome == "holds"]
+    return {"verdicts": records, "mechanism": name, "names": names}
+
+
+def _record(question: str, verdict: Verdict, more: str = "") -> dict[str, Any]:
+    return {"question": question, "outcome": str(verdict.outcome), "reason": verdict.reason, "more": more}
+
+
+def _counterexample(verdict: Verdict) -> dict[str, Any]:
+    """The prior for which something is better, and by how much."""
+    witness = verdict.witness
+    if verdict.outcome != "fails" or getattr(witness, "prior", None) is None:
+        return {}
+    prior = witness.prior
+    loss, better = _numbers(witness.loss, witness.better_loss)
+    return {"witness": {
+        "prior": packed(floats(prior.weights)), "weights": [_number(w) for w in prior.weights[:40]],
+        "loss": loss, "better": better, "gap": _number(witness.gap),
+    }}  # fmt: skip
+
+
+def _about_regular(verdict: Verdict) -> str:
+    if verdict.outcome == "holds":
+        most = _number(verdict.witness.bound)
+        return f"No mechanism of the type lets anybody guess the secret with a chance above {most}."
+    if verdict.outcome == "fails" and hasattr(verdict.witness, "secret"):
+        return f"The prior is too uneven around {label(verdict.witness.secret)}."
+    return ""
+
+
+def _audit(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
+    """A matrix of any tool: private or not, at which ε, which pair breaks it, how far from the optimum, repaired."""
+    privacy, space = desk.promise(), desk.setup.space
+    channel, box = uploaded(values["matrix"], values["name"], space, _ANY_SUM if values["normalise"] else TOLERANCE)
+    desk.say({"doing": "asking whether it keeps the promise"})
+    result = audit(channel, privacy, desk.setup.prior, desk.setup.loss, box=box, optimum=False)
+    desk.say({"doing": "repairing it"})
+    fixed = result.repaired()
+    if values["repaired"]:
+        return _saved(fixed.mechanism, "repaired.sfm")
+    best, tight = desk.best(), result.tightest
+    more = best.loss > 0 and result.remapped > best.loss * (1 + _SAME)
+    rate, needed = result.rates
+    return {
+        "verdict": _record(f"Is it private at ε = {rate}{per(space)}?", result.verdict),
+        "epsilon": result.epsilon if isfinite(result.epsilon) else None,
+        "needed": needed,
+        "nearest": None if result.nearest is None else {
+            "distance": at_most(result.nearest.distance, 3), "epsilon": f"{result.nearest.epsilon:.6g}",
+        },
+        "tightest": None if tight is None else {
+            "pair": [label(secret) for secret in tight.pair], "output": label(tight.output),
+            "ratio": f"{float(tight.ratio):.6g}" if isfinite(tight.ratio) else "infinitely many",
+            "distance": tight.distance,
+        },
+        "loss": float(result.remapped), "optimum": float(best.loss), "unit": space.unit, "rate": privacy.rate,
+        "excess": float(result.remapped / best.loss - 1) if more else None,
+        "moved": fixed.moved, "repaired_loss": fixed.loss_after,
+    }  # fmt: skip
+
+
+def _report(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
+    """The report as one page that needs nothing else."""
+    facts = facts_of(
+        desk.best(), compare=desk.privacy is not None, progress=lambda state: desk.say({"doing": str(state)})
+    )
+    return {"text": page_of(facts).decode(), "name": "report.html"}
+
+
+def _number(value: Any) -> str:
+    """A fraction where it is short, six digits otherwise."""
+    return _numbers(value, value)[0]
+
+
+def _numbers(first: Any, second: Any) -> tuple[str, str]:
+    """Two numbers that are said to differ: fractions where both are short, else as many digits as it takes."""
+    texts = [str(value) if isinstance(value, Fraction) else "" for value in (first, second)]
+    short = all(text and len(text) <= _LONGEST_FRACTION for text in texts)
+    return (texts[0], texts[1]) if short else told_apart(first, second)
+
+
+_ANSWERS: dict[str, Callable[[Desk, dict[str, Any]], dict[str, Any]]] = {
+    "look": lambda desk, values: {"place": place_of(desk.setup.space, desk.setup.prior)},
     "design": _design,
-    "curve": answers.curve,
-    "compare": answers.compare,
-    "kernels": answers.kernels,
-    "verdicts": answers.verdicts,
-    "audit": answers.audit,
-    "mechanism": _mechanism,
-    "report": answers.report,
-    "spec": _spec,
+    "curve": _curve,
+    "compare": _compare,
+    "kernels": _kernels,
+    "verdicts": _verdicts,
+    "audit": _audit,
+    "mechanism": lambda desk, values: _saved(desk.best().mechanism, "mechanism.sfm"),
+    "report": _report,
+    "spec": lambda desk, values: {"text": to_toml(desk.spec), "name": "spec.toml"},
 }
-"""Everything about a spec that the page may ask."""
+"""Tasks about a spec; the others read what people bring."""
 
 _WITHOUT_A_SPEC: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "points": lambda values: points(values["text"], values["name"]),

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from fractions import Fraction
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from itertools import count
 from typing import Any
 
 from sfumato.channels import Channel
 from sfumato.errors import InvalidInput, NotSupported
-from sfumato.report.audit_matrix import channel_on, read_matrix
+from sfumato.report.audit_matrix import channel_on, matrix_from_text
 from sfumato.report.audit_rounding import Box
 from sfumato.spaces import FiniteSpace
 from sfumato.spaces.foreign import LATITUDES, LONGITUDES
@@ -22,7 +20,7 @@ from sfumato.specs.tables import (
     numbers_of,
     usual_column,
 )
-from sfumato.studio.limits import MOST_SECRETS
+from sfumato.studio.requests import MOST_SECRETS
 
 _ACROSS, _UP = ("x", "easting", "column", "col"), ("y", "northing", "row")
 _COUNTS = ("count", "counts", "population", "residents", "people", "weight", "n", "number")
@@ -39,8 +37,8 @@ def points(text: str, name: str) -> dict[str, Any]:
     (['A', 'B'], ['3', '1'])
     """
     table = columns_from_text(text, name)
-    if len(table) > MOST_SECRETS["design"]:
-        raise NotSupported(f"{len(table):,} points in the studio", [f"at most {MOST_SECRETS['design']:,}"])
+    if len(table) > MOST_SECRETS:
+        raise NotSupported(f"{len(table):,} points in the studio", [f"at most {MOST_SECRETS:,}"])
     latitude, longitude = usual_column(table, LATITUDES), usual_column(table, LONGITUDES)
     across, up = usual_column(table, _ACROSS), usual_column(table, _UP)
     space: dict[str, Any]
@@ -64,17 +62,11 @@ def _pairs(table: Columns, first: str, second: str) -> list[list[str]]:
 
 def _distinct(names: list[str]) -> list[str]:
     """Names with a number behind those that occur again."""
-    seen: Counter[str] = Counter()
-    result = []
-    taken = set(names)
-    for name in names:
-        seen[name] += 1
-        new = name
-        while seen[name] > 1 and new in taken:
-            new = f"{name} {seen[name]}"
-            seen[name] += new in taken
-        taken.add(new)
-        result.append(new)
+    taken, result = set(names), list[str]()
+    for k, name in enumerate(names):
+        numbered = (f"{name} {number}" for number in count(2))
+        result.append(name if name not in names[:k] else next(new for new in numbered if new not in taken))
+        taken.add(result[-1])
     return result
 
 
@@ -87,13 +79,8 @@ def uploaded(text: str, name: str, space: FiniteSpace, tolerance: Fraction) -> t
     >>> uploaded("0.7,0.3\n0.3,0.7", "m.csv", line(2), Fraction(0))[0].matrix[0].tolist()
     [Fraction(7, 10), Fraction(3, 10)]
     """
-    with TemporaryDirectory(prefix="sfumato-") as folder:
-        file = Path(folder) / "matrix.csv"
-        file.write_bytes(text.encode("utf-8", "replace"))
-        try:
-            return channel_on(read_matrix(file, tolerance=tolerance, secrets=len(space)), space, name)
-        except InvalidInput as error:
-            raise InvalidInput(str(error).replace(str(file), name)) from error
+    readable = text.encode("utf-8", "replace").decode("utf-8-sig")
+    return channel_on(matrix_from_text(readable, name, tolerance, len(space)), space, name)
 
 
 def cities(country: str, most: int) -> dict[str, Any]:

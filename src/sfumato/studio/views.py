@@ -15,6 +15,7 @@ from sfumato.numbers import floats
 from sfumato.report.html import label
 from sfumato.report.layout import places_of
 from sfumato.report.maps import map_layout
+from sfumato.report.page_facts import float_matrix
 from sfumato.spaces import FiniteSpace
 
 _MOST_EDGES = 2500  # lines that can still be told apart
@@ -24,8 +25,6 @@ _MOST_BY_DISTANCE = 40  # secrets without edges of their own whose nearest neigh
 def place_of(space: FiniteSpace, prior: Prior) -> dict[str, Any]:
     """A space and how likely its secrets are."""
     return {
-        "name": space.name,
-        "unit": space.unit,
         "labels": [label(secret) for secret in space.labels],
         "ground": ground(space),
         "prior": [round(weight, 9) for weight in prior.float_weights.tolist()],
@@ -45,12 +44,10 @@ def _distances(space: FiniteSpace) -> list[float]:
 def ground(space: FiniteSpace) -> dict[str, Any]:
     """Where secrets are drawn: in cells, at places, in a row, or as nodes with edges."""
     drawn = map_layout(space)
-    if drawn.kind != "list":
-        base = {"kind": drawn.kind, "x": _short(drawn.x), "y": _short(drawn.y), "unit": drawn.unit}
-        return {**base, "steps": list(drawn.steps), "edges": _edges(space) if drawn.kind == "places" else []}
-    where = places_of(space)
-    return {"kind": "nodes", "x": _short(where[:, 0]), "y": _short(where[:, 1]), "unit": "", "steps": [1, 1],
-            "edges": _edges(space)}  # fmt: skip
+    kind = "nodes" if drawn.kind == "list" else drawn.kind
+    x, y = places_of(space).T if kind == "nodes" else (drawn.x, drawn.y)
+    edges = _edges(space) if kind in ("nodes", "places") else []
+    return {"kind": kind, "x": _short(x), "y": _short(y), "unit": drawn.unit, "steps": drawn.steps, "edges": edges}
 
 
 def _short(values: Any) -> list[float]:
@@ -77,7 +74,7 @@ def packed(matrix: Any) -> str:
 
 def table_of(mechanism: Mechanism | Channel, space: FiniteSpace) -> dict[str, Any]:
     """Probabilities, and which outputs are secrets of the space (−1 for those that are not)."""
-    matrix = weights_of(mechanism) if isinstance(mechanism, Mechanism) else floats(mechanism.matrix)
+    matrix = float_matrix(mechanism) if isinstance(mechanism, Mechanism) else floats(mechanism.matrix)
     outputs = mechanism.outputs
     position = space.position
     return {
@@ -87,15 +84,8 @@ def table_of(mechanism: Mechanism | Channel, space: FiniteSpace) -> dict[str, An
     }
 
 
-def weights_of(mechanism: Mechanism) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """The probabilities of a mechanism in float64, without its fractions."""
-    if mechanism.weights.dtype == object:
-        return floats(mechanism.channel.matrix)
-    return np.asarray(mechanism.weights / mechanism.total)
-
-
 def figure_of(figure: go.Figure) -> dict[str, Any]:
-    """A figure for a page: as wide as the page has room, its caption as a text of its own."""
+    """A figure for a page, which gives it its width; its caption is a text of its own."""
     content = json.loads(figure.to_json())
     layout = content["layout"]
     caption = ""
@@ -103,6 +93,4 @@ def figure_of(figure: go.Figure) -> dict[str, Any]:
     if notes and notes[-1].get("yref") == "paper" and notes[-1].get("yanchor") == "top":
         caption = notes.pop()["text"].replace("<br>", " ")
         layout.get("margin", {})["b"] = 56
-    height = min(layout.pop("height", 460), 560)
-    layout.pop("width", None)
-    return {"data": content["data"], "layout": {**layout, "autosize": True}, "caption": caption, "height": height}
+    return {"data": content["data"], "layout": layout, "caption": caption, "height": min(layout["height"], 560)}

@@ -129,7 +129,7 @@ def test_many_classes_and_few_take_different_paths_to_one_answer() -> None:
     assert isinstance(grouped, DenseSystems)
     assert grouped.grouped
     plain = DenseSystems(36, len(method.r), method.classes, grouped=False)
-    arrays = (method.first, method.second, method.decay, method.r, method.lam, method.z, method.adjoint, method.mask)
+    arrays = (method.first, method.second, method.decay, method.r, method.z, method.adjoint, method.mask)
     links = []
     for systems in (grouped, plain):
         systems.factor(0, 0, len(method.r), *arrays)
@@ -176,11 +176,9 @@ def test_newton_systems_are_inverted_where_a_plain_factorisation_has_no_digit_le
         assert method.iterate()
     method.factor()
     n, column = 9, 5
-    r, lam, z = (a[column // 4, :, column % 4] for a in (method.r, method.lam, method.z))
+    r, z = (a[column // 4, :, column % 4] for a in (method.r, method.z))
     with flint.ctx.workdps(60):
         h = [[flint.arb(0) for _ in range(n)] for _ in range(n)]
-        for x in range(n):
-            h[x][x] += flint.arb(float(lam[x])) / float(r[x])
         for k in range(len(z)):
             x, e, d = int(method.first[k]), int(method.second[k]), flint.arb(float(method.decay[k]))
             u = flint.arb(float(z[k])) / (flint.arb(float(r[e])) - d * float(r[x]))

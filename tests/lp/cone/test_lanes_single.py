@@ -9,7 +9,7 @@ import pytest
 
 from sfumato.lp.cone import lanes_iterate
 from sfumato.lp.cone.lanes import solve_columns
-from sfumato.lp.cone.lanes_dense import DenseSystems, SingleSystems
+from sfumato.lp.cone.lanes_dense import DenseSystems
 from sfumato.lp.cone.lanes_iterate import LanesIterate
 from sfumato.lp.cone.program import ColumnProgram, Ending, column_bound
 from sfumato.lp.cone.registers import LANES
@@ -34,8 +34,8 @@ def test_both_precisions_say_the_same(columns: int, grouped: bool) -> None:
         method.iterate()
     blocks, classes = len(method.r), np.arange(25) % 7 if grouped else np.arange(25)
     doubles = DenseSystems(25, blocks, classes, grouped=grouped)
-    singles = SingleSystems(25, blocks, doubles)
-    arrays = (method.first, method.second, method.decay, method.r, method.lam, method.z, method.adjoint, method.mask)
+    singles = DenseSystems(25, blocks, classes, grouped=grouped, single=True)
+    arrays = (method.first, method.second, method.decay, method.r, method.z, method.adjoint, method.mask)
     found: list[Any] = []
     for systems in (doubles, singles):
         systems.factor(0, 0, blocks, *arrays)
@@ -57,7 +57,7 @@ def early(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_run_that_begins_in_single_precision_ends_in_doubles(rate: float) -> None:
     program = grid(6, rate=rate)
     method = LanesIterate(program)
-    assert isinstance(method.systems, SingleSystems)
+    assert method.systems is not method.doubles
     # far below what single precision resolves; doubles come to rest near 1e-8 at the largest rate
     found = solve_columns(program, tolerance=1e-7)
     assert found.ended is Ending.REACHED
@@ -71,7 +71,8 @@ def test_a_run_that_begins_in_single_precision_ends_in_doubles(rate: float) -> N
 @pytest.mark.usefixtures("early")
 def test_doubles_take_over_where_single_precision_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     program = grid(5)
-    monkeypatch.setattr(SingleSystems, "link", lambda systems: np.full((25, 25), np.nan))
+    link = DenseSystems.link
+    monkeypatch.setattr(DenseSystems, "link", lambda one: np.full((25, 25), np.nan) if one.single else link(one))
     with np.errstate(invalid="ignore"):
         found = solve_columns(program, tolerance=1e-6)
     assert found.ended is Ending.REACHED
@@ -80,8 +81,10 @@ def test_doubles_take_over_where_single_precision_fails(monkeypatch: pytest.Monk
 @pytest.mark.usefixtures("early")
 def test_tiny_bounds_are_left_to_doubles() -> None:
     """Slacks are differences of nearly equal entries there."""
-    assert type(LanesIterate(grid(4, rate=1e-3)).systems) is DenseSystems
+    method = LanesIterate(grid(4, rate=1e-3))
+    assert method.systems is method.doubles
 
 
 def test_small_programs_are_left_to_doubles() -> None:
-    assert type(LanesIterate(grid(6)).systems) is DenseSystems
+    method = LanesIterate(grid(6))
+    assert method.systems is method.doubles

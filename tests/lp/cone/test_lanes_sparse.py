@@ -81,7 +81,7 @@ def link_and_solution(method: LanesIterate, grouped: bool | None) -> tuple[np.nd
     systems = method.systems
     if grouped is not None and isinstance(systems, SparseSystems):
         systems = SparseSystems(systems.shape, len(method.r), method.classes, method.first, method.second, 1, grouped)
-    arrays = (method.first, method.second, method.decay, method.r, method.lam, method.z, method.adjoint, method.mask)
+    arrays = (method.first, method.second, method.decay, method.r, method.z, method.adjoint, method.mask)
     systems.clear()
     systems.factor(0, 0, len(method.r), *arrays)
     link = np.tril(systems.link())
@@ -105,9 +105,9 @@ def test_sparse_systems_say_what_dense_ones_say(program: ColumnProgram, grouped:
     for name in ("r", "lam", "z", "adjoint"):
         mine, other = getattr(sparse, name), getattr(dense, name)
         if name == "z":
-            back = np.empty_like(other)
-            back[:, dense.order] = other
-            mine[:] = back[:, sparse.order]
+            back, pairs = np.empty_like(other), len(dense.order)
+            back[:, dense.order] = other[:, :pairs]
+            mine[:, :pairs] = back[:, sparse.order]
         else:
             mine[:] = other[:, sparse.rows]
     expected, found = link_and_solution(dense, None), link_and_solution(sparse, grouped)
@@ -165,11 +165,9 @@ def test_small_entries_of_ill_conditioned_inverses_keep_their_digits() -> None:
     method.mask[:] = 0.0
     method.mask[column // LANES, column % LANES] = 1.0
     found = link_and_solution(method, False)[0]
-    r, lam, z = (a[column // LANES, :, column % LANES] for a in (method.r, method.lam, method.z))
+    r, z = (a[column // LANES, :, column % LANES] for a in (method.r, method.z))
     with flint.ctx.workdps(60):
         h = [[flint.arb(0) for _ in range(n)] for _ in range(n)]
-        for x in range(n):
-            h[x][x] += flint.arb(float(lam[x])) / float(r[x])
         for k in range(len(z)):
             x, e, d = int(method.first[k]), int(method.second[k]), flint.arb(float(method.decay[k]))
             u = flint.arb(float(z[k])) / (flint.arb(float(r[e])) - d * float(r[x]))

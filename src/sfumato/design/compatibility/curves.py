@@ -9,19 +9,21 @@ which its ε* lies. The ladder is the same for all γ, and so are its promises i
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from math import exp, floor, inf, log
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arguments import items, positive
+from sfumato.arguments import items
 from sfumato.certify.mechanism import Mechanism
-from sfumato.design.compatibility.rungs import EpsilonRung, Level, PrivacyTypes
-from sfumato.design.compatibility.star import blind, first_guess, hopeless, level, short
-from sfumato.design.compatibility.utility import Ball, FiniteFunction, Utility, utility
-from sfumato.errors import InvalidInput, NotConverged, shown
+from sfumato.design.calibration import relative_width
+from sfumato.design.compatibility.rungs import EpsilonRung, Level, PrivacyTypes, blind, hopeless
+from sfumato.design.compatibility.utility import Ball, FiniteFunction, Utility, level, utility
+from sfumato.errors import InvalidInput, NotConverged
 from sfumato.numbers import Number, float_below, printed_above
 from sfumato.spaces.finite import FiniteSpace
 
@@ -94,18 +96,30 @@ def tradeoff_grid(
     levels = tuple(level(delta) for delta in items(deltas, "deltas"))
     if not goals or not levels:
         raise InvalidInput("a grid needs at least one gamma and one delta")
-    if not positive(precision, "the precision") < 1:
-        raise InvalidInput(f"the precision is a relative width between 0 and 1, found {shown(precision)}")
-    distinct: dict[bytes, _GridRow] = {}
+    width = relative_width(precision)
+    ladders: dict[bytes, Ladder] = {}
     types = PrivacyTypes(goals[0].function.databases)
     guesses: dict[Fraction, float] = {}  # the ε* found for each δ at the last radius: where to look first at the next
     for one in sorted(goals, key=lambda one: one.gamma):
         balls = one.far.tobytes()  # only which answers lie in a ball matters
-        if balls not in distinct:
-            distinct[balls] = _GridRow(one, levels, precision, types, guesses)
-    rows = tuple(distinct[one.far.tobytes()] for one in goals)
-    radii, solved = tuple(one.gamma for one in goals), sum(row.solved for row in distinct.values())
-    return TradeOffGrid(goals[0].function, radii, levels, ball, tuple(row.cells for row in rows), solved)
+        if balls not in ladders:
+            ladders[balls] = Ladder(one, blind(one)[1], levels, width, types, guesses)
+    cells = {balls: ladder.cells for balls, ladder in ladders.items()}
+    radii, solved = tuple(one.gamma for one in goals), sum(ladder.solved for ladder in ladders.values())
+    rows = tuple(cells[one.far.tobytes()] for one in goals)
+    return TradeOffGrid(goals[0].function, radii, levels, ball, rows, solved)
+
+
+def _first_guess(goal: Utility, chance: Fraction, blind_chance: float) -> float:
+    """Some ε > 0 of the right size: far from the ball by about γ, ln δ falls by about εγ."""
+    distances = goal.function.databases.pair_distances.floats
+    reach = max(float(goal.gamma), float(np.median(distances)))
+    return max(log(blind_chance / float(chance)), 1e-3) / reach
+
+
+def _short(epsilon: Fraction) -> Fraction:
+    """A nearby ε of nine digits, so that proofs stay short."""
+    return Fraction(f"{float(epsilon):.9g}")
 
 
 def _ends_first(levels: list[Fraction]) -> list[Fraction]:
@@ -121,64 +135,66 @@ def _ends_first(levels: list[Fraction]) -> list[Fraction]:
     return [levels[k] for k in order]
 
 
-class _GridRow:
-    """All cells of one γ."""
+@dataclass(eq=False)
+class Ladder:
+    """One γ: the rungs that are solved, and for each δ the two between which its ε* lies.
 
-    def __init__(
-        self,
-        goal: Utility,
-        levels: tuple[Fraction, ...],
-        precision: float,
-        types: PrivacyTypes,
-        guesses: dict[Fraction, float],
-    ) -> None:
-        self.goal, self.precision, self.guesses = goal, precision, guesses
-        self.levels, self.least = levels, blind(goal)[1]
-        self.step = -log(1 - _NARROWER * precision)  # from rung to rung, in ln ε
-        self.level: Level | None = None
-        self.types = types
-        self.rungs: dict[Fraction, EpsilonRung] = {}
-        self.distrusted: set[tuple[Fraction, Fraction]] = set()
-        self.cells = self._cells(levels)
+    ``least`` is the chance of missing at ε = 0, ``levels`` are all δ; ``guesses`` has the ε* found for a δ at other γ.
+    A rung is distrusted for a δ where its multipliers do not prove what floats say of them.
+    """
 
-    @property
-    def solved(self) -> int:
-        """How many programs it took."""
-        return 0 if self.level is None else self.level.solved
+    goal: Utility
+    least: Fraction
+    levels: tuple[Fraction, ...]
+    precision: float
+    types: PrivacyTypes
+    guesses: dict[Fraction, float] = field(default_factory=dict)
+    rungs: dict[Fraction, EpsilonRung] = field(default_factory=dict)
+    distrusted: set[tuple[Fraction, Fraction]] = field(default_factory=set)
+    solved: int = 0
 
-    def _cells(self, levels: tuple[Fraction, ...]) -> tuple[Cell, ...]:
+    @cached_property
+    def level(self) -> Level:
+        """The program whose ε is open."""
+        return Level(self.goal, self.types, self.levels)
+
+    @cached_property
+    def step(self) -> float:
+        """From rung to rung, in ln ε."""
+        return -log(1 - _NARROWER * self.precision)
+
+    @cached_property
+    def cells(self) -> tuple[Cell, ...]:
+        """One for each δ."""
         cells: dict[Fraction, Cell] = {}
         ends: dict[Fraction, tuple[EpsilonRung, EpsilonRung]] = {}
-        for chance in _ends_first(sorted(set(levels), reverse=True)):
+        for chance in _ends_first(sorted(set(self.levels), reverse=True)):
             if self.least <= chance:
                 cells[chance] = Cell(Fraction(0), Fraction(0))
             elif hopeless(self.goal, chance) is not None:
                 cells[chance] = Cell(Fraction(0), None)
             else:
-                ends[chance] = self._bracket(chance)
-        proved: dict[Fraction, Mechanism | None] = {}
+                ends[chance] = self.bracket(chance)
+        proved: dict[EpsilonRung, Mechanism] = {}
         for chance, (low, high) in sorted(ends.items(), reverse=True):
             # the largest δ first: what refutes it refutes the smaller ones of the same bracket
-            while True:
-                if low.epsilon not in proved:
-                    proved[low.epsilon] = low.refutation(chance)
-                refuted = proved[low.epsilon]
-                if refuted is not None:
-                    break
+            while (refuted := proved.get(low) or low.refutation(chance)) is None:
                 self.distrusted.add((low.epsilon, chance))
-                del proved[low.epsilon]
-                low, high = self._bracket(chance)
+                low, high = self.bracket(chance)
+            proved[low] = refuted
             cells[chance] = Cell(low.epsilon, high.epsilon, high.mechanism, high.missing, refuted)
             self.guesses[chance] = float(high.epsilon)
-        return tuple(cells[chance] for chance in levels)
+        return tuple(cells[chance] for chance in self.levels)
 
     def _ends(self, chance: Fraction) -> tuple[EpsilonRung | None, EpsilonRung | None]:
         """The highest rung that is refuted for δ, and the lowest one with a mechanism."""
-        refuted = [e for e, rung in self.rungs.items() if rung.bound > chance and (e, chance) not in self.distrusted]
-        met = [e for e, rung in self.rungs.items() if rung.missing <= chance]
-        return self.rungs[max(refuted)] if refuted else None, self.rungs[min(met)] if met else None
+        rungs = self.rungs.values()
+        refuted = (rung for rung in rungs if rung.bound > chance and (rung.epsilon, chance) not in self.distrusted)
+        met = (rung for rung in rungs if rung.missing <= chance)
+        height = attrgetter("epsilon")
+        return max(refuted, key=height, default=None), min(met, key=height, default=None)
 
-    def _bracket(self, chance: Fraction) -> tuple[EpsilonRung, EpsilonRung]:
+    def bracket(self, chance: Fraction) -> tuple[EpsilonRung, EpsilonRung]:
         """Two rungs around ε* as near as the precision asks for."""
         began = self.solved
         # ln δ* falls by about this much while ln ε grows by 1
@@ -189,9 +205,8 @@ class _GridRow:
             if low and high and high.epsilon - low.epsilon <= Fraction(self.precision) * high.epsilon:
                 return low, high
             epsilon = self._next(chance, low, high)
-            if self.level is None:
-                self.level = Level(self.goal, self.types, self.levels)
             known = epsilon in self.rungs  # and not clear enough
+            self.solved += 1
             self.rungs[epsilon] = self.level.solve(epsilon, tolerance, closer=known)
             if known:
                 tolerance = max(tolerance / _TIGHTER, _TIGHTEST)
@@ -208,21 +223,21 @@ class _GridRow:
 
         below = floor(log(root) / self.step)
         for k in sorted(range(below - 1, below + 3), key=lambda k: abs(k * self.step - log(root))):
-            epsilon = short(Fraction(exp(k * self.step)))
+            epsilon = _short(Fraction(exp(k * self.step)))
             if inside(epsilon) and epsilon not in self.rungs:
                 return epsilon
         unclear = sorted(filter(inside, self.rungs), key=lambda e: abs(float(e) - root))
         if unclear:  # δ lies within the gap of its program
             return unclear[0]
         top = 4 * bottom if high is None else high.epsilon
-        return short(Fraction(float(top * bottom) ** 0.5 if bottom else top / 2))
+        return _short(Fraction(float(top * bottom) ** 0.5 if bottom else top / 2))
 
     def _root(self, chance: Fraction) -> float:
         """Where ln δ* reaches ln δ, by lines between what was solved; before that, what other radii suggest."""
         aim, start = log(chance), log(self.least)
         known = [(float(e), log(rung.chance)) for e, rung in sorted(self.rungs.items())]
         if not known:
-            return self.guesses.get(chance) or first_guess(self.goal, chance, exp(start))
+            return self.guesses.get(chance) or _first_guess(self.goal, chance, exp(start))
         points = [(0.0, start), *known]
         k = next((i for i, (_, value) in enumerate(points) if value <= aim), len(points))
         if k == len(points):

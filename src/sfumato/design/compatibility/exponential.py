@@ -13,17 +13,19 @@ convex functions, not convex; alternating between μ and the normalisers kμ is 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 
 from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.repair import quantise
-from sfumato.design.compatibility.star import level
-from sfumato.design.compatibility.utility import Ball, FiniteFunction, Utility, as_function, misses, utility
+from sfumato.design.compatibility.families import greedy_owners
+from sfumato.design.compatibility.utility import Ball, FiniteFunction, Utility, as_function, level, misses, utility
 from sfumato.errors import InvalidInput, NotConverged, NotSupported, SolverError, shown
 from sfumato.labels import in_order
 from sfumato.lp import LinearProgram, Status, solve
@@ -193,23 +195,13 @@ def net_measure(target: FiniteFunction | FiniteSpace) -> Array:
     while True:
         radius, share = radius / 2, left / 2
         near = ~Utility(part.function, radius).far[:, values]
-        net = _greedy_net(near)
+        net = np.unique(greedy_owners(near))
         last = len(net) == len(values)
         for k in net:
             measure[values[k]] += (left if last else share) / len(net)
         if last:
             return measure
         left = share
-
-
-def _greedy_net(near: NDArray[np.bool_]) -> list[int]:
-    """Points such that every point is near one of them: the first that is not covered, again and again."""
-    covered, net = np.zeros(len(near), dtype=bool), []
-    while not covered.all():
-        k = int(np.argmin(covered))
-        net.append(k)
-        covered |= near[k]
-    return net
 
 
 def best_measure(target: FiniteFunction | FiniteSpace, gamma: Number, delta: Number, ball: Ball = "closed") -> Floats:
@@ -272,11 +264,9 @@ def _least_beta(goal: Utility, chance: Fraction, measure: Array) -> float:
         high *= 2
         if high * float(np.ptp(_displacements(goal))) > 1e9:
             raise InvalidInput("the base measure gives no mass near some value: no β has this utility")
-    low = 0.0
-    while high - low > _BETA_ACCURACY * high:
-        middle = (low + high) / 2
-        low, high = (low, middle) if _missing(goal, given, middle) <= aim else (middle, high)
-    return high
+    share = _BETA_ACCURACY / 2
+    root = brentq(lambda beta: _missing(goal, given, beta) - aim, 0.0, high, xtol=1e-300, rtol=share)
+    return float(root) * (1 + share)
 
 
 def _needed(goal: Utility, logs: Floats) -> float:
@@ -314,16 +304,22 @@ def _proved(goal: Utility, chance: Fraction, measure: Array, beta: float) -> Exp
 # ----------------------------------------------------------------- floats: linear programs over measures
 
 
+def _bisected(works: Callable[[float], Floats | None], high: float, halvings: int) -> tuple[float, Floats | None]:
+    """Nearly the least number up to ``high`` that works, and what it gave; None where nothing lower works."""
+    low, best = 0.0, None
+    for _ in range(halvings):
+        middle = (low + high) / 2
+        found = works(middle)
+        low, high, best = (middle, high, best) if found is None else (low, middle, found)
+    return high, best
+
+
 def _least_beta_of_any(goal: Utility, chance: float) -> float:
     """The least β with utility for some measure."""
     high = 1.0 / max(float(np.median(_displacements(goal))), 1e-12)
     while _feasible(goal, chance, high, None) is None:
         high *= 2
-    low = 0.0
-    for _ in range(2 * _BISECTIONS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if _feasible(goal, chance, middle, None) is not None else (middle, high)
-    return high
+    return _bisected(lambda beta: _feasible(goal, chance, beta, None), high, 2 * _BISECTIONS)[0]
 
 
 def _least_epsilon(goal: Utility, chance: float, beta: float) -> tuple[float, Floats] | None:
@@ -331,16 +327,9 @@ def _least_epsilon(goal: Utility, chance: float, beta: float) -> tuple[float, Fl
     measure = _feasible(goal, chance, beta, None)
     if measure is None:
         return None
-    high = _needed(goal, _log_matrix(goal, measure, beta))
-    low, best = 0.0, measure
-    for _ in range(_BISECTIONS):
-        middle = (low + high) / 2
-        measure = _feasible(goal, chance, beta, middle)
-        if measure is None:
-            low = middle
-        else:
-            high, best = middle, measure
-    return high, best
+    most = _needed(goal, _log_matrix(goal, measure, beta))
+    least, better = _bisected(lambda epsilon: _feasible(goal, chance, beta, epsilon), most, _BISECTIONS)
+    return least, measure if better is None else better
 
 
 def _feasible(goal: Utility, chance: float, beta: float, epsilon: float | None) -> Floats | None:

@@ -14,10 +14,13 @@ from math import ceil, isqrt
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 
 from sfumato.arguments import flag, integer, one_of, text
+from sfumato.design.compatibility.utility import utility
 from sfumato.errors import InvalidInput, expect, short, shown
-from sfumato.numbers import Array, Number, array, as_written, exact, floats
+from sfumato.numbers import Number, array, as_written, exact, floats
 from sfumato.spaces.finite import FiniteSpace
 
 __all__ = [
@@ -184,16 +187,18 @@ def finite(space: FiniteSpace) -> Family:
 
 
 def _finite_net(space: FiniteSpace, radius: Fraction) -> Net:
-    table, net, covered = space.distances, [], np.zeros(len(space), dtype=bool)
-    beyond = {value: table.exceeds(value, radius) for value in np.unique(table.values).tolist()}
-    owner = np.zeros(len(space), dtype=np.int64)
-    while not covered.all():
-        k = int(np.argmin(covered))
-        near = np.array([not beyond[value] for value in table.values[k].tolist()])
-        owner[near & ~covered] = k
-        covered |= near
-        net.append(k)
-    return Net(radius, len(net), lambda: (space.labels[k] for k in net), lambda x: space.labels[owner[space.index(x)]])
+    owner = greedy_owners(~utility(space, radius).far)
+    centres = [space.labels[k] for k in dict.fromkeys(owner.tolist())]
+    return Net(radius, len(centres), lambda: iter(centres), lambda x: space.labels[owner[space.index(x)]])
+
+
+def greedy_owners(near: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """For each point one that is near it, few in all: the first that has none owns all near ones, again and again."""
+    owner = np.full(len(near), -1)
+    while (owner < 0).any():
+        k = int(np.argmax(owner < 0))
+        owner[near[k] & (owner < 0)] = k
+    return owner
 
 
 def countable_discrete() -> Family:
@@ -290,13 +295,8 @@ def samples(points: FiniteSpace | Iterable[Any], *, diameter: Number | None = 1)
     table = floats(array(points, "samples", 2))
     if not np.isfinite(table).all():
         raise InvalidInput("samples have finite coordinates")
-    apart = _euclidean(table)
-    space = FiniteSpace(range(len(table)), apart, name=f"{len(table)} samples in R^{table.shape[1]}")
+    space = FiniteSpace(range(len(table)), cdist(table, table), name=f"{len(table)} samples in R^{table.shape[1]}")
     return Family(f"samples: {space.name}", across, sampled=space)
-
-
-def _euclidean(table: Array) -> Array:
-    return np.asarray(np.sqrt(((table[:, None, :] - table[None, :, :]) ** 2).sum(axis=2)))
 
 
 def _root_above(value: Fraction) -> Fraction:

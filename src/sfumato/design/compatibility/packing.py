@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from sfumato.design.compatibility.star import level
-from sfumato.design.compatibility.utility import Ball, FiniteFunction, utility
+from sfumato.design.compatibility.utility import Ball, FiniteFunction, level, utility
 from sfumato.errors import InvalidInput
 from sfumato.numbers import Number, exp_bounds
 from sfumato.spaces.distances import Distances

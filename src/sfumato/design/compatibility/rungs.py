@@ -12,29 +12,37 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from math import sqrt
+from time import perf_counter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from sfumato.certify.closure import Bounds, bounds_of, close_integers
 from sfumato.certify.mechanism import Claim, Mechanism
 from sfumato.certify.repair import private_weights
 from sfumato.certify.verify import prove
 from sfumato.design.answer import Answer
-from sfumato.design.bounds import LowerBound, rounded_bound
+from sfumato.design.bounds import LowerBound, rounded_bound, usable
+from sfumato.design.certified import as_design, certified
 from sfumato.design.choice import to_a_gap
 from sfumato.design.compatibility.utility import Utility
 from sfumato.design.objectives import worst_secret
 from sfumato.design.problem import Problem, problem
+from sfumato.design.result import Design
 from sfumato.design.solvers.reduced import reduced_program, whole_answer
 from sfumato.design.symmetry import Symmetry, symmetry
-from sfumato.errors import InvalidChannel, NotConverged
+from sfumato.errors import InvalidChannel, NotConverged, SolverError
+from sfumato.lp import LinearProgram, solve
 from sfumato.lp.cone.worst_row import solve_worst_row
-from sfumato.numbers import floats
+from sfumato.numbers import Array, floats, fractions, object_array
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.finite import FiniteSpace
+from sfumato.watch import Watch
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -49,25 +57,56 @@ _NEGLIGIBLE = 2.0**-34
 _ROUNDING_SHARE = 0.05  # Rounding gets this share of what a bound has to spare.
 
 
+def hopeless(goal: Utility, chance: Fraction) -> str | None:
+    """Why no ε is enough, for δ that no mechanism reaches without looking at the secret; None if some ε is."""
+    empty = np.flatnonzero(goal.far.all(axis=1))
+    if empty.size:
+        return f"no answer lies in the {goal.ball} ball around f({goal.function.databases.labels[empty[0]]!r})"
+    if not chance:
+        # M_x(y) > 0 and a finite distance imply M_z(y) > 0: what is never missed lies in the balls of all databases
+        return "δ = 0: databases at finite distances have the same possible outputs, and no output suits them all"
+    return None
+
+
+def blind(goal: Utility) -> tuple[Array, Fraction]:
+    """The best mechanism that ignores the secret, as rows of rationals, and its chance of missing: δ*(0), exactly.
+
+    Databases that are infinitely far apart promise each other nothing: each component has its own distribution.
+    """
+    space, far = goal.function.databases, goal.far
+    first, second = space.pairs
+    graph = coo_array((np.ones(len(first)), (first, second)), shape=(len(space), len(space)))
+    count, component = connected_components(graph, directed=False)
+    rows, worst = fractions(np.zeros(far.shape, dtype=np.int64)).copy(), Fraction(0)
+    for k in range(count):
+        members = np.flatnonzero(component == k)
+        row, chance = _least_chance(np.unique(far[members], axis=0))
+        rows[members] = row
+        worst = max(worst, chance)
+    return rows, worst
+
+
+def _least_chance(far: Any) -> tuple[Array, Fraction]:
+    """min_q max_x Σ_{y far from x} q_y over distributions q, in rationals."""
+    n, m = far.shape
+    zero, one = Fraction(0), Fraction(1)
+    entries = [[one if far[x, y] else zero for y in range(m)] + [-one] for x in range(n)]
+    matrix = object_array([v for row in [[one] * m + [zero], *entries] for v in row], (n + 1, m + 1))
+    cost = object_array([zero] * m + [one])
+    program = LinearProgram.dense(cost, matrix, "=" + "<" * n, object_array([one] + [zero] * n))
+    solution = solve(program, exact=True)
+    if solution.primal is None:
+        raise SolverError(f"the program of a blind mechanism ended as {solution.status}: it always has an optimum")
+    return solution.primal[:m], Fraction(solution.primal[m])
+
+
 class PrivacyTypes:
-    """The promise of each ε and its bounds in integers, shared by all γ: they depend on the databases only."""
+    """The promise at each ε, and its bounds as the kernel takes them, shared by all γ: databases alone decide them."""
 
     def __init__(self, space: FiniteSpace) -> None:
         self.space = space
-        self._types: dict[Fraction, PrivacyType] = {}
-        self._bounds: dict[Fraction, Bounds] = {}
-
-    def at(self, epsilon: Fraction) -> PrivacyType:
-        """The privacy type."""
-        if epsilon not in self._types:
-            self._types[epsilon] = PrivacyType(self.space, epsilon=epsilon)
-        return self._types[epsilon]
-
-    def bounds(self, epsilon: Fraction) -> Bounds:
-        """Its factors as the kernel will take them."""
-        if epsilon not in self._bounds:
-            self._bounds[epsilon] = bounds_of(self.at(epsilon), _TOTAL)
-        return self._bounds[epsilon]
+        self.at = cache(lambda epsilon: PrivacyType(space, epsilon=epsilon))
+        self.bounds = cache(lambda epsilon: bounds_of(self.at(epsilon), _TOTAL))
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +139,13 @@ class EpsilonRung:
         used = np.flatnonzero(self.weights.any(axis=0)).tolist()
         outputs = [self.problem.loss.actions[w] for w in used]
         return prove(self.weights[:, used], self.problem.privacy, outputs=outputs,
-                     provenance={"made by": "tradeoff_grid"})  # fmt: skip
+                     provenance={"made by": "epsilon_star"})  # fmt: skip
+
+    def design(self, watch: Watch) -> Design:
+        """The mechanism with its loss and its bound, both accepted by the kernel."""
+        started = perf_counter()
+        mechanism = certified(self.problem, self.answer, {"made by": "epsilon_star", "method": self.answer.method})
+        return as_design(mechanism, self.answer, perf_counter() - started, watch)
 
     def refutation(self, chance: Fraction) -> Mechanism | None:
         """A mechanism that tells nothing, with the claim that none misses with probability δ; accepted by the kernel.
@@ -116,7 +161,7 @@ class EpsilonRung:
         nothing = np.ones((len(loss.secrets), 1), dtype=np.int64)
         try:
             return prove(nothing, self.problem.privacy, outputs=loss.actions[:1], claim=claim,
-                         provenance={"made by": "tradeoff_grid", "about": "the bound"})  # fmt: skip
+                         provenance={"made by": "epsilon_star", "about": "the bound"})  # fmt: skip
         except InvalidChannel:  # the kernel finds less in the multipliers: rounding was underestimated
             return None
 
@@ -150,7 +195,6 @@ class Level:
         self.types, self.chances = types, tuple(map(float, chances))
         self.base = problem(None, goal.loss, types.at(Fraction(1)), None, worst_secret())
         self.table = self.base.loss.matrix.T.astype(np.int64)
-        self.solved = 0
 
     @cached_property
     def group(self) -> Symmetry | None:
@@ -159,18 +203,9 @@ class Level:
 
     def solve(self, epsilon: Fraction, tolerance: float, closer: bool = True) -> EpsilonRung:
         """The program at one ε, to a gap, or until it is known between which δ its optimum lies."""
-        problem = self._problem_at(epsilon)
-        self.solved += 1
+        problem = replace(self.base, privacy=self.types.at(epsilon))
         answer = self._answer(problem, tolerance, () if closer else self.chances)
-        given = answer.multipliers
-        usable = np.isfinite(problem.factors(given.first, given.second)) & (given.values > 0)  # floats end at e^709
-        return self._rung(problem, replace(answer, multipliers=given[usable]))
-
-    def _problem_at(self, epsilon: Fraction) -> Problem:
-        return Problem(self.base.prior, self.base.loss, self.types.at(epsilon), self.base.objective)
-
-    def _rung(self, problem: Problem, answer: Answer) -> EpsilonRung:
-        epsilon = Fraction(problem.privacy.epsilon)  # type: ignore[arg-type]
+        answer = replace(answer, multipliers=usable(problem, answer.multipliers))
         weights = _next_to(answer.matrix, self.types.bounds(epsilon))
         if weights is None:
             weights = private_weights(answer.matrix / answer.matrix.sum(axis=1, keepdims=True), problem.privacy)

@@ -90,13 +90,9 @@ class Utility:
 
 def _within(distances: Distances, radius: Fraction, ball: Ball) -> NDArray[np.bool_]:
     different, where = np.unique(distances.values, return_inverse=True)
-    inside = np.array([_is_within(distances, value, radius, ball) for value in different.tolist()])
+    signs = np.array([distances.compare(value, radius) for value in different.tolist()])
+    inside = signs <= 0 if ball == "closed" else signs < 0
     return np.asarray(inside[where.reshape(distances.values.shape)])
-
-
-def _is_within(distances: Distances, value: Any, radius: Fraction, ball: Ball) -> bool:
-    beyond = distances.compare(value, radius)
-    return beyond < 0 or (beyond == 0 and ball == "closed")
 
 
 def finite_function(function: Callable[[Any], Any], databases: FiniteSpace, answers: FiniteSpace) -> FiniteFunction:
@@ -131,6 +127,14 @@ def utility(target: FiniteFunction | FiniteSpace, gamma: Number, ball: Ball = "c
         raise InvalidInput(f"the radius gamma must not be negative, found {shown(gamma)}")
     one_of(ball, ("closed", "open"), "a ball that is")
     return Utility(function, radius, ball)
+
+
+def level(delta: Number) -> Fraction:
+    """δ as a rational in [0, 1)."""
+    chance = as_written(delta, "delta")
+    if not 0 <= chance < 1:
+        raise InvalidInput(f"delta is a probability below 1, found {shown(delta)}")
+    return chance
 
 
 def normalised(function: FiniteFunction) -> tuple[FiniteFunction, Fraction]:

@@ -9,7 +9,7 @@ are then finished in rationals.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -48,30 +48,21 @@ def solve_by_column_generation(
     pool.rays += list(columns[used] / sums[used, None])
     pool.actions += used.tolist()
     try:
-        last_round = search.generate(pool, prices_of(problem, search.rough.multipliers))
+        found = search.generate(pool, prices_of(problem, search.rough.multipliers))
     except SolverError:  # HiGHS gives up on some programs whose coefficients differ by many orders
         if not problem.exact:
             return search.rough
-        last_round = None
-    if problem.exact and (last_round is None or last_round.finished) and not watch.over:
+        found = None
+    if problem.exact and (found is None or found.finished) and not watch.over:
         try:
             exactly = search.generate(pool.exactly(), None)
         except TimeIsUp:
             exactly = None
-        last_round = exactly if exactly is not None and (exactly.finished or last_round is None) else last_round
-    return search.answer(last_round)
-
-
-@dataclass(frozen=True, eq=False)
-class _Round:
-    """Where the generation stands: rays with actions and weights, and the multipliers of the best pricing."""
-
-    rays: Array
-    actions: NDArray[np.int64]
-    weights: Array
-    multipliers: Array
-    rounds: int
-    finished: bool
+        found = exactly if exactly is not None and (exactly.finished or found is None) else found
+    if found is None:
+        return replace(search.rough, finished=False, seconds=watch.spent)
+    # in each respect the rough answer, where that is still the better one
+    return found if found.finished else replace(joined(problem, found, search.rough), finished=False)
 
 
 class _Generation:
@@ -86,16 +77,15 @@ class _Generation:
         """Show the best value and the best bound so far."""
         show(self.progress, self.rounds, self.value, self.bound, self.watch)
 
-    def generate(self, pool: _Pool, prices: Array | None) -> _Round | None:
+    def generate(self, pool: _Pool, prices: Array | None) -> Answer | None:
         """Rounds until no ray is missing, or no time is left; None where that was before the end of the first."""
         m = self.problem.shape[1]
         scale = 0 if pool.exact else _ROUNDING * float(np.abs(self.problem.float_cost).max())
-        weights, count, best, finished, highest = None, 0, None, False, None
+        weights, best, finished, highest = None, None, False, None
         try:
             for done in range(1, _MOST_ROUNDS + 1):
                 if prices is None:
                     weights, prices = pool.master()
-                    count = len(weights)
                     self.value = min(self.value, float(prices.sum()))  # what the mixture costs, by duality
                 better, lowest, given = 0, pool.one * 0, done == 1 and not pool.exact
                 multipliers: Array = np.zeros((len(pool.decay), m), dtype=object)
@@ -119,19 +109,11 @@ class _Generation:
                 prices = None
             if weights is None:
                 weights, _ = pool.master()
-                count = len(weights)
         except TimeIsUp:
             finished = False
         if weights is None or best is None:
             return None
-        return _Round(np.array(pool.rays[:count]), np.array(pool.actions[:count]), weights, best, self.rounds, finished)
-
-    def answer(self, last_round: _Round | None) -> Answer:
-        """The mixture and its multipliers; in each respect the rough answer where that is still the better one."""
-        if last_round is None:
-            return replace(self.rough, finished=False, seconds=self.watch.spent)
-        mixed = _answer(self.problem, last_round, self.watch)
-        return mixed if last_round.finished else replace(joined(self.problem, mixed, self.rough), finished=False)
+        return pool.answer(weights, best, self.rounds, finished)
 
 
 class _Pool:
@@ -193,22 +175,18 @@ class _Pool:
             raise SolverError(f"the pricing program of the design ended as {solution.status}: it always has an optimum")
         return solution.primal[-1], solution.dual, solution.primal[:-1] * self.decay
 
-
-def _answer(problem: Problem, last_round: _Round, watch: Watch) -> Answer:
-    matrix = np.zeros(problem.shape, dtype=last_round.rays.dtype) + last_round.weights[0] * 0
-    for ray, action, weight in zip(last_round.rays, last_round.actions, last_round.weights, strict=True):
-        if weight > 0:
-            matrix[:, action] += weight * ray
-    pair, action = np.nonzero(last_round.multipliers > 0)
-    first, second = problem.ordered_pairs
-    values = last_round.multipliers[pair, action]
-    if matrix.dtype != object:
-        values = values.astype(np.float64)
-    used = int((last_round.weights > 0).sum())
-    return Answer(
-        matrix, Multipliers(first[pair], second[pair], action, values), f"column generation, {used} rays",
-        last_round.rounds, watch.spent, last_round.finished,
-    )  # fmt: skip
+    def answer(self, weights: Array, multipliers: Array, rounds: int, finished: bool) -> Answer:
+        """The mixture of the first rays by these weights, and those of the multipliers that are not zero."""
+        matrix = np.zeros(self.problem.shape, dtype=weights.dtype) + self.one * 0
+        for ray, action, weight in zip(self.rays, self.actions, weights, strict=False):  # later ones have no weight yet
+            if weight > 0:
+                matrix[:, action] += weight * ray
+        pair, column = np.nonzero(multipliers > 0)
+        first, second = self.problem.ordered_pairs
+        values = multipliers[pair, column]
+        used = Multipliers(first[pair], second[pair], column, values if self.exact else floats(values))
+        method = f"column generation, {int((weights > 0).sum())} rays"
+        return Answer(matrix, used, method, rounds, self.watch.spent, finished)
 
 
 def _decays(problem: Problem) -> list[Any]:

@@ -13,9 +13,7 @@ from typing import Any
 
 from sfumato.design.answer import Answer, Progress, TimeLimit
 from sfumato.design.problem import Problem
-from sfumato.design.solvers.reduced import (
-    solve_reduced,
-)
+from sfumato.design.solvers.reduced import solve_reduced
 from sfumato.lp.cone.arrays import solve_batched
 from sfumato.lp.cone.lanes import solve_columns
 from sfumato.lp.cone.program import ColumnProgram, ColumnSolution, Start

@@ -44,10 +44,6 @@ def solve_near(problem: Problem, tolerance: float, progress: Progress = None, ti
     return _OutputSearch(problem, tolerance, progress, watch_of(time_limit)).answer()
 
 
-def _multipliers(problem: Problem, cover: Cover) -> Multipliers:
-    return along_edges(problem.privacy, Multipliers(cover.first, cover.second, cover.column, cover.values))
-
-
 @dataclass(frozen=True, eq=False)
 class _RoundResult:
     """What one round has found: a matrix for some outputs."""
@@ -118,7 +114,9 @@ class _OutputSearch:
         matrix = np.zeros(cost.shape)
         matrix[:, solved] = self.best.solution.matrix
         name = "interior point at peaks" + (f", {len(solved)} of {m} outputs" if len(solved) < m else "")
-        return Answer(matrix, _multipliers(self.problem, self.cover), name, self.iterations, self.watch.spent, finished)
+        proof = Multipliers(self.cover.first, self.cover.second, self.cover.column, self.cover.values)
+        multipliers = along_edges(self.problem.privacy, proof)
+        return Answer(matrix, multipliers, name, self.iterations, self.watch.spent, finished)
 
     def _keep(self, result: _RoundResult, cover: Cover, bound: float) -> None:
         """Keep what is better on either side, and show it."""

@@ -92,16 +92,16 @@ def _limit_rows(limits: tuple[Limit, ...], start: int, tau: int) -> Iterator[_En
 
 def _event_decays(problem: Problem, *, exact: bool) -> Array:
     """1/f for each pair of the promises about events."""
-    if exact:
-        return object_array(1 / event.factor.bounds()[0] for event in problem.events for _ in range(len(event)))
-    return np.array([1 / float(event.factor) for event in problem.events for _ in range(len(event))], dtype=np.float64)
+    decays = [1 / (event.factor.bounds()[0] if exact else float(event.factor)) for event in problem.events]
+    which = problem.event_pairs.which
+    return object_array(decays)[which] if exact else np.array(decays, dtype=np.float64)[which]
 
 
 def _event_rows(problem: Problem, decay: Array, start: int, slack: int) -> list[_Entries]:
     if not problem.events:
         return []
     m, size = problem.shape[1], len(decay)
-    upper, lower = (np.concatenate([getattr(event, end) for event in problem.events]) for end in ("upper", "lower"))
+    upper, lower, _ = problem.event_pairs
     rows = start + np.arange(size * m)
     excesses = slack + np.arange(size * m)
     ones = np.ones(size * m, dtype=np.int64)

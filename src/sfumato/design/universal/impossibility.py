@@ -16,7 +16,7 @@ from sfumato.design.universal.least_regret import universal_design
 from sfumato.design.universal.question import Question, pose
 from sfumato.errors import NotSupported
 from sfumato.losses.loss import Loss
-from sfumato.lp import LinearProgram, solve
+from sfumato.lp import solve
 from sfumato.numbers import Array, common_denominator
 from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.verdict import Verdict, fails, holds, undecided
@@ -65,29 +65,27 @@ def impossibility(loss: Loss, privacy: PrivacyType) -> Verdict:
         return _from_design(question, universal_design(loss, privacy))
     program = LeastLoss(question)
     candidates = _candidates(question)
-    if _least(question, program, candidates) == 0:
+    if _served(question, program, candidates)[0] == 0:
         design = universal_design(loss, privacy)
         if design.upper == 0 or design.certificate is None:
             return _from_design(question, design)
         candidates = list(design.certificate.priors)
     kept = _minimised(question, program, candidates)
-    weights = _weights(question, program, kept)
-    certificate = certified_below(question, tuple(kept), weights, program)
-    name, every = _theorem(question)
-    witness = Impossibility(tuple(kept), certificate.bound, certificate, name, every)
-    return holds(f"no mechanism serves {len(kept)} priors within {float(certificate.bound):.3g} of their best", witness)
+    return _impossible(question, certified_below(question, tuple(kept), _served(question, program, kept)[1], program))
 
 
 def _from_design(question: Question, design: UniversalDesign) -> Verdict:
     if design.upper == 0:
         return fails("this mechanism is universally optimal", design.mechanism)
     if design.certificate is not None and design.lower > 0:
-        name, every = _theorem(question)
-        witness = Impossibility(design.certificate.priors, design.lower, design.certificate, name, every)
-        return holds(
-            f"no mechanism serves {len(witness.priors)} priors within {float(design.lower):.3g} of their best", witness
-        )
+        return _impossible(question, design.certificate)
     return undecided("no set of priors was found that no mechanism can serve", design)
+
+
+def _impossible(question: Question, certificate: RegretCertificate) -> Verdict:
+    count, regret = len(certificate.priors), certificate.bound
+    witness = Impossibility(certificate.priors, regret, certificate, *_theorem(question))
+    return holds(f"no mechanism serves {count} priors within {float(regret):.3g} of their best", witness)
 
 
 def _candidates(question: Question) -> list[Prior]:
@@ -121,37 +119,27 @@ def _below(one: list[int], other: list[int]) -> bool:
     return all(a <= b for a, b in zip(one, other, strict=True)) and one != other
 
 
-def _program(question: Question, program: LeastLoss, priors: list[Prior]) -> LinearProgram:
-    """min r over weights of rays: regret at most r at each prior."""
+def _served(question: Question, program: LeastLoss, priors: list[Prior]) -> tuple[Fraction, tuple[Fraction, ...]]:
+    """The least regret at all priors that a mechanism can have, and the weights of priors that prove it."""
     if not question.exact:
         raise NotSupported("a minimal set of priors for an irrational type", ["a rational alpha", "universal_design"])
     integers = np.stack([common_denominator(prior.weights)[0] for prior in priors])
     bases = program.approximate(np.stack([prior.float_weights for prior in priors])).bases
     costs, least = exact_losses(question, program, integers, bases)
-    return regret_program(question.rays.T, costs, least, relative=False)
-
-
-def _least(question: Question, program: LeastLoss, priors: list[Prior]) -> Fraction:
-    value = solve(_program(question, program, priors)).value
-    assert isinstance(value, Fraction)
-    return value
-
-
-def _weights(question: Question, program: LeastLoss, priors: list[Prior]) -> tuple[Fraction, ...]:
-    solution = solve(_program(question, program, priors))
-    assert solution.dual is not None
-    return tuple(-Fraction(v) for v in solution.dual[-len(priors) :])
+    solution = solve(regret_program(question.rays.T, costs, least, relative=False))
+    assert isinstance(solution.value, Fraction) and solution.dual is not None
+    return solution.value, tuple(-Fraction(v) for v in solution.dual[-len(priors) :])
 
 
 def _minimised(question: Question, program: LeastLoss, priors: list[Prior]) -> list[Prior]:
     """Leave priors out, the last first, as long as no mechanism serves the rest."""
-    weights = _weights(question, program, priors)
+    weights = _served(question, program, priors)[1]
     kept = [p for p, w in zip(priors, weights, strict=True) if w > 0]
-    if priors[0] not in kept and _least(question, program, [priors[0], *kept]) > 0:
+    if priors[0] not in kept and _served(question, program, [priors[0], *kept])[0] > 0:
         kept = [priors[0], *kept]  # the even prior is the plainest: keep it if it can replace others
     for prior in reversed(kept[:]):
         fewer = [p for p in kept if p is not prior]
-        if fewer and _least(question, program, fewer) > 0:
+        if fewer and _served(question, program, fewer)[0] > 0:
             kept = fewer
     return kept
 

@@ -22,13 +22,14 @@ from sfumato.channels.prior import Prior
 from sfumato.design.optimal import design
 from sfumato.design.universal.answers import RegretCertificate, UniversalDesign
 from sfumato.design.universal.bounds import regret_above
+from sfumato.design.universal.certificate import regret_program
 from sfumato.design.universal.least_loss import LeastLoss
 from sfumato.design.universal.prior_sets import PriorSet
-from sfumato.design.universal.question import Question, prior_of
+from sfumato.design.universal.question import Question
 from sfumato.design.universal.refute import search
 from sfumato.errors import NotSupported
 from sfumato.losses.loss import Loss
-from sfumato.lp import LinearProgram, solve
+from sfumato.lp import solve
 from sfumato.lp.cone.lanes import solve_columns
 from sfumato.lp.cone.program import ColumnProgram
 from sfumato.numbers import Array, fractions, object_array
@@ -92,27 +93,14 @@ class _Game:
         self.matrices.append(solution.matrix[:, solution.matrix.max(axis=0) > 1e-9])
         return True
 
-    def regrets(self) -> NDArray[np.float64]:
-        """Priors × mechanisms."""
-        table = np.empty((len(self.priors), len(self.matrices)))
-        for k, prior in enumerate(self.priors):
-            for j, matrix in enumerate(self.matrices):
-                costs = (self.question.float_table * prior[None, :]) @ matrix
-                table[k, j] = costs.min(axis=0).sum() - self.least[k]
-        return table
-
     def shares(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The mixture that does best against the priors so far, and the weights on priors that prove it."""
-        table = self.regrets()
-        rows, columns = table.shape
-        matrix = np.concatenate([np.append(np.ones(columns), 0.0)[None, :],
-                                 np.concatenate([table, -np.ones((rows, 1))], axis=1)])  # fmt: skip
-        cost = np.append(np.zeros(columns), 1.0)
-        solution = solve(
-            LinearProgram.dense(cost, matrix, "=" + "<" * rows, np.append(1.0, np.zeros(rows)), frozenset({columns}))
-        )
+        table = self.question.float_table
+        costs = [[((table * prior) @ matrix).min(axis=0).sum() for matrix in self.matrices] for prior in self.priors]
+        sums = np.ones((1, len(self.matrices)))
+        solution = solve(regret_program(sums, np.array(costs), np.array(self.least), relative=False))
         assert solution.primal is not None and solution.dual is not None
-        return np.asarray(solution.primal[:columns]), np.maximum(-np.asarray(solution.dual[1:]), 0.0)
+        return np.asarray(solution.primal[:-1]), np.maximum(-np.asarray(solution.dual[1:]), 0.0)
 
     def hardest(self, multipliers: NDArray[np.float64]) -> tuple[Prior, Prior, Fraction]:
         """The two priors of largest weight in the game, and the share of the first."""
@@ -120,14 +108,11 @@ class _Game:
         padded[: len(multipliers)] = multipliers
         order = np.argsort(-padded)
         second = int(order[1]) if len(order) > 1 else int(order[0])
-        one, two = (_rational(self.question, self.priors[int(k)]) for k in (order[0], second))
+        rounded = (object_array(round(float(w) * 2**20) for w in self.priors[int(k)]) for k in (order[0], second))
+        one, two = (Prior.from_counts(weights, self.question.loss.secrets) for weights in rounded)
         total = padded[order[0]] + padded[second]
         share = Fraction(round(64 * padded[order[0]] / total), 64) if total > 0 else Fraction(1, 2)
         return one, two, min(max(share, Fraction(1, 8)), Fraction(7, 8))
-
-
-def _rational(question: Question, weights: NDArray[np.float64]) -> Prior:
-    return prior_of(question.loss.secrets, object_array(round(float(w) * 2**20) for w in weights))
 
 
 def _rounded_down(table: Array) -> Array:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from operator import attrgetter
 from time import perf_counter
 
 import numpy as np
@@ -28,7 +29,7 @@ from sfumato.design.universal.certificate import certified_below, exact_losses, 
 from sfumato.design.universal.large import large_design
 from sfumato.design.universal.least_loss import LeastLoss
 from sfumato.design.universal.prior_sets import Priors, PriorSet, prior_set
-from sfumato.design.universal.question import Question, pose, prior_of
+from sfumato.design.universal.question import Question, pose
 from sfumato.design.universal.refute import inside, search
 from sfumato.design.universal.regret import LossCells, cell_priors, float_priors, regret_on, worst_case_regret
 from sfumato.design.universal.symmetry import RaySymmetry, symmetry_of
@@ -215,7 +216,8 @@ class _CuttingPlanes:
         design = self.with_few_rays(weights, min(rounds, 12))
         if design is None or design.upper is None or design.upper > _GOOD_ENOUGH * design.lower:
             other = self.rounded(weights, "cutting planes and a search", number)
-            design = other if design is None or design.upper is None or _below(other, design.upper) else design
+            found = [one for one in (design, other) if one is not None and one.upper is not None]
+            design = min(found, key=attrgetter("upper"), default=other)
         certificate = self.float_certificate()
         if certificate is None or certificate.bound <= design.lower:
             return design
@@ -290,7 +292,7 @@ class _CuttingPlanes:
     def regrets(self, weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], LossCells]:
         """Regrets in floats at all vertices of cells of a mechanism."""
         cells = self.cells(weights)
-        floats = cells.floats
+        floats = float_priors(cells.priors)
         spread = self.spread(weights).astype(np.float64)
         own = self.question.float_uncertainties(floats, self.question.float_rays) @ spread
         least = self.program.approximate(floats).values
@@ -312,7 +314,7 @@ class _CuttingPlanes:
             value = Fraction(solution.primal[-1]) / (1 if self.question.relative else self.question.scale)
             if regret.upper == value:
                 return self.answer(cells, regret, value, solution.dual[-len(self.priors) :], number)
-            if regret.prior is None or not self.add(_integers(regret.prior)[None, :]):
+            if regret.prior is None or not self.add(common_denominator(regret.prior.weights)[0][None, :]):
                 return None
             number += 1
         return None
@@ -340,7 +342,7 @@ class _CuttingPlanes:
                 table[image] = table.get(image, Fraction(0)) + weight / len(images)
         if not table:
             return None
-        priors = tuple(prior_of(self.question.loss.secrets, object_array(row)) for row in table)
+        priors = tuple(Prior.from_counts(row, self.question.loss.secrets) for row in table)
         return certified_below(self.question, priors, tuple(table.values()), self.program)
 
     def rounded(self, weights: NDArray[np.float64], method: str, number: int) -> UniversalDesign:
@@ -403,14 +405,6 @@ class _CuttingPlanes:
         used = np.flatnonzero(spread > 1e-12)
         matrix = (self.question.float_rays[used] * spread[used, None]).T
         return np.asarray(matrix / matrix.sum(axis=1, keepdims=True))
-
-
-def _below(design: UniversalDesign, bound: Fraction) -> bool:
-    return design.upper is not None and design.upper < bound
-
-
-def _integers(prior: Prior) -> Array:
-    return common_denominator(prior.weights)[0]
 
 
 def _grid(rays: NDArray[np.float64]) -> Array:

@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sfumato.design.universal.least_loss import MARGIN, LeastLoss, leaving_row, pivot
+from sfumato.design.universal.least_loss import MARGIN, LeastLoss, pivot, pivot_until_optimal
 from sfumato.errors import NotSupported, UndecidedError
 from sfumato.lp.cone.lanes import solve_columns
 from sfumato.lp.cone.program import ColumnProgram, column_bound
@@ -87,74 +87,33 @@ def worst_prior(
 
 @njit(cache=True)
 def _worst(pieces, spent, start):  # type: ignore[no-untyped-def]
-    """The program in q and μ as a tableau: a row for each output and each secret; prices of secrets are the prior."""
+    """The program in q, a slack for each secret and μ, raised so that it is not negative; μ's row has the prior."""
     outputs, actions, size = pieces.shape
     count = outputs * actions
-    rows, width = outputs + size, count + size + 1  # q, slacks, right-hand side; μ is basic throughout
-    tableau = np.zeros((rows, width))
-    basis = np.empty(rows, np.int64)
-    sums = -spent.copy()
+    columns = np.zeros((count + size + 1, outputs + size))
+    right, costs = np.ones(outputs + size), np.zeros(len(columns))
+    right[outputs:], costs[-1] = spent - spent.max(), 1.0
+    tableau, basis = np.empty((len(right), len(columns) + 1)), np.arange(count - outputs, count + size)
+    for x in range(size):
+        columns[count + x, outputs + x] = 1.0
+    columns[-1, outputs:] = -1.0
     for y in range(outputs):
-        best, chosen = np.inf, 0
         for w in range(actions):
-            value = 0.0
-            for x in range(size):
-                value += pieces[y, w, x] * start[x]
-            if value < best:
-                best, chosen = value, w
-        for w in range(actions):
-            tableau[y, y * actions + w] = 1.0
-        tableau[y, -1] = 1.0
-        basis[y] = y * actions + chosen
+            columns[y * actions + w, y] = 1.0
+            columns[y * actions + w, outputs:] = pieces[y, w]
+        basis[y] = y * actions + np.argmin(pieces[y] @ start)
+    tableau[:, :-1], tableau[:, -1] = columns.T, right
+    for y in range(outputs):  # the remap that is best at the start is basic: what it costs leaves the rows of secrets
         for x in range(size):
-            sums[x] += pieces[y, chosen, x]
-    worst = int(np.argmax(sums))
-    # μ = Σ q A(worst) − c_worst + slack_worst; every other row: slack_x = μ − Σ q A(x) + c_x
-    for x in range(size):
-        row = outputs + x
-        for y in range(outputs):
-            for w in range(actions):
-                c = y * actions + w
-                base = basis[y] - y * actions
-                # chosen columns are eliminated: q_chosen = 1 − Σ others
-                here = pieces[y, w, x] - pieces[y, base, x]
-                there = pieces[y, w, worst] - pieces[y, base, worst]
-                tableau[row, c] = (here - there) if x != worst else -there
-        tableau[row, -1] = (sums[worst] - sums[x]) if x != worst else sums[worst]
-        if x != worst:
-            tableau[row, count + x] = 1.0
-            tableau[row, count + worst] = -1.0
-            basis[row] = count + x
-        else:
-            tableau[row, count + worst] = -1.0
-            basis[row] = -1  # μ
-    objective = outputs + worst  # μ = rhs − Σ row·variables: to make it small, raise what has a positive entry
-    _descend(tableau, basis, objective, rows, width)
-    prior = np.zeros(size)
-    for x in range(size):
-        prior[x] = -tableau[objective, count + x]
-    remap = np.zeros((outputs, actions))
-    for i in range(rows):
-        if 0 <= basis[i] < count:
-            remap[basis[i] // actions, basis[i] % actions] = tableau[i, width - 1]
+            here = pieces[y, basis[y] - y * actions, x]
+            tableau[outputs + x, y * actions : (y + 1) * actions] -= here
+            tableau[outputs + x, -1] -= here
+    pivot(tableau, basis, outputs + np.argmin(tableau[outputs:, -1]), count + size)
+    pivot_until_optimal(tableau, basis, columns, right, costs, len(columns))
+    prior, remap = np.zeros(size), np.zeros((outputs, actions))
+    for i in range(len(right)):
+        if basis[i] < count:
+            remap[basis[i] // actions, basis[i] % actions] = tableau[i, -1]
+        elif basis[i] == count + size:
+            prior[:] = -tableau[i, count : count + size]
     return prior, remap
-
-
-@njit(cache=True)
-def _descend(tableau, basis, objective, rows, width):  # type: ignore[no-untyped-def]
-    last = width - 1
-    still = 0
-    for _ in range(40 * rows):
-        entering, most = -1, 1e-11
-        for c in range(last):
-            if tableau[objective, c] > most:
-                entering, most = c, tableau[objective, c]
-                if still > 20:
-                    break
-        if entering < 0:
-            return
-        leaving, ratio = leaving_row(tableau, basis, entering, objective)
-        if leaving < 0:
-            return
-        still = still + 1 if ratio <= 1e-13 else 0
-        pivot(tableau, basis, leaving, entering)

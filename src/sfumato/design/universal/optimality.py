@@ -7,7 +7,7 @@ from typing import Any
 
 from sfumato.arguments import integer
 from sfumato.channels.channel import Channel, as_channel
-from sfumato.design.universal.answers import Better, Regret
+from sfumato.design.universal.answers import Better
 from sfumato.design.universal.cells import LARGEST_MOST, MOST_RAYS
 from sfumato.design.universal.least_loss import LeastLoss
 from sfumato.design.universal.prior_sets import Priors, PriorSet, prior_set
@@ -126,17 +126,13 @@ def _enumerated(question: Question, channel: Channel, among: PriorSet, program: 
         return holds(
             f"cells: nothing is better at any of {count}", OptimalityGround("cells", f"{count}, in exact arithmetic")
         )
-    better = _example(question, channel, regret)
+    assert regret.prior is not None and regret.better is not None
+    losses = (Fraction(posterior_loss(regret.prior, one, question.exact_loss)) for one in (channel, regret.better))
+    better = Better(regret.prior, regret.better, *losses)
     if better.gap > 0:
         return _failed(better)
     assert regret.upper is not None
     return undecided(f"its regret is at most {float(regret.upper):.2g}, and no counter-example was proved", regret)
-
-
-def _example(question: Question, channel: Channel, regret: Regret) -> Better:
-    assert regret.prior is not None and regret.better is not None
-    losses = (Fraction(posterior_loss(regret.prior, one, question.exact_loss)) for one in (channel, regret.better))
-    return Better(regret.prior, regret.better, *losses)
 
 
 def _failed(better: Better) -> Verdict:

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from sfumato.arguments import flag
 from sfumato.certify.mechanism import Mechanism
 from sfumato.channels.channel import Channel, as_channel, check_secrets
-from sfumato.channels.prior import Prior
 from sfumato.design.problem import ordered_bounds, undominated
 from sfumato.design.universal.prior_sets import PriorSet, primitive
 from sfumato.errors import InvalidInput, InvalidLoss, PrivacyViolation, expect, shown
@@ -252,17 +251,11 @@ def float_rays(corner: Vertices) -> NDArray[np.float64]:
     return np.ascontiguousarray(floats(corner.rays) if exact_type else rays_of(corner).floats.T)
 
 
-def prior_of(secrets: tuple[Any, ...], weights: Array) -> Prior:
-    """The prior of integer weights."""
-    total = sum(int(v) for v in weights)
-    return Prior(secrets, [Fraction(int(v), total) for v in weights])
-
-
 def exact_product(left: Array, right: Array) -> Array:
     """A product of integer matrices: in floats or machine words where every sum provably fits, else in objects."""
     if not left.size or not right.size:
         return np.zeros((len(left), right.shape[1]), dtype=np.int64)
-    bound = _largest(left) * _largest(right) * left.shape[1]
+    bound = largest_entry(left) * largest_entry(right) * left.shape[1]
     if bound < 2**53:
         return np.asarray(left.astype(np.float64) @ right.astype(np.float64)).astype(np.int64)
     if bound < 2**62:
@@ -270,5 +263,6 @@ def exact_product(left: Array, right: Array) -> Array:
     return np.asarray(left.astype(object) @ right.astype(object))
 
 
-def _largest(table: Array) -> int:
+def largest_entry(table: Array) -> int:
+    """The largest absolute value of integers, at least 1."""
     return max(int(table.max()), -int(table.min()), 1)

@@ -21,7 +21,7 @@ from sfumato.design.universal.answers import Better
 from sfumato.design.universal.least_loss import LeastLoss
 from sfumato.design.universal.opponents import Opponent, worst_prior
 from sfumato.design.universal.prior_sets import PriorSet
-from sfumato.design.universal.question import Question, exact_product, prior_of
+from sfumato.design.universal.question import Question, exact_product
 from sfumato.lp import LinearProgram, Status, solve
 from sfumato.measures.uncertainty import posterior_loss
 from sfumato.numbers import Array, floats, object_array
@@ -166,7 +166,7 @@ def verified(
         integers = object_array(round(float(w) * grid) for w in weights)
         if not integers.any() or not inside(integers, among):
             continue
-        prior = prior_of(question.loss.secrets, integers)
+        prior = Prior.from_counts(integers, question.loss.secrets)
         loss = posterior_loss(prior, channel, question.exact_loss)
         better = _best_mechanism(question, program, prior, integers, weights)
         other = posterior_loss(prior, better, question.exact_loss)

@@ -12,7 +12,6 @@ from fractions import Fraction
 from math import lcm
 from typing import Any
 
-import flint
 import numpy as np
 from numpy.typing import NDArray
 
@@ -31,13 +30,12 @@ from sfumato.design.universal.question import (
     member_of,
     merged_columns,
     pose,
-    prior_of,
     type_of,
 )  # fmt: skip
 from sfumato.design.universal.theorems import theorem
 from sfumato.errors import NotSupported
 from sfumato.losses.loss import Loss
-from sfumato.numbers import Array, exact, float_above, fractions, object_array
+from sfumato.numbers import Array, common_denominator, float_above, fractions, from_flint, object_array, to_flint
 from sfumato.privacy.type import PrivacyType
 
 
@@ -101,11 +99,6 @@ class LossCells:
     weights: Array
     priors: Array
 
-    @property
-    def floats(self) -> NDArray[np.float64]:
-        """The priors in floats."""
-        return float_priors(self.priors)
-
 
 def float_priors(priors: Array) -> NDArray[np.float64]:
     """Integer priors (rows) divided by their totals: rounded quotients, right to a few units in the last place."""
@@ -140,7 +133,7 @@ def regret_on(question: Question, cells: LossCells, program: LeastLoss) -> Regre
     if question.exact and _passes_rays(question, cells):
         return Regret(Fraction(0), Fraction(0), None, None, method, len(cells.priors), question.relative)
     own = _own_loss(question, cells)
-    least = program.approximate(cells.floats)
+    least = program.approximate(float_priors(cells.priors))
     if question.exact:
         worst = _exact_worst(question, cells, program, own, least)
     else:
@@ -198,18 +191,13 @@ def _passes_rays(question: Question, cells: LossCells) -> bool:
     n, m = cells.columns.shape
     if n != m:
         return False
-    square = flint.fmpq_mat(flint.fmpz_mat([[int(v) for v in row] for row in cells.columns]))
     try:
-        inverse = square.inv()
+        inverse = to_flint(cells.columns).inv()
     except ZeroDivisionError:
         return False
     rays = question.rays
-    table = inverse * flint.fmpq_mat(flint.fmpz_mat([[int(v) for v in row] for row in rays.T]))
-    coefficients = object_array(map(exact, table.entries()), (n, len(rays))).T
-    scales = object_array(lcm(*(v.denominator for v in row)) for row in coefficients)
-    integers = object_array(
-        (int(v * s) for row, s in zip(coefficients, scales, strict=True) for v in row), coefficients.shape
-    )
+    parts = [common_denominator(row) for row in from_flint(inverse * to_flint(rays.T)).T]
+    integers, scales = np.stack([part for part, _ in parts]), object_array(scale for _, scale in parts)
     left = exact_product(question.uncertainties(cells.priors, cells.columns.T), integers.T)
     right = question.uncertainties(cells.priors, rays)
     if max(int(right.max()), 1) * int(max(scales)) >= 2**62:
@@ -219,19 +207,22 @@ def _passes_rays(question: Question, cells: LossCells) -> bool:
     return bool((left <= right * scales[None, :]).all())
 
 
+def _regrets_above(question: Question, own: _Own, least: Least) -> NDArray[np.float64]:
+    """Bounds on the regret at each prior in floats, from above."""
+    high, low = own.floats + 4 * MARGIN, np.maximum(least.bounds, 0.0)
+    if not question.relative:
+        return np.asarray((high - low) * float(question.unit) * (1 + 2.0**-50))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where(low > 0, (high / low - 1) * (1 + 2.0**-50), np.inf)
+    return np.where(own.numerators == 0, 0.0, share)  # where both losses are zero there is nothing to regret
+
+
 _Worst = tuple[Fraction | None, Fraction | None, Prior, Channel]
 
 
 def _exact_worst(question: Question, cells: LossCells, program: LeastLoss, own: _Own, least: Least) -> _Worst:
     """Vertices in the order of their regret in floats, each decided exactly, until none can be worse."""
-    slack = 4 * MARGIN
-    mean = own.floats
-    low = np.maximum(least.bounds, 0.0)
-    if question.relative:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            upper = np.where(low > 0, (mean + slack) / low - 1, np.inf)
-    else:
-        upper = (mean - low + slack) * float(question.unit) * (1 + 2.0**-50)
+    upper = _regrets_above(question, own, least)
     order = np.argsort(-upper, kind="stable")
     best: tuple[Fraction | None, int] = (Fraction(-1), -1)
     place, step = 0, 16
@@ -249,28 +240,21 @@ def _exact_worst(question: Question, cells: LossCells, program: LeastLoss, own: 
         place, step = place + step, 4 * step
     worst, i = best
     prior = cells.priors[i]
-    return worst, worst, prior_of(question.loss.secrets, prior), program.mechanism(prior, least.bases[i])
+    return worst, worst, Prior.from_counts(prior, question.loss.secrets), program.mechanism(prior, least.bases[i])
 
 
 def _bounded_worst(question: Question, cells: LossCells, own: _Own, least: Least) -> _Worst:
     """For irrational types: a proved mechanism at the worst vertex, and the bounds of prices at all."""
-    slack = 4 * MARGIN
-    mean = own.floats
-    low = np.maximum(least.bounds, 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        guess = (mean / np.maximum(least.values, 1e-300) - 1) if question.relative else mean - least.values
-        above = (mean + slack) / low - 1 if question.relative else (mean - low + slack) * float(question.unit)
-    above = np.where(np.isnan(above), np.inf, above)
-    if question.relative:  # where both losses are exactly zero there is nothing to regret
-        above[own.numerators == 0] = 0.0
-        guess = np.where(mean > 1e-12, guess, 0.0)
+    guess = own.floats - least.values
+    if question.relative:
+        guess = np.where(own.floats > 1e-12, guess / np.maximum(least.values, 1e-300), 0.0)
     i = int(np.argmax(guess))
-    prior = prior_of(question.loss.secrets, cells.priors[i])
+    prior = Prior.from_counts(cells.priors[i], question.loss.secrets)
     best = design(prior, question.loss, question.privacy, tolerance=1e-9)
     floor = Fraction(0) if question.relative else floor_at(question, prior)
     least_loss = (best.loss - floor) * question.scale
     lower = _regret_at(question, own.at(i), least_loss)
-    top = float(above.max()) * (1 + 2.0**-50)
+    top = float(_regrets_above(question, own, least).max())
     upper = None if not np.isfinite(top) else max(Fraction(top), Fraction(0))
     return (None if lower is None else max(lower, Fraction(0))), upper, prior, best.mechanism.channel
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.errors import Infeasible, NotConverged
 from sfumato.lp.cone.arrays_backend import arrays_on
@@ -28,13 +27,12 @@ from sfumato.lp.cone.program import (
     Ending,
     checked_program,
     constant_columns,
+    least_of_classes,
     relative_gap,
 )
 from sfumato.lp.cone.run import Progress, Run, guarded
-from sfumato.numbers import told_apart
+from sfumato.numbers import Floats, Integers, told_apart
 from sfumato.watch import Watch, watch_of
-
-Floats = NDArray[np.float64]
 
 _MOST_ITERATIONS = 1000
 _PATIENCE = 25  # Iterations in which gap and excess must fall by a tenth, or rounding has the upper hand.
@@ -58,12 +56,8 @@ def solve_batched(
     ----------
     tolerance
         Relative gap at which to stop. 1e-6 is within reach of most programs.
-    time_limit
-        Seconds after which to stop, or a watch. An iteration that would not be through in time is not begun, or left
-        where it is.
-    progress
-        Called after each iteration; the gap is infinite while a limit does not hold. Raising
-        ``KeyboardInterrupt`` in it (or pressing Ctrl-C) ends the run with the best point so far.
+    time_limit, progress
+        As for :func:`~sfumato.lp.cone.lanes.solve_columns`; the gap is infinite while a limit does not hold.
     device
         None for NumPy, or the name of a torch device, such as "cpu" or "cuda".
 
@@ -108,8 +102,10 @@ class _Search:
         self.program, self.method, self.run = program, method, run
         self.matrix: Any = None
         self.best, self.bound, self.missed = np.inf, -np.inf, np.inf
-        size = float(program.sizes @ _largest(np.abs(program.cost), program))
-        self.ceiling = float(program.sizes @ _largest(program.cost, program))
+        size, self.ceiling = (
+            -float(program.sizes @ least_of_classes(-table.max(axis=1), program.row_classes))
+            for table in (np.abs(program.cost), program.cost)
+        )
         excess = []
         for limit in program.limits:
             if limit.relative:
@@ -186,14 +182,7 @@ class _Search:
                               ended, prices)  # fmt: skip
 
 
-def _largest(table: Floats, program: ColumnProgram) -> Floats:
-    """The largest entry of each class."""
-    result = np.full(len(program.sizes), -np.inf)
-    np.maximum.at(result, program.row_classes, table.max(axis=1))
-    return result
-
-
-def _largest_sums(table: Floats, group: NDArray[np.int64], program: ColumnProgram, count: int) -> Floats:
+def _largest_sums(table: Floats, group: Integers, program: ColumnProgram, count: int) -> Floats:
     """For each group a number that its sum cannot exceed: every class at its largest entry within the group."""
     most = np.full((count, len(program.sizes)), -np.inf)
     inside = group >= 0

@@ -32,6 +32,8 @@ class Arrays:
         Bytes that a run may use.
     chunk
         Bytes that one temporary array may have.
+    place
+        Where new arrays are made, as the module has it.
     fused
         Whether kernels of Triton run on these arrays.
     """
@@ -41,15 +43,15 @@ class Arrays:
     fused = False
 
     def __init__(self) -> None:
-        self.memory = room()
+        self.memory, self.place = room(), dict[str, Any]()
 
     def given(self, values: Any) -> Any:
         """Floats as an array, a copy."""
-        return np.array(values, dtype=np.float64)
+        return self.module.asarray(np.array(values, dtype=np.float64), **self.place)
 
     def integers(self, values: Any) -> Any:
-        """Indices as an array."""
-        return np.asarray(values, dtype=np.int64)
+        """Indices as an array, a copy."""
+        return self.module.asarray(np.array(values, dtype=np.int64), **self.place)
 
     def numpy(self, values: Any) -> NDArray[Any]:
         """As an array of NumPy."""
@@ -61,11 +63,11 @@ class Arrays:
 
     def zeros(self, *shape: int) -> Any:
         """Zeros, in double precision."""
-        return np.zeros(shape)
+        return self.module.zeros(shape, dtype=self.module.float64, **self.place)
 
     def empty(self, *shape: int, single: bool = False) -> Any:
         """Room for numbers."""
-        return np.empty(shape, dtype=np.float32 if single else np.float64)
+        return self.module.empty(shape, dtype=self.module.float32 if single else self.module.float64, **self.place)
 
     def root(self, matrix: Any) -> Any | None:
         """The lower Cholesky factor, None if there is none."""
@@ -89,7 +91,7 @@ class _TorchArrays(Arrays):
 
     def __init__(self, torch: Any, device: Any) -> None:
         super().__init__()
-        self.module, self.device = torch, device
+        self.module, self.place = torch, {"device": device}
         if device.type == "cuda":
             self.memory = int(_DEVICE_SHARE * torch.cuda.mem_get_info(device)[0])
             self.chunk = _TORCH_CHUNK
@@ -97,25 +99,12 @@ class _TorchArrays(Arrays):
 
             self.fused = available()
 
-    def given(self, values: Any) -> Any:
-        return self.module.tensor(np.array(values, dtype=np.float64), device=self.device)
-
-    def integers(self, values: Any) -> Any:
-        return self.module.tensor(np.array(values, dtype=np.int64), device=self.device)
-
     def numpy(self, values: Any) -> NDArray[Any]:
         result: NDArray[Any] = values.cpu().numpy()
         return result
 
     def copy(self, values: Any, into: NDArray[Any]) -> None:
         self.module.from_numpy(into).copy_(values)
-
-    def zeros(self, *shape: int) -> Any:
-        return self.module.zeros(shape, dtype=self.module.float64, device=self.device)
-
-    def empty(self, *shape: int, single: bool = False) -> Any:
-        kind = self.module.float32 if single else self.module.float64
-        return self.module.empty(shape, dtype=kind, device=self.device)
 
     def root(self, matrix: Any) -> Any | None:
         root, failed = self.module.linalg.cholesky_ex(matrix)

@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
@@ -19,10 +18,8 @@ from sfumato.lp.cone.arrays_backend import Arrays
 from sfumato.lp.cone.arrays_links import Part
 from sfumato.lp.cone.arrays_pairs import Cone, DenseCone, split_decay
 from sfumato.lp.cone.arrays_roots import inverse_roots
-from sfumato.lp.cone.program import ColumnProgram
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from sfumato.lp.cone.program import ColumnProgram, pairs_of_rows
+from sfumato.numbers import Floats, Integers
 
 _NARROW = 0.2  # A band as wide as this part of the rows takes as long as a full matrix.
 _SMALLEST_BLOCK = 4  # Blocks of fewer rows are all overhead.
@@ -59,7 +56,7 @@ class BandedCone(Cone):
         self.first, self.second = arrays.integers(first), arrays.integers(second)
         self.decay, self.weight = self.laid_out(np.exp(-program.logs)), self.laid_out(weight)
         self.near, self.rest = split_decay(self.decay)
-        self.into, self.out_of = (arrays.integers(_incidence(ends, n)) for ends in (second, first))
+        self.into, self.out_of = (arrays.integers(pairs_of_rows(ends, n, len(ends))) for ends in (second, first))
         self.blocks = -(-n // size)
         # the last block is filled up with rows of their own, which read the entry n: a one
         filled = np.concatenate([order, np.full(self.blocks * size - n, n)])
@@ -75,7 +72,7 @@ class BandedCone(Cone):
         """For each pair of rows, in either direction, its one or two pairs, and its places in the blocks."""
         upper, lower = np.minimum(x, e), np.maximum(x, e)
         places, which = np.unique(lower * self.n + upper, return_inverse=True)
-        self.members = self.arrays.integers(_incidence(which, len(places)))
+        self.members = self.arrays.integers(pairs_of_rows(which, len(places), len(which)))
         lower, upper = np.divmod(places, self.n)
         size, half = self.size, self.blocks * self.size * self.size
         block, row, column = lower // size, lower % size, upper % size
@@ -217,16 +214,6 @@ def cone_for(program: ColumnProgram, weight: Floats, arrays: Arrays) -> Cone:
 
         return FusedCone(arrays, program, weight)
     return DenseCone(arrays, program, weight)
-
-
-def _incidence(ends: Integers, n: int) -> Integers:
-    """For each row the pairs that end there, filled up with the number of pairs."""
-    order = np.argsort(ends, kind="stable")
-    counts = np.bincount(ends, minlength=n)
-    result = np.full((n, max(int(counts.max(initial=0)), 1)), len(ends), dtype=np.int64)
-    column = np.arange(len(ends)) - np.repeat(np.cumsum(counts) - counts, counts)
-    result[ends[order], column] = order
-    return result
 
 
 def _halves(values: Any) -> tuple[Any, Any]:

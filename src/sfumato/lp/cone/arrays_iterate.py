@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.lp.cone.arrays_backend import Arrays
 from sfumato.lp.cone.arrays_band import cone_for
@@ -27,9 +26,8 @@ from sfumato.lp.cone.products import aimed, moved_targets, predicted, reach, ste
 from sfumato.lp.cone.program import SMALLER_PROBLEMS, ColumnProgram, least_of_classes
 from sfumato.lp.cone.weights import pair_weights, row_weights
 from sfumato.memory import check_room
+from sfumato.numbers import Floats
 from sfumato.watch import Watch
-
-Floats = NDArray[np.float64]
 
 # A corrector costs passes over pairs, a factorisation n times as much: large n can afford more of them.
 _ROWS_A_CORRECTOR, _MOST_CORRECTORS = 50, 8

@@ -16,12 +16,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.lp.cone.arrays_backend import Arrays
 from sfumato.lp.cone.program import ColumnProgram, least_of_classes
-
-Floats = NDArray[np.float64]
+from sfumato.numbers import Floats, Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +105,7 @@ def parts_of(program: ColumnProgram, links: Links, arrays: Arrays) -> list[Part]
     return parts
 
 
-def _part(labels: NDArray[np.int64], count: int, table: Floats | None, arrays: Arrays) -> Part:
+def _part(labels: Integers, count: int, table: Floats | None, arrays: Arrays) -> Part:
     identity = len(labels) == count and bool((labels == np.arange(count)).all())
     indicator = None if identity else arrays.given(labels[None, :] == np.arange(count)[:, None])
     padded = np.where(labels >= 0, labels, count)

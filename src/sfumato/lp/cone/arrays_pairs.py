@@ -16,15 +16,13 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.lp.cone.arrays_backend import Arrays
 from sfumato.lp.cone.arrays_links import Part
 from sfumato.lp.cone.arrays_roots import inverse_roots
 from sfumato.lp.cone.products import aimed, moved_targets, predicted, reach, stepped
 from sfumato.lp.cone.program import ColumnProgram
-
-Floats = NDArray[np.float64]
+from sfumato.numbers import Floats, Integers
 
 _WORTH_SPLITTING = 256  # With fewer rows, four products take longer than one.
 
@@ -51,7 +49,7 @@ class Cone(ABC):
     decay: Any
     weight: Any
     present: Any
-    kept: NDArray[np.int64]
+    kept: Integers
     bytes_kept: int
     bytes_used: int
 

@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from sfumato.lp.cone.registers import LANES, larger, load, registers, root, spread, store
-
-Floats = NDArray[np.float64]
+from sfumato.numbers import Floats, Integers
 
 # A pivot below this part of its diagonal entry is nothing but rounding error.
 _SMALLEST_PIVOT = 2.0**-50
@@ -35,7 +33,7 @@ class Bands:
         """Room for one inverse, which is written four entries at a time, past the end of a row."""
         return registers(n, n + 4, LANES)
 
-    def factor(self, places: NDArray[np.int64], entries: Floats, scratch: Floats, link: Floats) -> None:
+    def factor(self, places: Integers, entries: Floats, scratch: Floats, link: Floats) -> None:
         """Factor the systems whose ``entries``, one column a system, are at ``places``.
 
         Add their inverses to ``link``, upper triangles only; ``scratch`` is what :meth:`scratch` gave.

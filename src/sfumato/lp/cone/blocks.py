@@ -13,15 +13,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from sfumato.errors import InvalidInput, expect, keyword, shown
 from sfumato.lp.cone.program import ColumnProgram, Ending, checked_cost
 from sfumato.lp.cone.second_order import smallest
-from sfumato.numbers import array, floats
+from sfumato.numbers import Floats, array, floats
 
-Floats = NDArray[np.float64]
 Block = tuple[csr_array, ...]
 
 

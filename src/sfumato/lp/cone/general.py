@@ -22,7 +22,6 @@ from os import cpu_count
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
@@ -38,14 +37,12 @@ from sfumato.lp.cone.second_order import inverse
 from sfumato.lp.cone.strips import Forms, Strip
 from sfumato.lp.cone.weights import row_weights
 from sfumato.memory import check_room
+from sfumato.numbers import Floats, Integers
 from sfumato.watch import Watch, watch_of
 
-Floats = NDArray[np.float64]
 Result = TypeVar("Result")
 
 _MOST_ITERATIONS = 400
-# In so many iterations the gap must fall by a tenth, or rounding has the upper hand.
-_PATIENCE = 12
 # A relative error of sums up to this one is taken for rounding.
 _BALANCED = 1e-9
 # What sums lack after a direction is found is corrected at most so often, and not below this part of a total.
@@ -79,12 +76,8 @@ def solve_blocks(
     ----------
     tolerance
         Relative gap at which to stop. 1e-6 is within reach of most programs.
-    time_limit
-        Seconds after which to stop, or a watch. An iteration that would not be through in time is not begun, or left
-        where it is.
-    progress
-        Called after each iteration. Raising ``KeyboardInterrupt`` in it (or pressing Ctrl-C) ends the run with the best
-        point so far; ``ended`` says so.
+    time_limit, progress
+        As for :func:`~sfumato.lp.cone.lanes.solve_columns`.
 
     Raises
     ------
@@ -100,7 +93,7 @@ def solve_blocks(
     >>> solution.matrix.round(6).tolist(), round(solution.value, 6), round(solution.bound, 6)
     ([[0.75, 0.25], [0.25, 0.75]], 0.5, 0.5)
     """
-    run = Run(watch_of(time_limit), _MOST_ITERATIONS, _PATIENCE, progress)
+    run = Run(watch_of(time_limit), _MOST_ITERATIONS, progress=progress)
     expect(program, BlockProgram, "a program of blocks", "BlockProgram(cost, blocks)")
     check_tolerance(tolerance)
     best = _Best(program, BlockIterate(program, run.watch), run, tolerance)
@@ -305,7 +298,7 @@ class BlockIterate:
         dp = self.dp
         self._each(Strip.move_targets, *longer, least, most)
         corrected = self.steps() if self._direct() else steps
-        if sum(min(1.0, length) for length in corrected) > sum(min(1.0, length) for length in steps):
+        if corrected.exceed(steps):
             return corrected
         self.dp = dp
         self._each(Strip.restore)
@@ -313,18 +306,18 @@ class BlockIterate:
 
     def advance(self, primal: float, dual: float) -> None:
         """Take the step; a side on which rounding would leave the cones goes half as far, or stays."""
-        for _ in range(_HALVINGS):
-            if all(self._each(Strip.try_primal, primal)):
-                self._each(Strip.take_primal)
-                break
-            primal /= 2
-        for _ in range(_HALVINGS):
-            if all(self._each(Strip.try_dual, dual)):
-                self._each(Strip.take_dual)
-                self.price = self.price + dual * self.dp
-                break
-            dual /= 2
+        self._taken(Strip.try_primal, Strip.take_primal, primal)
+        self.price = self.price + self._taken(Strip.try_dual, Strip.take_dual, dual) * self.dp
         self.missing = self._missing()
+
+    def _taken(self, attempt: Callable[[Strip, float], bool], take: Callable[[Strip], None], length: float) -> float:
+        """How far one side goes."""
+        for _ in range(_HALVINGS):
+            if all(self._each(attempt, length)):
+                self._each(take)
+                return length
+            length /= 2
+        return 0.0
 
 
 def _column_sizes(program: BlockProgram, cost: Floats) -> Floats:
@@ -340,7 +333,7 @@ def _column_sizes(program: BlockProgram, cost: Floats) -> Floats:
     return np.asarray(kept * (program.totals.sum() / (program.sums @ program.inside).sum() / kept.sum()))
 
 
-def _narrow_order(program: BlockProgram) -> NDArray[np.int64]:
+def _narrow_order(program: BlockProgram) -> Integers:
     """An order of rows in which those of a cone are near each other: the given one, or Cuthill and McKee's (1969)."""
     n = program.shape[0]
     pattern = csr_array((n, n))
@@ -354,6 +347,6 @@ def _narrow_order(program: BlockProgram) -> NDArray[np.int64]:
     return order if narrower else np.arange(n)
 
 
-def _reordered(program: BlockProgram, order: NDArray[np.int64]) -> BlockProgram:
+def _reordered(program: BlockProgram, order: Integers) -> BlockProgram:
     blocks = tuple(tuple(csr_array(matrix[:, order]) for matrix in block) for block in program.blocks)
     return BlockProgram(program.cost[order], blocks, program.sums[:, order], program.totals, program.inside[order])

@@ -1,11 +1,10 @@
 """Columns in one cone that sum to one: a block interior-point method.
 
-The program: n rows, m columns, minimise Σ_xy C_xy R_xy over R ≥ 0 whose rows sum to 1 and whose columns satisfy R_xy ≤
-e^{l_k} R_zy for a list of ordered pairs k = (x, z). The columns are m independent cones, linked only by the n row sums,
-and Newton's equations fall apart the same way: one n × n system H_y for each column, one n × n system Σ_y H_y⁻¹ for the
-prices of the rows. An iteration costs m Cholesky factorisations and a few passes over pairs and columns, all compiled
-(:mod:`sfumato.lp.cone.lanes_iterate`, :mod:`sfumato.lp.cone.lanes_passes`). Where the pairs are the edges of a sparse
-graph, so are the factors (:mod:`sfumato.lp.cone.lanes_sparse`); otherwise they are dense
+The m columns of a :class:`~sfumato.lp.cone.program.ColumnProgram` without limits are independent cones, linked only by
+the n row sums, and Newton's equations fall apart the same way: one n × n system H_y for each column, one n × n system
+Σ_y H_y⁻¹ for the prices of the rows. An iteration costs m Cholesky factorisations and a few passes over pairs and
+columns, all compiled (:mod:`sfumato.lp.cone.lanes_iterate`, :mod:`sfumato.lp.cone.lanes_passes`). Where the pairs are
+the edges of a sparse graph, so are the factors (:mod:`sfumato.lp.cone.lanes_sparse`); otherwise they are dense
 (:mod:`sfumato.lp.cone.lanes_dense`): what takes less work is chosen. Where rows are in classes there is one price a
 class, and sums over classes are all that is formed of the inverses.
 
@@ -34,7 +33,6 @@ from sfumato.lp.cone.run import Progress, Run, guarded
 from sfumato.watch import TimeIsUp, Watch, watch_of
 
 _MOST_ITERATIONS = 400
-_PATIENCE = 12  # Iterations in which the gap must fall by a tenth, or rounding has the upper hand.
 _MIDWAY = 1e-2  # The gap from which similar programs start well; closer points are too near the boundary.
 _LATE = 1e-2  # Below this gap the method does not recover from rounding errors any more.
 
@@ -76,7 +74,7 @@ def solve_columns(
     ([[0.75, 0.25], [0.25, 0.75]], 0.5, 0.5)
     """
     program = checked_program(program, tolerance, time_limit)
-    run = Run(watch_of(time_limit), _MOST_ITERATIONS, _PATIENCE, progress)
+    run = Run(watch_of(time_limit), _MOST_ITERATIONS, progress=progress)
     if program.limits:
         raise NotSupported("limits on weighted sums", ["programs without limits"])
     if shifted(program)[1] == 0 or (program.shape[1] == 1 and program.classes is None):

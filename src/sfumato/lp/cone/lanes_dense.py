@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from sfumato.lp.cone.registers import (
     LANES,
@@ -32,12 +31,9 @@ from sfumato.lp.cone.registers import (
     spread_doubles,
     spread_like,
     store,
-    store_doubles,
     widened,
 )
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from sfumato.numbers import Floats, Integers
 
 _PANEL = 32  # So many columns are eliminated before the rest of the matrix is touched.
 _STRIP = 16  # So many rows stay in cache while others stream past.
@@ -54,19 +50,22 @@ class DenseSystems:
         The class of each row.
     grouped
         Whether sums over classes go through the factors instead of all rows; by default what takes less work.
+    single
+        Whether they are in single precision.
     """
 
-    single = False
-
-    def __init__(self, n: int, blocks: int, classes: Integers, threads: int = 1, grouped: bool | None = None) -> None:
-        self.classes = classes
+    def __init__(
+        self, n: int, blocks: int, classes: Integers, threads: int = 1, grouped: bool | None = None,
+        single: bool = False,
+    ) -> None:  # fmt: skip
+        self.classes, self.single = classes, single
         count = int(classes.max()) + 1
         self.grouped = _grouped_work(n, count) < n**3 / 2 if grouped is None else grouped
         self.starts, self.members = by_class(classes) if self.grouped else (np.arange(n + 1), np.arange(n))
-        width, together = (SINGLES, 2) if self.single else (LANES, 1)
-        self.roots = registers(-(-blocks // together), n * (n + 1) // 2, width, single=self.single)
+        width, together = (SINGLES, 2) if single else (LANES, 1)
+        self.roots = registers(-(-blocks // together), n * (n + 1) // 2, width, single=single)
         rows = padded(len(self.starts) - 1)
-        self.scratch = [_Scratch(padded(n), rows, width, self.single) for _ in range(threads)]
+        self.scratch = [_Scratch(padded(n), rows, width, single) for _ in range(threads)]
 
     @staticmethod
     def memory(n: int, blocks: int, threads: int) -> int:
@@ -79,12 +78,12 @@ class DenseSystems:
             scratch.sums[:] = 0.0
 
     def factor(
-        self, thread: int, low: int, high: int, first: Integers, second: Integers, decay: Floats, r: Floats,
-        lam: Floats, z: Floats, adjoint: Floats, mask: Floats,
+        self, thread: int, low: int, high: int, first: Integers, second: Integers, decay: Floats, r: Floats, z: Floats,
+        adjoint: Floats, mask: Floats,
     ) -> None:  # fmt: skip
         """Factorise blocks low … high; their part of the linking matrix is added up in the thread's memory."""
         scratch = self.scratch[thread]
-        _factor(low, high, first, second, decay, r, lam, z, adjoint, mask, self.starts, self.members, self.grouped,
+        _factor(low, high, first, second, decay, r, z, adjoint, mask, self.starts, self.members, self.grouped,
                 self.roots, scratch.w, scratch.v, scratch.excess, scratch.least, scratch.sums)  # fmt: skip
 
     def link(self) -> Floats:
@@ -104,15 +103,6 @@ class DenseSystems:
             _solve(low, high, self.roots, r, mask, q, shift, out, sums, self.scratch[thread].work)
         else:
             _apply(low, high, self.roots, q, shift, out, sums, self.scratch[thread].work)
-
-
-class SingleSystems(DenseSystems):
-    """The same in single precision, for the programs that other systems are for."""
-
-    single = True
-
-    def __init__(self, n: int, blocks: int, like: DenseSystems, threads: int = 1) -> None:
-        super().__init__(n, blocks, like.classes, threads, like.grouped)
 
 
 class _Scratch:
@@ -271,7 +261,7 @@ def _together(roots):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _assemble(b, c, first, second, decay, r, lam, z, adjoint, w, excess, least):  # type: ignore[no-untyped-def]
+def _assemble(b, c, first, second, decay, r, z, adjoint, w, excess, least):  # type: ignore[no-untyped-def]
     """r ∘ H ∘ r of blocks b and c: minus its entries below the diagonal into ``w``, its row sums into ``excess``."""
     n, size, pairs = r.shape[1], w.shape[0], len(first)
     one, zero = spread_like(w, 1.0), spread_like(w, 0.0)
@@ -281,11 +271,11 @@ def _assemble(b, c, first, second, decay, r, lam, z, adjoint, w, excess, least):
         store(excess, i, one)
         store(least, i, one)
     for i in range(n):
-        left, right = b * n + i, c * n + i
-        entry, dual = beside(w, r, left, right), beside(w, lam, left, right)
+        left, right, k = b * n + i, c * n + i, pairs - n + i  # with itself
+        entry, dual = beside(w, r, left, right), beside(w, z, b * pairs + k, c * pairs + k)
         store(excess, i, narrowed(entry * (dual + beside(w, adjoint, left, right))))
         store(least, i, narrowed(entry * dual))
-    for k in range(pairs):
+    for k in range(pairs - n):
         x, e, d = first[k], second[k], spread_doubles(w, decay[k])
         here, there = beside(w, r, b * n + x, c * n + x), beside(w, r, b * n + e, c * n + e)
         dual = beside(w, z, b * pairs + k, c * pairs + k)
@@ -321,13 +311,12 @@ def _add_products(sums, v, lead, size):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _factor(  # type: ignore[no-untyped-def]
-    low, high, first, second, decay, r, lam, z, adjoint, mask, starts, members, grouped, roots, w, v, excess, least,
-    sums,
-):  # fmt: skip
+    low, high, first, second, decay, r, z, adjoint, mask, starts, members, grouped, roots, w, v, excess, least, sums
+):
     """U_y with H_y⁻¹ = U_y U_yᵀ, summed over the members of each class, and Σ U_y U_yᵀ added to ``sums``.
 
     Into ``roots`` go the rows of the upper triangles U one after the other, or, if ``grouped``, the rows of minus the
-    lower triangles L, with reciprocals on the diagonal. ``adjoint`` is Gᵀz. Lanes with mask 0 get U = 0.
+    lower triangles L, with reciprocals on the diagonal. ``adjoint`` is Gᵀz without λ. Lanes with mask 0 get U = 0.
     """
     n, size, rows, count, together = r.shape[1], w.shape[0], v.shape[0], len(starts) - 1, _together(roots)
     zero, nothing = spread_like(w, 0.0), np.zeros((1, LANES))
@@ -336,7 +325,7 @@ def _factor(  # type: ignore[no-untyped-def]
     for b in range(low, high, together):
         alone = b + together > high  # the last block may be
         c = b if alone else b + together - 1
-        _assemble(b, c, first, second, decay, r, lam, z, adjoint, w, excess, least)
+        _assemble(b, c, first, second, decay, r, z, adjoint, w, excess, least)
         _eliminate(w, size, excess, least)
         for i in range(rows):
             for k in range(lead[i // 4 * 4] // 4 * 4, size):
@@ -371,12 +360,12 @@ def _apply(low, high, roots, q, shift, out, sums, work):  # type: ignore[no-unty
     for b in range(low, high, together):
         c = min(b + together, high) - 1
         for k in range(n):
-            store_doubles(work, k, zero)
+            store(work, k, zero)
         at = b // together * half
         for i in range(n):
             force = beside(roots, q, b * n + i, c * n + i) + spread_doubles(roots, shift[i])
             for k in range(i, n):
-                store_doubles(work, k, load_doubles(roots, work, k) + widened(load(roots, at + k - i)) * force)
+                store(work, k, load_doubles(roots, work, k) + widened(load(roots, at + k - i)) * force)
             at += n - i
         at = b // together * half
         for i in range(n):
@@ -407,12 +396,12 @@ def _solve(low, high, roots, r, mask, q, shift, out, sums, work):  # type: ignor
                 odd = odd + widened(load(roots, at + k + 1)) * load_doubles(roots, work, k + 1)
             if i % 2:
                 even = even + widened(load(roots, at + i - 1)) * load_doubles(roots, work, i - 1)
-            store_doubles(work, i, (even + odd) * widened(load(roots, at + i)))
+            store(work, i, (even + odd) * widened(load(roots, at + i)))
             at += i + 1
         for i in range(n - 1, -1, -1):
             at -= i + 1
             entry = load_doubles(roots, work, i) * widened(load(roots, at + i))
             for k in range(i):
-                store_doubles(work, k, load_doubles(roots, work, k) + widened(load(roots, at + k)) * entry)
+                store(work, k, load_doubles(roots, work, k) + widened(load(roots, at + k)) * entry)
             entry = entry * beside(roots, r, b * n + i, c * n + i) * beside(roots, mask, b, c)
             _put(b, c, i, n, entry, out, sums)

@@ -12,12 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 from os import cpu_count
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.lp.cone import cholesky
 from sfumato.lp.cone import lanes_passes as passes
 from sfumato.lp.cone.elimination import Elimination, elimination
-from sfumato.lp.cone.lanes_dense import DenseSystems, SingleSystems, dense_work
+from sfumato.lp.cone.lanes_dense import DenseSystems, dense_work
 from sfumato.lp.cone.lanes_sparse import SparseSystems, sparse_work
 from sfumato.lp.cone.loop import Predicted, Steps, Tuning, longest, step
 from sfumato.lp.cone.program import (
@@ -31,9 +30,8 @@ from sfumato.lp.cone.program import (
 from sfumato.lp.cone.registers import LANES, registers
 from sfumato.lp.cone.weights import column_weights, pair_weights, row_weights
 from sfumato.memory import check_room
+from sfumato.numbers import Floats, Integers
 from sfumato.watch import Watch
-
-Floats = NDArray[np.float64]
 
 _WORTH_A_THREAD = 100_000  # Pairs times columns for each thread: below, handing over takes longer than the work.
 _SPARSE = 0.1  # The share of all ordered pairs above which a sparse elimination is not even looked for.
@@ -72,8 +70,10 @@ class LanesIterate:
         self._number_classes(program.row_classes[self.rows])
         # entries of the lower triangle are visited in order, so the matrix streams past once
         self.order = np.lexsort((np.minimum(first, second), np.maximum(first, second)))
-        self.first, self.second, logs = first[self.order], second[self.order], program.logs[self.order]
-        self.decay = np.exp(-logs)
+        logs, itself = program.logs[self.order], np.arange(n)  # last, every row is beside itself, for r ≥ 0
+        self.first, self.second = (np.concatenate([ends[self.order], itself]) for ends in (first, second))
+        self.decay = np.concatenate([np.exp(-logs), np.zeros(n)])
+        self._pairs = self.first, self.second, self.decay
         blocks, pairs = -(-m // LANES), len(logs)
         self.lanes = np.concatenate([np.arange(m), np.zeros(blocks * LANES - m, dtype=np.int64)])
         self.mask = (np.arange(blocks * LANES) < m).astype(np.float64).reshape(blocks, LANES)
@@ -93,7 +93,6 @@ class LanesIterate:
         self.direction_before = [registers(*self.r.shape) for _ in range(2)]
         self.best = registers(*self.r.shape)
         self.t, self.t_new = registers(*self.z.shape), registers(*self.z.shape)
-        self.tr, self.tr_new = registers(*self.r.shape), registers(*self.r.shape)
         self.remember()
         self.best_z: Floats | None = None  # the multipliers of the largest bound, where they are not the present ones
         self.highest = -np.inf
@@ -104,7 +103,7 @@ class LanesIterate:
         )
         self.doubles = self.systems
         if isinstance(self.doubles, DenseSystems) and n >= _SINGLE_ROWS and logs.min(initial=1.0) >= _SINGLE_LOG:
-            self.systems = SingleSystems(n, blocks, self.doubles, threads)
+            self.systems = DenseSystems(n, blocks, self.classes, threads, single=True)
         self.workers = [Worker(n, thread) for thread in range(threads)]
         # two blocks are one in single precision
         self.edges = [*(2 * np.linspace(0, blocks // 2, threads + 1).astype(int)[:-1]).tolist(), blocks]
@@ -112,12 +111,12 @@ class LanesIterate:
         work = dense_work(n, len(self.sizes)) if shape is None else sparse_work(shape, len(self.sizes))
         self.stride = 2 * max(1, int(_LOOK / (2 * LANES * max(work, 1))))  # blocks that are factored at a time
 
-    def _number_classes(self, classes: NDArray[np.int64]) -> None:
+    def _number_classes(self, classes: Integers) -> None:
         """Number the classes in the order of their first rows."""
         leaders = np.unique(classes, return_index=True)[1]
         rank = np.empty(len(leaders), dtype=np.int64)
         rank[np.argsort(leaders)] = np.arange(len(leaders))
-        self.classes: NDArray[np.int64] = rank[classes]
+        self.classes: Integers = rank[classes]
         self.sizes = np.bincount(self.classes).astype(np.float64)
 
     def _over_classes(self, values: Floats) -> Floats:
@@ -129,27 +128,44 @@ class LanesIterate:
         return prices[self.classes]
 
     def _choose_weights(self, cost: Floats, logs: Floats) -> None:
+        first, second, _ = self._bounds
         nearest = np.full(self.n, np.inf)
-        np.minimum.at(nearest, self.first, logs)
+        np.minimum.at(nearest, first, logs)
         self.row_weight = row_weights(cost.mean(axis=1))
-        self.pair_weight = pair_weights(self.row_weight[self.first], self.row_weight[self.second], logs, nearest)
-        self.weight = self.m * float(self.row_weight.sum() + self.pair_weight.sum())
+        self.pair_weight = pair_weights(self.row_weight[first], self.row_weight[second], logs, nearest)
+        self._weights = np.concatenate([self.pair_weight, self.row_weight])
+        self.weight = self.m * float(self._weights.sum())
 
     def _start(self, cost: Floats, logs: Floats, blocks: int) -> None:
         """Constant columns, which are strictly inside every cone, and multipliers that make them nearly central."""
         mu = 1.0 / self.weight
         z = mu * self.m * self.pair_weight / -np.expm1(-logs)
-        adjoint = np.bincount(self.second, z, self.n) - np.bincount(self.first, self.decay * z, self.n)
+        adjoint = self._adjoint(z)
         margin = mu * self.m * self.row_weight
         self.r, self.adjoint = registers(blocks, self.n, LANES), registers(blocks, self.n, LANES)
-        self.z, self.column_weight = registers(blocks, len(z), LANES), registers(blocks, LANES)
+        self.z, self.column_weight = registers(blocks, len(z) + self.n, LANES), registers(blocks, LANES)
         columns = column_sizes(cost, self.classes, self.sizes)[self.lanes].reshape(blocks, 1, LANES)
         self.r[:], self.adjoint[:] = columns, adjoint[:, None]
         for block in self.z:  # gigabytes, some of them
             self.watch.check()
-            block[:] = z[:, None]
+            block[: len(z)] = z[:, None]
         self.price = least_of_classes(-adjoint - margin, self.classes)
-        self.lam = self._in_lanes(cost - (adjoint + self._over_rows(self.price))[:, None])
+        self.lam[:] = self._in_lanes(cost - (adjoint + self._over_rows(self.price))[:, None])
+
+    @property
+    def lam(self) -> Floats:
+        """λ, the multipliers of r ≥ 0."""
+        return self.z[:, -self.n :]
+
+    @property
+    def _bounds(self) -> tuple[Integers, Integers, Floats]:
+        """The pairs of different rows."""
+        return self.first[: -self.n], self.second[: -self.n], self.decay[: -self.n]
+
+    def _adjoint(self, z: Floats) -> Floats:
+        """Gᵀz of one column, without λ."""
+        first, second, decay = self._bounds
+        return np.asarray(np.bincount(second, z, self.n) - np.bincount(first, decay * z, self.n))
 
     def _continue(self, start: Start) -> None:
         """Begin at a point of a similar program instead, mixed with the constant one, with products of one size.
@@ -157,21 +173,17 @@ class LanesIterate:
         Where its columns are not inside the cones of this one even then, the constant start remains.
         """
         inside = (1 - _CAUTION) * self._in_lanes(start.matrix[self.rows]) + _CAUTION * self.r
-        if len(self.decay) and any(
-            (block[self.second] <= self.decay[:, None] * block[self.first]).any() for block in inside
-        ):
+        if any((block[self.second] <= self.decay[:, None] * block[self.first]).any() for block in inside):
             return
         mu = _CAUTION * _CAUTION / self.weight
         self.r[:] = inside
         given = np.maximum(start.multipliers, 0.0)[self.order] / self.scale
+        first, second, decay = self._bounds
         for b, block in enumerate(self.r):
-            slack = block[self.second] - self.decay[:, None] * block[self.first]
+            slack = block[second] - decay[:, None] * block[first]
             z = given[:, self.lanes[b * LANES : (b + 1) * LANES]] + mu * self.pair_weight[:, None] / slack
-            self.z[b] = z
-            for lane in range(LANES):
-                self.adjoint[b, :, lane] = np.bincount(self.second, z[:, lane], self.n) - np.bincount(
-                    self.first, self.decay * z[:, lane], self.n
-                )
+            self.z[b, : len(z)] = z
+            self.adjoint[b] = np.transpose([self._adjoint(lane) for lane in z.T])
         self._reprice(mu)
 
     def _reprice(self, mu: float) -> None:
@@ -223,7 +235,7 @@ class LanesIterate:
         result = np.empty((len(self.order), self.m))
         for b, block in enumerate(blocks):  # one at a time: no second array of this size
             columns = slice(b * LANES, min(b * LANES + LANES, self.m))
-            result[self.order, columns] = self.scale * block[:, : columns.stop - columns.start]
+            result[self.order, columns] = self.scale * block[: -self.n, : columns.stop - columns.start]
         return result
 
     def standing(self) -> tuple[float, float]:
@@ -277,16 +289,12 @@ class LanesIterate:
             for start in range(low, high, self.stride):
                 self.watch.check()
                 self.systems.factor(worker.thread, start, min(start + self.stride, high), *self._pairs, self.r,
-                                    self.lam, self.z, self.adjoint, self.mask)  # fmt: skip
+                                    self.z, self.adjoint, self.mask)  # fmt: skip
 
         self.systems.clear()
         self._on_blocks(work)
         self.missing = self.sizes - self._over_classes(self._row_sums(self.r))
         return self._factor_links()
-
-    @property
-    def _pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
-        return self.first, self.second, self.decay
 
     def _row_sums(self, table: Floats) -> Floats:
         """Sums over columns."""
@@ -314,13 +322,13 @@ class LanesIterate:
         """
         self._apply(self.dp)
         self._correct_links(applied=True)
-        self._extend(self.dp)
+        self._apply(self.dp, extends=True)
         lacking = self._lacking()
-        allowed = _SINGLE_IMBALANCE if isinstance(self.systems, SingleSystems) else _IMBALANCE
+        allowed = _IMBALANCE if self.systems is self.doubles else _SINGLE_IMBALANCE
         if np.abs(lacking / self.sizes).max() > allowed:
             before, self.q[:] = self.dp, 0.0
             self._correct_links(applied=False)
-            self._extend(self.dp - before)
+            self._apply(self.dp - before, extends=True)
             lacking = self._lacking()
         return bool(np.isfinite(lacking.sum() + self.dp.sum()))
 
@@ -335,32 +343,23 @@ class LanesIterate:
         """What rows lack with the sums that have just been made."""
         return self.missing - self._over_classes(np.asarray(sum(worker.sums.sum(axis=1) for worker in self.workers)))
 
-    def _apply(self, prices: Floats) -> None:
-        """H⁻¹(q + prices) for every column, and its sums."""
+    def _apply(self, prices: Floats, *, extends: bool = False) -> None:
+        """H⁻¹(q + prices) for every column, added to the direction if it ``extends`` that one, and the sums of rows."""
         shift = self._over_rows(prices)
 
         def work(worker: Worker, low: int, high: int) -> None:
             worker.sums[:] = 0.0
             self.systems.apply(worker.thread, low, high, self.r, self.mask, self.q, shift, self.out, worker.sums)
-
-        self._on_blocks(work)
-
-    def _extend(self, prices: Floats) -> None:
-        """Add H⁻¹(q + prices) to the direction, with the rounding error of the sum kept."""
-        shift = self._over_rows(prices)
-
-        def work(worker: Worker, low: int, high: int) -> None:
-            worker.sums[:] = 0.0
-            self.systems.apply(worker.thread, low, high, self.r, self.mask, self.q, shift, self.out, worker.sums)
-            worker.sums[:] = 0.0
-            passes.extend(low, high, self.out, self.dr, self.rest, worker.sums)
+            if extends:  # the rounding error of the sum is kept
+                worker.sums[:] = 0.0
+                passes.extend(low, high, self.out, self.dr, self.rest, worker.sums)
 
         self._on_blocks(work)
 
     def predicted(self) -> Predicted:
         """Measure the direction of the predictor."""
         ratios, sums = self._measured(lambda low, high, stats: passes.measure_predictor(
-            low, high, *self._pairs, self.r, self.dr, self.lam, self.z, self.mask, stats))  # fmt: skip
+            low, high, *self._pairs, self.r, self.dr, self.z, self.mask, stats))  # fmt: skip
         return Predicted.from_ratios(*ratios, *sums)
 
     def _measured(self, measure: Callable[[int, int, Floats], None]) -> tuple[list[float], list[float]]:
@@ -377,19 +376,18 @@ class LanesIterate:
     def aim(self, target: float, least: float, most: float) -> bool:
         """Find the direction to products ``target`` less the second-order term."""
         self._on_blocks(lambda worker, low, high: passes.aim(
-            low, high, *self._pairs, self.pair_weight, self.row_weight, self.column_weight, self.r, self.dr,
-            self.lam, self.z, self.cost, self._over_rows(self.price), target, least, most, self.t, self.tr,
-            self.q))  # fmt: skip
+            low, high, *self._pairs, self._weights, self.column_weight, self.r, self.dr, self.z, self.cost,
+            self._over_rows(self.price), target, least, most, self.t, self.q))  # fmt: skip
         return self._direct()
 
     def steps(self) -> Steps:
         """How far the direction may go to the boundary."""
-        return self._steps(self.t, self.tr)
+        return self._steps(self.t)
 
-    def _steps(self, t: Floats, tr: Floats) -> Steps:
-        """The same for targets t and tr."""
+    def _steps(self, t: Floats) -> Steps:
+        """The same for targets t."""
         ratios, _ = self._measured(lambda low, high, stats: passes.measure(
-            low, high, *self._pairs, self.r, self.dr, self.rest, self.lam, self.z, t, tr, stats))  # fmt: skip
+            low, high, *self._pairs, self.r, self.dr, self.rest, self.z, t, stats))  # fmt: skip
         return longest(*ratios)
 
     def recentre(self, steps: Steps, longer: Steps, least: float, most: float) -> Steps | None:
@@ -397,23 +395,21 @@ class LanesIterate:
         prices, before = self._over_rows(self.price), self.dp
         self.direction_before[0][:], self.direction_before[1][:] = self.dr, self.rest
         self._on_blocks(lambda worker, low, high: passes.recentre(
-            low, high, *self._pairs, self.pair_weight, self.row_weight, self.column_weight, self.r, self.dr,
-            self.rest, self.lam, self.z, self.t, self.tr, self.cost, prices, *longer, least, most, self.t_new,
-            self.tr_new, self.q))  # fmt: skip
-        corrected = self._steps(self.t_new, self.tr_new) if self._direct() else steps
+            low, high, *self._pairs, self._weights, self.column_weight, self.r, self.dr, self.rest, self.z, self.t,
+            self.cost, prices, *longer, least, most, self.t_new, self.q))  # fmt: skip
+        corrected = self._steps(self.t_new) if self._direct() else steps
         if not corrected.exceed(steps):
             self.dr, self.rest, self.direction_before = *self.direction_before, [self.dr, self.rest]
             self.dp = before
             return None
         self.t, self.t_new = self.t_new, self.t
-        self.tr, self.tr_new = self.tr_new, self.tr
         return corrected
 
     def advance(self, primal: float, dual: float) -> None:
         """Take the step; the multipliers before it stay beside the new ones until the next."""
         self._on_blocks(lambda worker, low, high: passes.advance(
-            low, high, *self._pairs, self.r, self.dr, self.rest, self.lam, self.z, self.t, self.tr, primal, dual,
-            self.t_new, self.adjoint_before))  # fmt: skip
+            low, high, *self._pairs, self.r, self.dr, self.rest, self.z, self.t, primal, dual, self.t_new,
+            self.adjoint_before))  # fmt: skip
         self.z, self.t_new = self.t_new, self.z
         self.adjoint, self.adjoint_before = self.adjoint_before, self.adjoint
         self.price = self.price + dual * self.dp
@@ -427,7 +423,7 @@ class Worker:
         self.sums, self.stats = registers(n, LANES), registers(5, LANES)
 
 
-def sparse_elimination(n: int, first: NDArray[np.int64], second: NDArray[np.int64], classes: int) -> Elimination | None:
+def sparse_elimination(n: int, first: Integers, second: Integers, classes: int) -> Elimination | None:
     """An elimination that makes use of the pairs that are not there; None where that would take longer."""
     pairs = len(np.unique(np.minimum(first, second) * n + np.maximum(first, second)))
     if pairs > _SPARSE * n * n:
@@ -448,7 +444,7 @@ def shifted(program: ColumnProgram) -> tuple[Floats, float, Floats]:
     return cost / (scale or 1.0), scale, base
 
 
-def column_sizes(cost: Floats, classes: NDArray[np.int64], sizes: Floats) -> Floats:
+def column_sizes(cost: Floats, classes: Integers, sizes: Floats) -> Floats:
     """The share of rows for which each column is best, and a little of all: how large columns are at the start.
 
     That is one number for all columns of most programs; in those with classes, the lengths of the orbits of columns.

@@ -3,7 +3,8 @@
 Four columns stand side by side in the lanes of a register (:mod:`sfumato.lp.cone.registers`) and make one block. Arrays
 over secrets have shape (blocks, n, 4), arrays over pairs (blocks, pairs, 4). For a pair k = (x, e) the slack is
 s = r_e − d r_x with d the decay of the pair; only its multiplier z is stored, slacks are computed anew each time
-(a fused product keeps all their digits).
+(a fused product keeps all their digits). The last n pairs are those of a row with itself, of decay 0: their slacks are
+the entries r, their multipliers λ.
 
 Where the accuracy comes from
 -----------------------------
@@ -40,26 +41,14 @@ def extend(low, high, out, dr, rest, sums):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def measure_predictor(  # type: ignore[no-untyped-def]
-    low, high, first, second, decay, r, dr, lam, z, mask, stats
-):
-    """With ρ = ds/s and dr/r: the largest −ρ and 1 + ρ = −dz/z, and Σ sz, Σ sz ρ, Σ sz ρ²."""
+def measure_predictor(low, high, first, second, decay, r, dr, z, mask, stats):  # type: ignore[no-untyped-def]
+    """With ρ = ds/s: the largest −ρ and 1 + ρ = −dz/z, and Σ sz, Σ sz ρ, Σ sz ρ²."""
     n, pairs = r.shape[1], len(first)
     one, zero = spread(1.0), spread(0.0)
     down, up = load(stats, 0), load(stats, 1)
     t0, t1, t2 = load(stats, 2), load(stats, 3), load(stats, 4)
     for b in range(low, high):
         s0, s1, s2 = zero, zero, zero
-        for x in range(n):
-            at = b * n + x
-            entry = load(r, at)
-            ratio = load(dr, at) / entry
-            product = entry * load(lam, at)
-            down = larger(down, zero - ratio)
-            up = larger(up, one + ratio)
-            s0 = s0 + product
-            s1 = s1 + product * ratio
-            s2 = s2 + product * ratio * ratio
         for k in range(pairs):
             x, e, d = b * n + first[k], b * n + second[k], spread(decay[k])
             slack = load(r, e) - d * load(r, x)
@@ -80,10 +69,16 @@ def measure_predictor(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def _begin_residual(b, n, cost, price, q):  # type: ignore[no-untyped-def]
+    """What prices leave of the costs of block b."""
+    for x in range(n):
+        store(q, b * n + x, spread(price[x]) - load(cost, b * n + x))
+
+
+@njit(cache=True, nogil=True)
 def aim(  # type: ignore[no-untyped-def]
-    low, high, first, second, decay, weight, row_weight, column, r, dr, lam, z, cost, price, barrier, least, most, t,
-    tr, q,
-):  # fmt: skip
+    low, high, first, second, decay, weight, column, r, dr, z, cost, price, barrier, least, most, t, q
+):
     """Targets barrier·w − ds dz for the products, and the residual they leave for the predictor's direction.
 
     In a predictor −ds dz = sz ρ (1 + ρ); it is kept between least·w and most·w.
@@ -93,14 +88,7 @@ def aim(  # type: ignore[no-untyped-def]
     for b in range(low, high):
         own = load(column, b)
         centre, lowest, highest = own * spread(barrier), own * spread(least), own * spread(most)
-        for x in range(n):
-            at = b * n + x
-            entry, dual, w = load(r, at), load(lam, at), spread(row_weight[x])
-            ratio = load(dr, at) / entry
-            term = entry * dual * ratio * (one + ratio)
-            target = w * centre + larger(smaller(term, w * highest), w * lowest)
-            store(tr, at, target)
-            store(q, at, target / entry - dual * ratio + spread(price[x]) - load(cost, at))
+        _begin_residual(b, n, cost, price, q)
         for k in range(pairs):
             x, e, d, w = b * n + first[k], b * n + second[k], spread(decay[k]), spread(weight[k])
             slack, dual = load(r, e) - d * load(r, x), load(z, b * pairs + k)
@@ -114,18 +102,12 @@ def aim(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def measure(low, high, first, second, decay, r, dr, rest, lam, z, t, tr, stats):  # type: ignore[no-untyped-def]
-    """The largest −ds/s and −dr/r, and the largest −dz/z and −dλ/λ."""
+def measure(low, high, first, second, decay, r, dr, rest, z, t, stats):  # type: ignore[no-untyped-def]
+    """The largest −ds/s, and the largest −dz/z."""
     n, pairs = r.shape[1], len(first)
     one, zero = spread(1.0), spread(0.0)
     down, up = load(stats, 0), load(stats, 1)
     for b in range(low, high):
-        for x in range(n):
-            at = b * n + x
-            entry = load(r, at)
-            ratio = (load(dr, at) + load(rest, at)) / entry
-            down = larger(down, zero - ratio)
-            up = larger(up, one + ratio - load(tr, at) / (entry * load(lam, at)))
         for k in range(pairs):
             x, e, d = b * n + first[k], b * n + second[k], spread(decay[k])
             slack, dual = load(r, e) - d * load(r, x), load(z, b * pairs + k)
@@ -140,8 +122,8 @@ def measure(low, high, first, second, decay, r, dr, rest, lam, z, t, tr, stats):
 
 @njit(cache=True, nogil=True)
 def recentre(  # type: ignore[no-untyped-def]
-    low, high, first, second, decay, weight, row_weight, column, r, dr, rest, lam, z, t, tr, cost, price, primal_step,
-    dual_step, least, most, t_new, tr_new, q,
+    low, high, first, second, decay, weight, column, r, dr, rest, z, t, cost, price, primal_step, dual_step, least,
+    most, t_new, q,
 ):  # fmt: skip
     """Move targets so that products at a longer step come back between least·w and most·w (Gondzio 1996).
 
@@ -153,15 +135,7 @@ def recentre(  # type: ignore[no-untyped-def]
     for b in range(low, high):
         own = load(column, b)
         lowest, highest = own * spread(least), own * spread(most)
-        for x in range(n):
-            at = b * n + x
-            entry, dual, target, w = load(r, at), load(lam, at), load(tr, at), spread(row_weight[x])
-            change = load(dr, at) + load(rest, at)
-            step = (target - dual * change) / entry - dual
-            product = (entry + ahead * change) * (dual + beside * step)
-            moved = larger(larger(smaller(product, w * highest), w * lowest) - product, zero - w * highest)
-            store(tr_new, at, target + moved)
-            store(q, at, moved / entry + step + dual + spread(price[x]) - load(cost, at))
+        _begin_residual(b, n, cost, price, q)
         for k in range(pairs):
             x, e, d, w = b * n + first[k], b * n + second[k], spread(decay[k]), spread(weight[k])
             slack, dual, target = load(r, e) - d * load(r, x), load(z, b * pairs + k), load(t, b * pairs + k)
@@ -178,9 +152,9 @@ def recentre(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def advance(  # type: ignore[no-untyped-def]
-    low, high, first, second, decay, r, dr, rest, lam, z, t, tr, primal_step, dual_step, z_new, adjoint
+    low, high, first, second, decay, r, dr, rest, z, t, primal_step, dual_step, z_new, adjoint
 ):
-    """Take the step: in place for r and λ, into ``z_new`` for z; ``adjoint`` becomes Gᵀz of the new z."""
+    """Take the step: in place for r, into ``z_new`` for z; ``adjoint`` becomes Gᵀz of the new z without λ."""
     n, pairs = r.shape[1], len(first)
     ahead, beside, zero = spread(primal_step), spread(dual_step), spread(0.0)
     for b in range(low, high):
@@ -192,10 +166,8 @@ def advance(  # type: ignore[no-untyped-def]
             change = (load(dr, e) - d * load(dr, x)) + (load(rest, e) - d * load(rest, x))
             dual = dual + beside * ((load(t, b * pairs + k) - dual * change) / slack - dual)
             store(z_new, b * pairs + k, dual)
-            store(adjoint, e, load(adjoint, e) + dual)
-            store(adjoint, x, load(adjoint, x) - d * dual)
-        for x in range(n):
-            at = b * n + x
-            entry, dual, change = load(r, at), load(lam, at), load(dr, at) + load(rest, at)
-            store(lam, at, dual + beside * ((load(tr, at) - dual * change) / entry - dual))
-            store(r, at, entry + ahead * change)
+            if k < pairs - n:
+                store(adjoint, e, load(adjoint, e) + dual)
+                store(adjoint, x, load(adjoint, x) - d * dual)
+        for x in range(b * n, b * n + n):
+            store(r, x, load(r, x) + ahead * (load(dr, x) + load(rest, x)))

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from sfumato.lp.cone.elimination import Elimination
 from sfumato.lp.cone.lanes_dense import by_class, summed_over
@@ -29,11 +28,8 @@ from sfumato.lp.cone.registers import (
     spread,
     spread_wide,
     store,
-    store_wide,
 )
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from sfumato.numbers import Floats, Integers
 
 
 class SparseSystems:
@@ -48,7 +44,7 @@ class SparseSystems:
     classes
         The class of each row.
     first, second
-        The pairs.
+        The pairs, those of rows with themselves last.
     threads
         Number of threads.
     grouped
@@ -62,10 +58,18 @@ class SparseSystems:
         self.n, self.shape, self.classes = len(shape.order), shape, classes
         self.starts, self.rows = shape.starts, shape.rows
         self.targets = _targets(self.starts, self.rows, shape.products - shape.entries)
+        first, second = first[: -self.n], second[: -self.n]
         self.places = _places(self.starts, self.rows, np.minimum(first, second), np.maximum(first, second))
-        self.path_starts, self.paths = _paths(shape.parents)
         count = int(classes.max()) + 1
         self.grouped = _grouped_work(shape, count) < _link_work(shape) if grouped is None else grouped
+        every = np.arange(self.n)
+        if self.grouped:
+            strips = -(-count // WIDE)
+            self.sides = classes, *by_class(classes)
+            self.strips = np.arange(strips + 1) * self.n, np.tile(every, strips), np.tile([0, self.n], (strips, 1))
+        else:
+            self.sides = every, np.arange(self.n + 1), every
+            self.strips = *_paths(shape.parents), np.stack([every[::WIDE], every[::WIDE] + WIDE], axis=1)
         self.factors = registers(blocks, shape.entries, LANES)
         self.inverses = registers(blocks, self.n, LANES)
         self.scratch = [_SparseScratch(self.n, count if self.grouped else self.n) for _ in range(threads)]
@@ -82,19 +86,15 @@ class SparseSystems:
             scratch.sums[:] = 0.0
 
     def factor(
-        self, thread: int, low: int, high: int, first: Integers, second: Integers, decay: Floats, r: Floats,
-        lam: Floats, z: Floats, adjoint: Floats, mask: Floats,
+        self, thread: int, low: int, high: int, first: Integers, second: Integers, decay: Floats, r: Floats, z: Floats,
+        adjoint: Floats, mask: Floats,
     ) -> None:  # fmt: skip
         """Factorise blocks low … high; their part of the linking matrix is added up in the thread's memory."""
         scratch = self.scratch[thread]
-        _factor(low, high, first, second, decay, r, lam, z, adjoint, self.starts, self.rows, self.places, self.targets,
+        _factor(low, high, first, second, decay, r, z, adjoint, self.starts, self.rows, self.places, self.targets,
                 self.factors, self.inverses, scratch.excess)  # fmt: skip
-        if self.grouped:
-            _link_classes(low, high, r, mask, self.starts, self.rows, self.factors, self.inverses, self.classes,
-                          *by_class(self.classes), scratch.sides, scratch.sums)  # fmt: skip
-        else:
-            _link(low, high, r, mask, self.starts, self.rows, self.factors, self.inverses, self.path_starts, self.paths,
-                  scratch.sides, scratch.sums)  # fmt: skip
+        _link(low, high, r, mask, self.starts, self.rows, self.factors, self.inverses, *self.strips, *self.sides,
+              scratch.sides, scratch.sums)  # fmt: skip
 
     def link(self) -> Floats:
         """Σ_y H_y⁻¹, summed over classes; the lower triangle."""
@@ -186,7 +186,7 @@ def _paths(parents):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _factor(  # type: ignore[no-untyped-def]
-    low, high, first, second, decay, r, lam, z, adjoint, starts, rows, places, targets, factors, inverses, excess
+    low, high, first, second, decay, r, z, adjoint, starts, rows, places, targets, factors, inverses, excess
 ):
     """Minus L below the diagonal and the reciprocals of D, with r ∘ H ∘ r = L D Lᵀ, for the columns of blocks."""
     n, pairs, entries = r.shape[1], len(first), len(rows)
@@ -196,9 +196,9 @@ def _factor(  # type: ignore[no-untyped-def]
         for k in range(entries):
             store(factors, base + k, zero)
         for i in range(n):
-            at = b * n + i
-            store(excess, i, load(r, at) * (load(lam, at) + load(adjoint, at)))
-        for k in range(pairs):
+            at, dual = b * n + i, load(z, (b + 1) * pairs - n + i)
+            store(excess, i, load(r, at) * (dual + load(adjoint, at)))
+        for k in range(pairs - n):
             d, at = spread(decay[k]), base + places[k]
             here, there = load(r, b * n + first[k]), load(r, b * n + second[k])
             store(factors, at, load(factors, at) + load(z, b * pairs + k) / (there - d * here) * there * (d * here))
@@ -207,7 +207,7 @@ def _factor(  # type: ignore[no-untyped-def]
             pivot = load(excess, j)
             for k in range(starts[j], starts[j + 1]):
                 pivot = pivot + load(factors, base + k)
-            inverse = one / larger(pivot, load(r, b * n + j) * load(lam, b * n + j))
+            inverse = one / larger(pivot, load(r, b * n + j) * load(z, (b + 1) * pairs - n + j))
             store(inverses, b * n + j, inverse)
             share = load(excess, j) * inverse
             for k in range(starts[j], starts[j + 1]):
@@ -225,10 +225,10 @@ def _factor(  # type: ignore[no-untyped-def]
 def _add(table, row, factor, a, b, c, d):  # type: ignore[no-untyped-def]
     """Add multiples of four registers, one for each column, to a row of right-hand sides."""
     at = LANES * row
-    store_wide(table, at, load_wide(table, at) + spread_wide(factor[0]) * a)
-    store_wide(table, at + 1, load_wide(table, at + 1) + spread_wide(factor[1]) * b)
-    store_wide(table, at + 2, load_wide(table, at + 2) + spread_wide(factor[2]) * c)
-    store_wide(table, at + 3, load_wide(table, at + 3) + spread_wide(factor[3]) * d)
+    store(table, at, load_wide(table, at) + spread_wide(factor[0]) * a)
+    store(table, at + 1, load_wide(table, at + 1) + spread_wide(factor[1]) * b)
+    store(table, at + 2, load_wide(table, at + 2) + spread_wide(factor[2]) * c)
+    store(table, at + 3, load_wide(table, at + 3) + spread_wide(factor[3]) * d)
 
 
 @njit(cache=True, nogil=True)
@@ -241,10 +241,10 @@ def _gathered(j, a, b, c, d, starts, rows, factors, sides):  # type: ignore[no-u
         c = c + spread_wide(factors[k, 2]) * load_wide(sides, at + 2)
         d = d + spread_wide(factors[k, 3]) * load_wide(sides, at + 3)
     at = LANES * j
-    store_wide(sides, at, a)
-    store_wide(sides, at + 1, b)
-    store_wide(sides, at + 2, c)
-    store_wide(sides, at + 3, d)
+    store(sides, at, a)
+    store(sides, at + 1, b)
+    store(sides, at + 2, c)
+    store(sides, at + 3, d)
     return a, b, c, d
 
 
@@ -253,74 +253,60 @@ def _collect(sums, place, scale, a, b, c, d):  # type: ignore[no-untyped-def]
     """Add the sum over four columns of r times H⁻¹."""
     entry = spread_wide(scale[0]) * a + spread_wide(scale[1]) * b
     entry = entry + (spread_wide(scale[2]) * c + spread_wide(scale[3]) * d)
-    store_wide(sums, place, load_wide(sums, place) + entry)
+    store(sums, place, load_wide(sums, place) + entry)
 
 
 @njit(cache=True, nogil=True)
 def _there_and_back(  # type: ignore[no-untyped-def]
-    path, last, starts, rows, factors, inverses, r, sides, sums, base, places
+    path, stop, starts, rows, factors, inverses, r, sides, sums, base, places
 ):
     """(L D Lᵀ)⁻¹ on right-hand sides; ``path`` has the rows where L⁻¹ leaves something, ascending.
 
-    Rows up to ``last`` are added to ``sums``.
+    Rows before ``stop`` are added to ``sums``.
     """
     for j in path:
         at = LANES * j
         a, b, c, d = load_wide(sides, at), load_wide(sides, at + 1), load_wide(sides, at + 2), load_wide(sides, at + 3)
         for k in range(starts[j], starts[j + 1]):
             _add(sides, rows[k], factors[k], a, b, c, d)
-        store_wide(sides, at, a * spread_wide(inverses[j, 0]))
-        store_wide(sides, at + 1, b * spread_wide(inverses[j, 1]))
-        store_wide(sides, at + 2, c * spread_wide(inverses[j, 2]))
-        store_wide(sides, at + 3, d * spread_wide(inverses[j, 3]))
+        store(sides, at, a * spread_wide(inverses[j, 0]))
+        store(sides, at + 1, b * spread_wide(inverses[j, 1]))
+        store(sides, at + 2, c * spread_wide(inverses[j, 2]))
+        store(sides, at + 3, d * spread_wide(inverses[j, 3]))
     for p in range(len(path) - 1, -1, -1):
         j = path[p]
         at = LANES * j
         a, b, c, d = load_wide(sides, at), load_wide(sides, at + 1), load_wide(sides, at + 2), load_wide(sides, at + 3)
         a, b, c, d = _gathered(j, a, b, c, d, starts, rows, factors, sides)
-        if j <= last:
+        if j < stop:
             _collect(sums, base + places[j], r[j], a, b, c, d)
 
 
 @njit(cache=True, nogil=True)
 def _link(  # type: ignore[no-untyped-def]
-    low, high, r, mask, starts, rows, factors, inverses, path_starts, paths, sides, sums
-):
-    """Σ_y H_y⁻¹ added to ``sums``, in strips of its rows, each up to the last row of the strip."""
-    n, zero = r.shape[1], spread_wide(0.0)
-    identity = np.arange(n)
+    low, high, r, mask, starts, rows, factors, inverses, path_starts, paths, edges, classes, class_starts, members,
+    sides, sums,
+):  # fmt: skip
+    """Qᵀ Σ_y H_y⁻¹ Q added to ``sums``, in strips of its rows, with Q the indicator of classes.
+
+    Every strip has its path, and ``edges``: rows before the first are on no path, those from the second on are not
+    asked for.
+    """
+    count, zero = len(class_starts) - 1, spread_wide(0.0)
     for b in range(low, high):
         factor, scale = factors[b], r[b]
-        for s in range(len(path_starts) - 1):
-            top, bottom = s * WIDE, min(s * WIDE + WIDE, n)
-            path = paths[path_starts[s] : path_starts[s + 1]]
+        for s in range(len(edges)):
+            path, top, stop = paths[path_starts[s] : path_starts[s + 1]], edges[s, 0], edges[s, 1]
             for j in path:
                 sides[j] = 0.0
-            for i in range(top, bottom):
-                for lane in range(LANES):
-                    sides[i, lane, i - top] = scale[i, lane] * mask[b, lane]
-            _there_and_back(path, bottom - 1, starts, rows, factor, inverses[b], scale, sides, sums, s * n, identity)
-            for j in range(top - 1, -1, -1):
-                w, x, y, z = _gathered(j, zero, zero, zero, zero, starts, rows, factor, sides)
-                _collect(sums, s * n + j, scale[j], w, x, y, z)
-
-
-@njit(cache=True, nogil=True)
-def _link_classes(  # type: ignore[no-untyped-def]
-    low, high, r, mask, starts, rows, factors, inverses, classes, class_starts, members, sides, sums
-):
-    """Qᵀ Σ_y H_y⁻¹ Q added to ``sums``, in strips of its rows, with Q the indicator of classes."""
-    n, count = r.shape[1], len(class_starts) - 1
-    everything = np.arange(n)
-    for b in range(low, high):
-        for s in range(sums.shape[0]):
-            sides[:] = 0.0
             for c in range(s * WIDE, min(s * WIDE + WIDE, count)):
-                for k in range(class_starts[c], class_starts[c + 1]):
+                for x in members[class_starts[c] : class_starts[c + 1]]:
                     for lane in range(LANES):
-                        sides[members[k], lane, c - s * WIDE] = r[b, members[k], lane] * mask[b, lane]
-            _there_and_back(everything, n - 1, starts, rows, factors[b], inverses[b], r[b], sides, sums, s * count,
-                            classes)  # fmt: skip
+                        sides[x, lane, c - s * WIDE] = scale[x, lane] * mask[b, lane]
+            _there_and_back(path, stop, starts, rows, factor, inverses[b], scale, sides, sums, s * count, classes)
+            for j in range(top - 1, -1, -1):
+                d0, d1, d2, d3 = _gathered(j, zero, zero, zero, zero, starts, rows, factor, sides)
+                _collect(sums, s * count + classes[j], scale[j], d0, d1, d2, d3)
 
 
 @njit(cache=True, nogil=True)

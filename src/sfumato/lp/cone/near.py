@@ -36,17 +36,14 @@ from sfumato.lp.cone.near_layout import best_rows
 from sfumato.lp.cone.near_settled import Settled
 from sfumato.lp.cone.program import Ending, check_tolerance, relative_gap
 from sfumato.lp.cone.run import Progress, Run, guarded
-from sfumato.numbers import array, floats
+from sfumato.numbers import Floats, array, floats
 from sfumato.watch import Watch, watch_of
-
-Floats = NDArray[np.float64]
 
 _SMALLEST_LOG = 1e-6  # Smaller log bounds are solved as this one: below, slacks are hardly more than rounding errors.
 _FURTHEST = 1e3  # Logarithms beyond which nothing is left in floats.
 # The part of an entry, in tolerances, that another row must have at least, so that their bound is looked at.
 _TELLING = 1e-5
 _MOST_ITERATIONS = 500
-_PATIENCE = 12  # Iterations in which the gap must fall by a tenth, or rounding has the upper hand.
 _FIRST_COLUMNS = (4, 40)  # Columns that a row reaches to begin with, at least and at most.
 _ONE_IN = 20  # A row reaches no more than one in so many columns to begin with, but for the nearest.
 _FIRST_REACH = 1.2  # The first reach, in terms of what a row loses under an exponential mechanism.
@@ -133,11 +130,8 @@ def solve_peaks(
         The table l; infinite where nothing is asked. Chains must not be shorter than what they join.
     tolerance
         Relative gap at which to stop.
-    time_limit
-        Seconds after which to stop, or a watch. An iteration that would not be through in time is not begun, or left
-        where it is.
-    progress
-        Called after each iteration. Raising ``KeyboardInterrupt`` in it, or pressing Ctrl-C, ends the run.
+    time_limit, progress
+        As for :func:`~sfumato.lp.cone.lanes.solve_columns`.
     reach
         That of a similar program: it saves the rough runs.
     settle
@@ -154,7 +148,7 @@ def solve_peaks(
     if far.shape != (len(table), len(table)) or not np.isfinite(table).all() or np.isnan(far).any():
         raise InvalidInput(f"{len(table)} rows need finite costs and a square table of log bounds, found {far.shape}")
     check_tolerance(tolerance)
-    run = Run(watch_of(time_limit), _MOST_ITERATIONS, _PATIENCE, progress)
+    run = Run(watch_of(time_limit), _MOST_ITERATIONS, progress=progress)
     search = _ReachSearch(table, np.maximum(far, _SMALLEST_LOG), tolerance, run, settle)
     if not (table > table.min(axis=1, keepdims=True)).any():
         return search.constant(Ending.REACHED)

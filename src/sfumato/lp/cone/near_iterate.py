@@ -18,15 +18,13 @@ from sfumato.lp.cone import near_passes as passes
 from sfumato.lp.cone.loop import Predicted, Steps, Tuning, longest, step
 from sfumato.lp.cone.near_layout import best_rows, laid_out, sum_of_squares
 from sfumato.lp.cone.near_settled import Settled, settled
-from sfumato.lp.cone.program import relative_gap, smallest_value
+from sfumato.lp.cone.program import SMALLER_PROBLEMS, relative_gap, smallest_value
 from sfumato.lp.cone.weights import column_weights, pair_weights, row_weights
 from sfumato.memory import check_room
+from sfumato.numbers import Floats
 from sfumato.threads import on_threads
 from sfumato.watch import Watch
 
-Floats = NDArray[np.float64]
-
-_SMALLER_PROBLEMS = ("fewer outputs", "the first-order solver", "a coarser space")
 _WORTH_A_THREAD = 400_000  # Entries below which handing over to threads takes longer than the work.
 _SMALLEST_STAKE = 1e-2  # A row with less at stake, relative to the largest, counts as this one.
 # The least weight of a pair, relative to the largest: infinitely far ones still have a barrier.
@@ -72,7 +70,7 @@ class NearIterate:
         self.smallest_value = smallest_value(cost)
         self.peaks, self.layout = peaks, laid_out(peaks, logs, cost, furthest)
         check_room(
-            48 * self.layout.pairs, f"the method at peaks for {self.layout.pairs} pairs of rows", _SMALLER_PROBLEMS
+            48 * self.layout.pairs, f"the method at peaks for {self.layout.pairs} pairs of rows", SMALLER_PROBLEMS
         )
         self.watch.check()
         far = logs + np.diag(np.full(self.n, np.inf))

@@ -18,8 +18,7 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.linalg import blas
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from sfumato.numbers import Floats, Integers
 
 _CHEAPEST = 4  # In so many columns of least cost a row has an entry in any case, so that it can sum to 1.
 _LINES = 512  # Peaks of a group of columns, at least: products of matrices that tall are at full speed.

@@ -15,10 +15,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from sfumato.lp.cone.near_passes import FAST
+from sfumato.numbers import Floats
 from sfumato.threads import on_threads
 from sfumato.watch import Watch
-
-Floats = NDArray[np.float64]
 
 _CLOSINGS, _CLOSED = 12, 1e-8  # Bounds come to be kept in at most so many rounds, and are at the latter error.
 _BALANCINGS = 6  # Before these there are at most so many rounds in which rows are moved one after the other.

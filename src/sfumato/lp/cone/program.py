@@ -14,14 +14,11 @@ from enum import StrEnum
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from sfumato.errors import InvalidInput, expect, shown
-from sfumato.numbers import Array, array, floats, told_apart
+from sfumato.numbers import Array, Floats, Integers, array, floats, told_apart
 from sfumato.watch import Watch, watch_of
-
-Floats = NDArray[np.float64]
 
 # Slacks are differences of entries whose ratio may be e^l: below this nothing but rounding errors is left of them.
 _SMALLEST_LOG = 1e-9
@@ -58,7 +55,7 @@ class Limit:
     """
 
     table: Array
-    group: NDArray[np.int64]
+    group: Integers
     level: Array
     relative: bool = False
 
@@ -93,10 +90,10 @@ class ColumnProgram:
     """
 
     cost: Floats
-    first: NDArray[np.int64]
-    second: NDArray[np.int64]
+    first: Integers
+    second: Integers
     logs: Floats
-    classes: NDArray[np.int64] | None = None
+    classes: Integers | None = None
     limits: tuple[Limit, ...] = field(default=())
 
     def __post_init__(self) -> None:
@@ -131,12 +128,12 @@ class ColumnProgram:
         return self.cost.shape[0], self.cost.shape[1]
 
     @property
-    def sizes(self) -> NDArray[np.int64]:
+    def sizes(self) -> Integers:
         """Number of rows in each class."""
         return np.bincount(self.row_classes)
 
     @property
-    def row_classes(self) -> NDArray[np.int64]:
+    def row_classes(self) -> Integers:
         """The class of each row."""
         return np.arange(len(self.cost)) if self.classes is None else self.classes
 
@@ -153,7 +150,7 @@ def checked_cost(given: Any) -> Floats:
     return cost
 
 
-def _indices(ends: Any, what: str, n: int) -> NDArray[np.int64]:
+def _indices(ends: Any, what: str, n: int) -> Integers:
     given = np.asarray(ends)
     if given.size == 0:
         return np.empty(0, dtype=np.int64)
@@ -166,7 +163,7 @@ def _indices(ends: Any, what: str, n: int) -> NDArray[np.int64]:
     return given.astype(np.int64)
 
 
-def _classes(given: Any, n: int) -> NDArray[np.int64]:
+def _classes(given: Any, n: int) -> Integers:
     classes = np.asarray(given)
     if classes.shape != (n,) or classes.dtype.kind not in "iu" or classes.min() < 0 or not np.bincount(classes).all():
         raise InvalidInput(f"classes must give each of the {n} rows a number, 0 … c − 1, none left out")
@@ -262,11 +259,19 @@ def constant_columns(program: ColumnProgram, seconds: float, ended: Ending = End
     return ColumnSolution(np.full((n, m), 1.0 / m), nothing, value, bound, gap, 0, seconds, ended)
 
 
-def least_of_classes(values: Floats, classes: NDArray[np.int64]) -> Floats:
+def least_of_classes(values: Floats, classes: Integers) -> Floats:
     """The least of the numbers of each class, given one for every row."""
     least = np.full(int(classes.max()) + 1, np.inf)
     np.minimum.at(least, classes, values)
     return least
+
+
+def pairs_of_rows(ends: Integers, n: int, nothing: int) -> Integers:
+    """For each row the pairs that end there, filled up with ``nothing`` where a row has fewer than others."""
+    counts, order = np.bincount(ends, minlength=n), np.argsort(ends, kind="stable")
+    table = np.full((n, int(counts.max(initial=0))), nothing, dtype=np.int64)
+    table[ends[order], np.arange(len(ends)) - np.repeat(np.cumsum(counts) - counts, counts)] = order
+    return table
 
 
 def relative_gap(value: float, bound: float, smallest: float) -> float:

@@ -4,7 +4,7 @@ Work that is the same for many columns runs fastest when a processor register ho
 several of them. Numba has no such value, so this file adds one: ``load`` and ``store`` move four
 neighbours between an array and a register, and the four rules of arithmetic, ``larger``, ``smaller``
 and ``root`` act on each lane alone. An array of shape (…, 4) is read as a list of registers. The
-functions with ``wide`` in their name are the same for eight doubles. An array of single precision and
+functions with ``wide`` in their name are for eight doubles. An array of single precision and
 shape (…, 8) is read as a list of registers too, with eight numbers each. Code that is to run in either
 precision does its arithmetic in as many doubles as the registers of an array ``like`` hold: ``beside``
 makes them of one register of doubles or of two, and ``halves`` give these back; ``narrowed`` and
@@ -16,6 +16,7 @@ Every operation is the IEEE one lane by lane; a product and a sum may be fused i
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -80,10 +81,7 @@ def _arithmetic(symbol: Any, instruction: str) -> None:
 
     @intrinsic
     def combine(typing_context, left, right):  # type: ignore[no-untyped-def]
-        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-            return getattr(builder, instruction)(*arguments, flags=_FUSED)
-
-        return left(left, left), generate
+        return left(left, left), lambda context, builder, _, given: getattr(builder, instruction)(*given, flags=_FUSED)
 
     @overload(symbol)
     def between_registers(left, right):  # type: ignore[no-untyped-def]
@@ -112,8 +110,7 @@ def _choice(comparison: str) -> Any:
     return choose
 
 
-larger = _choice(">")
-smaller = _choice("<")
+larger, smaller = _choice(">"), _choice("<")
 
 
 @intrinsic
@@ -129,6 +126,7 @@ def root(typing_context, value):  # type: ignore[no-untyped-def]
 
 
 def _in_all_lanes(kind: _LanesType, builder: Any, number: Any) -> Any:
+    number = builder.fptrunc(number, kind.element) if kind is _singles else number
     result = ir.Constant(kind.vector, ir.Undefined)
     for lane in range(kind.width):
         result = builder.insert_element(result, number, ir.Constant(ir.IntType(32), lane))
@@ -136,57 +134,44 @@ def _in_all_lanes(kind: _LanesType, builder: Any, number: Any) -> Any:
 
 
 def _spread(kind: _LanesType) -> Any:
+    """A double in all lanes."""
+
     @intrinsic
     def spread_out(typing_context, value):  # type: ignore[no-untyped-def]
-        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-            return _in_all_lanes(kind, builder, arguments[0])
-
-        return kind(types.float64), generate
+        return kind(types.float64), lambda context, builder, _, given: _in_all_lanes(kind, builder, given[0])
 
     return spread_out
 
 
-spread = _spread(_lanes)
-spread_wide = _spread(_wide)
+def _spread_as(kind_of: Callable[[Any], _LanesType]) -> Any:
+    """The same for lanes that an array says."""
+
+    @intrinsic
+    def spread_out(typing_context, like, value):  # type: ignore[no-untyped-def]
+        kind = kind_of(like)
+        return kind(like, types.float64), lambda context, builder, _, given: _in_all_lanes(kind, builder, given[1])
+
+    return spread_out
 
 
-@intrinsic
-def spread_like(typing_context, array, value):  # type: ignore[no-untyped-def]
-    """A number in all lanes of a register such as an array holds."""
-    kind = _kind(array)
-
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        number = builder.fptrunc(arguments[1], kind.element) if kind is _singles else arguments[1]
-        return _in_all_lanes(kind, builder, number)
-
-    return kind(array, types.float64), generate
+spread, spread_wide = _spread(_lanes), _spread(_wide)
+spread_like, spread_doubles = _spread_as(_kind), _spread_as(_doubles)
 
 
-@intrinsic
-def spread_doubles(typing_context, like, value):  # type: ignore[no-untyped-def]
-    """A double in as many lanes as a register of an array holds."""
-    kind = _doubles(like)
-    return kind(like, types.float64), lambda context, builder, _, given: _in_all_lanes(kind, builder, given[1])
+def _converted(given_kind: _LanesType, wanted: _LanesType, instruction: str) -> Any:
+    """Registers of one kind as such of another; others are what they were."""
+
+    @intrinsic
+    def convert(typing_context, value):  # type: ignore[no-untyped-def]
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            return getattr(builder, instruction)(*arguments, wanted.vector) if value == given_kind else arguments[0]
+
+        return (wanted if value == given_kind else value)(value), generate
+
+    return convert
 
 
-@intrinsic
-def narrowed(typing_context, value):  # type: ignore[no-untyped-def]
-    """Eight doubles in single precision; four are what they were."""
-
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        return builder.fptrunc(arguments[0], _singles.vector) if value == _wide else arguments[0]
-
-    return (_singles if value == _wide else value)(value), generate
-
-
-@intrinsic
-def widened(typing_context, value):  # type: ignore[no-untyped-def]
-    """Eight numbers of single precision as doubles; doubles are what they were."""
-
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        return builder.fpext(arguments[0], _wide.vector) if value == _singles else arguments[0]
-
-    return (_wide if value == _singles else value)(value), generate
+narrowed, widened = _converted(_wide, _singles, "fptrunc"), _converted(_singles, _wide, "fpext")
 
 
 def _half(start: int) -> Any:
@@ -197,15 +182,27 @@ def _half(start: int) -> Any:
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
             if value == _lanes:
                 return arguments[0]
-            places = ir.Constant(ir.VectorType(ir.IntType(32), LANES), list(range(start, start + LANES)))
-            return builder.shuffle_vector(arguments[0], ir.Constant(value.vector, ir.Undefined), places)
+            return builder.shuffle_vector(arguments[0], ir.Constant(value.vector, ir.Undefined), _places(start, LANES))
 
         return _lanes(value), generate
 
     return half
 
 
+def _places(start: int, count: int) -> ir.Constant:
+    return ir.Constant(ir.VectorType(ir.IntType(32), count), list(range(start, start + count)))
+
+
 first_half, second_half = _half(0), _half(LANES)
+
+
+def _loaded(kind: _LanesType, context: Any, builder: Any, array_type: Any, array: Any, position: Any) -> Any:
+    return builder.load(_address(kind, context, builder, array_type, array, position), align=8)
+
+
+def _address(kind: _LanesType, context: Any, builder: Any, array_type: Any, array: Any, position: Any) -> Any:
+    given = context.make_array(array_type)(context, builder, array)
+    return builder.gep(builder.bitcast(given.data, kind.vector.as_pointer()), [position])
 
 
 @intrinsic
@@ -214,12 +211,9 @@ def beside(typing_context, like, array, left, right):  # type: ignore[no-untyped
     kind = _doubles(like)
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        at = (context, builder, signature.args[1], arguments[1])
-        one = builder.load(_address(_lanes, *at, arguments[2]), align=8)
-        if kind is _lanes:
-            return one
-        other = builder.load(_address(_lanes, *at, arguments[3]), align=8)
-        return builder.shuffle_vector(one, other, ir.Constant(ir.VectorType(ir.IntType(32), WIDE), list(range(WIDE))))
+        at = (_lanes, context, builder, signature.args[1], arguments[1])
+        one = _loaded(*at, arguments[2])
+        return one if kind is _lanes else builder.shuffle_vector(one, _loaded(*at, arguments[3]), _places(0, WIDE))
 
     return kind(like, array, types.int64, types.int64), generate
 
@@ -230,57 +224,35 @@ def load_doubles(typing_context, like, array, position):  # type: ignore[no-unty
     kind = _doubles(like)
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        return builder.load(_address(kind, context, builder, signature.args[1], *arguments[1:]), align=8)
+        return _loaded(kind, context, builder, signature.args[1], *arguments[1:])
 
     return kind(like, array, types.int64), generate
 
 
-@intrinsic
-def store_doubles(typing_context, array, position, value):  # type: ignore[no-untyped-def]
-    """Write a value into an array of as many doubles."""
-
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        builder.store(arguments[2], _address(value, context, builder, signature.args[0], *arguments[:2]), align=8)
-        return context.get_dummy_value()
-
-    return types.void(array, types.int64, value), generate
-
-
-def _load(wide: bool) -> Any:
+def _load(kind_of: Callable[[Any], _LanesType]) -> Any:
     """Register number ``position`` of a C-contiguous array whose last axis has the lanes."""
 
     @intrinsic
     def load_from(typing_context, array, position):  # type: ignore[no-untyped-def]
-        kind = _wide if wide else _kind(array)
+        kind = kind_of(array)
 
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-            return builder.load(_address(kind, context, builder, signature.args[0], *arguments), align=8)
+            return _loaded(kind, context, builder, signature.args[0], *arguments)
 
         return kind(array, types.int64), generate
 
     return load_from
 
 
-def _store(wide: bool) -> Any:
-    """Write register number ``position`` of a C-contiguous array whose last axis has the lanes."""
-
-    @intrinsic
-    def store_to(typing_context, array, position, value):  # type: ignore[no-untyped-def]
-        kind = _wide if wide else _kind(array)
-
-        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-            builder.store(arguments[2], _address(kind, context, builder, signature.args[0], *arguments[:2]), align=8)
-            return context.get_dummy_value()
-
-        return types.void(array, types.int64, kind), generate
-
-    return store_to
+load, load_wide = _load(_kind), _load(lambda array: _wide)
 
 
-def _address(kind: _LanesType, context: Any, builder: Any, array_type: Any, array: Any, position: Any) -> Any:
-    given = context.make_array(array_type)(context, builder, array)
-    return builder.gep(builder.bitcast(given.data, kind.vector.as_pointer()), [position])
+@intrinsic
+def store(typing_context, array, position, value):  # type: ignore[no-untyped-def]
+    """Write register number ``position`` of a C-contiguous array whose last axis has the lanes of the value."""
 
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        builder.store(arguments[2], _address(value, context, builder, signature.args[0], *arguments[:2]), align=8)
+        return context.get_dummy_value()
 
-load, load_wide = _load(wide=False), _load(wide=True)
-store, store_wide = _store(wide=False), _store(wide=True)
+    return types.void(array, types.int64, value), generate

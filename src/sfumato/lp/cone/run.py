@@ -35,7 +35,7 @@ class Run:
         Told where the run stands after each iteration.
     """
 
-    def __init__(self, watch: Watch, most: int, patience: int, progress: Progress | None = None) -> None:
+    def __init__(self, watch: Watch, most: int, patience: int = 12, progress: Progress | None = None) -> None:
         self.watch, self.most, self.patience, self.progress = watch, most, patience, progress
         self.begun, self.iterations, self.slowest = perf_counter(), 0, 0.0
         self.gaps = [np.inf]

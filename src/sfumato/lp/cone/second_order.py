@@ -15,9 +15,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from sfumato.numbers import Floats
 
 
 def inner(x: Floats, y: Floats) -> Floats:

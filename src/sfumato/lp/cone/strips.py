@@ -11,14 +11,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from sfumato.lp.cone.banded import Bands
 from sfumato.lp.cone.blocks import Block, BlockProgram
 from sfumato.lp.cone.second_order import Scaling, clipped, inner, product, quotient, reach, scaling, smallest
+from sfumato.numbers import Floats, Integers
 
-Floats = NDArray[np.float64]
 Parts = list[Floats]
 """One array a block, of shape (components, rows of the block, columns)."""
 
@@ -68,7 +67,7 @@ def _lightest(block: Block, share: Floats) -> Floats:
     return weights
 
 
-def _assembly(blocks: list[Block], n: int) -> tuple[int, NDArray[np.int64], csr_array]:
+def _assembly(blocks: list[Block], n: int) -> tuple[int, Integers, csr_array]:
     """The bandwidth of H, where its lower triangle has entries, and the matrix that makes them out of all W⁻²."""
     where, sources, values, at = [], [], [], 0
     for block in blocks:

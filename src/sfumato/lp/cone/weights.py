@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from sfumato.numbers import Floats
 
 
 def row_weights(stakes: Floats, smallest: float = 1e-4) -> Floats:

@@ -19,7 +19,6 @@ from collections.abc import Iterable
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from sfumato.errors import NotConverged, NotSupported
 from sfumato.lp.cone.cholesky import factor, forward, solved
@@ -30,12 +29,10 @@ from sfumato.lp.cone.products import aimed, moved_targets, predicted
 from sfumato.lp.cone.program import ColumnProgram, ColumnSolution, Ending, Limit, least_of_classes, relative_gap
 from sfumato.lp.cone.registers import LANES, load, registers, spread, store
 from sfumato.lp.cone.run import Run
+from sfumato.numbers import Floats
 from sfumato.watch import Watch
 
-Floats = NDArray[np.float64]
-
 _MOST_ITERATIONS = 200
-_PATIENCE = 12  # Iterations in which the gap must fall by a tenth, or rounding has the upper hand.
 _TUNING = Tuning(centring=0.2, correctors=3)
 _FIRST_SLACK = 0.1  # The slack of the largest sum at the start, relative to it.
 _SPARE = 0.97  # The part of a bound that must still be above a level.
@@ -68,7 +65,7 @@ def solve_worst_row(program: ColumnProgram, *, tolerance: float = 1e-3, levels: 
     (0.4, [0.4, 0.6])
     """
     method = _WorstRowIterate(program, _only_limit(program))
-    run = Run(Watch(), _MOST_ITERATIONS, _PATIENCE)
+    run = Run(Watch(), _MOST_ITERATIONS)
     ordered, best = np.sort(np.asarray(list(levels), dtype=np.float64)), np.inf
 
     def judged() -> tuple[float, Ending | None]:
@@ -114,8 +111,9 @@ class _WorstRowIterate(LanesIterate):
         groups = len(limit.level)
         plain = ColumnProgram(limit.table / groups, program.first, program.second, program.logs, program.classes)
         super().__init__(plain)
-        if type(self.systems) is not DenseSystems or self.systems.grouped:
+        if not isinstance(self.systems, DenseSystems) or self.systems.single or self.systems.grouped:
             self.systems = DenseSystems(self.n, len(self.mask), self.classes, len(self.workers), grouped=False)
+            self.doubles = self.systems
         self.table = self._in_lanes(limit.table[self.rows])
         self.groups_back = np.empty(groups, dtype=np.int64)  # number of a class in the program → here
         self.groups_back[limit.group[self.rows]] = self.classes
@@ -152,7 +150,6 @@ class _WorstRowIterate(LanesIterate):
         return relative_gap(value, bound, _SMALLEST_VALUE)
 
     def iterate(self) -> bool:
-        """One step; False, and nothing changed, when rounding errors have made the direction useless."""
         return step(self, _TUNING) > 0
 
     def _factor_links(self) -> bool:
@@ -163,7 +160,6 @@ class _WorstRowIterate(LanesIterate):
         return bool(definite)
 
     def predict(self) -> bool:
-        """Find the direction to the optimum itself, all targets zero."""
         self.du, self.dtau, self.tu = np.zeros_like(self.u), 0.0, np.zeros_like(self.u)
         return super().predict()
 
@@ -180,7 +176,7 @@ class _WorstRowIterate(LanesIterate):
 
     def _subtract_costs(self, du: Floats) -> None:
         """q − T du."""
-        _subtract(self.q, self.table, self._over_rows(du))
+        self.q -= self._over_rows(du)[None, :, None] * self.table
 
     def _correct_links(self, applied: bool) -> None:
         """Change dp, du and dτ by what rows and limits lack with dr, and with what was ``applied`` beside it."""
@@ -200,17 +196,15 @@ class _WorstRowIterate(LanesIterate):
         return Predicted(steps, *(one + other for one, other in zip(columns[1:], limits[1:], strict=True)))
 
     def aim(self, target: float, least: float, most: float) -> bool:
-        """Find the direction to products ``target`` less the second-order term."""
         self.tu = aimed(self.w, self.dw, self.u, self.limit_weight, target, least, most)
         return super().aim(target, least, most)
 
-    def _steps(self, t: Floats, tr: Floats) -> Steps:
+    def _steps(self, t: Floats) -> Steps:
         """Steps to the boundary, the limits' included."""
         limits = longest(float((-self.dw / self.w).max()), float((-self.du / self.u).max()))
-        return Steps(*(min(both) for both in zip(super()._steps(t, tr), limits, strict=True)))
+        return Steps(*(min(both) for both in zip(super()._steps(t), limits, strict=True)))
 
     def recentre(self, steps: Steps, longer: Steps, least: float, most: float) -> Steps | None:
-        """Correct the direction for longer steps; None, and it is what it was, where they would not be."""
         before = self.du, self.dw, self.dtau, self.tu
         self.tu = moved_targets(self.w, self.dw, self.dw, self.u, self.tu, self.limit_weight, *longer, least, most)
         corrected = super().recentre(steps, longer, least, most)
@@ -219,7 +213,6 @@ class _WorstRowIterate(LanesIterate):
         return corrected
 
     def advance(self, primal: float, dual: float) -> None:
-        """Take the step."""
         super().advance(primal, dual)
         self.u, self.w, self.tau = self.u + dual * self.du, self.w + primal * self.dw, self.tau + primal * self.dtau
         self._set_cost()
@@ -293,15 +286,6 @@ def _correction(  # type: ignore[no-untyped-def]
         for g in range(count):
             lack[i] += b[i, g] * change[g]
     return solved(root, lack), du + change, dtau + more
-
-
-@njit(cache=True, nogil=True)
-def _subtract(q, table, prices):  # type: ignore[no-untyped-def]
-    blocks, n, lanes = q.shape
-    for b in range(blocks):
-        for x in range(n):
-            for lane in range(lanes):
-                q[b, x, lane] -= prices[x] * table[b, x, lane]
 
 
 @njit(cache=True, nogil=True)

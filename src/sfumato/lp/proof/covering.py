@@ -20,11 +20,9 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InvalidInput
 from sfumato.lp.proof.transport import missing, prune, thin, transported
+from sfumato.numbers import Floats, Integers
 from sfumato.threads import on_threads
 from sfumato.watch import Watch, watch_of
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 _MAY_BE_MISSING = 1e-2  # What may stay missing in a column, in tolerances of the sum of all prices.
 _NEGLIGIBLE = 0.1  # Rows from which a row could get no more than this part of that, in all, are not considered.

@@ -19,13 +19,10 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from sfumato.lp.cone.program import ColumnProgram, ColumnSolution
+from sfumato.numbers import Floats, Integers
 from sfumato.threads import on_threads
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 _COLUMNS = 8  # So many columns, neighbours in memory, are taken at a time.
 _SWEEPS = 3  # What is left out for one row leaves room at others; later sweeps over the rows find little.
@@ -87,32 +84,20 @@ class _Columns:
 
     def thinned(self, share: float) -> Kept:
         """Every row may lose ``share`` beyond what costs nothing."""
-        least = np.min(self._over_columns(self._least), axis=0)
-        kept = self._over_columns(lambda low, high: self._kept(low, high, least - share))
+        least = np.min(self._over_columns(_least, self.classes, self.count), axis=0)
+        kept = self._over_columns(_kept, (least - share)[self.classes])
         return Kept(*(np.concatenate(parts) for parts in zip(*kept, strict=True)))
 
-    def _over_columns(self, work: Callable[[int, int], Any]) -> list[Any]:
+    def _over_columns(self, work: Callable[..., Any], *arguments: Any) -> list[Any]:
         """What ``work`` says of a few columns at a time, on all cores."""
         m = self.cost.shape[1]
-        blocks = -(-m // _COLUMNS)
-        if self.multipliers.size <= _ONE_THREAD:
-            return [work(0, m)]
+        wide = m if self.multipliers.size <= _ONE_THREAD else _COLUMNS
 
-        def on_columns(start: int, stop: int) -> list[Any]:
-            return [work(low, min(low + _COLUMNS, m)) for low in range(start * _COLUMNS, stop * _COLUMNS, _COLUMNS)]
+        def on_blocks(start: int, stop: int) -> list[Any]:
+            edges = [(low, min(low + wide, m)) for low in range(start * wide, stop * wide, wide)]
+            return [work(self.multipliers, *edge, self.cost, *self.pairs, *arguments) for edge in edges]
 
-        return [part for parts in on_threads(on_columns, blocks) for part in parts]
-
-    def _least(self, low: int, high: int) -> Floats:
-        """The least reduced cost of each class in some of the columns."""
-        least: Floats = _least(self.multipliers, low, high, self.cost, *self.pairs, self.classes, self.count)
-        return least
-
-    def _kept(self, low: int, high: int, floor: Floats) -> tuple[Integers, Integers, Floats]:
-        kept: tuple[Integers, Integers, Floats] = _kept(
-            self.multipliers, low, high, self.cost, *self.pairs, floor[self.classes]
-        )
-        return kept
+        return [part for parts in on_threads(on_blocks, -(-m // wide)) for part in parts]
 
 
 def _reversed(first: Integers, second: Integers, n: int) -> Integers:
@@ -159,6 +144,7 @@ def _reduced(values, cost, w, starts, second, decay, result):  # type: ignore[no
 def _least(  # type: ignore[no-untyped-def]
     multipliers, low, high, cost, order, starts, second, decay, reverse, classes, count
 ):
+    """The least reduced cost of each class in columns low … high."""
     scratch, reduced = np.empty((high - low, len(order))), np.empty(len(cost))
     least = np.full(count, np.inf)
     _netted(multipliers, low, high, order, decay, reverse, scratch)

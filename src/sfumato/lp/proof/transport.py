@@ -17,13 +17,11 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from sfumato.lp.cone import cholesky
 from sfumato.lp.cone.loop import Predicted, Steps, Tuning, longest, step
 from sfumato.lp.cone.near_passes import FAST, eliminated
-
-Floats = NDArray[np.float64]
+from sfumato.numbers import Floats
 
 _MOST_ITERATIONS = 60
 _TUNING = Tuning(step=0.95, correctors=0)
@@ -75,7 +73,6 @@ class _TransportIterate:
         return self.accepted < self.measures[2] < np.inf
 
     def predicted(self) -> Predicted:
-        """The measures of that direction."""
         return Predicted.from_ratios(*self.measures)
 
     def aim(self, target: float, least: float, most: float) -> bool:
@@ -84,7 +81,6 @@ class _TransportIterate:
         return True
 
     def steps(self) -> Steps:
-        """How far that direction may go."""
         return self.reach
 
     def recentre(self, steps: Steps, longer: Steps, least: float, most: float) -> Steps | None:
@@ -92,7 +88,6 @@ class _TransportIterate:
         return None
 
     def advance(self, primal: float, dual: float) -> None:
-        """Take the step."""
         self.lacking = _advance(*self.state[:-1], primal, dual)
 
 

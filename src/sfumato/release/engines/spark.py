@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike
 from typing import Any, Unpack
 
@@ -44,13 +45,15 @@ def release_spark(
     job = job_of(mechanism, terms_of(column, keywords), target)
     refuse_geometry_types({field.name: field.dataType.typeName() for field in frame.schema.fields}, job.work())
     schema = from_arrow_schema(released_schema(to_arrow_schema(frame.schema), job.work()))
-    data = None if job.terms.key is None else _checked_rows(frame, job, from_arrow_schema(CHECK_SCHEMA))
+    with _errors_of_workers():
+        data = None if job.terms.key is None else _checked_rows(frame, job, from_arrow_schema(CHECK_SCHEMA))
     lazy = frame.mapInArrow(_PartitionTask(job, "released"), schema)
     if target is None:
         return lazy
     if "://" in str(target):
         raise NotSupported(f"the target {target}", ["a folder of this machine, from which it can be moved elsewhere"])
-    written_once(job, target, lambda folder: _written(lazy, folder), data)
+    with _errors_of_workers():
+        written_once(job, target, lazy.write.mode("error").parquet, data)
     return frame.sparkSession.read.schema(schema).parquet(str(target))
 
 
@@ -71,13 +74,6 @@ class _PartitionTask:
             raise ValueError(f"{_MARK}{error}") from error
 
 
-def _written(frame: Any, folder: str) -> None:
-    try:
-        frame.write.mode("error").parquet(folder)
-    except Exception as error:
-        raise _translated(error) from error
-
-
 def _checked_rows(frame: Any, job: Job, schema: Any) -> str:
     """Group what the workers know of row ids and their secrets; the fingerprint of the table."""
     from pyspark.sql import functions
@@ -87,17 +83,18 @@ def _checked_rows(frame: Any, job: Job, schema: Any) -> str:
     grouped = pairs.groupBy("id").agg(
         functions.min("secret").alias("low"), functions.max("secret").alias("high"), *sums
     )
-    try:
-        changed, *marks = grouped.agg(functions.sum(functions.expr("int(low != high)")), *sums).first()
-    except Exception as error:
-        raise _translated(error) from error
+    changed, *marks = grouped.agg(functions.sum(functions.expr("int(low != high)")), *sums).first()
     refuse_changed(int(changed or 0))
     return fingerprint_of(marks)
 
 
-def _translated(error: Exception) -> Exception:
+@contextmanager
+def _errors_of_workers() -> Iterator[None]:
     """The error of a worker, out of the pages that Spark puts around it."""
-    text = str(error)
-    if _MARK not in text:
-        return error
-    return InvalidInput(text.split(_MARK, 1)[1].splitlines()[0])
+    try:
+        yield
+    except Exception as error:
+        text = str(error)
+        if _MARK not in text:
+            raise
+        raise InvalidInput(text.split(_MARK, 1)[1].splitlines()[0]) from error

@@ -1,12 +1,10 @@
 // A matrix from somewhere else: private or not, at which ε, what breaks it, how far from the optimum, and repaired.
 
 import { Question } from "./question.js";
-import { fill, make, near, percent, say } from "./dom.js";
+import { chosenText, fill, make, near, outcome, percent, say } from "./dom.js";
 import { keep } from "./keep.js";
 import { state } from "./state.js";
 import { holding } from "./work.js";
-
-const LARGEST = 4_000_000; // bytes, as the server
 
 let result = null, text = null, name = "the matrix", sums = null, current = null;
 
@@ -31,12 +29,11 @@ export function look(design) {
   current = design;
 }
 
-async function chosen(file) {
-  const [one] = file.files;
-  if (!one) return;
-  if (one.size > LARGEST) return refuse(`${one.name} is larger than 4 MB, the most that the studio takes.`);
-  name = one.name.slice(0, 200);
-  text.value = await one.text();
+async function chosen(input) {
+  const file = await chosenText(input, refuse);
+  if (!file) return;
+  name = file.name;
+  text.value = file.text;
   go();
 }
 
@@ -53,8 +50,10 @@ function go() {
   if (holding()) return refuse("There is no design of the question on the left yet.");
   if (!text.value.trim()) return refuse("Choose a file or paste a matrix first.");
   question.key = "";
-  question.ask({ spec: state().spec, matrix: text.value, name, normalise: sums.checked, repaired: false });
+  question.ask(asked());
 }
+
+const asked = () => ({ spec: state().spec, matrix: text.value, name, normalise: sums.checked });
 
 function refuse(words) {
   fill(result, make("p", { className: "problem", role: "alert" }, words));
@@ -66,7 +65,7 @@ function draw(audit) {
   const breaks = verdict.outcome !== "holds" && !nearest;
   fill(result,
     make("article", {}, make("h3", {}, verdict.question),
-      make("p", {}, make("span", { className: `outcome ${verdict.outcome}` }, nearest ? "Up to rounding" : { holds: "Yes", fails: "No", undecided: "Undecided" }[verdict.outcome])),
+      outcome(verdict, nearest ? "Up to rounding" : undefined),
       make("p", {}, verdict.reason),
       nearest && make("p", { className: "soft" }, `Nearest: a matrix within ${nearest.distance} of what is written, private at ε = ${nearest.epsilon}${unit}. The repaired mechanism below is that one.`)),
     make("article", {}, make("h3", {}, "At which ε is it?"),
@@ -79,6 +78,6 @@ function draw(audit) {
         : `It promises less than was asked for, and yet it loses ${percent(audit.excess, 2)} more than the optimum of the promise.`)),
     make("article", {}, make("h3", {}, "Repaired"),
       make("p", {}, `A proved mechanism next to it: no row moves by more than ${near(audit.moved, 3)} of its probability; loss ${near(audit.repaired_loss, 5)}.`),
-      make("button", { type: "button", onclick: () => keep("audit", { spec: state().spec, matrix: text.value, name, normalise: sums.checked, repaired: true }) }, "Download the repaired mechanism")));
+      make("button", { type: "button", onclick: () => keep("audit", { ...asked(), repaired: true }) }, "Download the repaired mechanism")));
   say(`Audit: ${verdict.outcome}. ${verdict.reason}`);
 }

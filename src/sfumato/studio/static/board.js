@@ -1,7 +1,7 @@
 // A small board on which a graph is drawn: nodes by a click, edges by two, places by dragging.
 // A node without an edge is no part of the graph: it is drawn hollow, and the board says so.
 
-import { colour, make } from "./dom.js";
+import { colour, make, penOf } from "./dom.js";
 import { state } from "./state.js";
 
 const NEAR = 14; // pixels
@@ -76,9 +76,8 @@ export function board(space, changed) {
       chosen = fresh;
       tell();
     } else if (chosen !== null && chosen !== name) {
-      const [one, other] = [chosen, name];
-      const has = edges.some(([a, b]) => (a === one && b === other) || (a === other && b === one));
-      edges = has ? edges.filter(([a, b]) => !((a === one && b === other) || (a === other && b === one))) : [...edges, [one, other]];
+      const others = edges.filter((edge) => !(edge.slice(0, 2).includes(chosen) && edge.slice(0, 2).includes(name)));
+      edges = others.length < edges.length ? others : [...edges, [chosen, name]];
       chosen = null;
       tell();
     } else chosen = chosen === name ? null : name;
@@ -87,11 +86,7 @@ export function board(space, changed) {
   });
 
   function draw() {
-    const dots = devicePixelRatio || 1;
-    canvas.width = canvas.clientWidth * dots;
-    canvas.height = canvas.clientHeight * dots;
-    const pen = canvas.getContext("2d");
-    pen.scale(dots, dots);
+    const pen = penOf(canvas, canvas.clientWidth, canvas.clientHeight);
     pen.strokeStyle = colour("soft");
     pen.lineWidth = 1.5;
     for (const [a, b] of edges) {
@@ -116,8 +111,7 @@ export function board(space, changed) {
       pen.fillStyle = alone ? colour("ink") : colour("blue-ink");
       pen.fillText(name.slice(0, 3), x, y);
     }
-    const alone = names.filter(isAlone);
-    words.textContent = inWords(alone);
+    words.textContent = inWords(names.filter(isAlone));
     away.disabled = chosen === null;
   }
   new ResizeObserver(draw).observe(canvas);

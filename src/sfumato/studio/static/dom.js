@@ -1,5 +1,7 @@
 // Small tools for the page. Text goes in as text, never as markup: no label can become a tag.
 
+const LARGEST = 4_000_000; // bytes of a file, as the server
+
 export const $ = (id) => document.getElementById(id);
 
 /** An element with properties and children; children that are no nodes become text. */
@@ -11,13 +13,15 @@ export function make(tag, properties = {}, ...children) {
     else if (name in node && name !== "list") node[name] = value;
     else node.setAttribute(name, value === true ? "" : value);
   }
-  node.append(...children.filter((child) => child !== null && child !== undefined && child !== false));
+  node.append(...children.filter(isThere));
   return node;
 }
 
+const isThere = (child) => child !== null && child !== undefined && child !== false;
+
 /** Put children into a node instead of what it holds. */
 export function fill(node, ...children) {
-  node.replaceChildren(...children.filter((child) => child !== null && child !== undefined && child !== false));
+  node.replaceChildren(...children.filter(isThere));
   return node;
 }
 
@@ -45,6 +49,43 @@ export function say(words) {
   const place = $("said");
   place.textContent = "";
   requestAnimationFrame(() => { place.textContent = words; });
+}
+
+/** What is wrong, where everybody looks for it. */
+export function complain(words) {
+  $("problem").textContent = words;
+  $("problem").hidden = false;
+}
+
+/** A verdict in one word. */
+export const outcome = ({ outcome: found }, words = { holds: "Yes", fails: "No", undecided: "Undecided" }[found]) =>
+  make("p", {}, make("span", { className: `outcome ${found}` }, words));
+
+/** The text of a chosen file, with the first letters of its name; none of a file that is too large for the server. */
+export async function chosenText(input, refuse) {
+  const [file] = input.files;
+  if (!file) return null;
+  if (file.size <= LARGEST) return { name: file.name.slice(0, 200), text: await file.text() };
+  refuse(`${file.name} is larger than 4 MB, the most that the studio takes.`);
+  return null;
+}
+
+/** A pen for a canvas of so many pixels of the page, as sharp as the screen. */
+export function penOf(canvas, width, height) {
+  const dots = devicePixelRatio || 1;
+  canvas.width = Math.round(width * dots);
+  canvas.height = Math.round(height * dots);
+  const pen = canvas.getContext("2d");
+  pen.scale(dots, dots);
+  return pen;
+}
+
+/** Words at a point of a picture. */
+export function point(tip, words, x, y) {
+  tip.textContent = words;
+  tip.style.left = `${x}px`;
+  tip.style.top = `${y}px`;
+  tip.hidden = false;
 }
 
 /** A short note that goes away by itself. */

@@ -1,12 +1,11 @@
 // The question: space, prior and loss. Each field changes the spec of the state; the server judges whether it makes sense.
 
 import { board } from "./board.js";
-import { $, fill, make, settled, toast } from "./dom.js";
+import { $, chosenText, fill, make, settled, toast } from "./dom.js";
 import { ask, Refusal } from "./server.js";
 import { change, start, state } from "./state.js";
 import { hold } from "./work.js";
 
-const LARGEST = 4_000_000; // bytes of a file, as the server
 const MOST_SHOWN = 400; // edges of a graph or counts of a prior that are shown as text
 
 /** Every kind of space that has a form: how it is called, what it begins with, which fields it has. */
@@ -52,7 +51,7 @@ const KINDS = {
   points: { words: "points of a CSV file", fresh: null, fields: (space) => pointFields(space) },
 };
 
-const LACKS = { cities: "country", points: "file" }; // what has to be chosen before there is a space
+const LACKS = { cities: "country", points: "file" }; // what has to be chosen before the server makes a space of it
 const ASKED_FOR = {
   file: "Choose a file: the space is made of the points in it. What is dimmed is of the question before.",
   country: "Choose a country: the space is made of its cities. What is dimmed is of the question before.",
@@ -66,13 +65,11 @@ export function lacking() {
   return bare ? "A graph needs an edge: click two nodes to join them. What is dimmed is of the question before." : "";
 }
 
-const FROM_ELSEWHERE = ["cities", "points"]; // their space comes with an answer of the server
-
 export function build({ painting }) {
   fill($("space-kind"), ...Object.entries(KINDS).map(([kind, { words }]) => make("option", { value: kind }, words)));
   $("space-kind").addEventListener("change", () => {
     const kind = $("space-kind").value;
-    if (!FROM_ELSEWHERE.includes(kind)) return put(KINDS[kind].fresh(), { from: kind, epsilon: KINDS[kind].epsilon });
+    if (!(kind in LACKS)) return put(KINDS[kind].fresh(), { from: kind, epsilon: KINDS[kind].epsilon });
     return change({ from: kind, about: {}, lacks: LACKS[kind] }, { why: "form", lasting: true });
   });
   $("prior-kind").addEventListener("change", () => {
@@ -120,7 +117,7 @@ function put(space, { prior, drawn, from, epsilon, about } = {}) {
 
 function kindShown() {
   const { spec: given, from } = state();
-  if (FROM_ELSEWHERE.includes(from)) return from;
+  if (Object.hasOwn(LACKS, from)) return from;
   if (given.space.kind === "geo") return "cities";
   return given.space.kind in KINDS ? given.space.kind : "";
 }
@@ -267,10 +264,8 @@ function cityFields() {
 function pointFields() {
   const file = make("input", { type: "file", id: "points-file", accept: ".csv,.tsv,.txt,text/csv,text/plain" });
   file.addEventListener("change", async () => {
-    const [one] = file.files;
-    if (!one) return;
-    if (one.size > LARGEST) return hold(`${one.name} is larger than 4 MB, the most that the studio takes.`);
-    await bring("points", { text: await one.text(), name: one.name.slice(0, 200) }, "points");
+    const chosen = await chosenText(file, hold);
+    if (chosen) await bring("points", chosen, "points");
   });
   return [field("CSV with x, y (or latitude, longitude), name, count", file, "wide")];
 }

@@ -1,17 +1,16 @@
 // Where the secrets of a space lie on a canvas. The server says where they are; here they only get pixels.
 
 const AROUND = 14; // pixels of margin
-const TALLEST = 560;
 
 /** Pixels of every secret, and the size of a cell or of the largest disc. */
-export function laidOut(ground, width, { tallest = TALLEST, names = true } = {}) {
+export function laidOut(ground, width, tallest) {
   if (ground.kind === "row") return inARow(ground, width, Math.min(tallest, 300));
   const [stepX, stepY] = ground.kind === "cells" ? ground.steps : [0, 0];
   const left = Math.min(...ground.x), right = Math.max(...ground.x);
   const low = Math.min(...ground.y), high = Math.max(...ground.y);
   const spanX = right - left + stepX, spanY = high - low + stepY;
   const disc = ground.kind === "cells" ? 0 : Math.min(Math.max(0.4 * Math.sqrt((width * 380) / ground.x.length), 5), 26);
-  const around = ground.kind === "cells" ? 3 : AROUND + disc + (names ? 12 : 0);
+  const around = ground.kind === "cells" ? 3 : AROUND + disc + 12;
   const room = width - 2 * around;
   const scale = Math.min(room / (spanX || 1), (tallest - 2 * around) / (spanY || 1));
   const shiftX = (width - scale * spanX) / 2;

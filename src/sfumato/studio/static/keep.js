@@ -1,6 +1,6 @@
 // What one takes away: the mechanism, the report, the spec, a link.
 
-import { $, make, say, toast } from "./dom.js";
+import { $, complain, make, say, toast } from "./dom.js";
 import { ask, bytes, Refusal } from "./server.js";
 import { link, state } from "./state.js";
 
@@ -29,8 +29,7 @@ export async function keep(task, values) {
     say(`${answer.name} is downloaded`);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    $("problem").textContent = error.message;
-    $("problem").hidden = false;
+    complain(error.message);
   }
 }
 

@@ -25,12 +25,7 @@ async function begin() {
   takeKey();
   await arrive();
   map.build($("view-map"), { paint: form.painted });
-  matrix.build($("view-matrix"));
-  curve.build($("view-curve"));
-  known.build($("view-known"));
-  simplex.build($("view-simplex"));
-  verdicts.build($("view-verdicts"));
-  audit.build($("view-audit"));
+  for (const [name, view] of Object.entries({ matrix, ...ASKING, audit })) view.build($(`view-${name}`));
   promise.build();
   keep.build();
   form.build({ painting: map.painting });
@@ -38,7 +33,7 @@ async function begin() {
   $("stop").addEventListener("click", () => { stopDesign(); for (const view of Object.values(ASKING)) view.question.stop(); });
   $("cancel").addEventListener("click", () => { cancelDesign(); for (const view of [...Object.values(ASKING), audit]) view.question.leave(true); });
   if (innerWidth < 992) $("question").open = false; // on a narrow screen the mechanism comes first
-  onDesign(showDesign, refused, showPlace);
+  onDesign(showDesign, showPlace);
   hear(changed);
   form.show();
   promise.show();
@@ -91,16 +86,11 @@ function showDesign(answer, question, quick) {
   if (!quick) say(`Expected loss ${near(answer.loss)}${unit(answer)}. ${$("promise").textContent}`);
 }
 
-/** A space whose design takes its time: its prior can be showPlace at meanwhile. */
+/** A space whose design takes its time: its prior can be looked at meanwhile. */
 function showPlace(answer, question) {
   if (current && JSON.stringify(current.question.spec.space) === JSON.stringify(question.spec.space)) return;
   current = { place: drawnPlaces(answer, question), table: null, question };
   if (state().view === "map") map.show(current.place, null);
-}
-
-function refused(words) {
-  $("problem").textContent = words;
-  $("problem").hidden = false;
 }
 
 /** A graph that was drawn stays where it was drawn. */

@@ -90,9 +90,8 @@ export function bar(part) {
 
 function finish(most) {
   const scale = scaleOf(picture);
-  const rule = scale && make("span", { "aria-hidden": "true" }, `⟵ ${scale.words} ⟶`);
+  const rule = scale && make("span", { "aria-hidden": "true" }, scale.words);
   if (rule) Object.assign(rule.style, { display: "inline-block", width: `${scale.pixels}px`, textAlign: "center", borderBottom: "2px solid currentColor", whiteSpace: "nowrap" });
-  if (rule) rule.textContent = scale.words;
   const kind = shown.place.ground.kind;
   fill(parts.legend, ...(kind === "row" ? [] : ["0", strip(make("canvas", { "aria-hidden": "true" })), percent(most)]), rule,
     kind === "cells" && make("span", {}, "● how many live there"));

@@ -1,6 +1,6 @@
 // The whole mechanism as a table of shades: one row a secret, one column an output. Small ones show their numbers.
 
-import { colour, fill, make, near, percent, say } from "./dom.js";
+import { colour, dark, fill, make, near, penOf, percent, point, say } from "./dom.js";
 import { shade, strip } from "./ramp.js";
 import { change, state } from "./state.js";
 
@@ -47,8 +47,7 @@ function numbers(place, table, most) {
         const part = share / most;
         const entry = make("td", { className: "n" }, near(share, 3));
         entry.style.backgroundColor = shade(part);
-        entry.style.color = (part > 0.2) === matchMedia("(prefers-color-scheme: dark)").matches ? "#14171a" : "#ffffff";
-        if (part <= 0.2) entry.style.color = colour("ink");
+        entry.style.color = part <= 0.2 ? colour("ink") : dark() ? "#14171a" : "#ffffff";
         entry.style.padding = ".35rem .55rem";
         return entry;
       }))))));
@@ -61,13 +60,9 @@ export function draw() {
   const rows = place.labels.length, columns = table.width;
   const side = Math.max(Math.min((width - NAMES) / columns, 26), (width - NAMES) / columns < 1 ? (width - NAMES) / columns : 1);
   const high = Math.max(Math.min(side, 640 / rows), 1);
-  const dots = devicePixelRatio || 1;
   const height = high * rows + 2 * TOP;
-  canvas.width = Math.round(width * dots);
-  canvas.height = Math.round(height * dots);
+  const pen = penOf(canvas, width, height);
   canvas.style.height = `${height}px`;
-  const pen = canvas.getContext("2d");
-  pen.scale(dots, dots);
   const gap = side > 8 && high > 8 ? 1 : 0;
   for (let x = 0; x < rows; x++) {
     table.row(x).forEach((share, y) => {
@@ -103,9 +98,7 @@ function moved(event) {
   tip.hidden = !at;
   if (!at) return;
   const box = host.getBoundingClientRect();
-  tip.textContent = words(at);
-  tip.style.left = `${Math.min(Math.max(event.clientX - box.left, 90), box.width - 90)}px`;
-  tip.style.top = `${event.clientY - box.top}px`;
+  point(tip, words(at), Math.min(Math.max(event.clientX - box.left, 90), box.width - 90), event.clientY - box.top);
 }
 
 const words = ({ row, column }) =>
@@ -121,9 +114,6 @@ function pressed(event) {
   };
   change({ secret: cell.row }, { why: "matrix" });
   const { side, high } = shown.size;
-  tip.hidden = false;
-  tip.textContent = words(cell);
-  tip.style.left = `${NAMES + (cell.column + 0.5) * side}px`;
-  tip.style.top = `${TOP + (cell.row + 0.5) * high}px`;
+  point(tip, words(cell), NAMES + (cell.column + 0.5) * side, TOP + (cell.row + 0.5) * high);
   say(words(cell));
 }

@@ -1,6 +1,6 @@
 // A distribution over the secrets of a space, drawn: cells, discs, nodes or columns. One secret is marked.
 
-import { calm, colour, make, near, percent } from "./dom.js";
+import { calm, colour, make, near, penOf, percent, point } from "./dom.js";
 import { laidOut, nearest, niceLength, towards } from "./geometry.js";
 import { shade } from "./ramp.js";
 
@@ -14,7 +14,7 @@ export class Picture {
    * paint(k, more): called instead of pick while the picture is being painted on.
    */
   constructor(host, { pick = () => {}, hover = () => {}, paint = null, named = "", tallest = 560 } = {}) {
-    Object.assign(this, { host, pick, hover, paint, tallest, place: null, shares: [], shown: [], marked: -1, extra: null });
+    Object.assign(this, { host, pick, hover, paint, tallest, place: null, shares: [], shown: [], marked: -1 });
     this.canvas = make("canvas", { "aria-hidden": "true" });
     this.tip = make("div", { className: "tip", hidden: true, "aria-hidden": "true" });
     host.classList.add("picture");
@@ -54,14 +54,10 @@ export class Picture {
   draw() {
     const width = this.host.clientWidth;
     if (!this.place || !width) return;
-    const layout = laidOut(this.place.ground, width, { tallest: this.tallest, names: this.place.ground.kind !== "row" });
+    const layout = laidOut(this.place.ground, width, this.tallest);
     this.layout = layout;
-    const dots = devicePixelRatio || 1;
-    this.canvas.width = Math.round(width * dots);
-    this.canvas.height = Math.round(layout.height * dots);
+    const pen = penOf(this.canvas, width, layout.height);
     this.canvas.style.height = `${layout.height}px`;
-    const pen = this.canvas.getContext("2d");
-    pen.scale(dots, dots);
     pen.font = "13px Helvetica, Arial, sans-serif";
     const most = this.most ?? Math.max(...this.shown, 1e-12);
     ({ cells, row: columns, places: discs, nodes: discs })[layout.kind](pen, this, layout, most);
@@ -82,10 +78,8 @@ export class Picture {
     }
     if (event.pointerType === "mouse") this.hover(k);
     const box = this.host.getBoundingClientRect();
-    this.tip.textContent = `${this.place.labels[k]}: ${percent(this.shares[k])}`;
-    this.tip.style.left = `${Math.min(Math.max(event.clientX - box.left, 70), box.width - 70)}px`;
-    this.tip.style.top = `${event.clientY - box.top}px`;
-    this.tip.hidden = false;
+    const words = `${this.place.labels[k]}: ${percent(this.shares[k])}`;
+    point(this.tip, words, Math.min(Math.max(event.clientX - box.left, 70), box.width - 70), event.clientY - box.top);
   }
 
   #left() {

@@ -35,31 +35,50 @@ async function post(path, values, signal) {
   }
 }
 
-/**
- * Ask for a task and wait for its result.
- * progress(content, job) is called with each event before; signal leaves, which ends the worker.
- */
-export async function ask(task, values, { progress = () => {}, signal } = {}) {
-  const answer = await post(`/api/${task}`, values, signal);
-  if (!answer.ok) throw new Refusal(await sentence(answer));
-  let job = "";
-  for await (const [kind, content] of events(answer.body)) {
-    if (kind === "started") job = content.job;
-    else if (kind === "progress") progress(content, job);
-    else if (kind === "failure") throw new Refusal(content.error);
-    else return content;
+/** A task that is asked for: it can be left, which ends the worker, and asked to end with the best it has. */
+export class Errand {
+  #controller = new AbortController();
+  #job = "";
+  began = performance.now();
+  stopping = false;
+
+  /** Wait for the result; progress(content) is called with each event before. */
+  async ask(task, values, progress = () => {}) {
+    const answer = await post(`/api/${task}`, values, this.#controller.signal);
+    if (!answer.ok) throw new Refusal(await sentence(answer));
+    for await (const [kind, content] of events(answer.body)) {
+      if (kind === "started") this.#job = content.job;
+      else if (kind === "failure") throw new Refusal(content.error);
+      else if (kind === "progress") progress(content);
+      else return content;
+      if (kind === "started" && this.stopping) this.stop();
+    }
+    throw new Refusal("The answer ended too early: ask again.");
   }
-  throw new Refusal("The answer ended too early: ask again.");
+
+  get seconds() {
+    return (performance.now() - this.began) / 1000;
+  }
+
+  /** Once, as soon as it is known whom to ask. */
+  stop() {
+    this.stopping = true;
+    if (this.#job) post(`/api/stop/${encodeURIComponent(this.#job)}`, {});
+    this.#job = "";
+  }
+
+  leave() {
+    this.#controller.abort();
+  }
+
+  /** What is nearly done may finish, since ending a worker costs its warmth; what takes longer is left. */
+  leaveSoon() {
+    setTimeout(() => this.leave(), 1500);
+  }
 }
 
-/**
- * Nobody waits for this answer any more. What is nearly done may finish, since ending a worker costs its warmth;
- * what takes longer is left, which ends it.
- */
-export const leaveSoon = (controller) => setTimeout(() => controller.abort(), 1500);
-
-/** Ask a job to end with the best it has. */
-export const stop = (job) => post(`/api/stop/${encodeURIComponent(job)}`, {});
+/** Ask for a task and wait for its result. */
+export const ask = (task, values) => new Errand().ask(task, values);
 
 async function sentence(answer) {
   try {
@@ -90,8 +109,7 @@ async function* events(body) {
 
 /** 32-bit floats that came as base64. */
 export function floats(text) {
-  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-  return new Float32Array(bytes.buffer);
+  return new Float32Array(bytes(text).buffer);
 }
 
 export function bytes(text) {

@@ -16,19 +16,14 @@ export class Table {
   }
 
   /** The probabilities of a secret's outputs, laid on the secrets; outputs that are none are left out. */
-  cloud(secret) {
-    const shares = new Float32Array(this.secrets);
-    this.row(secret).forEach((share, k) => { if (this.at[k] >= 0) shares[this.at[k]] += share; });
+  cloud(secret, shares = new Float32Array(this.secrets), weight = 1) {
+    this.row(secret).forEach((share, k) => { if (this.at[k] >= 0) shares[this.at[k]] += weight * share; });
     return shares;
   }
 
   /** What is released over all, for a prior. */
   released(prior) {
-    const shares = new Float32Array(this.secrets);
-    for (let x = 0; x < this.secrets; x++) {
-      this.row(x).forEach((share, k) => { if (this.at[k] >= 0) shares[this.at[k]] += prior[x] * share; });
-    }
-    return shares;
+    return prior.reduce((shares, weight, secret) => this.cloud(secret, shares, weight), new Float32Array(this.secrets));
   }
 
   /** The likeliest outputs of a secret: [name, probability], falling. */

@@ -1,7 +1,7 @@
 // Yes, no or undecided, each with its reason; a counter-example is shown as a prior one can look at.
 
 import { Question } from "./question.js";
-import { fill, make } from "./dom.js";
+import { fill, make, outcome } from "./dom.js";
 import { Picture } from "./picture.js";
 import { floats } from "./server.js";
 import { change, state } from "./state.js";
@@ -26,7 +26,7 @@ function draw(answer) {
   choice.value = answer.mechanism;
   fill(cards, ...answer.verdicts.map((verdict) => make("article", {},
     make("h3", {}, verdict.question),
-    make("p", {}, make("span", { className: `outcome ${verdict.outcome}` }, { holds: "Yes", fails: "No", undecided: "Undecided" }[verdict.outcome])),
+    outcome(verdict),
     make("p", {}, shortened(verdict)),
     verdict.more && make("p", { className: "soft" }, verdict.more),
     verdict.witness && witness(verdict.witness))));

@@ -1,24 +1,23 @@
 // One design at a time, always of the newest state. While somebody drags, quick ones; then one that is close to the optimum.
 
-import { $, near, say } from "./dom.js";
+import { $, complain, near, say } from "./dom.js";
 import { allow } from "./keep.js";
-import { ask, leaveSoon, Refusal, stop } from "./server.js";
+import { ask, Errand, Refusal } from "./server.js";
 import { state } from "./state.js";
 
-const PATIENCE = 700; // milliseconds before the page says that it is working
-const SLOW = 900; // milliseconds of a design above which dragging waits for the end of the drag
+const PATIENCE = 0.7; // seconds before the page says that it is working
+const SLOW = 0.9; // seconds of a design above which dragging waits for the end of the drag
 
-let running = null; // { controller, job, quick }
+let running = null; // the errand
 let wanted = null;
 let took = 0;
 let held = ""; // why there is no design of what the form says
 let listener = () => {};
-let failed = () => {};
 let looked = () => {};
 
-/** Who is told: of a design, of a problem, and of a space whose design takes its time. */
-export function onDesign(design, problem, place) {
-  [listener, failed, looked] = [design, problem, place];
+/** Who is told: of a design, and of a space whose design takes its time. */
+export function onDesign(design, place) {
+  [listener, looked] = [design, place];
 }
 
 export const holding = () => held !== "";
@@ -27,10 +26,10 @@ export const holding = () => held !== "";
 export function hold(words) {
   held = words;
   wanted = null;
-  if (running !== null) leaveSoon(running.controller);
+  running?.leaveSoon();
   $("stage").classList.add("stale", "held");
   allow(false);
-  failed(words);
+  complain(words);
 }
 
 /** Ask for the design of the state; `quick` while it is still changing. */
@@ -42,7 +41,7 @@ export function design(quick = false) {
   wanted = { quick };
   $("stage").classList.add("stale"); // what is shown is of an earlier state, until the answer comes
   if (running === null) loop();
-  else leaveSoon(running.controller); // its question is out of date
+  else running.leaveSoon(); // its question is out of date
 }
 
 async function loop() {
@@ -50,23 +49,14 @@ async function loop() {
     const { quick } = wanted;
     const question = state();
     wanted = null;
-    const controller = new AbortController();
-    running = { controller, quick, job: "" };
-    const began = performance.now();
+    running = new Errand();
     const hint = setTimeout(() => {
       working("designing", true);
       if (!quick) look(question);
-    }, PATIENCE);
+    }, 1000 * PATIENCE);
     try {
-      const answer = await ask("design", { spec: question.spec, quick }, {
-        signal: controller.signal,
-        progress: (content, job) => {
-          running.job = job;
-          if (running.stopping) return askToStop();
-          if (performance.now() - began > PATIENCE) showProgress(content, performance.now() - began);
-        },
-      });
-      took = performance.now() - began;
+      const answer = await running.ask("design", { spec: question.spec, quick }, showProgress);
+      took = running.seconds;
       if (held) continue; // meanwhile the form asks for something else
       if (wanted === null && !quick) $("stage").classList.remove("stale");
       listener(answer, question, quick);
@@ -94,11 +84,12 @@ async function look(question) {
   }
 }
 
-function showProgress(content, spent) {
+function showProgress(content) {
+  if (running.stopping || running.seconds <= PATIENCE) return;
   const numbers = content.gap !== undefined
     ? `  ·  loss ${near(content.loss)}  ·  bound ${near(content.bound)}  ·  gap ${content.gap < 1 ? `${near(100 * content.gap, 2)} %` : "above 100 %"}`
     : "";
-  working(`${content.doing || "designing"}  ·  ${(spent / 1000).toFixed(1)} s${numbers}`, true);
+  working(`${content.doing || "designing"}  ·  ${running.seconds.toFixed(1)} s${numbers}`, true);
 }
 
 export function working(words, on) {
@@ -111,17 +102,9 @@ export const STOPPING = "stopping…";
 /** End the design with the best it has: proved like any other. */
 export function stopDesign() {
   if (running === null) return;
-  running.stopping = true;
   working(STOPPING, true);
   say(STOPPING);
-  askToStop();
-}
-
-/** Once, as soon as it is known whom to ask. */
-function askToStop() {
-  if (!running.job || running.askedToStop) return;
-  running.askedToStop = true;
-  stop(running.job);
+  running.stop();
 }
 
 /** Leave the design: its worker is ended. */
@@ -129,6 +112,6 @@ export function cancelDesign() {
   if (running === null) return;
   running.cancelled = true;
   wanted = null;
-  running.controller.abort();
+  running.leave();
   say("Cancelled");
 }
