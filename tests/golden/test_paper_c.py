@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.mechanisms.lattice import Lattice
+from sfumato.mechanisms.lattice import Lattice, LatticeKernel, lattice_solution
 from sfumato.mechanisms.tight import has_lattice_tight_constraints, lattice_threshold, tight_constraints
 from sfumato.papers.paper_c import ITEMS
 from sfumato.privacy.regular import corner_priors, is_regular, leakage_bound
@@ -86,13 +86,38 @@ def test_utility_of_the_sum_query(epsilon: str, tight: float, geometric: float) 
     assert (751 * (1 - alpha) + 2 * alpha) / ((1 + alpha) * 751) == pytest.approx(geometric, abs=5e-7)
 
 
-@pytest.mark.parametrize("key", ["C.fig2", "C.fig3", "C.fig4", "C.fig7", "C.example3", "C.fig6b"])
+@pytest.mark.parametrize("key", ["C.fig1", "C.fig2", "C.fig3", "C.fig4", "C.fig5", "C.fig7", "C.example3", "C.fig6b"])
 def test_items(key: str) -> None:
     item = ITEMS[key]()
     assert item.key == key and item.rows and item.notes
     assert all(row.keys() == item.rows[0].keys() for row in item.rows)
     if item.figure is not None:
         assert item.figure().data
+
+
+def test_figure_1_graphs_of_queries() -> None:
+    """Edges by hand: a line of 6, a circle of 5, and 2m(m − 1) + 2(m − 1)² on a square of side m with diagonals."""
+    rows = ITEMS["C.fig1"]().rows
+    assert [row["edges"] for row in rows] == [5, 5, 2 * 4 * 3 + 2 * 3**2]
+    assert [row["databases"] for row in rows] == [2**5, 2**5, 4**3]
+    assert [row["same as"] for row in rows] == ["count_query(5)", "cycle(5)", "k_count_query(3, 2)"]
+    assert {row["uniformly 1-sensitive"] for row in rows} == {"holds"}
+
+
+def test_figure_5_graphs_of_the_case_studies() -> None:
+    """With v = 3 sums at most 3 apart are adjacent: 9 + 8 + 7 pairs among 0, …, 9; a square of side 5 has 72 edges."""
+    total, counts = ITEMS["C.fig5"]().rows
+    assert (total["edges"], total["same as"], total["neighbours"]) == (24, "sum_query(3, 3)", "3 to 6")
+    assert (counts["edges"], counts["same as"], counts["neighbours"]) == (72, "k_count_query(4, 2)", "3 to 8")
+    assert {total["uniformly 1-sensitive"], counts["uniformly 1-sensitive"]} == {"holds"}
+
+
+def test_the_tolerance_that_explains_figure_6_does_not_explain_figure_7() -> None:
+    """On 100 × 100 points μ = z/n ≥ −1e-4 holds far below 0.4, where the printed curve begins."""
+    lattice = Lattice((100, 100))
+    for epsilon, least in (("0.1", -8.56e-6), ("0.4", -5.80e-6)):
+        values = lattice_solution(LatticeKernel(lattice, lattice.promise(epsilon)), accuracy=1e-9).values
+        assert values.min() / 1e4 == pytest.approx(least, abs=1e-8)
 
 
 def test_items_show_where_no_mechanism_is_behind_the_curve() -> None:
