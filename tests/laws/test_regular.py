@@ -161,12 +161,23 @@ def test_theorems_2_and_4_best_for_every_regular_prior_iff_some_remap_is_tight(
 def test_corollary_3_best_for_the_uniform_prior_iff_some_remap_is_tight_if_no_multiplier_is_zero(
     case: tuple[Any, sf.PrivacyType, Any],
 ) -> None:
+    """Or if Φ is positive definite, which eigenvalues far enough from zero show."""
     matrix, privacy, z = case
-    assume((z > 0).all())
     table, size = similarity(privacy), len(privacy.space)
+    assume((z > 0).all() or np.linalg.eigvalsh(table.astype(np.float64))[0] > 1e-9)
     diagonal = np.diagonal(_remapped(matrix, _best_remap(np.ones(size, dtype=object), matrix), size))
     assert (diagonal.sum() == z.sum()) == bool((table @ diagonal == 1).all())
     assert diagonal.sum() <= z.sum()
+
+
+def test_corollary_3_with_a_multiplier_of_zero_where_similarity_is_positive_definite() -> None:
+    """The star with three leaves at e^{−ε} = 1/2: z is 0 in the middle, and what a program finds is tight."""
+    privacy = sf.PrivacyType(sf.star(3), alpha="1/2")
+    assert has_tight_constraints(privacy).witness.values.tolist() == [0, *[Fraction(2, 3)] * 3]
+    value, best = optimal_utility(sf.Prior.uniform(privacy.space), privacy)
+    diagonal = np.diagonal(_remapped(best.matrix, _best_remap(np.ones(4, dtype=object), best.matrix), 4))
+    assert value == Fraction(1, 2) == diagonal.sum() / 4
+    assert (similarity(privacy) @ diagonal == 1).all()
 
 
 def test_corollary_3_fails_where_a_multiplier_is_zero() -> None:
