@@ -11,7 +11,7 @@ import sfumato as sf
 from sfumato.mechanisms.lattice import Lattice, LatticeKernel, lattice_solution
 from sfumato.mechanisms.tight import has_lattice_tight_constraints, lattice_threshold, tight_constraints
 from sfumato.papers.paper_c import ITEMS
-from sfumato.privacy.regular import corner_priors, is_regular, leakage_bound
+from sfumato.privacy.regular import corner_priors, is_regular, leakage_bound, regular_region
 from sfumato.privacy.similarity import quotient, solve_signs
 from sfumato.privacy.threshold import regular_threshold, tight_threshold
 
@@ -93,6 +93,22 @@ def test_items(key: str) -> None:
     assert all(row.keys() == item.rows[0].keys() for row in item.rows)
     if item.figure is not None:
         assert item.figure().data
+
+
+def test_example_1_on_three_secrets_the_region_grows_with_epsilon() -> None:
+    """Larger at 1.6 than at 0.7, corner by corner; nearly all priors at 12."""
+    for space in (sf.line(3), sf.cycle(3)):
+        small, large = (sf.PrivacyType(space, epsilon=epsilon) for epsilon in ("0.7", "1.6"))
+        assert all(is_regular(corner, large) for corner in corner_priors(small))
+        shares = [regular_region(sf.PrivacyType(space, epsilon=epsilon)).share for epsilon in ("0.7", "1.6", "12")]
+        assert shares == sorted(shares) and shares[-1] > 0.9999
+
+
+def test_example_2_the_share_of_the_region_in_closed_form() -> None:
+    rows = ITEMS["C.fig3"]().rows
+    for row in rows:
+        t = np.exp(-float(row["D"]))
+        assert row["share of all priors"] == pytest.approx(((1 - t) / (1 + 3 * t)) ** 3, abs=1e-6)
 
 
 def test_figure_1_graphs_of_queries() -> None:
