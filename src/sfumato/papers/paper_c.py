@@ -373,8 +373,8 @@ def figure_7() -> PaperTable:
         f"At ε = {low} there is no such mechanism, at {high} there is one, both proved; the paper's curve begins at "
         "0.4.",
         "All 10,000 rows have proved integer weights, and no 10,000 × 10,000 table was made.",
-        "Planar Laplace: the continuous mechanism for this ε, its output moved to the nearest cell; the ε that is "
-        "lost by that, and which the paper adjusts for, is not counted against it.",
+        "Planar Laplace: the continuous mechanism for this ε, its output moved to the nearest cell, which is a "
+        "post-processing and costs no ε; the paper speaks of a slightly adjusted one.",
         "Where there is no such mechanism the bound is Σ max(z, 0)/n, since Φ max(z, 0) ≥ Φz = 1.",
         "Why the printed curve begins at 0.4 is not known. A test μ ≥ −1e-4 for μ ≥ 0, which gives the thresholds of "
         f"Figure 6, accepts every ε here: at 0.4 the least μ = z/n is {float(rows[0]['least z']) / 1e4:.1e}.",

@@ -85,3 +85,12 @@ def test_legal_losses_of_a_dominated_action_are_decided() -> None:
 def test_secrets_of_a_legal_loss_are_numbers() -> None:
     with pytest.raises(InvalidLoss, match="numbers on a line"):
         is_legal(sf.losses.bin(["a", "b", "c"]))
+
+
+def test_legal_losses_on_secrets_that_are_floats() -> None:
+    """0.1 is a fraction with a large denominator; whole numbers of its parts do not fit into 64 bits."""
+    secrets = [0.1, 0.25, 0.7, 1.3]
+    rows = [[abs(w - x) * (1 + x) for x in secrets] for w in secrets]
+    places = is_legal(sf.Loss(range(4), secrets, rows)).witness.places
+    assert [places[k] for k in range(4)] == sorted(places.values())
+    assert not is_legal(sf.losses.nib(secrets))

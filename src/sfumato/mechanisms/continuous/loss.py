@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
+from math import lcm
 from numbers import Rational
 from typing import Any
 
@@ -223,7 +224,7 @@ def is_legal(loss: Loss) -> Verdict:
             pair = loss.actions[rows[table[v]]], loss.actions[rows[table[w]]]
             return fails(f"the difference of {pair[0]!r} and {pair[1]!r} changes its sign more than once", pair)
         choices.append(orders)
-    search = _PlaceSearch(len(table), min(secrets), max(secrets))
+    search = _PlaceSearch(len(table), secrets)
     places = search.run(sorted(choices, key=len))
     if places is None:
         if search.tries >= _MOST_TRIES:
@@ -234,8 +235,7 @@ def is_legal(loss: Loss) -> Verdict:
     return holds("the places of the actions are given", Legal(found))
 
 
-_Bound = tuple[Fraction, int]  # A bound and how many infinitesimals are added to it: −1 for < in place of ≤.
-_Inequality = tuple[int, int, _Bound]  # These are u_i − u_j ≤ bound, with u_2k = θ_k and u_2k+1 = −θ_k.
+_Inequality = tuple[int, int, Fraction, bool]  # These are u_i − u_j ≤ c, or < c, with u_2k = θ_k and u_2k+1 = −θ_k.
 
 
 def _orders(v: int, w: int, table: list[tuple[Any, ...]], secrets: list[Fraction]) -> list[list[_Inequality]]:
@@ -247,28 +247,36 @@ def _orders(v: int, w: int, table: list[tuple[Any, ...]], secrets: list[Fraction
         # the first is the nearer one exactly at the secrets before the middle of both
         if left and right and max(left) >= min(right):
             continue
-        said: list[_Inequality] = _both(2 * first, 2 * second, (Fraction(0), -1))
+        said = _both(2 * first, 2 * second, Fraction(0))
         if left:
-            said += _both(2 * first + 1, 2 * second, (-2 * max(left), -1))
+            said += _both(2 * first + 1, 2 * second, -2 * max(left))
         if right:
-            said += _both(2 * first, 2 * second + 1, (2 * min(right), -1))
+            said += _both(2 * first, 2 * second + 1, 2 * min(right))
         found.append(said)
     return found
 
 
-def _both(i: int, j: int, bound: _Bound) -> list[_Inequality]:
-    """u_i − u_j ≤ bound, and the same of the opposites: u_j̄ − u_ī ≤ bound."""
-    return [(i, j, bound), (j ^ 1, i ^ 1, bound)]
+def _both(i: int, j: int, bound: Fraction) -> list[_Inequality]:
+    """u_i − u_j < bound, and the same of the opposites."""
+    return [(i, j, bound, True), (j ^ 1, i ^ 1, bound, True)]
 
 
 class _PlaceSearch:
-    """Depth-first choice of an order for each pair of actions whose order is open; inequalities decide."""
+    """Depth-first choice of an order for each pair of actions whose order is open; inequalities decide.
 
-    def __init__(self, size: int, low: Fraction, high: Fraction) -> None:
-        self.size = size
-        self.tries = 0
-        self.ends = [e for k in range(size) for e in (
-            (2 * k, 2 * k + 1, (2 * high, 0)), (2 * k + 1, 2 * k, (-2 * low, 0)))]  # fmt: skip
+    Bounds are whole numbers in units of 1/``parts``. A strict one is a whole number less an infinitesimal, of which
+    fewer than ``base`` add up along a path, so that both fit into one integer.
+    """
+
+    def __init__(self, size: int, secrets: list[Fraction]) -> None:
+        self.size, self.tries = size, 0
+        self.parts, self.base = lcm(*(x.denominator for x in secrets)), 4 * size + 4
+        low, high = min(secrets), max(secrets)
+        self.ends = [said for k in range(size) for said in (
+            (2 * k, 2 * k + 1, 2 * high, False), (2 * k + 1, 2 * k, -2 * low, False))]  # fmt: skip
+        # so many steps of the longest bound stay within 64 bits
+        largest = 2 * max(abs(low), abs(high)) * self.parts * self.base * (2 * size + 2)
+        self.whole = np.int64 if largest < 2**62 else object
 
     def run(self, choices: list[list[list[_Inequality]]]) -> list[Fraction] | None:
         forced = [said for orders in choices if len(orders) == 1 for said in orders[0]]
@@ -283,24 +291,24 @@ class _PlaceSearch:
 
     def _solution(self, said: list[_Inequality]) -> list[Fraction] | None:
         """Bellman and Ford: shortest distances satisfy all inequalities, unless a cycle is negative."""
-        value: list[_Bound] = [(Fraction(0), 0)] * (2 * self.size)
+        to, come = (np.array([s[end] for s in said]) for end in (0, 1))
+        bounds = np.array([int(c * self.parts) * self.base - strict for _, _, c, strict in said], dtype=self.whole)
+        value = np.zeros(2 * self.size, dtype=self.whole)
         for _ in range(2 * self.size + 1):
-            changed = False
-            for i, j, (bound, steps) in said:
-                reach = value[j][0] + bound, value[j][1] + steps
-                if reach < value[i]:
-                    value[i], changed = reach, True
-            if not changed:
-                return self._made_finite(said, value)
+            before = value.copy()
+            np.minimum.at(value, to, before[come] + bounds)
+            if (value == before).all():
+                return self._made_finite(said, [int(v) for v in value])
         return None
 
-    def _made_finite(self, said: list[_Inequality], value: list[_Bound]) -> list[Fraction]:
+    def _made_finite(self, said: list[_Inequality], value: list[int]) -> list[Fraction]:
         """Places with a small number for the infinitesimal one, small enough for all inequalities."""
+        wholes = [-(-v // self.base) for v in value]
         tiny = Fraction(1)
         while True:
-            places = [(a + tiny * p - b - tiny * q) / 2 for (a, p), (b, q) in
-                      zip(value[::2], value[1::2], strict=True)]  # fmt: skip
+            u = [b + tiny * (v - b * self.base) for b, v in zip(wholes, value, strict=True)]
+            places = [(a - b) / (2 * self.parts) for a, b in zip(u[::2], u[1::2], strict=True)]
             ends = [sign * place for place in places for sign in (1, -1)]
-            if all(ends[i] - ends[j] < c if strict else ends[i] - ends[j] <= c for i, j, (c, strict) in said):
+            if all(ends[i] - ends[j] < c if strict else ends[i] - ends[j] <= c for i, j, c, strict in said):
                 return places
             tiny /= 2
