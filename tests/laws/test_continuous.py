@@ -186,18 +186,35 @@ def test_theorems_13_and_14_the_gap_and_its_bounds(data: st.DataObject) -> None:
 @given(st.data())
 @settings(max_examples=80)
 def test_theorem_14_repaired_smearing_costs_no_more_than_its_bound_for_any_prior(data: st.DataObject) -> None:
-    """gap ≤ κ·W(hypers) ≤ κ·b with b = min((1 − t)/(2(1 + t)), (1/2 + 2t)/N), t = e^{−ε/N}, and b < c/N. Exactly."""
+    """gap ≤ κ·W(hypers) ≤ κ·min((1 − t)/(2(1 + t)), (1/2 + 2t)/N), t = e^{−ε/N}, which is below cκ/N; exactly."""
     steps, times = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 2))
     base = data.draw(st.one_of(alphas(), st.fractions("1/1000", "1/20", max_denominator=1000)))
     source = truncated_laplace(alpha=base ** (steps * times))
     prior = sf.Prior(lattice_space(steps), data.draw(distributions(steps + 1)))
     loss = data.draw(losses(lattice(steps)))
-    bound, kappa = smear_bound(source, steps), sf.loss_lipschitz(loss, lattice_space(steps))
+    kappa, t = sf.loss_lipschitz(loss, lattice_space(steps)), base**times
+    bound = min((1 - t) / (2 * (1 + t)), (Fraction(1, 2) + 2 * t) / steps)
     geometric, coarse = lattice_geometric(source, steps), on_lattice(pixelate(source, steps * times), steps)
     assert line_hyper_distance(sf.hyper(prior, geometric), sf.hyper(prior, coarse)).cost <= bound
     gap = enclosed_loss(prior, source, loss).low - sf.posterior_loss(prior, geometric, loss)
     assert gap <= sf.posterior_loss(prior, coarse, loss) - sf.posterior_loss(prior, geometric, loss) <= kappa * bound
-    assert bound < theorem_14_constant(source) / steps
+    assert smear_bound(source, steps) <= bound < theorem_14_constant(source) / steps
+
+
+@given(st.data())
+@settings(max_examples=80)
+def test_the_gap_falls_like_the_square_for_any_prior(data: st.DataObject) -> None:
+    """gap ≤ 4κ(1 − t)²/((1 + t)(1 + 3t)), about κε²/(2N²); the gap is enclosed between rationals."""
+    steps = data.draw(st.integers(1, 6))
+    t = data.draw(st.one_of(alphas(), st.fractions("19/20", "99/100", max_denominator=100)))
+    source = truncated_laplace(alpha=t**steps)
+    prior = sf.Prior(lattice_space(steps), data.draw(distributions(steps + 1)))
+    loss = data.draw(losses(lattice(steps)))
+    kappa = sf.loss_lipschitz(loss, lattice_space(steps))
+    best = sf.posterior_loss(prior, lattice_geometric(source, steps), loss)
+    found = enclosed_loss(prior, source, loss)
+    assert smear_bound(source, steps) <= 4 * (1 - t) ** 2 / ((1 + t) * (1 + 3 * t))
+    assert found.low - best <= kappa * smear_bound(source, steps)
 
 
 @pytest.mark.parametrize(("epsilon", "steps", "interval"), [("1/2", 3, (0, 1)), (30, 7, (0, 1)), (2, 5, ("-1", "3"))])
@@ -207,7 +224,8 @@ def test_the_repaired_bound_is_rounded_up_and_scales_with_the_interval(
     source = truncated_laplace(epsilon, interval=interval)
     length, found = float(source.interval.length), smear_bound(source, steps)
     t = np.exp(-source.rate * length / steps)
-    assert float(found) == pytest.approx(length * min((1 - t) / (2 * (1 + t)), (0.5 + 2 * t) / steps), rel=1e-14)
+    three = (1 - t) / (2 * (1 + t)), (0.5 + 2 * t) / steps, 4 * (1 - t) ** 2 / ((1 + t) * (1 + 3 * t))
+    assert float(found) == pytest.approx(length * min(three), rel=1e-14)
     assert found < theorem_14_constant(source) / steps
 
 

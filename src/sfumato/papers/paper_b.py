@@ -154,8 +154,8 @@ def theorem_13() -> PaperTable:
         "len = |w − x| the gap is enclosed between rationals and the verdict is proved; len² is by quadrature.",
         "The bound falls like 1/N; the gap like 1/N². The distance of hypers also falls like 1/N and is far below "
         "the bound: most of the constant c = 3/(1 − e^{−ε})² is slack.",
-        "Our bound, κ·min((1 − t)/(2(1 + t)), (1/2 + 2t)/N) with t = e^{−ε/N}, holds for every prior. So does cκ/N, as "
-        "Theorem 14 says; but its printed proof uses a loss that is not κ-Lipschitz.",
+        "Our bound is about κε²/(2N²) for large N and holds for every prior. So does cκ/N, as Theorem 14 says; but its "
+        "printed proof uses a loss that is not κ-Lipschitz.",
     )
     draw = partial(_draw_13, gaps, squares, [float(smear_bound(source, n)) for n in _STEPS])
     return PaperTable("B.theorem13", "Laplace minus geometric on U_N, and the bound", rows, notes, draw)
@@ -177,7 +177,7 @@ def _draw_13(gaps: list[Gap], squares: list[Gap], ours: list[float]) -> Any:
     return caption(
         figure,
         "How much more the truncated Laplace mechanism loses than the geometric one for secrets on N + 1 points, "
-        "ε = 1.0079, uniform prior. The bound of Theorem 13 falls like 1/N, the gap like 1/N².",
+        "ε = 1.0079, uniform prior. The bound of Theorem 13 falls like 1/N, ours and the gap like 1/N².",
     )
 
 

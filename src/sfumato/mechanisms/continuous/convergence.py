@@ -2,8 +2,8 @@
 
 Theorem 14: for secrets on U_N and a κ-Lipschitz loss, 0 ≤ $(π, L, ℓ) − $(π, G_N, ℓ) ≤ cκ/N with c =
 3/(1 − e^{−ε})² on [0, 1]. On [a, b] lengths scale: c = 3(b−a)/(1 − e^{−ε(b−a)})². The difference itself falls like
-1/N²: an output of the Laplace mechanism lies between two posteriors of the geometric one that are 1/N apart, and
-mixing them costs a smooth concave uncertainty the square of that. The printed proof for priors that are not uniform
+1/N², for every prior: an output of the Laplace mechanism lies between two posteriors of the geometric one that are 1/N
+apart, and mixing them costs a concave uncertainty the square of that. The printed proof for priors that are not uniform
 passes to the loss ℓ(w, x)·π(x)·N, which is not κ-Lipschitz; :func:`smear_bound` has a bound that is proved for every
 prior, and that is always below cκ/N (docs, "continuous").
 
@@ -96,14 +96,17 @@ def theorem_14_constant(mechanism: TruncatedLaplace) -> Fraction:
 def smear_bound(mechanism: TruncatedLaplace, steps: int) -> Fraction:
     """What smearing G_N into the Laplace mechanism costs at most, as a factor of κ, whatever the prior on U_N is.
 
-    With t = e^{−ε(b−a)/N} it is (b−a)·min((1 − t)/(2(1 + t)), (1/2 + 2t)/N), exact where t is rational, else rounded
-    up. For small ε this is about ε(b−a)²/(4N), and it is never above 5(b−a)/(2N), while c of Theorem 14 is above 3.
+    With t = e^{−ε(b−a)/N} it is b − a times the least of (1 − t)/(2(1 + t)), (1/2 + 2t)/N and
+    4(1 − t)²/((1 + t)(1 + 3t)), exact where t is rational, else rounded up. So it is never above 5(b−a)/(2N), while
+    c of Theorem 14 is above 3(b−a), and for large N it is about ε²(b−a)³/(2N²). Proofs are in the docs ("continuous").
 
     Examples
     --------
     >>> from sfumato.mechanisms.continuous import truncated_laplace
-    >>> smear_bound(truncated_laplace(alpha="1/16"), 2)             # t = 1/4: 3/10 and 1/2
+    >>> smear_bound(truncated_laplace(alpha="1/16"), 2)             # t = 1/4: 3/10, 1/2 and 36/35
     Fraction(3, 10)
+    >>> [round(float(smear_bound(truncated_laplace(1), n) * n**2), 3) for n in (1, 4, 16, 64)]
+    [0.231, 0.528, 0.508, 0.502]
     """
     mechanism = expect(mechanism, TruncatedLaplace, "the mechanism", "truncated_laplace(epsilon) makes one")
     steps = whole(steps, "steps")
@@ -113,7 +116,8 @@ def smear_bound(mechanism: TruncatedLaplace, steps: int) -> Fraction:
     if low is None or high is None:
         slow, fast = (rate * length / steps for rate in privacy.rate_bounds(128))
         low, high = exp_bounds(-fast, 128)[0], exp_bounds(-slow, 128)[1]
-    return length * min((1 - low) / (2 * (1 + low)), (Fraction(1, 2) + 2 * high) / steps)
+    curved = 4 * (1 - low) ** 2 / ((1 + low) * (1 + 3 * low))
+    return length * min((1 - low) / (2 * (1 + low)), (Fraction(1, 2) + 2 * high) / steps, curved)
 
 
 def laplace_gap(
