@@ -58,6 +58,19 @@ def test_section_iv_channel_and_bayes_risk() -> None:
     assert sf.bayes_risk(sf.Prior.uniform(secrets), channel) == Fraction(1, 3)
 
 
+def test_section_ii_what_is_left_beside_zero() -> None:
+    """The paper prints 2α/(1 − α), which would be 2 for α = 1/2."""
+    for alpha in (Fraction(1, 2), Fraction(1, 5), Fraction(9, 10)):
+        assert 1 - sf.mechanisms.InfiniteGeometric(alpha).probability(0, 0) == 2 * alpha / (1 + alpha)
+
+
+def test_section_iv_after_the_second_output_two_guesses_are_as_good() -> None:
+    """The paper prints "w = x₀ or w = x₀"."""
+    secrets = [Fraction(0), Fraction(1, 2), Fraction(1)]
+    column = sf.restrict(lattice_geometric(truncated_laplace(alpha="1/16"), 4), secrets).matrix[:, 1]
+    assert column.tolist() == [Fraction(1, 6), Fraction(1, 6), Fraction(1, 24)]
+
+
 def test_section_vi_the_uniform_prior_on_two_cells() -> None:
     assert gather(Density.uniform(), 2).weights.tolist() == [Fraction(1, 2), Fraction(1, 2), 0]
 
@@ -96,6 +109,8 @@ def test_theorem_13_the_gap_falls_like_the_square_and_the_bound_like_the_inverse
     assert [row["N"] for row in rows] == [1, 2, 4, 8, 16, 32, 64]
     assert all(row["0 ≤ gap ≤ bound"] == "holds" for row in rows)
     assert all(row["gap, len"] <= row["κ·distance of hypers"] * (1 + 1e-9) for row in rows)
+    assert all(row["gap, len"] < row["our bound"] < row["cκ/N"] / 10 for row in rows)
+    assert rows[-1]["our bound"] * 64**2 == pytest.approx(0.51, abs=0.01)  # ε²/2, while cκ/N falls like 1/N
     bounds = [row["cκ/N"] * row["N"] for row in rows]
     assert max(bounds) == pytest.approx(min(bounds))
     scaled = [row["N²·gap, len²"] for row in rows[2:]]

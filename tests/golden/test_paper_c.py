@@ -8,17 +8,19 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.mechanisms.lattice import Lattice
+from sfumato.mechanisms.lattice import Lattice, LatticeKernel, lattice_solution
 from sfumato.mechanisms.tight import has_lattice_tight_constraints, lattice_threshold, tight_constraints
 from sfumato.papers.paper_c import ITEMS
-from sfumato.privacy.regular import corner_priors, is_regular, leakage_bound
+from sfumato.privacy.regular import corner_priors, is_regular, leakage_bound, regular_region
 from sfumato.privacy.similarity import quotient, solve_signs
 from sfumato.privacy.threshold import regular_threshold, tight_threshold
 
 
 def test_threshold_of_two_counts() -> None:
-    """The paper prints 0.9."""
+    """The paper prints 0.9, which a test with a tolerance gives."""
     assert str(tight_threshold(sf.k_count_query(30, 2), digits=12)) == "1.136080275246"
+    item = ITEMS["C.fig6b"]()
+    assert "is 0.90, as printed" in item.notes[1] and item.rows[0]["tight constraints"] == "none"
 
 
 def test_threshold_of_the_sum_query() -> None:
@@ -86,13 +88,54 @@ def test_utility_of_the_sum_query(epsilon: str, tight: float, geometric: float) 
     assert (751 * (1 - alpha) + 2 * alpha) / ((1 + alpha) * 751) == pytest.approx(geometric, abs=5e-7)
 
 
-@pytest.mark.parametrize("key", ["C.fig2", "C.fig3", "C.fig4", "C.fig7", "C.example3", "C.fig6b"])
+@pytest.mark.parametrize("key", ["C.fig1", "C.fig2", "C.fig3", "C.fig4", "C.fig5", "C.fig7", "C.example3", "C.fig6b"])
 def test_items(key: str) -> None:
     item = ITEMS[key]()
     assert item.key == key and item.rows and item.notes
     assert all(row.keys() == item.rows[0].keys() for row in item.rows)
     if item.figure is not None:
         assert item.figure().data
+
+
+def test_example_1_on_three_secrets_the_region_grows_with_epsilon() -> None:
+    """Larger at 1.6 than at 0.7, corner by corner; nearly all priors at 12."""
+    for space in (sf.line(3), sf.cycle(3)):
+        small, large = (sf.PrivacyType(space, epsilon=epsilon) for epsilon in ("0.7", "1.6"))
+        assert all(is_regular(corner, large) for corner in corner_priors(small))
+        shares = [regular_region(sf.PrivacyType(space, epsilon=epsilon)).share for epsilon in ("0.7", "1.6", "12")]
+        assert shares == sorted(shares) and shares[-1] > 0.9999
+
+
+def test_example_2_the_share_of_the_region_in_closed_form() -> None:
+    rows = ITEMS["C.fig3"]().rows
+    for row in rows:
+        t = np.exp(-float(row["D"]))
+        assert row["share of all priors"] == pytest.approx(((1 - t) / (1 + 3 * t)) ** 3, abs=1e-6)
+
+
+def test_figure_1_graphs_of_queries() -> None:
+    """Edges by hand: a line of 6, a circle of 5, and 2m(m − 1) + 2(m − 1)² on a square of side m with diagonals."""
+    rows = ITEMS["C.fig1"]().rows
+    assert [row["edges"] for row in rows] == [5, 5, 2 * 4 * 3 + 2 * 3**2]
+    assert [row["databases"] for row in rows] == [2**5, 2**5, 4**3]
+    assert [row["same as"] for row in rows] == ["count_query(5)", "cycle(5)", "k_count_query(3, 2)"]
+    assert {row["uniformly 1-sensitive"] for row in rows} == {"holds"}
+
+
+def test_figure_5_graphs_of_the_case_studies() -> None:
+    """With v = 3 sums at most 3 apart are adjacent: 9 + 8 + 7 pairs among 0, …, 9; a square of side 5 has 72 edges."""
+    total, counts = ITEMS["C.fig5"]().rows
+    assert (total["edges"], total["same as"], total["neighbours"]) == (24, "sum_query(3, 3)", "3 to 6")
+    assert (counts["edges"], counts["same as"], counts["neighbours"]) == (72, "k_count_query(4, 2)", "3 to 8")
+    assert {total["uniformly 1-sensitive"], counts["uniformly 1-sensitive"]} == {"holds"}
+
+
+def test_the_tolerance_that_explains_figure_6_does_not_explain_figure_7() -> None:
+    """On 100 × 100 points μ = z/n ≥ −1e-4 holds far below 0.4, where the printed curve begins."""
+    lattice = Lattice((100, 100))
+    for epsilon, least in (("0.1", -8.56e-6), ("0.4", -5.80e-6)):
+        values = lattice_solution(LatticeKernel(lattice, lattice.promise(epsilon)), accuracy=1e-9).values
+        assert values.min() / 1e4 == pytest.approx(least, abs=1e-8)
 
 
 def test_items_show_where_no_mechanism_is_behind_the_curve() -> None:

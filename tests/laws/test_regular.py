@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import product as product_of
 from math import log2
 from typing import Any
 
@@ -26,7 +27,7 @@ from sfumato.privacy.regular import (
 )
 from sfumato.privacy.similarity import similarity
 from sfumato.privacy.threshold import tight_threshold
-from strategies import alphas, distributions, exact_privacy_types, exact_private_channels, graphs, priors
+from strategies import alphas, channels, distributions, exact_privacy_types, exact_private_channels, graphs, priors
 
 ONE_MORE_EDGE = sf.graph([(i, j) for i in range(3) for j in range(3, 6)] + [(0, 1)], labels=range(6))
 SYMMETRIC = st.one_of(
@@ -88,6 +89,135 @@ def test_proposition_3_what_is_no_mixture_of_corner_priors_is_separated_from_the
         w = verdict.witness.vector
         assert (prior.weights * w).sum() == -verdict.witness.margin < 0
         assert all((corner.weights * w).sum() >= 0 for corner in corner_priors(privacy))
+
+
+def _remapped(matrix: Any, remap: Any, size: int) -> Any:
+    """HR: outputs moved to secrets."""
+    moved = np.array([[Fraction(0)] * size for _ in range(size)], dtype=object)
+    for output, secret in enumerate(remap):
+        moved[:, secret] += matrix[:, output]
+    return moved
+
+
+@given(st.data(), exact_private_channels())
+@settings(max_examples=60)
+def test_lemma_1_utility_is_what_the_multipliers_promise_less_their_slack(
+    data: Any, case: tuple[sf.Channel, sf.PrivacyType]
+) -> None:
+    """U = μ1 − μs for every μ with μΦ = π, negative entries or not, every remap, and slacks s between 0 and 1."""
+    channel, privacy = case
+    size = len(privacy.space)
+    table = similarity(privacy)
+    mu = np.array(data.draw(st.lists(st.integers(-1, 5), min_size=size, max_size=size)), dtype=object)
+    weights = mu @ table
+    assume(min(weights) >= 0 and sum(weights) > 0)
+    mu, prior = mu * Fraction(1) / sum(weights), weights / sum(weights)
+    remap = data.draw(st.lists(st.integers(0, size - 1), min_size=len(channel.outputs), max_size=len(channel.outputs)))
+    diagonal = np.diagonal(_remapped(channel.matrix, remap, size))
+    slack = 1 - table @ diagonal
+    assert all(0 <= s <= 1 for s in slack)
+    assert prior @ diagonal == mu.sum() - mu @ slack
+
+
+@st.composite
+def mechanisms_near_the_tight_one(draw: Any) -> tuple[Any, sf.PrivacyType, Any]:
+    """A private matrix that may or may not be remapped to the tight-constraints mechanism, and that one's diagonal."""
+    channel, privacy = draw(exact_private_channels())
+    exists = has_tight_constraints(privacy)
+    assume(exists)
+    tight = tight_constraints(privacy).channel.matrix
+    split = draw(st.fractions(0, 1, max_denominator=4))
+    kinds = [channel.matrix, np.hstack([split * tight, (1 - split) * tight]),
+             np.hstack([split * tight, (1 - split) * channel.matrix])]  # fmt: skip
+    return draw(st.sampled_from(kinds)), privacy, exists.witness.values
+
+
+def _best_remap(prior: Any, matrix: Any) -> list[int]:
+    return [int(np.argmax(prior * column)) for column in matrix.T]
+
+
+@given(mechanisms_near_the_tight_one(), st.data())
+@settings(max_examples=60)
+def test_theorems_2_and_4_best_for_every_regular_prior_iff_some_remap_is_tight(
+    case: tuple[Any, sf.PrivacyType, Any], data: Any
+) -> None:
+    """The mean of the corner priors has μ > 0 everywhere, so the bound there is reached by tight mechanisms alone."""
+    matrix, privacy, _ = case
+    table = similarity(privacy)
+    mu = np.array([Fraction(1, len(table))] * len(table), dtype=object) / table.sum(axis=1)
+    prior = mu @ table
+    moved = _remapped(matrix, _best_remap(prior, matrix), len(table))
+    diagonal = np.diagonal(moved)
+    tight = bool((table @ diagonal == 1).all())
+    assert (prior @ diagonal == mu.sum()) == tight
+    if tight:
+        assert (moved == table * diagonal[None, :]).all()
+        other = np.array(data.draw(distributions(len(table))), dtype=object)
+        assert (other @ table) @ diagonal == other.sum()
+
+
+@given(mechanisms_near_the_tight_one())
+@settings(max_examples=60)
+def test_corollary_3_best_for_the_uniform_prior_iff_some_remap_is_tight_if_no_multiplier_is_zero(
+    case: tuple[Any, sf.PrivacyType, Any],
+) -> None:
+    """Or if Φ is positive definite, which eigenvalues far enough from zero show."""
+    matrix, privacy, z = case
+    table, size = similarity(privacy), len(privacy.space)
+    assume((z > 0).all() or np.linalg.eigvalsh(table.astype(np.float64))[0] > 1e-9)
+    diagonal = np.diagonal(_remapped(matrix, _best_remap(np.ones(size, dtype=object), matrix), size))
+    assert (diagonal.sum() == z.sum()) == bool((table @ diagonal == 1).all())
+    assert diagonal.sum() <= z.sum()
+
+
+def test_corollary_3_with_a_multiplier_of_zero_where_similarity_is_positive_definite() -> None:
+    """The star with three leaves at e^{−ε} = 1/2: z is 0 in the middle, and what a program finds is tight."""
+    privacy = sf.PrivacyType(sf.star(3), alpha="1/2")
+    assert has_tight_constraints(privacy).witness.values.tolist() == [0, *[Fraction(2, 3)] * 3]
+    value, best = optimal_utility(sf.Prior.uniform(privacy.space), privacy)
+    diagonal = np.diagonal(_remapped(best.matrix, _best_remap(np.ones(4, dtype=object), best.matrix), 4))
+    assert value == Fraction(1, 2) == diagonal.sum() / 4
+    assert (similarity(privacy) @ diagonal == 1).all()
+
+
+def test_corollary_3_fails_where_a_multiplier_is_zero() -> None:
+    """K_{3,4} at e^{−ε} = 1/2: another mechanism is best for the uniform prior, and no remap of it is tight.
+
+    The tight one reports the side of three, z = 2/3 and 0. The other reports the side of four; for it the three others
+    are one and the same, so nothing that is made of it can tell them apart, as the tight one does.
+    """
+    space = sf.complete_bipartite(3, 4)
+    privacy, uniform = sf.PrivacyType(space, alpha="1/2"), sf.Prior.uniform(space)
+    assert has_tight_constraints(privacy).witness.values.tolist() == [Fraction(2, 3)] * 3 + [0] * 4
+    near, far, even = Fraction(1, 2), Fraction(1, 6), Fraction(1, 4)
+    rival = sf.Channel(space, [[even] * 4] * 3 + [[near if x == y else far for y in range(4)] for x in range(4)])
+    tight = tight_constraints(privacy).channel
+    assert sf.satisfies(rival, privacy)
+    assert sf.bayes_vulnerability(uniform, rival) == sf.bayes_vulnerability(uniform, tight) == Fraction(2, 7)
+    assert optimal_utility(uniform, privacy)[0] == Fraction(2, 7)
+    assert not sf.refines(tight, rival)
+    # for the mean of the corner priors, which is regular too, the rival is not best, as Theorem 4 says
+    mean = sf.Prior(space, sum(corner.weights for corner in corner_priors(privacy)) / 7)
+    assert sf.bayes_vulnerability(mean, rival) < sf.bayes_vulnerability(mean, tight)
+
+
+@given(st.data())
+@settings(max_examples=40)
+def test_proposition_4_bits_leaked_are_utility_with_the_best_remap(data: Any) -> None:
+    """The best remap is found by trying all of them."""
+    channel = data.draw(channels(outputs=data.draw(st.integers(1, 3))))
+    prior = data.draw(priors(channel.secrets))
+    size = len(channel.secrets)
+    utility = max(
+        prior.weights @ np.diagonal(_remapped(channel.matrix, remap, size))
+        for remap in product_of(range(size), repeat=len(channel.outputs))
+    )
+    best = sf.optimal_remap(prior, channel, sf.losses.bin(channel.secrets))
+    chosen = [channel.secrets.index(best[output]) if output in best else 0 for output in channel.outputs]
+    assert prior.weights @ np.diagonal(_remapped(channel.matrix, chosen, size)) == utility
+    bits = sf.min_entropy(prior) - sf.measures.conditional_min_entropy(prior, channel)
+    assert bits == pytest.approx(log2(utility / prior.weights.max()), abs=1e-12)
+    assert sf.min_mutual_information(prior, channel) == pytest.approx(bits, abs=1e-12)
 
 
 @given(st.data(), exact_private_channels())

@@ -186,3 +186,17 @@ def test_which_spaces() -> None:
     one = planar_laplace(sf.PrivacyType(sf.grid(1, 1), epsilon=1))
     assert one.weights.tolist() == [[one.total]]
     assert needed_epsilon(np.ones((1, 1)), sf.grid(1, 1)) == 0
+
+
+@pytest.mark.parametrize(("shape", "equal"), [((1, 2), True), ((2, 2), True), ((1, 3), False), ((2, 3), False)])
+def test_centres_need_the_nominal_epsilon_only_where_all_points_see_the_same_distances(
+    shape: tuple[int, int], equal: bool
+) -> None:
+    """Then all sums of rows are equal, and this is the tight-constraints mechanism."""
+    privacy = sf.PrivacyType(sf.grid(*shape), epsilon=1)
+    made = planar_laplace(privacy, cells="centres")
+    assert bool(sf.types.is_ball_size_symmetric(privacy.space)) is equal
+    assert (made.privacy.rate < 1 + 1e-9) is equal and made.privacy.rate < 2
+    if equal:
+        tight = sf.tight_constraints(privacy)
+        assert np.abs(made.channel.to_floats().matrix - tight.channel.to_floats().matrix).max() < 1e-12

@@ -103,19 +103,21 @@ def planar_laplace(
     """Planar Laplace noise (Andrés et al. 2013) on a Euclidean grid, with the ε it really needs.
 
     The noise is made for the ε of ``privacy``, the *nominal* one. The result promises what it needs after
-    discretisation, rounded up; both are in the provenance. It is optimal for no loss that is known: where the
-    tight-constraints mechanism exists, that one tends to lose less distance and guesses better, and consumers with a
-    prior gain from a remap. Its use is that noise can be drawn without a table.
+    discretisation, rounded up; both are in the provenance. On more than four points no loss is known for which it is
+    optimal (on two it is random response). Where the tight-constraints mechanism exists, that one guesses a uniformly
+    distributed secret at least as well, and lost less distance on all grids that were tried; consumers with a prior
+    may gain from a remap. Its use is that noise can be drawn without a table.
 
     Parameters
     ----------
     cells
         ``"remapped"``: noise is moved to the nearest point of the grid; needs less than the nominal ε.
         ``"centres"``: the density at the points, rows divided by their sums, as is often programmed; that
-        needs more than the nominal ε, up to twice as much.
+        needs more than the nominal ε, at most twice as much, unless all sums are equal: on 1 × 2 and 2 × 2 points it
+        is the tight-constraints mechanism and needs ε.
     within
         Make the noise so that the promise of ``privacy`` itself is kept and, as far as floats can tell, just so: less
-        noise than the nominal one where cells are remapped, more for ``"centres"``.
+        noise than the nominal one where cells are remapped, no less for ``"centres"``.
 
     Examples
     --------
@@ -141,9 +143,9 @@ def planar_geometric(privacy: PrivacyType, *, within: bool = False) -> Mechanism
 
     The probability of an inner point is λ e^{−ε d(x, y)} with one λ for all secrets, so this is the tight-constraints
     mechanism of the infinite grid (ElSalamouny, Chatzikokolakis and Palamidessi 2014), followed by a remap. It
-    needs the nominal ε exactly as soon as the grid has an inner point. On a finite grid it is optimal for no loss that
-    is known. On a grid much larger than 1/ε it guesses a uniformly distributed secret (``losses.bin``) nearly as well
-    as any mechanism: Σ_y M(y)(y) Σ_x e^{−ε d(x, y)} is at most the number of secrets for all of them.
+    needs the nominal ε exactly as soon as the grid has an inner point. On more than four points no loss is known for
+    which it is optimal. On a grid much larger than 1/ε it guesses a uniformly distributed secret (``losses.bin``)
+    nearly as well as any mechanism: Σ_y M(y)(y) Σ_x e^{−ε d(x, y)} is at most the number of secrets for all of them.
 
     Parameters
     ----------

@@ -12,6 +12,7 @@ from sfumato.mechanisms.continuous import (
     Density,
     IntervalLoss,
     absolute_error,
+    is_legal,
     lattice_loss,
     lattice_space,
     posterior_loss,
@@ -61,3 +62,35 @@ def test_what_is_no_loss() -> None:
         IntervalLoss(lambda w, x: w * x, lipschitz=-1)
     with pytest.raises(InvalidInput, match="absolute_error"):
         step_loss(sf.losses.absolute(range(3)), 2)  # type: ignore[arg-type]
+
+
+def test_legal_losses_have_places_and_others_a_reason() -> None:
+    """Equal rows share a place; a loss that falls with the distance is not legal, nor one that alternates."""
+    twice = is_legal(sf.Loss(["a", "b", "c"], [0, 1], [[0, 1], [1, 0], [0, 1]]))
+    places = twice.witness.places
+    assert places["a"] == places["c"] < places["b"]
+    assert is_legal(sf.Loss([0], range(3), [[1, 5, 2]])).witness.places.keys() == {0}
+    alternate = is_legal(sf.losses.member(sf.line(3), [1]))
+    assert not alternate and "more than once" in alternate.reason
+    assert "no places" in is_legal(sf.losses.nib(range(3))).reason
+
+
+def test_legal_losses_of_a_dominated_action_are_decided() -> None:
+    """A worse action may stand on either side, and both are tried; at both ends at once it cannot be further away."""
+    assert is_legal(sf.Loss(range(2), range(3), [[0, 0, 0], [0, 1, 3]]))
+    assert is_legal(sf.Loss(range(2), range(3), [[0, 0, 0], [3, 1, 0]]))
+    assert not is_legal(sf.Loss(range(2), range(3), [[0, 0, 0], [1, 1, 1]]))
+
+
+def test_secrets_of_a_legal_loss_are_numbers() -> None:
+    with pytest.raises(InvalidLoss, match="numbers on a line"):
+        is_legal(sf.losses.bin(["a", "b", "c"]))
+
+
+def test_legal_losses_on_secrets_that_are_floats() -> None:
+    """0.1 is a fraction with a large denominator; whole numbers of its parts do not fit into 64 bits."""
+    secrets = [0.1, 0.25, 0.7, 1.3]
+    rows = [[abs(w - x) * (1 + x) for x in secrets] for w in secrets]
+    places = is_legal(sf.Loss(range(4), secrets, rows)).witness.places
+    assert [places[k] for k in range(4)] == sorted(places.values())
+    assert not is_legal(sf.losses.nib(secrets))

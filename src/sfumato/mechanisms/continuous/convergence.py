@@ -2,8 +2,10 @@
 
 Theorem 14: for secrets on U_N and a κ-Lipschitz loss, 0 ≤ $(π, L, ℓ) − $(π, G_N, ℓ) ≤ cκ/N with c =
 3/(1 − e^{−ε})² on [0, 1]. On [a, b] lengths scale: c = 3(b−a)/(1 − e^{−ε(b−a)})². The difference itself falls like
-1/N²: an output of the Laplace mechanism lies between two posteriors of the geometric one that are 1/N apart, and
-mixing them costs a smooth concave uncertainty the square of that.
+1/N², for every prior: an output of the Laplace mechanism lies between two posteriors of the geometric one that are 1/N
+apart, and mixing them costs a concave uncertainty the square of that. The printed proof for priors that are not uniform
+passes to the loss ℓ(w, x)·π(x)·N, which is not κ-Lipschitz; :func:`smear_bound` has a bound that is proved for every
+prior, and that is always below cκ/N (docs, "continuous").
 
 Theorem 5: no private mechanism on the whole interval does better than the Laplace mechanism. For every N and every
 ε-private K, by Lemma 9 and the optimality of G_N on the lattice,
@@ -42,7 +44,7 @@ from sfumato.orders.transport import loss_lipschitz
 from sfumato.privacy.promise import rational_power
 from sfumato.verdict import Verdict, fails, holds, undecided
 
-__all__ = ["Climb", "ClimbRung", "Gap", "climb", "laplace_gap", "theorem_14_constant"]
+__all__ = ["Climb", "ClimbRung", "Gap", "climb", "laplace_gap", "smear_bound", "theorem_14_constant"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +91,33 @@ def theorem_14_constant(mechanism: TruncatedLaplace) -> Fraction:
         # a smaller e^{−ε(b−a)} makes c smaller, and a verdict on the bound the safer
         factor = exp_bounds(-privacy.rate_bounds(128)[1] * length, 128)[0]
     return 3 * length / (1 - factor) ** 2
+
+
+def smear_bound(mechanism: TruncatedLaplace, steps: int) -> Fraction:
+    """What smearing G_N into the Laplace mechanism costs at most, as a factor of κ, whatever the prior on U_N is.
+
+    With t = e^{−ε(b−a)/N} it is b − a times the least of (1 − t)/(2(1 + t)), (1/2 + 2t)/N and
+    4(1 − t)²/((1 + t)(1 + 3t)), exact where t is rational, else rounded up. So it is never above 5(b−a)/(2N), while
+    c of Theorem 14 is above 3(b−a), and for large N it is about ε²(b−a)³/(2N²). Proofs are in the docs ("continuous").
+
+    Examples
+    --------
+    >>> from sfumato.mechanisms.continuous import truncated_laplace
+    >>> smear_bound(truncated_laplace(alpha="1/16"), 2)             # t = 1/4: 3/10, 1/2 and 36/35
+    Fraction(3, 10)
+    >>> [round(float(smear_bound(truncated_laplace(1), n) * n**2), 3) for n in (1, 4, 16, 64)]
+    [0.231, 0.528, 0.508, 0.502]
+    """
+    mechanism = expect(mechanism, TruncatedLaplace, "the mechanism", "truncated_laplace(epsilon) makes one")
+    steps = whole(steps, "steps")
+    length, privacy = mechanism.interval.length, mechanism.privacy
+    factor = None if privacy.alpha is None else rational_power(privacy.alpha, length / steps)
+    low = high = factor
+    if low is None or high is None:
+        slow, fast = (rate * length / steps for rate in privacy.rate_bounds(128))
+        low, high = exp_bounds(-fast, 128)[0], exp_bounds(-slow, 128)[1]
+    curved = 4 * (1 - low) ** 2 / ((1 + low) * (1 + 3 * low))
+    return length * min((1 - low) / (2 * (1 + low)), (Fraction(1, 2) + 2 * high) / steps, curved)
 
 
 def laplace_gap(
