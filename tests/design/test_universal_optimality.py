@@ -3,6 +3,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
 import sfumato as sf
@@ -13,6 +14,7 @@ from sfumato.design.universal.prior_sets import all_priors, ball, prior_set
 from sfumato.design.universal.question import pose
 from sfumato.design.universal.refute import refute
 from sfumato.errors import InvalidInput, InvalidLoss, Mismatch
+from sfumato.privacy.similarity import similarity
 
 
 def line(n: int, alpha: str = "1/2") -> sf.PrivacyType:
@@ -77,14 +79,25 @@ def test_the_hamming_kernel_serves_a_path() -> None:
 
 
 def test_cells_decide_where_no_theorem_does() -> None:
-    """Is it one of the two ends of the line, or beside them? Three actions, no single crossing."""
+    """Is it the middle of the line? Two actions, no single crossing, and two distances between the sides."""
+    privacy = line(5)
+    loss = losses.member(privacy.space, [2])
+    best = sf.universal_design(loss, privacy).mechanism
+    assert ground(is_universally_optimal(best, loss)) == "cells"
+
+
+def test_two_sides_at_one_distance() -> None:
     space = sf.discrete(4)
     privacy = sf.PrivacyType(space, alpha="1/3")
     loss = losses.member(space, [0])
-    assert ground(is_universally_optimal(sf.one_against_rest(privacy, 0), loss)) == "cells"
+    assert ground(is_universally_optimal(sf.one_against_rest(privacy, 0), loss)) == "two sides at one distance"
     verdict = is_universally_optimal(sf.random_response(privacy), loss)
     assert not verdict
     check(verdict.witness, sf.random_response(privacy).channel, loss, privacy)
+    parties = sf.PrivacyType(sf.spaces.complete_bipartite(30, 40), alpha="1/3")
+    side = parties.space.labels[:30]
+    verdict = is_universally_optimal(sf.mechanisms.membership(parties, side), losses.member(parties.space, side))
+    assert ground(verdict) == "two sides at one distance"
 
 
 def test_trivial_losses_are_served_by_nothing() -> None:
@@ -179,8 +192,12 @@ def test_large_types_are_refuted_or_left_undecided() -> None:
     verdict = is_universally_optimal(sf.geometric(privacy), loss, starts=10)
     check(verdict.witness, sf.geometric(privacy).channel, loss, privacy)
     star = sf.PrivacyType(sf.star(11), alpha="1/2")
-    centre = star.secrets[0]
-    verdict = is_universally_optimal(sf.one_against_rest(star, centre), losses.member(star.space, [centre]), starts=2)
+    centre, leaf = star.secrets[:2]
+    served = is_universally_optimal(sf.one_against_rest(star, centre), losses.member(star.space, [centre]), starts=2)
+    assert ground(served) == "two sides at one distance"
+    near = similarity(star)[star.space.index(leaf)] / (1 + star.alpha)
+    told = sf.Channel(star.space, np.stack([near, 1 - near], axis=1))
+    verdict = is_universally_optimal(told, losses.member(star.space, [leaf]), star, starts=2)
     assert verdict.outcome == "undecided" and "2 starts" in verdict.reason
 
 
