@@ -100,6 +100,24 @@ def test_two_sides_at_one_distance() -> None:
     assert ground(verdict) == "two sides at one distance"
 
 
+def test_two_sides_up_to_rounding_and_for_many_secrets() -> None:
+    """What a design finds is what the theorem names, and a channel that is not steep is not served by it."""
+    for space in (sf.discrete(4), sf.discrete(40), sf.spaces.complete_bipartite(7, 8)):
+        privacy = sf.PrivacyType(space, epsilon="0.7")
+        side = space.labels[: 7 if len(space) == 15 else 2]
+        loss = losses.member(space, side)
+        verdict = is_universally_optimal(sf.mechanisms.membership(privacy, side), loss)
+        assert ground(verdict) == "two sides at one distance" and 0 < verdict.witness.regret < 1e-12
+        best = sf.universal_design(loss, privacy)
+        assert best.exists and best.ground is not None and best.ground.name == "two sides at one distance"
+    exact = sf.PrivacyType(sf.discrete(40), alpha="1/3")
+    loss = losses.scale(losses.member(exact.space, [3, 4]), range(40))
+    best = sf.universal_design(loss, exact)
+    assert best.upper == 0 and best.exists
+    less = sf.choice("1/1000", sf.Channel.constant(exact.space), best.mechanism.channel)
+    assert is_universally_optimal(less, loss, exact, starts=3).outcome != "holds"
+
+
 def test_trivial_losses_are_served_by_nothing() -> None:
     space = sf.line(3)
     nothing = sf.Channel.constant(space)

@@ -1,4 +1,5 @@
-"""How far a table is from the mechanism it stands for: the one on a tree whose columns are multiples of e^{−εd}.
+"""How far a table is from the mechanism it stands for: the one on a tree whose columns are multiples of e^{−εd}, or
+the one that tells on which of two sides a secret is.
 
 For most ε that mechanism has irrational entries, and what is proved and released is a table of integers next to it. A
 theorem about the mechanism is one about the table up to what the table was rounded by. Where the table comes from is
@@ -96,6 +97,30 @@ def _apart(
     for y in set(weights) - set(nearest.tolist()):
         total += weights[y] * powers[codes[y]]
     return dyadic((total / 2).upper())
+
+
+def rounded_sides(
+    channel: Channel, sides: tuple[NDArray[np.int64], NDArray[np.int64]], bounds: tuple[Fraction, Fraction]
+) -> tuple[Fraction, ...] | None:
+    """The same for the mechanism that tells on which of two sides a secret is, with the odds e^{εδ} to 1.
+
+    ``bounds`` are around e^{εδ}. Columns stand for the side on which they are higher; other secrets are not compared.
+    """
+    if channel.matrix.size > _MOST_ENTRIES:
+        return None
+    table: Array = fractions(channel.matrix)
+    means = [table[side].sum(axis=0) / len(side) for side in sides]
+    own = means[0] >= means[1]
+    totals = [table[np.concatenate(sides)][:, kind].sum() for kind in (own, ~own)]
+    if not all(totals):
+        return None
+    shares = table[np.concatenate(sides)].sum(axis=0) / np.where(own, totals[0], totals[1])
+    moved = [Fraction(0)] * len(table)
+    for side, told in zip(sides, (own, ~own), strict=True):
+        ends = [np.where(told, b / (1 + b), 1 / (1 + b)) * shares for b in bounds]
+        for x in side:
+            moved[x] = sum(max(abs(v - e) for e in pair) for v, *pair in zip(table[x], *ends, strict=True)) / 2
+    return tuple(moved) if max(moved) <= TABLE_ROUNDING else None
 
 
 def rounding_regret(question: Question, moved: tuple[Fraction, ...]) -> Fraction:

@@ -16,7 +16,7 @@ import numpy as np
 
 from sfumato.channels.channel import Channel
 from sfumato.channels.composition import restrict
-from sfumato.design.universal.ideal import rounded_by, rounding_regret
+from sfumato.design.universal.ideal import rounded_by, rounded_sides, rounding_regret
 from sfumato.design.universal.prior_sets import primitive
 from sfumato.design.universal.question import Question, merged_columns, pose
 from sfumato.losses.classes import is_single_crossing
@@ -25,6 +25,8 @@ from sfumato.numbers import Array, at_most, common_denominator, fractions, is_ex
 from sfumato.privacy.similarity import similarity
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.finite import FiniteSpace
+
+_BITS = 128  # An irrational bound is enclosed so closely that what is between is nothing beside a table's rounding.
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,15 +161,15 @@ def _two_sides(question: Question, channel: Channel) -> OptimalityGround | None:
     between = np.unique(space.distances.values[np.ix_(first, second)])
     if len(between) != 1 or space.distances.infinite[first[0], second[0]]:
         return None
-    factor = question.privacy.exact_factor(between[0])
-    here, there = channel.matrix[first], channel.matrix[second]
-    if factor is None or (here != here[:1]).any() or (there != there[:1]).any():
+    moved = rounded_sides(channel, (first, second), question.privacy.factor_bounds(between[0], _BITS))
+    if moved is None:
         return None
-    if ((here[0] != factor * there[0]) & (there[0] != factor * here[0])).any():
-        return None
+    near = f" (no row of the table is farther from that than {at_most(max(moved))})" if any(moved) else ""
     kinds = [repr(question.loss.actions[w]) for w in question.kept]
-    shape = f"where {kinds[0]} is better and where {kinds[1]} is, rows are the same, and columns as steep as allowed"
-    return OptimalityGround("two sides at one distance", shape)
+    shape = (
+        f"where {kinds[0]} is better and where {kinds[1]} is, rows are the same and columns as steep as allowed{near}"
+    )
+    return OptimalityGround("two sides at one distance", shape, regret=rounding_regret(question, moved))
 
 
 def _games(loss: Loss) -> tuple[Loss, Loss] | None:
