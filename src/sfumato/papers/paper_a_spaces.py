@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -79,7 +79,7 @@ def figure_7b() -> PaperTable:
 
 
 def _drawn(
-    space: FiniteSpace, families: dict[str, Sequence[tuple[int, int]]], names: Sequence[str], faint: int = 0
+    space: FiniteSpace, families: Mapping[str, Sequence[tuple[int, int]]], names: Sequence[str], faint: int = 0
 ) -> go.Figure:
     """Points of a space with the pairs of each family as lines; so many of the first families in grey, and thin."""
     figure = canvas(width=560, height=500)

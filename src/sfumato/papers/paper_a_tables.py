@@ -25,7 +25,7 @@ Row = tuple[str, FiniteSpace, tuple[str, str, str, str], int]
 
 def _types(key: str, title: str, spaces: list[Row], notes: tuple[str, ...] = ()) -> PaperTable:
     """One row a space at e^ε = 2: what the paper prints and what we find; the last entry says how kernels are found."""
-    rows = []
+    rows: list[dict[str, Any]] = []
     for size, space, printed, samples in spaces:
         privacy = PrivacyType(space, alpha="1/2")
         best = capacities(privacy)

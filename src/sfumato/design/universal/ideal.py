@@ -24,7 +24,7 @@ from scipy.spatial.distance import cdist
 
 from sfumato.channels.channel import Channel
 from sfumato.design.universal.question import Question
-from sfumato.numbers import TABLE_ROUNDING, Array, as_ball, dyadic, floats, fractions
+from sfumato.numbers import TABLE_ROUNDING, Array, as_ball, dyadic, floats, fractions, object_array
 from sfumato.privacy.similarity import ball_powers, float_powers
 from sfumato.privacy.type import PrivacyType, ball_rate
 
@@ -117,7 +117,7 @@ def rounded_sides(
     shares = table[np.concatenate(sides)].sum(axis=0) / np.where(own, totals[0], totals[1])
     moved = [Fraction(0)] * len(table)
     for side, told in zip(sides, (own, ~own), strict=True):
-        ends = [np.where(told, b / (1 + b), 1 / (1 + b)) * shares for b in bounds]
+        ends = [shares * object_array(b / (1 + b) if high else 1 / (1 + b) for high in told) for b in bounds]
         for x in side:
             moved[x] = sum(max(abs(v - e) for e in pair) for v, *pair in zip(table[x], *ends, strict=True)) / 2
     return tuple(moved) if max(moved) <= TABLE_ROUNDING else None
