@@ -297,6 +297,17 @@ def test_impossibility_for_strictly_monotone_losses_on_a_discrete_space() -> Non
     assert [prior.support for prior in verdict.witness.for_every_epsilon] == [(0, 1), (0, 2), (1, 2)]
 
 
+def test_priors_for_every_epsilon_are_where_the_best_action_changes() -> None:
+    """The last action is as good as the first one at (1/3, 2/3), where the second one is far better than both."""
+    space = sf.discrete(3)
+    loss = losses.matrix(space, [[0, 12, 12], [12, 0, 12], [12, 12, 0], [2, 11, 11]], actions="abcd")
+    verdict = impossibility(loss, sf.PrivacyType(space, alpha="1/2"))
+    half = Fraction(1, 2)
+    assert [prior.weights.tolist() for prior in verdict.witness.for_every_epsilon] == [
+        [half, half, 0], [half, 0, half], [0, half, half],
+    ]  # fmt: skip
+
+
 def test_what_is_possible_is_shown() -> None:
     privacy = line(4)
     verdict = impossibility(losses.bin(privacy.space), privacy)

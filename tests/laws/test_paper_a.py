@@ -14,6 +14,9 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato import losses
 from sfumato.design.universal import impossibility, is_universally_optimal, universal_design, worst_case_regret
+from sfumato.design.universal.impossibility import _served
+from sfumato.design.universal.least_loss import LeastLoss
+from sfumato.design.universal.question import pose
 from strategies import alphas, channels, exact_private_channels, priors
 from strategies import losses as random_losses
 
@@ -176,6 +179,8 @@ def test_lemma_a6_three_secrets_without_a_common_best_action_are_enough(
     verdict = impossibility(loss, privacy)
     assert verdict and verdict.witness.theorem is not None
     assert len(verdict.witness.for_every_epsilon) == 3
+    asked = pose(loss, privacy)
+    assert _served(asked, LeastLoss(asked), list(verdict.witness.for_every_epsilon))[0] > 0
 
 
 @given(metrics, alphas())

@@ -29,6 +29,7 @@ from sfumato.privacy.similarity import ball_powers, float_powers
 from sfumato.privacy.type import PrivacyType, ball_rate
 
 _BITS = 160  # Enclosures have so many bits: 2^-100 is nothing beside a unit of 2^-52.
+_UNLIKE = 2.0**-27  # Entries farther apart than this are not one number rounded twice.
 _MOST_ENTRIES = 2**18  # A mechanism has as many entries as fractions; balls of so many take seconds.
 
 
@@ -106,7 +107,8 @@ def rounded_sides(
 
     ``bounds`` are around e^{εδ}. Columns stand for the side on which they are higher; other secrets are not compared.
     """
-    if channel.matrix.size > _MOST_ENTRIES:
+    rough = floats(channel.matrix)
+    if channel.matrix.size > _MOST_ENTRIES or any((np.ptp(rough[side], axis=0) > _UNLIKE).any() for side in sides):
         return None
     table: Array = fractions(channel.matrix)
     means = [table[side].sum(axis=0) / len(side) for side in sides]

@@ -106,9 +106,9 @@ def pairwise_priors(question: Question, among: Iterable[int] | None = None) -> t
     for x, z in combinations(question.relevant.tolist() if among is None else among, 2):
         table = question.table[:, [x, z]]
         best = [row for row in table.tolist() if not any(_below(other, row) for other in table.tolist())]
-        ends = sorted({tuple(row) for row in best})
-        if len(ends) > 1:  # from the action that is best at x to the next one
-            (a, b), (c, d) = ends[0], ends[1]
+        (a, b), *others = sorted({tuple(row) for row in best})
+        if others:  # from the action that is best at x to the first one that takes over on the way to z
+            c, d = min(others, key=lambda row: Fraction(row[0] - a, b - row[1]))
             weights = [Fraction(0)] * len(secrets)
             weights[x], weights[z] = Fraction(b - d), Fraction(c - a)
             total = sum(weights)
