@@ -3,6 +3,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
 import sfumato as sf
@@ -13,6 +14,7 @@ from sfumato.design.universal.prior_sets import all_priors, ball, prior_set
 from sfumato.design.universal.question import pose
 from sfumato.design.universal.refute import refute
 from sfumato.errors import InvalidInput, InvalidLoss, Mismatch
+from sfumato.privacy.similarity import similarity
 
 
 def line(n: int, alpha: str = "1/2") -> sf.PrivacyType:
@@ -77,14 +79,43 @@ def test_the_hamming_kernel_serves_a_path() -> None:
 
 
 def test_cells_decide_where_no_theorem_does() -> None:
-    """Is it one of the two ends of the line, or beside them? Three actions, no single crossing."""
+    """Is it the middle of the line? Two actions, no single crossing, and two distances between the sides."""
+    privacy = line(5)
+    loss = losses.member(privacy.space, [2])
+    best = sf.universal_design(loss, privacy).mechanism
+    assert ground(is_universally_optimal(best, loss)) == "cells"
+
+
+def test_two_sides_at_one_distance() -> None:
     space = sf.discrete(4)
     privacy = sf.PrivacyType(space, alpha="1/3")
     loss = losses.member(space, [0])
-    assert ground(is_universally_optimal(sf.one_against_rest(privacy, 0), loss)) == "cells"
+    assert ground(is_universally_optimal(sf.one_against_rest(privacy, 0), loss)) == "two sides at one distance"
     verdict = is_universally_optimal(sf.random_response(privacy), loss)
     assert not verdict
     check(verdict.witness, sf.random_response(privacy).channel, loss, privacy)
+    parties = sf.PrivacyType(sf.spaces.complete_bipartite(30, 40), alpha="1/3")
+    side = parties.space.labels[:30]
+    verdict = is_universally_optimal(sf.mechanisms.membership(parties, side), losses.member(parties.space, side))
+    assert ground(verdict) == "two sides at one distance"
+
+
+def test_two_sides_up_to_rounding_and_for_many_secrets() -> None:
+    """What a design finds is what the theorem names, and a channel that is not steep is not served by it."""
+    for space in (sf.discrete(4), sf.discrete(40), sf.spaces.complete_bipartite(7, 8)):
+        privacy = sf.PrivacyType(space, epsilon="0.7")
+        side = space.labels[: 7 if len(space) == 15 else 2]
+        loss = losses.member(space, side)
+        verdict = is_universally_optimal(sf.mechanisms.membership(privacy, side), loss)
+        assert ground(verdict) == "two sides at one distance" and 0 < verdict.witness.regret < 1e-12
+        best = sf.universal_design(loss, privacy)
+        assert best.exists and best.ground is not None and best.ground.name == "two sides at one distance"
+    exact = sf.PrivacyType(sf.discrete(40), alpha="1/3")
+    loss = losses.scale(losses.member(exact.space, [3, 4]), range(40))
+    best = sf.universal_design(loss, exact)
+    assert best.upper == 0 and best.exists
+    less = sf.choice("1/1000", sf.Channel.constant(exact.space), best.mechanism.channel)
+    assert is_universally_optimal(less, loss, exact, starts=3).outcome != "holds"
 
 
 def test_trivial_losses_are_served_by_nothing() -> None:
@@ -179,8 +210,12 @@ def test_large_types_are_refuted_or_left_undecided() -> None:
     verdict = is_universally_optimal(sf.geometric(privacy), loss, starts=10)
     check(verdict.witness, sf.geometric(privacy).channel, loss, privacy)
     star = sf.PrivacyType(sf.star(11), alpha="1/2")
-    centre = star.secrets[0]
-    verdict = is_universally_optimal(sf.one_against_rest(star, centre), losses.member(star.space, [centre]), starts=2)
+    centre, leaf = star.secrets[:2]
+    served = is_universally_optimal(sf.one_against_rest(star, centre), losses.member(star.space, [centre]), starts=2)
+    assert ground(served) == "two sides at one distance"
+    near = similarity(star)[star.space.index(leaf)] / (1 + star.alpha)
+    told = sf.Channel(star.space, np.stack([near, 1 - near], axis=1))
+    verdict = is_universally_optimal(told, losses.member(star.space, [leaf]), star, starts=2)
     assert verdict.outcome == "undecided" and "2 starts" in verdict.reason
 
 
@@ -260,6 +295,17 @@ def test_impossibility_for_strictly_monotone_losses_on_a_discrete_space() -> Non
     verdict = impossibility(losses.absolute(space), sf.PrivacyType(space, alpha="1/2"))
     assert verdict and verdict.witness.theorem == "Lemma A6"
     assert [prior.support for prior in verdict.witness.for_every_epsilon] == [(0, 1), (0, 2), (1, 2)]
+
+
+def test_priors_for_every_epsilon_are_where_the_best_action_changes() -> None:
+    """The last action is as good as the first one at (1/3, 2/3), where the second one is far better than both."""
+    space = sf.discrete(3)
+    loss = losses.matrix(space, [[0, 12, 12], [12, 0, 12], [12, 12, 0], [2, 11, 11]], actions="abcd")
+    verdict = impossibility(loss, sf.PrivacyType(space, alpha="1/2"))
+    half = Fraction(1, 2)
+    assert [prior.weights.tolist() for prior in verdict.witness.for_every_epsilon] == [
+        [half, half, 0], [half, 0, half], [0, half, half],
+    ]  # fmt: skip
 
 
 def test_what_is_possible_is_shown() -> None:

@@ -104,6 +104,10 @@ def test_kernels_of_irrational_types_and_estimates() -> None:
     guess = json.loads(sfumato("kernels", "line:6", "--estimate", "20000", "--seed", "3", "--json").stdout)
     assert guess["low"] < 15346 < guess["high"]
     assert guess["samples"] == 20_000
+    few = ("kernels", "line:8", "--estimate", "20", "--seed", "7")
+    assert "kernels fewer than 3e+11 with confidence 0.99" in sfumato(*few).stdout
+    without_hit = json.loads(sfumato(*few, "--json").stdout)
+    assert without_hit["kernels"] is None and 2.9e11 < without_hit["fewer_than"] < 3e11
 
 
 def test_long_work_shows_where_it_is_and_stops_on_an_interrupt() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import sfumato as sf
 from examples import random_response, truncated_geometric
 from sfumato import losses
 from sfumato.measures import gram_determinant
+from sfumato.papers import PAPERS, Agreement, compared
 
 
 def test_paper_a_figure_1() -> None:
@@ -23,6 +25,40 @@ def test_paper_a_figure_1() -> None:
         [Fraction(2, 7), Fraction(1, 2), Fraction(2, 7)],
         [Fraction(1, 7), Fraction(1, 4), Fraction(4, 7)],
     ]
+
+
+def test_paper_a_figure_1_is_all_that_is_printed() -> None:
+    table = PAPERS["A.fig1"]()
+    assert compared(table) == Agreement(same=12, different=0)
+    assert table.figure is not None
+    channel, posteriors = table.figure().data
+    assert list(channel.text[0]) == ["2/3", "1/6", "1/6"]
+    assert list(posteriors.text[0]) == ["4/7", "1/4", "1/7"]
+
+
+def test_paper_a_figure_6b_pairs_of_the_grid() -> None:
+    """Counted by hand: 12 steps along the sides, 8 diagonals, 8 moves of a knight; two steps in a line add nothing."""
+    table = PAPERS["A.fig6b"]()
+    assert [(row["distance"], row["pairs"], row["implied by shorter steps"]) for row in table.rows] == [
+        ("1", 12, "no"), ("√2", 8, "no"), ("2", 6, "yes"), ("√5", 8, "no"), ("√8", 2, "yes"),
+    ]  # fmt: skip
+    assert [row["bound e^{εd}"] for row in table.rows] == pytest.approx([2**d**0.5 for d in (1, 2, 4, 5, 8)])
+    assert table.figure is not None
+    *families, points = table.figure().data
+    assert [len(family.x) // 3 for family in families] == [12, 8, 8]
+    assert len(points.x) == 9
+
+
+def test_paper_a_figure_7b_a_path_on_which_the_distance_is_linear() -> None:
+    table = PAPERS["A.fig7b"]()
+    words = ("000", "100", "110", "111")
+    assert [(row["from"], row["to"]) for row in table.rows] == list(combinations(words, 2))
+    for row in table.rows:
+        bits = sum(a != b for a, b in zip(row["from"], row["to"], strict=True))
+        assert row["Hamming distance"] == row["steps along the path"] == bits
+    assert table.figure is not None
+    edges, path, points = table.figure().data
+    assert (len(edges.x), len(path.x), len(points.x)) == (36, 9, 8)
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,16 @@ def test_trivial_losses() -> None:
     assert verdict.witness == (0, 1, 1)
 
 
+def test_a_dominating_action() -> None:
+    table = losses.matrix(["rain", "sun"], [[1, 1], [5, 0], [0, 0]], actions=["take", "leave", "wait"])
+    assert losses.has_dominating_action(table).witness == "wait"
+    umbrella = losses.matrix(["rain", "sun"], [[1, 1], [5, 0]], actions=["take", "leave"])
+    assert losses.has_dominating_action(umbrella).witness == {"take": ("sun", "leave"), "leave": ("rain", "take")}
+    assert losses.has_dominating_action(losses.matrix([0, 1], [[0.5, 0.25]])).witness == 0
+    with pytest.raises(ValueError, match="loss"):
+        losses.has_dominating_action("bin")  # type: ignore[arg-type]
+
+
 def test_monotone_in_exact_distances() -> None:
     grid = sf.grid(3, 3)
     assert sf.is_strictly_monotone(losses.distance(grid), grid)

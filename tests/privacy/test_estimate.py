@@ -4,6 +4,8 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.errors import InvalidInput, NotSupported
@@ -59,6 +61,20 @@ def test_an_interrupt_returns_what_was_drawn() -> None:
     found = sf.estimate_kernels(sf.PrivacyType(sf.line(4), alpha="1/2"), samples=10**7, seed=1, progress=stop)
     assert found.samples == 50_000
     assert found.low < 11 < found.high
+
+
+@given(st.integers(1, 60), st.floats(0.5, 0.999))
+def test_without_a_hit_there_is_a_bound_that_is_wrong_no_more_often_than_it_says(
+    samples: int, confidence: float
+) -> None:
+    """Were the number the bound, or more, no hit would have the chance 1 − confidence, or less."""
+    found = estimate._estimate(0, samples, 10**6, confidence, 0.0)
+    assert found.fewer_than is not None
+    assert (1 - found.fewer_than / 10**6) ** samples == pytest.approx(1 - confidence)
+    assert found.low == 0 < found.fewer_than <= found.high
+    assert str(found).startswith("fewer than ")
+    assert float(str(found).split()[2]) >= found.fewer_than * (1 - 1e-12)
+    assert estimate._estimate(1, samples, 10**6, confidence, 0.0).fewer_than is None
 
 
 def test_bad_input() -> None:

@@ -30,8 +30,13 @@ def kernels(
             guess = estimate_kernels(privacy, samples=estimate, seed=seed, progress=say)
         record |= {"kernels": guess.count, "error": guess.error, "low": guess.low, "high": guess.high,
                    "confidence": guess.confidence, "samples": guess.samples, "hits": guess.hits}  # fmt: skip
-        low, high = told_apart(guess.low, guess.high, 4)
-        lines = [f"{privacy!r}: {guess} kernels", f"  between {low} and {high} with confidence {guess.confidence:g}"]
+        if guess.fewer_than is None:
+            low, high = told_apart(guess.low, guess.high, 4)
+            lines = [f"{privacy!r}: {guess} kernels"]
+            lines.append(f"  between {low} and {high} with confidence {guess.confidence:g}")
+        else:
+            record |= {"kernels": None, "error": None, "fewer_than": guess.fewer_than}
+            lines = [f"{privacy!r}: kernels {guess}"]
     else:
         with line() as say:
             family = kernels_of(privacy, progress=say)

@@ -1,4 +1,4 @@
-"""Classes of losses: trivial, monotone, strictly monotone (paper A, Definition 6), and single crossing on a line."""
+"""Classes of losses: trivial, monotone, strictly monotone (paper A, Definitions 6, A1), single crossing on a line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,15 @@ from sfumato.losses.loss import Loss, as_loss
 from sfumato.spaces.finite import FiniteSpace, as_space
 from sfumato.verdict import Verdict, fails, holds, undecided
 
-__all__ = ["Monotone", "SingleCrossing", "is_monotone", "is_single_crossing", "is_strictly_monotone", "is_trivial"]
+__all__ = [
+    "Monotone",
+    "SingleCrossing",
+    "has_dominating_action",
+    "is_monotone",
+    "is_single_crossing",
+    "is_strictly_monotone",
+    "is_trivial",
+]
 
 _Candidates = list[tuple[int, dict[int, Any]]]  # secrets, each with a function of the distance to it
 _MOST_STEPS = 200_000  # The search for a consistent remap takes so many steps in about a second.
@@ -57,6 +65,38 @@ def is_trivial(loss: Loss) -> Verdict:
     return fails(
         f"at {loss.secrets[x]!r} the actions {loss.actions[0]!r} and {loss.actions[w]!r} differ",
         (loss.actions[0], loss.actions[w], loss.secrets[x]),
+    )
+
+
+def has_dominating_action(loss: Loss) -> Verdict:
+    """Whether one action is best at every secret, so that no information can help (paper A, Definition A1).
+
+    Wider than :func:`is_trivial`: the other actions may be worse. *holds* with that action; *fails* with a secret for
+    each action at which another one is better, and that other one.
+
+    Examples
+    --------
+    >>> from sfumato.losses import bin, matrix
+    >>> has_dominating_action(matrix(["rain", "sun"], [[1, 1], [2, 1]], ["stay", "go"])).witness
+    'stay'
+    >>> print(has_dominating_action(bin([0, 1])))
+    fails: no action is best at every secret: at 1 the action 1 is better than 0
+    """
+    loss = as_loss(loss)
+    least = loss.matrix.min(axis=0)
+    worse = loss.matrix > least[None, :]
+    best = np.flatnonzero(~worse.any(axis=1))
+    if best.size:
+        action = loss.actions[best[0]]
+        return holds(f"the action {action!r} is best at every secret", action)
+    better = {}
+    for w, where in zip(loss.actions, worse, strict=True):
+        x = int(np.argmax(where))
+        better[w] = (loss.secrets[x], loss.actions[int(np.flatnonzero(loss.matrix[:, x] == least[x])[0])])
+    first = loss.actions[0]
+    secret, other = better[first]
+    return fails(
+        f"no action is best at every secret: at {secret!r} the action {other!r} is better than {first!r}", better
     )
 
 

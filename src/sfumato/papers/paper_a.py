@@ -1,11 +1,11 @@
 """Figures of paper A (Fernandes, McIver, Palamidessi and Ding 2023), recomputed and drawn.
 
-All are at e^ε = 2, where every number is a fraction and every comparison exact.
+All but the first are at e^ε = 2, where every number is a fraction and every comparison exact.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -15,6 +15,7 @@ import plotly.graph_objects as go
 
 from sfumato.channels import Channel, Hyper, Prior, hyper, restrict
 from sfumato.mechanisms import dual_random_response, geometric, random_response
+from sfumato.numbers import Array
 from sfumato.papers.tables import PaperTable, exact_cell
 from sfumato.privacy import PrivacyType, Vertices, count_kernels, is_kernel, kernels, satisfies, vertices
 from sfumato.report.figure import ROLES, SERIES, canvas, caption
@@ -29,6 +30,33 @@ def _outer_at(corners: Vertices, channel: Channel) -> list[Fraction]:
     result = hyper(Prior.uniform(corners.privacy.space), channel)
     weights = {tuple(inner): weight for inner, weight in zip(result.inners.T, result.outer, strict=True)}
     return [weights.get(tuple(vertex.posterior.weights), Fraction(0)) for vertex in corners]
+
+
+_PRINTED_1 = (("4/7", "1/4", "1/7"), ("2/7", "1/2", "2/7"), ("1/7", "1/4", "4/7"))
+_OUTER_1 = ("7/18", "2/9", "7/18")
+
+
+def figure_1() -> PaperTable:
+    """A channel, and the hyper that it makes of the even prior; posteriors average to that prior (Lemma 1)."""
+    secrets, outputs = ("x₀", "x₁", "x₂"), ("y₀", "y₁", "y₂")
+    channel = Channel(secrets, [["2/3", "1/6", "1/6"], ["1/3", "1/3", "1/3"], ["1/6", "1/6", "2/3"]], outputs)
+    result = hyper(Prior.uniform(secrets), channel)
+    rows: list[dict[str, Any]] = []
+    for secret, printed, inner in zip(secrets, _PRINTED_1, result.inners, strict=True):
+        row: dict[str, Any] = {"secret": secret}
+        row |= {f"C({output})": value for output, value in zip(outputs, channel.row(secret), strict=True)}
+        beside = zip(outputs, printed, inner, strict=True)
+        rows.append(row | {f"δ({output})": exact_cell(text, ours) for output, text, ours in beside})
+    outer = zip(outputs, _OUTER_1, result.outer, strict=True)
+    rows.append({"secret": "outer"} | {f"δ({output})": exact_cell(text, ours) for output, text, ours in outer})
+    mean = ", ".join(str(weight) for weight in result.inners @ result.outer)
+    notes = (f"The posteriors, weighed with the outer distribution, average to the prior they came from: {mean}.",)
+    text = "A channel C, and the posteriors and outer weights that it makes of the even prior."
+    panels = {"C": channel.matrix, "Δ<sub>C</sub>": result.inners}
+    return PaperTable(
+        "A.fig1", "A channel and its hyper under the uniform prior", tuple(rows), notes,
+        lambda: caption(_beside_each_other(panels, secrets, outputs, "Δ<sub>C</sub>", result.outer), text),
+    )  # fmt: skip
 
 
 def figure_2() -> PaperTable:
@@ -192,14 +220,26 @@ def _notes_8(privacy: PrivacyType, kernel: Channel) -> tuple[str, ...]:
 
 
 def _draw_8(kernel: Channel, result: Hyper) -> go.Figure:
-    """Posteriors with their outer weights, and the mechanism, as two tables; the path in colour."""
-    figure = canvas(width=700, height=470).update_layout(margin={"l": 70, "r": 16, "t": 62, "b": 52})
+    """Posteriors with their outer weights, and the mechanism; the path in colour."""
     order = [kernel.secrets.index(secret) for secret in _SECRETS_8]
-    panels = (("Δ<sub>K</sub>", result.inners[order], (0, 0.47)), ("K", kernel.matrix[order], (0.53, 1)))
-    for n, (name, table, domain) in enumerate(panels, 1):
-        axis = f"x{n}" if n > 1 else "x"
+    names = [f'<span style="color:{SERIES[4]}"><b>{s}</b></span>' if s in _PATH else s for s in _SECRETS_8]
+    panels = {"Δ<sub>K</sub>": result.inners[order], "K": kernel.matrix[order]}
+    text = (
+        "The posteriors of K with their outer weights, and K itself. The eight rows are ours; the paper prints two "
+        "more. In colour, the path along which K is the truncated geometric mechanism."
+    )
+    return caption(_beside_each_other(panels, names, _OUTPUTS_8, "Δ<sub>K</sub>", result.outer), text)
+
+
+def _beside_each_other(
+    panels: dict[str, Array], names: Sequence[str], outputs: Sequence[str], weighed: str, outer: Array
+) -> go.Figure:
+    """Two tables over the same secrets and outputs, the outer weights below the one whose name is given."""
+    figure = canvas(width=700, height=114 + 44 * len(names)).update_layout(margin={"l": 70, "r": 16, "t": 62, "b": 52})
+    for n, (name, table) in enumerate(panels.items(), 1):
+        axis, domain = f"x{n}" if n > 1 else "x", [(0, 0.47), (0.53, 1)][n - 1]
         figure.add_heatmap(
-            z=table.astype(np.float64).tolist(), x=list(_OUTPUTS_8), y=list(range(8)), xaxis=axis,
+            z=table.astype(np.float64).tolist(), x=list(outputs), y=list(range(len(names))), xaxis=axis,
             text=[[str(value) for value in row] for row in table], texttemplate="%{text}", showscale=False,
             colorscale=[[0, "#ffffff"], [1, SERIES[0]]], zmin=0, zmax=float(table.max()) * 1.4, xgap=2, ygap=2,
             hovertemplate="%{text}<extra></extra>",
@@ -210,25 +250,23 @@ def _draw_8(kernel: Channel, result: Hyper) -> go.Figure:
             text=f"<b>{name}</b>", x=sum(domain) / 2, y=1, xref="paper", yref="paper", yshift=42, showarrow=False,
             font={"size": 16},
         )  # fmt: skip
-    names = [f'<span style="color:{SERIES[4]}"><b>{s}</b></span>' if s in _PATH else s for s in _SECRETS_8]
-    figure.update_yaxes(
-        tickvals=list(range(8)), ticktext=names, autorange="reversed", ticks="", showgrid=False, zeroline=False,
-        fixedrange=True, showline=False, ticklabelstandoff=4,
+        if name == weighed:
+            for output, weight in zip(outputs, outer, strict=True):
+                figure.add_annotation(
+                    text=str(weight), x=output, xref=axis, y=0, yref="paper", yshift=-18, showarrow=False
+                )
+            figure.add_annotation(
+                text="outer", x=domain[0], xref="paper", y=0, yref="paper", xanchor="right", xshift=-6, yshift=-18,
+                showarrow=False, font={"color": ROLES["faint"]},
+            )  # fmt: skip
+    return figure.update_yaxes(
+        tickvals=list(range(len(names))), ticktext=list(names), autorange="reversed", ticks="", showgrid=False,
+        zeroline=False, fixedrange=True, showline=False, ticklabelstandoff=4,
     )  # fmt: skip
-    for output, weight in zip(_OUTPUTS_8, result.outer, strict=True):
-        figure.add_annotation(text=str(weight), x=output, y=0, yref="paper", yshift=-18, showarrow=False)
-    figure.add_annotation(
-        text="outer", x=0, xref="paper", y=0, yref="paper", xanchor="right", xshift=-6, yshift=-18, showarrow=False,
-        font={"color": ROLES["faint"]},
-    )  # fmt: skip
-    text = (
-        "The posteriors of K with their outer weights, and K itself. The eight rows are ours; the paper prints two "
-        "more. In colour, the path along which K is the truncated geometric mechanism."
-    )
-    return caption(figure, text)
 
 
 FIGURES: dict[str, Callable[[], PaperTable]] = {
+    "A.fig1": figure_1,
     "A.fig2": figure_2,
     "A.fig4b": figure_4b,
     "A.fig5b": figure_5b,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from sfumato.numbers import at_most
 from sfumato.papers.tables import PaperTable, cell
 from sfumato.privacy import PrivacyType, capacities, count_kernels, estimate_kernels, vertices
 from sfumato.spaces import FiniteSpace, complete_bipartite, cycle, discrete, grid, hamming, line, star
@@ -24,7 +25,7 @@ Row = tuple[str, FiniteSpace, tuple[str, str, str, str], int]
 
 def _types(key: str, title: str, spaces: list[Row], notes: tuple[str, ...] = ()) -> PaperTable:
     """One row a space at e^ε = 2: what the paper prints and what we find; the last entry says how kernels are found."""
-    rows = []
+    rows: list[dict[str, Any]] = []
     for size, space, printed, samples in spaces:
         privacy = PrivacyType(space, alpha="1/2")
         best = capacities(privacy)
@@ -32,9 +33,16 @@ def _types(key: str, title: str, spaces: list[Row], notes: tuple[str, ...] = ())
         names = ("vertices", "kernels", "multiplicative capacity", "additive capacity")
         cells = (cell(text, value) for text, value in zip(printed, ours, strict=True))
         rows.append({"size": size, **dict(zip(names, cells, strict=True))})
-    estimated = any(samples > 0 for *_, samples in spaces)
-    closing = ("Numbers with ± are unbiased estimates with one standard deviation.",) if estimated else ()
+    found = [str(row["kernels"]["ours"]) for row in rows]
+    closing = tuple(note for sign, note in _ESTIMATES.items() if any(sign in text for text in found))
     return PaperTable(key, title, tuple(rows), notes + closing)
+
+
+_ESTIMATES = {
+    "±": "Numbers with ± are unbiased estimates with one standard deviation.",
+    "fewer": "Where no random set was a kernel's there is no estimate: the number is below the bound with confidence "
+    "0.99.",
+}
 
 
 def _vertices(privacy: PrivacyType) -> Any:
@@ -49,6 +57,8 @@ def _kernels(privacy: PrivacyType, samples: int) -> Any:
     if samples == _COUNT:
         return count_kernels(privacy)
     estimate = estimate_kernels(privacy, samples=samples, seed=_SEED)
+    if estimate.fewer_than is not None:
+        return f"fewer than {at_most(estimate.fewer_than)}"
     return f"{estimate.count:.3g} ± {estimate.error:.1g}"
 
 
@@ -85,8 +95,7 @@ def _table_6a() -> PaperTable:
     ]
     notes = (
         "Sizes count cells: a 1 × 1 grid has 2 × 2 points.",
-        "The 3 × 3 points have 4,346 vertices: where sums of √2 and √5 meet, rounded exponentials split one vertex "
-        "into several.",
+        "The 3 × 3 points have 4,346 vertices, found with exact distances. What made the printed 4,798 is not known.",
     )
     return _types("A.table6a", "Euclidean grids, ε = ln 2", rows, notes)
 
@@ -98,9 +107,7 @@ def _table_7a() -> PaperTable:
         ("4", hamming(4), ("-", "-", "3.16", "0.80"), 100_000),
         ("5", hamming(5), _NOT_PRINTED, _LEAVE),
     ]
-    notes = (
-        "Three bits have 29,213 kernels: supports whose determinant is zero are told from those where it is tiny.",
-    )
+    notes = ("Three bits have 29,213 kernels, counted in integers. What made the printed 29,275 is not known.",)
     return _types("A.table7a", "Hamming cubes, ε = ln 2", rows, notes)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sfumato.papers.paper_a import FIGURES
+from sfumato.papers.paper_a_spaces import SPACES
 from sfumato.papers.paper_a_tables import TABLES
 from sfumato.papers.paper_a_universal import UNIVERSAL
 from sfumato.papers.paper_b import ITEMS as PAPER_B
@@ -16,6 +17,7 @@ from sfumato.papers.tables import PaperTable
 PAPERS: dict[str, Callable[[], PaperTable]] = {
     **TABLES,
     **FIGURES,
+    **SPACES,
     **UNIVERSAL,
     **PAPER_B,
     **PAPER_C,

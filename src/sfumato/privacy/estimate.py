@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import comb, sqrt
+from math import comb, expm1, log1p, sqrt
 from time import perf_counter
 
 import flint
@@ -23,6 +23,7 @@ from scipy.special import betaincinv
 
 from sfumato.arguments import integer, optional_function, positive
 from sfumato.errors import InvalidInput, NotSupported, UndecidedError, short, shown
+from sfumato.numbers import at_most
 from sfumato.privacy.modular import Residues, eliminate, residues_of, substitute_back
 from sfumato.privacy.rays import FLOAT_ERROR, Rays, rays_of
 from sfumato.privacy.similarity import verified_solve
@@ -38,7 +39,10 @@ _NO, _YES, _OPEN = 0, 1, 2
 
 @dataclass(frozen=True)
 class KernelEstimate:
-    """``count`` ± ``error`` (one standard deviation), and an exact binomial interval at ``confidence``."""
+    """``count`` ± ``error`` (one standard deviation), and an exact binomial interval at ``confidence``.
+
+    Without a hit there is no estimate, only a bound: :attr:`fewer_than`.
+    """
 
     count: float
     error: float
@@ -50,7 +54,21 @@ class KernelEstimate:
     subsets: int
     seconds: float
 
+    @property
+    def fewer_than(self) -> float | None:
+        """Where no set was a hit: what the number is below at ``confidence``; None where one was.
+
+        If there were N kernels or more, no hit had a chance of at most (1 − N/subsets)^samples. The bound is the N for
+        which that is 1 − confidence: the "rule of three" without its approximation.
+        """
+        return None if self.hits else -expm1(log1p(-self.confidence) / self.samples) * self.subsets
+
     def __str__(self) -> str:
+        if self.fewer_than is not None:
+            return (
+                f"fewer than {at_most(self.fewer_than)} with confidence {self.confidence:g} "
+                f"(no hit in {self.samples:,} of {self.subsets:.3g} sets)"
+            )
         return (
             f"{self.count:.4g} ± {self.error:.2g} ({self.hits:,} hits in {self.samples:,} of {self.subsets:.3g} sets)"
         )
@@ -69,7 +87,7 @@ def estimate_kernels(
 ) -> KernelEstimate:
     """An unbiased estimate of the number of kernels, with its error.
 
-    Ctrl-C ends it early with what has been drawn so far.
+    Ctrl-C ends it early with what has been drawn so far. Where no sample is a hit the answer is a bound.
 
     Examples
     --------
@@ -77,6 +95,8 @@ def estimate_kernels(
     >>> estimate = estimate_kernels(PrivacyType(line(6), alpha="1/2"), samples=100_000, seed=7)
     >>> estimate.low < 15346 < estimate.high
     True
+    >>> print(estimate_kernels(PrivacyType(line(8), alpha="1/2"), samples=20, seed=7))
+    fewer than 3e+11 with confidence 0.99 (no hit in 20 of 1.43e+12 sets)
     """
     samples, progress = integer(samples, "samples", 1, _MOST_SAMPLES), optional_function(progress, "progress")
     if not positive(confidence, "the confidence") < 1:

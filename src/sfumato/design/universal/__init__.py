@@ -1,6 +1,7 @@
 """Universal optimality: is a mechanism best for every prior, and if none is, which comes closest?"""
 
 from sfumato.design.universal import answers
+from sfumato.design.universal.all_losses import UnservedConsumer, exists_for_all_losses, is_optimal_for_all_losses
 from sfumato.design.universal.answers import *
 from sfumato.design.universal.impossibility import Impossibility, impossibility
 from sfumato.design.universal.least_regret import universal_design
@@ -14,10 +15,13 @@ __all__ = [
     "Impossibility",
     "OptimalityGround",
     "PriorSet",
+    "UnservedConsumer",
     "UtilitySet",
     "ball",
+    "exists_for_all_losses",
     "hull",
     "impossibility",
+    "is_optimal_for_all_losses",
     "is_universally_optimal",
     "universal_design",
     "utility_set",

@@ -1,4 +1,5 @@
-"""How far a table is from the mechanism it stands for: the one on a tree whose columns are multiples of e^{−εd}.
+"""How far a table is from the mechanism it stands for: the one on a tree whose columns are multiples of e^{−εd}, or
+the one that tells on which of two sides a secret is.
 
 For most ε that mechanism has irrational entries, and what is proved and released is a table of integers next to it. A
 theorem about the mechanism is one about the table up to what the table was rounded by. Where the table comes from is
@@ -23,11 +24,12 @@ from scipy.spatial.distance import cdist
 
 from sfumato.channels.channel import Channel
 from sfumato.design.universal.question import Question
-from sfumato.numbers import TABLE_ROUNDING, Array, as_ball, dyadic, floats, fractions
+from sfumato.numbers import TABLE_ROUNDING, Array, as_ball, dyadic, floats, fractions, object_array
 from sfumato.privacy.similarity import ball_powers, float_powers
 from sfumato.privacy.type import PrivacyType, ball_rate
 
 _BITS = 160  # Enclosures have so many bits: 2^-100 is nothing beside a unit of 2^-52.
+_UNLIKE = 2.0**-27  # Entries farther apart than this are not one number rounded twice.
 _MOST_ENTRIES = 2**18  # A mechanism has as many entries as fractions; balls of so many take seconds.
 
 
@@ -96,6 +98,31 @@ def _apart(
     for y in set(weights) - set(nearest.tolist()):
         total += weights[y] * powers[codes[y]]
     return dyadic((total / 2).upper())
+
+
+def rounded_sides(
+    channel: Channel, sides: tuple[NDArray[np.int64], NDArray[np.int64]], bounds: tuple[Fraction, Fraction]
+) -> tuple[Fraction, ...] | None:
+    """The same for the mechanism that tells on which of two sides a secret is, with the odds e^{εδ} to 1.
+
+    ``bounds`` are around e^{εδ}. Columns stand for the side on which they are higher; other secrets are not compared.
+    """
+    rough = floats(channel.matrix)
+    if channel.matrix.size > _MOST_ENTRIES or any((np.ptp(rough[side], axis=0) > _UNLIKE).any() for side in sides):
+        return None
+    table: Array = fractions(channel.matrix)
+    means = [table[side].sum(axis=0) / len(side) for side in sides]
+    own = means[0] >= means[1]
+    totals = [table[np.concatenate(sides)][:, kind].sum() for kind in (own, ~own)]
+    if not all(totals):
+        return None
+    shares = table[np.concatenate(sides)].sum(axis=0) / np.where(own, totals[0], totals[1])
+    moved = [Fraction(0)] * len(table)
+    for side, told in zip(sides, (own, ~own), strict=True):
+        ends = [shares * object_array(b / (1 + b) if high else 1 / (1 + b) for high in told) for b in bounds]
+        for x in side:
+            moved[x] = sum(max(abs(v - e) for e in pair) for v, *pair in zip(table[x], *ends, strict=True)) / 2
+    return tuple(moved) if max(moved) <= TABLE_ROUNDING else None
 
 
 def rounding_regret(question: Question, moved: tuple[Fraction, ...]) -> Fraction:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -43,9 +44,9 @@ def impossibility(loss: Loss, privacy: PrivacyType) -> Verdict:
     """Whether no mechanism of the type is universally optimal for the loss.
 
     *holds* with an :class:`Impossibility`: few priors that no mechanism serves all at once, found by cutting planes and
-    minimised greedily. *fails* with a universally optimal mechanism. On a discrete space with more than two secrets,
-    and a loss for which no action is best at both of any two secrets, it is so for every ε (paper A, Lemma A6; Theorem
-    12 and Corollary 13 are cases of it).
+    minimised greedily. *fails* with a universally optimal mechanism. On a discrete space, and for a loss with three
+    secrets of which no two share a best action, it is so for every ε (paper A, Lemma A6, which asks that of all
+    secrets; Theorem 12 for losses with three actions or more, and Corollary 13, are cases of it).
 
     Examples
     --------
@@ -98,16 +99,16 @@ def _candidates(question: Question) -> list[Prior]:
     return priors + list(pairwise_priors(question))
 
 
-def pairwise_priors(question: Question) -> tuple[Prior, ...]:
+def pairwise_priors(question: Question, among: Iterable[int] | None = None) -> tuple[Prior, ...]:
     """For each two secrets a prior on them at which the best action changes, if it does between them."""
     priors = []
     secrets = question.loss.secrets
-    for x, z in combinations(question.relevant.tolist(), 2):
+    for x, z in combinations(question.relevant.tolist() if among is None else among, 2):
         table = question.table[:, [x, z]]
         best = [row for row in table.tolist() if not any(_below(other, row) for other in table.tolist())]
-        ends = sorted({tuple(row) for row in best})
-        if len(ends) > 1:  # from the action that is best at x to the next one
-            (a, b), (c, d) = ends[0], ends[1]
+        (a, b), *others = sorted({tuple(row) for row in best})
+        if others:  # from the action that is best at x to the first one that takes over on the way to z
+            c, d = min(others, key=lambda row: Fraction(row[0] - a, b - row[1]))
             weights = [Fraction(0)] * len(secrets)
             weights[x], weights[z] = Fraction(b - d), Fraction(c - a)
             total = sum(weights)
@@ -145,21 +146,20 @@ def _minimised(question: Question, program: LeastLoss, priors: list[Prior]) -> l
 
 
 def _theorem(question: Question) -> tuple[str | None, tuple[Prior, ...]]:
-    """Lemma A6 of paper A where it applies: equal distances, and no action best at both of any two of all secrets."""
+    """Lemma A6 of paper A where it applies: equal distances, and three secrets no two of which share a best action."""
     space = question.privacy.space
     n = len(space)
     values = space.distances.values[~np.eye(n, dtype=bool)]
-    if n < 3 or len(np.unique(values)) != 1 or len(question.relevant) != n or not _pairwise(question.table):
+    three = _three_apart(question.table) if n > 2 and len(np.unique(values)) == 1 else None
+    if three is None:
         return None, ()
-    every = pairwise_priors(question)
-    pairs = list(combinations(range(n), 2))
-    first = tuple(every[pairs.index(pair)] for pair in ((0, 1), (0, 2), (1, 2)))
     table = question.table
     same = len({int(v) for v in table.ravel()}) == 2 and len(table) == n and (table == 0).sum() == n
-    return ("Corollary 13" if same else "Lemma A6"), first
+    return ("Corollary 13" if same else "Lemma A6"), pairwise_priors(question, three)
 
 
-def _pairwise(table: Array) -> bool:
-    """Whether for any two secrets no action is best at both."""
+def _three_apart(table: Array) -> tuple[int, int, int] | None:
+    """The first three secrets of which no two share a best action."""
     best = table == table.min(axis=0)[None, :]
-    return not any((best[:, x] & best[:, z]).any() for x, z in combinations(range(table.shape[1]), 2))
+    apart = ~(best[:, :, None] & best[:, None, :]).any(axis=0)
+    return next((t for t in combinations(range(table.shape[1]), 3) if all(apart[p] for p in combinations(t, 2))), None)

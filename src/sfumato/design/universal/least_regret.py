@@ -8,7 +8,7 @@ priors: for every mechanism the average regret over these priors is at least r, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from operator import attrgetter
@@ -38,6 +38,7 @@ from sfumato.errors import Infeasible, NotSupported, SolverError, UndecidedError
 from sfumato.losses.loss import Loss
 from sfumato.lp import LinearProgram, solve
 from sfumato.mechanisms.line import geometric
+from sfumato.mechanisms.response import membership
 from sfumato.mechanisms.tight import tight_constraints
 from sfumato.numbers import Array, common_denominator, object_array
 from sfumato.privacy.type import PrivacyType, as_type
@@ -114,18 +115,30 @@ def universal_design(
 
 
 def _by_theorem(question: Question) -> UniversalDesign | None:
-    """The mechanism on a tree that is as steep as the type allows, if a theorem says that it has no regret.
+    """A mechanism that is known by name, if a theorem says that it has no regret.
 
     Exact types with few secrets need no theorem: there everything is decided in rationals.
     """
     privacy = question.privacy
-    if question.relative or not is_tree(privacy.space) or len(privacy.space) ** 2 > _LARGEST_TABLE:
+    if question.relative or len(privacy.space) ** 2 > _LARGEST_TABLE:
         return None
-    mechanism = _steepest(privacy)
-    ground = None if mechanism is None else theorem(question, mechanism.channel)
-    if mechanism is None or ground is None or (ground.regret and not _about_all(ground)):
-        return None
-    return UniversalDesign(mechanism, Fraction(0), ground.regret, None, None, False, ground.name, 0, 0.0, ground)
+    for mechanism in _named(question):
+        ground = theorem(question, mechanism.channel)
+        if ground is not None and not (ground.regret and not _about_all(ground)):
+            return UniversalDesign(
+                mechanism, Fraction(0), ground.regret, None, None, False, ground.name, 0, 0.0, ground
+            )
+    return None
+
+
+def _named(question: Question) -> Iterator[Mechanism]:
+    """On a tree the mechanism that is as steep as the type allows; for two actions the one that names the better."""
+    privacy = question.privacy
+    steepest = _steepest(privacy) if is_tree(privacy.space) else None
+    if steepest is not None:
+        yield steepest
+    if len(question.kept) == 2:
+        yield membership(privacy, [privacy.secrets[x] for x in np.flatnonzero(question.table[0] < question.table[1])])
 
 
 def _steepest(privacy: PrivacyType) -> Mechanism | None:

@@ -1,10 +1,10 @@
 """Grounds for universal optimality that need no enumeration, each with its hypotheses checked exactly.
 
-The proofs are on the pages "The geometric mechanism", "Universal optimality" and "Universal optimality on trees". All
-of them are about the mechanism whose columns are multiples of Φ_y = e^{−εd(·, y)} on a tree (on a line: the geometric
-mechanism), exactly or rounded to a table (:mod:`sfumato.design.universal.ideal`), and about what a loss shares with
-simpler ones: what the secret alone decides, a positive weight for each secret, secrets that do not matter, and sums of
-games played at once.
+The proofs are on the pages "The geometric mechanism", "Universal optimality" and "Universal optimality on trees". One
+is about two actions. The others are about the mechanism whose columns are multiples of Φ_y = e^{−εd(·, y)} on a tree
+(on a line: the geometric mechanism), exactly or rounded to a table (:mod:`sfumato.design.universal.ideal`), and about
+what a loss shares with simpler ones: what the secret alone decides, a positive weight for each secret, secrets that do
+not matter, and sums of games played at once.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from sfumato.channels.channel import Channel
 from sfumato.channels.composition import restrict
-from sfumato.design.universal.ideal import rounded_by, rounding_regret
+from sfumato.design.universal.ideal import rounded_by, rounded_sides, rounding_regret
 from sfumato.design.universal.prior_sets import primitive
 from sfumato.design.universal.question import Question, merged_columns, pose
 from sfumato.losses.classes import is_single_crossing
@@ -26,13 +26,15 @@ from sfumato.privacy.similarity import similarity
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.finite import FiniteSpace
 
+_BITS = 128  # An irrational bound is enclosed so closely that what is between is nothing beside a table's rounding.
+
 
 @dataclass(frozen=True, eq=False)
 class OptimalityGround:
     """Why a mechanism is universally optimal: the name of a theorem, what was checked, and the grounds it rests on.
 
     ``name`` is one of ``trivial loss``, ``two secrets``, ``single crossing on a line``, ``guessing on a tree``,
-    ``excluding on a tree``, ``lifted from a subset``, ``sum of losses`` and ``cells``.
+    ``excluding on a tree``, ``lifted from a subset``, ``sum of losses``, ``two sides at one distance`` and ``cells``.
 
     ``regret`` is 0 where the table is the mechanism of the theorem. Where it is that mechanism rounded, the theorem is
     about the table up to its rounding, and ``regret`` is a proved bound on what rounding costs for any prior.
@@ -53,7 +55,8 @@ def theorem(question: Question, channel: Channel) -> OptimalityGround | None:
     if question.trivial:
         action = question.loss.actions[question.kept[0]]
         return OptimalityGround("trivial loss", f"action {action!r} is never worse than another, so nothing helps")
-    return _on_all_secrets(question, channel) or _lifted(question, channel) or _sum(question, channel)
+    grounds = (_on_all_secrets, _lifted, _sum, _two_sides)
+    return next((ground for one in grounds if (ground := one(question, channel)) is not None), None)
 
 
 def _on_all_secrets(question: Question, channel: Channel) -> OptimalityGround | None:
@@ -144,6 +147,29 @@ def _sum(question: Question, channel: Channel) -> OptimalityGround | None:
     return OptimalityGround(
         "sum of losses", "the actions are pairs, and the loss is a sum of two", tuple(parts), regret
     )
+
+
+def _two_sides(question: Question, channel: Channel) -> OptimalityGround | None:
+    """Two actions, each better on one side, all secrets of one side as far from all of the other, and a steep channel.
+
+    Rows averaged over the sides are a mechanism on two secrets, and the columns are those of the best one.
+    """
+    if len(question.kept) != 2:
+        return None
+    space, gap = question.privacy.space, question.table[0] - question.table[1]
+    first, second = np.flatnonzero(gap < 0), np.flatnonzero(gap > 0)
+    between = np.unique(space.distances.values[np.ix_(first, second)])
+    if len(between) != 1 or space.distances.infinite[first[0], second[0]]:
+        return None
+    moved = rounded_sides(channel, (first, second), question.privacy.factor_bounds(between[0], _BITS))
+    if moved is None:
+        return None
+    near = f" (no row of the table is farther from that than {at_most(max(moved))})" if any(moved) else ""
+    kinds = [repr(question.loss.actions[w]) for w in question.kept]
+    shape = (
+        f"where {kinds[0]} is better and where {kinds[1]} is, rows are the same and columns as steep as allowed{near}"
+    )
+    return OptimalityGround("two sides at one distance", shape, regret=rounding_regret(question, moved))
 
 
 def _games(loss: Loss) -> tuple[Loss, Loss] | None:
