@@ -127,7 +127,8 @@ def test_long_work_shows_where_it_is_and_stops_on_an_interrupt() -> None:
 
 def test_papers_and_comparison(file: Path, tmp_path: Path) -> None:
     assert "29213 (printed 29275, differs)" in sfumato("paper", "A.table7a").stdout
-    assert "A.table4a" in sfumato("paper", "list").stdout
+    listed = dict(line.split(maxsplit=1) for line in sfumato("paper", "list").stdout.splitlines())
+    assert listed["A.table4a"] == "Vertices, kernels and capacities of lines"
     drawn = tmp_path / "figure.html"
     assert f"Drawn: {drawn}" in sfumato("paper", "A.fig5b", "-o", str(drawn)).stdout
     assert "<script" in drawn.read_text()

@@ -36,7 +36,9 @@ def paper(
     if key is None:
         raise InvalidInput("name an item, such as A.table4a, or say --all; `sfumato paper list` shows them")
     if key == "list":
-        typer.echo("\n".join(json.dumps({"key": name}) if as_json else name for name in PAPERS))
+        for name, item in PAPERS.items():
+            title = (item.__doc__ or "").partition("\n")[0].removesuffix(".")
+            typer.echo(json.dumps({"key": name, "title": title}) if as_json else f"{name:14} {title}")
         return
     (table,) = recomputed([key])
     if figure is not None:

@@ -63,6 +63,7 @@ def _kernels(privacy: PrivacyType, samples: int) -> Any:
 
 
 def _table_4a() -> PaperTable:
+    """Vertices, kernels and capacities of lines."""
     printed = {
         2: ("2", "1", "1.33", "0.33"), 3: ("4", "2", "1.67", "0.5"), 4: ("8", "11", "2", "0.67"),
         5: ("16", "187", "2.33", "0.75"), 6: ("32", "15346", "2.67", "0.83"),
@@ -73,6 +74,7 @@ def _table_4a() -> PaperTable:
 
 
 def _table_5a() -> PaperTable:
+    """Vertices, kernels and capacities of discrete spaces."""
     printed = {
         2: ("2", "1", "1.33", "0.33"), 3: ("6", "5", "1.5", "0.4"), 4: ("14", "41", "1.6", "0.43"),
         5: ("30", "1291", "1.67", "0.44"),
@@ -87,6 +89,7 @@ def _table_5a() -> PaperTable:
 
 
 def _table_6a() -> PaperTable:
+    """Vertices, kernels and capacities of square grids with Euclidean distances."""
     rows: list[Row] = [
         ("1 × 1", grid(2, 2), ("18", "403", "1.68", "0.48"), _COUNT),
         ("2 × 2", grid(3, 3), ("4798", "> 10000", "2.5", "0.62"), _LEAVE),
@@ -101,6 +104,7 @@ def _table_6a() -> PaperTable:
 
 
 def _table_7a() -> PaperTable:
+    """Vertices, kernels and capacities of cubes of bits."""
     rows: list[Row] = [
         ("2", hamming(2), ("6", "4", "1.78", "0.56"), _COUNT),
         ("3", hamming(3), ("38", "29275", "2.37", "0.70"), _COUNT),
@@ -112,6 +116,7 @@ def _table_7a() -> PaperTable:
 
 
 def _more_spaces() -> PaperTable:
+    """The same numbers for cycles, stars and complete bipartite graphs."""
     rows: list[Row] = []
     families: list[tuple[str, Callable[..., FiniteSpace], list[tuple[int, ...]]]] = [
         ("cycle", cycle, [(3,), (4,), (5,), (6,)]),
@@ -128,6 +133,7 @@ def _more_spaces() -> PaperTable:
 
 
 def _epsilons() -> PaperTable:
+    """How many kernels small spaces have at several e^ε."""
     spaces = {"line 4": line(4), "line 5": line(5), "discrete 4": discrete(4), "cycle 5": cycle(5), "2 × 2": grid(2, 2)}
     rows = []
     for factor in ("11/10", "3/2", "19/10", "2", "21/10", "3", "10"):
