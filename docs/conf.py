@@ -24,8 +24,8 @@ extensions = [
 ]
 html_theme = "furo"
 html_title = f"sfumato {version}"
-html_static_path = ["gallery.css", str(Path(plotly.__file__).parent / "package_data" / "plotly.min.js")]
-html_css_files = ["gallery.css"]
+html_static_path = ["pages.css", str(Path(plotly.__file__).parent / "package_data" / "plotly.min.js")]
+html_css_files = ["pages.css"]
 exclude_patterns = ["_build", "gallery"]  # the pages of the gallery are generated, in auto_gallery
 myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 3
