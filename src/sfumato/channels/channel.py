@@ -67,9 +67,7 @@ class Channel(Tabular):
         if len(outputs) != columns:
             raise InvalidChannel(f"{columns} columns for {len(outputs)} outputs")
         _check_stochastic(secrets, outputs, matrix)
-        object.__setattr__(self, "secrets", secrets)
-        object.__setattr__(self, "matrix", matrix)
-        object.__setattr__(self, "outputs", outputs)
+        vars(self).update(secrets=secrets, matrix=matrix, outputs=outputs)
 
     @classmethod
     def identity(cls, space: Any) -> Channel:

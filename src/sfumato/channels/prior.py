@@ -81,8 +81,7 @@ class Prior:
                 f"the weights of a prior sum to {total}, not to 1"
                 + advice(("Prior.from_counts", "divides by the total"))
             )
-        object.__setattr__(self, "secrets", secrets)
-        object.__setattr__(self, "weights", weights)
+        vars(self).update(secrets=secrets, weights=weights)
 
     @classmethod
     def uniform(cls, space: Any) -> Prior:

@@ -17,6 +17,7 @@ from sfumato.verdict import Verdict, fails, holds, undecided
 
 __all__ = ["Monotone", "SingleCrossing", "is_monotone", "is_single_crossing", "is_strictly_monotone", "is_trivial"]
 
+_Candidates = list[tuple[int, dict[int, Any]]]  # secrets, each with a function of the distance to it
 _MOST_STEPS = 200_000  # The search for a consistent remap takes so many steps in about a second.
 
 
@@ -162,16 +163,14 @@ def _monotone(loss: Loss, space: FiniteSpace, strict: bool) -> Verdict:
                 f"the loss of action {loss.actions[w]!r} is no {word} function of the distance to any secret",
                 loss.actions[w],
             )
-    search = _CentreSearch(candidates, strict)
-    assignment = search.run()
-    if assignment is None:
-        if search.steps >= _MOST_STEPS:
+    chosen, values, steps = _assigned(candidates, strict)
+    if values is None:
+        if steps >= _MOST_STEPS:
             return undecided(f"no common function was found in {_MOST_STEPS} steps")
         return fails("no injective remap gives all actions one common function of the distance")
-    centres_of, values = assignment
     distance_of = {int(r): float(d) for r, d in zip(rank.ravel(), space.distances.floats.ravel(), strict=True)}
     witness = Monotone(
-        {loss.actions[w]: space.labels[x] for w, x in enumerate(centres_of)},
+        {loss.actions[w]: space.labels[x] for w, x in sorted(chosen.items())},
         {distance_of[r]: _plain(values[r]) for r in sorted(values)},
     )
     return holds("the remap and the function of the distance are given", witness)
@@ -181,7 +180,7 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _centres(row: Any, rank: NDArray[np.int64], strict: bool) -> list[tuple[int, dict[int, Any]]]:
+def _centres(row: Any, rank: NDArray[np.int64], strict: bool) -> _Candidates:
     """Secrets c for which the row is a monotone function of the distance to c, with that function."""
     centres = []
     for c in range(len(row)):
@@ -198,37 +197,31 @@ def _ordered(values: dict[int, Any], strict: bool) -> bool:
     return all(a < b if strict else a <= b for a, b in pairwise(ascending))
 
 
-class _CentreSearch:
-    """Depth-first choice of one centre for each action: all distinct, one function for all."""
+def _assigned(candidates: list[_Candidates], strict: bool) -> tuple[dict[int, int], dict[int, Any] | None, int]:
+    """A centre for each action, all distinct, their common function or None, and how many steps that took."""
+    # fewest candidates first: a contradiction shows early
+    order = sorted(range(len(candidates)), key=lambda w: len(candidates[w]))
+    chosen: dict[int, int] = {}
+    steps = 0
 
-    def __init__(self, candidates: list[list[tuple[int, dict[int, Any]]]], strict: bool) -> None:
-        # fewest candidates first: a contradiction shows early
-        self.order = sorted(range(len(candidates)), key=lambda w: len(candidates[w]))
-        self.candidates = candidates
-        self.strict = strict
-        self.steps = 0
-
-    def run(self) -> tuple[list[int], dict[int, Any]] | None:
-        chosen: dict[int, int] = {}
-        values = self._extend(0, chosen, {})
-        return None if values is None else ([chosen[w] for w in range(len(self.order))], values)
-
-    def _extend(self, depth: int, chosen: dict[int, int], values: dict[int, Any]) -> dict[int, Any] | None:
-        if depth == len(self.order):
+    def extend(depth: int, values: dict[int, Any]) -> dict[int, Any] | None:
+        nonlocal steps
+        if depth == len(order):
             return values
-        w = self.order[depth]
-        for centre, own in self.candidates[w]:
-            self.steps += 1
-            if self.steps >= _MOST_STEPS:
+        for centre, own in candidates[order[depth]]:
+            steps += 1
+            if steps >= _MOST_STEPS:
                 return None
             if centre in chosen.values() or any(values.get(r, v) != v for r, v in own.items()):
                 continue
             merged = {**values, **own}
-            if not _ordered(merged, self.strict):
+            if not _ordered(merged, strict):
                 continue
-            chosen[w] = centre
-            result = self._extend(depth + 1, chosen, merged)
+            chosen[order[depth]] = centre
+            result = extend(depth + 1, merged)
             if result is not None:
                 return result
-            del chosen[w]
+            del chosen[order[depth]]
         return None
+
+    return chosen, extend(0, {}), steps

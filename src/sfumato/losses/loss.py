@@ -42,10 +42,8 @@ class _Stake(Tabular):
         if matrix.dtype == np.float64 and not np.isfinite(matrix).all():
             w, x = np.argwhere(~np.isfinite(matrix))[0]
             raise InvalidLoss(f"the {self.kind} of {shown(actions[w])} at {shown(secrets[x])} is not finite")
-        object.__setattr__(self, "actions", actions)
-        object.__setattr__(self, "secrets", secrets)
-        object.__setattr__(self, "matrix", matrix)
-        object.__setattr__(self, "name", text(name, f"the name of a {self.kind}"))
+        name = text(name, f"the name of a {self.kind}")
+        vars(self).update(actions=actions, secrets=secrets, matrix=matrix, name=name)
 
     @property
     def kind(self) -> str:

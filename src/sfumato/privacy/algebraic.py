@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
-from itertools import pairwise
+from functools import partial, reduce
+from itertools import chain, pairwise
 from math import gcd, isqrt, lcm
 from typing import Any
 
@@ -40,12 +40,9 @@ class Endpoint:
 
     def decimal(self, digits: int) -> str:
         """The value with the given number of decimals."""
-        return _scaled((self.low + self.high) / 2, integer(digits, "digits", 0, _MOST_DECIMALS))
-
-
-def _scaled(value: Fraction, digits: int) -> str:
-    units = str(round(value * 10**digits)).rjust(digits + 1, "0")
-    return units if digits == 0 else f"{units[:-digits]}.{units[-digits:]}"
+        digits = integer(digits, "digits", 0, _MOST_DECIMALS)
+        units = str(round((self.low + self.high) / 2 * 10**digits)).rjust(digits + 1, "0")
+        return units if digits == 0 else f"{units[:-digits]}.{units[-digits:]}"
 
 
 @dataclass(frozen=True)
@@ -71,31 +68,23 @@ def commensurable(system: Quotient) -> CommonLength | None:
     if table.form is Form.FLOAT:
         return None
     far = Distances(table.form, np.array(system.values)).infinite
-    values = [int(v) for v in system.values[~far]]
-    rational: Fraction | None
-    if table.form is Form.RATIONAL:
-        step = gcd(*values) or 1
-        unit = table.unit * step
-        exponents, length, rational = [v // step for v in values], lambda: as_ball(unit), unit
-    else:
-        least = min((v for v in values if v), default=1)
-        roots = [isqrt(v * least) for v in values]
-        if any(r * r != v * least for r, v in zip(roots, values, strict=True)):
-            return None
-        step = gcd(*roots) or 1  # √v = roots / √least
-        scale = table.unit * step
-        exponents, length = [r // step for r in roots], lambda: as_ball(scale) / flint.arb(least).sqrt()
-        whole = isqrt(least)
-        rational = scale / whole if whole * whole == least else None
-    finite = iter(exponents)
-    return CommonLength([-1 if f else next(finite) for f in far], length, rational)
+    squares = [int(v) if table.form is Form.ROOT else int(v) ** 2 for v in system.values[~far]]
+    least = min((v for v in squares if v), default=1)
+    roots = [isqrt(v * least) for v in squares]
+    if any(r * r != v * least for r, v in zip(roots, squares, strict=True)):
+        return None
+    step, whole = gcd(*roots) or 1, isqrt(least)  # √v = roots / √least
+    scale = table.unit * step
+    finite = iter(roots)
+    exponents = [-1 if f else next(finite) // step for f in far]
+    rational = scale / whole if whole * whole == least else None
+    return CommonLength(exponents, lambda: as_ball(scale) / flint.arb(least).sqrt(), rational)
 
 
 @dataclass
 class _Root:
     """A root of an irreducible polynomial, the only one in (low, high); low = high where it is rational."""
 
-    factor: int
     polynomial: Any
     low: Fraction
     high: Fraction
@@ -111,44 +100,6 @@ class _Root:
             self.low = middle
 
 
-class _Signs:
-    """The polynomials det and p_i = z_i · det, without their common factor, as products of irreducible ones."""
-
-    def __init__(self, determinant: Any, numerators: Sequence[Any]) -> None:
-        self.shared = determinant
-        for p in numerators:
-            self.shared = self.shared.gcd(p)
-        self.factors: list[Any] = []
-        self.products = [self._product(p // self.shared) for p in (determinant, *numerators)]
-        self.shared_factors = {self._number(f) for f, _ in self.shared.factor()[1]}
-
-    def _number(self, factor: Any) -> int:
-        if factor not in self.factors:
-            self.factors.append(factor)
-        return self.factors.index(factor)
-
-    def _product(self, polynomial: Any) -> tuple[int, dict[int, int]]:
-        content, parts = polynomial.factor()
-        return (1 if content > 0 else -1), {self._number(f): power for f, power in parts}
-
-    def signs_at(self, point: Fraction) -> list[int]:
-        """The sign of each irreducible factor at a rational t."""
-        return [_sign(factor(fmpq(point))) for factor in self.factors]
-
-    def non_negative(self, known: Sequence[int]) -> bool:
-        """Whether all p_i / det ≥ 0, given the sign of each irreducible factor; False where det is 0."""
-        signs = []
-        for sign, powers in self.products:
-            for k, power in powers.items():
-                sign *= known[k] ** power
-            signs.append(sign)
-        return signs[0] != 0 and all(s * signs[0] >= 0 for s in signs[1:])
-
-
-def _sign(value: Any) -> int:
-    return int(value > 0) - int(value < 0)
-
-
 def algebraic_stretches(
     system: Quotient, steps: CommonLength, rhs: list[Fraction], digits: int
 ) -> tuple[tuple[Stretch, ...], tuple[Endpoint, ...]]:
@@ -157,26 +108,41 @@ def algebraic_stretches(
     The latter can only be zeros of det at which all z_i · det vanish too, with a limit of z that is not
     non-negative: there other solutions may exist.
     """
-    signs = _Signs(*_fraction_free(system, steps.exponents, rhs))
-    roots = [
-        _Root(k, factor, low, high) for k, factor in enumerate(signs.factors) for low, high in _roots_in_unit(factor)
-    ]
+    given = _fraction_free(system, steps.exponents, rhs)
+    shared = reduce(lambda p, q: p.gcd(q), given)
+    polynomials = [p // shared for p in given]
+    parts = [[factor for factor, _ in p.factor()[1]] for p in (*polynomials, shared)]
+    factors: list[Any] = []
+    for factor in chain.from_iterable(parts):
+        if factor not in factors:  # polynomials have no hash
+            factors.append(factor)
+    roots = [_Root(factor, *ends) for factor in factors for ends in _roots_in_unit(factor)]
     _separate(roots)
     ends: list[Fraction | _Root] = [Fraction(1), *roots, Fraction(0)]  # from ε = 0 up
-    gaps = [signs.signs_at(_between(above, below)) for above, below in pairwise(ends)]
-    inside = [signs.non_negative(known) for known in gaps]
+    gaps = [_signs(polynomials, _between(above, below)) for above, below in pairwise(ends)]
+    inside = [_non_negative(signs) for signs in gaps]
     on_root = []
     for k, root in enumerate(roots):
-        # at a root of one factor all others keep the sign they have beside it
-        there = [0 if factor == root.factor else sign for factor, sign in enumerate(gaps[k])]
-        on_root.append(inside[k] or inside[k + 1] or signs.non_negative(there))
-    doubtful = [r for r, member in zip(roots, on_root, strict=True) if not member and r.factor in signs.shared_factors]
+        # at a root of one factor all polynomials without it keep the sign they have beside it
+        there = [0 if root.polynomial in part else sign for part, sign in zip(parts, gaps[k], strict=False)]
+        on_root.append(inside[k] or inside[k + 1] or _non_negative(there))
+    doubtful = [r for r, member in zip(roots, on_root, strict=True) if not member and r.polynomial in parts[-1]]
     stretches = _stretches([partial(_endpoint_of, root, steps, digits) for root in roots], inside, on_root)
     return stretches, tuple(_endpoint_of(root, steps, digits) for root in doubtful)
 
 
-def _fraction_free(system: Quotient, exponents: list[int], rhs: list[Fraction]) -> tuple[Any, list[Any]]:
-    """det B and det B · B^{-1} rhs as integer polynomials, up to a common positive factor (Bareiss, Jordan).
+def _signs(polynomials: list[Any], point: Fraction) -> list[int]:
+    values = [polynomial(fmpq(point)) for polynomial in polynomials]
+    return [int(value > 0) - int(value < 0) for value in values]
+
+
+def _non_negative(signs: list[int]) -> bool:
+    """Whether all z_i ≥ 0, given the signs of det and of z_i · det; False where det is 0."""
+    return signs[0] != 0 and all(sign * signs[0] >= 0 for sign in signs[1:])
+
+
+def _fraction_free(system: Quotient, exponents: list[int], rhs: list[Fraction]) -> list[Any]:
+    """det B, and det B · B^{-1} rhs behind it, as integer polynomials up to a positive factor (Bareiss, Jordan).
 
     At t = 0 the matrix is the identity, so no leading minor vanishes and no row is exchanged.
     """
@@ -196,7 +162,7 @@ def _fraction_free(system: Quotient, exponents: list[int], rhs: list[Fraction]) 
                 # columns left of k are done: they hold the pivot on the diagonal and zeros elsewhere
                 table[i][k:] = [(pivot * a - factor * b) // before for a, b in zip(table[i][k:], row[k:], strict=True)]
         before = pivot
-    return before, [table[i][m] for i in range(m)]
+    return [before, *(row[m] for row in table)]
 
 
 def _on_unit(polynomial: Any, low: Fraction, high: Fraction) -> Any:

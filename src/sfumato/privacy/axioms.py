@@ -9,9 +9,10 @@ their conditions (3) to (6) are what convexity of R means for its upper curve.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from itertools import chain, combinations, pairwise
 from random import Random
 
@@ -26,6 +27,7 @@ from sfumato.privacy.predicates_definitions import EXISTENCE, Breach, Definition
 from sfumato.verdict import Verdict, fails, holds, undecided
 
 Point = tuple[Fraction, Fraction]
+_Box = Callable[[Fraction, Fraction], bool]  # whether a point is in R
 
 _GRID = 24  # The unit interval has so many steps: halves, thirds, quarters, sixths and eighths are among them.
 _PRECISION = 40  # The edge of a black box is located to so many binary digits.
@@ -209,26 +211,17 @@ def _numeric_axioms(predicate: Predicate) -> Verdict:
     )
 
 
-class _Box:
-    """A black box q with what it answered so far."""
-
-    def __init__(self, predicate: Predicate) -> None:
-        self.predicate = predicate
-        self.answers: dict[Point, bool] = {}
-
-    def __call__(self, a: Fraction, b: Fraction) -> bool:
-        """Whether (a, b) ∈ R."""
-        return self._ask(a, b) and self._ask(1 - a, 1 - b)
-
-    def _ask(self, a: Fraction, b: Fraction) -> bool:
-        if (a, b) not in self.answers:
-            self.answers[a, b] = self.predicate.allows(a, b) is True
-        return self.answers[a, b]
-
-
 def _black_box_axioms(predicate: Predicate) -> Verdict:
     """Look for a hole in R: on the diagonal, between grid points, and between points on its edge."""
-    box = _Box(predicate)
+
+    @cache
+    def ask(a: Fraction, b: Fraction) -> bool:
+        return predicate.allows(a, b) is True
+
+    def box(a: Fraction, b: Fraction) -> bool:
+        """Whether (a, b) ∈ R."""
+        return ask(a, b) and ask(1 - a, 1 - b)
+
     if not box(Fraction(0), Fraction(0)):
         return _nothing_kept(predicate, "q(0, 0) and q(1, 1) do not both hold")
     steps = [Fraction(k, _GRID) for k in range(_GRID + 1)]
@@ -245,7 +238,7 @@ def _black_box_axioms(predicate: Predicate) -> Verdict:
         verdict = _hollow(predicate, box, weight, left, right)
         if verdict is not None:
             return verdict
-    search = AxiomSearch(_GRID, _PRECISION, len(box.answers))
+    search = AxiomSearch(_GRID, _PRECISION, ask.cache_info().currsize)
     return undecided(
         f"{predicate.name} is a black box: no counter-example among {search.tried} evaluations, on a grid of "
         f"1/{_GRID} and along the edge to 2^-{_PRECISION}",

@@ -37,8 +37,8 @@ from sfumato.errors import NotSupported, UndecidedError, advice
 from sfumato.measures.leakage import capacity
 from sfumato.numbers import Array, exact, float_below, fmpq, is_exact, object_array
 from sfumato.privacy.capacity_program import CapacityMethod, CapacityResult, enclosed_capacity, private_channel
-from sfumato.privacy.similarity import ball_solution, exact_solution, quotient
-from sfumato.privacy.type import PrivacyType, as_type, ball_rate, distance_ball
+from sfumato.privacy.similarity import ball_powers, ball_solution, exact_solution, quotient
+from sfumato.privacy.type import PrivacyType, as_type, ball_rate
 from sfumato.privacy.vertices import cheapest_mixture, vertices
 from sfumato.spaces.distances import Form
 
@@ -139,8 +139,7 @@ def _closed_forms(privacy: PrivacyType) -> tuple[CapacityResult | None, Capacity
     proved: tuple[CapacityResult | None, CapacityResult | None] = None, None
     for bits in _BALL_BITS:
         with flint.ctx.workprec(bits):
-            rate = ball_rate(privacy)
-            balls = [(rate * distance_ball(table, value)).exp() for value in distinct.tolist()]
+            balls = ball_powers(space, distinct, -ball_rate(privacy))
             more = _Closed(privacy, tree, promising, where, balls).both()
         proved = proved[0] or more[0], proved[1] or more[1]
         if None not in proved:

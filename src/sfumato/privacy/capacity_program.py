@@ -133,28 +133,13 @@ def _bound_below(cost: Floats, pairs: PromisedPairs, multipliers: Floats) -> flo
     γ_{k+1} = (k + 1)u / (1 − (k + 1)u), u = 2^-53, times the sum of absolute values; the few operations that
     follow, that sum's own error and underflow are covered by counting 8 terms more and adding 1e-290.
     """
-    reduced, size, terms = _reduced_costs(cost, pairs.first, pairs.second, pairs.low, np.abs(multipliers))
-    count = (terms.max() + 16.0) * 2.0**-53
+    ends = np.concatenate([pairs.first, pairs.second]), np.tile(np.arange(len(pairs.first)), 2)
+    entries = np.concatenate([pairs.low, -np.ones(len(pairs.first))])
+    rows, values = csr_array((entries, ends), shape=(len(cost), len(pairs.first))), np.abs(multipliers)
+    reduced, size = cost + rows @ values, np.abs(cost) + abs(rows) @ values
+    count = (np.bincount(ends[0], minlength=1).max() + 17.0) * 2.0**-53
     safe = reduced - (count / (1.0 - 2.0 * count)) * size - 1e-290
     return nextafter(fsum(safe.min(axis=1)), -inf)
-
-
-@njit(cache=True, nogil=True)
-def _reduced_costs(cost, first, second, decay, multipliers):  # type: ignore[no-untyped-def]
-    """C + AᵀZ for rows decay·M_x − M_z ≤ 0, the sum of absolute values of its terms, and how many terms a row has."""
-    reduced, size = cost.copy(), np.abs(cost)
-    terms = np.ones(len(cost), np.int64)
-    for k in range(len(first)):
-        x, z = first[k], second[k]
-        terms[x] += 1
-        terms[z] += 1
-        for y in range(cost.shape[1]):
-            raised = decay[k] * multipliers[k, y]
-            reduced[x, y] += raised
-            size[x, y] += raised
-            reduced[z, y] -= multipliers[k, y]
-            size[z, y] += multipliers[k, y]
-    return reduced, size, terms
 
 
 def private_channel(matrix: Floats, privacy: PrivacyType, kind: str, pairs: PromisedPairs | None = None) -> Channel:

@@ -86,9 +86,9 @@ def is_vertex_mechanism(channel: Channel, privacy: PrivacyType) -> Verdict:
         return fails(f"it is not in the type: {verdict.reason}", verdict.witness)
     for output, column in zip(channel.outputs, channel.matrix.T, strict=True):
         if any(column):
-            parts = _components(len(column), _tight(column, bounds))
-            if len(parts) > 1:
-                apart = tuple(channel.secrets[x] for x in parts[0])
+            side = _side(column, bounds)
+            if len(side) < len(column):
+                apart = tuple(channel.secrets[x] for x in sorted(side))
                 return fails(f"the row graph of output {output!r} falls apart", (output, apart))
     return holds("the row graph of every output is connected")
 
@@ -211,28 +211,19 @@ def _tight(column: Array, bounds: _Bounds) -> list[tuple[int, int]]:
     return [(x, z) for (x, z), factor in bounds.items() if column[x] == factor * column[z] and column[x]]
 
 
-def _components(size: int, edges: list[tuple[int, int]]) -> list[list[int]]:
-    leader = list(range(size))
-
-    def find(x: int) -> int:
-        while leader[x] != x:
-            x = leader[x]
-        return x
-
-    for x, z in edges:
-        leader[find(x)] = find(z)
-    groups: dict[int, list[int]] = {}
-    for x in range(size):
-        groups.setdefault(find(x), []).append(x)
-    return list(groups.values())
+def _side(column: Array, bounds: _Bounds) -> set[int]:
+    """The secrets that tight pairs join to the first one: all of them where the row graph is connected."""
+    side, tight = {0}, _tight(column, bounds)
+    while more := {end for pair in tight if side.intersection(pair) for end in pair} - side:
+        side |= more
+    return side
 
 
 def _rays(column: Array, bounds: _Bounds) -> list[Array]:
     """Split a private column into rays that sum to it."""
-    parts = _components(len(column), _tight(column, bounds))
-    if len(parts) == 1:
+    side = _side(column, bounds)
+    if len(side) == len(column):
         return [column]
-    side = set(parts[0])
     across = [(x, z, factor) for (x, z), factor in bounds.items() if x in side and z not in side]
     rise = min(factor * column[z] / column[x] for x, z, factor in across)
     fall = max(column[z] / (factor * column[x]) for x, z, factor in across)

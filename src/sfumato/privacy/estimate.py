@@ -25,7 +25,7 @@ from sfumato.arguments import integer, optional_function, positive
 from sfumato.errors import InvalidInput, NotSupported, UndecidedError, short, shown
 from sfumato.privacy.modular import Residues, eliminate, residues_of, substitute_back
 from sfumato.privacy.rays import FLOAT_ERROR, Rays, rays_of
-from sfumato.privacy.similarity import inverted
+from sfumato.privacy.similarity import verified_solve
 from sfumato.privacy.supports import MOST_SECRETS
 from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.privacy.vertices import vertices
@@ -171,54 +171,21 @@ def _answers(rays, tables, primes, sets, entry_error):  # type: ignore[no-untype
     """For each set of columns: no, yes, or open."""
     n = rays.shape[0]
     answers = np.empty(len(sets), np.int64)
-    basis, weights = np.empty((n, n)), np.empty(n)
+    basis, errors, one, none = np.empty((n, n)), np.full((n, n), entry_error), np.ones(n), np.zeros(n)
     work = np.empty((2 * n + 1, n + 1), np.int64)
     for t in range(len(sets)):
         for x in range(n):
             for i in range(n):
                 basis[x, i] = rays[x, sets[t, i]]
-        error = _solve(basis, weights, entry_error)
-        least = weights.min()
-        if error >= 0 and least < -error:
+        weights, off = verified_solve(basis, errors, one, none)
+        error, least = off.max(), weights.min()
+        if least < -error:
             answers[t] = 0
-        elif error >= 0 and least > error:
+        elif least > error:
             answers[t] = 1
         else:
             answers[t] = _modular_answer(tables, primes, sets[t], weights, error, work)
     return answers
-
-
-@njit(cache=True)
-def _solve(basis, weights, entry_error):  # type: ignore[no-untyped-def]
-    """Weights a with basis · a = 1 and a bound of their error, or −1 if floats give none.
-
-    With an approximate inverse C and E = I − C B, ‖a − ã‖ ≤ max_i Σ_j |C_ij| |1 − B ã|_j / (1 − ‖E‖).
-    """
-    n = len(basis)
-    inverse = inverted(basis.copy())
-    if not np.isfinite(inverse).all():
-        weights[:] = 0.0
-        return -1.0
-    size = 0.0
-    for i in range(n):
-        weights[i] = inverse[i].sum()
-        size += abs(weights[i])
-    unit = 2.0**-53
-    contraction, error = 0.0, 0.0
-    for i in range(n):
-        row, total, spread = 0.0, 0.0, 0.0
-        for j in range(n):
-            product, rest = 0.0, 1.0
-            for k in range(n):
-                product += inverse[i, k] * basis[k, j]
-                rest -= basis[j, k] * weights[k]
-            row += abs((1.0 if i == j else 0.0) - product)
-            spread += abs(inverse[i, j])
-            # sums of n + 1 rounded terms, entries in [0, 1] wrong by entry_error
-            total += abs(inverse[i, j]) * (abs(rest) + ((n + 4) * unit + entry_error) * (1.0 + size))
-        contraction = max(contraction, row + n * ((n + 4) * unit + entry_error) * spread)
-        error = max(error, total)
-    return 2.0 * error if contraction < 0.4 else -1.0
 
 
 @njit(cache=True)
@@ -244,7 +211,7 @@ def _modular_answer(tables, primes, members, weights, error, work):  # type: ign
                     replaceable = value % primes[q] != 0
     if singular == primes.size:
         return 0
-    if singular or error < 0:
+    if singular:
         return 2
     for i in range(n):
         if not zero[i] and weights[i] <= error:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,7 @@ from sfumato.privacy.predicates_curves import (
     shift_of,
 )
 from sfumato.privacy.predicates_density import moved_tails
-from sfumato.privacy.tradeoff import TradeOff
+from sfumato.privacy.tradeoff import TradeOff, interpolated
 
 __all__ = [
     "Predicate",
@@ -131,7 +131,7 @@ class Predicate:
         """Rationals around M(a), equal where it is known to be rational."""
         at, bits = as_written(a, "a probability"), precision(bits)
         if self.points:
-            value = _interpolate(self.points, at)
+            value = interpolated(self.points, at)
             return value, value
         if self.relation is not None:
             raise NotSupported(f"curves of {self.name}, which is given as a function", ["q(a, b)"])
@@ -153,13 +153,6 @@ def _probabilities(values: ArrayLike) -> Floats:
 def all_of(*answers: bool | None) -> bool | None:
     """Whether all answers are yes: no if one is no, else None if one is not known."""
     return False if any(answer is False for answer in answers) else None if None in answers else True
-
-
-def _interpolate(points: Sequence[tuple[Fraction, Fraction]], a: Fraction) -> Fraction:
-    for (a0, b0), (a1, b1) in pairwise(points):
-        if a0 <= a <= a1:
-            return b0 + (b1 - b0) * (a - a0) / (a1 - a0)
-    return points[0][1] if a <= points[0][0] else points[-1][1]
 
 
 def as_predicate(value: Any) -> Predicate:
@@ -322,7 +315,7 @@ def from_points(points: Iterable[tuple[Number, Number]]) -> Predicate:
     curve = tuple(corners)
 
     def relation(a: Fraction, b: Fraction) -> bool:
-        return 1 - _interpolate(curve, 1 - a) <= b <= _interpolate(curve, a)
+        return 1 - interpolated(curve, 1 - a) <= b <= interpolated(curve, a)
 
     return Predicate(name, relation=relation, points=curve)
 
@@ -434,12 +427,11 @@ def tradeoff_of(predicate: Predicate) -> TradeOff:
         )
     points = [(Fraction(0), min([Fraction(1), *(c for _, c in lines)]))]
     everything = [*lines, (Fraction(0), Fraction(1))]
-    for i, (s, c) in enumerate(everything):
-        for t, d in everything[i + 1 :]:
-            if s != t and 0 <= (at := (d - c) / (s - t)) <= 1:
-                value = s * at + c
-                if all(value <= slope * at + start for slope, start in everything):
-                    points.append((at, value))
+    for (s, c), (t, d) in combinations(everything, 2):
+        if s != t and 0 <= (at := (d - c) / (s - t)) <= 1:
+            value = s * at + c
+            if all(value <= slope * at + start for slope, start in everything):
+                points.append((at, value))
     return TradeOff.through(points)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import exp, log
+from math import exp, inf, log
 from typing import Any, Protocol
 
 import flint
@@ -51,6 +51,22 @@ class CurvePart(Protocol):
 
     def __hash__(self) -> int:
         """Equal parts are kept once."""
+
+
+def between(
+    value: Fraction, bounds: Callable[[int], tuple[Fraction, Fraction]], most_bits: float = inf
+) -> Fraction | None:
+    """A rational between a value and a number with bounds of any precision: below the value, or not; None for a tie.
+
+    Without a limit on the bits it only ends if the two differ or the bounds meet.
+    """
+    bits = 64
+    while bits <= most_bits:
+        low, high = bounds(bits)
+        if value <= low or value > high:
+            return low if value <= low else high
+        bits *= 2
+    return None
 
 
 _LARGEST_SHIFT = 10**6  # An ε beyond this, or a density that is moved by more units of its scale, promises nothing.
@@ -106,13 +122,9 @@ class Growth:
             return (gap > 0) - (gap < 0)
         if left * right <= 0:
             return (left > right) - (left < right)
-        bits = 64
-        while True:
-            low, high = self.bounds(bits)
-            ends = {(g > 0) - (g < 0) for g in (left - low * right, left - high * right)}
-            if len(ends) == 1:
-                return ends.pop()
-            bits *= 2
+        end = between(left / right, self.bounds)
+        assert end is not None
+        return 1 if (left / right > end) == (right > 0) else -1
 
 
 def growth(epsilon: Number | None = None, alpha: Number | None = None, what: str = "a predicate") -> Growth:
@@ -299,15 +311,8 @@ class Tail:
 
     def allows(self, a: Fraction, b: Fraction) -> bool | None:
         """Whether b ≤ M(a); None where no precision tells."""
-        bits = 64
-        while bits <= (_MOST_BITS if self.proved else 64):
-            low, high = self.bounds(a, bits)
-            if b <= low:
-                return True
-            if b > high:
-                return False
-            bits *= 2
-        return None
+        end = between(b, lambda bits: self.bounds(a, bits), _MOST_BITS if self.proved else 64)
+        return None if end is None else b <= end
 
     def reflected(self) -> Tail:
         """Exchanging the secrets moves the other tail."""

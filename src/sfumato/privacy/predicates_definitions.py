@@ -210,10 +210,8 @@ def k_of_n_outputs(k: int, n: int, *, epsilon: Number | None = None, alpha: Numb
 
 def doubling(n: int) -> Channel:
     """Output 0 becomes one of two, by a coin."""
-    rows = np.zeros((n, n + 1), dtype=object) + Fraction(0)
+    rows = np.eye(n, n + 1, dtype=np.int64).astype(object)
     rows[0, 0] = rows[0, n] = Fraction(1, 2)
-    for y in range(1, n):
-        rows[y, y] = Fraction(1)
     return Channel(range(n), rows)
 
 

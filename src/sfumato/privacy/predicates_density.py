@@ -7,6 +7,7 @@ c has risen by 60 (what lies beyond is less than 10⁻²⁵ of the rest), and in
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 from numpy.polynomial.legendre import leggauss
@@ -28,15 +29,19 @@ def moved_tails(
 ) -> tuple[Callable[[Floats], Floats], Callable[[Floats], Floats], float]:
     """a ↦ G(G⁻¹(a) − t) and a ↦ F(F⁻¹(a) + t), and how far they may be off.
 
-    The tolerance is ten times the difference that half as many panels make, at least 10⁻⁹.
+    What is left is right in a mirror. The tolerance is ten times the difference of half as many panels, at least 10⁻⁹.
     """
     height = np.vectorize(lambda x: _height(c, float(x)), otypes=[np.float64])
     low, high, peak = _hump(height)
-    fine, coarse = (_Table(height, low, high, peak, panels) for panels in (_PANELS, _PANELS // 2))
+    right, coarse = (_Table(height, low, high, peak, panels) for panels in (_PANELS, _PANELS // 2))
+
+    @cache
+    def left() -> _Table:
+        return _Table(lambda x: height(-x), -high, -low, -peak, _PANELS)
+
     at = np.linspace(0.02, 0.98, 33)
-    difference = np.abs(fine.right(at, shift) - coarse.right(at, shift)).max()
-    tolerance = max(1e-9, 10 * float(difference))
-    return (lambda a: fine.right(a, shift)), (lambda a: fine.left(a, shift)), tolerance
+    tolerance = max(1e-9, 10 * float(np.abs(right.moved(at, shift) - coarse.moved(at, shift)).max()))
+    return (lambda a: right.moved(a, shift)), (lambda a: left().moved(a, shift)), tolerance
 
 
 def _height(c: Callable[[float], float], x: float) -> float:
@@ -96,38 +101,28 @@ class _Table:
         masses = self._integral(self.edges[:-1], self.edges[1:])
         self.total = masses.sum()
         self.above = np.concatenate([np.cumsum(masses[::-1])[::-1], [0.0]]) / self.total
-        self.below = np.concatenate([[0.0], np.cumsum(masses)]) / self.total
 
     def _integral(self, start: Floats, stop: Floats) -> Floats:
         half = (stop - start) / 2
         places = ((start + stop) / 2)[..., None] + half[..., None] * _NODES
         return np.asarray(half * (np.exp(self.top - self.height(places)) @ _WEIGHTS))
 
-    def _mass(self, x: Floats, upper: bool) -> Floats:
+    def _mass(self, x: Floats) -> Floats:
+        """G(x), the mass to the right."""
         at = np.clip(x, self.edges[0], self.edges[-1])
         k = np.clip(np.searchsorted(self.edges, at, side="right") - 1, 0, self.edges.size - 2)
-        if upper:
-            return np.asarray(self.above[k + 1] + self._integral(at, self.edges[k + 1]) / self.total)
-        return np.asarray(self.below[k] + self._integral(self.edges[k], at) / self.total)
+        return np.asarray(self.above[k + 1] + self._integral(at, self.edges[k + 1]) / self.total)
 
-    def _place(self, a: Floats, upper: bool) -> Floats:
-        """Where the mass on one side is a: the panel from the table, then halving inside it."""
-        table = -self.above if upper else self.below
-        k = np.clip(np.searchsorted(table, -a if upper else a, side="right") - 1, 0, self.edges.size - 2)
+    def _place(self, a: Floats) -> Floats:
+        """G⁻¹(a): the panel from the table, then halving inside it."""
+        k = np.clip(np.searchsorted(-self.above, -a, side="right") - 1, 0, self.edges.size - 2)
         low, high = self.edges[k], self.edges[k + 1]
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
-            mass = self._mass(middle, upper)
-            beyond = mass > a if upper else mass < a
+            beyond = self._mass(middle) > a
             low, high = np.where(beyond, middle, low), np.where(beyond, high, middle)
         return np.asarray((low + high) / 2)
 
-    def right(self, a: Floats, shift: float) -> Floats:
+    def moved(self, a: Floats, shift: float) -> Floats:
         """G(G⁻¹(a) − t)."""
-        at = np.asarray(a, dtype=np.float64)
-        return self._mass(self._place(at, True) - shift, True)
-
-    def left(self, a: Floats, shift: float) -> Floats:
-        """F(F⁻¹(a) + t)."""
-        at = np.asarray(a, dtype=np.float64)
-        return self._mass(self._place(at, False) + shift, False)
+        return self._mass(self._place(np.asarray(a, dtype=np.float64)) - shift)

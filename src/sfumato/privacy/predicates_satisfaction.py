@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.channels.channel import Channel, as_channel
-from sfumato.numbers import ROUNDING, exact, float_above, float_below, floats, told_apart
+from sfumato.numbers import ROUNDING, exact, float_above, float_below, told_apart
 from sfumato.privacy.predicates import Predicate, as_predicate
-from sfumato.privacy.predicates_curves import CurvePart, Line, Tail
+from sfumato.privacy.predicates_curves import CurvePart, Line, Tail, between
 from sfumato.privacy.tradeoff import (
     best_event,
     excess_band,
@@ -35,6 +35,7 @@ from sfumato.verdict import Verdict, fails, holds, undecided
 _MOST_ENUMERATED = 14
 # Sums of up to a million floats are off by less than this: floats decide a corner that is farther from the curve.
 _CLEAR = 1e-9
+_MOST_SHOWN_BITS = 4096  # What is allowed is told apart from what is broken by so many bits at most.
 _NODES = 257  # The polygon below a smooth curve has so many corners; it proves most corners of a channel at once.
 
 
@@ -107,16 +108,9 @@ def _suspects(channel: Channel, part: CurvePart, first: NDArray[Any], second: ND
         slack = float(part.value) - factor * float(part.at) - excesses(channel, first, second, factor)
         close = np.flatnonzero(slack < 2 * excess_band(channel, factor))
         return close[np.argsort(slack[close], kind="stable")]
-    matrix = floats(channel.matrix)
-    chunk = max(1, 2**20 // matrix.shape[1])
     # the last corner is the certain event, which every tail allows
-    least = [
-        _clearance(part, float_corners(matrix, first[k : k + chunk], second[k : k + chunk])[:, :-1]).min(
-            axis=1, initial=1
-        )
-        for k in range(0, first.size, chunk)
-    ]
-    slack = np.concatenate(least)
+    blocks = (corners[:, :-1] for _, corners in float_corners(channel, first, second))
+    slack = np.concatenate([_clearance(part, corners).min(axis=1, initial=1) for corners in blocks])
     close = np.flatnonzero(slack < _CLEAR)
     return close[np.argsort(slack[close], kind="stable")]
 
@@ -184,20 +178,12 @@ def _in_words(channel: Channel, predicate: Predicate, broken: BrokenEvent) -> st
     a, b = (str(v) if short else f"{float(v)}" for v in (broken.a, broken.b))
     limit = ""
     if broken.allowed is not None:
-        bound = _bound_below(predicate, broken)
+        end = between(broken.b, lambda bits: predicate.bounds(broken.a, bits), _MOST_SHOWN_BITS)
+        bound = predicate.bounds(broken.a)[1] if end is None else end
         much, most = told_apart(broken.b, bound, 10)
         b = b if short or much == most else told_apart(broken.b, bound, 17)[0]
         limit = f", where at most {most} is allowed"
     return f"the event {shown or '∅'} has probability {a} for {x!r} and {b} for {z!r}{limit}"
-
-
-def _bound_below(predicate: Predicate, broken: BrokenEvent) -> Fraction:
-    """A rational from M(a) on that is below b, where some precision tells the two apart."""
-    for bits in (64, 256, 1024, 4096):
-        bound = predicate.bounds(broken.a, bits)[1]
-        if bound < broken.b:
-            break
-    return bound
 
 
 def _by_events(channel: Channel, predicate: Predicate, first: NDArray[Any], second: NDArray[Any]) -> Verdict:

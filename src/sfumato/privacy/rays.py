@@ -146,14 +146,15 @@ class Rays:
         if self.rational:
             assert self.equations is not None
             table = self.equations[np.ix_(list(rows), list(columns))]
-            return _sign(flint.fmpz_mat([[int(v) for v in row] for row in table]).det())
+            value = flint.fmpz_mat([[int(v) for v in row] for row in table]).det()
+            return int(value > 0) - int(value < 0)
         bits = _BALL_BITS
         while bits <= _MOST_BALL_BITS:
             rays = self.balls(columns, bits)
             with flint.ctx.workprec(bits):
                 value = flint.arb_mat([[ray[x + 1] - ray[0] for ray in rays] for x in rows]).det()
             if value > 0 or value < 0:
-                return _sign(value)
+                return 1 if value > 0 else -1
             bits *= 2
         raise UndecidedError(
             f"a determinant of {len(columns)} rays is smaller than 2^-{bits // 2}: it may be zero or not"
@@ -189,7 +190,3 @@ def _logarithms(corners: Vertices, bits: int) -> list[flint.arb]:
             return [rate * as_ball(Fraction(float(s))) for s in corners.symbols]
         unit = as_ball(distances.unit)
         return [rate * unit * flint.arb(radical).sqrt() for radical in corners.radicals]
-
-
-def _sign(value: flint.arb | flint.fmpz) -> int:
-    return int(value > 0) - int(value < 0)

@@ -48,6 +48,7 @@ from sfumato.privacy.similarity import (
     Quotient,
     SignedSolution,
     ball_powers,
+    ball_solution,
     exact_powers,
     float_powers,
     quotient,
@@ -57,7 +58,6 @@ from sfumato.privacy.similarity import (
 )
 from sfumato.privacy.type import PrivacyType, as_type, ball_rate
 from sfumato.privacy.vertices import cheapest_mixture, vertices
-from sfumato.spaces.distances import Distances
 from sfumato.spaces.finite import FiniteSpace
 from sfumato.verdict import Verdict, fails, holds, undecided
 
@@ -294,8 +294,7 @@ def _steepest(system: Quotient, privacy: PrivacyType, rhs: list[Fraction], sprea
     height = np.array([log(b.numerator) - log(b.denominator) for b in rhs])
     i, j, k, _ = system.terms.T
     table = privacy.space.distances
-    distance = Distances(table.form, np.array(system.values), table.unit).floats
-    excess = height[i] - height[j] - privacy.rate * distance[k]
+    excess = height[i] - height[j] - privacy.rate * system.lengths[k]
     worst = int(np.argmax(excess))
     if not excess[worst] > 0:
         return None
@@ -395,25 +394,18 @@ def _separation(
     values = floats(solution.values)
     room = float(system.sizes[worst] * abs(values[worst]) / (system.sizes * np.abs(values)).sum())
     target = [u + exact(room / 4) for u in unit]
-    bits = 64
-    while bits <= 1024:
+    m = len(system)
+    for bits in (64, 128, 256, 512, 1024):
         with flint.ctx.workprec(bits):
             balls = ball_powers(privacy.space, system.values, ball_rate(privacy))
-            m = len(system)
-            matrix = flint.arb_mat(m, m, system.entries(balls, flint.arb(0)))
-            right = flint.arb_mat(m, 1, [as_ball(t) for t in target])
-            try:
-                column = matrix.solve(right, algorithm="approx")
-            except ZeroDivisionError:  # not yet seen to be regular
-                bits *= 2
+            solution_balls = ball_solution(system, balls, target)
+            if solution_balls is None:  # not yet seen to be regular
                 continue
-            vector = object_array(dyadic(ball.mid()) for ball in column.entries())
-            product = matrix * column.mid()
-            positive = all(ball > 0 for ball in product.entries())
-        separation = _lifted(system, rhs, vector, secret)
-        if positive and separation.margin > 0:
-            return separation
-        bits *= 2
+            centre = flint.arb_mat(m, 1, [ball.mid() for ball in solution_balls])
+            product = flint.arb_mat(m, m, system.entries(balls, flint.arb(0))) * centre
+            separation = _lifted(system, rhs, object_array(map(dyadic, centre.entries())), secret)
+            if separation.margin > 0 and all(ball > 0 for ball in product.entries()):
+                return separation
     return None
 
 
@@ -481,15 +473,14 @@ def _program_bound(prior: Prior, system: Quotient, privacy: PrivacyType) -> Util
     rhs = object_array(weights[x] for x in system.representatives)
     m, powers = len(system), exact_powers(privacy, system.values)
     if powers is not None and prior.exact and m <= _EXACT_PROGRAM:
-        matrix = object_array(map(exact, system.entries(powers, Fraction(0))), (m, m))
-        solution = solve(LinearProgram.dense(system.sizes, matrix, ">" * m, rhs))
-        if solution.primal is None or solution.value is None:
-            raise SolverError(f"the program for the utility bound ended as {solution.status}")
-        return UtilityBound(Fraction(solution.value), np.asarray(solution.primal[system.classes]), attained)
-    table = system.floats(float_powers(privacy, system.values))
-    solution = solve(LinearProgram.dense(system.sizes.astype(float), table, ">" * m, floats(rhs)))
-    if solution.primal is None:
+        table, right = object_array(map(exact, system.entries(powers, Fraction(0))), (m, m)), rhs
+    else:
+        table, right = system.floats(float_powers(privacy, system.values)), floats(rhs)
+    solution = solve(LinearProgram.dense(system.sizes, table, ">" * m, right))
+    if solution.primal is None or solution.value is None:
         raise SolverError(f"the program for the utility bound ended as {solution.status}")
+    if is_exact(table):
+        return UtilityBound(Fraction(solution.value), np.asarray(solution.primal[system.classes]), attained)
     multipliers = np.maximum(solution.primal, 0.0)
     # every product is non-negative, so all relative errors below add up to less than this
     slack = 1 + 8 * (m + system.most_terms + len(prior)) * UNIT + (0 if prior.exact else 2 * ROUNDING)
@@ -519,11 +510,6 @@ def leakage_bound(prior: Prior | PrivacyType, privacy: PrivacyType | None = None
         prior = Prior.uniform(privacy.space)
     prior = as_prior(prior)
     ratio = exact(utility_bound(prior, privacy).value) / exact(prior.weights.max())
-    return _bits(ratio)
-
-
-def _bits(ratio: Fraction) -> float:
-    """log₂ rounded up; never below 0."""
     if ratio <= 1:
         return 0.0
     with flint.ctx.workprec(128):

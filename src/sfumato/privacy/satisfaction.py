@@ -7,23 +7,26 @@ so comparing it with a rational always ends.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf, log
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from sfumato.channels.channel import Channel, as_channel, check_secrets
+from sfumato.channels.composition import restrict
 from sfumato.errors import advice, counted, expect
 from sfumato.numbers import ROUNDING, Array, exact, float_above, is_exact, log_bounds, printed_above, told_apart
 from sfumato.privacy.predicates import Predicate
+from sfumato.privacy.predicates_curves import between
 from sfumato.privacy.predicates_satisfaction import satisfies_predicate
+from sfumato.privacy.tradeoff import over_pairs
 from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.spaces.finite import FiniteSpace, Pairs, place_of
-from sfumato.threads import on_threads
 from sfumato.verdict import Verdict, fails, holds, undecided
 
 __all__ = ["Tightest", "Violation", "row_distance", "satisfies", "smallest_epsilon", "tightest_pair"]
@@ -136,57 +139,55 @@ def _violation(
     channel: Channel, privacy: PrivacyType, pairs: Pairs, k: int, decided: dict[Any, Any]
 ) -> Violation | None:
     """The worst violation at one pair, both directions, or None; exact."""
-    x, z = int(pairs.first[k]), int(pairs.second[k])
     value = privacy.space.pair_distances.values[k]
-    worst: tuple[Any, int, int, int] | None = None
+    log_bound = float(privacy.rate * privacy.space.ruler.bounds(value)[1])
+    broken: list[_Ratio] = []
+    for found in _steep(channel, pairs, k, log_bound - 2 * _LOG_BAND * (1 + log_bound)):
+        key = (found.ratio, value)
+        if key not in decided:
+            decided[key] = _bound_below(found.ratio, privacy, value)
+        if decided[key] is not None:
+            broken.append(found)
+    if not broken:
+        return None
+    worst = max(broken, key=lambda found: found.ratio)
+    allowed = float_above(_allowed(privacy, value))
+    return Violation(*worst.shown(channel), allowed, (worst.ratio, decided[worst.ratio, value]))
+
+
+class _Ratio(NamedTuple):
+    """How much likelier output y is for one secret than for another, exactly."""
+
+    ratio: Any
+    upper: int
+    lower: int
+    y: int
+
+    def shown(self, channel: Channel) -> tuple[tuple[Any, Any], Any, Fraction | float]:
+        """The pair, the output, and the ratio in the numbers of the channel."""
+        ratio = self.ratio if channel.exact or self.ratio == inf else float_above(self.ratio)
+        return (channel.secrets[self.upper], channel.secrets[self.lower]), channel.outputs[self.y], ratio
+
+
+def _steep(channel: Channel, pairs: Pairs, k: int, least: float) -> Iterator[_Ratio]:
+    """Outputs where the logarithm of a ratio of the rows of a pair, in floats, is above some number, or infinite."""
+    x, z = int(pairs.first[k]), int(pairs.second[k])
     for upper, lower in ((x, z), (z, x)):
         a, b = channel.matrix[upper], channel.matrix[lower]
-        for y in _near_bound(a, b, privacy.rate * privacy.space.ruler.bounds(value)[1]):
-            if b[y] == 0:
-                bound = _allowed(privacy, value)
-                return Violation((channel.secrets[upper], channel.secrets[lower]), channel.outputs[y], inf,
-                                 float_above(bound), (inf, bound))  # fmt: skip
-            ratio = exact(a[y]) / exact(b[y])
-            key = (ratio, value)
-            if key not in decided:
-                decided[key] = _bound_below(ratio, privacy, value)
-            if decided[key] is not None and (worst is None or ratio > worst[0]):
-                worst = ratio, upper, lower, int(y)
-    if worst is None:
-        return None
-    ratio, upper, lower, y = worst
-    shown = ratio if channel.exact else float_above(ratio)
-    pair = (channel.secrets[upper], channel.secrets[lower])
-    allowed = float_above(_allowed(privacy, value))
-    return Violation(pair, channel.outputs[y], shown, allowed, (ratio, decided[ratio, value]))
+        with np.errstate(invalid="ignore"):  # 0/0 is no ratio
+            gaps = _logarithms(a) - _logarithms(b)
+        for y in np.flatnonzero((gaps > least) | (gaps == inf)):
+            yield _Ratio(inf if b[y] == 0 else exact(a[y]) / exact(b[y]), upper, lower, int(y))
 
 
-def _near_bound(a: Array, b: Array, log_bound: Any) -> NDArray[np.int64]:
-    """Outputs where a / b comes within the search band of the bound, or b is 0 and a is not."""
-    limit = float(log_bound) - 2 * _LOG_BAND * (1 + float(log_bound))
-    return np.flatnonzero((a != 0) & ((b == 0) | (_log_gaps(a, b) > limit)))
-
-
-def _log_gaps(a: Array, b: Array) -> NDArray[np.float64]:
-    """ln(a / b) of two rows, −∞ where either is 0."""
-    result = np.full(len(a), -inf)
-    both = (a != 0) & (b != 0)
-    result[both] = _logarithms(a[both]) - _logarithms(b[both])
-    return result
-
-
-def _bound_below(ratio: Fraction, privacy: PrivacyType, value: Any) -> Fraction | None:
+def _bound_below(ratio: Any, privacy: PrivacyType, value: Any) -> Any:
     """A rational that e^{εd} is no larger than and the ratio is larger than, if the ratio exceeds e^{εd}; else None."""
+    if ratio == inf:
+        return _allowed(privacy, value)
     if privacy.rate_bounds(64)[0] * privacy.space.ruler.bounds(value)[0] >= ratio.numerator.bit_length():
         return None  # ratio < 2^bits < e^{εd}: a bound of millions of digits need not be worked out
-    bits = 64
-    while True:
-        low, high = privacy.factor_bounds(value, bits)
-        if ratio <= low:
-            return None
-        if ratio > high:
-            return high
-        bits *= 2
+    end = between(ratio, lambda bits: privacy.factor_bounds(value, bits))
+    return None if end is None or ratio <= end else end
 
 
 def _allowed(privacy: PrivacyType, value: Any) -> Any:
@@ -228,37 +229,18 @@ def tightest_pair(channel: Channel, space: FiniteSpace) -> Tightest | None:
     # ties are many in symmetric mechanisms: equal (ratio, distance) need one logarithm
     candidates: dict[Any, Tightest] = {}
     for k in near:
-        candidate = _ratio_at(channel, pairs, int(k))
-        value = distances.values[k]
-        key = (candidate[0], value)
-        if key not in candidates:
-            candidates[key] = _tightest(channel, space, candidate, value)
+        worst, value = _steepest(channel, pairs, int(k), most[k]), distances.values[k]
+        if (worst.ratio, value) not in candidates:
+            low, high = space.ruler.bounds(value)
+            epsilon = inf if worst.ratio == inf else printed_above(log_bounds(worst.ratio)[1] / low)
+            candidates[worst.ratio, value] = Tightest(*worst.shown(channel), float_above(high), epsilon)
     return max(candidates.values(), key=lambda t: t.epsilon)
 
 
-def _ratio_at(channel: Channel, pairs: Pairs, k: int) -> tuple[Any, int, int, int]:
-    """The largest ratio of the two rows of a pair, exact, with its direction and output."""
-    x, z = int(pairs.first[k]), int(pairs.second[k])
-    best: tuple[Any, int, int, int] = (Fraction(1), x, z, 0)
-    for upper, lower in ((x, z), (z, x)):
-        a, b = channel.matrix[upper], channel.matrix[lower]
-        if ((b == 0) & (a != 0)).any():
-            return inf, upper, lower, int(np.flatnonzero((b == 0) & (a != 0))[0])
-        gaps = _log_gaps(a, b)
-        for y in np.flatnonzero(gaps >= gaps.max() - 2 * _LOG_BAND):
-            ratio = exact(a[y]) / exact(b[y]) if b[y] != 0 else Fraction(0)
-            if ratio > best[0]:
-                best = ratio, upper, lower, int(y)
-    return best
-
-
-def _tightest(channel: Channel, space: FiniteSpace, candidate: tuple[Any, int, int, int], value: Any) -> Tightest:
-    ratio, upper, lower, y = candidate
-    low, high = space.ruler.bounds(value)
-    epsilon = inf if ratio == inf else printed_above(log_bounds(ratio)[1] / low)
-    pair = (channel.secrets[upper], channel.secrets[lower])
-    shown = ratio if is_exact(channel.matrix) or ratio == inf else float_above(ratio)
-    return Tightest(pair, channel.outputs[y], shown, float_above(high), epsilon)
+def _steepest(channel: Channel, pairs: Pairs, k: int, log_ratio: float) -> _Ratio:
+    """The largest ratio of the two rows of a pair, exact, whose logarithm is about the given one."""
+    even = _Ratio(Fraction(1), int(pairs.first[k]), int(pairs.second[k]), 0)
+    return max([even, *_steep(channel, pairs, k, log_ratio - 2 * _LOG_BAND)], key=lambda found: found.ratio)
 
 
 def row_distance(channel: Channel, x: Any, z: Any) -> float:
@@ -267,8 +249,8 @@ def row_distance(channel: Channel, x: Any, z: Any) -> float:
     first, second = (place_of(secret, channel.secrets, "the secret of a row") for secret in (x, z))
     if first == second:
         return 0.0
-    where = Pairs(np.array([first]), np.array([second]))
-    ratio = _ratio_at(channel, where, 0)[0]
+    pair, rows = Pairs(np.array([0]), np.array([1])), restrict(channel, (x, z))
+    ratio = _steepest(rows, pair, 0, over_pairs(_scan, _logarithms(rows.matrix), *pair)[0]).ratio
     return inf if ratio == inf else printed_above(log_bounds(ratio)[1])
 
 
@@ -283,13 +265,7 @@ def _logarithms(matrix: Array) -> NDArray[np.float64]:
 
 def log_ratios(logs: NDArray[np.float64], pairs: Pairs) -> NDArray[np.float64]:
     """For each pair the largest |log-ratio| of its rows; 0/0 does not count."""
-    result = np.empty(pairs.first.size)
-
-    def scan(first: int, last: int) -> None:
-        _scan(logs, pairs.first[first:last], pairs.second[first:last], result[first:last])
-
-    on_threads(scan, pairs.first.size)
-    return result
+    return over_pairs(_scan, logs, *pairs)
 
 
 @njit(cache=True, nogil=True)

@@ -92,22 +92,20 @@ def symmetry_classes(space: FiniteSpace, colours: Sequence[Any] | None = None) -
     given = [0] * len(space) if colours is None else items(colours, "colours")
     if len(given) != len(space) or not all(isinstance(colour, Hashable) for colour in given):
         raise InvalidInput(f"colours are {len(space)} hashable values, one for each secret, found {shown(colours)}")
-    ids: dict[Any, int] = {}
-    classes = np.array([ids.setdefault(colour, len(ids)) for colour in given])
+    classes = _by_appearance(given)
     while True:
         count = int(classes.max()) + 1
         seen = np.sort(codes * count + classes[None, :], axis=1)
         _, first, fresh = np.unique(np.column_stack([classes, seen]), axis=0, return_index=True, return_inverse=True)
         if len(first) == count:
-            return _by_appearance(classes)
+            return _by_appearance(classes.tolist())
         classes = fresh.ravel()
 
 
-def _by_appearance(classes: NDArray[np.int64]) -> NDArray[np.int64]:
-    _, first, inverse = np.unique(classes, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), dtype=np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return np.asarray(rank[inverse.ravel()])
+def _by_appearance(values: Sequence[Any]) -> NDArray[np.int64]:
+    """Values as numbers: the first one is 0, the next other one is 1, …."""
+    numbers: dict[Any, int] = {}
+    return np.array([numbers.setdefault(value, len(numbers)) for value in values])
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,6 +140,12 @@ class Quotient:
         for i, j, k, count in self.terms.tolist():
             result[i * m + j] += powers[k] * count
         return result
+
+    @cached_property
+    def lengths(self) -> NDArray[np.float64]:
+        """The distinct distances in float64."""
+        table = self.space.distances
+        return Distances(table.form, np.array(self.values), table.unit).floats
 
     @cached_property
     def most_terms(self) -> int:
@@ -240,9 +244,9 @@ def solve_signs(
     if powers is not None and not spread and len(system) <= _EXACT_FIRST:
         return solve_exactly(system, powers, rhs)
     if len(system) >= _FLOATS_FIRST:
-        solution = _solve_floats(system, privacy, rhs, spread)
-        if solution is not None and solution.decided:
-            return solution
+        enclosed = _solve_floats(system, privacy, rhs, spread)
+        if enclosed.decided:
+            return enclosed
     best: SignedSolution | None = None
     bits = 64
     # balls cannot get smaller than what they start from
@@ -305,72 +309,56 @@ def solve_balls(
     return SignedSolution(values, error, tuple(1 if v > 0 else -1 if v < 0 else None for v in balls))
 
 
-def _solve_floats(
-    system: Quotient, privacy: PrivacyType, rhs: Sequence[Fraction], spread: Fraction
-) -> SignedSolution | None:
+def _solve_floats(system: Quotient, privacy: PrivacyType, rhs: Sequence[Fraction], spread: Fraction) -> SignedSolution:
     matrix = system.floats(float_powers(privacy, system.values))
     right = np.array([float(b) for b in rhs])
-    enclosed = verified_solve(matrix, (system.most_terms + 3) * 2 * UNIT, right, float(spread) + UNIT)
-    if enclosed is None:
-        return None
-    values, error = enclosed
+    off = (system.most_terms + 3) * 2 * UNIT * matrix
+    values, error = verified_solve(matrix, off, right, (float(spread) + UNIT) * np.abs(right))
     signs = tuple(1 if v > e else -1 if v < -e else None for v, e in zip(values, error, strict=True))
     return SignedSolution(values, error, signs)
-
-
-def verified_solve(
-    matrix: NDArray[np.float64], relative: float, rhs: NDArray[np.float64], rhs_relative: float = 0.0
-) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """The solution of Av = b in float64 with a proved bound on its error, or None if none could be proved.
-
-    A and b are any numbers within the relative distances ``relative`` and ``rhs_relative`` of what is given. With
-    R ≈ A^{-1} and ‖I − RA‖ ≤ g < 1 in the maximum norm, v − ṽ = (RA)^{-1} R (b − Aṽ), so entry i of the error is at
-    most t_i + g/(1 − g) · max t, where t = |R| |b − Aṽ|. A sum of m products in any order is within
-    m·u/(1 − m·u) · Σ |products| of the truth, u = 2^-53.
-    """
-    m = len(rhs)
-    inverse = approximate_inverse(matrix)
-    if not np.isfinite(inverse).all():
-        return None
-    rounding = (m + 4) * UNIT * _SAFE + relative
-    magnitude, size = np.abs(inverse), np.abs(matrix)
-    residue = np.abs(np.eye(m) - product(inverse, matrix)).sum(axis=1)
-    contraction = float((residue + rounding * apply(magnitude, size.sum(axis=1))).max()) * _SAFE + _TINY
-    if not contraction < 0.5:
-        return None
-    values = apply(inverse, rhs)
-    values += apply(inverse, rhs - apply(matrix, values))
-    rest = np.abs(rhs - apply(matrix, values)) + rounding * apply(size, np.abs(values))
-    rest += (rhs_relative + 2 * UNIT) * np.abs(rhs)
-    reach = apply(magnitude, rest * _SAFE + _TINY)
-    return values, (reach + contraction / (1 - contraction) * reach.max()) * _SAFE + _TINY
 
 
 # Small dense algebra without BLAS: its threads wait for each other, which on a busy machine costs tenfold.
 
 
-def apply(matrix: NDArray[np.float64], vector: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A matrix times a vector."""
-    return np.asarray(np.einsum("ij,j->i", matrix, vector))
+@njit(cache=True, nogil=True)
+def verified_solve(matrix, matrix_error, rhs, rhs_error):  # type: ignore[no-untyped-def]
+    """The solution of Av = b in float64 with a proved bound on its error, infinite if none could be proved.
 
-
-def product(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A matrix times a matrix."""
-    return np.asarray(_product(np.ascontiguousarray(left), np.ascontiguousarray(right)))
-
-
-def approximate_inverse(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    """An inverse in float64, with entries that are not finite where the matrix is singular."""
-    return np.asarray(inverted(np.array(matrix, dtype=np.float64, order="C")))
-
-
-def approximate_solution(matrix: NDArray[np.float64], rhs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A solution in float64 to search with, not finite where the matrix is singular."""
-    return np.asarray(_solved(np.column_stack([matrix, rhs])))
+    A and b are any numbers that are not farther from what is given than their errors. With R ≈ A^{-1} and
+    ‖I − RA‖ ≤ g < 1 in the maximum norm, v − ṽ = (RA)^{-1} R (b − Aṽ), so entry i of the error is at most
+    t_i + g/(1 − g) · max t, where t = |R| |b − Aṽ|. A sum of m products in any order is within
+    m·u/(1 − m·u) · Σ |products| of the truth, u = 2^-53.
+    """
+    m = len(rhs)
+    inverse = inverse_of(matrix)
+    if not np.isfinite(inverse).all():
+        return np.zeros(m), np.full(m, np.inf)
+    magnitude, slip = np.abs(inverse), matrix_error + (m + 4) * UNIT * _SAFE * np.abs(matrix)
+    residue = np.abs(np.eye(m) - product(inverse, matrix)).sum(axis=1)
+    contraction = (residue + apply(magnitude, slip.sum(axis=1))).max() * _SAFE + _TINY
+    if not contraction < 0.5:
+        return np.zeros(m), np.full(m, np.inf)
+    values = apply(inverse, rhs)
+    values += apply(inverse, rhs - apply(matrix, values))
+    rest = np.abs(rhs - apply(matrix, values)) + apply(slip, np.abs(values)) + rhs_error + 2 * UNIT * np.abs(rhs)
+    reach = apply(magnitude, rest * _SAFE + _TINY)
+    return values, (reach + contraction / (1 - contraction) * reach.max()) * _SAFE + _TINY
 
 
 @njit(cache=True, nogil=True)
-def _product(left, right):  # type: ignore[no-untyped-def]
+def apply(matrix, vector):  # type: ignore[no-untyped-def]
+    """A matrix times a vector."""
+    result = np.zeros(len(matrix))
+    for i in range(len(matrix)):
+        for j in range(len(vector)):
+            result[i] += matrix[i, j] * vector[j]
+    return result
+
+
+@njit(cache=True, nogil=True)
+def product(left, right):  # type: ignore[no-untyped-def]
+    """A matrix times a matrix."""
     result = np.zeros((left.shape[0], right.shape[1]))
     for i in range(left.shape[0]):
         row = result[i]
@@ -382,27 +370,21 @@ def _product(left, right):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _exchange(table, k, order):  # type: ignore[no-untyped-def]
-    """Bring the largest entry of column k, from row k down, to row k; whether it is not zero."""
-    best = k
-    for i in range(k + 1, table.shape[0]):
-        if abs(table[i, k]) > abs(table[best, k]):
-            best = i
-    if best != k:
-        for j in range(table.shape[1]):
-            table[k, j], table[best, j] = table[best, j], table[k, j]
-        order[k], order[best] = order[best], order[k]
-    return table[k, k] != 0.0
-
-
-@njit(cache=True, nogil=True)
-def inverted(table):  # type: ignore[no-untyped-def]
-    """The inverse by Gauss–Jordan elimination, which overwrites the table; not finite where it is singular."""
-    m = table.shape[0]
+def inverse_of(matrix):  # type: ignore[no-untyped-def]
+    """An inverse by Gauss–Jordan elimination, with entries that are not finite where the matrix is singular."""
+    m, table = len(matrix), matrix.copy()
     order = np.arange(m)
     for k in range(m):
-        if not _exchange(table, k, order):
+        best = k
+        for i in range(k + 1, m):
+            if abs(table[i, k]) > abs(table[best, k]):
+                best = i
+        if table[best, k] == 0.0:
             return np.full((m, m), np.nan)
+        if best != k:
+            for j in range(m):
+                table[k, j], table[best, j] = table[best, j], table[k, j]
+            order[k], order[best] = order[best], order[k]
         row = table[k]
         pivot, row[k] = row[k], 1.0
         for j in range(m):
@@ -417,27 +399,4 @@ def inverted(table):  # type: ignore[no-untyped-def]
     result = np.empty_like(table)
     for k in range(m):
         result[:, order[k]] = table[:, k]
-    return result
-
-
-@njit(cache=True, nogil=True)
-def _solved(table):  # type: ignore[no-untyped-def]
-    """Elimination and back substitution; the right-hand side is the last column."""
-    m = table.shape[0]
-    order = np.arange(m)
-    for k in range(m):
-        if not _exchange(table, k, order):
-            return np.full(m, np.nan)
-        row = table[k]
-        for i in range(k + 1, m):
-            other = table[i]
-            factor = other[k] / row[k]
-            if factor != 0.0:
-                for j in range(k, m + 1):
-                    other[j] -= factor * row[j]
-    result = table[:, m].copy()
-    for k in range(m - 1, -1, -1):
-        for j in range(k + 1, m):
-            result[k] -= table[k, j] * result[j]
-        result[k] /= table[k, k]
     return result

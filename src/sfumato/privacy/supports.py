@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import comb
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import flint
 import numpy as np
@@ -65,20 +65,12 @@ Report = Callable[[Enumeration], None]
 Indices = NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
-class _Level:
+class _Level(NamedTuple):
     """Extreme rays after some equations, with the values of the remaining ones and their errors."""
 
     supports: NDArray[np.uint64]
     values: NDArray[np.float64]
     errors: NDArray[np.float64]
-
-    def __getitem__(self, which: NDArray[np.int64] | NDArray[np.bool_]) -> _Level:
-        return _Level(
-            np.ascontiguousarray(self.supports[:, which]),
-            self.values[:, which],
-            np.ascontiguousarray(self.errors[:, which]),
-        )
 
 
 def supports_in_pieces(rays: Rays, report: Report | None = None) -> Iterator[NDArray[np.uint64]]:
@@ -93,9 +85,9 @@ def supports_in_pieces(rays: Rays, report: Report | None = None) -> Iterator[NDA
         yield level.supports
     for k in range(total):
         signs = _signs(rays, residues, k, level)
-        rest = _Level(level.supports, level.values[1:], level.errors[1:])
-        last = k + 1 == total
-        pieces = [rest[signs == 0]]
+        last, zero = k + 1 == total, signs == 0
+        kept: tuple[NDArray[Any], ...] = level.supports[:, zero], level.values[1:, zero], level.errors[1:, zero]
+        pieces = [_Level(*(np.ascontiguousarray(part) for part in kept))]
         count = pieces[0].supports.shape[1]
         if last:
             yield pieces.pop().supports
@@ -113,11 +105,7 @@ def supports_in_pieces(rays: Rays, report: Report | None = None) -> Iterator[NDA
             if report is not None:
                 report(Enumeration(k + 1, total, share, count, perf_counter() - started))
         if not last:
-            level = _Level(
-                np.concatenate([piece.supports for piece in pieces], axis=1),
-                np.concatenate([piece.values for piece in pieces], axis=1),
-                np.concatenate([piece.errors for piece in pieces], axis=1),
-            )
+            level = _Level(*(np.concatenate(parts, axis=1) for parts in zip(*pieces, strict=True)))
 
 
 def _all_rays(rays: Rays) -> _Level:

@@ -22,8 +22,6 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from sfumato.channels.channel import check_secrets
 from sfumato.channels.prior import Prior, as_prior
@@ -34,9 +32,8 @@ from sfumato.privacy.similarity import (
     UNIT,
     Quotient,
     apply,
-    approximate_inverse,
-    approximate_solution,
     float_powers,
+    inverse_of,
     product,
     quotient,
     solve_signs,
@@ -145,14 +142,10 @@ def _always(digits: int) -> Threshold:
 
 def _tree(space: FiniteSpace) -> list[list[Any]] | None:
     """For each secret the entries of the edge table at it, if the space is a tree."""
-    n = len(space)
-    if space.edges is None or len(space.edges.pairs.first) != n - 1 or n < 2:
+    if space.edges is None or not 0 < len(space.edges.pairs.first) == len(space) - 1 or space.open_pairs:
         return None
     first, second = space.edges.pairs
-    joined = csr_array((np.ones(n - 1), (first, second)), shape=(n, n))
-    if connected_components(joined, directed=False)[0] != 1:
-        return None
-    at: list[list[Any]] = [[] for _ in range(n)]
+    at: list[list[Any]] = [[] for _ in space.labels]
     for x, y, value in zip(first.tolist(), second.tolist(), space.edges.lengths.values.tolist(), strict=True):
         at[x].append(value)
         at[y].append(value)
@@ -209,15 +202,13 @@ class _Taylor:
 
     def __init__(self, system: Quotient, rhs: NDArray[np.float64], centre: Fraction, radius: float) -> None:
         privacy = PrivacyType(system.space, epsilon=centre)
-        table = system.space.distances
-        d = Distances(table.form, np.array(system.values), table.unit).floats.copy()
-        d[~np.isfinite(d)] = 0.0
+        d = np.where(np.isfinite(system.lengths), system.lengths, 0.0)
         power = float_powers(privacy, system.values)
         b0, b1 = system.floats(power), -system.floats(power * d)
         b2 = system.floats(power * d * d * np.exp(radius * d)) * (1 + 1e-9)
         m = len(system)
         slip = (m + 2 * system.most_terms + 16) * UNIT * 1.001  # relative error of entries and of sums of m products
-        inverse = approximate_inverse(b0)
+        inverse = inverse_of(b0)
         self.usable = bool(np.isfinite(inverse).all())
         if not self.usable:
             return
@@ -279,8 +270,8 @@ def _dominant_rate(system: Quotient, rhs: NDArray[np.float64]) -> Fraction:
 
 def _solved(system: Quotient, rhs: NDArray[np.float64], rate: float) -> NDArray[np.float64]:
     """v in plain float64, to search with; zeros where the matrix is singular in float64."""
-    matrix = system.floats(float_powers(PrivacyType(system.space, epsilon=rate), system.values))
-    return np.nan_to_num(approximate_solution(matrix, rhs))
+    inverse = inverse_of(system.floats(np.exp(-rate * system.lengths)))
+    return np.asarray(np.nan_to_num(apply(inverse, rhs)))
 
 
 def _last_failure(system: Quotient, rhs: NDArray[np.float64], top: Fraction) -> float | None:

@@ -10,7 +10,7 @@ divided by its exact total.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -78,11 +78,7 @@ class TradeOff:
         at = as_written(a, "a probability")
         if not 0 <= at <= 1:
             raise InvalidInput(f"a probability lies in [0, 1], found {short(a)}")
-        best = Fraction(0)
-        for (a0, b0), (a1, b1) in pairwise(self.points):
-            if a0 <= at <= a1:
-                best = max(best, b1 if a0 == a1 else b0 + (b1 - b0) * (at - a0) / (a1 - a0))
-        return best
+        return interpolated(self.points, at)
 
     def delta(self, *, epsilon: Number | None = None, alpha: Number | None = None) -> Fraction:
         """δ at ε: the largest Q(O) − e^ε P(O); for a rational ε > 0 the upper end of an enclosure to 64 bits."""
@@ -107,6 +103,16 @@ class TradeOff:
     def floats(self) -> NDArray[np.float64]:
         """The corners as an array, for drawing."""
         return np.array([[float(a), float(b)] for a, b in self.points])
+
+
+def interpolated(points: Sequence[Point], at: Fraction) -> Fraction:
+    """What a polygon of points from a = 0 to a = 1 has at a place; the upper end where it is upright."""
+    at = min(max(at, Fraction(0)), Fraction(1))
+    return max(
+        b1 if a0 == a1 else b0 + (b1 - b0) * (at - a0) / (a1 - a0)
+        for (a0, b0), (a1, b1) in pairwise(points)
+        if a0 <= at <= a1
+    )
 
 
 @dataclass(frozen=True)
@@ -208,7 +214,7 @@ def worst_tradeoff(channel: Channel, neighbours: Any = None) -> TradeOff:
     channel = as_channel(channel)
     first, second, _ = ordered_pairs(channel.secrets, neighbours)
     corners: list[tuple[Point, Any]] = []
-    for k in _near_the_hull(floats(channel.matrix), first, second):
+    for k in _near_the_hull(channel, first, second):
         curve = pair_curve(channel, int(first[k]), int(second[k]))
         corners += list(zip(curve.points, zip(curve.events, curve.pairs, strict=True), strict=True))
     kept = _hull(corners)
@@ -221,30 +227,29 @@ _HULL_BAND = 1e-9
 """Sums of up to 10⁶ floats are good to 10⁻¹⁰: a corner that lies this far inside the hull is inside."""
 
 
-def float_corners(matrix: NDArray[np.float64], first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.float64]:
-    """Corners of the curves of many pairs, pairs × outputs × 2, in floats."""
-    p, q = matrix[first], matrix[second]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(p > 0, q / p, np.where(q > 0, inf, -1.0))
-    order = np.argsort(-ratio, axis=1)
-    a = np.cumsum(np.take_along_axis(p, order, axis=1), axis=1)
-    b = np.cumsum(np.take_along_axis(q, order, axis=1), axis=1)
-    return np.stack([a, b], axis=-1)
+def float_corners(
+    channel: Channel, first: NDArray[Any], second: NDArray[Any]
+) -> Iterator[tuple[int, NDArray[np.float64]]]:
+    """Corners of the curves of many pairs, in floats: from some pair on, pairs × outputs × 2, so many as fit."""
+    matrix = floats(channel.matrix)
+    chunk = max(1, 2**20 // matrix.shape[1])
+    for start in range(0, first.size, chunk):
+        p, q = matrix[first[start : start + chunk]], matrix[second[start : start + chunk]]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where(p > 0, q / p, np.where(q > 0, inf, -1.0))
+        order = np.argsort(-ratio, axis=1)
+        yield start, np.stack([np.cumsum(np.take_along_axis(row, order, axis=1), axis=1) for row in (p, q)], axis=-1)
 
 
-def _near_the_hull(matrix: NDArray[np.float64], first: NDArray[Any], second: NDArray[Any]) -> list[int]:
+def _near_the_hull(channel: Channel, first: NDArray[Any], second: NDArray[Any]) -> list[int]:
     """Pairs that may have a corner of the worst curve."""
-    chunk = max(1, 2**21 // matrix.shape[1])
-    blocks = range(0, first.size, chunk)
     hull = np.array([[0.0, 0.0], [1.0, 1.0]])
-    for start in blocks:
-        corners = float_corners(matrix, first[start : start + chunk], second[start : start + chunk])
+    for _, corners in float_corners(channel, first, second):
         points = np.concatenate([hull, corners.reshape(-1, 2)])
         points = points[np.lexsort((points[:, 1], points[:, 0]))]
         hull = points[: _upper_chain(points)]
     near: list[int] = []
-    for start in blocks:
-        corners = float_corners(matrix, first[start : start + chunk], second[start : start + chunk])
+    for start, corners in float_corners(channel, first, second):
         a, b = corners[..., 0], corners[..., 1]
         left = a - _HULL_BAND
         bound = np.where(left < 0, 0.0, np.interp(left, hull[:, 0], hull[:, 1]))
@@ -393,19 +398,25 @@ def excess_band(channel: Channel, factor: float) -> float:
 _SMALL_SCAN = 200_000  # So few comparisons take less time than starting threads.
 
 
-def excesses(channel: Channel, first: NDArray[Any], second: NDArray[Any], factor: float) -> NDArray[np.float64]:
-    """Σ_y max(0, q_y − s·p_y) for many pairs of rows, in floats."""
-    matrix = np.ascontiguousarray(floats(channel.matrix))
+def over_pairs(
+    scan: Callable[..., None], table: NDArray[np.float64], first: NDArray[Any], second: NDArray[Any], *more: float
+) -> NDArray[np.float64]:
+    """What a compiled scan writes for each of many pairs of rows of a table."""
     result = np.empty(first.size)
 
-    def scan(start: int, stop: int) -> None:
-        _sum_excesses(matrix, first[start:stop], second[start:stop], factor, result[start:stop])
+    def part(start: int, stop: int) -> None:
+        scan(table, first[start:stop], second[start:stop], *more, result[start:stop])
 
-    if result.size * matrix.shape[1] < _SMALL_SCAN:
-        scan(0, result.size)
+    if result.size * table.shape[1] < _SMALL_SCAN:
+        part(0, result.size)
     else:
-        on_threads(scan, first.size)
+        on_threads(part, first.size)
     return result
+
+
+def excesses(channel: Channel, first: NDArray[Any], second: NDArray[Any], factor: float) -> NDArray[np.float64]:
+    """Σ_y max(0, q_y − s·p_y) for many pairs of rows, in floats."""
+    return over_pairs(_sum_excesses, np.ascontiguousarray(floats(channel.matrix)), first, second, factor)
 
 
 @njit(cache=True, nogil=True)

@@ -67,9 +67,7 @@ class PrivacyType:
                 raise InvalidEpsilon(f"a promise of more than {LARGEST_PARAMETER} bits cannot be written down")
         if base is not None and not 0 < base < 1:
             raise InvalidEpsilon(f"alpha lies strictly between 0 and 1, found {shown(alpha)}")
-        object.__setattr__(self, "space", space)
-        object.__setattr__(self, "epsilon", rate)
-        object.__setattr__(self, "alpha", base)
+        vars(self).update(space=space, epsilon=rate, alpha=base)
 
     def __repr__(self) -> str:
         unit = f" per {self.space.unit}" if self.space.unit else ""

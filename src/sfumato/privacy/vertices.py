@@ -17,8 +17,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from typing import Any, overload
 
+import flint
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -224,13 +226,8 @@ def _square_free(value: int) -> tuple[int, int]:
     """(a, s) with value = a²·s and s square-free; (0, 1) for 0."""
     if value == 0:
         return 0, 1
-    factor, rest, divisor = 1, value, 2
-    while divisor * divisor <= rest:
-        while rest % (divisor * divisor) == 0:
-            rest //= divisor * divisor
-            factor *= divisor
-        divisor += 1
-    return factor, rest
+    powers = [(int(prime), power) for prime, power in flint.fmpz(value).factor()]
+    return prod(prime ** (power // 2) for prime, power in powers), prod(p for p, power in powers if power % 2)
 
 
 @njit(cache=True)
