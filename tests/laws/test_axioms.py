@@ -105,8 +105,17 @@ def test_round_trip_of_profiles(curve: TradeOff) -> None:
     predicate = q.from_profile(profile, symmetric=False)
     assert q.tradeoff_of(predicate).points == curve.points
     for s, delta in profile:
-        if s >= 1:
-            assert q.profile(predicate, alpha=1 / s) == (delta, delta)
+        assert q.profile(predicate, alpha=1 / s) == (delta, delta)
+
+
+@given(channels(secrets=range(2), outputs=4), st.fractions(Fraction(1, 6), 6, max_denominator=8))
+def test_profiles_at_both_signs_of_epsilon(channel: sf.Channel, s: Fraction) -> None:
+    """δ(P, Q; ε) = 1 − e^ε + e^ε δ(Q, P; −ε): complements of events exchange the secrets."""
+    there, back = (smallest_delta(channel, [pair], alpha=1 / f).high for pair, f in (((0, 1), s), ((1, 0), 1 / s)))
+    assert there == 1 - s + s * back
+    assert there == max(b - s * a for a, b in tradeoff(channel, 0, 1).points) >= max(0, 1 - s)
+    sharpest = q.from_tradeoff(tradeoff(channel, 0, 1))
+    assert q.profile(sharpest, alpha=1 / s) == (there, there)
 
 
 @given(curves())
