@@ -281,8 +281,8 @@ def from_distribution(distribution: Any, shift: Number, *, tail: str = "right") 
 def from_density(c: Callable[[float], float], shift: Number, *, tail: str = "right") -> Predicate:
     """Moved tails of the density κe^{−c(x)} for a convex function c of one real number, inf outside its support.
 
-    c is integrated in floats, jumps at the ends of the support and kinks included: masses are good to about 10⁻¹², or to
-    the rounding of c where that is worse (``parts[0].tolerance``, an estimate). Its convexity is checked where it is
+    c is integrated in floats, jumps at the ends of the support and kinks included: masses are good to about 10⁻¹², or
+    to the rounding of c where that is worse (``parts[0].tolerance``, an estimate). Its convexity is checked where it is
     evaluated: a violation found is an error, none found is no proof, so such a predicate can be shown to fail and never
     proved to hold.
 
@@ -450,8 +450,8 @@ def profile(
 ) -> tuple[Fraction, Fraction]:
     """Rationals around δ(ε) = max_a M(a) − e^ε a, the least δ that the predicate guarantees; equal if it is exact.
 
-    ε may have either sign; below 0 the value is at least 1 − e^ε, what M asks at a = 1. M(a) − e^ε a is concave, so three
-    of its points enclose the maximum: everywhere else it stays below the continuations of the two chords.
+    ε may have either sign; below 0 the value is at least 1 − e^ε, what M asks at a = 1. M(a) − e^ε a is concave, so
+    three of its points enclose the maximum: everywhere else it stays below the continuations of the two chords.
 
     Examples
     --------

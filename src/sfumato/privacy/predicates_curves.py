@@ -218,8 +218,8 @@ class DensityFamily:
     """A log-concave density, and what its tails hold once they have moved, as a function of a and s = e^t.
 
     Without ``ball`` the values are floats: by whoever gives them, the value at a lies between those that belong to
-    a ± ``tolerance``, give or take ``tolerance``. Neither they nor the shape of the density are proved, so that they can
-    refute and never prove.
+    a ± ``tolerance``, give or take ``tolerance``. Neither they nor the shape of the density are proved, so that they
+    can refute and never prove.
     """
 
     name: str

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 from numpy.polynomial.legendre import leggauss
@@ -115,7 +116,7 @@ class _Table:
     def __init__(self, height: Callable[[Floats], Floats], low: float, high: float, peak: float) -> None:
         self.height, self.top = height, float(height(np.array([peak]))[0])
         ends = sorted({low, min(max(peak, low), high), high})
-        edges = np.unique(np.concatenate([np.linspace(a, b, _PANELS) for a, b in zip(ends, ends[1:], strict=False)]))
+        edges = np.unique(np.concatenate([np.linspace(a, b, _PANELS) for a, b in pairwise(ends)]))
         self.change = np.inf
         for _ in range(_HALVINGS):
             halves, changes = self._halved(edges)

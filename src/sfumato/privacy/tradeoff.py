@@ -300,9 +300,9 @@ def smallest_delta(
 ) -> SmallestDelta:
     """The least δ for which a channel is (ε, δ)-private: the largest Q(O) − e^ε P(O) over neighbours and events.
 
-    With the rational α = e^−ε the answer is exact; with ε it is enclosed to 64 bits. Below ε = 0, that is for α > 1, the
-    certain event alone needs 1 − e^ε; what lies above that is the part of a profile that one direction of a pair has on
-    the other side: δ(P, Q; ε) = 1 − e^ε + e^ε δ(Q, P; −ε).
+    With the rational α = e^−ε the answer is exact; with ε it is enclosed to 64 bits. Below ε = 0, that is for α > 1,
+    the certain event alone needs 1 − e^ε; what lies above that comes from the pair in the other order:
+    δ(P, Q; ε) = 1 − e^ε + e^ε δ(Q, P; −ε).
 
     Examples
     --------
