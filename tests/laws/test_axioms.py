@@ -71,7 +71,7 @@ def _probability(cumulative: Callable[[Fraction], Fraction], places: list[Fracti
 @given(st.sampled_from(sorted(_OF_EXPONENTIALS)), st.lists(_PLACES, min_size=2, max_size=8, unique=True), st.data())
 @settings(max_examples=100)
 def test_theorem_2_2_1(name: str, places: list[Fraction], data: st.DataObject) -> None:
-    """Of all sets of probability p the right tail gains most when it moves to the left: any finite union of intervals."""
+    """Of all sets of probability p the right tail gains most when moved to the left: any finite union of intervals."""
     s = data.draw(st.fractions(1, 4, max_denominator=6))
     cumulative, places = _OF_EXPONENTIALS[name], sorted(places)[: len(places) // 2 * 2]
     p, gained = (_probability(cumulative, places, moved) for moved in (Fraction(1), s))
@@ -82,7 +82,7 @@ def test_theorem_2_2_1(name: str, places: list[Fraction], data: st.DataObject) -
 
 
 def test_theorem_2_2_1_needs_a_convex_c() -> None:
-    """Half of the mass on [0, 1], half on [4, 5], moved by 2: another set of probability 1/2 gains more than the tail."""
+    """Half of the mass on [0, 1], half on [4, 5], moved by 2: another set of probability 1/2 gains more than a tail."""
 
     def below(x: float) -> float:
         return (min(max(x, 0.0), 1.0) + min(max(x - 4, 0.0), 1.0)) / 2

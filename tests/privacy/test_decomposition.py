@@ -117,7 +117,7 @@ def test_equality_of_floats_is_undecided() -> None:
 
 @st.composite
 def in_parts(draw: Any) -> tuple[sf.Channel, sf.PrivacyType]:
-    """A channel on a space of several parts, private in each: the outputs of random private channels, merged at will."""
+    """A channel on a space of several parts, private in each: outputs of one that tells all it may, merged at will."""
     privacies = [draw(exact_private_channels())[1].space for _ in range(draw(st.integers(1, 2)))]
     edges, labels = [], []
     for k, space in enumerate([*privacies, sf.line(1)]):
