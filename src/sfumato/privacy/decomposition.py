@@ -188,9 +188,11 @@ def maximally_sufficient(channel: Channel, privacy: PrivacyType) -> Splitting:
         raise PrivacyViolation(verdict.reason, broken.pair, broken.output, broken.ratio, broken.bound)
     pieces: list[Array] = []
     origin: list[int] = []
+    parts = _parts(len(channel.secrets), bounds)
     for y, column in enumerate(channel.matrix.T):
-        if any(column):
-            rays = _rays(column, bounds)
+        for part in parts:
+            within = np.where(part, column, Fraction(0))
+            rays = _rays(within, bounds) if any(within) else []
             pieces += rays
             origin += [y] * len(rays)
     columns, groups = _merged(pieces)
@@ -315,15 +317,21 @@ def _reached(start: int, pairs: list[tuple[int, int]]) -> set[int]:
     return side
 
 
+def _parts(size: int, bounds: _Bounds) -> list[Array]:
+    """Which secrets are at finite distances of each other, one mask for each part of the space."""
+    parts: list[Array] = []
+    for x in range(size):
+        if not any(part[x] for part in parts):
+            parts.append(np.isin(np.arange(size), list(_reached(x, list(bounds)))))
+    return parts
+
+
 def _rays(column: Array, bounds: _Bounds) -> list[Array]:
-    """Split a private column into rays that sum to it."""
+    """Split a private column that occurs in one part of the space into rays that sum to it."""
     side = _side(column, bounds)
     if len(side) == np.count_nonzero(column):
         return [column]
     across = [(x, z, factor) for (x, z), factor in bounds.items() if x in side and z not in side]
-    if not across:  # nothing is promised between this part and the rest
-        within = np.isin(np.arange(len(column)), list(side))
-        return [np.where(within, column, Fraction(0)), *_rays(np.where(within, Fraction(0), column), bounds)]
     rise = min(factor * column[z] / column[x] for x, z, factor in across)
     fall = max(column[z] / (factor * column[x]) for x, z, factor in across)
     # column = share · raised + (1 − share) · lowered, on the side and off it
