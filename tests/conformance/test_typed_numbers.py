@@ -116,6 +116,7 @@ TYPED: dict[str, Use] = {
     "is_uniformly_positive.scales": lambda v: [
         ball.radius for ball in compatibility.is_uniformly_positive([1, 1, 1], THREE, scales=[v]).witness
     ],
+    "is_uniformly_positive.answers": lambda v: str(compatibility.is_uniformly_positive(norm(), (0, v))),
     "tradeoff_grid.gammas": lambda v: sf.tradeoff_grid(TENTHS, [v], ["1/2"]).gammas,
     "tradeoff_grid.deltas": lambda v: sf.tradeoff_grid(TENTHS, ["1/2"], [v]).deltas,
     "best_measure.gamma": lambda v: compatibility.best_measure(APART, v, "1/4").tolist(),
