@@ -121,6 +121,12 @@ def test_privacy_but_for_some_outputs(delta: str, slack: str) -> None:
             assert satisfies_predicate(channel, q.epsilon_delta(delta=min(both, 1), **promise))  # type: ignore[arg-type]
 
 
+def test_nothing_to_leave_out_or_nothing_asked() -> None:
+    assert satisfies_axioms(probabilistic(delta=0, slack="1/10", alpha="1/2"))
+    assert satisfies_axioms(probabilistic(delta="1/10", slack=1, alpha="1/2"))
+    assert probabilistic(delta="1/10", slack=1, alpha="1/2").keeps(sf.Channel.identity([0, 1]))
+
+
 def test_which_outputs_are_left_out_is_tried() -> None:
     """Two outputs together exceed the slack; either may be the exception, but only one is small enough."""
     channel = sf.Channel([0, 1], [["1/10", "3/10", "3/5"], [0, 0, 1]])

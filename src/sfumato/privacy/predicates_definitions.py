@@ -143,10 +143,10 @@ def probabilistic(
     """ε-privacy with probability 1 − δ: outputs that break it have probability at most δ, for each secret.
 
     With ``slack`` the outputs that remain need only keep (ε, slack)-privacy, as events: the form that Kifer and Lin
-    (section 2.2) say probabilistic privacy and the (c, ε, δ)-privacy of Chaudhuri and Mishra have in common. They show
-    on an example of Mironov's that it is not consistent. For every 0 < δ < 1 there is one of the same form: a first
-    output takes what is left, a second is at the limit, and two are told apart entirely; merging the second with one
-    of these breaks the limit with the probability of both.
+    (section 2.2) say probabilistic privacy and (c, ε, δ)-privacy have in common. They show on an example of Mironov's
+    that it is not consistent. For all 0 < δ with δ + slack < 1 there is one of the same form: a first output takes
+    what is left, a second is at the limit, and two are told apart entirely; merging the second with one of these
+    breaks the limit with the probability of both.
 
     Examples
     --------
@@ -193,9 +193,10 @@ def probabilistic(
             x /= 2
 
     theorem = ""
-    if most in (0, 1):
-        without = f"ε-differential privacy{', up to a slack' if spared else ''}"
-        theorem = f"without exceptions it is {without}" if most == 0 else "it allows every channel"
+    if 1 in (most, spared):
+        theorem = "it allows every channel"
+    elif most == 0:
+        theorem = f"without exceptions it is ε-differential privacy{', up to a slack' if spared else ''}"
     name = f"({factor.epsilon}, {spared})" if spared else factor.epsilon
     return Definition(f"{name}-privacy with probability {1 - most}", keeps, (0, 1), suspects, theorem)
 
