@@ -17,6 +17,7 @@ from math import isfinite
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.arguments import items
 from sfumato.design.compatibility.exponential import as_measure
@@ -25,6 +26,8 @@ from sfumato.errors import InvalidInput, expect, shown
 from sfumato.numbers import Number, as_written
 from sfumato.spaces.finite import FiniteSpace
 from sfumato.verdict import Verdict, fails, holds
+
+Floats = NDArray[np.float64]
 
 __all__ = ["LeastBall", "is_uniformly_positive"]
 
@@ -55,8 +58,8 @@ def is_uniformly_positive(
         Numbers for the points of a finite space, decided exactly; or a frozen continuous distribution of scipy on the
         real line, whose support is taken from scipy.
     answers
-        The finite space. For a distribution: an interval (low, high) on which it is asked, None for an end at infinity;
-        its support by default.
+        The finite space. For a distribution: an interval (low, high), None for an end at infinity, to which it is
+        conditioned; its support by default.
     scales
         Radii at which the mass is looked at.
 
@@ -109,6 +112,8 @@ def _on_the_line(law: Any, answers: Any, radii: list[Fraction]) -> Verdict:
         raise InvalidInput(f"a continuous distribution has a density, which {shown(law)} has not")
     first, last = (float(end) for end in law.support())
     low, high = _interval(answers, first, last)
+    if not law.cdf(high) > law.cdf(low):
+        raise InvalidInput(f"the distribution has no mass between {low:g} and {high:g}")
     outside = low if low < first else high if high > last else None
     if outside is not None and isfinite(outside):
         gap = Fraction(abs(outside - (first if outside < first else last)))
@@ -116,8 +121,9 @@ def _on_the_line(law: Any, answers: Any, radii: list[Fraction]) -> Verdict:
         return fails(f"{outside:g} lies outside the support, and so does a ball around it", ball)
     if not (isfinite(low) and isfinite(high)):
         radius, right = radii[0], not isfinite(high)
-        centre = float(law.isf(_THIN)) + float(radius) if right else float(law.ppf(_THIN)) - float(radius)
-        mass = float(law.cdf(centre + float(radius)) - law.cdf(centre - float(radius)))
+        share = _THIN * float(law.cdf(high) - law.cdf(low))
+        centre = float(law.isf(share)) + float(radius) if right else float(law.ppf(share)) - float(radius)
+        mass = float(_masses(law, low, high, np.array([centre - float(radius)]), np.array([centre + float(radius)]))[0])
         return fails(
             f"the answers go on for ever, and balls of radius {radius} that do not meet share a mass of 1: the one "
             f"around {centre:.6g} has less than a millionth",
@@ -144,7 +150,13 @@ def _interval(answers: Any, first: float, last: float) -> tuple[float, float]:
 def _least(law: Any, low: float, high: float, radius: Fraction) -> LeastBall:
     """Balls around the points of a cell [c, c + h] all contain (c + h − r, c + r), which bounds their masses."""
     r, edges = float(radius), np.linspace(low, high, _CELLS + 1)
-    masses = law.cdf(edges + r) - law.cdf(edges - r)
+    masses = _masses(law, low, high, edges - r, edges + r)
     k = int(np.argmin(masses))
-    common = law.cdf(np.maximum(edges[:-1] + r, edges[1:] - r)) - law.cdf(edges[1:] - r)
+    common = _masses(law, low, high, edges[1:] - r, np.maximum(edges[:-1] + r, edges[1:] - r))
     return LeastBall(radius, float(common.min()), float(edges[k]), float(masses[k]))
+
+
+def _masses(law: Any, low: float, high: float, start: Floats, stop: Floats) -> Floats:
+    """The share that intervals have of the mass between two ends."""
+    ends = (law.cdf(np.clip(places, low, high)) for places in (stop, start))
+    return np.asarray(np.subtract(*ends) / (law.cdf(high) - law.cdf(low)))
