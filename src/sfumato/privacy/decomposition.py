@@ -191,7 +191,7 @@ def maximally_sufficient(channel: Channel, privacy: PrivacyType) -> Splitting:
     parts = _parts(len(channel.secrets), bounds)
     for y, column in enumerate(channel.matrix.T):
         for part in parts:
-            within = np.where(part, column, Fraction(0))
+            within = column * part
             rays = _rays(within, bounds) if any(within) else []
             pieces += rays
             origin += [y] * len(rays)
