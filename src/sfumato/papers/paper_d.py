@@ -242,7 +242,7 @@ def _draw_matrix(channel: Channel) -> Any:
     inputs, outputs = [f"i{x + 1}" for x in range(3)], [f"o{y + 1}" for y in range(3)]
     figure.add_heatmap(
         x=inputs, y=outputs, z=channel.matrix.T.astype(float), text=channel.matrix.T.astype(str), xgap=2, ygap=2,
-        texttemplate="%{text}", colorscale=[[0, "#ffffff"], [1, tint(SERIES[1], 0.6)]], showscale=False,
+        texttemplate="%{text}", colorscale=[[0, "#ffffff"], [1, tint(SERIES[1], 0.6)]], zmin=0, zmax=1, showscale=False,
     )  # fmt: skip
     figure.update_layout(
         margin={"l": 48, "r": 24, "t": 40, "b": 16},
