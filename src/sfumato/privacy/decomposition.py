@@ -191,19 +191,16 @@ def maximally_sufficient(channel: Channel, privacy: PrivacyType) -> Splitting:
     parts = _parts(len(channel.secrets), bounds)
     for y, column in enumerate(channel.matrix.T):
         for part in parts:
-            within = column * part
-            rays = _rays(within, bounds) if any(within) else []
+            rays = _rays(column * part, part, bounds) if column[part].any() else []
             pieces += rays
             origin += [y] * len(rays)
     columns, groups = _merged(pieces)
-    # of the mass of a merged column, each output of the original gets what its pieces brought
-    table = [
-        [
-            sum((pieces[k].sum() for k in group if origin[k] == y), Fraction(0)) / column.sum()
-            for y in range(channel.shape[1])
-        ]
-        for column, group in zip(columns, groups, strict=True)
-    ]
+    # of the mass of a merged column, at a secret where it occurs, each original output gets what its pieces brought
+    table = [[Fraction(0)] * channel.shape[1] for _ in columns]
+    for row, column, group in zip(table, columns, groups, strict=True):
+        x = int((column != 0).argmax())
+        for k in group:
+            row[origin[k]] += pieces[k][x] / column[x]
     split = Channel(channel.secrets, np.stack(columns, axis=1))
     return Splitting(split, Channel(split.outputs, table, channel.outputs))
 
@@ -326,10 +323,10 @@ def _parts(size: int, bounds: _Bounds) -> list[Array]:
     return parts
 
 
-def _rays(column: Array, bounds: _Bounds) -> list[Array]:
+def _rays(column: Array, part: Array, bounds: _Bounds) -> list[Array]:
     """Split a private column that occurs in one part of the space into rays that sum to it."""
-    side = _side(column, bounds)
-    if len(side) == np.count_nonzero(column):
+    side = _reached(int(part.argmax()), _tight(column, bounds))
+    if len(side) == part.sum():
         return [column]
     across = [(x, z, factor) for (x, z), factor in bounds.items() if x in side and z not in side]
     rise = min(factor * column[z] / column[x] for x, z, factor in across)
@@ -340,7 +337,7 @@ def _rays(column: Array, bounds: _Bounds) -> list[Array]:
     for x in side:
         raised[x] *= rise
         lowered[x] *= fall
-    return _rays(raised * share, bounds) + _rays(lowered * (1 - share), bounds)
+    return _rays(raised * share, part, bounds) + _rays(lowered * (1 - share), part, bounds)
 
 
 def _merged(columns: list[Array]) -> tuple[list[Array], list[list[int]]]:
