@@ -113,6 +113,10 @@ TYPED: dict[str, Use] = {
     "calibrate.target": lambda v: sf.calibrate(UNIFORM, sf.losses.bin(THREE), THREE, target=v, precision=0.5).high,
     "curve.epsilons": lambda v: sf.curve(UNIFORM, sf.losses.bin(THREE), THREE, [v], tolerance=0.5).epsilons,
     "privacy_compatible.scales": lambda v: [n.radius for n in sf.privacy_compatible(THREE, scales=[v]).witness],
+    "is_uniformly_positive.scales": lambda v: [
+        ball.radius for ball in compatibility.is_uniformly_positive([1, 1, 1], THREE, scales=[v]).witness
+    ],
+    "is_uniformly_positive.answers": lambda v: str(compatibility.is_uniformly_positive(norm(), (0, v))),
     "tradeoff_grid.gammas": lambda v: sf.tradeoff_grid(TENTHS, [v], ["1/2"]).gammas,
     "tradeoff_grid.deltas": lambda v: sf.tradeoff_grid(TENTHS, ["1/2"], [v]).deltas,
     "best_measure.gamma": lambda v: compatibility.best_measure(APART, v, "1/4").tolist(),
@@ -172,6 +176,7 @@ TYPED: dict[str, Use] = {
     "probabilistic.delta": lambda v: sf.probabilistic(delta=v, alpha="1/2").keeps(
         sf.Channel(TWO, [["3/10", "7/10"], ["3/10", "7/10"]])
     ),
+    "probabilistic.slack": lambda v: repr(sf.privacy.probabilistic(delta="1/10", alpha="1/2", slack=v)),
     "TradeOff.__call__.a": CURVE,
     "TradeOff.power.a": CURVE.power,
     "smallest_epsilon_at.delta": lambda v: sf.smallest_epsilon_at(NOISY, v),
@@ -195,6 +200,7 @@ TYPED: dict[str, Use] = {
     **{f"profile.{name}": lambda v, name=name: predicates.profile(CURVE_AS_PREDICATE, **{name: v}) for name in PAIR},
     **{f"k_of_n_outputs.{name}": lambda v, name=name: repr(sf.k_of_n_outputs(1, 2, **{name: v})) for name in PAIR},
     **{f"probabilistic.{name}": lambda v, name=name: repr(sf.probabilistic(delta=0, **{name: v})) for name in PAIR},
+    **{f"strict.{name}": lambda v, name=name: repr(sf.privacy.strict(**{name: v})) for name in PAIR},
     **{f"database_leakage_bound.{name}": lambda v, name=name: sf.database_leakage_bound(3, 2, **{name: v})
        for name in PAIR},
     **{f"TradeOff.delta.{name}": lambda v, name=name: CURVE.delta(**{name: v}) for name in PAIR},

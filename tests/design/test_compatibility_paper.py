@@ -22,3 +22,10 @@ def test_theorem_3_4() -> None:
     spread = next(row for row in table.rows if row["family"] == "unit ball of ℓ∞")
     for n in (5, 9, 17):
         assert float(spread[f"ε* of {n} of its points"]) == pytest.approx(log(9 * (n - 1)), rel=2e-3)
+
+
+def test_example_3_3() -> None:
+    even, normal = ITEMS["E.example33"]().rows
+    assert even["uniformly positive"]["agree"] is True and normal["uniformly positive"]["agree"] is True
+    assert [even[f"least mass, r = 1/{2**i}"] for i in range(1, 5)] == [0.5, 0.25, 0.125, 0.0625]
+    assert float(normal["least mass, r = 1/2"].split()[0]) < 1e-6

@@ -325,3 +325,11 @@ def test_more_secrets_than_vertices_are_listed_for_are_answered() -> None:
     best = sf.design(sf.Prior.from_counts([1 + (k * k) % 7 for k in range(64)], space), loss, privacy, tolerance=1e-2)
     verdict = sf.is_universally_optimal(best.mechanism, loss, privacy, starts=2)
     assert verdict.outcome in (sf.Outcome.FAILS, sf.Outcome.UNDECIDED)
+
+
+def test_infinite_distances_are_named_as_the_reason() -> None:
+    """Three secrets have few cells; what is missing is a list of mechanisms where nothing is promised about some."""
+    apart = sf.PrivacyType(sf.graph([("a", "b")], labels=["a", "b", "c"]), alpha="1/2")
+    told = sf.Channel(["a", "b", "c"], [["2/3", "1/3", 0], ["1/3", "2/3", 0], [0, 0, 1]])
+    verdict = sf.universal.is_universally_optimal(told, sf.losses.bin(apart.space), apart, starts=2)
+    assert verdict.outcome == "undecided" and "finite distances" in verdict.reason

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import e
+from math import e, erfc, sqrt
 from typing import Any
 
 import pytest
@@ -19,8 +19,10 @@ def cells(value: Any) -> list[dict[str, Any]]:
 def test_every_item(key: str) -> None:
     item = ITEMS[key]()
     assert item.key == key and item.rows and item.notes
-    assert all(cell["agree"] is True for cell in cells(item))
-    if key.startswith("D.fig") and key != "D.fig8":
+    assert all(cell["agree"] is True for cell in cells(item) if cell["printed"] != "—")
+    if key in ("D.fig2", "D.fig3", "D.fig9", "D.fig10"):
+        assert item.figure is not None and item.figure().data
+    elif key.startswith("D.fig") and key != "D.fig8":
         assert item.figure is not None
         figure = item.figure()
         assert [trace.name for trace in figure.data[:2]] == ["m(a)", "M(a)"]
@@ -40,6 +42,31 @@ def test_values_of_the_curves() -> None:
     assert at("D.fig5", 0.25) == pytest.approx((1 - 1 / e, 0.25 / e))
     assert at("D.fig6", 0.25) == pytest.approx((e / 4, 0))
     assert at("D.fig7", 0.75) == pytest.approx((1 - 0.25 / e, 1 - e / 4))
+
+
+def test_tails() -> None:
+    """Figures 2 and 3: p is the area of the tail, and the area after the move is the curve of Figure 4."""
+    for row in ITEMS["D.fig2"]().rows:
+        assert row["G(G⁻¹(p))"] == pytest.approx(row["p"]) and erfc(row["G⁻¹(p)"] / sqrt(2)) / 2 == pytest.approx(
+            row["p"]
+        )
+    for row in ITEMS["D.fig3"]().rows:
+        assert row["G(G⁻¹(p) − t)"] == pytest.approx(row["M(p)"])
+        assert erfc(row["G⁻¹(p) − t"] / sqrt(2)) / 2 == pytest.approx(row["M(p)"])
+        assert row["M(p)"] > row["p"] > row["the left tail"]
+        assert row["M(p)"] > row["an interval in the middle"] > row["the left tail"]
+
+
+def test_matrices_and_row_graphs() -> None:
+    """Figure 9: columns sum to 1; Figure 10: the three equations that are printed for o1, and connected graphs."""
+    *rows, sums = ITEMS["D.fig9"]().rows
+    assert [row["i1"] for row in rows] == ["2/3", "1/6", "1/6"] and set(sums.values()) == {"sum", "1"}
+    assert "equal" in ITEMS["D.fig9"]().notes[1] and "not equal" not in ITEMS["D.fig9"]().notes[1]
+    first, *others = ITEMS["D.fig10"]().rows
+    assert first["tight pairs"]["agree"] is True
+    assert [first[f"P(o|{x})"] for x in ("i1", "i3", "i4", "i2")] == ["2/3", "1/3", "1/6", "1/12"]
+    assert all(row["tight pairs"]["ours"].count("→") == 3 for row in others)
+    assert "holds" in ITEMS["D.fig10"]().notes[1]
 
 
 def test_printed_numbers() -> None:

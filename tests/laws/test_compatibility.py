@@ -11,15 +11,27 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.design.compatibility import (
+    ball,
     chance_of_missing,
+    countable_discrete,
+    cube,
     epsilon_star,
+    finite,
     finite_function,
+    interval,
+    is_uniformly_positive,
     least_exponential,
+    net_measure,
     normalised,
     packing_bound,
+    ranges,
+    real_line,
+    sup_ball,
     theorem_34,
+    thresholds,
     tradeoff_grid,
 )
+from sfumato.design.compatibility.utility import utility
 from sfumato.mechanisms import exponential
 from strategies import spaces
 
@@ -116,3 +128,104 @@ def test_theorem_3_4_for_any_base_measure(
     assert bound.really.missing <= delta
     assert bound.really.epsilon <= float(bound.epsilon) * (1 + 1e-8)
     assert chance_of_missing(bound.really.mechanism, space, gamma) == bound.really.missing
+
+
+# ----------------------------------------------------------------- Remark 2.5: what the distance of answers covers
+
+
+@given(st.integers(2, 4), st.integers(1, 3), st.integers(0, 4), st.sampled_from(["1/2", "1/4"]), st.data())
+@settings(max_examples=40, deadline=None)
+def test_remark_2_5_a_class_of_queries_is_the_largest_difference(
+    size: int, queries: int, quarters: int, alpha: str, data: st.DataObject
+) -> None:
+    """Utility for a class of queries, max_h |h(x) − h(y)| ≤ γ, is utility in the sup distance of the vectors (h(x))."""
+    answers = st.lists(st.integers(0, 4), min_size=queries, max_size=queries)
+    vectors = data.draw(st.lists(answers, min_size=size, max_size=size, unique_by=tuple))
+    labels = [tuple(vector) for vector in vectors]
+    space = sf.points([[Fraction(v, 4) for v in vector] for vector in vectors], metric="chebyshev", labels=labels)
+    mechanism = exponential(sf.PrivacyType(space, alpha=alpha))
+    gamma = Fraction(quarters, 4)
+    missed = [
+        sum((p for y, p in zip(mechanism.outputs, row, strict=True)
+             if max(abs(Fraction(a - b, 4)) for a, b in zip(x, y, strict=True)) > gamma), Fraction(0))
+        for x, row in zip(mechanism.secrets, mechanism.channel.matrix, strict=True)
+    ]  # fmt: skip
+    assert chance_of_missing(mechanism, space, gamma) == max(missed)
+
+
+@given(spaces(), st.sampled_from(["1/2", "1/4"]), st.integers(1, 3))
+@settings(max_examples=40, deadline=None)
+def test_remark_2_5_moments_bound_the_chance_of_missing(space: sf.FiniteSpace, alpha: str, gamma: int) -> None:
+    """Where others take a mean square, the chance of missing by more than γ is at most that over γ² (Markov)."""
+    mechanism = exponential(sf.PrivacyType(space, alpha=alpha))
+    table = space.distances.floats**2
+    columns = [space.index(y) for y in mechanism.outputs]
+    squares = (mechanism.channel.matrix.astype(float) * table[:, columns]).sum(axis=1).max()
+    assert float(chance_of_missing(mechanism, space, gamma)) <= squares / gamma**2 * (1 + 1e-9)
+
+
+# ----------------------------------------------------------------- Definition 3.2, Lemma A.1, Theorem A.2
+
+
+@given(spaces(), st.integers(1, 4))
+@settings(max_examples=40, deadline=None)
+def test_theorem_3_4_the_measure_of_nets_is_uniformly_positive(space: sf.FiniteSpace, i: int) -> None:
+    """(4) ⇒ (3): a ball of radius 2^−i diameters has mass 2^−i / n(i) at least, n(i) ≤ |Y| being the size of a net."""
+    table = space.distances
+    across = max(table.bounds(v)[1] for v in np.unique(table.values))
+    if not across:
+        return
+    verdict = is_uniformly_positive(net_measure(space), space, scales=[across / 2**i])
+    assert verdict
+    (least,) = verdict.witness
+    assert least.least == least.mass >= Fraction(1, 2**i * len(space))
+
+
+@given(spaces(), st.fractions(Fraction(1, 4), 4, max_denominator=4))
+@settings(max_examples=60, deadline=None)
+def test_theorem_a_2_packings_and_nets(space: sf.FiniteSpace, radius: Fraction) -> None:
+    """(3) ⇒ (2): a maximal family of disjoint balls of radius r/2 gives balls of radius r that cover; and of r-balls
+    that cover none holds two centres of disjoint balls of radius 2r, so one number bounds the other."""
+    near = {r: ~utility(space, r).far for r in (radius / 2, radius, 2 * radius)}
+
+    def disjoint(r: Fraction) -> list[int]:
+        chosen: list[int] = []
+        for x in range(len(space)):
+            if not any((near[r][x] & near[r][z]).any() for z in chosen):
+                chosen.append(x)
+        return chosen
+
+    centres = disjoint(radius / 2)
+    assert near[radius][centres].any(axis=0).all()
+    net = finite(space).net
+    assert net is not None
+    assert len(disjoint(2 * radius)) <= net(radius).size <= len(space)
+
+
+def test_theorem_a_2_for_described_families() -> None:
+    """A family has finite nets of all scales or infinitely many answers that stay apart, and no family both."""
+    families = [interval(), cube(2), ball(2), countable_discrete(), sup_ball(), thresholds(), ranges(), real_line()]
+    for family in families:
+        assert (family.net is None) != (family.packing is None)
+        if family.net is not None:
+            assert all(family.net(Fraction(1, 2**i)).size < 10**6 for i in range(1, 6))
+        else:
+            assert family.packing is not None and family.packing.check(40)
+
+
+@given(spaces(), st.integers(2, 4), st.data())
+@settings(max_examples=60, deadline=None)
+def test_lemma_a_1(space: sf.FiniteSpace, q: int, data: st.DataObject) -> None:
+    """Both integrals of the quotient change by e^{βρ} at most, e^{−β} = 1/q; second lines are printed with f(x)."""
+    base = data.draw(st.lists(st.integers(1, 9), min_size=len(space), max_size=len(space)))
+    event = data.draw(st.lists(st.booleans(), min_size=len(space), max_size=len(space)))
+    table = space.distances.floats
+    x, z = (data.draw(st.integers(0, len(space) - 1)) for _ in range(2))
+    weights = np.array(base) * float(q) ** -table
+    inside = weights[:, event].sum(axis=1)
+    change = float(q) ** table[x, z]
+    assert inside[x] <= change * inside[z] * (1 + 1e-12)
+    assert weights[x].sum() >= weights[z].sum() / change * (1 - 1e-12)
+    if any(event):
+        chances = inside / weights.sum(axis=1)
+        assert chances[x] <= change**2 * chances[z] * (1 + 1e-12)

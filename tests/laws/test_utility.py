@@ -94,6 +94,19 @@ def test_data_processing(name: str) -> None:
     assert respects_sufficiency(measure)
 
 
+@settings(max_examples=60)
+@given(channels(), st.data())
+def test_example_3_2_3_dobrushin_is_the_contraction(channel: sf.Channel, data: st.DataObject) -> None:
+    """1 + μ_Dob is the most by which the L1 distance of two priors can shrink least, and two secrets attain it."""
+    x, y = (np.array(data.draw(distributions(len(channel.secrets)))) for _ in range(2))
+    most = 1 + dobrushin(channel)
+    assert abs(x @ channel.matrix - y @ channel.matrix).sum() <= most * abs(x - y).sum()
+    rows = channel.matrix
+    gaps = [abs(a - b).sum() for k, a in enumerate(rows) for b in rows[:k]]
+    if gaps:
+        assert max(gaps) == 2 * most  # the L1 distance of two certainties is 2
+
+
 @settings(max_examples=40)
 @given(st.data())
 def test_data_processing_of_the_determinant(data: st.DataObject) -> None:
@@ -178,6 +191,25 @@ def test_theorem_3_2_8_merging_costs_what_depends_on_the_merged_outputs_only(dat
     v, w = channel.matrix[:, 0], channel.matrix[:, 1]
     assert close(costs[0], costs[1])
     assert close(costs[0], branch(v) + branch(w) - branch(v + w))
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_theorem_2_3_1_of_the_source_costs_of_merging_add_up_to_a_sum(data: st.DataObject) -> None:
+    """In whatever order outputs are merged into one, the costs G add up to Σ F(column) − F(all): the same each time."""
+    channel = data.draw(channels(outputs=4))
+    branch = data.draw(branches(channel.secrets))
+    columns = list(channel.matrix.T)
+    sums = []
+    for _ in range(2):
+        left, cost = [columns[k] for k in data.draw(st.permutations(range(len(columns))))], Fraction(0)
+        while len(left) > 1:
+            v, w = left.pop(), left.pop()
+            cost = cost + branch(v) + branch(w) - branch(v + w)
+            left.insert(data.draw(st.integers(0, len(left))), v + w)
+        sums.append(cost)
+    assert close(sums[0], sums[1])
+    assert close(sums[0], branching(channel, branch) - branch(sum(columns)))
 
 
 # ----------------------------------------------------------------- and from the axioms to branching measures

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import exp, inf, log
+from math import exp, expm1, inf, log
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from sfumato.privacy.tradeoff import smallest_delta, smallest_epsilon_at
 pytestmark = pytest.mark.peers
 
 EPSILONS = ("0.01", "0.1", "0.5", "1", "2")
+NEGATIVE = ("-0.01", "-0.1", "-0.5", "-1", "-2", "-5")
 STEP = 1e-4  # of the privacy loss, in their tables
 
 
@@ -65,6 +66,14 @@ def test_smallest_delta(pld: Any, channel: sf.Channel) -> None:
         assert high - low <= 2 * STEP * exp(float(epsilon))
 
 
+def test_smallest_delta_at_negative_epsilon(pld: Any, channel: sf.Channel) -> None:
+    rough = bracket(pld, channel)
+    for epsilon in NEGATIVE:
+        ours = float(smallest_delta(channel, epsilon=epsilon))
+        low, high = (found.get_delta_for_epsilon(float(epsilon)) for found in rough)
+        assert low - 1e-12 <= ours <= high + 1e-12 and ours >= -expm1(float(epsilon)) - 1e-15
+
+
 def test_smallest_epsilon(pld: Any, channel: sf.Channel) -> None:
     rough = bracket(pld, channel)
     for delta in ("0", "0.01", "0.1", "0.3"):
@@ -73,7 +82,7 @@ def test_smallest_epsilon(pld: Any, channel: sf.Channel) -> None:
         assert (ours == high == inf) or low - 1e-9 <= ours <= high + 1e-9
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("epsilon", [*EPSILONS, *NEGATIVE])
 @pytest.mark.parametrize("mu", ["1/2", "1", "2"])
 def test_gaussian_and_laplace_profiles(losses: Any, mu: str, epsilon: str) -> None:
     shift = float(sf.numbers.exact(mu))

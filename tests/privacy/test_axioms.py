@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import sfumato as sf
-from sfumato.errors import InvalidInput, Mismatch
+from sfumato.errors import InvalidEpsilon, InvalidInput, Mismatch, NotSupported
 from sfumato.privacy import predicates as q
 from sfumato.privacy.axioms import satisfies_axioms
 from sfumato.privacy.predicates_curves import Growth, Line
@@ -18,12 +18,15 @@ from sfumato.privacy.predicates_definitions import (
     Breach,
     Definition,
     breaks,
+    k_anonymity,
     k_of_n_outputs,
     k_of_n_pairs,
     mixture,
     probabilistic,
+    strict,
     transformed,
 )
+from sfumato.privacy.predicates_satisfaction import satisfies_predicate
 from sfumato.verdict import Outcome
 
 CONSISTENT = [
@@ -102,6 +105,73 @@ def test_k_of_n(k: int, n: int) -> None:
         verdict = satisfies_axioms(pairs)
         assert verdict.outcome is Outcome.FAILS and verdict.witness.breach.axiom == CONVEXITY
         assert breaks(verdict.witness.breach, pairs)
+
+
+@pytest.mark.parametrize(("delta", "slack"), [("1/100", "1/20"), ("1/3", "1/3"), ("1/20", "9/10")])
+def test_privacy_but_for_some_outputs(delta: str, slack: str) -> None:
+    """The form that (c, ε, δ)-privacy has too: (ε, slack) outside outputs of probability δ. Merging breaks it."""
+    for promise in ({"alpha": "1/2"}, {"epsilon": 1}, {"alpha": 1}):
+        definition = probabilistic(delta=delta, slack=slack, **promise)  # type: ignore[arg-type]
+        verdict = satisfies_axioms(definition)
+        assert verdict.outcome is Outcome.FAILS and breaks(verdict.witness.breach, definition)
+        assert verdict.witness.breach.axiom.startswith("transformation")
+        (before,) = verdict.witness.breach.mechanisms
+        for channel in (before, verdict.witness.breach.result):  # what is consistent is implied by it: (ε, δ + slack)
+            both = Fraction(delta) + Fraction(slack)
+            assert satisfies_predicate(channel, q.epsilon_delta(delta=min(both, 1), **promise))  # type: ignore[arg-type]
+
+
+def test_nothing_to_leave_out_or_nothing_asked() -> None:
+    assert satisfies_axioms(probabilistic(delta=0, slack="1/10", alpha="1/2"))
+    assert satisfies_axioms(probabilistic(delta="1/10", slack=1, alpha="1/2"))
+    assert probabilistic(delta="1/10", slack=1, alpha="1/2").keeps(sf.Channel.identity([0, 1]))
+
+
+def test_which_outputs_are_left_out_is_tried() -> None:
+    """Two outputs together exceed the slack; either may be the exception, but only one is small enough."""
+    channel = sf.Channel([0, 1], [["1/10", "3/10", "3/5"], [0, 0, 1]])
+    assert probabilistic(delta="1/10", slack="3/10", alpha="1/2").keeps(channel)
+    assert not probabilistic(delta="1/10", slack="29/100", alpha="1/2").keeps(channel)
+    assert not probabilistic(delta="9/100", slack="3/10", alpha="1/2").keeps(channel)
+    many = sf.Channel([0, 1], [["1/14"] * 14 + [0] * 14, [0] * 14 + ["1/14"] * 14])
+    with pytest.raises(NotSupported, match="outputs"):
+        probabilistic(delta="1/10", slack="1/10", alpha="1/2").keeps(many)
+    with pytest.raises(InvalidInput, match="slack"):
+        probabilistic(delta="1/10", slack=2, alpha="1/2")
+
+
+@pytest.mark.parametrize("k", [2, 3, 10])
+def test_k_anonymity(k: int) -> None:
+    """Numbers of their own in place of quasi-identifiers tell less, and are refused (section 2.2)."""
+    definition = k_anonymity(k)
+    verdict = satisfies_axioms(definition)
+    assert verdict.outcome is Outcome.FAILS and breaks(verdict.witness.breach, definition)
+    assert verdict.witness.breach.axiom.startswith("transformation")
+    tables = [("a",) * k, ("a",) * k + ("b",) * (k - 1)]
+    assert definition.keeps(sf.Channel([0, 1], [[1, 0], [1, 0]], tables))
+    assert not definition.keeps(sf.Channel([0, 1], [[1, 0], ["1/2", "1/2"]], tables))
+    assert not definition.keeps(sf.Channel.constant([0, 1]))  # no table
+    assert definition.keeps(sf.Channel([0, 1], [[1], [1]], [()]))
+
+
+def test_k_anonymity_without_k() -> None:
+    assert satisfies_axioms(k_anonymity(1))
+    with pytest.raises(InvalidInput, match="k"):
+        k_anonymity(0)
+
+
+def test_strict_privacy() -> None:
+    """With < in place of ≤ both axioms hold; asked of the impossible event as well, nothing is left (section 3.1)."""
+    definition = strict(alpha="1/2")
+    assert satisfies_axioms(definition)
+    border = sf.Channel([0, 1], [["2/3", "1/3"], ["1/3", "2/3"]])
+    assert not definition.keeps(border) and strict(alpha="2/5").keeps(border)
+    assert strict(epsilon="0.694").keeps(border) and not strict(epsilon="0.693").keeps(border)
+    assert definition.keeps(sf.Channel([0, 1], [[1, 0], [1, 0]]))  # outputs that never occur do not count
+    printed = satisfies_axioms(q.from_function(lambda a, b: a < 2 * b, "strict privacy"))
+    assert printed.outcome is Outcome.FAILS and "no channel keeps" in printed.reason
+    with pytest.raises(InvalidEpsilon, match="strictly"):
+        strict(alpha=1)
 
 
 def test_k_of_n_at_the_ends() -> None:

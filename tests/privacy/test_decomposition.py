@@ -4,10 +4,13 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.errors import NotSupported, PrivacyViolation
+from sfumato.errors import InvalidInput, NotSupported, PrivacyViolation
+from sfumato.privacy.decomposition import is_maximally_sufficient, more_sufficient
+from sfumato.privacy.predicates_definitions import mixture
 from strategies import exact_private_channels
 
 
@@ -92,15 +95,117 @@ def test_bad_input() -> None:
         sf.decompose(sf.Channel([0, 1], [[0.5, 0.5]] * 2), privacy)
     with pytest.raises(NotSupported):
         sf.row_graphs(sf.Channel.constant([0, 1]), sf.PrivacyType(sf.line(2), epsilon=1))
-    apart = sf.PrivacyType(sf.graph([(0, 1)], labels=[0, 1, 2]), alpha="1/2")
-    with pytest.raises(NotSupported, match="finite"):
-        sf.row_graphs(sf.Channel.constant([0, 1, 2]), apart)
+    apart = sf.PrivacyType(sf.graph([], labels=[0, 1]), alpha="1/2")
+    with pytest.raises(InvalidInput, match="finite distance"):
+        more_sufficient(sf.Channel.constant([0, 1]), apart)
+    with pytest.raises(InvalidInput, match="strictly"):
+        more_sufficient(sf.Channel([0, 1], [["2/3", "1/3"], ["1/3", "2/3"]]), privacy)
+    halves = sf.PrivacyType(sf.line(2, step="1/2"), alpha="1/4")
+    with pytest.raises(NotSupported, match="whole distances"):
+        more_sufficient(sf.Channel.constant(halves.space), halves)
 
 
 def test_equality_of_floats_is_undecided() -> None:
     privacy = sf.PrivacyType(sf.line(2), epsilon=1)
-    for question in (sf.is_vertex_mechanism, sf.is_kernel):
-        assert question(sf.binary(privacy).channel, privacy).outcome == "undecided"
+    for question in (sf.is_vertex_mechanism, sf.is_kernel, is_maximally_sufficient):
+        verdict = question(sf.binary(privacy).channel, privacy)
+        assert verdict.outcome == "undecided" and "finite" not in verdict.reason
+
+
+# ----------------------------------------------------------------- secrets that are infinitely far apart
+
+
+@st.composite
+def in_parts(draw: Any) -> tuple[sf.Channel, sf.PrivacyType]:
+    """A channel on a space of several parts, private in each: outputs of one that tells all it may, merged at will."""
+    privacies = [draw(exact_private_channels())[1].space for _ in range(draw(st.integers(1, 2)))]
+    edges, labels = [], []
+    for k, space in enumerate([*privacies, sf.line(1)]):
+        labels += [(k, x) for x in space.labels]
+        edges += [((k, x), (k, z)) for x in space.labels for z in space.labels if space.distance(x, z) == 1]
+    whole = sf.PrivacyType(sf.graph(edges, labels=labels), alpha=draw(st.sampled_from(["1/2", "1/3", "2/3"])))
+    least = sf.maximally_sufficient(sf.Channel.constant(whole.space), whole).channel
+    width = draw(st.integers(1, 4))
+    images = {y: draw(st.integers(0, width - 1)) for y in least.outputs}
+    return sf.remap(least, images), whole
+
+
+@given(in_parts())
+@settings(max_examples=15, deadline=None)
+def test_theorem_332_holds_for_each_part_of_a_relation(case: Any) -> None:
+    """Each output of a maximally sufficient mechanism occurs in one part, and its row graph connects that part."""
+    channel, privacy = case
+    split = sf.maximally_sufficient(channel, privacy)
+    assert sf.satisfies(split.channel, privacy) and is_maximally_sufficient(split.channel, privacy)
+    assert (sf.cascade(split.channel, split.post_processing).matrix == channel.matrix).all()
+    graphs = sf.row_graphs(split.channel, privacy)
+    for output, column in zip(split.channel.outputs, split.channel.matrix.T, strict=True):
+        occurs = {x for x, p in zip(split.channel.secrets, column, strict=True) if p}
+        assert len({part for part, _ in occurs}) == 1
+        reached = {min(occurs)}
+        while more := {end for pair in graphs[output] if reached & set(pair) for end in pair} - reached:
+            reached |= more
+        assert reached == occurs
+    parts = sf.decompose(channel, privacy)
+    assert sum(parts.shares) == 1 and all(sf.is_kernel(kernel, privacy) for kernel in parts.kernels)
+
+
+@given(in_parts())
+@settings(max_examples=15, deadline=None)
+def test_what_is_not_maximally_sufficient_is_shown_by_a_better_one(case: Any) -> None:
+    channel, privacy = case
+    verdict = is_maximally_sufficient(channel, privacy)
+    if not verdict:
+        better = verdict.witness.channel
+        assert sf.satisfies(better, privacy)
+        assert sf.refines(channel, better) and not sf.refines(better, channel)
+
+
+def test_a_relation_without_pairs() -> None:
+    """As printed, Theorem 3.3.2 leaves nothing maximally sufficient here; the identity is."""
+    nothing = sf.PrivacyType(sf.graph([], labels=["a", "b"]), alpha="1/2")
+    assert is_maximally_sufficient(sf.Channel.identity(["a", "b"]), nothing)
+    verdict = is_maximally_sufficient(sf.Channel.constant(["a", "b"]), nothing)
+    assert not verdict and "nothing is promised" in verdict.reason
+    assert verdict.witness.channel.matrix.tolist() == [[1, 0], [0, 1]]
+    leaky = is_maximally_sufficient(sf.Channel.identity([0, 1]), sf.PrivacyType(sf.line(2), alpha="1/2"))
+    assert not leaky and "not in the type" in leaky.reason
+
+
+# ----------------------------------------------------------------- Definition 3.1.3, and the strict inequality
+
+
+@given(exact_private_channels(), st.data())
+@settings(max_examples=25, deadline=None)
+def test_definition_313_what_simulates_a_maximal_mechanism_is_simulated_by_it(case: Any, data: st.DataObject) -> None:
+    """M = A∘M′ with both in the type: if M is maximally sufficient then M′ is a post-processing of M."""
+    above, privacy = case
+    if data.draw(st.booleans()):
+        above = sf.maximally_sufficient(above, privacy).channel
+    images = data.draw(st.permutations(above.outputs))
+    width = data.draw(st.sampled_from([1, 2, len(images), len(images)]))
+    below = sf.remap(above, {y: min(k, width - 1) for k, y in enumerate(images)})
+    verdict = is_maximally_sufficient(below, privacy)
+    if verdict:
+        assert sf.refines(above, below)
+    else:
+        assert sf.refines(below, verdict.witness.channel) and not sf.refines(verdict.witness.channel, below)
+
+
+@given(exact_private_channels())
+@settings(max_examples=12, deadline=None)
+def test_strict_inequalities_have_no_maximally_sufficient_mechanism(case: Any) -> None:
+    """Section 3.1: above every mechanism with < in place of ≤ there is another, again strict."""
+    channel, privacy = case
+    assume(len(channel.secrets) > 1)
+    constant = sf.Channel(channel.secrets, channel.matrix[:1].repeat(len(channel.secrets), axis=0))
+    strictly = mixture("1/2", channel, constant)
+    for _ in range(2):
+        more = more_sufficient(strictly, privacy)
+        assert (sf.cascade(more.channel, more.post_processing).matrix == strictly.matrix).all()
+        assert sf.satisfies(more.channel, privacy) and not any(sf.row_graphs(more.channel, privacy).values())
+        assert not sf.refines(more.channel, strictly)
+        strictly = more.channel
 
 
 def test_zero_columns_vanish() -> None:

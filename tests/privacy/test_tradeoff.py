@@ -24,7 +24,7 @@ def brute_delta(channel: sf.Channel, factor: Fraction) -> Fraction:
     return max(gaps, default=Fraction(0))
 
 
-@given(channels(secrets=range(2), outputs=6), st.fractions(1, 5, max_denominator=7))
+@given(channels(secrets=range(2), outputs=6), st.fractions(Fraction(1, 5), 5, max_denominator=7))
 def test_delta_against_all_events(channel: sf.Channel, factor: Fraction) -> None:
     found = smallest_delta(channel, alpha=1 / factor)
     assert found.low == found.high == brute_delta(channel, factor)
@@ -51,6 +51,9 @@ def test_delta_of_a_transcendental_factor_is_enclosed() -> None:
     brute = max(float(b) - exp(0.1) * float(a) for x in (0, 1) for _, a, b in all_events(MIRONOV, x, 1 - x))
     assert found.low < found.high <= found.low + Fraction(1, 2**60)
     assert float(found) == pytest.approx(brute, abs=1e-15)
+    below = smallest_delta(MIRONOV, epsilon="-1/10")
+    assert below.low < below.high <= below.low + Fraction(1, 2**60)
+    assert float(below) == pytest.approx(1 - exp(-0.1) + exp(-0.1) * float(found), abs=1e-15)
 
 
 def test_epsilon_of_the_example() -> None:
@@ -139,6 +142,9 @@ def test_mistakes() -> None:
         smallest_epsilon_at(MIRONOV, 2)
     with pytest.raises(InvalidEpsilon, match="either epsilon or alpha"):
         smallest_delta(MIRONOV)
+    for wrong in ({"alpha": 0}, {"alpha": -1}, {"epsilon": -(10**7)}):
+        with pytest.raises(InvalidEpsilon):
+            smallest_delta(MIRONOV, **wrong)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="probability"):
         tradeoff(MIRONOV, 0, 1).power(2)
     with pytest.raises(InvalidInput, match="unit square"):

@@ -1,10 +1,12 @@
-"""Theorem 3.4 of paper E (Kleinberg and Ligett 2010): which families are privacy-compatible, with numbers beside."""
+"""Paper E (Kleinberg and Ligett 2010): uniformly positive measures, and which families are privacy-compatible."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
+
+from scipy.stats import norm, uniform
 
 from sfumato.design.compatibility import (
     Family,
@@ -14,6 +16,7 @@ from sfumato.design.compatibility import (
     epsilon_star,
     finite,
     interval,
+    is_uniformly_positive,
     least_exponential,
     packing_bound,
     privacy_compatible,
@@ -72,6 +75,26 @@ def theorem_3_4() -> PaperTable:
     return PaperTable("E.theorem34", "Theorem 3.4: which families are privacy-compatible", tuple(rows), _notes())
 
 
+def example_3_3() -> PaperTable:
+    """The uniform measure on [0, 1] is uniformly positive, the Gaussian measure on the line is not."""
+    radii = [Fraction(1, 2**i) for i in range(1, 5)]
+    even, normal = (is_uniformly_positive(law, scales=radii) for law in (uniform(), norm()))
+    rows = [
+        {"measure": name, "uniformly positive": exact_cell(printed, str(verdict.outcome))}
+        for name, printed, verdict in (("uniform on [0, 1]", "holds", even), ("Gaussian on ℝ", "fails", normal))
+    ]
+    for ball_ in even.witness:
+        rows[0][f"least mass, r = {ball_.radius}"] = round(ball_.mass, 6)
+        thin = is_uniformly_positive(norm(), scales=[ball_.radius]).witness
+        rows[1][f"least mass, r = {ball_.radius}"] = f"{thin.mass:.1e} around {thin.centre:.2f}, and less beyond"
+    notes = (
+        "A ball around an end of [0, 1] has half of the interval that one in the middle has: the least mass is r.",
+        "A measure is uniformly positive on its support exactly when that is totally bounded: balls that do not meet "
+        "share a mass of 1, and of infinitely many some have as little as one likes.",
+    )
+    return PaperTable("E.example33", "Example 3.3: uniformly positive measures", tuple(rows), notes)
+
+
 def _witness(verdict: Verdict) -> str:
     if isinstance(verdict.witness, tuple):
         return ", ".join(f"{net.size} balls of radius {net.radius}" for net in verdict.witness)
@@ -106,5 +129,5 @@ def _notes() -> tuple[str, ...]:
     )
 
 
-ITEMS: dict[str, Callable[[], PaperTable]] = {"E.theorem34": theorem_3_4}
+ITEMS: dict[str, Callable[[], PaperTable]] = {"E.example33": example_3_3, "E.theorem34": theorem_3_4}
 """Items of paper E, by key."""

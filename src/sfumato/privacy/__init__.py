@@ -8,10 +8,12 @@ from sfumato.privacy.predicates_definitions import (
     Breach,
     Definition,
     breaks,
+    k_anonymity,
     k_of_n_outputs,
     k_of_n_pairs,
     mixture,
     probabilistic,
+    strict,
 )
 from sfumato.privacy.predicates_satisfaction import BrokenEvent, satisfies_predicate
 from sfumato.privacy.promise import rational_power
@@ -31,6 +33,7 @@ __all__ = [
     "PrivacyType",
     "TradeOff",
     "breaks",
+    "k_anonymity",
     "k_of_n_outputs",
     "k_of_n_pairs",
     "mixture",
@@ -42,6 +45,7 @@ __all__ = [
     "satisfies_predicate",
     "smallest_delta",
     "smallest_epsilon_at",
+    "strict",
     "together_private",
     "tradeoff",
     "types",

@@ -6,6 +6,10 @@ results, so it can be split into them (Kifer and Lin 2012, Definition 3.3.1 and 
 with connected row graphs, which are exactly the maximally sufficient mechanisms (their Theorem 3.3.2), the
 vertex mechanisms of Fernandes et al. 2023. Peeling kernels off such a mechanism makes Theorem 3 of the
 latter constructive: channel = (Σ λ_k kernel_k) · post-processing, exactly.
+
+The theorem is stated for every relation and needs a connected one. Where secrets are infinitely far apart nothing is
+promised between the parts, and scaling one part down goes on to 0: an output of a maximally sufficient mechanism then
+occurs in one part only, and its row graph connects that part.
 """
 
 from __future__ import annotations
@@ -29,8 +33,10 @@ __all__ = [
     "Splitting",
     "decompose",
     "is_kernel",
+    "is_maximally_sufficient",
     "is_vertex_mechanism",
     "maximally_sufficient",
+    "more_sufficient",
     "row_graphs",
 ]
 
@@ -72,25 +78,78 @@ def row_graphs(channel: Channel, privacy: PrivacyType) -> dict[Any, tuple[tuple[
 
 
 def is_vertex_mechanism(channel: Channel, privacy: PrivacyType) -> Verdict:
-    """Whether every posterior is a vertex, that is, every row graph is connected.
+    """Whether every posterior is a vertex, that is, every row graph connects the secrets for which its output occurs.
 
     By Theorem 3.3.2 of Kifer and Lin these are the maximally sufficient mechanisms of the type. Undecided for
     floats and irrational bounds: whether a pair is tight is a matter of equality.
+
+    Examples
+    --------
+    >>> from sfumato.spaces import graph
+    >>> apart = PrivacyType(graph([("a", "b")], labels=["a", "b", "c"]), alpha="1/2")    # nothing is promised about c
+    >>> told = Channel(list("abc"), [["2/3", "1/3", 0], ["1/3", "2/3", 0], [0, 0, 1]])
+    >>> bool(is_vertex_mechanism(told, apart)), bool(is_vertex_mechanism(Channel.constant(list("abc")), apart))
+    (True, False)
     """
     try:
         channel, bounds = _exact_parts(channel, privacy)
     except NotSupported as error:
-        return undecided(f"tight pairs are found on exact types with finite distances only: {error}")
+        return undecided(f"whether a pair is tight is a matter of equality, and rounded numbers do not tell: {error}")
     verdict = satisfies(channel, privacy)
     if not verdict:
         return fails(f"it is not in the type: {verdict.reason}", verdict.witness)
     for output, column in zip(channel.outputs, channel.matrix.T, strict=True):
         if any(column):
             side = _side(column, bounds)
-            if len(side) < len(column):
+            if len(side) < np.count_nonzero(column):
                 apart = tuple(channel.secrets[x] for x in sorted(side))
-                return fails(f"the row graph of output {output!r} falls apart", (output, apart))
-    return holds("the row graph of every output is connected")
+                return fails(_apart(channel, output, column, side, bounds), (output, apart))
+    return holds("the row graph of every output is connected" + _within_parts(channel, bounds))
+
+
+def _apart(channel: Channel, output: Any, column: Array, side: set[int], bounds: _Bounds) -> str:
+    """Why a row graph is not connected: a part is infinitely far from the rest, or no pair across is tight."""
+    x = min(side)
+    near = _reached(x, list(bounds))
+    others = [z for z in np.flatnonzero(column).tolist() if z not in near]
+    if not others:
+        return f"the row graph of output {output!r} falls apart"
+    secrets = f"{channel.secrets[x]!r} and {channel.secrets[others[0]]!r}"
+    return f"output {output!r} occurs for {secrets}, about which nothing is promised: telling them apart is allowed"
+
+
+def _within_parts(channel: Channel, bounds: _Bounds) -> str:
+    whole = len(_reached(0, list(bounds))) == len(channel.secrets)
+    return "" if whole else ", within the part of the space where it occurs"
+
+
+def is_maximally_sufficient(channel: Channel, privacy: PrivacyType) -> Verdict:
+    """Whether only mechanisms that it can simulate in turn can simulate it (Kifer and Lin 2012, Definition 3.1.3).
+
+    Decided by row graphs (Theorem 3.3.2). Infinite distances are allowed: the theorem needs a connected relation as it
+    is printed, and holds for each part of the space for itself. If it *fails* for a mechanism of the type the witness
+    is a :class:`Splitting`, a mechanism of the type that simulates this one and that this one does not simulate.
+    Undecided where :func:`is_vertex_mechanism` is.
+
+    Examples
+    --------
+    >>> from sfumato.spaces import line
+    >>> privacy = PrivacyType(line(2), alpha="1/2")
+    >>> verdict = is_maximally_sufficient(Channel.constant([0, 1]), privacy)
+    >>> print(verdict)
+    fails: the row graph of output 0 falls apart: two outputs in its place tell more
+    >>> [[str(v) for v in row] for row in verdict.witness.channel.matrix]
+    [['2/3', '1/3'], ['1/3', '2/3']]
+    >>> bool(is_maximally_sufficient(verdict.witness.channel, privacy))
+    True
+    """
+    verdict = is_vertex_mechanism(channel, privacy)
+    if verdict.outcome is Outcome.UNDECIDED or not satisfies(channel, privacy):
+        return verdict
+    if verdict:
+        return holds(f"{verdict.reason} (Theorem 3.3.2)")
+    split = maximally_sufficient(channel, privacy)
+    return fails(f"{verdict.reason}: two outputs in its place tell more", split)
 
 
 def is_kernel(channel: Channel, privacy: PrivacyType) -> Verdict:
@@ -112,7 +171,7 @@ def is_kernel(channel: Channel, privacy: PrivacyType) -> Verdict:
 def maximally_sufficient(channel: Channel, privacy: PrivacyType) -> Splitting:
     """A maximally sufficient mechanism of the type of which the given one is a post-processing.
 
-    Exact, without a list of vertices. Outputs are numbered.
+    Exact, without a list of vertices. Outputs are numbered. Secrets that are infinitely far apart are told apart.
 
     Examples
     --------
@@ -129,19 +188,52 @@ def maximally_sufficient(channel: Channel, privacy: PrivacyType) -> Splitting:
         raise PrivacyViolation(verdict.reason, broken.pair, broken.output, broken.ratio, broken.bound)
     pieces: list[Array] = []
     origin: list[int] = []
+    parts = _parts(len(channel.secrets), bounds)
     for y, column in enumerate(channel.matrix.T):
-        if any(column):
-            rays = _rays(column, bounds)
+        for part in parts:
+            rays = _rays(column * part, part, bounds) if column[part].any() else []
             pieces += rays
             origin += [y] * len(rays)
     columns, groups = _merged(pieces)
-    # of the mass of a merged column, each output of the original gets what its pieces brought
-    table = [
-        [sum((pieces[k][0] for k in group if origin[k] == y), Fraction(0)) / column[0] for y in range(channel.shape[1])]
-        for column, group in zip(columns, groups, strict=True)
-    ]
+    # of the mass of a merged column, at a secret where it occurs, each original output gets what its pieces brought
+    table = [[Fraction(0)] * channel.shape[1] for _ in columns]
+    for row, column, group in zip(table, columns, groups, strict=True):
+        x = int((column != 0).argmax())
+        for k in group:
+            row[origin[k]] += pieces[k][x] / column[x]
     split = Channel(channel.secrets, np.stack(columns, axis=1))
     return Splitting(split, Channel(split.outputs, table, channel.outputs))
+
+
+def more_sufficient(channel: Channel, privacy: PrivacyType) -> Splitting:
+    """A mechanism that keeps the promise strictly, as the given one does, and simulates it, but not conversely.
+
+    With M(x)(y) < e^{ε d(x, x′)} M(x′)(y) in place of ≤, where not both are 0, there is always one, so no mechanism is
+    maximally sufficient (Kifer and Lin 2012, section 3.1). Its pairs are tight for a promise that is a little stricter
+    than this one and that the given channel does not use up anywhere.
+
+    Examples
+    --------
+    >>> from sfumato.spaces import line
+    >>> privacy = PrivacyType(line(2), alpha="1/2")
+    >>> more = more_sufficient(Channel([0, 1], [["3/5", "2/5"], ["2/5", "3/5"]]), privacy).channel
+    >>> [[str(v) for v in row] for row in more.matrix]
+    [['16/25', '9/25'], ['9/25', '16/25']]
+    """
+    channel, bounds = _exact_parts(channel, privacy)
+    if not bounds:
+        raise InvalidInput("no two secrets are at a finite distance, so that no promise can be kept strictly")
+    if not satisfies(channel, privacy) or any(_tight(column, bounds) for column in channel.matrix.T):
+        raise InvalidInput("the channel does not keep the promise strictly: some ratio reaches e^(εd)")
+    assert privacy.alpha is not None
+    room, kept = (1 - privacy.alpha) / 2, False
+    while True:
+        stricter = PrivacyType(privacy.space, alpha=privacy.alpha + room)
+        if not stricter.exact:
+            raise NotSupported(f"a promise between alpha = {privacy.alpha} and 1 in rationals", ["whole distances"])
+        if kept:
+            return maximally_sufficient(channel, stricter)
+        kept, room = bool(satisfies(channel, stricter)), room / 2  # the one after this has room to spare
 
 
 def decompose(channel: Channel, privacy: PrivacyType) -> Decomposition:
@@ -196,8 +288,6 @@ def _exact_parts(channel: Channel, privacy: PrivacyType) -> tuple[Channel, _Boun
     check_secrets("channel and privacy type", privacy.space, channel)
     if not channel.exact or not privacy.exact:
         raise NotSupported("taking float mechanisms apart", ["exact channels and exact privacy types, by alpha"])
-    if privacy.space.distances.infinite.any():
-        raise NotSupported(f"row graphs on {privacy.space.name}", ["finite distances"])
     bounds: _Bounds = {}
     for x, z, value in zip(*privacy.space.pairs, privacy.space.pair_distances.values, strict=True):
         factor = privacy.exact_factor(value)
@@ -212,17 +302,31 @@ def _tight(column: Array, bounds: _Bounds) -> list[tuple[int, int]]:
 
 
 def _side(column: Array, bounds: _Bounds) -> set[int]:
-    """The secrets that tight pairs join to the first one: all of them where the row graph is connected."""
-    side, tight = {0}, _tight(column, bounds)
-    while more := {end for pair in tight if side.intersection(pair) for end in pair} - side:
+    """The secrets that tight pairs join to the first one with the output: all such where the row graph is connected."""
+    return _reached(int(np.flatnonzero(column)[0]), _tight(column, bounds))
+
+
+def _reached(start: int, pairs: list[tuple[int, int]]) -> set[int]:
+    """What pairs join to a secret."""
+    side = {start}
+    while more := {end for pair in pairs if side.intersection(pair) for end in pair} - side:
         side |= more
     return side
 
 
-def _rays(column: Array, bounds: _Bounds) -> list[Array]:
-    """Split a private column into rays that sum to it."""
-    side = _side(column, bounds)
-    if len(side) == len(column):
+def _parts(size: int, bounds: _Bounds) -> list[Array]:
+    """Which secrets are at finite distances of each other, one mask for each part of the space."""
+    parts: list[Array] = []
+    for x in range(size):
+        if not any(part[x] for part in parts):
+            parts.append(np.isin(np.arange(size), list(_reached(x, list(bounds)))))
+    return parts
+
+
+def _rays(column: Array, part: Array, bounds: _Bounds) -> list[Array]:
+    """Split a private column that occurs in one part of the space into rays that sum to it."""
+    side = _reached(int(part.argmax()), _tight(column, bounds))
+    if len(side) == part.sum():
         return [column]
     across = [(x, z, factor) for (x, z), factor in bounds.items() if x in side and z not in side]
     rise = min(factor * column[z] / column[x] for x, z, factor in across)
@@ -233,7 +337,7 @@ def _rays(column: Array, bounds: _Bounds) -> list[Array]:
     for x in side:
         raised[x] *= rise
         lowered[x] *= fall
-    return _rays(raised * share, bounds) + _rays(lowered * (1 - share), bounds)
+    return _rays(raised * share, part, bounds) + _rays(lowered * (1 - share), part, bounds)
 
 
 def _merged(columns: list[Array]) -> tuple[list[Array], list[list[int]]]:

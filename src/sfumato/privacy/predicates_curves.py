@@ -127,17 +127,19 @@ class Growth:
         return 1 if (left / right > end) == (right > 0) else -1
 
 
-def growth(epsilon: Number | None = None, alpha: Number | None = None, what: str = "a predicate") -> Growth:
-    """e^ε from ε ≥ 0 or from the rational α = e^−ε in (0, 1]."""
+def growth(
+    epsilon: Number | None = None, alpha: Number | None = None, what: str = "a predicate", *, signed: bool = False
+) -> Growth:
+    """e^ε from ε ≥ 0 or from the rational α = e^−ε in (0, 1]; ``signed`` takes ε < 0 and α > 1 too."""
     rate, base = promise(epsilon, alpha, what)
     if base is not None:
-        if not 0 < base <= 1:
-            raise InvalidEpsilon(f"alpha is e^-epsilon, in (0, 1], found {short(alpha)}")
+        if base <= 0 or (base > 1 and not signed):
+            raise InvalidEpsilon(f"alpha is e^-epsilon, {'above 0' if signed else 'in (0, 1]'}, found {short(alpha)}")
         return Growth(1 / base)
     assert rate is not None
-    if rate < 0:
+    if rate < 0 and not signed:
         raise InvalidEpsilon(f"epsilon must not be negative, found {short(epsilon)}")
-    if rate > _LARGEST_SHIFT:
+    if abs(rate) > _LARGEST_SHIFT:
         raise InvalidEpsilon(f"epsilon beyond 1,000,000 promises nothing, found {short(epsilon)}")
     return _exponential(rate)
 
@@ -215,8 +217,9 @@ def _laplace_floats(a: Floats, s: float) -> Floats:
 class DensityFamily:
     """A log-concave density, and what its tails hold once they have moved, as a function of a and s = e^t.
 
-    Without ``ball`` the values are floats, good to ``tolerance`` by whoever gives them: neither they nor the shape of
-    the density are proved, so that they can refute and never prove.
+    Without ``ball`` the values are floats: by whoever gives them, the value at a lies between those that belong to
+    a ± ``tolerance``, give or take ``tolerance``. Neither they nor the shape of the density are proved, so that they
+    can refute and never prove.
     """
 
     name: str
@@ -285,7 +288,7 @@ class Tail:
 
     @property
     def tolerance(self) -> float:
-        """How far values in floats may be off."""
+        """How far masses in floats may be off, the one that is given and the one that results."""
         return self.family.tolerance
 
     def bounds(self, a: Fraction, bits: int = 64) -> tuple[Fraction, Fraction]:
@@ -293,8 +296,9 @@ class Tail:
         if a == 1 or (a == 0 and self.proved):
             return a, a
         if self.family.ball is None:  # never below a, since moving outwards loses nothing
-            value, slack = exact(float(self.floats(np.array([float(a)]))[0])), exact(self.tolerance)
-            return max(value - slack, a), max(min(value + slack, Fraction(1)), a)
+            slack, at = exact(self.tolerance), float(a)
+            ends = self.floats(np.clip([at - self.tolerance, at + self.tolerance], 0, 1)).tolist()
+            return max(exact(ends[0]) - slack, a), max(min(exact(ends[1]) + slack, Fraction(1)), a)
         if self.family.rational is not None and self.moved.rational is not None:
             value = self.family.rational(a, self.moved.rational, self.tail)
             return value, value

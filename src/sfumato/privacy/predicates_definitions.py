@@ -7,17 +7,20 @@ that keep it (2.1.2). A :class:`Breach` is a case where one does not hold, small
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
 
+from sfumato.arguments import integer
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.composition import cascade
-from sfumato.errors import InvalidInput, Mismatch, expect, short, shown
-from sfumato.numbers import Number, as_written
+from sfumato.errors import InvalidEpsilon, InvalidInput, Mismatch, NotSupported, expect, short, shown
+from sfumato.numbers import Array, Number, as_written
 from sfumato.privacy.predicates import Predicate, all_of, as_predicate
 from sfumato.privacy.predicates_curves import growth
 from sfumato.privacy.predicates_satisfaction import all_events, satisfies_predicate
@@ -134,33 +137,53 @@ def _kept(channel: Channel, definition: Predicate | Definition, exempt: bool) ->
     return all_of(*(definition.allows(a, b) for a, b in inside))
 
 
-def probabilistic(*, delta: Number, epsilon: Number | None = None, alpha: Number | None = None) -> Definition:
+def probabilistic(
+    *, delta: Number, epsilon: Number | None = None, alpha: Number | None = None, slack: Number = 0
+) -> Definition:
     """ε-privacy with probability 1 − δ: outputs that break it have probability at most δ, for each secret.
 
-    Kifer and Lin (section 2.2) show on an example of Mironov's that it is not consistent. For every 0 < δ < 1 there
-    is one of the same form: a first output takes what is left, a second is at the limit, and two are told apart
-    entirely; merging the second with one of these breaks the limit with the probability of both.
-    """
-    factor, slack = growth(epsilon, alpha), as_written(delta, "delta")
-    if not 0 <= slack <= 1:
-        raise InvalidInput(f"delta lies in [0, 1], found {short(delta)}")
+    With ``slack`` the outputs that remain need only keep (ε, slack)-privacy, as events: the form that Kifer and Lin
+    (section 2.2) say probabilistic privacy and (c, ε, δ)-privacy have in common. They show on an example of Mironov's
+    that it is not consistent. For all 0 < δ with δ + slack < 1 there is one of the same form: a first output takes
+    what is left, a second is at the limit, and two are told apart entirely; merging the second with one of these
+    breaks the limit with the probability of both.
 
-    def within(a: Fraction, b: Fraction) -> bool:
-        return factor.sign(a, b) <= 0 and factor.sign(b, a) <= 0
+    Examples
+    --------
+    >>> definition = probabilistic(delta="1/100", alpha="1/2", slack="1/20")
+    >>> merged = next(iter(definition.suspects()))
+    >>> [definition.keeps(channel) for channel in (*merged.mechanisms, merged.result)]
+    [True, False]
+    """
+    factor, most, spared = growth(epsilon, alpha), _probability(delta, "delta"), _probability(slack, "slack")
+
+    def within(p: Fraction, q: Fraction) -> bool:
+        return factor.sign(p - spared, q) <= 0 and factor.sign(q - spared, p) <= 0
+
+    def excused(p: Array, q: Array) -> bool:
+        """Whether outputs of probability δ can be left out so that the rest is private."""
+        bad = [y for y in range(len(p)) if factor.sign(p[y], q[y]) > 0 or factor.sign(q[y], p[y]) > 0]
+        if not spared or sum(p[bad]) <= most:
+            return bool(sum(p[bad]) <= most)
+        if len(bad) > _MOST_LEFT_OUT:
+            raise NotSupported(f"privacy but for some of {len(bad)} outputs", [f"{_MOST_LEFT_OUT} that break it"])
+        for kept in product((False, True), repeat=len(bad)):
+            rest = [y for y, keep in zip(bad, kept, strict=True) if keep]
+            more, less = ([y for y in rest if (p[y] > q[y]) is side] for side in (True, False))
+            lost = sum((p[y] for y, keep in zip(bad, kept, strict=True) if not keep), Fraction(0))
+            if lost <= most and all(within(Fraction(sum(p[part])), Fraction(sum(q[part]))) for part in (more, less)):
+                return True
+        return False
 
     def keeps(channel: Channel) -> bool:
         rows = channel.to_rationals().matrix
-        for x, z in np.argwhere(~np.eye(len(rows), dtype=bool)):
-            bad = sum((p for p, q in zip(rows[x], rows[z], strict=True) if not within(p, q)), Fraction(0))
-            if bad > slack:
-                return False
-        return True
+        return all(excused(rows[x], rows[z]) for x, z in np.argwhere(~np.eye(len(rows), dtype=bool)))
 
     def suspects() -> Iterable[Breach]:
         ratio, x = factor.bounds(64)[0], Fraction(1, 10)
         for _ in range(64):
-            none = Fraction(0)
-            rows = [[1 - x - slack, x, slack, none], [1 - ratio * x - slack, ratio * x, none, slack]]
+            none, limit = Fraction(0), ratio * x + spared
+            rows = [[1 - x - most, x, most, none], [1 - limit - most, limit, none, most]]
             if rows[1][0] > 0:
                 channel = Channel([0, 1], rows, ["A", "B", "C", "D"])
                 breach = transformed(channel, _merging(channel, {"B": "E", "D": "E"}))
@@ -170,9 +193,76 @@ def probabilistic(*, delta: Number, epsilon: Number | None = None, alpha: Number
             x /= 2
 
     theorem = ""
-    if slack in (0, 1):
-        theorem = "without exceptions it is ε-differential privacy" if slack == 0 else "it allows every channel"
-    return Definition(f"{factor.epsilon}-privacy with probability {1 - slack}", keeps, (0, 1), suspects, theorem)
+    if 1 in (most, spared):
+        theorem = "it allows every channel"
+    elif most == 0:
+        theorem = f"without exceptions it is ε-differential privacy{', up to a slack' if spared else ''}"
+    name = f"({factor.epsilon}, {spared})" if spared else factor.epsilon
+    return Definition(f"{name}-privacy with probability {1 - most}", keeps, (0, 1), suspects, theorem)
+
+
+def _probability(value: Number, name: str) -> Fraction:
+    number = as_written(value, name)
+    if not 0 <= number <= 1:
+        raise InvalidInput(f"{name} lies in [0, 1], found {short(value)}")
+    return number
+
+
+def strict(*, epsilon: Number | None = None, alpha: Number | None = None) -> Definition:
+    """ε-privacy with < in place of ≤: M(x)(y) < e^ε M(x′)(y) for all secrets and outputs, unless both are 0.
+
+    It satisfies both axioms and has no maximally sufficient mechanism (Kifer and Lin, section 3.1): above each of its
+    mechanisms there is another, :func:`~sfumato.privacy.decomposition.more_sufficient`. Asked of all events, as it is
+    printed, the inequality fails for the impossible one, 0 < 0, and nothing would be left to compare.
+
+    Examples
+    --------
+    >>> definition = strict(alpha="1/2")
+    >>> response = Channel([0, 1], [["2/3", "1/3"], ["1/3", "2/3"]])
+    >>> definition.keeps(response), definition.keeps(Channel([0, 1], [["3/5", "2/5"], ["2/5", "3/5"]]))
+    (False, True)
+    """
+    factor = growth(epsilon, alpha)
+    if factor.rational == 1:
+        raise InvalidEpsilon("nothing is strictly 0-private: epsilon must be positive")
+
+    def keeps(channel: Channel) -> bool:
+        columns = [column for column in channel.to_rationals().matrix.T if (column != 0).any()]
+        return all(factor.sign(max(column), min(column)) < 0 for column in columns)
+
+    theorem = "sums of strict inequalities are strict"
+    return Definition(f"strict {factor.epsilon}-privacy", keeps, (0, 1), theorem=theorem)
+
+
+def k_anonymity(k: int) -> Definition:
+    """Outputs are tables, and every combination of quasi-identifiers in one occurs at least k times.
+
+    A table is the tuple of the quasi-identifiers of its records, in any form. For k > 1 transformation invariance is
+    broken: who replaces every quasi-identifier by a number of its own tells less, and the result is refused (Kifer and
+    Lin, section 2.2).
+
+    Examples
+    --------
+    >>> pairs = k_anonymity(2)
+    >>> told = Channel(["x", "z"], [["2/3", "1/3"], ["1/3", "2/3"]], [("15*", "15*"), ("15*", "15*", "90*", "90*")])
+    >>> pairs.keeps(told), next(iter(pairs.suspects())).result.outputs
+    (True, ((0, 1),))
+    """
+    size = integer(k, "k", 1, _MOST_PARTS)
+
+    def anonymous(table: Any) -> bool:
+        return size == 1 or (isinstance(table, tuple) and min(Counter(table).values(), default=size) >= size)
+
+    def keeps(channel: Channel) -> bool:
+        occurs = (channel.matrix != 0).any(axis=0)
+        return all(anonymous(table) for table, seen in zip(channel.outputs, occurs, strict=True) if seen)
+
+    def suspects() -> Iterable[Breach]:
+        together, alone = ("*",) * size, tuple(range(size))
+        yield transformed(Channel((0, 1), [[1], [1]], [together]), Channel([together], [[1]], [alone]))
+
+    theorem = "it asks for nothing" if size == 1 else ""
+    return Definition(f"{size}-anonymity", keeps, (0, 1), suspects, theorem)
 
 
 def _merging(channel: Channel, names: dict[str, str]) -> Channel:
@@ -254,5 +344,6 @@ def _share(k: int, n: int) -> Fraction:
     return Fraction(k, n)
 
 
+_MOST_LEFT_OUT = 12  # Which of so many outputs to leave out is tried out, 4,096 ways.
 # Counter-examples are tables with as many outputs or pairs as a definition counts, so there is a limit.
 _MOST_PARTS = 10_000

@@ -127,7 +127,7 @@ def _polygon(part: CurvePart) -> tuple[NDArray[np.float64], NDArray[np.float64]]
     """Chords of a concave curve between values that were rounded down."""
     at = (1 - np.cos(np.linspace(0, np.pi, _NODES))) / 2
     if isinstance(part, Tail) and not part.proved:
-        return at, part.floats(at) - part.tolerance
+        return at, part.floats(np.maximum(at - part.tolerance, 0)) - part.tolerance
     return at, np.array([float_below(part.bounds(exact(float(a)))[0]) for a in at])
 
 

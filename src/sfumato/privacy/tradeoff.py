@@ -81,8 +81,8 @@ class TradeOff:
         return interpolated(self.points, at)
 
     def delta(self, *, epsilon: Number | None = None, alpha: Number | None = None) -> Fraction:
-        """δ at ε: the largest Q(O) − e^ε P(O); for a rational ε > 0 the upper end of an enclosure to 64 bits."""
-        return self.delta_bounds(growth(epsilon, alpha, "the least δ"))[1]
+        """δ at ε of either sign: the largest Q(O) − e^ε P(O); for a rational ε ≠ 0 from above, enclosed to 64 bits."""
+        return self.delta_bounds(growth(epsilon, alpha, "the least δ", signed=True))[1]
 
     def delta_bounds(self, factor: Growth, bits: int = 64) -> tuple[Fraction, Fraction]:
         """Rationals around δ(s) = max over corners of b − s·a, equal for a rational s."""
@@ -300,7 +300,9 @@ def smallest_delta(
 ) -> SmallestDelta:
     """The least δ for which a channel is (ε, δ)-private: the largest Q(O) − e^ε P(O) over neighbours and events.
 
-    With the rational α = e^−ε the answer is exact; with ε it is enclosed to 64 bits.
+    With the rational α = e^−ε the answer is exact; with ε it is enclosed to 64 bits. Below ε = 0, that is for α > 1,
+    the certain event alone needs 1 − e^ε; what lies above that comes from the pair in the other order:
+    δ(P, Q; ε) = 1 − e^ε + e^ε δ(Q, P; −ε).
 
     Examples
     --------
@@ -308,9 +310,11 @@ def smallest_delta(
     >>> smallest = smallest_delta(channel, alpha="1/2")
     >>> smallest.low, smallest.high, smallest.pair, smallest.event
     (Fraction(1, 100), Fraction(1, 100), ('x', 'z'), (3,))
+    >>> smallest_delta(channel, [("x", "z")], alpha=2).high, smallest_delta(channel, [("z", "x")], alpha=2).high
+    (Fraction(101, 200), Fraction(101, 200))
     """
     channel = as_channel(channel)
-    factor = growth(epsilon, alpha, "the least δ")
+    factor = growth(epsilon, alpha, "the least δ", signed=True)
     first, second, _ = ordered_pairs(channel.secrets, neighbours)
     searched = excesses(channel, first, second, float(factor))
     band = excess_band(channel, float(factor))

@@ -1,6 +1,6 @@
 """Privacy-compatibility: which ε does an accuracy cost, and are there accuracies that no ε buys?"""
 
-from sfumato.design.compatibility import compatible, curves, families
+from sfumato.design.compatibility import compatible, curves, families, positive
 from sfumato.design.compatibility.compatible import *
 from sfumato.design.compatibility.curves import *
 from sfumato.design.compatibility.exponential import (
@@ -13,6 +13,7 @@ from sfumato.design.compatibility.exponential import (
 )
 from sfumato.design.compatibility.families import *
 from sfumato.design.compatibility.packing import PackingBound, packing_bound
+from sfumato.design.compatibility.positive import *
 from sfumato.design.compatibility.star import DatabaseSize, EpsilonStar, database_size, epsilon_star
 from sfumato.design.compatibility.utility import (
     FiniteFunction,
@@ -41,7 +42,7 @@ __all__ = [
     "packing_bound",
     "theorem_34",
 ]
-__all__ += compatible.__all__ + curves.__all__ + families.__all__
+__all__ += compatible.__all__ + curves.__all__ + families.__all__ + positive.__all__
 
 TradeOff = curves.TradeOffGrid
 """The earlier name, for one more version."""

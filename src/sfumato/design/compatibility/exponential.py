@@ -166,9 +166,15 @@ def _measure(goal: Utility, chance: Fraction, base: Base | Any) -> Array:
         if base == "best":
             return best_measure(goal.function, goal.gamma, chance, goal.ball)
         raise NotSupported(f"base measure {shown(base)}", ["nets", "uniform", "best", "a number for each answer"])
-    given = fractions(array(in_order(base, goal.function.answers.labels, "a base measure"), "a base measure", 1))
-    if len(given) != size or (given < 0).any() or not given.any():
-        raise InvalidInput(f"a base measure has {size} numbers ≥ 0, one an answer, not all 0; found {shown(base)}")
+    return as_measure(base, goal.function.answers)
+
+
+def as_measure(base: Any, answers: FiniteSpace) -> Array:
+    """One rational for each answer, summing to 1, from numbers in the order of the answers or by their names."""
+    given = fractions(array(in_order(base, answers.labels, "a base measure"), "a base measure", 1))
+    if len(given) != len(answers) or (given < 0).any() or not given.any():
+        needed = f"{len(answers)} numbers ≥ 0, one an answer, not all 0"
+        raise InvalidInput(f"a base measure has {needed}; found {shown(base)}")
     return np.asarray(given / given.sum())
 
 

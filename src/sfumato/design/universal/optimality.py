@@ -113,9 +113,9 @@ def _searched(question: Question, channel: Channel, among: PriorSet, starts: int
     better = refute(question, channel, among, program, starts - tried, seed=tried) if starts > tried else None
     if better is not None:
         return _failed(better)
-    return undecided(
-        f"no theorem applies, its cells are too many to list, and a search from {starts} starts found nothing better"
-    )
+    infinite = question.privacy.space.distances.infinite.any()
+    listed = "mechanisms are listed for finite distances only" if infinite else "its cells are too many to list"
+    return undecided(f"no theorem applies, {listed}, and a search from {starts} starts found nothing better")
 
 
 def _enumerated(question: Question, channel: Channel, among: PriorSet, program: LeastLoss, most: int) -> Verdict:
