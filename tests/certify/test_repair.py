@@ -52,7 +52,7 @@ def approximate(privacy: sf.PrivacyType, outputs: int, kind: str, error: float, 
     st.integers(0, 2**32 - 1),
     st.sampled_from([12, 32, 52, 60]),
 )
-@settings(max_examples=2000)
+@settings(max_examples=600)
 def test_small_matrices(
     privacy: sf.PrivacyType, outputs: int, kind: str, exponent: float, seed: int, bits: int
 ) -> None:
