@@ -5,7 +5,9 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from functools import partial
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
@@ -14,11 +16,24 @@ import pytest
 import sfumato as sf
 from sfumato.certify.certificate import certificate
 from sfumato.certify.file import to_bytes
+from sfumato.cli.main import run
+
+
+def in_a_shell(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "sfumato", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def sfumato(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "sfumato", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    """The same in this process, which has loaded everything."""
+    out, err, status = StringIO(), StringIO(), 0
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.setattr(sys, "argv", ["sfumato", *arguments])
+        try:
+            run()
+        except SystemExit as end:
+            status = int(end.code or 0)
+    return subprocess.CompletedProcess(arguments, status, out.getvalue(), err.getvalue())
 
 
 @pytest.fixture
@@ -29,7 +44,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_help_answers_at_once_without_loading_solvers() -> None:
-    shown = sfumato("--help")
+    shown = in_a_shell("--help")
     assert shown.returncode == 0
     assert "verify" in shown.stdout
     code = (
@@ -40,7 +55,7 @@ def test_help_answers_at_once_without_loading_solvers() -> None:
 
 
 def test_verify_accepts_and_reports(file: Path) -> None:
-    shown = sfumato("verify", str(file))
+    shown = in_a_shell("verify", str(file))
     assert shown.returncode == 0
     assert "PROVED private with alpha = 1/2 per unit of distance" in shown.stdout
     assert "by the kernel" in shown.stdout
@@ -55,7 +70,7 @@ def test_a_refuted_file_exits_3(tmp_path: Path) -> None:
     privacy = sf.PrivacyType(sf.line(2), alpha="1/2")
     path = tmp_path / "leaky.sfm"
     path.write_bytes(to_bytes(certificate(privacy, (0, 1), np.array([[3, 1], [1, 3]]), 4)))
-    shown = sfumato("verify", str(path))
+    shown = in_a_shell("verify", str(path))
     assert shown.returncode == 3
     assert "REFUTED: output 0 has weight 3 for 0 and 1 for 1: 3 times as much, at most 2 allowed" in shown.stdout
     record = json.loads(sfumato("verify", str(path), "--json").stdout)

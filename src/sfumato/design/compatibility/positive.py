@@ -113,7 +113,7 @@ def _on_the_line(law: Any, answers: Any, radii: list[Fraction]) -> Verdict:
     first, last = (float(end) for end in law.support())
     low, high = _interval(answers, first, last)
     if not law.cdf(high) > law.cdf(low):
-        raise InvalidInput(f"the distribution has no mass between {low:g} and {high:g}")
+        raise InvalidInput(f"the distribution has no mass from {low:g} to {high:g}")
     outside = low if low < first else high if high > last else None
     if outside is not None and isfinite(outside):
         gap = Fraction(abs(outside - (first if outside < first else last)))
