@@ -102,7 +102,7 @@ def test_two_sides_at_one_distance() -> None:
 
 def test_two_sides_up_to_rounding_and_for_many_secrets() -> None:
     """What a design finds is what the theorem names, and a channel that is not steep is not served by it."""
-    for space in (sf.discrete(4), sf.discrete(40), sf.spaces.complete_bipartite(7, 8)):
+    for space in (sf.discrete(4), sf.discrete(20), sf.spaces.complete_bipartite(7, 8)):
         privacy = sf.PrivacyType(space, epsilon="0.7")
         side = space.labels[: 7 if len(space) == 15 else 2]
         loss = losses.member(space, side)
