@@ -142,6 +142,7 @@ def test_long_work_shows_where_it_is_and_stops_on_an_interrupt() -> None:
 
 def test_papers_and_comparison(file: Path, tmp_path: Path) -> None:
     assert "29213 (printed 29275, differs)" in sfumato("paper", "A.table7a").stdout
+    assert "y = 4" in sfumato("paper", "B.section7").stdout  # which the first rows do not have
     listed = dict(line.split(maxsplit=1) for line in sfumato("paper", "list").stdout.splitlines())
     assert listed["A.table4a"] == "Vertices, kernels and capacities of lines"
     drawn = tmp_path / "figure.html"

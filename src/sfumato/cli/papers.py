@@ -77,10 +77,11 @@ def _every_paper(target: Path, key: str | None, as_json: bool) -> None:
 def _print_table(rows: tuple[dict[str, Any], ...]) -> None:
     """Columns under their names; as wide as it takes where nobody looks."""
     table = Table(box=box.SIMPLE_HEAD)
-    for name in rows[0]:
+    names = dict.fromkeys(name for row in rows for name in row)
+    for name in names:
         table.add_column(name)
     for row in rows:
-        table.add_row(*(_shown(row.get(name, "")) for name in rows[0]))
+        table.add_row(*(_shown(row.get(name, "")) for name in names))
     Console(width=None if sys.stdout.isatty() else 400, highlight=False).print(table)
 
 

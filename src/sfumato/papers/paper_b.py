@@ -238,10 +238,40 @@ def _axes(figure: Any, across: dict[str, Any], up: dict[str, Any]) -> None:
     figure.update_layout(margin={"l": 72, "r": 24, "t": 56, "b": 60}, legend=legend)
 
 
+_PRINTED = {  # the rows of G_2 and G_4 in section VII
+    2: ("4/5 3/20 1/20", "1/5 3/5 1/5", "1/20 3/20 4/5"),
+    4: ("2/3 1/6 1/12 1/24 1/24", "1/3 1/3 1/6 1/12 1/12", "1/6 1/6 1/3 1/6 1/6", "1/12 1/12 1/6 1/3 1/3",
+        "1/24 1/24 1/12 1/6 2/3"),
+}  # fmt: skip
+
+
+def section_7() -> PaperTable:
+    """The matrices of the geometric mechanism on two lattices, at one ε."""
+    rows: list[dict[str, Any]] = []
+    for steps, printed in _PRINTED.items():
+        matrix = lattice_geometric(truncated_laplace(alpha=_EXAMPLE), steps).matrix
+        for k, (line, ours) in enumerate(zip(printed, matrix, strict=True)):
+            cells = {f"y = {y}": exact_cell(p, q) for y, (p, q) in enumerate(zip(line.split(), ours, strict=True))}
+            rows.append({"N": steps, "x": str(Fraction(k, steps)), **cells})
+    notes = ("ε = 2 ln 4 = 4 ln 2; y counts the points of the lattice. For Lemma 10 these are the best of their type.",)
+    return PaperTable("B.section7", "Geometric mechanisms on two and on four steps", tuple(rows), notes, _draw_7)
+
+
+def _draw_7() -> Any:
+    figure = canvas(height=420)
+    source = truncated_laplace(alpha=_EXAMPLE)
+    for colour, steps in zip(SERIES, _PRINTED, strict=False):
+        row = [float(p) for p in lattice_geometric(source, steps).matrix[0]]
+        figure.add_bar(x=[k / steps for k in range(steps + 1)], y=row, name=f"N = {steps}", marker={"color": colour})
+    figure.update_layout(barmode="group", xaxis={**AXIS, "title": "output"}, yaxis={**AXIS, "title": "chance, x = 0"})
+    return figure
+
+
 ITEMS: dict[str, Callable[[], PaperTable]] = {
     "B.fig1a": figure_1a,
     "B.fig1b": figure_1b,
     "B.theorem5": theorem_5,
     "B.theorem13": theorem_13,
+    "B.section7": section_7,
 }
 """Items of paper B by key."""
