@@ -18,7 +18,6 @@ from fastapi.testclient import TestClient
 
 import sfumato as sf
 from sfumato.certify import kernel
-from sfumato.design.optimal import PROVING
 from sfumato.specs.setup import setup
 from sfumato.specs.spec import spec_from_text
 from sfumato.studio import tasks
@@ -334,12 +333,3 @@ def test_an_audit_says_how_much_more_is_lost(studio: Studio) -> None:
     found = studio.ask("audit", spec=LINE, matrix=BOTH_WORSE)
     assert found["verdict"]["outcome"] == "fails" and found["epsilon"] > found["rate"]
     assert found["excess"] == pytest.approx(found["loss"] / found["optimum"] - 1) and found["excess"] > 0.05
-
-
-def test_every_stage_of_a_design_is_told_at_once() -> None:
-    """Compiling takes a while the first time, and who waits is told; no clock decides what is said."""
-    told: list[dict[str, Any]] = []
-    spec = {**START["spec"], "privacy": {"epsilon": "2.83"}}
-    do("design", {"spec": spec, "quick": False}, None, told.append, lambda: False)
-    stages = [content["doing"] for content in told if content["doing"]]
-    assert any(stage.startswith("solving by") for stage in stages) and PROVING in stages

@@ -102,10 +102,10 @@ class Desk:
             nonlocal last
             if self.stopping():
                 raise KeyboardInterrupt  # which a solver takes as a wish to return what it has
-            now, stage = perf_counter(), getattr(state, "stage", "")
-            if stage or now - last >= _TALK:  # a new stage, compiling above all, is told at once
+            now = perf_counter()
+            if now - last >= _TALK:
                 last = now
-                self.say({"doing": " · ".join(filter(None, (before, stage))), **_standing(state)})
+                self.say({"doing": before, **_standing(state)})
 
         return tell
 
