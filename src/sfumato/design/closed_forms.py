@@ -20,9 +20,8 @@ from sfumato.design.problem import Problem
 from sfumato.design.routes import along_trees
 from sfumato.design.simple import bound_of
 from sfumato.memory import room
-from sfumato.numbers import floats
+from sfumato.numbers import Floats, floats
 
-Floats = NDArray[np.float64]
 _Form = tuple[Floats, Multipliers, str]  # matrix, multipliers and the name of the method
 
 _TABLES = 24  # A form takes so many tables of n × n doubles, with its multipliers and the proof after it.

@@ -21,12 +21,10 @@ from sfumato.channels.prior import Prior
 from sfumato.design.answer import Answer, Multipliers
 from sfumato.design.problem import Problem
 from sfumato.losses.loss import Loss
-from sfumato.numbers import floats
+from sfumato.numbers import Integers, floats
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.distances import Distances
 from sfumato.spaces.finite import Edges, FiniteSpace, Pairs, path_metric
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

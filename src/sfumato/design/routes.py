@@ -13,10 +13,9 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 from sfumato.design.answer import Multipliers
+from sfumato.numbers import Floats, Integers
 from sfumato.privacy.type import PrivacyType
 
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
 _Legs = tuple[Integers, Integers, Integers, Floats]
 
 

@@ -11,15 +11,12 @@ from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.design.answer import Answer, Multipliers
 from sfumato.design.problem import Problem
 from sfumato.lp import Limit
 from sfumato.lp.cone.near import exponential_shares
-from sfumato.numbers import floats
-
-Floats = NDArray[np.float64]
+from sfumato.numbers import Floats, floats
 
 # The best action of every output is looked for up to so many products, which take some seconds.
 _MOST_PRODUCTS = 2 * 10**10

@@ -30,12 +30,11 @@ from fractions import Fraction
 
 import flint
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.draws.alias import AliasTables, alias_tables
 from sfumato.draws.randomness import Lane, Stream
 from sfumato.errors import NotSupported
-from sfumato.numbers import as_ball, dyadic
+from sfumato.numbers import Integers, as_ball, dyadic
 
 WEIGHT_BITS = 62
 """Binary digits of the weights that a table of real masses begins with."""
@@ -49,8 +48,6 @@ _LARGEST_NOISE = 1 << 62
 _WIDEST_PERIOD = 1 << 16  # steps of a period: its table has twice as many entries
 _LONGEST_SHOWN = 24  # letters of a rate that are printed exactly
 _GUARD = 64  # bits beyond the wanted ones: 2^11 products and a few sums lose 13
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

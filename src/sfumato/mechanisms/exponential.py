@@ -22,7 +22,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from sfumato.arguments import one_of
@@ -35,6 +34,7 @@ from sfumato.labels import column_names, in_order, table_in_order
 from sfumato.losses.loss import Loss
 from sfumato.numbers import (
     Array,
+    Floats,
     array,
     common_denominator,
     exact,
@@ -51,7 +51,6 @@ from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.spaces.finite import FiniteSpace, label_tuple
 from sfumato.threads import on_threads
 
-Floats = NDArray[np.float64]
 Calibration = Literal["bound", "exact"]
 
 _LARGEST_EXACT = 2**12  # entries of a table of long fractions

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from sfumato.arguments import integer, items, one_of
 from sfumato.certify.wide import product_shifted
 from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported, short, shown
-from sfumato.numbers import Number, as_ball, as_written, dyadic, float_below, whole
+from sfumato.numbers import Floats, Number, as_ball, as_written, dyadic, float_below, whole
 from sfumato.privacy.type import PrivacyType, ball_rate
 from sfumato.spaces.constructors import METRICS, grid, lengths_of, line
 from sfumato.spaces.finite import FiniteSpace
@@ -47,7 +47,6 @@ _MOST_ITERATIONS = 2_000
 _SMALLEST_RATE = 2.0**-50  # ε·step: below, neighbours are alike in doubles, and Φ has nothing left to be solved with
 _PRIMES = (4611686017554972673, 4611686015004835841)  # below 2^62, 1 modulo 2^26
 
-Floats = NDArray[np.float64]
 Words = NDArray[np.uint64]
 
 

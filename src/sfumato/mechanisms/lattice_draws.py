@@ -39,12 +39,11 @@ from sfumato.draws.plans import split
 from sfumato.draws.randomness import Lane, Stream
 from sfumato.errors import NotSupported
 from sfumato.mechanisms.lattice import KERNEL_BITS, shifted_products
-from sfumato.numbers import as_ball, dyadic
+from sfumato.numbers import Integers, as_ball, dyadic
 
 if TYPE_CHECKING:
     from sfumato.mechanisms.tight import LatticeMechanism
 
-Integers = NDArray[np.int64]
 
 _TOTAL = 1 << KERNEL_BITS
 _UNUSED = 64 - KERNEL_BITS  # bits of a word beyond a uniform integer below 2^60

@@ -38,11 +38,9 @@ from sfumato.errors import NotSupported, PrivacyViolation
 from sfumato.mechanisms.continuous.density import gauss
 from sfumato.mechanisms.exponential import largest_scale, needed_epsilon, true_epsilon
 from sfumato.mechanisms.proved import LARGEST_TABLE
-from sfumato.numbers import exact
+from sfumato.numbers import Floats, exact
 from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.spaces.finite import FiniteSpace
-
-Floats = NDArray[np.float64]
 
 _PANEL_NODES = 16  # Gauss–Legendre nodes of a panel.
 _WIDEST_PANEL = 4.0  # No panel is wider, in units of 1/ε.

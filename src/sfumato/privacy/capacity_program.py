@@ -27,10 +27,8 @@ from sfumato.channels.channel import Channel
 from sfumato.lp.cone.lanes import solve_columns
 from sfumato.lp.cone.program import ColumnProgram, Ending
 from sfumato.measures.leakage import capacity
-from sfumato.numbers import float_above, float_below, fractions, object_array
+from sfumato.numbers import Floats, float_above, float_below, fractions, object_array
 from sfumato.privacy.type import PrivacyType, ball_rate, distance_ball
-
-Floats = NDArray[np.float64]
 
 _TOLERANCE = 1e-9  # The search ends at this relative gap, or earlier where rounding makes it.
 _SMALLEST_LOG = 1e-8  # Secrets that must be nearer to equal than this may differ by so much in the search.

@@ -17,11 +17,11 @@ from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sfumato.arguments import answer_of, flag, float_array, integer, precision, text
 from sfumato.errors import InvalidInput, NotSupported, UndecidedError, expect, short, shown
-from sfumato.numbers import Number, as_written, exact, number_pairs
+from sfumato.numbers import Floats, Number, as_written, exact, number_pairs
 from sfumato.privacy.predicates_curves import (
     CurvePart,
     Growth,
@@ -56,8 +56,6 @@ __all__ = [
     "tradeoff_of",
     "trivial",
 ]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,15 +16,12 @@ from typing import Any, Protocol
 
 import flint
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from sfumato.arguments import one_of
 from sfumato.errors import InvalidEpsilon, InvalidInput, short
-from sfumato.numbers import Number, as_ball, as_written, dyadic, exact, exp_bounds, float_below
+from sfumato.numbers import Floats, Number, as_ball, as_written, dyadic, exact, exp_bounds, float_below
 from sfumato.privacy.promise import promise
-
-Floats = NDArray[np.float64]
 
 # Two different numbers that agree to so many bits are not met by chance; a tie is reported as undecided.
 _MOST_BITS = 2048

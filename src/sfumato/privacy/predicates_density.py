@@ -14,12 +14,10 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.polynomial.legendre import leggauss
-from numpy.typing import NDArray
 
 from sfumato.arguments import answer_of
 from sfumato.errors import InvalidInput, shown
-
-Floats = NDArray[np.float64]
+from sfumato.numbers import Floats
 
 _RISE = 60.0
 _PANELS = 64  # So many panels are tried first.

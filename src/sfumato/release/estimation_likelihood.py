@@ -24,17 +24,14 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, blas, cho_factor, cho_solve
 
 from sfumato.arguments import integer, one_of, optional_function, positive
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.errors import InvalidInput, NotConverged, shown
-from sfumato.numbers import floats, told_apart
+from sfumato.numbers import Floats, floats, told_apart
 from sfumato.release.estimation import output_counts
-
-Floats = NDArray[np.float64]
 
 _LARGEST_NEWTON = 4000  # secrets; the Hessian then takes 128 MB and a step some ten seconds
 _FIRST_UPDATES = 5  # Bayesian updates before Newton steps

@@ -16,12 +16,11 @@ from scipy.spatial import cKDTree
 
 from sfumato.certify.protocol import Domain
 from sfumato.errors import InvalidInput, Mismatch, keyword, shown
-from sfumato.numbers import nearest_float, told_apart
+from sfumato.numbers import Floats, nearest_float, told_apart
 from sfumato.release.rows import BadRow, Located, Rows, Secrets, Values
 from sfumato.spaces.constructors import EARTH_RADIUS_KM
 from sfumato.spaces.lengths import in_unit
 
-Floats = NDArray[np.float64]
 Nearest = Callable[[Floats], tuple[Rows, Floats, NDArray[np.bool_]]]
 """For points: the index of the nearest secret, the distance to it, and whether the point lies in a cell."""
 

@@ -20,7 +20,6 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.arguments import items
 from sfumato.certify.charge import Charge
@@ -31,7 +30,7 @@ from sfumato.draws.randomness import Bits, FreshStream, KeyedBits, Stream, check
 from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported, short, shown
 from sfumato.mechanisms.continuous.pixelation import pixels_on
 from sfumato.mechanisms.line import GeometricNoise
-from sfumato.numbers import Number
+from sfumato.numbers import Integers, Number
 from sfumato.privacy.promise import promise
 from sfumato.release.keys import check_statement
 
@@ -39,8 +38,6 @@ CHUNK = 1 << 16
 """Rows drawn at once: their random words stay in the cache."""
 
 _LARGEST_FLAT = 1 << 62  # More tuples than this cannot be counted by one index.
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -14,14 +14,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.numbers import Floats
 from sfumato.report.figure import label_shifts
 from sfumato.report.html import Figure, label, near, percent, plain
 from sfumato.report.html import share as shown
 from sfumato.report.maps_drawing import LETTER, WIDTH, Drawing, nice_length, nice_ticks, text_width
 from sfumato.spaces.constructors import EARTH_RADIUS_KM
 from sfumato.spaces.finite import FiniteSpace
-
-Floats = NDArray[np.float64]
 
 _MARGIN = 12.0
 _LEGEND = 30.0  # The legend below a map is so high.

@@ -27,7 +27,7 @@ from sfumato.losses import LOSSES, Loss
 from sfumato.measures.leakage import Capacity, capacity
 from sfumato.measures.uncertainty import bayes_vulnerability, expected_loss, posterior_loss, prior_loss
 from sfumato.mechanisms.proved import LARGEST_TABLE
-from sfumato.numbers import float_above, floats, log_bounds, printed_above
+from sfumato.numbers import Floats, float_above, floats, log_bounds, printed_above
 from sfumato.privacy.capacities import TypeCapacities, capacities
 from sfumato.privacy.events import EventPromise
 from sfumato.privacy.satisfaction import Tightest, log_ratios
@@ -36,8 +36,6 @@ from sfumato.report.maps import map_layout
 from sfumato.report.maps_peers import Peer
 from sfumato.report.page_noise import laplace_table
 from sfumato.spaces.finite import FiniteSpace, place_of
-
-Floats = NDArray[np.float64]
 
 _PROVED_PEERS = 160  # Up to so many secrets known mechanisms are built and proved, in a second each.
 _TYPE_CAPACITIES = 64  # Up to so many secrets the capacities of a type take a second or two.

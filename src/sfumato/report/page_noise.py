@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from scipy.special import gammainc, gammaincinv
 
+from sfumato.numbers import Floats
 from sfumato.report.maps import MapLayout
 from sfumato.spaces.constructors import EARTH_RADIUS_KM
 from sfumato.spaces.finite import FiniteSpace
-
-Floats = NDArray[np.float64]
 
 _DIRECTIONS, _RADII = 72, 64
 _MOST_NODES = 2_000_000  # So many nodes, over all secrets together, take about a second.

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from sfumato.arguments import integer, items, text
@@ -20,7 +19,7 @@ from sfumato.channels import as_channel, check_secrets
 from sfumato.errors import InvalidInput, Mismatch, NotSupported, expect, shown
 from sfumato.losses import Loss
 from sfumato.losses.loss import as_loss
-from sfumato.numbers import floats
+from sfumato.numbers import Floats, floats
 from sfumato.privacy import PrivacyType, kernels
 from sfumato.privacy.type import as_type
 from sfumato.report.figure import ROLES, SERIES, canvas, caption, tint
@@ -30,8 +29,6 @@ _FINEST = 2000  # With so many steps along a side there are two million marks; m
 _ACROSS = 2  # So many triangles fit side by side into a column of text.
 _TIE = 1e-12  # Losses closer than this are drawn as equal; nothing is decided by it.
 _CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(3) / 2]])
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,6 @@ from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from sfumato.certify.mechanism import Mechanism
@@ -32,6 +31,7 @@ from sfumato.lp import LinearProgram, Status, solve
 from sfumato.mechanisms.exponential import true_epsilon
 from sfumato.numbers import (
     Array,
+    Floats,
     Number,
     array,
     float_above,
@@ -44,7 +44,6 @@ from sfumato.numbers import (
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.finite import FiniteSpace
 
-Floats = NDArray[np.float64]
 Base = Literal["nets", "uniform", "best"]
 
 _BETA_ACCURACY = 1e-10  # The relative accuracy of β, which is then raised by as much.

@@ -17,17 +17,14 @@ from math import isfinite
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.arguments import items
 from sfumato.design.compatibility.exponential import as_measure
 from sfumato.design.compatibility.utility import utility
 from sfumato.errors import InvalidInput, expect, shown
-from sfumato.numbers import Number, as_written
+from sfumato.numbers import Floats, Number, as_written
 from sfumato.spaces.finite import FiniteSpace
 from sfumato.verdict import Verdict, fails, holds
-
-Floats = NDArray[np.float64]
 
 __all__ = ["LeastBall", "is_uniformly_positive"]
 

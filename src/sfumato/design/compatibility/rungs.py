@@ -18,7 +18,6 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
@@ -39,13 +38,10 @@ from sfumato.design.symmetry import Symmetry, symmetry
 from sfumato.errors import InvalidChannel, NotConverged, SolverError
 from sfumato.lp import LinearProgram, solve
 from sfumato.lp.cone.worst_row import solve_worst_row
-from sfumato.numbers import Array, floats, fractions, object_array
+from sfumato.numbers import Array, Floats, Integers, floats, fractions, object_array
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.finite import FiniteSpace
 from sfumato.watch import Watch
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 _TOTAL = 1 << 52  # A row of weights has this total: integers that floats hold exactly.
 # So much of a row is left free, to be filled up with what rounding lacks; the smallest first.

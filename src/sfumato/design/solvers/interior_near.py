@@ -21,9 +21,8 @@ from sfumato.design.solvers.reduced import show
 from sfumato.lp.cone.near import PeakSolution, first_losses, solve_peaks
 from sfumato.lp.cone.program import ColumnProgress, Ending
 from sfumato.lp.proof.covering import Cover, covered
+from sfumato.numbers import Floats
 from sfumato.watch import TimeIsUp, Watch, watch_of
-
-Floats = NDArray[np.float64]
 
 _ALL_ACTIONS = 64  # Up to so many actions all are solved for at once.
 _SPREAD = 0.08  # The first outputs lie this near to secrets, in terms of what an exponential mechanism loses.

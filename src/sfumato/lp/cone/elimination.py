@@ -72,7 +72,7 @@ def elimination(n: int, first: Integers, second: Integers) -> Elimination:
     return _eliminated(n, *(np.asarray(ends, dtype=np.int64).tobytes() for ends in (first, second)))
 
 
-@lru_cache(maxsize=32)  # searches solve many programs on one space
+@lru_cache(maxsize=4)  # Searches solve many programs on one space; large factors have millions of places.
 def _eliminated(n: int, *pairs: bytes) -> Elimination:
     first, second = (np.frombuffer(ends, dtype=np.int64) for ends in pairs)
     every, count = np.arange(n), np.bincount(np.concatenate([first, second]), minlength=n)
