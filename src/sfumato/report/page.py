@@ -19,7 +19,7 @@ from sfumato.certify.mechanism import Mechanism
 from sfumato.channels.prior import Prior
 from sfumato.design.result import Design
 from sfumato.errors import InvalidInput, NotSupported, shown
-from sfumato.files import write_whole
+from sfumato.files import writable, write_whole
 from sfumato.losses.loss import Loss
 from sfumato.report.html import Figure, page, plain
 from sfumato.report.maps_drawing import standalone
@@ -103,8 +103,7 @@ def report(
     folder = None if figures is None else file_path(figures, "the folder of figures")
     if target.suffix.lower() not in (".html", ".htm"):
         raise NotSupported(f"a report in the file {shown(target.name)}", [".html"])
-    if not target.parent.is_dir():
-        raise InvalidInput(f"{quoted(target)} cannot be written: there is no folder {quoted(target.parent)}")
+    writable(target)
     facts = facts_of(
         subject, prior=prior, loss=loss, compare=compare, secret=secret, released=released, progress=progress
     )
