@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -105,25 +105,48 @@ def solve_first_order(
 
     from sfumato.lp.first_order_iteration import Iteration
 
-    place = _device(device, torch.cuda.is_available())
+    place = device_named(device, torch.cuda.is_available())
     least = least_of_classes(program.cost.min(axis=1), program.row_classes)
     if not (program.cost > least[program.row_classes][:, None]).any():
         return constant_columns(program, perf_counter() - begun)
     try:
-        with _quick(len(program.first) * program.shape[1]):
+        with quick(len(program.first) * program.shape[1]):
             method = Iteration(program, tolerance, place, watch)
             method.warm(*checked)
-            run = _Steering(method, begun, smallest_value(program.cost))
+            run = Steering(method, begun, smallest_value(program.cost))
             ended = run.until(tolerance, watch, progress)
-            return run.result(program, ended)
+            return _result(method, run.state(), program, ended)
     except TimeIsUp:
         return constant_columns(program, perf_counter() - begun, Ending.TIME)
 
 
-class _Steering:
-    """How the iteration is steered."""
+class Steered(Protocol):
+    """An iteration as :class:`Steering` sees it: the operator, and the best of both sides so far."""
 
-    def __init__(self, method: Iteration, begun: float, smallest: float) -> None:
+    device: Any
+    best_value: float
+    best_bound: float
+
+    def primal_step(self) -> None:
+        """Find T."""
+
+    def measure(self) -> Measure:
+        """Say where the iterate stands; keep the bound if it is better."""
+
+    def improve(self) -> None:
+        """Make a point of T, and keep it if it is better."""
+
+    def restart(self, measure: Measure) -> None:
+        """Begin anew."""
+
+    def advance(self, k: int) -> None:
+        """Go on, for the k-th time in this run."""
+
+
+class Steering:
+    """How an iteration is steered: when it is looked at, and when it begins anew."""
+
+    def __init__(self, method: Steered, begun: float, smallest: float) -> None:
         self.method, self.begun, self.smallest_value = method, begun, smallest
         self.iterations, self.checks = 0, 0
         self.at_start = self.before = np.inf
@@ -162,7 +185,7 @@ class _Steering:
         measure = self.method.measure()
         self.checks += 1
         if self.checks % _REPAIR[self.method.device.type] == 0:
-            self.method.consider(self.method.repaired(self.method.support.matrix(self.method.t)))
+            self.method.improve()
         return measure
 
     def _is_over(self, measure: Measure, k: int) -> bool:
@@ -176,19 +199,18 @@ class _Steering:
         gap = relative_gap(value, bound, self.smallest_value)
         return ColumnProgress(self.iterations, value, bound, gap, perf_counter() - self.begun)
 
-    def result(self, program: ColumnProgram, ended: Ending) -> ColumnSolution:
-        """The best of both sides as arrays."""
-        method = self.method
-        multipliers = method.support.multipliers(method.best_z, method.scale, len(program.first))
-        state = self.state()
-        return ColumnSolution(
-            method.best_matrix.cpu().numpy(), multipliers, state.value, state.bound, state.gap, state.iteration,
-            state.seconds, ended,
-        )  # fmt: skip
+
+def _result(method: Iteration, state: ColumnProgress, program: ColumnProgram, ended: Ending) -> ColumnSolution:
+    """The best of both sides as arrays."""
+    multipliers = method.support.multipliers(method.best_z, method.scale, len(program.first))
+    return ColumnSolution(
+        method.best_matrix.cpu().numpy(), multipliers, state.value, state.bound, state.gap, state.iteration,
+        state.seconds, ended,
+    )  # fmt: skip
 
 
 @contextmanager
-def _quick(work: int) -> Iterator[None]:
+def quick(work: int) -> Iterator[None]:
     """One thread where handing over takes longer than the work."""
     import torch
 
@@ -200,7 +222,8 @@ def _quick(work: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _device(name: str, has_gpu: bool) -> str:
+def device_named(name: str, has_gpu: bool) -> str:
+    """The device to use; ``has_gpu`` says whether torch finds a GPU."""
     if name == "auto":
         return "cuda" if has_gpu else "cpu"
     if name not in ("cpu", "cuda"):

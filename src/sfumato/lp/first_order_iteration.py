@@ -221,6 +221,10 @@ class Iteration:
             wanted = exp(_SMOOTHING * log(measure.away / measure.moved) + (1 - _SMOOTHING) * log(self.weight))
             self.weight = min(max(wanted, self.first_weight / _DRIFT), self.first_weight * _DRIFT)
 
+    def improve(self) -> None:
+        """Keep T, repaired, if it costs less than the best so far."""
+        self.consider(self.repaired(self.support.matrix(self.t)))
+
     def consider(self, closed: Any) -> None:
         """Keep a matrix if it costs less than the best so far."""
         value = self.base + self.scale * float((self.dense_cost * closed).sum())

@@ -31,8 +31,8 @@ def test_solutions_and_the_sum_of_inverses(case: Any) -> None:
     width, matrices = case
     columns, n, _ = matrices.shape
     rows, others = np.nonzero(np.tril(np.triu(np.ones((n, n)), -width)))
-    bands, link = Bands(n, width, columns), np.zeros((n, n))
-    bands.factor(rows * (width + 1) + others - rows + width, matrices[:, rows, others].T, Bands.scratch(n), link)
+    bands, link = Bands(n, (rows, others), columns), np.zeros((n, n))
+    bands.factor(matrices[:, rows, others].T, Bands.scratch(n), link)
     expected = np.linalg.inv(matrices).sum(axis=0)
     size = np.sqrt(np.outer(np.diag(expected), np.diag(expected)))
     assert np.abs((link - np.triu(expected)) / size).max() < 1e-8
@@ -42,6 +42,6 @@ def test_solutions_and_the_sum_of_inverses(case: Any) -> None:
 
 
 def test_a_matrix_that_is_not_definite_does_not_end_in_numbers_that_are_none() -> None:
-    bands, link = Bands(2, 1, 1), np.zeros((2, 2))
-    bands.factor(np.array([1, 2, 3]), np.array([[1.0], [1.0], [1.0]]), Bands.scratch(2), link)
+    bands, link = Bands(2, (np.array([0, 1, 1]), np.array([0, 0, 1])), 1), np.zeros((2, 2))
+    bands.factor(np.array([[1.0], [1.0], [1.0]]), Bands.scratch(2), link)
     assert np.isfinite(link).all()

@@ -14,7 +14,8 @@ from scipy.sparse import csr_array
 from block_programs import lumpy_prior, random_duals, random_program, spline_program
 from sfumato.errors import InvalidInput, NotConverged
 from sfumato.lp.cone.blocks import BlockProgram, blocks_bound, of_columns
-from sfumato.lp.cone.general import BlockIterate, solve_blocks
+from sfumato.lp.cone.general import solve_blocks
+from sfumato.lp.cone.general_iterate import BlockIterate
 from sfumato.lp.cone.lanes import solve_columns
 from sfumato.lp.cone.program import ColumnProgram, ColumnProgress, Ending
 from sfumato.lp.cone.second_order import smallest

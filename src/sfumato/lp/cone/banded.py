@@ -19,10 +19,13 @@ _SMALLEST_PIVOT = 2.0**-50
 
 
 class Bands:
-    """The systems of some columns, n × n with bandwidth w."""
+    """The systems of some columns, n × n, whose lower triangles have entries at ``places``: rows and columns."""
 
-    def __init__(self, n: int, width: int, columns: int) -> None:
-        self.n, self.width, self.columns = n, width, columns
+    def __init__(self, n: int, places: tuple[Integers, Integers], columns: int) -> None:
+        rows, others = places
+        self.n, self.width, self.columns = n, int((rows - others).max(initial=0)), columns
+        width = self.width
+        self.places = rows * (width + 1) + others - rows + width
         self.groups = -(-columns // LANES)
         self.factors = registers(self.groups, n * (width + 1), LANES)
         self.mask = registers(self.groups, LANES)
@@ -33,16 +36,16 @@ class Bands:
         """Room for one inverse, which is written four entries at a time, past the end of a row."""
         return registers(n, n + 4, LANES)
 
-    def factor(self, places: Integers, entries: Floats, scratch: Floats, link: Floats) -> None:
-        """Factor the systems whose ``entries``, one column a system, are at ``places``.
+    def factor(self, entries: Floats, scratch: Floats, link: Floats) -> None:
+        """Factor the systems with these ``entries`` at their places, one column a system.
 
         Add their inverses to ``link``, upper triangles only; ``scratch`` is what :meth:`scratch` gave.
         """
         for group, factors in enumerate(self.factors):
             part = entries[:, group * LANES : (group + 1) * LANES]
             factors[:] = 0.0
-            factors[places] = part[:, :1]
-            factors[places, : part.shape[1]] = part
+            factors[self.places] = part[:, :1]
+            factors[self.places, : part.shape[1]] = part
         _factor(self.factors, self.width, self.mask, scratch, link)
 
     def solve(self, right: Floats) -> Floats:
@@ -56,9 +59,9 @@ class Bands:
 
 @njit(cache=True, nogil=True)
 def _factor(bands, width, mask, inverse, link):  # type: ignore[no-untyped-def]
-    n, high, long = len(link), width + 1, inverse.shape[1]
+    n, high = len(link), width + 1
     small, one, zero = spread(_SMALLEST_PIVOT), spread(1.0), spread(0.0)
-    above = np.empty((width + 1, LANES))
+    above, beside = np.empty((width + 1, LANES)), np.empty((width + 1, LANES))
     for group in range(len(bands)):
         band = bands[group]
         for i in range(n):
@@ -78,34 +81,104 @@ def _factor(bands, width, mask, inverse, link):  # type: ignore[no-untyped-def]
                     store(band, row + j, rest * load(band, other + j))
                 else:
                     store(band, row + j, one / root(larger(rest, entry * small)))
-        keep = mask[group]
-        for i in range(n - 1, -1, -1):
-            reciprocal = load(band, i * high + width)
-            below = min(width, n - 1 - i)
-            for k in range(below):
-                store(above, k, zero - reciprocal * load(band, (i + 1 + k) * high + width - 1 - k))
-            for j in range(i + 1, n, 4):
-                a, b, c, d = zero, zero, zero, zero
-                for k in range(below):
-                    factor, at = load(above, k), (i + 1 + k) * long + j
-                    a = a + factor * load(inverse, at)
-                    b = b + factor * load(inverse, at + 1)
-                    c = c + factor * load(inverse, at + 2)
-                    d = d + factor * load(inverse, at + 3)
-                at = i * long + j
-                store(inverse, at, a)
-                store(inverse, at + 1, b)
-                store(inverse, at + 2, c)
-                store(inverse, at + 3, d)
-            corner = reciprocal * reciprocal
-            for k in range(below):
-                entry = load(inverse, i * long + i + 1 + k)
-                corner = corner + load(above, k) * entry
-                store(inverse, (i + 1 + k) * long + i, entry)
-            store(inverse, i * long + i, corner)
-            for j in range(i, n):
-                lanes = inverse[i, j]
-                link[i, j] += keep[0] * lanes[0] + keep[1] * lanes[1] + keep[2] * lanes[2] + keep[3] * lanes[3]
+        if n % 2:
+            _add_row(band, width, n - 1, above, inverse)
+        for i in range(n - 1 - n % 2, 0, -2):
+            _add_two_rows(band, width, i, above, beside, inverse)
+        _add_up(inverse, mask[group, 0], mask[group, 1], mask[group, 2], mask[group, 3], link)
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def _add_up(inverse, first, second, third, fourth, link):  # type: ignore[no-untyped-def]
+    """Add the lanes of upper triangles, those that count."""
+    for i in range(len(link)):
+        for j in range(i, len(link)):
+            left = first * inverse[i, j, 0] + second * inverse[i, j, 1]
+            link[i, j] += left + (third * inverse[i, j, 2] + fourth * inverse[i, j, 3])
+
+
+@njit(cache=True, nogil=True)
+def _read_factors(band, width, i, below, factors):  # type: ignore[no-untyped-def]
+    """−L_ki / L_ii for the rows k below row i."""
+    high = width + 1
+    reciprocal = load(band, i * high + width)
+    for k in range(below):
+        store(factors, k, spread(0.0) - reciprocal * load(band, (i + 1 + k) * high + width - 1 - k))
+
+
+@njit(cache=True, nogil=True)
+def _add_row(band, width, i, above, inverse):  # type: ignore[no-untyped-def]
+    """Row i of the inverse from those below it."""
+    n, long, zero = len(inverse), inverse.shape[1], spread(0.0)
+    below = min(width, n - 1 - i)
+    _read_factors(band, width, i, below, above)
+    for j in range(i + 1, n):
+        entry = zero
+        for k in range(below):
+            entry = entry + load(above, k) * load(inverse, (i + 1 + k) * long + j)
+        store(inverse, i * long + j, entry)
+    _mirror(band, width, i, below, above, inverse)
+
+
+@njit(cache=True, nogil=True)
+def _add_two_rows(band, width, i, above, beside, inverse):  # type: ignore[no-untyped-def]
+    """Rows i and i − 1 of the inverse, so that what is read of the rows below serves twice."""
+    n, long, zero = len(inverse), inverse.shape[1], spread(0.0)
+    below, more = min(width, n - 1 - i), min(width, n - i)
+    _read_factors(band, width, i, below, above)
+    _read_factors(band, width, i - 1, more, beside)
+    both = min(below, max(more - 1, 0))
+    for j in range(i + 1, n, 4):
+        a, b, c, d = zero, zero, zero, zero
+        e, f, g, h = zero, zero, zero, zero
+        for k in range(both):
+            one, other, at = load(above, k), load(beside, k + 1), (i + 1 + k) * long + j
+            entry = load(inverse, at)
+            a, e = a + one * entry, e + other * entry
+            entry = load(inverse, at + 1)
+            b, f = b + one * entry, f + other * entry
+            entry = load(inverse, at + 2)
+            c, g = c + one * entry, g + other * entry
+            entry = load(inverse, at + 3)
+            d, h = d + one * entry, h + other * entry
+        for k in range(both, below):
+            one, at = load(above, k), (i + 1 + k) * long + j
+            a = a + one * load(inverse, at)
+            b = b + one * load(inverse, at + 1)
+            c = c + one * load(inverse, at + 2)
+            d = d + one * load(inverse, at + 3)
+        if more:
+            other = load(beside, 0)
+            e, f, g, h = e + other * a, f + other * b, g + other * c, h + other * d
+        at = i * long + j
+        store(inverse, at, a)
+        store(inverse, at + 1, b)
+        store(inverse, at + 2, c)
+        store(inverse, at + 3, d)
+        at -= long
+        store(inverse, at, e)
+        store(inverse, at + 1, f)
+        store(inverse, at + 2, g)
+        store(inverse, at + 3, h)
+    _mirror(band, width, i, below, above, inverse)
+    entry = zero
+    for k in range(more):
+        entry = entry + load(beside, k) * load(inverse, (i + k) * long + i)
+    store(inverse, (i - 1) * long + i, entry)
+    _mirror(band, width, i - 1, more, beside, inverse)
+
+
+@njit(cache=True, nogil=True)
+def _mirror(band, width, i, below, factors, inverse):  # type: ignore[no-untyped-def]
+    """The diagonal entry of row i, and its entries near the diagonal in the rows below."""
+    long = inverse.shape[1]
+    reciprocal = load(band, i * (width + 1) + width)
+    corner = reciprocal * reciprocal
+    for k in range(below):
+        entry = load(inverse, i * long + i + 1 + k)
+        corner = corner + load(factors, k) * entry
+        store(inverse, (i + 1 + k) * long + i, entry)
+    store(inverse, i * long + i, corner)
 
 
 @njit(cache=True, nogil=True)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,9 @@ WIDE = 8
 
 SINGLES = 2 * LANES
 """Width of a register in numbers of single precision."""
+
+PLANES = 4
+"""The most components of a vector that is read and written at once."""
 
 _LINE = 64  # Bytes of a cache line: a register that lies across two of them takes twice as long.
 _FUSED = ("contract",)
@@ -76,16 +80,29 @@ class _LanesModel(models.PrimitiveModel):
         super().__init__(manager, kind, kind.vector)
 
 
-def _arithmetic(symbol: Any, instruction: str) -> None:
-    """Let a Python operator between two registers emit one instruction."""
+def instructions(kind: Callable[..., Any], emit: Callable[..., Any]) -> Any:
+    """A function for compiled code: ``emit`` builds its value, of the ``kind`` that its arguments' types make."""
 
-    @intrinsic
-    def combine(typing_context, left, right):  # type: ignore[no-untyped-def]
-        return left(left, left), lambda context, builder, _, given: getattr(builder, instruction)(*given, flags=_FUSED)
+    def function(typing_context, *given):  # type: ignore[no-untyped-def]
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            return emit(builder, *arguments)
+
+        return kind(*given), generate
+
+    function.__signature__ = signature(emit)  # type: ignore[attr-defined]  # Numba asks how many arguments there are
+    return intrinsic(function)
+
+
+def arithmetic(family: type[types.Type], symbol: Any, instruction: str, **options: Any) -> None:
+    """Let a Python operator between two values of one type of a family emit one instruction."""
+    combine = instructions(
+        lambda left, _: left(left, left),
+        lambda builder, left, right: getattr(builder, instruction)(left, right, **options),
+    )
 
     @overload(symbol)
-    def between_registers(left, right):  # type: ignore[no-untyped-def]
-        if isinstance(left, _LanesType) and left == right:
+    def between(left, right):  # type: ignore[no-untyped-def]
+        if isinstance(left, family) and left == right:
             return lambda left, right: combine(left, right)
         return None
 
@@ -96,33 +113,28 @@ for _symbol, _instruction in (
     (operator.mul, "fmul"),
     (operator.truediv, "fdiv"),
 ):
-    _arithmetic(_symbol, _instruction)
+    arithmetic(_LanesType, _symbol, _instruction, flags=_FUSED)
 
 
 def _choice(comparison: str) -> Any:
-    @intrinsic
-    def choose(typing_context, left, right):  # type: ignore[no-untyped-def]
-        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-            return builder.select(builder.fcmp_ordered(comparison, *arguments), *arguments)
-
-        return left(left, left), generate
-
-    return choose
+    return instructions(
+        lambda left, _: left(left, left),
+        lambda builder, left, right: builder.select(builder.fcmp_ordered(comparison, left, right), left, right),
+    )
 
 
 larger, smaller = _choice(">"), _choice("<")
 
 
-@intrinsic
-def root(typing_context, value):  # type: ignore[no-untyped-def]
-    """The square root of each lane."""
+def _root(builder: Any, value: Any) -> Any:
+    kind = ir.FunctionType(value.type, [value.type])
+    bits = 32 if value.type.element == ir.FloatType() else 64
+    name = f"llvm.sqrt.v{value.type.count}f{bits}"
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), [value])
 
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        kind = ir.FunctionType(value.vector, [value.vector])
-        function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.sqrt.v{value.width}f{value.bits}")
-        return builder.call(function, arguments)
 
-    return value(value), generate
+root = instructions(lambda value: value(value), _root)
+"""The square root of each lane."""
 
 
 def _in_all_lanes(kind: _LanesType, builder: Any, number: Any) -> Any:
@@ -135,12 +147,7 @@ def _in_all_lanes(kind: _LanesType, builder: Any, number: Any) -> Any:
 
 def _spread(kind: _LanesType) -> Any:
     """A double in all lanes."""
-
-    @intrinsic
-    def spread_out(typing_context, value):  # type: ignore[no-untyped-def]
-        return kind(types.float64), lambda context, builder, _, given: _in_all_lanes(kind, builder, given[0])
-
-    return spread_out
+    return instructions(lambda _: kind(types.float64), lambda builder, value: _in_all_lanes(kind, builder, value))
 
 
 def _spread_as(kind_of: Callable[[Any], _LanesType]) -> Any:
@@ -158,17 +165,13 @@ spread, spread_wide = _spread(_lanes), _spread(_wide)
 spread_like, spread_doubles = _spread_as(_kind), _spread_as(_doubles)
 
 
-def _converted(given_kind: _LanesType, wanted: _LanesType, instruction: str) -> Any:
+def _converted(given: _LanesType, wanted: _LanesType, instruction: str) -> Any:
     """Registers of one kind as such of another; others are what they were."""
 
-    @intrinsic
-    def convert(typing_context, value):  # type: ignore[no-untyped-def]
-        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-            return getattr(builder, instruction)(*arguments, wanted.vector) if value == given_kind else arguments[0]
+    def emit(builder: Any, value: Any) -> Any:
+        return getattr(builder, instruction)(value, wanted.vector) if value.type == given.vector else value
 
-        return (wanted if value == given_kind else value)(value), generate
-
-    return convert
+    return instructions(lambda value: (wanted if value == given else value)(value), emit)
 
 
 narrowed, widened = _converted(_wide, _singles, "fptrunc"), _converted(_singles, _wide, "fpext")
@@ -177,16 +180,12 @@ narrowed, widened = _converted(_wide, _singles, "fptrunc"), _converted(_singles,
 def _half(start: int) -> Any:
     """Four of eight doubles; four are what they were."""
 
-    @intrinsic
-    def half(typing_context, value):  # type: ignore[no-untyped-def]
-        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-            if value == _lanes:
-                return arguments[0]
-            return builder.shuffle_vector(arguments[0], ir.Constant(value.vector, ir.Undefined), _places(start, LANES))
+    def emit(builder: Any, value: Any) -> Any:
+        if value.type == _lanes.vector:
+            return value
+        return builder.shuffle_vector(value, ir.Constant(value.type, ir.Undefined), _places(start, LANES))
 
-        return _lanes(value), generate
-
-    return half
+    return instructions(lambda value: _lanes(value), emit)
 
 
 def _places(start: int, count: int) -> ir.Constant:
@@ -256,3 +255,47 @@ def store(typing_context, array, position, value):  # type: ignore[no-untyped-de
         return context.get_dummy_value()
 
     return types.void(array, types.int64, value), generate
+
+
+def _planes(context: Any, builder: Any, array_type: Any, array: Any) -> tuple[Any, Any]:
+    """How many planes an array has, and registers in each."""
+    given = context.make_array(array_type)(context, builder, array)
+    planes, many = cgutils.unpack_tuple(builder, given.shape, 3)[:2]
+    return planes, many
+
+
+@intrinsic
+def load_planes(typing_context, array, position):  # type: ignore[no-untyped-def]
+    """Register number ``position`` of each of four planes of an array (planes, many, lanes); those that are not there
+    are zero.
+    """
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        planes, many = _planes(context, builder, signature.args[0], arguments[0])
+        zero, values = ir.Constant(_lanes.vector, [0.0] * LANES), []
+        for k in range(PLANES):
+            number = ir.Constant(ir.IntType(64), k)
+            there = builder.icmp_signed("<", number, planes)
+            at = builder.select(there, builder.add(builder.mul(number, many), arguments[1]), arguments[1])
+            loaded = _loaded(_lanes, context, builder, signature.args[0], arguments[0], at)
+            values.append(builder.select(there, loaded, zero))
+        return context.make_tuple(builder, signature.return_type, values)
+
+    return types.UniTuple(_lanes, PLANES)(array, types.int64), generate
+
+
+@intrinsic
+def store_planes(typing_context, array, position, values):  # type: ignore[no-untyped-def]
+    """Write register number ``position`` of each plane that is there, from a tuple of four."""
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        planes, many = _planes(context, builder, signature.args[0], arguments[0])
+        for k in range(PLANES):
+            number = ir.Constant(ir.IntType(64), k)
+            with builder.if_then(builder.icmp_signed("<", number, planes), likely=True):
+                at = builder.add(builder.mul(number, many), arguments[1])
+                place = _address(_lanes, context, builder, signature.args[0], arguments[0], at)
+                builder.store(builder.extract_value(arguments[2], k), place, align=8)
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64, values), generate

@@ -3,7 +3,8 @@
 A vector x = (t, u₁, …, u_k) is an array whose first axis has its 1 + k components; whatever axes follow number the
 cones. With x ∘ y = (x·y, x₀ y₁ + y₀ x₁) the cone is the set of squares, e = (1, 0, …, 0) is the unit, and x has the two
 eigenvalues t ± ‖u‖: in the cone both are ≥ 0. For k = 0 all this is arithmetic of numbers t ≥ 0, so that linear rows
-are cones of one component and need no formulas of their own.
+are cones of one component and need no formulas of their own. Only operations that NumPy and torch spell alike are used,
+so that the arrays may be on any device.
 
 Nesterov and Todd (1997) found, for any s and z inside, the one symmetric W that maps the cone onto itself with
 W z = W⁻¹ s; seen through W, slacks and duals are one point v, and Newton's equations are those of linear programs.
@@ -12,9 +13,7 @@ The formulas are those of Vandenberghe (2010), The CVXOPT linear and quadratic c
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from sfumato.numbers import Floats
 
@@ -27,20 +26,28 @@ def inner(x: Floats, y: Floats) -> Floats:
     return result
 
 
+def _root(x: Floats) -> Any:
+    """√x, as both modules spell it."""
+    return x**0.5
+
+
 def _radius(x: Floats) -> Floats:
     """‖u‖ of each vector (t, u)."""
-    return np.sqrt(inner(x[1:], x[1:])) if len(x) > 1 else np.zeros_like(x[0])
+    result: Floats = _root(inner(x[1:], x[1:])) if len(x) > 1 else x[0] * 0.0
+    return result
 
 
 def smallest(x: Floats) -> Floats:
     """The smaller eigenvalue t − ‖u‖: positive inside the cone, 0 on its boundary."""
-    return np.asarray(x[0] - _radius(x))
+    result: Floats = x[0] - _radius(x)
+    return result
 
 
 def _determinant(x: Floats) -> Floats:
     """t² − ‖u‖², the product of the eigenvalues."""
     radius = _radius(x)
-    return np.asarray((x[0] - radius) * (x[0] + radius))
+    result: Floats = (x[0] - radius) * (x[0] + radius)
+    return result
 
 
 def product(x: Floats, y: Floats) -> Floats:
@@ -48,6 +55,7 @@ def product(x: Floats, y: Floats) -> Floats:
 
     Examples
     --------
+    >>> import numpy as np
     >>> product(np.array([2.0, 1.0]), np.array([3.0, -1.0])).tolist()
     [5.0, 1.0]
     """
@@ -61,6 +69,7 @@ def quotient(x: Floats, y: Floats) -> Floats:
 
     Examples
     --------
+    >>> import numpy as np
     >>> quotient(np.array([2.0, 1.0]), np.array([5.0, 1.0])).tolist()
     [3.0, -1.0]
     """
@@ -84,14 +93,15 @@ def clipped(x: Floats, least: Floats, most: Floats) -> Floats:
 
     Examples
     --------
+    >>> import numpy as np
     >>> clipped(np.array([1.0, 3.0]), np.array(0.0), np.array(2.0)).tolist()
     [1.0, 1.0]
     """
     if len(x) == 1:
-        return np.clip(x, least, most)
+        return x.clip(least, most)
     radius = _radius(x)
-    low, high = np.clip(x[0] - radius, least, most), np.clip(x[0] + radius, least, most)
-    result: Floats = x * (0.5 * (high - low) / np.where(radius > 0, radius, 1.0))
+    low, high = (x[0] - radius).clip(least, most), (x[0] + radius).clip(least, most)
+    result: Floats = x * (0.5 * (high - low) / (radius + (radius == 0)))
     result[0] = 0.5 * (high + low)
     return result
 
@@ -103,16 +113,19 @@ def reach(x: Floats, change: Floats) -> Floats:
 
     Examples
     --------
+    >>> import numpy as np
     >>> reach(np.array([2.0, 0.0]), np.array([0.0, 4.0])).tolist()
     2.0
     """
     if len(x) == 1:
-        return np.asarray(-change[0] / x[0])
-    root = np.sqrt(_determinant(x))
+        alone: Floats = -change[0] / x[0]
+        return alone
+    root = _root(_determinant(x))
     unit = x / root
     first = unit[0] * change[0] - inner(unit[1:], change[1:])
     rest = change[1:] - ((first + change[0]) / (1.0 + unit[0])) * unit[1:]
-    return np.asarray((np.sqrt(inner(rest, rest)) - first) / root)
+    result: Floats = (_root(inner(rest, rest)) - first) / root
+    return result
 
 
 class Scaling(NamedTuple):
@@ -139,24 +152,23 @@ class Scaling(NamedTuple):
         result[0] = first * x[0] + sign * along
         return result
 
-    def inverse_squares(self) -> Floats:
+    def inverse_squares(self) -> list[Floats]:
         """The entries (i, j), i ≤ j, row by row, of W⁻² = η⁻² (2 Jw (Jw)ᵀ − J)."""
         w = self.axis / self.size
         if len(w) == 1:
-            return w * w
+            return [w[0] * w[0]]
         d, below = len(w), 1.0 / self.size**2
         w[0] = -w[0]
-        entries = [2.0 * w[i] * w[j] + (i == j) * (below if i else -below) for i in range(d) for j in range(i, d)]
-        return np.stack(entries)
+        return [2.0 * w[i] * w[j] + (i == j) * (below if i else -below) for i in range(d) for j in range(i, d)]
 
 
 def scaling(s: Floats, z: Floats) -> Scaling:
     """The scaling W of Nesterov and Todd with W z = W⁻¹ s, for s and z inside the cone."""
     if len(s) == 1:
-        return Scaling(np.sqrt(s[0] / z[0]), np.ones_like(s))
-    of_s, of_z = np.sqrt(_determinant(s)), np.sqrt(_determinant(z))
+        return Scaling(_root(s[0] / z[0]), s * 0.0 + 1.0)
+    of_s, of_z = _root(_determinant(s)), _root(_determinant(z))
     s, z = s / of_s, z / of_z
-    twice = np.sqrt(2.0 * (1.0 + inner(s, z)))
+    twice = _root(2.0 * (1.0 + inner(s, z)))
     axis = (s - z) / twice
     axis[0] = (s[0] + z[0]) / twice
-    return Scaling(np.sqrt(of_s / of_z), axis)
+    return Scaling(_root(of_s / of_z), axis)

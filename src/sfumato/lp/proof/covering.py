@@ -34,7 +34,8 @@ class Cover:
     """Multipliers Z ≥ 0, each with its first and second row and its column, and what they leave uncovered.
 
     ``missing`` has one number for each row: what it is short of in the column where it is worst off, and ``worst`` is
-    that column. The prices less what is missing are a lower bound, up to rounding.
+    that column. The prices less what is missing are a lower bound, up to rounding. ``short`` has one number for each
+    column: what all rows are short of there.
     """
 
     first: Integers
@@ -43,6 +44,7 @@ class Cover:
     values: Floats
     missing: Floats
     worst: Integers
+    short: Floats
 
 
 def covered(
@@ -95,7 +97,9 @@ def covered(
         worse = lack > missing
         missing[worse], worst[worse] = lack[worse], w
     first, second, values = (np.concatenate([one[k] for one in covers]) for k in range(3))
-    return Cover(first, second, np.repeat(np.arange(m), [len(one[0]) for one in covers]), values, missing, worst)
+    columns_of = np.repeat(np.arange(m), [len(one[0]) for one in covers])
+    short = np.array([lack.sum() for _, _, _, lack in covers])
+    return Cover(first, second, columns_of, values, missing, worst, short)
 
 
 def _column(

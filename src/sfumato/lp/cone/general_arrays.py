@@ -1,0 +1,78 @@
+"""The iterate of :mod:`sfumato.lp.cone.general` over arrays on any device: wide strips, one after the other.
+
+All passes over cones are those of :mod:`sfumato.lp.cone.strips`; the systems of a strip are factored together, block by
+block (:mod:`sfumato.lp.cone.arrays_tridiagonal`), and the prices of the sums have one dense factor on the device.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sfumato.lp.cone.arrays_backend import Arrays
+from sfumato.lp.cone.arrays_tridiagonal import Tridiagonal, block_rows
+from sfumato.lp.cone.blocks import BlockProgram
+from sfumato.lp.cone.general_iterate import BlockIterate
+from sfumato.lp.cone.strips import Systems
+from sfumato.memory import check_room
+from sfumato.numbers import Floats
+from sfumato.watch import Watch
+
+# So many arrays over all forms and columns are kept, and so many more of one strip are there for a while.
+_KEPT, _PASSING = 18, 12
+# A strip is this part of what one temporary array may have: a pass has several.
+_STRIP = 4
+# What is added to the diagonal of the links, made 1, when rounding has left no factor; it grows until there is one.
+_SHIFT, _GROWTH = 2.0**-50, 8.0
+_SMALLER = ("fewer columns", "a coarser lattice")
+
+
+class ArraysBlockIterate(BlockIterate):
+    """The iterate of one run on the device of ``arrays``."""
+
+    arrays: Arrays
+
+    def __init__(self, program: BlockProgram, watch: Watch, arrays: Arrays) -> None:
+        super().__init__(program, watch, arrays)
+        self.sums = arrays.given(self.program.sums.toarray())
+
+    def _prepared(self) -> list[slice]:
+        (n, m), forms = self.program.shape, self.forms
+        size = block_rows(n, forms.rows, forms.columns)
+        one_array, one_row = 8 * forms.components, 8 * size * (n + size)
+        wide = max(1, min(m, self.arrays.chunk // _STRIP // max(one_array, one_row)))
+        entries = 8 * (len(forms.rows) + sum(d * (d + 1) // 2 * count for d, count in forms.shapes))
+        factors = 16 * size * (n + size)
+        needed = m * (_KEPT * one_array + factors + 12 * 8 * n) + 5 * 8 * n * n
+        needed += wide * max(_PASSING * one_array, 2 * factors + entries, 4 * one_row)
+        what = f"the block method over arrays for {n} rows, {forms.components} forms and {m} columns"
+        check_room(needed, what, _SMALLER, self.arrays.memory)
+        self.scratch = [(None, self.arrays.zeros(n, n))]
+        return [slice(low, min(low + wide, m)) for low in range(0, m, wide)]
+
+    def _systems(self, columns: int) -> Systems:
+        return Tridiagonal(self.arrays, self.program.shape[0], (self.forms.rows, self.forms.columns), columns)
+
+    def _factor_link(self) -> bool:
+        xp, upper = self.arrays.module, self.scratch[0][1]
+        upper = xp.triu(upper)
+        link = self.sums @ (upper + xp.triu(upper, 1).mT) @ self.sums.mT
+        diagonal = xp.diagonal(link)
+        if not bool((xp.isfinite(diagonal) & (diagonal > 0)).all()):
+            return False
+        scale = 1.0 / diagonal**0.5
+        link = link * scale[:, None] * scale
+        every = self.arrays.integers(np.arange(len(link)))
+        shift, root = 0.0, self.arrays.root(link)
+        while root is None and shift < 1:
+            shift = max(_GROWTH * shift, _SHIFT)
+            link[every, every] = 1.0 + shift
+            root = self.arrays.root(link)
+        self.link = root, scale
+        return root is not None
+
+    def _link_solution(self, lack: Floats) -> Floats:
+        root, scale = self.link
+        more: Any = scale * self.arrays.solve(root, scale * self.arrays.given(lack))
+        return self.arrays.numpy(more)
