@@ -52,7 +52,7 @@ def searches(given: Rays, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, Se
 
 def all_pairs(tables: Any, primes: Any, k: int, inner: Sets, outer: Sets) -> Any:
     """Adjacent pairs, every pair looked at."""
-    return adjacent_pairs(tables, primes, k, inner, np.empty(0, np.uint64), np.empty(0, np.int64), 0, inner, outer)
+    return adjacent_pairs(tables, primes, k, np.empty(0, np.uint64), np.empty(0, np.int64), 0, inner, outer)
 
 
 def one_dimension(equations: Array, members: list[int]) -> bool:

@@ -16,6 +16,7 @@ from sfumato.channels.tabular import as_numpy
 from sfumato.errors import InvalidPrior, advice, expect, short, shown
 from sfumato.labels import in_order, labelled, listed, pandas_series
 from sfumato.numbers import Array, array, divide, floats, is_exact, number
+from sfumato.spaces.box import Box, as_box
 from sfumato.spaces.finite import FiniteSpace, label_tuple, place_of
 
 if TYPE_CHECKING:  # an extra
@@ -25,8 +26,8 @@ __all__ = ["Prior", "as_prior", "secrets_of"]
 
 
 def secrets_of(owner: Any) -> tuple[Any, ...]:
-    """The labels of a space, a prior, a channel or a loss, or a plain list of labels."""
-    if isinstance(owner, FiniteSpace):
+    """The labels of a space, of the cells of a box, of a prior, a channel or a loss, or a plain list of labels."""
+    if isinstance(owner, FiniteSpace | Box):
         return owner.labels
     secrets = getattr(owner, "secrets", None)
     return secrets if isinstance(secrets, tuple) else label_tuple(owner, "the secrets")
@@ -131,6 +132,33 @@ class Prior:
         if not 0 < total < np.inf:
             raise InvalidPrior(f"counts must have a positive finite total, found {short(total)}")
         return cls(secrets, divide(table, total))
+
+    @classmethod
+    def on_cells(cls, counts: Any, box: Box) -> Prior:
+        """A density on a box that is constant on its cells, from a count for each.
+
+        Parameters
+        ----------
+        counts
+            An array with one axis for each axis of the box, a list in the order of ``box.labels``, or a mapping from
+            cells to counts, where cells that do not occur have none.
+
+        Examples
+        --------
+        >>> from sfumato.spaces.box import box
+        >>> Prior.on_cells([[1, 2], [0, 1]], box((2, 2), step=1))
+        Prior((0, 0): 1/4, (0, 1): 1/2, (1, 0): 0, (1, 1): 1/4)
+        """
+        box = as_box(box)
+        if labelled(counts) is None:
+            try:
+                table = np.asarray(counts)
+            except (TypeError, ValueError, RecursionError, MemoryError) as error:
+                raise InvalidPrior(f"counts on cells are a table of numbers, found {shown(counts)}") from error
+            if table.ndim > 1 and table.shape != box.shape:
+                raise InvalidPrior(f"counts of shape {table.shape} for a box with {box.shape} cells along its axes")
+            counts = listed(table.ravel())
+        return cls.from_counts(counts, box)
 
     __iter__ = None  # by ``__getitem__`` alone Python would go through 0, 1, …, which may be secrets or not
 

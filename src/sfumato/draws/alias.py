@@ -60,9 +60,16 @@ class AliasTables:
             f"AliasTables({rows} rows of {outputs} weights, {self.bits} bits a draw{'' if self.exact else ' or more'})"
         )
 
-    def draw(self, rows: NDArray[np.int64], stream: Stream, lanes: NDArray[np.int64], first: int = 0) -> Array:
-        """One output for each row, with word number ``first`` of its lane."""
-        words = stream.take(lanes, first, 1)[0]
+    def draw(
+        self,
+        rows: NDArray[np.int64],
+        stream: Stream,
+        lanes: NDArray[np.int64],
+        first: int = 0,
+        words: Words | None = None,
+    ) -> Array:
+        """One output for each row, with word number ``first`` of its lane; ``words`` are these, if taken already."""
+        words = stream.take(lanes, first, 1)[0] if words is None else words
         outputs = np.empty(len(rows), dtype=np.int64)
         equal = _draw(self.entries, rows, words, self.bucket_bits, self.low, outputs)
         if equal and not self.exact:

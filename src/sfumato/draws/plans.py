@@ -17,6 +17,7 @@ from sfumato.draws.alias import AliasTables, limbs_of
 from sfumato.draws.noise import Noise, StaircaseNoise
 from sfumato.draws.randomness import Stream
 from sfumato.errors import InvalidInput, Mismatch, shown
+from sfumato.numbers import Array
 
 Columns = NDArray[np.int64]
 
@@ -114,7 +115,7 @@ class Plan(Protocol):
 
     @property
     def sides(self) -> tuple[int, ...] | None:
-        """The number of secrets along each axis, None where they are all integers."""
+        """The number of secrets along each axis, None where they are all integers or all points of a box."""
         ...
 
     @property
@@ -158,11 +159,15 @@ class TablePlan:
 
     def identity(self) -> bytes:
         """The weights in lowest terms."""
-        weights = self.tables.weights
-        shared = gcd(int(np.gcd.reduce(weights, axis=None)), self.tables.total)
-        lowest = weights // shared if shared > 1 else weights
-        size = -(-int(lowest.max()).bit_length() // 64)
-        return b"table %d" % size + limbs_of(lowest, size).astype("<u8", copy=False).tobytes()
+        return table_identity(self.tables.weights, self.tables.total)
+
+
+def table_identity(weights: Array, total: int) -> bytes:
+    """The weights of a table in lowest terms."""
+    shared = gcd(int(np.gcd.reduce(weights, axis=None)), total)
+    lowest = weights // shared if shared > 1 else weights
+    size = -(-int(lowest.max()).bit_length() // 64)
+    return b"table %d" % size + limbs_of(lowest, size).astype("<u8", copy=False).tobytes()
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ import os
 import threading
 import warnings
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from hashlib import blake2b
 from typing import Any, Protocol, runtime_checkable
@@ -317,6 +317,15 @@ class Lane:
         """True with the chance part/whole: a uniform number of [0, 1), continued until it differs from that."""
         chance = Fraction(part, whole)
         return self.stays_below(0, 0, lambda _bits: (chance, chance))
+
+    def passes(self, digits: int, bits: int, numbers: Sequence[Fraction]) -> int:
+        """How many of some rationals a uniform number of [0, 1) that begins with these binary digits is not below."""
+        while True:
+            certain = sum(digits >= number * (1 << bits) for number in numbers)
+            if certain == sum(digits + 1 > number * (1 << bits) for number in numbers):
+                return certain
+            digits = (digits << 64) | self.word()
+            bits += 64
 
     def stays_below(self, digits: int, bits: int, bounds: Callable[[int], tuple[Fraction, Fraction]]) -> bool:
         """Whether a uniform number of [0, 1) that begins with these binary digits is below a real number.

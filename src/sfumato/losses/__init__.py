@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from sfumato.losses import classes, loss, standard
 from sfumato.losses.classes import *
+from sfumato.losses.coordinates import CoordinateLoss
 from sfumato.losses.loss import *
 from sfumato.losses.standard import *
 
@@ -13,5 +14,5 @@ LOSSES: dict[str, Callable[..., Loss]] = {
 }
 """Every constructor of a loss, by name."""
 
-__all__ = ["LOSSES"]
+__all__ = ["LOSSES", "CoordinateLoss"]
 __all__ += classes.__all__ + loss.__all__ + standard.__all__

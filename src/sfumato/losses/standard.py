@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -11,8 +11,10 @@ from sfumato.arguments import answer_of, items
 from sfumato.channels.prior import secrets_of
 from sfumato.errors import InvalidLoss, advice, shown
 from sfumato.labels import row_names
+from sfumato.losses.coordinates import CoordinateLoss
 from sfumato.losses.loss import Gain, Loss
 from sfumato.numbers import Array, Number, array, floats, number
+from sfumato.spaces.box import Box
 from sfumato.spaces.finite import FiniteSpace, as_space, label_tuple, place_of
 from sfumato.spaces.lengths import in_unit
 
@@ -52,8 +54,14 @@ def guess(space: Any) -> Gain:
     return Gain(secrets, secrets, np.eye(len(secrets), dtype=np.int64), "guess")
 
 
-def distance(space: FiniteSpace) -> Loss:
-    """The metric itself, ℓ(w, x) = d(w, x); exact where the distances are rational."""
+@overload
+def distance(space: FiniteSpace) -> Loss: ...
+@overload
+def distance(space: Box) -> CoordinateLoss: ...
+def distance(space: FiniteSpace | Box) -> Loss | CoordinateLoss:
+    """The metric itself, ℓ(w, x) = d(w, x); exact where the distances are rational. On a box between any two points."""
+    if isinstance(space, Box):
+        return CoordinateLoss(space)
     space = as_space(space)
     table = space.distances
     if table.infinite.any():

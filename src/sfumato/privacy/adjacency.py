@@ -10,19 +10,12 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit, types
-from numba.extending import intrinsic
 
+from sfumato.lp.cone.registers import instructions
 from sfumato.privacy.modular import eliminate, remainder
 
-
-@intrinsic
-def ones(typing_context, word):  # type: ignore[no-untyped-def]
-    """The number of ones in a machine word: one instruction."""
-
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        return builder.ctpop(arguments[0])
-
-    return types.int64(types.uint64), generate
+ones = instructions(lambda _: types.int64(types.uint64), lambda builder, word: builder.ctpop(word))
+"""The number of ones in a machine word: one instruction."""
 
 
 @njit(cache=True)
@@ -79,11 +72,11 @@ def _grown(array, count):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def adjacent_pairs(tables, primes, k, supports, keys, owners, shared, inner, outer):  # type: ignore[no-untyped-def]
+def adjacent_pairs(tables, primes, k, keys, owners, shared, inner, outer):  # type: ignore[no-untyped-def]
     """Unions of adjacent pairs of an outer and an inner set, and the indices of both.
 
-    Without primes, adjacent are those with no third of ``supports`` in their union. If a pair must share so many
-    members, the outer sets have one size and one word, and ``keys`` are all such subsets of the inner sets, sorted.
+    If a pair must share so many members, the outer sets have one size and one word, and ``keys`` are all such subsets
+    of the inner sets, sorted.
     """
     first, second = np.empty(1024, np.int64), np.empty(1024, np.int64)
     count = 0
@@ -95,15 +88,35 @@ def adjacent_pairs(tables, primes, k, supports, keys, owners, shared, inner, out
             size = _sharing(outer[0, i], shared, inner[0], keys, owners, own, near)
         else:
             size = _small_unions(outer, i, inner, k + 1, near)
-        if primes.size:
-            size = _adjacent(tables, primes, k, outer, i, inner, near, size, rest, spanned, work, members)
-        else:
-            size = _alone(supports, outer, i, inner, near, size)
-        first, second = _grown(first, count + size), _grown(second, count + size)
-        first[count : count + size] = i
-        second[count : count + size] = near[:size]
+        size = _adjacent(tables, primes, k, outer, i, inner, near, size, rest, spanned, work, members)
+        first, second = _listed(first, second, count, i, near[:size])
         count += size
     return _unions(outer, inner, first[:count], second[:count])
+
+
+@njit(cache=True)
+def lone_pairs(supports, largest, inner, outer):  # type: ignore[no-untyped-def]
+    """The same where nothing but supports is known: unions of so many members at most that hold no third support."""
+    first, second = np.empty(1024, np.int64), np.empty(1024, np.int64)
+    count = 0
+    near, members = np.empty(inner.shape[1], np.int64), np.empty(64 * len(supports), np.int64)
+    without = np.empty((64 * len(supports), (supports.shape[1] + 63) // 64), np.uint64)
+    known = np.zeros(len(supports) + 1, np.uint64)  # which members there are; the last word says whether that is known
+    for i in range(outer.shape[1]):
+        size = _small_unions(outer, i, inner, largest, near)
+        size = _alone(supports, without, known, outer, i, inner, near, size, members)
+        first, second = _listed(first, second, count, i, near[:size])
+        count += size
+    return _unions(outer, inner, first[:count], second[:count])
+
+
+@njit(cache=True)
+def _listed(first, second, count, i, near):  # type: ignore[no-untyped-def]
+    """The lists of pairs, longer by those of set i."""
+    first, second = _grown(first, count + near.size), _grown(second, count + near.size)
+    first[count : count + near.size] = i
+    second[count : count + near.size] = near
+    return first, second
 
 
 @njit(cache=True)
@@ -130,22 +143,38 @@ def _sharing(word, shared, inner, keys, owners, own, near):  # type: ignore[no-u
 
 
 @njit(cache=True)
-def _alone(supports, outer, i, inner, near, count):  # type: ignore[no-untyped-def]
+def _alone(supports, without, known, outer, i, inner, near, count, members):  # type: ignore[no-untyped-def]
     """Keep those of ``count`` indices whose union with set i holds no third support, in place; returns how many."""
-    kept = 0
+    kept, total = 0, supports.shape[1]
     for t in range(count):
-        j = near[t]
+        j, size = near[t], 0
         within = 2 if _one_apart(outer, i, inner, j) else 0
-        for s in range(supports.shape[1] if within == 0 else 0):
-            beyond = False
-            for w in range(len(supports)):
-                beyond |= supports[w, s] & ~(outer[w, i] | inner[w, j]) != 0
-            within += not beyond
+        if not within and not known[-1]:
+            _lay_out(supports, without, known, members)
+        for w in range(0 if within else len(outer)):
+            size = _spell(known[w] & ~(outer[w, i] | inner[w, j]), w, members, size)
+        for b in range(0 if within else without.shape[1]):
+            word = ~np.uint64(0) if b < total // 64 else (np.uint64(1) << np.uint64(total % 64)) - np.uint64(1)
+            for m in range(size - 1, -1, -1):  # late members are in fewer supports
+                word &= without[members[m], b]
+                if word == 0:
+                    break
+            within += ones(word)
             if within > 2:
                 break
         near[kept] = j
         kept += within == 2
     return kept
+
+
+@njit(cache=True)
+def _lay_out(supports, without, known, members):  # type: ignore[no-untyped-def]
+    """For each member the supports without it, as bits: who lies in a union is then an intersection."""
+    without[:], known[-1] = ~np.uint64(0), np.uint64(1)
+    for s in range(supports.shape[1]):
+        known[:-1] |= supports[:, s]
+        for m in members[: _members(supports, s, members)]:
+            without[m, s // 64] ^= np.uint64(1) << np.uint64(s % 64)
 
 
 @njit(cache=True)

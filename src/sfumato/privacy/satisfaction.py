@@ -10,21 +10,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from math import inf, log
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.composition import restrict
+from sfumato.channels.ratios import log_ratios, logarithms
 from sfumato.errors import advice, counted, expect
-from sfumato.numbers import ROUNDING, Array, exact, float_above, is_exact, log_bounds, printed_above, told_apart
+from sfumato.numbers import ROUNDING, exact, float_above, log_bounds, printed_above, told_apart
 from sfumato.privacy.predicates import Predicate
 from sfumato.privacy.predicates_curves import between
 from sfumato.privacy.predicates_satisfaction import satisfies_predicate
-from sfumato.privacy.tradeoff import over_pairs
 from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.spaces.finite import FiniteSpace, Pairs, place_of
 from sfumato.verdict import Verdict, fails, holds, undecided
@@ -109,8 +107,8 @@ def satisfies(channel: Channel, privacy: PrivacyType | Predicate, neighbours: An
             if count
             else "there is no pair of secrets to tell apart"
         )
-    logs = _logarithms(channel.matrix)
-    most = log_ratios(logs, pairs)
+    logs = logarithms(channel.matrix)
+    most = log_ratios(logs, *pairs)
     allowed = privacy.rate * privacy.space.pair_distances.floats
     suspects = np.flatnonzero(most > allowed - _LOG_BAND * (1 + allowed))
     order = suspects[np.argsort((allowed - most)[suspects], kind="stable")]
@@ -175,7 +173,7 @@ def _steep(channel: Channel, pairs: Pairs, k: int, least: float) -> Iterator[_Ra
     for upper, lower in ((x, z), (z, x)):
         a, b = channel.matrix[upper], channel.matrix[lower]
         with np.errstate(invalid="ignore"):  # 0/0 is no ratio
-            gaps = _logarithms(a) - _logarithms(b)
+            gaps = logarithms(a) - logarithms(b)
         for y in np.flatnonzero((gaps > least) | (gaps == inf)):
             yield _Ratio(inf if b[y] == 0 else exact(a[y]) / exact(b[y]), upper, lower, int(y))
 
@@ -220,7 +218,7 @@ def tightest_pair(channel: Channel, space: FiniteSpace) -> Tightest | None:
     pairs = space.pairs
     if not pairs.first.size:
         return None
-    most = log_ratios(_logarithms(channel.matrix), pairs)
+    most = log_ratios(logarithms(channel.matrix), *pairs)
     distances = space.pair_distances
     rates = most / distances.floats
     top = rates.max()
@@ -250,30 +248,5 @@ def row_distance(channel: Channel, x: Any, z: Any) -> float:
     if first == second:
         return 0.0
     pair, rows = Pairs(np.array([0]), np.array([1])), restrict(channel, (x, z))
-    ratio = _steepest(rows, pair, 0, over_pairs(_scan, _logarithms(rows.matrix), *pair)[0]).ratio
+    ratio = _steepest(rows, pair, 0, log_ratios(logarithms(rows.matrix), *pair)[0]).ratio
     return inf if ratio == inf else printed_above(log_bounds(ratio)[1])
-
-
-def _logarithms(matrix: Array) -> NDArray[np.float64]:
-    """Natural logarithms, −inf for zeros; exact entries may lie far outside the range of floats."""
-    if is_exact(matrix):
-        flat = [log(v.numerator) - log(v.denominator) if v else -inf for v in matrix.ravel()]
-        return np.array(flat).reshape(matrix.shape)
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(matrix))
-
-
-def log_ratios(logs: NDArray[np.float64], pairs: Pairs) -> NDArray[np.float64]:
-    """For each pair the largest |log-ratio| of its rows; 0/0 does not count."""
-    return over_pairs(_scan, logs, *pairs)
-
-
-@njit(cache=True, nogil=True)
-def _scan(logs, first, second, result):  # type: ignore[no-untyped-def]
-    for k in range(first.size):
-        a, b = logs[first[k]], logs[second[k]]
-        most = 0.0
-        for y in range(a.size):
-            gap = abs(a[y] - b[y])  # NaN where both are -inf, and NaN never exceeds
-            most = gap if gap > most else most
-        result[k] = most

@@ -28,7 +28,7 @@ from scipy.linalg import qr
 
 from sfumato.arguments import optional_function
 from sfumato.errors import NotSupported, advice
-from sfumato.privacy.adjacency import adjacent_pairs, subsets, vanishes
+from sfumato.privacy.adjacency import adjacent_pairs, lone_pairs, subsets, vanishes
 from sfumato.privacy.modular import MOST_ROWS, Residues, residues_of
 from sfumato.privacy.rays import FLOAT_ERROR, Rays
 from sfumato.threads import plain_interrupts
@@ -58,8 +58,6 @@ class Enumeration:
     def __str__(self) -> str:
         return f"equation {self.equation} of {self.equations}, {self.share:.0%}, {self.rays:,} rays"
 
-
-_NO_RESIDUES = Residues(np.empty((0, 0, 0), np.int64), np.empty(0, np.int64))
 
 Report = Callable[[Enumeration], None]
 Indices = NDArray[np.int64]
@@ -250,11 +248,10 @@ def _joined(
     """Combine two groups, a piece of the first at a time."""
     outer, inner, shared, _ = pairing
     theirs = supports[:, inner]
-    tables, primes = _NO_RESIDUES if residues is None else residues
     keys, owners = np.empty(0, np.uint64), np.empty(0, np.int64)
     step = max(1, _PAIRS_A_PIECE // len(inner))
     if residues is None:  # every pair is compared with all supports
-        shared, step = 0, max(1, step // supports.shape[1])
+        step = max(1, step // supports.shape[1])
     elif shared:
         keys, owners = subsets(theirs[0], int(np.bitwise_count(theirs[0, 0])), shared)
         order = np.argsort(keys, kind="stable")
@@ -263,5 +260,9 @@ def _joined(
     for start in range(0, len(outer), step):
         part = outer[start : start + step]
         with plain_interrupts():
-            unions, i, j = adjacent_pairs(tables, primes, k, supports, keys, owners, shared, theirs, supports[:, part])
+            unions, i, j = (
+                lone_pairs(supports, k + 1, theirs, supports[:, part])
+                if residues is None
+                else adjacent_pairs(*residues, k, keys, owners, shared, theirs, supports[:, part])
+            )
         yield min(1.0, (start + step) / len(outer)), (unions, part[i], inner[j])

@@ -10,7 +10,7 @@ divided by its exact total.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -38,7 +38,7 @@ from sfumato.numbers import (
 )
 from sfumato.privacy.predicates_curves import Growth, growth
 from sfumato.spaces.finite import FiniteSpace, place_of
-from sfumato.threads import on_threads
+from sfumato.threads import over_pairs
 
 Point = tuple[Fraction, Fraction]
 
@@ -397,25 +397,6 @@ def _needed(channel: Channel, x: int, z: int, delta: Fraction) -> SmallestEpsilo
 def excess_band(channel: Channel, factor: float) -> float:
     """How far :func:`excesses` may be off: m products and sums, each rounded, and rows that sum to 1 up to that."""
     return (4 * channel.shape[1] + 16) * 2.0**-52 * (1 + factor)
-
-
-_SMALL_SCAN = 200_000  # So few comparisons take less time than starting threads.
-
-
-def over_pairs(
-    scan: Callable[..., None], table: NDArray[np.float64], first: NDArray[Any], second: NDArray[Any], *more: float
-) -> NDArray[np.float64]:
-    """What a compiled scan writes for each of many pairs of rows of a table."""
-    result = np.empty(first.size)
-
-    def part(start: int, stop: int) -> None:
-        scan(table, first[start:stop], second[start:stop], *more, result[start:stop])
-
-    if result.size * table.shape[1] < _SMALL_SCAN:
-        part(0, result.size)
-    else:
-        on_threads(part, first.size)
-    return result
 
 
 def excesses(channel: Channel, first: NDArray[Any], second: NDArray[Any], factor: float) -> NDArray[np.float64]:

@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arguments import precision
-from sfumato.errors import InvalidEpsilon, InvalidInput, expect, shown
+from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported, expect, shown
 from sfumato.numbers import Number, as_ball, exp_bounds, log_bounds
 from sfumato.privacy.promise import LARGEST_PARAMETER, promise, rational_power
 from sfumato.spaces.axioms import INFINITE
+from sfumato.spaces.box import Box, as_box
 from sfumato.spaces.distances import Distances, Form
 from sfumato.spaces.finite import FiniteSpace
 
@@ -30,7 +31,7 @@ class PrivacyType:
     Parameters
     ----------
     space
-        Where the secrets live.
+        Where the secrets live: a finite space, or a box of coordinates (:func:`sfumato.spaces.box.box`).
     epsilon
         ε > 0 for each unit of distance. A float means the shortest decimal that prints it, 0.7 is 7/10; a string such
         as ``"1/3"`` or ``"ln(2)/30"`` means what it says (:mod:`sfumato.privacy.promise`).
@@ -54,9 +55,9 @@ class PrivacyType:
     epsilon: Fraction | None
     alpha: Fraction | None
 
-    def __init__(self, space: FiniteSpace, epsilon: Number | None = None, alpha: Number | None = None) -> None:
-        if not isinstance(space, FiniteSpace):
-            raise InvalidInput(f"a privacy type needs a FiniteSpace, found {shown(space)}")
+    def __init__(self, space: FiniteSpace | Box, epsilon: Number | None = None, alpha: Number | None = None) -> None:
+        if not isinstance(space, FiniteSpace | Box):
+            raise InvalidInput(f"a privacy type needs a FiniteSpace or a Box, found {shown(space)}")
         rate, base = promise(epsilon, alpha)
         if rate is not None and rate <= 0:
             raise InvalidEpsilon(f"epsilon must be positive, found {shown(epsilon)}")
@@ -71,6 +72,7 @@ class PrivacyType:
 
     def __repr__(self) -> str:
         unit = f" per {self.space.unit}" if self.space.unit else ""
+        unit += " on the ground" if isinstance(self.space, Box) and self.space.frame is not None else ""
         promise = f"epsilon={self.rate:g}" if self.alpha is None else f"alpha={self.alpha}"
         return f"PrivacyType({self.space.name}, {promise}{unit})"
 
@@ -146,8 +148,20 @@ class PrivacyType:
 
 
 def as_type(privacy: Any) -> PrivacyType:
-    """The promise, or an error that says how to make one."""
-    return expect(privacy, PrivacyType, "a promise", "PrivacyType(space, epsilon=…)")
+    """The promise on a finite space, or an error that says how to make one."""
+    found = expect(privacy, PrivacyType, "a promise", "PrivacyType(space, epsilon=…)")
+    if isinstance(found.space, Box):
+        raise NotSupported(
+            f"a promise about all points of {found.space.name} where a finite list of secrets is needed",
+            ["PrivacyType(grid(…), …) on the centres of cells", "design, smooth and release for coordinates"],
+        )
+    return found
+
+
+def as_box_type(privacy: Any) -> tuple[PrivacyType, Box]:
+    """The promise about the points of a box, and the box."""
+    found = expect(privacy, PrivacyType, "a promise", "PrivacyType makes one of a box and ε")
+    return found, as_box(found.space)
 
 
 def ball_rate(privacy: PrivacyType) -> flint.arb:

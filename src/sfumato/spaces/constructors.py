@@ -12,7 +12,7 @@ from functools import reduce
 from itertools import product
 from math import prod
 from operator import add
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,19 @@ from sfumato.arguments import float_array, items, one_of, text
 from sfumato.errors import InvalidInput, InvalidMetric, NotSupported, shown
 from sfumato.numbers import Number, common_denominator, exact, nearest_float, whole
 from sfumato.spaces.axioms import INFINITE, LARGEST_RADICAND
+from sfumato.spaces.box import METRICS, MetricName, box_of_grid
 from sfumato.spaces.distances import Distances, Form
-from sfumato.spaces.finite import Edges, FiniteSpace, Pairs, Structure, label_tuple, path_metric
+from sfumato.spaces.finite import Edges, FiniteSpace, Pairs, Structure, check_size, label_tuple, path_metric
 from sfumato.spaces.foreign import networkx_edges, place_rows, point_rows
+from sfumato.spaces.ground import (
+    EARTH_RADIUS_KM,
+    EarthName,
+    Ground,
+    as_earth,
+    check_degrees,
+    lazy_distances,
+    refuse_same_places,
+)
 from sfumato.spaces.lengths import in_unit
 
 __all__ = [
@@ -40,17 +50,7 @@ __all__ = [
     "star",
 ]
 
-MetricName = Literal["euclidean", "manhattan", "chebyshev"]
-METRICS: tuple[str, ...] = ("euclidean", "manhattan", "chebyshev")
-
-EARTH_RADIUS_KM = 6371.0088
-"""Mean radius of the Earth in km (IUGG); great-circle distances use this sphere."""
-
 _SHORTEST = Fraction(1, 10**300)  # Neighbours are at least so far apart: this and its inverse are floats.
-_MOST_POINTS = 2_000_000  # So many labels take seconds and most of a gigabyte; more are refused beforehand.
-
-# Angles below this (6 µm on the Earth) are the rounding of a sine: longitudes 180 and −180.
-_SAME_PLACE = 2.0**-40
 
 
 def line(n: int | Sequence[Any], *, step: Number = 1, unit: str = "") -> FiniteSpace:
@@ -93,7 +93,7 @@ def grid(*shape: int, metric: MetricName = "euclidean", step: Number = 1, unit: 
     def distances() -> Distances:
         return _lattice_distances(cells, metric, unit_length)
 
-    lattice = (shape, metric, unit_length)
+    lattice = box_of_grid(shape, metric, unit_length)
     if metric == "euclidean":
         structure = Structure(distances, midpoints=lambda: _lattice_midpoints(cells, shape), lattice=lattice)
     else:
@@ -130,9 +130,7 @@ def hamming(length: int, *, symbols: int = 2) -> FiniteSpace:
     if symbols > 36:
         raise NotSupported(f"{shown(symbols)} symbols", ["at most 36: digits and letters"])
     check_size(length, "letters")
-    if symbols > 1 and length > _MOST_POINTS.bit_length():  # 2^length is already too much, and might not be held
-        raise _too_large(f"{symbols}^{length}", "points")
-    check_size(symbols**length)
+    check_size(symbols ** min(length, 64))  # 2^64 is already too much, and a larger power might not be held
     alphabet = "0123456789abcdefghijklmnopqrstuvwxyz"[:symbols]
     words = np.array(list(product(range(symbols), repeat=length)), dtype=np.int64)
 
@@ -275,6 +273,7 @@ def geo(
     latitude: Any = None,
     longitude: Any = None,
     radius_km: Number = EARTH_RADIUS_KM,
+    earth: EarthName = "sphere",
 ) -> FiniteSpace:
     """Places on the Earth, given as (latitude, longitude) in degrees; great-circle distance in km.
 
@@ -290,6 +289,11 @@ def geo(
     latitude, longitude
         Columns of a dataframe; by default those called latitude or lat and longitude, lon, lng or long, if no other
         column is left over.
+    radius_km
+        Of the sphere.
+    earth
+        ``"WGS84"`` for geodesics on the ellipsoid (pyproj, extra ``geo``), a millionth shorter than they are and never
+        longer. They are 0.9944 to 1.0045 times as long as great circles on the ``"sphere"``.
 
     Examples
     --------
@@ -306,35 +310,16 @@ def geo(
     if degrees.shape[1] != 2:
         raise InvalidInput(f"give (latitude, longitude) pairs, found {degrees.shape[1]} columns")
     latitude, longitude = degrees.T
-    outside = np.flatnonzero((np.abs(latitude) > 90) | (np.abs(longitude) > 360))
-    if outside.size:
-        raise InvalidInput(
-            f"point {outside[0]} is at {tuple(degrees[outside[0]].tolist())}: latitude is within ±90, "
-            "longitude within ±360, latitude comes first"
-        )
+    check_degrees(latitude, longitude)
     names = _names(labels, len(degrees), "places")
-
-    angles = _central_angles(np.radians(latitude), np.radians(longitude))
-    same = (angles < _SAME_PLACE) & ~np.eye(len(names), dtype=bool)
-    if same.any():
-        x, z = np.argwhere(same)[0]
-        raise InvalidMetric(f"{shown(names[x])} and {shown(names[z])} are the same place", (names[x], names[z]))
-    table = nearest_float(_positive(radius_km, "radius_km", "km")) * angles
-    structure = Structure(lambda: Distances(Form.FLOAT, table))
+    radius = _positive(radius_km, "radius_km", "km")
+    if as_earth(earth) != "sphere" and radius != in_unit(EARTH_RADIUS_KM, "km"):
+        raise InvalidInput("radius_km is that of a sphere: leave it out on the ellipsoid")
+    refuse_same_places(latitude, longitude, names, earth)
+    distances = lazy_distances(latitude, longitude, earth, nearest_float(radius), "km")
+    ground = Ground(earth) if earth == "WGS84" else None  # great circles are known by their lengths
+    structure = Structure(distances, ground=ground)
     return FiniteSpace(names, structure, "km", f"{len(names)} places", degrees[:, ::-1].copy())
-
-
-def _central_angles(latitude: NDArray[np.float64], longitude: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Angles at the Earth's centre by the haversine formula, accurate also for close places."""
-    half_chord = (
-        np.sin((latitude[:, None] - latitude[None, :]) / 2) ** 2
-        + np.cos(latitude)[:, None] * np.cos(latitude)[None, :]
-        * np.sin((longitude[:, None] - longitude[None, :]) / 2) ** 2
-    )  # fmt: skip
-    angles = 2 * np.arcsin(np.sqrt(np.clip(half_chord, 0, 1)))
-    angles = np.maximum(angles, angles.T)  # the two roundings of a pair agree
-    np.fill_diagonal(angles, 0.0)
-    return np.asarray(angles)
 
 
 def _names(labels: Iterable[Any] | None, count: int, what: str) -> tuple[Any, ...]:
@@ -351,17 +336,6 @@ def _labels(n: int | Sequence[Any]) -> tuple[Any, ...]:
         check_size(size)
         return tuple(range(size))
     return label_tuple(n, "labels")
-
-
-def check_size(n: int, what: str = "points") -> None:
-    """Refuse a space that could not be held, before anything of it is built."""
-    if n > _MOST_POINTS:
-        raise _too_large(str(n) if n.bit_length() < 64 else "more than 2^63", what)
-
-
-def _too_large(number: str, what: str) -> NotSupported:
-    table = ", and 30000 where a full table of distances is needed" if what == "points" else ""
-    return NotSupported(f"a space of {number} {what}", [f"at most {_MOST_POINTS} {what}{table}"])
 
 
 def _positive(value: Number, what: str, unit: str = "") -> Fraction:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +19,10 @@ from sfumato.memory import check_room
 from sfumato.spaces.axioms import INFINITE, midpoints, open_pairs, triangle_violation
 from sfumato.spaces.distances import Distances, Form
 
+if TYPE_CHECKING:
+    from sfumato.spaces.box import Box
+    from sfumato.spaces.ground import Ground
+
 # A float table is accepted as a metric when a triangle is broken by no more than this
 # fraction of the largest distance: square roots and haversines round each entry by a few
 # units of 2^-53 relative to the coordinates they come from. No proof rests on the triangle
@@ -27,6 +30,7 @@ from sfumato.spaces.distances import Distances, Form
 _TRIANGLE_ROUNDING = 2.0**-44
 
 _BYTES_A_DISTANCE = 32  # A distance is stored, kept as a float, and twice in tables on the way there.
+_MOST_POINTS = 2_000_000  # So many labels take seconds and most of a gigabyte; more are refused beforehand.
 _LARGEST_DENSE = 30_000  # A float64 table of so many points takes 7 GB.
 
 
@@ -55,8 +59,9 @@ class Structure:
     distances: Callable[[], Distances]
     edges: Callable[[], Edges] | None = None
     midpoints: Callable[[], NDArray[np.int32]] | None = None
-    lattice: tuple[tuple[int, ...], str, Fraction] | None = None  # shape, metric and step of a grid
+    lattice: Box | None = None  # what has a cell for each point of a grid, in the unit of the space
     answers: bool = False  # labels are the values of a query, numbers or tuples of them; distances count people
+    ground: Ground | None = None  # coordinates are longitude and latitude, and people may fall into cells
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -151,6 +156,11 @@ class FiniteSpace:
         return self.source.answers
 
     @property
+    def ground(self) -> Ground | None:
+        """What is known of places on the Earth beside their distances; None for other spaces, and for ``geo``."""
+        return self.source.ground
+
+    @property
     def ruler(self) -> Distances:
         """A table in the form and unit of the space: the edges of a graph, or all distances.
 
@@ -209,7 +219,7 @@ class FiniteSpace:
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
         """What defines the metric travels to another process, tables that follow from it do not."""
         metric = self.edges if self.edges is not None else (self.distances, self.midpoints)
-        known = self.source.lattice, self.source.answers
+        known = self.source.lattice, self.source.answers, self.source.ground
         return _restored, (metric, known, self.labels, self.unit, self.name, self.coordinates)
 
     def restrict(self, labels: Iterable[Any]) -> FiniteSpace:
@@ -220,19 +230,19 @@ class FiniteSpace:
         part = Distances(table.form, table.values[np.ix_(indices, indices)].copy(), table.unit)
         return FiniteSpace(
             tuple(chosen),
-            Structure(lambda: part),
+            Structure(lambda: part, ground=None if self.ground is None else self.ground.chosen(indices)),
             unit=self.unit,
             name=f"{len(chosen)} points of {self.name}",
             coordinates=None if self.coordinates is None else self.coordinates[indices],
         )
 
 
-def _restored(metric: Any, known: tuple[Any, bool], labels: tuple[Any, ...], *about: Any) -> FiniteSpace:
+def _restored(metric: Any, known: tuple[Any, bool, Any], labels: tuple[Any, ...], *about: Any) -> FiniteSpace:
     if isinstance(metric, Edges):
         structure = path_metric(len(labels), metric)
     else:
         structure = Structure(lambda: metric[0], midpoints=lambda: metric[1])
-    return FiniteSpace(labels, replace(structure, lattice=known[0], answers=known[1]), *about)
+    return FiniteSpace(labels, replace(structure, lattice=known[0], answers=known[1], ground=known[2]), *about)
 
 
 def path_metric(n: int, edges: Edges) -> Structure:
@@ -249,6 +259,14 @@ def path_metric(n: int, edges: Edges) -> Structure:
         return Distances(Form.RATIONAL, integers, lengths.unit)
 
     return Structure(distances, lambda: edges)
+
+
+def check_size(n: int, what: str = "points") -> None:
+    """Refuse a space that could not be held, before anything of it is built."""
+    if n > _MOST_POINTS:
+        number = str(n) if n.bit_length() < 64 else "more than 2^63"
+        table = f", and {_LARGEST_DENSE} where a full table of distances is needed" if what == "points" else ""
+        raise NotSupported(f"a space of {number} {what}", [f"at most {_MOST_POINTS} {what}{table}"])
 
 
 def as_space(value: Any, what: str = "a space") -> FiniteSpace:

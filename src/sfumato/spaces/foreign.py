@@ -6,6 +6,7 @@ or where a column would not be used, the error says which and how to choose.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from numbers import Number
 from typing import Any
@@ -19,6 +20,15 @@ LATITUDES = ("latitude", "lat")
 
 LONGITUDES = ("longitude", "lon", "lng", "long")
 """Names of columns that hold a longitude, in small letters."""
+
+ACROSS, UP = ("x", "easting", "eastings"), ("y", "northing", "northings")
+"""Names of columns that hold coordinates of a map, to the east and to the north, in small letters."""
+
+COUNTS = ("count", "counts", "population", "residents", "people", "weight", "weights")
+"""Names of columns that hold how often a point occurs, in small letters."""
+
+COORDINATES = (*LATITUDES, *LONGITUDES, *ACROSS, *UP)
+"""Names of columns that hold coordinates, in small letters."""
 
 Labels = Iterable[Any] | str | None
 
@@ -44,6 +54,11 @@ def point_rows(points: Any, columns: Iterable[Any] | None, labels: Labels) -> tu
     else:
         chosen = [name for name in frame.names if not _same(name, labels)]
         for name in chosen:
+            if isinstance(name, str) and name.lower() in COUNTS:
+                raise InvalidInput(
+                    f"column {shown(name)} is called like a count, and would be a coordinate: columns=[…] says which "
+                    "columns are coordinates"
+                )
             if not _are_numbers(frame.column(name)):
                 raise InvalidInput(
                     f"column {shown(name)} holds no numbers: labels={shown(name)} takes names from it, "
@@ -84,16 +99,23 @@ def place_rows(places: Any, latitude: Any, longitude: Any, labels: Labels) -> tu
     return _rows(frame, chosen), _labels(frame, labels)
 
 
+def is_networkx(graph: Any) -> bool:
+    """Whether a value is a graph of networkx, by what it can do."""
+    return all(callable(getattr(graph, name, None)) for name in ("is_directed", "edges", "nodes"))
+
+
 def networkx_edges(graph: Any, weight: str | None, labels: Iterable[Any] | None) -> tuple[Any, Iterable[Any] | None]:
     """Edges with their lengths, and all nodes, of a graph of networkx; what is none comes back as it is."""
-    if not all(callable(getattr(graph, name, None)) for name in ("is_directed", "edges", "nodes")):
+    if not is_networkx(graph):
         if weight is not None:
             raise InvalidInput(
                 f"{keyword('weight')} names an attribute of networkx edges, found edges of type {type(graph).__name__}"
             )
         return graph, labels
     if graph.is_directed():
-        raise InvalidInput("ways of a directed graph differ there and back, which is no metric: make it undirected")
+        raise InvalidInput(
+            "ways of a directed graph differ there and back, which is no metric: make it undirected, or see roads(…)"
+        )
     name = "weight" if weight is None else text(weight, "the weight, an attribute of edges,")
     edges = [(x, z, data.get(name)) for x, z, data in graph.edges(data=True)]
     without = [(x, z) for x, z, length in edges if length is None]
@@ -123,11 +145,39 @@ def _labels(frame: Frame, labels: Labels) -> Labels:
     return frame.index if labels is None and not frame.counted else labels
 
 
+def named_column(names: Sequence[Any], usual: Sequence[str], what: str, how: str = "") -> Any:
+    """The one column with a usual name, an empty text if there is none; refused where several have one.
+
+    Where none has, a name that ends in a usual word of three letters or more will do. ``how`` says how to choose among
+    several.
+
+    Examples
+    --------
+    >>> named_column(["id", "Lat", "Lon"], LATITUDES, "the latitude")
+    'Lat'
+    >>> named_column(["id", "pickup_latitude", "pickup_longitude"], LATITUDES, "the latitude")
+    'pickup_latitude'
+    >>> named_column(["lat", "latitude"], LATITUDES, "the latitude")
+    Traceback (most recent call last):
+        ...
+    sfumato.errors.InvalidInput: 'lat', 'latitude' could each be the latitude: say which is meant
+    """
+    texts = [name for name in names if isinstance(name, str)]
+    found = [name for name in texts if name.strip().lower() in usual]
+    found = found or [name for name in texts if len(end := _last_word(name)) > 2 and end in usual]
+    if len(found) > 1:
+        raise InvalidInput(f"{few(found)} could each be {what}: {how or 'say which is meant'}")
+    return found[0] if found else ""
+
+
+def _last_word(name: str) -> str:
+    return re.split(r"[\W_]+", name.strip().lower())[-1]
+
+
 def _recognised(frame: Frame, usual: Sequence[str], what: str) -> Any:
     """The one column with a usual name."""
-    candidates = [name for name in frame.names if isinstance(name, str) and name.lower() in usual]
-    if len(candidates) == 1:
-        return candidates[0]
-    none = f"no column is called {usual[0]} or {usual[1]}"
-    reason = f"{few(candidates)} could each be the {what}" if candidates else none
-    raise InvalidInput(f"{reason}: name it by {what}=…, one of {few(frame.names)}")
+    how = f"name it by {what}=…, one of {few(frame.names)}"
+    found = named_column(frame.names, usual, f"the {what}", how)
+    if found == "":
+        raise InvalidInput(f"no column is called {usual[0]} or {usual[1]}: {how}")
+    return found

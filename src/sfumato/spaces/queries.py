@@ -23,9 +23,9 @@ from scipy.sparse.csgraph import dijkstra
 from sfumato.arguments import answer_of, items
 from sfumato.errors import InvalidInput, NotSupported, shown
 from sfumato.numbers import Number, as_written, whole
-from sfumato.spaces.constructors import check_size, graph, grid, line, unit_edges
+from sfumato.spaces.constructors import graph, grid, line, unit_edges
 from sfumato.spaces.distances import Distances, Form
-from sfumato.spaces.finite import FiniteSpace, Structure, as_space
+from sfumato.spaces.finite import FiniteSpace, Structure, as_space, check_size
 from sfumato.verdict import Verdict, fails, holds
 
 __all__ = [
