@@ -478,3 +478,68 @@ _SPOILERS = (
     *_SPOILERS_OF_ROWS, _negative_loss_unit, _negative_limit, _tighter_limit, _other_loss, _other_bound,
     _negative_dual_unit,
 )  # fmt: skip
+
+
+# ----------------------------------------------------------------- columns by their support, places for distances
+
+
+def folded(rng: random.Random, header: dict[str, Any], sections: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+    """The same file with columns by their support: floors that occur in them, and runs of at least what differs."""
+    width, data = sections["weights"]
+    m = len(header["outputs"])
+    rows = [int.from_bytes(data[k : k + width], "little") for k in range(0, len(data), width)]
+    columns = [rows[y::m] for y in range(m)]
+    floors = [rng.choice(column) for column in columns]
+    starts, lengths, listed = [], [], list(floors)
+    for y, (column, floor) in enumerate(zip(columns, floors)):
+        inside = [weight != floor or rng.random() < 0.1 for weight in column]
+        for x, (here, before) in enumerate(zip(inside, [False, *inside])):
+            if here and (not before or rng.random() < 0.1):  # one run may follow another at once
+                starts.append(y * len(column) + x)
+                lengths.append(0)
+            if here:
+                lengths[-1] += 1
+                listed.append(column[x])
+    runs = {"weights": (width, _numbers(listed, width)[1]), "run_starts": _numbers(starts, 4)}
+    return header | {"version": 3}, sections | runs | {"run_lengths": _numbers(lengths, 4)}
+
+
+def misfolded(rng: random.Random, sections: dict[str, Any]) -> dict[str, Any] | None:
+    """Runs that are out of order, repeated, empty, too long, beyond the table, or do not fit their weights."""
+    found = {name: _read(*sections[name]) for name in ("run_starts", "run_lengths", "weights")}
+    starts, lengths, weights = found.values()
+    if not starts:
+        return None
+    k, kind = rng.randrange(len(starts)), rng.choice(("swap", "repeat", "empty", "long", "beyond", "more", "less"))
+    if kind == "swap":
+        if len(starts) < 2:
+            return None
+        starts[0], starts[-1] = starts[-1], starts[0]
+    elif kind == "repeat":
+        starts.insert(k, starts[k])
+        lengths.insert(k, lengths[k])
+        weights += weights[-lengths[k] :]
+    elif kind == "empty":
+        starts.insert(k, starts[k])
+        lengths.insert(k, 0)
+    elif kind in ("long", "beyond"):
+        end = (lengths if kind == "long" else starts)[-1]
+        (lengths if kind == "long" else starts)[-1] = rng.choice((end + 2**20, 2**32 - 1))
+    elif kind == "more":
+        weights.append(weights[-1])
+    else:
+        weights.pop()
+    widths = {"run_starts": 4, "run_lengths": 4, "weights": sections["weights"][0]}
+    return sections | {name: _numbers(values, widths[name]) for name, values in found.items()}
+
+
+def _read(width: int, data: bytes) -> list[int]:
+    return [int.from_bytes(data[k : k + width], "little") for k in range(0, len(data), width)]
+
+
+def placed(places: list[tuple[int, ...]], norm: str, header: Any, sections: Any) -> tuple[dict[str, Any], Any]:
+    """The same file with places of secrets instead of a table of distances."""
+    form = "root" if norm == "euclidean" else "rational"
+    metric = {"form": form, "unit": header["metric"]["unit"], "source": "places", "norm": norm}
+    kept = {name: section for name, section in sections.items() if name != "distances"}
+    return header | {"version": 3, "metric": metric}, kept | {"places": _numbers((c for p in places for c in p), 4)}

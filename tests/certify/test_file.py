@@ -21,6 +21,7 @@ from sfumato.certify import kernel
 from sfumato.certify.certificate import Section, certificate
 from sfumato.certify.file import packed, to_bytes
 from sfumato.certify.label_json import label_from_json, label_to_json
+from sfumato.mechanisms.box_noise import laplace_noise, noise_table
 from strategies import exact_private_channels, privacy_types
 
 
@@ -141,9 +142,9 @@ def test_missing_files_directories_and_versions(file: Path, tmp_path: Path) -> N
         with pytest.raises(errors.InvalidFile, match="cannot read"):
             sf.verify(path)
     data = bytearray(file.read_bytes())
-    data[8] = 3
+    data[8] = 4
     (tmp_path / "newer.sfm").write_bytes(data)
-    with pytest.raises(errors.InvalidFile, match="version 3"):
+    with pytest.raises(errors.InvalidFile, match="version 4"):
         sf.verify(tmp_path / "newer.sfm")
 
 
@@ -288,3 +289,39 @@ def test_sections_of_any_content_come_back(width: int, kind: str) -> None:
     assert unpacker.eof
     assert not unpacker.unused_data
     assert len(stream) < {"noise": 1.01, "zeros": 0.02, "both": 0.7}[kind] * len(data)
+
+
+def listed(path: Path) -> dict[str, int]:
+    """The names of the sections of a file, and how many numbers each has."""
+    data = path.read_bytes()
+    header = json.loads(data[24 : 24 + int.from_bytes(data[16:24], "little")])
+    return {section["name"]: section["count"] for section in header["sections"]}
+
+
+def test_columns_that_fade_are_listed_by_their_support(tmp_path: Path) -> None:
+    """A table that is noise almost everywhere, on a box and on rows: files are read as they were written."""
+    street = sf.box((30,), step="1/2")
+    noise = noise_table(laplace_noise(sf.PrivacyType(street, epsilon=4), parts=1))
+    fading = sf.prove(noise.weights, sf.PrivacyType(sf.line(len(noise.weights)), epsilon=10))
+    for made in (noise, fading):
+        path = tmp_path / "m.sfm"
+        digest = sf.save(made, path)
+        found, n = listed(path), len(made.weights)
+        assert {"run_starts", "run_lengths"} <= found.keys() and found["weights"] < made.weights.size / 2
+        again = sf.load(path)
+        assert (again.weights == made.weights).all() and len(again.weights) == n and digest == made.proof.digest
+        assert sf.verify(path, checker="twin").witness.digest == digest
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "chebyshev"])
+def test_distances_of_places_are_not_listed(metric: Any, tmp_path: Path) -> None:
+    path = tmp_path / "m.sfm"
+    where = [[Fraction(i * i % 97, 3), Fraction(i, 2)] for i in range(60)]
+    space = sf.points(where, metric=metric, unit="km")
+    made = sf.prove(np.ones((60, 2), dtype=np.int64), sf.PrivacyType(space, epsilon=1))
+    digest = sf.save(made, path)
+    assert listed(path)["places"] == 120 and "distances" not in listed(path)
+    again = sf.load(path)
+    assert again.proof.digest == digest == made.proof.digest
+    assert (again.privacy.space.distances.values == space.distances.values).all()
+    assert again.privacy.space.distances.unit == space.distances.unit

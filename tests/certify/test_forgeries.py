@@ -12,14 +12,32 @@ import sys
 import tracemalloc
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
 
+import box_forgeries
+import box_judge
 import sfumato as sf
-from forgeries import Case, Claim, Events, Limit, header_of, packed, random_case, sections_of, to_bytes
+from box_forgeries import random_box_case
+from forgeries import (
+    Case,
+    Claim,
+    Events,
+    Limit,
+    folded,
+    header_of,
+    misfolded,
+    packed,
+    placed,
+    random_case,
+    sections_of,
+    to_bytes,
+)
 from judge import truth
 from sfumato import errors
 from sfumato.certify import kernel
@@ -213,7 +231,7 @@ CHANGES: dict[str, tuple[Any, str]] = {
     "two outputs of one name": ({"outputs": [[1, 2], [1, 2]]}, "two outputs have one name"),
     "a label beyond the floats": ({"secrets": [0, float("1e999")]}, "Infinity|infinite"),
     "a label that is an object": ({"outputs": [{"name": 1}, 2]}, "a label is"),
-    "a later version": ({"version": 3}, "version 3"),
+    "a later version": ({"version": 4}, "version 4"),
     "a version of another kind": ({"version": True}, "version True"),
     "an unknown word": ({"coordinates": []}, "'coordinates'"),
     "a promise of a later kind": ({"promise": {"kind": "coordinates", "epsilon": "1"}}, "'coordinates'"),
@@ -379,10 +397,9 @@ def test_a_terminal_without_letters(tmp_path: Path) -> None:
 def test_nothing_false_is_proved_and_what_is_true_is(first: int, tmp_path: Path) -> None:
     for seed in range(first, first + CHUNK):
         case = random_case(seed)
-        right, answers = (
-            truth(case),
-            [said(to_bytes(case), tmp_path / "m.sfm", checker) for checker in ("kernel", "twin")],
-        )
+        # every third file has columns by their support
+        data = to_bytes(case) if seed % 3 else packed(*folded(Random(seed), header_of(case), sections_of(case)))
+        right, answers = truth(case), [said(data, tmp_path / "m.sfm", checker) for checker in ("kernel", "twin")]
         assert right is True or "PROVED" not in answers, f"case {seed} is false"
         if case.owed:
             assert right, f"case {seed} was meant to be true"
@@ -393,3 +410,99 @@ def test_nothing_false_is_proved_and_what_is_true_is(first: int, tmp_path: Path)
 def test_half_of_the_cases_are_true() -> None:
     owed = sum(random_case(seed).owed for seed in range(CASES))
     assert 0.4 * CASES < owed < 0.6 * CASES
+
+
+BOX_CASES = 150
+BOX_CHUNK = 50
+
+
+@pytest.mark.parametrize("first", range(0, BOX_CASES, BOX_CHUNK))
+def test_nothing_false_is_proved_about_coordinates_and_what_is_true_is(first: int, tmp_path: Path) -> None:
+    for seed in range(first, first + BOX_CHUNK):
+        case = random_box_case(seed)
+        right = box_judge.truth(case)
+        parts = box_forgeries.header_of(case), box_forgeries.sections_of(case)
+        data = packed(*parts) if seed % 3 else packed(*folded(Random(seed), *parts))
+        answers = [said(data, tmp_path / "m.sfm", checker) for checker in ("kernel", "twin")]
+        assert right is not False or "PROVED" not in answers, f"case {seed} is false"
+        if case.owed:
+            assert right is not False, f"case {seed} was meant to be true"
+            assert answers == ["PROVED"] * 2, f"case {seed} is true, and its proof complete"
+        assert answers[0] == answers[1], f"kernel and twin differ on case {seed}"
+
+
+def test_a_quarter_of_the_cases_about_coordinates_are_true_and_a_quarter_known_to_be_false() -> None:
+    cases = [random_box_case(seed) for seed in range(60)]
+    assert sum(case.owed for case in cases) > 15
+    assert sum(box_judge.truth(case) is False for case in cases) > 15
+
+
+# ----------------------------------------------------------------- columns by their support, places for distances
+
+
+def test_runs_of_columns_have_one_reading() -> None:
+    tried = 0
+    files = [(header_of(case), sections_of(case)) for case in map(random_case, range(90)) if case.owed]
+    tables = [box_forgeries.drawn_case(seed) for seed in range(30)]
+    files += [(box_forgeries.header_of(case), box_forgeries.sections_of(case)) for case in tables]
+    for seed, parts in enumerate(files):
+        header, sections = folded(Random(seed), *parts)
+        forged = misfolded(Random(seed), sections)
+        if forged is not None:
+            tried += 1
+            with pytest.raises(kernel.Unreadable, match=r"runs of columns|there can be"):
+                kernel.parse(packed(header, forged))
+    assert tried > 30
+
+
+def test_runs_belong_to_version_3_and_need_all_their_sections(tmp_path: Path) -> None:
+    path = tmp_path / "m.sfm"
+    header, sections = folded(Random(1), header_of(HALF), sections_of(HALF))
+    assert said(packed(header, sections), path, "kernel") == "PROVED"
+    assert_refused(packed(header | {"version": 2}, sections), path, "not those that the header calls for")
+    for name in ("run_starts", "run_lengths"):
+        assert_refused(packed(header, {k: v for k, v in sections.items() if k != name}), path, "calls for")
+    # labels take a few digits each: a table of 10^9 weights has no place in a file of a megabyte
+    labels = list(range(30_000))
+    thin = header | {"secrets": labels, "outputs": labels, "metric": header["metric"] | {"source": "edges"}}
+    runs = {"weights": (1, b"\1" * 30_000), "run_starts": (4, b""), "run_lengths": (4, b"")}
+    graph = {name: (width, b"") for name, width in (("distances", 8), ("edge_first", 4), ("edge_second", 4))}
+    for wide in (1, 8):
+        runs["weights"] = (wide, b"\1" * 30_000 * wide)
+        with pytest.raises(kernel.Unreadable, match=r"too large|numbers to be computed"):
+            kernel.parse(packed(thin | {"total": str(30_000 * 2**56)}, runs | graph))
+
+
+@pytest.mark.parametrize("norm", ["euclidean", "manhattan", "chebyshev"])
+def test_places_say_what_a_table_of_distances_says(norm: str, tmp_path: Path) -> None:
+    for seed in range(12):
+        rng = Random(seed)
+        places = rng.sample([(a, b) for a in range(9) for b in range(9)], 4)
+        offsets = {(i, j): [abs(a - b) for a, b in zip(places[i], places[j], strict=True)]
+                   for i, j in combinations(range(4), 2)}  # fmt: skip
+        join: Any = {"euclidean": lambda z: sum(c * c for c in z), "manhattan": sum, "chebyshev": max}[norm]
+        rows = tuple(tuple(w) for w in ([20 + rng.randrange(9), 20, 20] for _ in range(4)))
+        rows = tuple((*row, 80 - sum(row)) for row in rows)
+        lengths = {pair: join(z) for pair, z in offsets.items()}
+        form = "root" if norm == "euclidean" else "rational"
+        case = Case(rows, form, Fraction(1, 2), lengths, {"epsilon": Fraction(1, 1 + seed)})
+        header, sections = placed(places, norm, header_of(case), sections_of(case))
+        for checker in ("kernel", "twin"):
+            answer = said(packed(header, sections), tmp_path / "m.sfm", checker)
+            assert answer == said(to_bytes(case), tmp_path / "t.sfm", checker)
+            assert answer == ("PROVED" if truth(case) else "REFUTED")
+
+
+def test_places_that_are_none(tmp_path: Path) -> None:
+    path, norm = tmp_path / "m.sfm", "manhattan"
+    header, sections = placed([(0, 0), (0, 1)], norm, header_of(HALF), sections_of(HALF))
+    assert said(packed(header, sections), path, "kernel") == "PROVED"
+    for places in ([(0, 0), (0, 0)], [(0, 0), (2**31, 0)]):
+        forged = packed(*placed(places, "euclidean", header_of(HALF), sections_of(HALF)))
+        assert [said(forged, path, checker) for checker in CHECKERS] == ["UNREADABLE"] * 3
+    for metric in ({"norm": "euclidean"}, {"norm": "taxi"}, {"source": "table"}, {"form": "float"}):
+        assert_refused(packed(header | {"metric": header["metric"] | metric}, sections), path, "does not belong")
+    assert_refused(packed(header | {"version": 2}, sections), path, "does not belong")
+    for count in (0, 3, 5, 200):
+        forged = sections | {"places": (4, bytes(4 * count))}
+        assert_refused(packed(header, forged), path, "calls for|number of coordinates")

@@ -11,6 +11,7 @@ from numba import njit
 
 from sfumato.certify.wide import (
     digits,
+    extended,
     integers_of,
     like,
     load,
@@ -71,6 +72,20 @@ def test_longer_ones_hold_384_bits(word: int, bits: int) -> None:
     facts = square_of_a_word(np.uint64(word), np.uint64(bits), out)
     assert integers_of(out) == [wrapped(square), wrapped(square >> 128)]
     assert facts == (square.bit_length(), True)
+
+
+@njit
+def upper_half_of_a_square(words: Any, out: Any) -> Any:
+    long = extended(load(words, 0))
+    store(out, 0, shortened(shifted_down(long * long, np.uint64(128))))
+    return negative(long)
+
+
+@given(st.integers(-(2**191), 2**191 - 1))
+def test_extended_ones_keep_their_sign(value: int) -> None:
+    out = np.zeros(4, dtype=np.uint64)
+    assert upper_half_of_a_square(words_of([value]), out) == (value < 0)
+    assert integers_of(out) == [wrapped(value**2 >> 128)]
 
 
 @given(st.lists(INTEGERS, max_size=5))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +57,14 @@ class Certificate:
             raise InvalidInput(f"this mechanism cannot be certified: {error}") from error
 
 
+@runtime_checkable
+class Certifiable(Protocol):
+    """Mechanisms that lay themselves out for the kernel, beside those that are tables."""
+
+    def as_certificate(self) -> Certificate:
+        """Header and sections, claim and provenance included."""
+
+
 def certificate(
     privacy: PrivacyType,
     outputs: tuple[Any, ...],
@@ -68,34 +76,35 @@ def certificate(
 ) -> Certificate:
     """Lay out a mechanism for the kernel."""
     space = privacy.space
-    sections = {"weights": _integers(weights)}
+    sections = {"weights": integer_section(weights)}
     source, ruler = _metric(space, sections)
     drawn = None if space.coordinates is None else space.coordinates.tolist()
+    ground = {} if space.ground is None else {"ground": space.ground.to_json()}  # for releases: no checker reads it
     header: dict[str, Any] = {
         "version": kernel.VERSION,
         "secrets": [label_to_json(label) for label in space.labels],
         "outputs": [label_to_json(label) for label in outputs],
         "total": str(total),
-        "space": {"name": space.name, "unit": space.unit, "coordinates": drawn},
+        "space": {"name": space.name, "unit": space.unit, "coordinates": drawn, **ground},
         "metric": {"form": str(ruler.form), "unit": str(ruler.unit), "source": source},
         "promise": {"kind": "rows" if len(space.pairs.first) or not events else "events", **_promise(privacy)},
         "claims": {},
-        "provenance": _json_notes(provenance),
+        "provenance": notes_to_json(provenance),
     }
     if events:
         header["events"] = [_event(event) for event in events]
         for end in ("upper", "lower"):
-            sections[f"event_{end}"] = _indices(np.concatenate([getattr(event, end) for event in events]))
+            sections[f"event_{end}"] = index_section(np.concatenate([getattr(event, end) for event in events]))
     if claim is not None:
         header["claims"] = _claims(claim, sections)
         if events and claim.bound is not None and claim.dual is not None:
-            sections["event_dual"] = _integers(np.asarray(claim.dual.event_values))
-            sections["event_dual_pair"] = _indices(claim.dual.event_pair)
-            sections["event_dual_action"] = _indices(claim.dual.event_action)
+            sections["event_dual"] = integer_section(np.asarray(claim.dual.event_values))
+            sections["event_dual_pair"] = index_section(claim.dual.event_pair)
+            sections["event_dual_action"] = index_section(claim.dual.event_action)
     return Certificate(header, sections)
 
 
-def _json_notes(provenance: dict[str, Any] | None) -> dict[str, Any]:
+def notes_to_json(provenance: dict[str, Any] | None) -> dict[str, Any]:
     """Where a mechanism comes from, as far as JSON can write it."""
     if provenance is None:
         return {}
@@ -109,8 +118,10 @@ def _json_notes(provenance: dict[str, Any] | None) -> dict[str, Any]:
     return provenance
 
 
-def certificate_of(mechanism: Mechanism) -> Certificate:
+def certificate_of(mechanism: Mechanism | Certifiable) -> Certificate:
     """The certificate of a mechanism, its claim and provenance included."""
+    if not isinstance(mechanism, Mechanism):
+        return mechanism.as_certificate()
     return certificate(
         mechanism.privacy, mechanism.outputs, mechanism.weights, mechanism.total, mechanism.claim, mechanism.provenance,
         mechanism.events,
@@ -150,7 +161,7 @@ def _metric(space: FiniteSpace, sections: dict[str, Section]) -> tuple[str, Dist
     if space.edges is not None:
         # the pairs in use may be fewer than the edges: implied edges define no distance
         lengths = space.pair_distances
-        sections["edge_first"], sections["edge_second"] = map(_indices, space.pairs)
+        sections["edge_first"], sections["edge_second"] = map(index_section, space.pairs)
         sections["distances"] = _distances(lengths, lengths.values)
         return "edges", lengths
     table = space.distances
@@ -158,7 +169,7 @@ def _metric(space: FiniteSpace, sections: dict[str, Section]) -> tuple[str, Dist
     sections["distances"] = _distances(table, table.values[upper])
     via = space.midpoints[upper]
     if (via >= 0).any():
-        sections["via"] = _indices(np.where(via < 0, kernel.NOWHERE, via.astype(np.int64)))
+        sections["via"] = index_section(np.where(via < 0, kernel.NOWHERE, via.astype(np.int64)))
     return "table", table
 
 
@@ -170,11 +181,12 @@ def _distances(table: Distances, values: NDArray[Any]) -> Section:
     return Section(8, stored.tobytes())
 
 
-def _indices(values: Any) -> Section:
+def index_section(values: Any) -> Section:
+    """Numbers of secrets, outputs and actions."""
     return Section(4, np.asarray(values).astype("<u4").tobytes())
 
 
-def _integers(values: Array) -> Section:
+def integer_section(values: Array) -> Section:
     """Non-negative integers in the fewest bytes that are 1, 2, 4, 8 or a multiple of 8."""
     flat = values.ravel()
     if not flat.size:  # a bound that needs no dual number
@@ -193,10 +205,10 @@ def _integers(values: Array) -> Section:
 
 def _claims(claim: Claim, sections: dict[str, Section]) -> dict[str, Any]:
     counts = [common_denominator(prior.weights)[0] for prior in claim.priors or (claim.prior,)]
-    sections["prior"] = _integers(np.concatenate(counts))
+    sections["prior"] = integer_section(np.concatenate(counts))
     table, unit = _loss_table(claim.loss.matrix)
     sections["loss"] = Section(8, table.astype("<f8").tobytes())
-    sections["remap"] = _indices(claim.remap)
+    sections["remap"] = index_section(claim.remap)
     claims: dict[str, Any] = {
         "loss": str(claim.value), "loss_unit": str(unit), "actions": [label_to_json(a) for a in claim.loss.actions],
         "criterion": claim.criterion, "kind": "loss",
@@ -216,15 +228,15 @@ def _claims(claim: Claim, sections: dict[str, Section]) -> dict[str, Any]:
         ]
     if claim.bound is not None and claim.dual is not None:
         claims |= {"bound": str(claim.bound), "dual_unit": str(claim.dual.unit)}
-        sections["dual"] = _integers(np.asarray(claim.dual.values))
+        sections["dual"] = integer_section(np.asarray(claim.dual.values))
         for name, part in (("from", claim.dual.first), ("to", claim.dual.second), ("action", claim.dual.action)):
-            sections[f"dual_{name}"] = _indices(part)
+            sections[f"dual_{name}"] = index_section(part)
         if claim.priors:
-            sections["mixture"] = _integers(np.array(claim.mixture, dtype=object))
+            sections["mixture"] = integer_section(np.array(claim.mixture, dtype=object))
         if claim.ceilings:
             free: Array = np.zeros(len(claim.loss.secrets), dtype=np.int64)
             prices = [free if ceiling.prices is None else ceiling.prices for ceiling in claim.ceilings]
-            sections["ceiling_prices"] = _integers(np.concatenate(prices))
+            sections["ceiling_prices"] = integer_section(np.concatenate(prices))
     return claims
 
 

@@ -5,6 +5,9 @@ a finite distance. *About events:* M(x)(E) ≤ e^ε M(z)(E) + δ for every event
 neighbours, and nothing for other pairs. The first is the second for d in place of 1 and δ = 0, so that both are
 written with one metric: of the second it is 1 between neighbours and infinite elsewhere.
 
+A promise about coordinates is one about distances whose secrets are all points of a box, and with clamping of all
+space: its metric is a norm and a unit, whatever the box. It is never that of a list of cells.
+
 What is no such promise has no price and is refused: bounds on no pair at all, several promises about events with
 different (ε, δ).
 
@@ -25,12 +28,16 @@ import numpy as np
 
 from sfumato.certify.amounts import Amount, amount
 from sfumato.certify.label_json import label_to_json
+from sfumato.draws.rounding import rounding_identity
 from sfumato.errors import InvalidInput, shown
 from sfumato.privacy.type import PrivacyType
+from sfumato.spaces.box import METRICS, Box
 from sfumato.spaces.finite import FiniteSpace
 
 if TYPE_CHECKING:
+    from sfumato.certify.coordinates import BoxMechanism
     from sfumato.certify.mechanism import Mechanism
+    from sfumato.certify.noise import BoxNoise
 
 
 @dataclass(frozen=True)
@@ -141,6 +148,52 @@ def _noise_digest(mechanism: Mechanism) -> str:
     if int(lowest.max()) < 1 << 63:  # whatever they were stored in
         return sha(json.dumps(labels).encode(), lowest.astype("<i8").tobytes())
     return sha(json.dumps(labels).encode(), *(str(int(w)).encode() for w in lowest.ravel()))
+
+
+# ----------------------------------------------------------------- coordinates
+
+
+GREAT_CIRCLE = "great circle"
+"""The distance of places on the Earth, as a promise about coordinates names it."""
+
+
+def box_charge(mechanism: BoxMechanism) -> Charge:
+    """The charge of a mechanism for coordinates: ε for a unit of a norm, or of great circles, whatever its box is."""
+    labels = json.dumps([label_to_json(y) for y in mechanism.outputs]).encode()
+    return _about_points(mechanism, sha(labels, rounding_identity(mechanism.axes, mechanism.weights, mechanism.total)))
+
+
+def noise_charge(mechanism: BoxNoise) -> Charge:
+    """The same for noise that is the same everywhere in a box, whose outputs are never listed."""
+    rule = json.dumps(["noise", list(mechanism.reach), str(mechanism.floor)]).encode()
+    table = mechanism.table.reshape(1, -1)
+    return _about_points(mechanism, sha(rule, rounding_identity(mechanism.axes, table, mechanism.total)))
+
+
+def _about_points(mechanism: BoxMechanism | BoxNoise, noise: str) -> Charge:
+    box, text = mechanism.box, rate_text(mechanism.privacy)
+    return Charge(f"coordinates, {_norm(box)}", box.unit, box_metric(box), text, mechanism.proof.digest, noise)
+
+
+def box_metric(box: Box) -> str:
+    """The SHA-256 of the metric of the points of a box, which it shares with every box of its norm and unit."""
+    return coordinate_metric(_norm(box), box.unit)
+
+
+def _norm(box: Box) -> str:
+    if box.frame is not None:
+        return GREAT_CIRCLE
+    return "euclidean" if box.dimension == 1 else box.metric  # on a line all norms are one
+
+
+def coordinate_metric(norm: str, unit: str) -> str:
+    """The SHA-256 of the metric of all points: a norm and a unit, no box, since what lies outside is moved into it."""
+    return sha(json.dumps(["coordinates", norm, unit]).encode())
+
+
+def about_coordinates(metric: str, unit: str) -> bool:
+    """Whether the digest of a metric is that of points; any other is that of a list of secrets, such as cells."""
+    return any(metric == coordinate_metric(norm, unit) for norm in (*METRICS, GREAT_CIRCLE))
 
 
 # ----------------------------------------------------------------- what is never a table

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
+from dataclasses import replace
 from fractions import Fraction
 from os import PathLike
 from typing import Any
@@ -19,18 +20,19 @@ from numpy.typing import NDArray
 
 from sfumato.arguments import file_path, quoted
 from sfumato.certify import kernel
-from sfumato.certify.certificate import Certificate, Section, certificate_of
+from sfumato.certify.certificate import Certifiable, Certificate, Section, certificate_of, index_section
 from sfumato.certify.label_json import label_from_json
 from sfumato.certify.mechanism import Ceiling, Claim, Dual, Mechanism
 from sfumato.channels.prior import Prior
-from sfumato.errors import InvalidFile, expect
+from sfumato.errors import InvalidFile, InvalidInput, expect
 from sfumato.files import write_whole
 from sfumato.losses.loss import Loss
-from sfumato.numbers import Array
+from sfumato.numbers import Array, nearest_float
 from sfumato.privacy.events import EventPromise
 from sfumato.privacy.predicates_curves import Growth
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.axioms import INFINITE
+from sfumato.spaces.cells import ground_from_json
 from sfumato.spaces.distances import Distances, Form
 from sfumato.spaces.finite import Edges, FiniteSpace, Pairs, Structure, path_metric
 from sfumato.threads import on_threads
@@ -39,20 +41,26 @@ _COMPRESSION = 1  # The level of zlib: more effort gains nothing.
 _SMALL_SECTION = 1 << 16  # Sections of at most so many bytes are compressed in one go.
 _SAMPLE = 1 << 14  # So many bytes of a section tell whether the others will shrink.
 _INCOMPRESSIBLE = 0.95  # Bytes of which more than this share is left are not worth compressing.
+_FEWEST_PLACES = 50  # Distances of fewer places take no room.
+_FARTHEST = 2**31  # Places with larger coordinates have no distances that files hold.
+_FEWEST_WEIGHTS = 1000  # A table of fewer is written as it is.
 _ZLIB_HEADER = b"\x78\x01"  # A zlib stream begins so: deflate with a window of 32 KiB, no dictionary.
 
 
-def save(mechanism: Mechanism, path: str | PathLike[str]) -> str:
+def save(mechanism: Mechanism | Certifiable, path: str | PathLike[str]) -> str:
     """Write a mechanism atomically; returns the SHA-256 that ends the file."""
-    mechanism = expect(mechanism, Mechanism, "what is saved", "a Repair has one as .mechanism, prove() makes one")
+    if not isinstance(mechanism, Certifiable):
+        mechanism = expect(mechanism, Mechanism, "what is saved", "a Repair has one as .mechanism, prove() makes one")
     return write_whole(path, lambda: to_bytes(certificate_of(mechanism)))[-32:].hex()
 
 
 def to_bytes(written: Certificate) -> bytes:
-    """The bytes of the file."""
+    """The bytes of the file: columns by their support where that is shorter, places instead of their distances."""
+    written = _by_places(written)
     bodies, listed = [], []
+    written, packed_already = _by_support(written)
     for name, section in written.sections.items():
-        body = packed(section)
+        body = packed_already.get(name) or packed(section)
         bodies.append(body)
         listed.append({"name": name, "width": section.width, "count": len(section.data) // section.width,
                        "size": len(body)})  # fmt: skip
@@ -63,9 +71,71 @@ def to_bytes(written: Certificate) -> bytes:
     return data + hashlib.sha256(data).digest()
 
 
-def digest_of(written: Certificate) -> str:
-    """The SHA-256 that ends the file of a certificate."""
-    return to_bytes(written)[-32:].hex()
+def _by_places(written: Certificate) -> Certificate:
+    """The same certificate with places of secrets instead of a table of distances, where these are those of a norm."""
+    header, sections = written.header, written.sections
+    if header.get("version", 1) != kernel.VERSION or header["metric"]["source"] != "table":
+        return written
+    metric, drawn = header["metric"], header["space"]["coordinates"]
+    if drawn is None or len(drawn) < _FEWEST_PLACES:
+        return written
+    with np.errstate(all="ignore"):
+        cells = np.rint((np.array(drawn) - np.min(drawn, axis=0)) / nearest_float(Fraction(metric["unit"])))
+    distances = np.frombuffer(sections["distances"].data, dtype="<u8")
+    too_many = cells.shape[1] > kernel.MOST_PLACES or len(distances) > kernel.EFFORT
+    if metric["form"] == "float" or too_many or not (cells < _FARTHEST).all():
+        return written
+    first, second = np.triu_indices(len(cells), 1)
+    apart = np.abs(cells.astype(np.int64)[first] - cells.astype(np.int64)[second])
+    found = {"euclidean": (apart**2).sum(axis=1), "manhattan": apart.sum(axis=1), "chebyshev": apart.max(axis=1)}
+    for norm, form in kernel.NORMS.items():
+        if form == metric["form"] and np.array_equal(found[norm].astype(np.uint64), distances):
+            kept = {name: section for name, section in sections.items() if name != "distances"}
+            about = {**header, "version": kernel.BOX_VERSION, "metric": {**metric, "source": "places", "norm": norm}}
+            return Certificate(about, {**kept, "places": index_section(cells.astype(np.int64))})
+    return written
+
+
+def _by_support(written: Certificate) -> tuple[Certificate, dict[str, bytes]]:
+    """The same certificate with the support of columns instead of all weights where that is shorter, and what has been
+    packed to find out. A column that fades ends in its floor; what differs from that is listed, in runs.
+    """
+    header, section = written.header, written.sections["weights"]
+    if "outputs" not in header or header.get("version", 1) == 1:
+        return written, {}
+    if section.width > 8 or len(section.data) < _FEWEST_WEIGHTS * section.width:
+        return written, {}
+    columns = np.frombuffer(section.data, dtype=f"<u{section.width}").reshape(-1, len(header["outputs"])).T
+    floors = columns.min(axis=1)
+    inside = columns != floors[:, None]
+    if 2 * np.count_nonzero(inside) > inside.size:
+        return written, {}
+    edges = np.diff(np.pad(inside, ((0, 0), (1, 1))).astype(np.int8), axis=1)
+    (column, start), (_, stop) = np.nonzero(edges == 1), np.nonzero(edges == -1)
+    listed = np.concatenate([floors, columns[inside]])
+    sections = {
+        "weights": Section(section.width, listed.astype(columns.dtype).tobytes()),
+        "run_starts": index_section(column * columns.shape[1] + start),
+        "run_lengths": index_section(stop - start),
+    }
+    bodies, whole = {name: packed(part) for name, part in sections.items()}, packed(section)
+    size = sum(map(len, bodies.values()))
+    if size >= len(whole) or len(section.data) > kernel.EFFORT + kernel.EFFORT_OF_A_BYTE * size:
+        return written, {"weights": whole}
+    rest = {name: part for name, part in written.sections.items() if name != "weights"}
+    return Certificate({**header, "version": kernel.BOX_VERSION}, {**sections, **rest}), bodies
+
+
+def to_be_checked(written: Certificate) -> tuple[dict[str, Any], dict[str, bytes], str]:
+    """Header, sections and digest of a certificate, as :func:`read` has them from its file."""
+    header, sections = written.interpreted()
+    data = to_bytes(written)
+    counts = {name: len(section.data) // section.width for name, section in written.sections.items()}
+    try:
+        kernel.check_effort(header, counts, len(data))
+    except kernel.Unreadable as error:
+        raise InvalidInput(f"this mechanism cannot be certified: {error}") from error
+    return header, sections, data[-32:].hex()
 
 
 def read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, bytes], str]:
@@ -83,7 +153,7 @@ def parts_of(header: dict[str, Any], sections: dict[str, bytes]) -> dict[str, An
     try:
         space = _space(header, sections)
         return {
-            "weights": _table(sections["weights"], header["widths"]["weights"], (n, m)),
+            "weights": table_of(sections["weights"], header["widths"]["weights"], (n, m)),
             "privacy": PrivacyType(space, header["promise"]["epsilon"], header["promise"]["alpha"]),
             "outputs": tuple(label_from_json(label) for label in header["outputs"]),
             "claim": _claim(header, sections, space) if header["claims"] else None,
@@ -104,10 +174,12 @@ def _space(header: dict[str, Any], sections: dict[str, bytes]) -> FiniteSpace:
     coordinates = about.get("coordinates")
     drawn = None if coordinates is None else np.array(coordinates, dtype=np.float64)
     if metric["source"] == "edges":
-        pairs = Pairs(*_indices(sections, "edge_first", "edge_second"))
+        pairs = Pairs(*indices_of(sections, "edge_first", "edge_second"))
         structure = path_metric(len(labels), Edges(pairs, Distances(form, values.copy(), metric["unit"])))
     else:
         structure = _table_structure(len(labels), Distances(form, values.copy(), metric["unit"]), sections)
+    shape = (0, 0) if drawn is None else drawn.shape
+    structure = replace(structure, ground=ground_from_json(about.get("ground"), *shape))
     return FiniteSpace(labels, structure, about["unit"], about["name"], drawn)
 
 
@@ -125,21 +197,21 @@ def _table_structure(n: int, upper: Distances, sections: dict[str, bytes]) -> St
 
 def _claim(header: dict[str, Any], sections: dict[str, bytes], space: FiniteSpace) -> Claim:
     claims, n = header["claims"], len(space)
-    given = tuple(Prior(space, _shares(counts)) for counts in kernel.priors_of(header, sections))
+    given = tuple(Prior(space, shares_of(counts)) for counts in kernel.priors_of(header, sections))
     actions = tuple(label_from_json(label) for label in claims["actions"])
     loss = _loss(sections["loss"], claims["loss_unit"], actions, space, claims["loss_name"])
-    remap = tuple(_indices(sections, "remap")[0].tolist())
+    remap = tuple(indices_of(sections, "remap")[0].tolist())
     bound, dual, prices = claims.get("bound"), None, None
     ceilings, mixture, several = claims["ceilings"], (), claims["criterion"] == "worst prior"
     if bound is not None:
-        first, second, action = _indices(sections, "dual_from", "dual_to", "dual_action")
-        values = _table(sections["dual"], header["widths"]["dual"], (len(first),))
+        first, second, action = indices_of(sections, "dual_from", "dual_to", "dual_action")
+        values = table_of(sections["dual"], header["widths"]["dual"], (len(first),))
         dual = Dual(first, second, action, values, claims["dual_unit"], *_event_dual(header, sections))
         if several:
-            mixture = tuple(_table(sections["mixture"], header["widths"]["mixture"], (len(given),)).tolist())
+            mixture = tuple(table_of(sections["mixture"], header["widths"]["mixture"], (len(given),)).tolist())
         if ceilings:
-            prices = _table(sections["ceiling_prices"], header["widths"]["ceiling_prices"], (len(ceilings), n))
-    prior = Prior(space, _shares(kernel.mixed_prior(header, sections)[0])) if mixture else given[0]
+            prices = table_of(sections["ceiling_prices"], header["widths"]["ceiling_prices"], (len(ceilings), n))
+    prior = Prior(space, shares_of(kernel.mixed_prior(header, sections)[0])) if mixture else given[0]
     each = len(sections["loss"])
     kept = tuple(
         Ceiling(
@@ -153,7 +225,8 @@ def _claim(header: dict[str, Any], sections: dict[str, bytes], space: FiniteSpac
     return Claim(prior, loss, remap, claims["loss"], bound, dual, claims["criterion"], priors, mixture, kept)
 
 
-def _shares(counts: list[int]) -> list[Fraction]:
+def shares_of(counts: list[int]) -> list[Fraction]:
+    """Counts as parts of their sum."""
     total = sum(counts)
     return [Fraction(count, total) for count in counts]
 
@@ -161,7 +234,7 @@ def _shares(counts: list[int]) -> list[Fraction]:
 def _events(header: dict[str, Any], sections: dict[str, bytes]) -> tuple[EventPromise, ...]:
     if not header["events"]:
         return ()
-    upper, lower = _indices(sections, "event_upper", "event_lower")
+    upper, lower = indices_of(sections, "event_upper", "event_lower")
     cuts = np.cumsum([event["pairs"] for event in header["events"]])[:-1]
     return tuple(
         EventPromise(x, z, Growth(event["factor"], event["epsilon"]), event["delta"])
@@ -173,7 +246,7 @@ def _event_dual(header: dict[str, Any], sections: dict[str, bytes]) -> tuple[Arr
     if not header["events"]:
         return ()
     width = header["widths"]["event_dual"]
-    return *_indices(sections, "event_dual_pair", "event_dual_action"), _table(
+    return *indices_of(sections, "event_dual_pair", "event_dual_action"), table_of(
         sections["event_dual"], width, (len(sections["event_dual"]) // width,)
     )
 
@@ -185,11 +258,13 @@ def _loss(section: bytes, unit: Fraction, actions: tuple[Any, ...], space: Finit
     return Loss(actions, space, table, name)
 
 
-def _indices(sections: dict[str, bytes], *names: str) -> list[NDArray[np.int64]]:
+def indices_of(sections: dict[str, bytes], *names: str) -> list[NDArray[np.int64]]:
+    """Sections of indices as arrays."""
     return [np.frombuffer(sections[name], dtype="<u4").astype(np.int64) for name in names]
 
 
-def _table(section: bytes, width: int, shape: tuple[int, ...]) -> Array:
+def table_of(section: bytes, width: int, shape: tuple[int, ...]) -> Array:
+    """The integers of a section as an array, of Python's where they are longer than 63 bits."""
     if width <= 8:
         values: Array = np.frombuffer(section, dtype=f"<u{width}").astype(np.uint64)
         values = values.astype(np.int64) if not values.size or values.max() < 2**63 else values.astype(object)

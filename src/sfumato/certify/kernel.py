@@ -20,9 +20,18 @@ alpha = e^-epsilon), and an n × m table N of non-negative integers. The kernel 
 6. if a bound is claimed: no mechanism of these promises, keeping the limits, has a smaller loss,
    because the numbers Z ≥ 0 in the file prove it (weak duality, see ``check_bound``).
 
+Or the promise is about all points of a box: N has a row for each point of a lattice, and a point x
+is rounded to it at random, with B-splines B_v(x) as probabilities. Then the kernel checks 1 and that
+
+7. on every cell the Bernstein coefficients of value and gradient of Σ_v B_v N[v][y] satisfy
+   ‖gradient‖* ≤ rate · value in the dual norm, squares compared, for a rational rate ≤ epsilon;
+8. a claimed expected distance is an upper bound (``check_box_loss``), and a claimed bound holds for
+   all mechanisms on the box, with whatever outputs (``LoweredLosses``).
+
 What a file may hold is bounded by what its secrets, outputs and actions can need, and numbers are
 read where they lie: the kernel takes at most 64 MB, three times the unpacked sections, and what
-Python's JSON reader makes of the header (up to 30 times its bytes).
+Python's JSON reader makes of the header (up to 30 times its bytes); for a box also up to 1 kB for
+each lattice point, cell, part of a piece or offset, and cube that it has.
 
 Exit status: 0 all that the file says is proved, 3 refuted, 2 the file cannot be read.
 """
@@ -43,8 +52,9 @@ from fractions import Fraction
 from typing import Any
 
 MAGIC = b"sfumato\n"
-VERSION = 2
-VERSIONS = (1, 2)  # version 1 had no kinds: its promises are about rows, its claims about a loss
+VERSION = 2  # of files about rows; version 1 had no kinds: its promises are about rows, its claims about a loss
+BOX_VERSION = 3  # of files about coordinates, and of those about rows that list columns by support or places of secrets
+VERSIONS = (1, 2, 3)
 LARGEST_HEADER = 1 << 27  # bytes of JSON: labels of a million secrets fit
 LARGEST_SECTION = 1 << 32  # bytes unpacked: ten thousand secrets and outputs fit
 PACKED = 1 << 25  # bytes of packed rows that are held at a time
@@ -55,8 +65,25 @@ NOWHERE = 0xFFFFFFFF  # in "via": no point lies between
 UNBOUNDED = 0xFFFFFFFFFFFFFFFF  # in integer distances: infinitely far, nothing is promised
 LARGEST = {"rational": (1 << 61) - 1, "root": (1 << 30) - 1}  # integer distances: sums and squares fit 64 bits
 FORMS = {("rational", "table"), ("rational", "edges"), ("root", "table"), ("float", "table"), ("float", "edges")}
+NORMS = {"euclidean": "root", "manhattan": "rational", "chebyshev": "rational"}  # the form of distances between places
 PROMISES = ("rows", "events")  # what a promise is about; others need a later kernel
+COORDINATES = "coordinates"  # what promises and claims of files of version 3 are about
 CLAIMS = ("loss",)
+BOX_CLAIM = "loss on a box"
+MOST_AXES = 3  # of a box
+MOST_PLACES = 64  # coordinates of a place
+MOST_ALONG = 1 << 14  # cells and pieces of cells along an axis
+MOST_POINTS = 1 << 22  # of a lattice, or cells of a box
+MOST_HALVINGS = 4
+AT_ONCE = 1 << 16  # Bernstein coefficients that are held at a time
+MOST_PIECES = 1 << 24  # of cells, for a promise or a loss; with three axes up to eight coefficients each
+MOST_LOSSES = 1 << 28  # secrets times cubes, for a bound
+MOST_PARTS = 64  # of a piece, for a claimed loss
+MOST_SPLITS = 1 << 18  # cubes that cover the outputs, those that are halved included
+DEEPEST = 6  # halvings of a cube
+MOST_LAYERS = 1000  # of uniform boxes below a prior
+EFFORT = 1 << 23  # numbers of up to 64 bytes, about a microsecond each, that are computed for any file
+EFFORT_OF_A_BYTE = 1 << 10  # and so many more for each byte that it has: headers and zeros are short
 CRITERIA = {
     "expected": "expected loss",
     "worst secret": "largest loss of a secret",
@@ -150,6 +177,98 @@ def artanh_bound(ratio: Fraction, bits: int, up: bool) -> Fraction:
     return Fraction(total + (2 if up else 0), 1 << point)
 
 
+# ----------------------------------------------------------------- the ground below a box
+
+
+PI = (Fraction(3141592653589793238462643383279, 10**30), Fraction(3141592653589793238462643383280, 10**30))
+FRAME_BITS = 96  # of cosines
+
+
+def cos_bound(degrees: Fraction, bits: int, up: bool) -> Fraction:
+    """A rational ≤ cos(degrees), or ≥ if ``up``, within a few units of 2^-bits; 0 ≤ degrees ≤ 90.
+
+    The series 1 − x²/2! + x⁴/4! − … alternates, and its terms shrink from the second on, since x² < 12: a sum that ends
+    with a positive term is too large, one that ends with a negative term too small. Cosines fall, so x is rounded the
+    other way.
+    """
+    x = degrees * PI[not up] / 180
+    x = Fraction(divided(x.numerator << bits, x.denominator, not up), 1 << bits)
+    term = total = Fraction(1)
+    k = 0
+    while True:
+        k += 2
+        term *= -x * x / (k * (k - 1))
+        total += term
+        if abs(term) * 2**bits <= 1 and (term >= 0 if up else term <= 0):
+            return total
+
+
+def frame_extent(frame: Terms, sides: list[Fraction]) -> tuple[Fraction, Fraction, Fraction]:
+    """The least |latitude| of the box, the largest of accepted places, and how many degrees of longitude these span."""
+    (a, b), m, bottom = frame["degrees"], frame["margin"], frame["south"]
+    top = bottom + sides[1] * b
+    lowest = Fraction(0) if bottom < 0 < top else min(abs(bottom), abs(top))
+    return lowest, max(abs(bottom - m * b), abs(top + m * b)), (sides[0] + 2 * m) * a
+
+
+def largest_stretch(frame: Terms, sides: list[Fraction]) -> Fraction:
+    """A rational k with ‖p − q‖ ≤ k·d for all accepted places p, q, at distance d on the ground.
+
+    Along a great circle the map stretches by at most u/b, or u/(a·cos φ) at its highest latitude φ, u = 180/(π·radius).
+    Between places up to a latitude with cosine c, at most Λ < 180° of longitude apart, tan φ is at most √(1 − c²)/(ck)
+    with k = cos(Λ/2). So cos φ ≥ ck/√(1 − c²(1 − k²)), which is less for smaller c and k. Moving both to the nearest
+    point of the box brings them no farther apart.
+    """
+    (a, b), (_, highest, wide) = frame["degrees"], frame_extent(frame, sides)
+    c, k = cos_bound(highest, FRAME_BITS, False), cos_bound(wide / 2, FRAME_BITS, False)
+    if min(c, k) <= 0:
+        raise Refuted("the map of the box reaches a pole, or half around the globe")
+    square = 1 - c * c * (1 - k * k)
+    root = math.isqrt((square.numerator << 2 * FRAME_BITS) // square.denominator) + 1
+    return Fraction(180 / (PI[0] * frame["radius"]) * max(1 / b, root / (a * c * k * 2**FRAME_BITS)))
+
+
+def smallest_stretch(frame: Terms, sides: list[Fraction]) -> Fraction:
+    """A rational k with ‖p − q‖ ≥ k·d for all places p, q of the box, at distance d on the ground.
+
+    A straight line of the map is a curve on the ground that is no shorter than the great circle. The map stretches it
+    by at least u/b or u/(a·cos φ), where φ is the latitude of the box that is nearest to the equator.
+    """
+    (a, b), (lowest, _, _) = frame["degrees"], frame_extent(frame, sides)
+    return Fraction(180 / (PI[1] * frame["radius"]) / max(b, a * cos_bound(lowest, FRAME_BITS, True)))
+
+
+def check_frame(header: Terms) -> None:
+    """The rate on the map of a box keeps what is promised for distances on the ground."""
+    box, rate = header["box"], header["promise"]["rate"]
+    if box["frame"] is None:
+        return
+    most = epsilon_below(header["promise"]) / largest_stretch(box["frame"], box["sides"])
+    if rate > most:
+        checked, kept = apart(rate, most)
+        raise Refuted(
+            f"the rate on the map of the box is {checked}, and {kept} is what keeps the promise on the ground"
+        )
+
+
+def epsilon_below(promise: Terms) -> Fraction:
+    """Epsilon, or a rational just below ln(1/alpha)."""
+    if promise["alpha"] is None:
+        return Fraction(promise["epsilon"])
+    return log_bound(1 / promise["alpha"], 128 + promise["rate"].denominator.bit_length(), False)
+
+
+def map_promise(header: Terms) -> Terms:
+    """What every mechanism of the promise keeps on the map of a box: the promise, or a larger epsilon on the Earth."""
+    promise, box = header["promise"], header["box"]
+    about = {name: promise[name] for name in ("kind", "epsilon", "alpha")}
+    if box["frame"] is None:
+        return about
+    most = promise["epsilon"] if promise["alpha"] is None else log_bound(1 / promise["alpha"], 160, True)
+    rate = most / smallest_stretch(box["frame"], box["sides"])
+    return about | {"alpha": None, "epsilon": Fraction(divided(rate.numerator << 96, rate.denominator, True), 1 << 96)}
+
+
 # ----------------------------------------------------------------- the promise on one pair
 
 
@@ -166,18 +285,12 @@ def exponent_bound(promise: Terms, metric: Terms, value: Any, up: bool) -> tuple
     a, b = rate.numerator * unit.numerator, rate.denominator * unit.denominator
     if metric["form"] == "rational":
         return a * value, b
-    root = math.isqrt(value << (2 * precision))
-    root += up and root * root != value << (2 * precision)
-    return a * root, b << precision
+    return a * root(value << (2 * precision), up), b << precision
 
 
 def exact_factor(promise: Terms, metric: Terms, value: Any) -> tuple[int, int] | None:
     """e^(epsilon·d) as (p, q) when alpha^unit is rational and the power is small, else None."""
-    step, steps = promise["step"], value
-    if metric["form"] == "root":
-        steps = math.isqrt(value)
-    if metric["form"] == "float":
-        steps = int(value)
+    step, steps = promise["step"], math.isqrt(value) if metric["form"] == "root" else int(value)
     if step is None or value != (steps * steps if metric["form"] == "root" else steps):
         return None
     if steps * step.denominator.bit_length() > 1 << 16:
@@ -227,6 +340,10 @@ def factor_above(promise: Terms, metric: Terms, value: Any) -> Fraction:
 
 def check(header: Terms, sections: Sections) -> Terms:
     """Check everything the file claims. Returns what was proved as a dictionary; raises Refuted."""
+    if "noise" in header:
+        return check_noise(header, sections)
+    if header["promise"]["kind"] == COORDINATES:
+        return check_coordinates(header, sections)
     proved = {"secrets": len(header["secrets"]), "outputs": len(header["outputs"]), "total": header["total"]}
     check_sums(header, sections)
     proved |= check_pairs(header, sections)
@@ -280,7 +397,7 @@ def check_pairs(header: Terms, sections: Sections) -> Terms:
     return {"pairs": pairs, **counted, "comparisons": 2 * m * pairs, "open": joined.apart()}
 
 
-def remembered(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def remembered(function: Callable[..., Any]) -> Callable[..., Any]:
     """The same function, which remembers its latest values."""
     return functools.lru_cache(maxsize=REMEMBERED)(function)
 
@@ -345,6 +462,11 @@ def shown(number: Fraction | int) -> str:
         pass
     size = abs(number.numerator).bit_length() - number.denominator.bit_length()
     return f"{'about' if number > 0 else 'minus about'} 2^{size}"
+
+
+def brief(number: Fraction) -> str:
+    """A coordinate for a message: as it is written if short."""
+    return str(number) if len(str(number)) <= 12 else shown(number)
 
 
 def apart(a: Fraction | int, b: Fraction | int) -> tuple[str, str]:
@@ -497,10 +619,7 @@ def event_factor(event: Terms, cap: int | None = None) -> Fraction:
     """The factor f of a promise about events: as given, or e^epsilon from below up to a cap, or from above."""
     if event["factor"] is not None:
         return Fraction(event["factor"])
-    promise, metric = (
-        {"epsilon": event["epsilon"], "alpha": None, "step": None},
-        {"form": "rational", "unit": Fraction(1)},
-    )
+    promise, metric = {**event, "alpha": None, "step": None}, {"form": "rational", "unit": Fraction(1)}
     return factor_above(promise, metric, 1) if cap is None else Fraction(*factor_below(promise, metric, 1, cap))
 
 
@@ -565,9 +684,8 @@ def check_loss(header: Terms, sections: Sections) -> Fraction:
     for table, ceiling in zip(ceiling_tables(header, sections, n), claims["ceilings"], strict=True):
         lost, unit = sums_of_secrets(header, sections, table, remap)
         if max(lost) * unit > ceiling["level"]:
-            raise Refuted(
-                "a secret has {} where at most {} is claimed".format(*apart(max(lost) * unit, ceiling["level"]))
-            )
+            had, most = apart(max(lost) * unit, ceiling["level"])
+            raise Refuted(f"a secret has {had} where at most {most} is claimed")
     return Fraction(value)
 
 
@@ -585,7 +703,7 @@ def expectation(counts: Words, values: Words) -> Fraction:
     return Fraction(sum(map(operator.mul, counts, values)), sum(counts))
 
 
-def check_bound(header: Terms, sections: Sections) -> Fraction:
+def check_bound(header: Terms, sections: Sections, losses: Any = None) -> Fraction:
     """Weak duality. For a mechanism M with actions as outputs, numbers Z ≥ 0 and U ≥ 0,
 
         loss(M) ≥ loss(M) + Σ Z[x,z,w]·(M[x][w] − f·M[z][w]) + Σ U[x]·(Σ_w M[x][w]·t(w, x) − level)
@@ -595,11 +713,13 @@ def check_bound(header: Terms, sections: Sections) -> Fraction:
     − Σ_z f·Z[z,x,w], any f ≥ e^(epsilon·d(x, z)), and t the tables that have levels. The largest of several
     expectations is at least any mixture of them, which is the expectation under the mixture of their priors; and the
     loss of the worst secret is at least the expectation under any prior. Promises about events add ``event_sums``.
+    Losses are those of the file, or are given by what has their unit and columns, as ``Table`` does.
     """
     claims, n = header["claims"], len(header["secrets"])
     actions, dual_unit = len(claims["actions"]), claims["dual_unit"]
-    loss, (prior, prior_unit) = Table(sections["loss"], claims["loss_unit"], n), mixed_prior(header, sections)
-    parts: list[tuple[Table, Words, Fraction]] = [(loss, prior, prior_unit * loss.unit)]
+    loss = Table(sections["loss"], claims["loss_unit"], n) if losses is None else losses
+    prior, prior_unit = mixed_prior(header, sections)
+    parts: list[tuple[Any, Words, Fraction]] = [(loss, prior, prior_unit * loss.unit)]
     paid = Fraction(0)
     for j, table in enumerate(ceiling_tables(header, sections, n)):
         prices = integers(sections["ceiling_prices"], header["widths"]["ceiling_prices"], j * n, n)
@@ -705,6 +825,8 @@ def over_one_grain(factors: dict[Any, Fraction]) -> tuple[dict[Any, int], int]:
 
 def pair_distances(header: Terms, sections: Sections, n: int) -> Callable[[int], Callable[[int], Any]]:
     """For a secret x, a function from other secrets to distances; of a graph only its edges have one."""
+    if header["metric"]["source"] == "box":
+        return functools.partial(box_distances, header["metric"])
     read = distance_reader(header, sections)
     if header["metric"]["source"] == "table":
         return lambda x: lambda z: read(position(min(x, z), max(x, z), n))
@@ -718,6 +840,29 @@ def pair_distances(header: Terms, sections: Sections, n: int) -> Callable[[int],
         return near.get
 
     return from_secret
+
+
+def box_distances(metric: Terms, x: int) -> Callable[[int], int | None]:
+    """The distances of a secret of a finite problem below a box to those of its class: steps, or their squares."""
+    here, join = place_of(x, metric["shape"]), max if metric["norm"] == "chebyshev" else sum
+    power = 2 if metric["norm"] == "euclidean" else 1
+
+    def distance(z: int) -> int | None:
+        offsets = list(map(operator.sub, here, place_of(z, metric["shape"])))
+        if any(map(operator.mod, offsets, metric["strides"])):
+            return None
+        return int(join(abs(o * step) ** power for o, step in zip(offsets, metric["steps"], strict=True)))
+
+    return distance
+
+
+def place_of(number: int, shape: list[int]) -> list[int]:
+    """Where a number stands along the axes of a table, the last axis first."""
+    found: list[int] = []
+    for side in reversed(shape):
+        number, place = divmod(number, side)
+        found.insert(0, place)
+    return found
 
 
 def priors_of(header: Terms, sections: Sections) -> list[Words]:
@@ -738,9 +883,717 @@ def mixed_prior(header: Terms, sections: Sections) -> tuple[list[int], Fraction]
             raise Unreadable("the mixture of priors has no weight")
     common = math.lcm(*map(sum, priors))
     weights = [share * (common // sum(counts)) for share, counts in zip(shares, priors, strict=True)]
-    return [sum(map(operator.mul, weights, column)) for column in zip(*priors, strict=True)], Fraction(
-        1, common * sum(shares)
-    )
+    mixed = [sum(map(operator.mul, weights, column)) for column in zip(*priors, strict=True)]
+    return mixed, Fraction(1, common * sum(shares))
+
+
+# ----------------------------------------------------------------- promises about coordinates
+
+
+Form = dict[int, Any]
+"""A linear form of the lattice along an axis: its coefficients, those that are not zero, by lattice point."""
+
+
+def cell_forms(breaks: list[Fraction], degree: int, j: int) -> tuple[list[Form], list[Form]]:
+    """What rounding makes of the lattice on cell j of an axis, in Bernstein's basis: values, and slopes of one degree
+    more than they have. The cells beyond the ends are as wide as their neighbours.
+    """
+    before, here, after = (breaks[k + 1] - breaks[k] for k in (max(j - 1, 0), j, min(j + 1, len(breaks) - 2)))
+    if degree == 1:
+        return [{j: Fraction(1)}, {j + 1: Fraction(1)}], [{j: -1 / here, j + 1: 1 / here}] * 2
+    low, high = before + here, here + after
+    values = [{j: here / low, j + 1: before / low}, {j + 1: Fraction(1)}, {j + 1: after / high, j + 2: here / high}]
+    left, right = {j: -2 / low, j + 1: 2 / low}, {j + 1: -2 / high, j + 2: 2 / high}
+    return values, [left, between(left, right, Fraction(1, 2)), right]
+
+
+def between(first: Form, second: Form, share: Fraction) -> Form:
+    """(1 − share) · first + share · second."""
+    mixed = {v: (1 - share) * first.get(v, 0) + share * second.get(v, 0) for v in (first | second)}
+    return {v: coefficient for v, coefficient in mixed.items() if coefficient}
+
+
+def on_part(forms: list[Form], start: Fraction, stop: Fraction) -> list[Form]:
+    """Bernstein's coefficients on a part of a cell, whose ends lie at 0 and 1: de Casteljau, once for each end."""
+    result = []
+    for upper in range(len(forms)):
+        level = forms
+        for place in [start] * (len(forms) - 1 - upper) + [stop] * upper:
+            level = [between(a, b, place) for a, b in itertools.pairwise(level)]
+        result.append(level[0])
+    return result
+
+
+def axis_forms(breaks: list[Fraction], degree: int, halvings: int) -> list[tuple[int, Form, Form]]:
+    """(cell, value, slope) for all coefficients along an axis, in integers: the two forms of a coefficient have one
+    denominator, which is left out, since values and gradients are compared with one another alone.
+    """
+    result: list[tuple[int, Form, Form]] = []
+    pieces = 1 << halvings
+    for j in range(len(breaks) - 1):
+        forms = cell_forms(breaks, degree, j)
+        for k in range(pieces):
+            ends = Fraction(k, pieces), Fraction(k + 1, pieces)
+            for value, slope in zip(*(on_part(of, *ends) for of in forms), strict=True):
+                common = math.lcm(*(c.denominator for c in (*value.values(), *slope.values())))
+                flat, steep = ({v: int(c * common) for v, c in form.items()} for form in (value, slope))
+                if not result or result[-1][1:] != (flat, steep):  # neighbouring pieces share one, in degree 2
+                    result.append((j, flat, steep))
+    return result
+
+
+def combined(form: Form, blocks: list[list[int]]) -> list[int]:
+    """The form of blocks of numbers, number by number."""
+    terms = [(coefficient, blocks[v]) for v, coefficient in form.items()]
+    if len(terms) == 3:
+        (a, first), (b, second), (c, third) = terms
+        return [a * x + b * y + c * z for x, y, z in zip(first, second, third, strict=True)]
+    result = [0] * len(blocks[0])
+    for coefficient, block in terms:
+        result = [r + coefficient * x for r, x in zip(result, block, strict=True)]
+    return result
+
+
+def cut(values: list[int], count: int) -> list[list[int]]:
+    """So many blocks of one size."""
+    size = len(values) // count
+    return [values[k : k + size] for k in range(0, len(values), size)]
+
+
+def turned(forms: list[Form], values: list[int], count: int) -> list[int]:
+    """The forms along the first axis of a table, which has ``count`` numbers; it becomes the last axis."""
+    blocks = cut(values, count)
+    return list(itertools.chain.from_iterable(zip(*(combined(form, blocks) for form in forms), strict=True)))
+
+
+def gradients(column: list[int], axes: list[list[tuple[int, Form, Form]]], shape: list[int]) -> Iterator[Any]:
+    """Bernstein's coefficients of one output: [values, slopes along the first axis, …], block by block, each a table
+    over the last two axes at most. With it come the number of the coefficient along the first of three axes, and where
+    the block begins in the table of all coefficients along the others.
+    """
+    starts: Any = [((), [column])]
+    if len(axes) == 3:
+        blocks = cut(column, shape[0])
+        starts = (((c,), [combined(form, blocks) for form in both]) for c, (_, *both) in enumerate(axes[0]))
+    (leading, *others), counts = axes[-2:], shape[-2:]
+    across = math.prod(map(len, others))
+    for first, plain in starts:
+        for start, some in some_at_a_time(leading, across):
+            tables = plain
+            for coefficients, count in zip((some, *others), counts, strict=True):
+                values, slopes = ([both[k] for _, *both in coefficients] for k in (0, 1))
+                steeper = turned(slopes, tables[0], count)
+                tables = [turned(values, table, count) for table in tables] + [steeper]
+            yield first, start, tables
+
+
+def some_at_a_time(forms: list[Any], across: int) -> Iterator[tuple[int, list[Any]]]:
+    """Forms of an axis in blocks that make tables of limited size, and where each block begins in the whole table."""
+    step = max(1, AT_ONCE // across)
+    return ((k * across, forms[k : k + step]) for k in range(0, len(forms), step))
+
+
+def too_steep(metric: str, tables: list[list[int]], rate: Fraction) -> int | None:
+    """Where a gradient is larger than rate times the value, in the dual norm; the first such coefficient, or None."""
+    (values, *slopes), (p, q) = tables, rate.as_integer_ratio()
+    if metric == "euclidean":
+        squares = map(sum, zip(*(map(operator.mul, slope, slope) for slope in slopes), strict=True))
+        p, q, values = p * p, q * q, list(map(operator.mul, values, values))
+    else:
+        dual: Any = max if metric == "manhattan" else sum
+        squares = map(dual, zip(*(map(abs, slope) for slope in slopes), strict=True))
+    return next((c for c, (f, g) in enumerate(zip(values, squares, strict=True)) if q * g > p * f), None)
+
+
+def check_coordinates(header: Terms, sections: Sections) -> Terms:
+    """Rounding makes Σ_v B_v(x)·N[v][y] / T of the rows of the lattice, B-splines B_v. On a part of a cell, value and
+    gradient at x are the same mixture of Bernstein's coefficients (F, G). ‖G‖* ≤ rate·F is a convex condition: if all
+    coefficients satisfy it, ‖gradient‖* ≤ rate·value holds at all points, and along any segment in the box the
+    logarithm of the value changes by at most rate times its length.
+    """
+    check_frame(header)
+    count, m, metric = len(header["secrets"]), len(header["outputs"]), header["box"]["metric"]
+    check_sums(header, sections)
+    axes, shape = lattice_forms(header["lattice"]), header["lattice"]["shape"]
+    for y in range(m):
+        for first, start, tables in gradients(column_of(header, sections, y), axes, shape):
+            place = too_steep(metric, tables, header["promise"]["rate"])
+            if place is not None:
+                found = [table[place] for table in tables]
+                raise steepness(header, axes, y, first, start + place, found)
+    cells = math.prod(len(breaks) - 1 for breaks in header["lattice"]["breaks"])
+    proved = {"secrets": count, "outputs": m, "total": header["total"], "pairs": 0, "implied": 0, "open": 0}
+    proved |= {"cells": cells, "comparisons": m * math.prod(map(len, axes))}
+    if "loss" in header["claims"]:
+        proved["loss"] = check_box_loss(header, sections)
+    if "bound" in header["claims"]:
+        proved["bound"] = check_box_bound(header, sections)
+    return proved
+
+
+def lattice_forms(lattice: Terms) -> list[list[tuple[int, Form, Form]]]:
+    """The coefficients along each axis."""
+    return [axis_forms(breaks, lattice["degree"], lattice["halvings"]) for breaks in lattice["breaks"]]
+
+
+def column_of(header: Terms, sections: Sections, y: int) -> list[int]:
+    """The weights of one output at all points of the lattice."""
+    m, width = len(header["outputs"]), header["widths"]["weights"]
+    read = reader(sections["weights"], width)
+    return [read(k) for k in range(y, len(header["secrets"]) * m, m)]
+
+
+def steepness(header: Terms, axes: Any, y: int, first: tuple[int, ...], place: int, found: list[int]) -> Refuted:
+    """The output and the cell in which its probability grows too fast: value and slopes of a coefficient."""
+    value, *slopes = found
+    numbers = place_of(place, list(map(len, axes[len(first) :])))
+    cell = [coefficients[k][0] for coefficients, k in zip(axes, (*first, *numbers), strict=True)]
+    origin, breaks, rate = header["box"]["origin"], header["lattice"]["breaks"], header["promise"]["rate"]
+    corners = [[o + b[j + up] for o, b, j in zip(origin, breaks, cell, strict=True)] for up in (0, 1)]
+    if header["box"]["metric"] == "euclidean":
+        size = Fraction(math.isqrt(sum(slope * slope for slope in slopes) << 128), 1 << 64)
+    else:
+        size = Fraction((max if header["box"]["metric"] == "manhattan" else sum)(map(abs, slopes)))
+    fast = f"at a rate of {apart(size / value, rate)[0]}" if value else "from zero"
+    where = " to ".join("({})".format(", ".join(map(brief, corner))) for corner in corners)
+    return Refuted(
+        f"output {named(header['outputs'][y])} becomes likelier {fast} in the cell from {where}, at most "
+        f"{brief(rate)} is allowed",
+        [[{"fraction": str(x)} for x in corner] for corner in corners], header["outputs"][y],
+        size / value if value else math.inf, rate,
+    )  # fmt: skip
+
+
+HATS = {  # integrals over a piece of Bernstein's polynomials times the two hat functions, as parts of its length
+    1: ((Fraction(1, 3), Fraction(1, 6)), (Fraction(1, 6), Fraction(1, 3))),
+    2: ((Fraction(1, 4), Fraction(1, 6), Fraction(1, 12)), (Fraction(1, 12), Fraction(1, 6), Fraction(1, 4))),
+}
+ROOT = 48  # binary digits after the point of a root
+
+
+def axis_moments(breaks: list[Fraction], degree: int, cells: int, parts: int) -> tuple[list[Form], int, Any, list[int]]:
+    """Integrals of B-splines times hat functions along an axis, on pieces between breaks and borders of cells, each cut
+    into parts: two forms a part, for its lower and its upper end, in units of a cell / grain, rounded up if that is too
+    coarse; the grain; where the ends lie; in which cell each part lies.
+    """
+    step = breaks[-1] / cells
+    borders, ends = sorted({*breaks, *(k * step for k in range(cells))}), []
+    exact: dict[tuple[int, int], Fraction] = {}
+    places: list[int] = []
+    for low, high in itertools.pairwise(borders):
+        j = bisect.bisect(breaks, low) - 1
+        width, values = breaks[j + 1] - breaks[j], cell_forms(breaks, degree, j)[0]
+        for k in range(parts):
+            start, stop = (low + (high - low) * Fraction(i, parts) for i in (k, k + 1))
+            along = on_part(values, (start - breaks[j]) / width, (stop - breaks[j]) / width)
+            for up, hat in enumerate(HATS[degree]):
+                for share, form in zip(hat, along, strict=True):
+                    for v, c in form.items():
+                        where = 2 * len(places) + up, v
+                        exact[where] = exact.get(where, Fraction(0)) + share * c * (stop - start) / step
+            ends.append(start)
+            places.append(int(low / step))
+    rounded, grain = over_one_grain(exact)
+    forms: list[Form] = [{} for _ in range(2 * len(places))]
+    for (number, v), value in rounded.items():
+        forms[number][v] = value
+    return forms, grain, [*ends, breaks[-1]], places
+
+
+def check_box_loss(header: Terms, sections: Sections) -> Fraction:
+    """An upper bound of ∫ Σ_y M(x)(y)·‖y − x‖ π(x) dx, for a density π that is constant on cells. On a box a convex
+    function lies below what is interpolated between its corners: a sum of hat functions, whose products with B-splines
+    are integrated axis by axis, exactly. Only roots are rounded, and lengths with more than 1024 digits.
+    """
+    return claimed_loss(header, box_loss(header, sections))
+
+
+def claimed_loss(header: Terms, value: Fraction) -> Fraction:
+    """The loss that is claimed, which is not below what was proved."""
+    claimed = Fraction(header["claims"]["loss"])
+    if value > claimed:
+        raise Refuted("the loss is proved to be at most {}, not {} as claimed".format(*apart(value, claimed)))
+    return claimed
+
+
+def box_loss(header: Terms, sections: Sections) -> Fraction:
+    """The upper bound that ``check_box_loss`` compares with the claim."""
+    box, shape = header["box"], header["lattice"]["shape"]
+    axes, counts = loss_axes(header), box_counts(header, sections)
+    lengths_of, scale = rods(header, axes)
+    weigh, total = spread(axes, box["cells"], counts), 0
+    for y, point in enumerate(header["points"]):
+        lengths = lengths_of(point)
+        around = reaches(box["metric"], lengths)
+        for first, start, table in moments(column_of(header, sections, y), axes, shape):
+            reach = around((first[0] + 1) // 2 if first else None)
+            shares, spots = weigh(first, start, len(table))
+            total += sum(map(operator.mul, map(operator.mul, table, shares), map(reach.__getitem__, spots)))
+    return Fraction(total, scale * math.prod(grain for _, grain, _, _ in axes) * header["total"] * sum(counts))
+
+
+def loss_axes(header: Terms) -> list[Any]:
+    """``axis_moments`` of all axes."""
+    lattice, cells = header["lattice"], header["box"]["cells"]
+    return [
+        axis_moments(breaks, lattice["degree"], count, header["claims"]["parts"])
+        for breaks, count in zip(lattice["breaks"], cells, strict=True)
+    ]
+
+
+def box_counts(header: Terms, sections: Sections) -> list[int]:
+    """The count of each cell of a box."""
+    counts = integers(sections["prior"], header["widths"]["prior"], 0, math.prod(header["box"]["cells"]))
+    if not any(counts):
+        raise Unreadable("a prior has no weight")
+    return counts
+
+
+def rods(header: Terms, axes: list[Any]) -> tuple[Callable[[tuple[Fraction, ...]], list[list[int]]], int]:
+    """A function from an output to its distances from the nodes along each axis, in whole parts, rounded up where these
+    are too coarse; and how many of the units of ``norms`` make 1.
+    """
+    box = header["box"]
+    nodes = [[start + end for end in ends] for start, (_, _, ends, _) in zip(box["origin"], axes, strict=True)]
+    fine = functools.reduce(with_denominator, itertools.chain(*nodes, *header["points"]), 1)
+
+    @remembered
+    def along(axis: int, x: Fraction) -> list[int]:
+        return [math.ceil(abs(x - node) * fine) for node in nodes[axis]]
+
+    scale = fine << (ROOT if box["metric"] == "euclidean" else 0)
+    return lambda point: list(itertools.starmap(along, enumerate(point))), scale
+
+
+def moments(column: list[int], axes: Any, shape: list[int]) -> Iterator[tuple[tuple[int, ...], int, list[int]]]:
+    """The forms of all axes applied to an output's weights, block by block, as in ``gradients``."""
+    starts: Any = [((), column)]
+    if len(axes) == 3:
+        blocks = cut(column, shape[0])
+        starts = (((k,), combined(form, blocks)) for k, form in enumerate(axes[0][0]))
+    (leading, *others), counts = [forms for forms, *_ in axes[-2:]], shape[-2:]
+    for first, plain in starts:
+        for start, some in some_at_a_time(leading, math.prod(map(len, others))):
+            table = plain
+            for forms, count in zip((some, *others), counts, strict=True):
+                table = turned(forms, table, count)
+            yield first, start, table
+
+
+def spread(axes: Any, cells: list[int], counts: list[int]) -> Callable[..., tuple[Iterator[int], Iterator[int]]]:
+    """For a block of ``moments``: the count of the cell that each number belongs to, and its node."""
+    last = [(places, len(ends), count) for (_, _, ends, places), count in zip(axes[-2:], cells[-2:], strict=True)]
+    spots, inside = array("Q", [0]), array("Q", [0])
+    for places, ends, count in last:
+        twice = range(2 * len(places))
+        spots = array("Q", (spot * ends + (k + 1) // 2 for spot in spots for k in twice))
+        inside = array("Q", (cell * count + places[k // 2] for cell in inside for k in twice))
+
+    def block(first: tuple[int, ...], start: int, size: int) -> tuple[Iterator[int], Iterator[int]]:
+        skipped = (axes[0][3][first[0] // 2] if first else 0) * math.prod(cells[-2:])
+        return (counts[skipped + cell] for cell in inside[start : start + size]), iter(spots[start : start + size])
+
+    return block
+
+
+def reaches(metric: str, lengths: list[list[int]]) -> Callable[[int | None], list[int]]:
+    """A function from a node along the first of three axes to the ``norms`` over the others; the latest is kept."""
+
+    @functools.lru_cache(maxsize=1)
+    def around(node: int | None) -> list[int]:
+        return norms(metric, [0 if node is None else lengths[0][node]], lengths[-2:])
+
+    return around
+
+
+def norms(metric: str, start: list[int], lengths: list[list[int]]) -> list[int]:
+    """The norms of all offsets with these lengths along the axes; Euclidean ones in units of 2^-ROOT, rounded up."""
+    if metric == "euclidean":
+        squares = [a * a for a in start]
+        for along in lengths:
+            squares = [a + b for a in squares for b in [length * length for length in along]]
+        return [root(square << (2 * ROOT), True) for square in squares]
+    result, join = start, max if metric == "chebyshev" else operator.add
+    for along in lengths:
+        result = [join(a, b) for a in result for b in along]
+    return result
+
+
+def root(square: int, up: bool) -> int:
+    """The root of an integer, rounded down or up."""
+    found = math.isqrt(square)
+    return found + (up and found * found != square)
+
+
+# ----------------------------------------------------------------- a bound for all mechanisms on a box
+
+
+DIGITS = 24  # binary digits of the longest distance in units of a lowered loss: compiled twins have 64 bits
+RATIO = 12  # binary digits after the point of a ratio of squares
+
+
+class LoweredLosses:
+    """Secrets, outputs and losses of a finite problem that no mechanism on a box does better than.
+
+    Let secrets be the lower corners of cells, each cell of the box cut into parts. Shifted by any one vector of a cell
+    they are points of the box with the same masses, and a mechanism on the box is one on them; the mean of these over
+    all shifts, with outputs shifted back, is a mechanism with the same loss. An output may be moved to the bounding box
+    of the secrets, which brings it closer to all of them, and then be rounded at random, multilinearly, to the corners
+    of a cube Q that contains it. That costs at most e_x(Q), the most by which the interpolated norm of y − x exceeds
+    the norm in Q. So ‖c − x‖, less the largest e_x(Q) of the cubes Q with corner c, is a loss of corners that asks no
+    more of any mechanism than what it loses. Cubes lie between neighbouring secrets and may be halved along all axes.
+
+    Secrets whose places differ by multiples of ``strides`` are a class with a finite problem of its own: the same one,
+    shifted, with other masses. A mechanism loses the sum of what it loses on the classes.
+    """
+
+    def __init__(self, box: Terms, parts: list[int], splits: Any, strides: Any = None) -> None:
+        self.metric, self.fine = box["metric"], list(map(operator.mul, box["cells"], parts))
+        self.strides = strides or [1] * len(parts)
+        self.shape = list(map(operator.floordiv, self.fine, self.strides))
+        cubes, self.depth = cubes_of(splits, self.shape)
+        self.steps = [side / n for side, n in zip(box["sides"], self.shape, strict=True)]
+        ends = [(n - 1) << self.depth for n in self.shape]
+        self.unit, self.below, self.above = rulers([step / (1 << self.depth) for step in self.steps], ends)
+        ups = list(itertools.product((0, 1), repeat=len(ends)))
+        touched = [(w, low, [tuple(map(operator.add, low, (w * u for u in up))) for up in ups]) for w, low in cubes]
+        self.corners = sorted({corner for _, _, around in touched for corner in around})
+        numbers = {corner: k for k, corner in enumerate(self.corners)}
+        self.cubes = [(width, low, [numbers[corner] for corner in around]) for width, low, around in touched]
+        self.norm, self.bend = remembered(self.norm_of), remembered(self.bend_of)
+
+    def column(self, x: int) -> list[int]:
+        """What a secret loses at every corner, in units."""
+        places = map(operator.floordiv, place_of(x, self.fine), self.strides)
+        secret = [place << self.depth for place in places]
+        lost = [self.norm(tuple(abs(c - s) for c, s in zip(corner, secret, strict=True))) for corner in self.corners]
+        bent = [0] * len(lost)
+        for width, low, numbers in self.cubes if self.metric != "manhattan" else []:
+            # a cube lies on one side of a secret along each axis; its near end is what counts
+            near = tuple(c - s if c >= s else s - c - width for c, s in zip(low, secret, strict=True))
+            bend = self.bend((width, near))
+            for number in numbers:
+                bent[number] = max(bent[number], bend)
+        return list(map(operator.sub, lost, bent))
+
+    def norm_of(self, offset: tuple[int, ...]) -> int:
+        """The norm of an offset, rounded down."""
+        return self.size([ruler[k] for ruler, k in zip(self.below, offset, strict=True)], False)
+
+    def size(self, lengths: list[int], up: bool) -> int:
+        """The norm of lengths along the axes, rounded down or up."""
+        if self.metric == "euclidean":
+            return root(sum(length * length for length in lengths), up)
+        return int(sum(lengths) if self.metric == "manhattan" else max(lengths))
+
+    def bend_of(self, cube: tuple[int, tuple[int, ...]]) -> int:
+        """e_x(Q), or more, for a cube of some width whose near ends are so far from x along the axes.
+
+        For u in the dual ball ‖z‖ ≥ u·z, and a multilinear function less a linear one is largest at a corner; u is the
+        direction of the centre, or for the maximum norm the mean of some axes. Also, interpolation along an axis of
+        length g errs by at most g²/8 of the second derivative, Σ_{j≠i} z_j² / ‖z‖³ for the Euclidean norm.
+        """
+        width, near = cube
+        low = [(ruler[k], ruler[k + width]) for ruler, k in zip(self.below, near, strict=True)]
+        high = [(ruler[k], ruler[k + width]) for ruler, k in zip(self.above, near, strict=True)]
+        corners = list(zip(itertools.product(*low), itertools.product(*high), strict=True))
+
+        def tangent(u: Any, length: int) -> int:
+            return max(self.size(list(c), True) - int(sum(map(operator.mul, u, z))) // length for z, c in corners)
+
+        if self.metric == "chebyshev":
+            return min(tangent(u, sum(u)) for u in itertools.product((0, 1), repeat=len(low)) if any(u))
+        centre = [a + b for a, b in low]
+        result = tangent(centre, max(1, self.size(centre, True)))
+        nearest, sides = sum(a * a for a, _ in low), [ruler[width] for ruler in self.above]
+        if nearest < max(1, sum(side * side for side in sides)):
+            return result
+        squares, curved = [b * b for _, b in high], 0
+        for side, square in zip(sides, squares, strict=True):
+            ratio = divided((sum(squares) - square) << RATIO, nearest, True)
+            curved += divided(shifted(side * side * ratio, RATIO + 3, True), math.isqrt(nearest), True)
+        return min(result, curved)
+
+
+def cubes_of(splits: Any, shape: list[int]) -> tuple[list[tuple[int, tuple[int, ...]]], int]:
+    """(width, lower corner) of every cube that is used, in units of the smallest, and how often that one is halved.
+
+    Cubes between neighbouring secrets come in the order of their places, the last axis first; each has a 0, or a 1
+    that its halves follow, depth first.
+    """
+    ups = list(itertools.product((0, 1), repeat=len(shape)))
+    used: list[tuple[int, tuple[int, ...]]] = []
+    read = iter(splits)
+    for start in itertools.product(*(range(n - 1) for n in shape)):
+        pending = [(0, start)]
+        while pending:
+            depth, low = pending.pop()
+            split = next(read, 2)
+            if split > 1 or depth + split > DEEPEST:
+                raise Unreadable("the splits of cubes describe no covering")
+            if split:
+                pending += [(depth + 1, tuple(2 * c + u for c, u in zip(low, up, strict=True))) for up in reversed(ups)]
+            else:
+                used.append((depth, low))
+    if next(read, None) is not None:
+        raise Unreadable("the splits of cubes describe no covering")
+    deepest = max(depth for depth, _ in used)
+    widths = [1 << (deepest - depth) for depth in range(deepest + 1)]
+    return [(widths[depth], tuple(c * widths[depth] for c in low)) for depth, low in used], deepest
+
+
+def rulers(grid: list[Fraction], ends: list[int]) -> tuple[Fraction, list[list[int]], list[list[int]]]:
+    """A unit, and the multiples of a length along each axis in it, rounded down and up; nothing is rounded where the
+    sum of the longest stays below 2^DIGITS so.
+    """
+    denominator = math.lcm(*(length.denominator for length in grid))
+    common = Fraction(math.gcd(*(int(length * denominator) for length in grid)), denominator)
+    extent = sum((length * end for length, end in zip(grid, ends, strict=True)), Fraction(0))
+    spare = DIGITS - int(extent / common).bit_length()
+    unit = common / (1 << spare) if spare >= 0 else extent / ((1 << DIGITS) - 4)
+    ratios = [(length / unit).as_integer_ratio() for length in grid]
+    multiples = [[(k * p, q) for k in range(end + 1)] for (p, q), end in zip(ratios, ends, strict=True)]
+    below, above = ([[divided(*both, up) for both in along] for along in multiples] for up in (False, True))
+    return unit, below, above
+
+
+def check_box_bound(header: Terms, sections: Sections) -> Fraction:
+    """No mechanism on the box has less: the dual numbers prove it for the finite problem."""
+    claims = header["claims"]
+    losses = LoweredLosses(header["box"], claims["bound_parts"], sections["splits"], claims["bound_strides"])
+    finite, found = finite_problem(header, sections, losses.fine, len(losses.corners))
+    return check_bound(finite, found, losses)
+
+
+def finite_problem(header: Terms, sections: Sections, shape: list[int], corners: int) -> tuple[Terms, Sections]:
+    """The finite problem as a file of its own: its dual numbers, the counts of cells in equal parts, its distances."""
+    box, claims, width = header["box"], header["claims"], header["widths"]["prior"]
+    counts = memoryview(bytes(sections["prior"]))
+    cells = [0]
+    for n, part in zip(box["cells"], claims["bound_parts"], strict=True):
+        cells = [cell * n + k for cell in cells for k in range(n) for _ in range(part)]
+    steps = [side / n for side, n in zip(box["sides"], shape, strict=True)]
+    denominator = math.lcm(*(step.denominator for step in steps))
+    whole = [int(step * denominator) for step in steps]
+    common = math.gcd(*whole)
+    metric = {
+        "form": NORMS[box["metric"]], "unit": Fraction(common, denominator), "source": "box", "norm": box["metric"],
+        "steps": [step // common for step in whole], "shape": shape, "strides": claims["bound_strides"],
+    }  # fmt: skip
+    finite = {
+        "secrets": range(math.prod(shape)), "outputs": range(1), "events": [], "metric": metric,
+        "widths": header["widths"],
+        "promise": map_promise(header) | {"step": None},
+        "claims": {"actions": range(corners), "criterion": "expected", "ceilings": [], "loss_unit": Fraction(1)}
+        | {name: claims[name] for name in ("bound", "dual_unit")},
+    }  # fmt: skip
+    split = b"".join(counts[cell * width : (cell + 1) * width] for cell in cells)
+    return finite, {**sections, "prior": split, "loss": b""}
+
+
+# ----------------------------------------------------------------- noise that is the same everywhere
+
+
+def check_noise(header: Terms, sections: Sections) -> Terms:
+    """A point is rounded to a lattice of equal steps, degree 2, and lattice point v becomes the extended output y, on
+    the lattice enlarged by ``reach`` on either side, with (g(y − v) + floor) / total. Then outputs are moved into the
+    box, coordinate by coordinate, which costs no privacy. g is even in each coordinate and 0 beyond the reach. So one
+    column stands for all outputs: f = g + floor on cells with offsets ≥ 0, as far as f varies.
+    """
+    check_frame(header)
+    noise, metric = header["noise"], header["box"]["metric"]
+    table, reach, floor = noise_table(header, sections), noise["reach"], noise["floor"]
+    mass = sum(map(operator.mul, table, mirrored([r + 1 for r in reach])))
+    if mass + floor * noise["outputs"] != header["total"]:
+        raise Refuted("the chances of noise do not sum to one")
+    shape = [r + 4 for r in reach]  # from −1 to two beyond
+    column = table
+    for r in reach:
+        column = turned([{abs(p): 1} if abs(p) <= r else {} for p in range(-1, r + 3)], column, r + 1)
+    column = [floor + g for g in column]
+    breaks = [[step * k for k in range(r + 3)] for step, r in zip(noise["steps"], reach, strict=True)]
+    axes = [axis_forms(along, 2, noise["halvings"]) for along in breaks]
+    for *_, tables in gradients(column, axes, shape):
+        if too_steep(metric, tables, header["promise"]["rate"]) is not None:
+            raise Refuted(f"noise falls faster with distance than epsilon = {shown(header['promise']['rate'])} allows")
+    cells, n = math.prod(noise["cells"]), len(header["secrets"])
+    proved = {"secrets": n, "outputs": n, "total": header["total"], "pairs": 0, "implied": 0, "open": 0}
+    proved |= {"cells": cells, "comparisons": math.prod(map(len, axes))}
+    if "loss" in header["claims"]:
+        box_counts(header, sections)  # a loss is one under a prior, if it is the same for all of them
+        proved["loss"] = claimed_loss(header, noise_loss(header, sections))
+    if "bound" in header["claims"]:
+        value, claimed = layers_bound(header, sections), header["claims"]["bound"]
+        if value < claimed:
+            raise Refuted("the layers prove a bound of {}, not {} as claimed".format(*apart(value, claimed)))
+        proved["bound"] = claimed
+    return proved
+
+
+def noise_table(header: Terms, sections: Sections) -> list[int]:
+    """g for offsets ≥ 0, the last axis first."""
+    many = math.prod(r + 1 for r in header["noise"]["reach"])
+    return integers(sections["weights"], header["widths"]["weights"], 0, many)
+
+
+def mirrored(shape: list[int]) -> list[int]:
+    """How many offsets each offset ≥ 0 stands for: those with other signs."""
+    found = [1]
+    for side in shape:
+        found = [signs << (p > 0) for signs in found for p in range(side)]
+    return found
+
+
+def noise_loss(header: Terms, sections: Sections) -> Fraction:
+    """An upper bound of the expected distance, for every density that is constant on the cells of the lattice. Where in
+    a cell a point is makes its difference from the lattice point a sum of three uniform numbers: the density of that is
+    a B-spline, and rounding it at random, linearly, to multiples of step / parts makes no convex loss smaller. What the
+    floor draws is not farther than the box is wide, and outputs are moved into the box to nowhere farther.
+    """
+    box, noise, parts = header["box"], header["noise"], header["claims"]["parts"]
+    table, shape, chances = noise_table(header, sections), [r + 1 for r in noise["reach"]], blur(parts)
+    for axis, side in enumerate(shape):
+        table = blurred(table, side, chances, parts)
+        shape[axis] = (side - 1) * parts + len(chances) // 2 + 1
+    lengths = [step / parts for step in noise["steps"]]
+    fine = functools.reduce(with_denominator, [*lengths, *box["sides"]], 1)
+    along = [[math.ceil(length * k * fine) for k in range(n)] for length, n in zip(lengths, shape, strict=True)]
+    scale = fine << (ROOT if box["metric"] == "euclidean" else 0)
+    reach = norms(box["metric"], [0], along)
+    spent = sum(map(operator.mul, map(operator.mul, table, mirrored(shape)), reach))
+    across = norms(box["metric"], [0], [[math.ceil(side * fine)] for side in box["sides"]])[0]
+    value = Fraction(spent, sum(chances) ** len(shape)) + noise["floor"] * noise["outputs"] * across
+    return Fraction(value / (scale * header["total"]))
+
+
+def blur(parts: int) -> list[int]:
+    """The chances of −3·parts/2, …, 3·parts/2: integrals of the B-spline of degree 2 times hat functions, by Simpson's
+    rule, which is exact for polynomials of degree three, in units of 1 / (48·parts³).
+    """
+
+    def spline(twice: int) -> int:  # 8·parts² times its value at twice / (2·parts)
+        z, end = abs(twice), 3 * parts
+        return 0 if z >= end else (end - z) ** 2 if z > parts else 6 * parts * parts - 2 * z * z
+
+    ends = range(-3 * parts // 2, 3 * parts // 2 + 1)
+    # beyond its ends the B-spline is 0, so that each hat has two sides
+    return [2 * (spline(2 * k) + spline(2 * k - 1) + spline(2 * k + 1)) for k in ends]
+
+
+def blurred(table: list[int], side: int, chances: list[int], parts: int) -> list[int]:
+    """An even table with the chances added along its first axis, which becomes the last: its entries at offsets ≥ 0."""
+    half, forms = len(chances) // 2, []
+    for j in range((side - 1) * parts + half + 1):
+        form: Form = {}
+        for o in range(-((half - j) // parts), min((j + half) // parts, side - 1) + 1):
+            form[abs(o)] = form.get(abs(o), 0) + chances[j - o * parts + half]
+        forms.append(form)
+    return turned([{o: chance for o, chance in form.items() if o < side} for form in forms], table, side)
+
+
+def layers_bound(header: Terms, sections: Sections) -> Fraction:
+    """A bound by layers: boxes of cells, one upon the other, that together lie below the counts of the prior. What a
+    mechanism loses is at least what it loses on each of them, added up; see ``layer_value``.
+    """
+    box, k = header["box"], len(header["box"]["cells"])
+    counts = box_counts(header, sections)
+    many = len(sections["layer_ends"]) // (8 * k)
+    heights = integers(sections["layer_counts"], header["widths"]["layer_counts"], 0, many)
+    ends = integers(sections["layer_ends"], 4, 0, 2 * k * len(heights))
+    promise = map_promise(header)
+    rate = promise["epsilon"] if promise["alpha"] is None else log_bound(1 / promise["alpha"], 160, True)
+    padded = [n + 1 for n in box["cells"]]
+    rises, value = [0] * math.prod(padded), Fraction(0)
+    for height, both in zip(heights, cut(ends, len(heights)) if heights else [], strict=True):
+        low, high = both[:k], both[k:]
+        if not all(a < b <= n for a, b, n in zip(low, high, box["cells"], strict=True)):
+            raise Unreadable("a layer of the bound is no box of cells")
+        for corner in itertools.product(*zip(low, high, strict=True)):
+            number = 0
+            for n, place in zip(padded, corner, strict=True):
+                number = number * n + place
+            rises[number] += height * (-1) ** sum(map(operator.eq, corner, high))
+        sides = [(b - a) * s / n for a, b, s, n in zip(low, high, box["sides"], box["cells"], strict=True)]
+        value += height * math.prod(map(operator.sub, high, low)) * layer_value(sides, rate)
+    for axis in range(k):
+        after = math.prod(padded[axis + 1 :])
+        for number in range(len(rises)):
+            if number // after % padded[axis]:
+                rises[number] += rises[number - after]
+    inside = itertools.product(*map(range, padded))
+    used = [r for place, r in zip(inside, rises, strict=True) if all(map(operator.lt, place, box["cells"]))]
+    if any(map(operator.gt, used, counts)):
+        raise Refuted("the layers of the bound are more than the prior")
+    return value / sum(counts)
+
+
+def layer_value(sides: list[Fraction], rate: Fraction) -> Fraction:
+    """No mechanism with epsilon = rate loses less where points are uniform in a box with these sides, k of them. Let t
+    be how far x is from the border, and p(x) = (k/ε)(1 − e^(−εt)). For an output y of the box, and along a ray from y
+    that leaves the box after R, p ≤ (k/ε)(1 − e^(−ε(R − r))) at r. A column f with |f′| ≤ εf has ∫ (r − p) f r^(k−1) dr
+    ≥ 0 up to R: r − p is bounded from below by what changes its sign once, so that e^(−εr) is the worst f, for which
+    the integral of that is 0. So ∫ (‖x − y‖ − p(x)) f(x) dx ≥ 0, and a mechanism loses at least the average of p. By
+    parts that is k ∫ e^(−ετ) Π (1 − 2τ/a_i) dτ from 0 to half of the shortest side a.
+    """
+    end, none = min(sides) / 2, Fraction(0)
+    polynomial = [Fraction(1)]
+    for side in sides:
+        polynomial = [a - 2 / side * b for a, b in zip([*polynomial, none], [none, *polynomial], strict=True)]
+    first, last, power = Fraction(0), Fraction(0), 1 / rate
+    while polynomial:  # Σ_n (Q⁽ⁿ⁾(0) − e^(−ε·end) Q⁽ⁿ⁾(end)) / ε^(n+1)
+        first += power * polynomial[0]
+        last += power * sum(c * end**n for n, c in enumerate(polynomial))
+        polynomial = [n * c for n, c in enumerate(polynomial)][1:]
+        power /= rate
+    if rate * end > 1 << 16:
+        return len(sides) * (first - max(last, Fraction(0)) / 2**65536)
+    m, exponent = exp_bound((rate * end).numerator, (rate * end).denominator, 128, last < 0)
+    return max(Fraction(0), len(sides) * (first - last / (m * Fraction(2) ** exponent)))
+
+
+def interpret_noise(header: Terms) -> None:
+    """Check and convert the description of noise on a box: cells of its lattice, reach, floor."""
+    box, noise = header["box"], known(header["noise"], "noise")
+    axes = len(box["sides"])
+    for n, cells in zip(listed(noise["cells"], axes, "number of cells"), box["cells"], strict=True):
+        counted(n, 1, 1 << 31, "the number of cells of the lattice")
+        if n % cells:
+            raise Unreadable("the cells of the lattice are no parts of the cells of the box")
+    for r in listed(noise["reach"], axes, "reach"):
+        counted(r, 0, MOST_ALONG >> MOST_HALVINGS, "the reach of noise")
+    counted(noise["halvings"], 0, MOST_HALVINGS, "the number of halvings")
+    if math.prod(r + 4 for r in noise["reach"]) << axes * noise["halvings"] > MOST_POINTS << 2:
+        raise Unreadable("there are too many offsets")
+    noise["floor"] = rational(noise["floor"], r"\d{1,4000}").numerator
+    if noise["floor"] < 1:
+        raise Unreadable("the floor of noise is positive")
+    shape, noise["steps"] = [n + 2 for n in noise["cells"]], list(map(operator.truediv, box["sides"], noise["cells"]))
+    noise["outputs"] = math.prod(n + 2 * r for n, r in zip(shape, noise["reach"], strict=True))
+    if noise["outputs"] >= 1 << 62:
+        raise Unreadable("there are more outputs than can be counted")
+    header["lattice"] = {"shape": shape, "degree": 2, "halvings": noise["halvings"], "breaks": []}
+    header["secrets"] = header["outputs"] = range(math.prod(shape))
+
+
+def interpret_noise_claim(claims: Terms, noise: Terms) -> None:
+    """Check and convert what is claimed of noise: a loss, and perhaps a bound by layers."""
+    claims["loss"], parts = rational(claims["loss"]), counted(claims["parts"], 2, MOST_PARTS, "the number of parts")
+    if parts % 2:
+        raise Unreadable("the number of parts is even")
+    at_most(math.prod((r + 1) * parts for r in noise["reach"]), MOST_PIECES, "parts of offsets")
+    if "bound" in claims:
+        claims["bound"] = rational(claims["bound"])
+
+
+def expected_of_noise(header: Terms, declared: dict[str, int]) -> dict[str, int]:
+    """What noise and claims about it call for."""
+    expected, claims = {"weights": math.prod(r + 1 for r in header["noise"]["reach"])}, header["claims"]
+    if claims:
+        expected["prior"] = math.prod(header["box"]["cells"])
+    if "bound" in claims:
+        layers = expected["layer_counts"] = at_most(declared.get("layer_counts", 0), MOST_LAYERS, "layers")
+        expected["layer_ends"] = 2 * len(header["box"]["cells"]) * layers
+    return expected
 
 
 # ----------------------------------------------------------------- the file
@@ -776,7 +1629,7 @@ def parse(data: bytes) -> tuple[Terms, Sections, str]:
         header = interpret(json.loads(text, parse_constant=refuse, object_pairs_hook=once))
         if header["version"] != version:
             raise Unreadable(f"the header has version {header['version']}, the file version {version}")
-        sections = unpack(header, view[24 + length : -32])
+        sections = unpack(header, view[24 + length : -32], len(data))
     except Unreadable:
         raise
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, ZeroDivisionError) as error:
@@ -798,9 +1651,19 @@ def once(items: list[tuple[str, Any]]) -> Terms:
 
 
 KEYS = {
+    "header about coordinates": "version outputs total space box lattice promise claims provenance sections",
+    "header about noise": "version total space box noise promise claims provenance sections",
+    "noise": "cells reach floor halvings",
+    "claim about noise": "kind loss loss_name parts bound",
+    "space of coordinates": "name unit",
+    "box": "sides cells metric origin frame",
+    "frame": "south west degrees radius margin",
+    "lattice": "degree halvings breaks",
+    "promise about coordinates": "kind epsilon alpha rate",
+    "claim about a box": "kind loss loss_name parts bound bound_parts bound_strides dual_unit",
     "header": "version secrets outputs total space metric promise events claims provenance sections",
-    "space": "name unit coordinates",
-    "metric": "form unit source",
+    "space": "name unit coordinates ground",
+    "metric": "form unit source norm",
     "promise": "kind epsilon alpha step",
     "promise about events": "factor epsilon delta pairs",
     "claim": "kind loss loss_unit loss_name actions criterion ceilings bound dual_unit",
@@ -819,18 +1682,15 @@ def known(terms: Terms, what: str) -> Terms:
 
 def interpret(header: Terms) -> Terms:
     """Turn the numbers of a parsed header into integers and rationals, and check its shape."""
-    known(header, "header")
     version = header.setdefault("version", 1)
     if type(version) is not int or version not in VERSIONS:
         raise Unreadable(f"the header has version {named(version)}")
+    if version == BOX_VERSION and ("box" in header or header["promise"]["kind"] == COORDINATES):
+        return interpret_coordinates(known(header, f"header about {'noise' if 'noise' in header else COORDINATES}"))
+    known(header, "header")
     for name in ("secrets", "outputs"):
         check_labels(header[name], name)
-    about = known(header.setdefault("space", {}), "space")
-    for name in ("unit", "name"):
-        check_text(about.setdefault(name, ""), f"the {name} of the space")
-    header["total"] = rational(header["total"], r"\d{1,4000}").numerator
-    if header["total"] < 1:
-        raise Unreadable("the total must be positive")
+    interpret_beginning(header, "space")
     n = len(header["secrets"])
     for event in header.setdefault("events", []):
         interpret_event(known(event, "promise about events"), n)
@@ -839,8 +1699,162 @@ def interpret(header: Terms) -> Terms:
         raise Unreadable("the promise is about events, and none is listed")
     if header.setdefault("claims", {}):
         interpret_claims(known(header["claims"], "claim"), version)
-    header["widths"] = {known(section, "section")["name"]: section["width"] for section in header["sections"]}
     return header
+
+
+def interpret_beginning(header: Terms, space: str) -> None:
+    """Check and convert what all files have: total, widths of sections, name and unit of the space."""
+    about = known(header.setdefault("space", {}), space)
+    for name in ("unit", "name"):
+        check_text(about.setdefault(name, ""), f"the {name} of the space")
+    header["total"] = rational(header["total"], r"\d{1,4000}").numerator
+    if header["total"] < 1:
+        raise Unreadable("the total must be positive")
+    header["widths"] = {known(section, "section")["name"]: section["width"] for section in header["sections"]}
+
+
+def interpret_coordinates(header: Terms) -> Terms:
+    """The same for a file of version 3: a box, a lattice, a promise about all points, outputs that are points."""
+    promise, box, lattice = header["promise"], known(header["box"], "box"), known(header.get("lattice", {}), "lattice")
+    if promise["kind"] != COORDINATES:
+        raise Unreadable(f"a box of version 3 has a promise about {COORDINATES}, not about {named(promise['kind'])}")
+    interpret_beginning(header, "space of coordinates")
+    interpret_box(box)
+    if "noise" in header:
+        interpret_noise(header)
+    else:
+        interpret_lattice(lattice, box)
+        header["secrets"] = range(math.prod(lattice["shape"]))  # rows are those of the lattice
+        check_labels(header["outputs"], "outputs")
+        header["points"] = [point_of(label, len(box["sides"])) for label in header["outputs"]]
+        if len(set(header["points"])) < len(header["points"]):
+            raise Unreadable("two outputs are one point")
+    interpret_rate(known(promise, "promise about coordinates"), box["frame"])
+    header["events"] = []
+    if header.setdefault("claims", {}):
+        claims = known(header["claims"], f"claim about {'noise' if 'noise' in header else 'a box'}")
+        check_kind(claims, "claim", BOX_CLAIM, (BOX_CLAIM,), BOX_VERSION)
+        check_text(claims.setdefault("loss_name", ""), "the name of the loss")
+        if "noise" in header:
+            interpret_noise_claim(claims, header["noise"])
+        else:
+            interpret_box_claim(claims, box, lattice)
+    return header
+
+
+LENGTH = r"-?\d{1,100}(/\d{1,100})?"  # digits of a coordinate: sums over a lattice stay short
+
+
+def listed(values: Any, count: int, what: str) -> list[Any]:
+    """A list with one entry for each axis."""
+    if not isinstance(values, list) or len(values) != count:
+        raise Unreadable(f"the file lists no {what} for each of {count} axes")
+    return values
+
+
+def counted(value: Any, least: int, most: int, what: str) -> int:
+    """An integer between two others."""
+    if type(value) is not int or not least <= value <= most:
+        raise Unreadable(f"{what} is {named(value)}, and lies between {least} and {most}")
+    return value
+
+
+def interpret_box(box: Terms) -> None:
+    """Check and convert sides, cells and origin."""
+    axes = len(box["sides"]) if isinstance(box["sides"], list) else 0
+    if not 1 <= axes <= MOST_AXES:
+        raise Unreadable(f"a box has 1 to {MOST_AXES} sides")
+    box["sides"] = [rational(side, LENGTH) for side in box["sides"]]
+    box["origin"] = [rational(start, LENGTH) for start in listed(box["origin"], axes, "origin")]
+    for cells in listed(box["cells"], axes, "number of cells"):
+        counted(cells, 1, MOST_ALONG, "the number of cells along an axis")
+    if min(box["sides"]) <= 0 or math.prod(box["cells"]) > MOST_POINTS:
+        raise Unreadable(f"the sides of a box are positive, and it has at most {MOST_POINTS} cells")
+    if box["metric"] not in NORMS:
+        raise Unreadable("the box has an unknown metric")
+    if box["frame"] is not None:
+        if not isinstance(box["frame"], dict):
+            raise Unreadable(f"the frame of the box is {named(box['frame'])}")
+        interpret_frame(known(box["frame"], "frame"), box)
+
+
+def interpret_frame(frame: Terms, box: Terms) -> None:
+    """Check and convert the map of a box on the Earth; what it does to distances is checked with the promise."""
+    if len(box["sides"]) != 2 or any(box["origin"]) or box["metric"] != "euclidean":
+        raise Unreadable("a box on the Earth has two sides, begins at 0 and is euclidean")
+    for name in ("south", "west", "radius", "margin"):
+        frame[name] = rational(frame[name], LENGTH)
+    frame["degrees"] = [rational(scale, LENGTH) for scale in listed(frame["degrees"], 2, "degrees")]
+    if min(*frame["degrees"], frame["radius"]) <= 0 or frame["margin"] < 0 or abs(frame["west"]) > 360:
+        raise Unreadable("a frame has positive degrees and radius, no negative margin, and begins at a longitude")
+    _, highest, wide = frame_extent(frame, box["sides"])
+    if highest >= 90 or wide >= 180:
+        raise Unreadable("a box on the Earth ends before the poles and spans less than half of the globe")
+
+
+def interpret_lattice(lattice: Terms, box: Terms) -> None:
+    """Check and convert the breaks of a lattice; its shape is the number of its points along each axis."""
+    degree = counted(lattice["degree"], 1, 2, "the degree of the lattice")
+    halvings = counted(lattice["halvings"], 0, MOST_HALVINGS, "the number of halvings")
+    breaks = listed(lattice["breaks"], len(box["sides"]), "breaks")
+    for along in breaks:
+        if not isinstance(along, list) or not 2 <= len(along) <= 1 + (MOST_ALONG >> halvings):
+            raise Unreadable(f"a lattice has 1 to {MOST_ALONG >> halvings} cells along an axis")
+    lattice["breaks"] = breaks = [[rational(place, LENGTH) for place in along] for along in breaks]
+    for along, side in zip(breaks, box["sides"], strict=True):
+        if along[0] != 0 or along[-1] != side or any(a >= b for a, b in itertools.pairwise(along)):
+            raise Unreadable("the breaks of a lattice go up from 0 to the side of the box")
+    lattice["shape"] = [len(along) - 1 + degree for along in breaks]
+    pieces = math.prod((len(along) - 1) << halvings for along in breaks)
+    if math.prod(lattice["shape"]) > MOST_POINTS or pieces > MOST_PIECES:
+        raise Unreadable(f"a lattice has at most {MOST_POINTS} points, and {MOST_PIECES} cells after halvings")
+
+
+def interpret_rate(promise: Terms, frame: Terms | None) -> None:
+    """Check and convert what is promised; the rate that is checked is at most epsilon, or ln(1/alpha) if flat."""
+    for name in ("epsilon", "alpha"):
+        promise[name] = None if promise.get(name) is None else rational(promise[name])
+    rate = promise["rate"] = rational(promise["rate"])
+    alpha, epsilon = promise["alpha"], promise["epsilon"]
+    if (alpha is None) == (epsilon is None) or (alpha is not None and not 0 < alpha < 1):
+        raise Unreadable("the promise is neither an epsilon nor an alpha between 0 and 1")
+    if rate <= 0 or (frame is None and rate > epsilon_below(promise)):
+        raise Unreadable(f"the rate that is checked is {shown(rate)}, and lies between 0 and what is promised")
+
+
+def point_of(label: Any, axes: int) -> tuple[Fraction, ...]:
+    """The point that an output is: exact coordinates, one number on an interval."""
+    parts = label if isinstance(label, list) else [label]
+    if len(parts) != axes or isinstance(label, list) == (axes == 1):
+        raise Unreadable(f"output {named(label)} is no point with {axes} coordinates")
+    values = list(map(label_value, parts))
+    if any(isinstance(value, bool) or not isinstance(value, int | float | Fraction) for value in values):
+        raise Unreadable(f"output {named(label)} has a coordinate that is no number")
+    return tuple(map(Fraction, values))
+
+
+def interpret_box_claim(claims: Terms, box: Terms, lattice: Terms) -> None:
+    """Check and convert what is claimed about a box: a loss, and perhaps a bound."""
+    claims["loss"], parts = rational(claims["loss"]), counted(claims["parts"], 1, MOST_PARTS, "the number of parts")
+    for breaks, cells in zip(lattice["breaks"], box["cells"], strict=True):
+        if (len(breaks) + cells) * parts > 2 * MOST_ALONG:
+            raise Unreadable(f"there are more than {2 * MOST_ALONG} parts of pieces along an axis")
+    pieces = math.prod((len(b) + n) * parts for b, n in zip(lattice["breaks"], box["cells"], strict=True))
+    at_most(pieces, MOST_PIECES, "parts of pieces")
+    if "bound" not in claims:
+        if claims.keys() & {"bound_parts", "bound_strides", "dual_unit"}:
+            raise Unreadable("the claim has parts of a bound and no bound")
+        return
+    claims["bound"], claims["dual_unit"] = rational(claims["bound"]), rational(claims["dual_unit"])
+    if claims["dual_unit"] <= 0:
+        raise Unreadable("a unit of losses, limits or dual numbers is not positive")
+    axes = len(box["cells"])
+    strides = listed(claims.setdefault("bound_strides", [1] * axes), axes, "strides")
+    for cells, part, stride in zip(box["cells"], listed(claims["bound_parts"], axes, "parts"), strides, strict=True):
+        whole = cells * counted(part, 1, MOST_ALONG, "parts of a cell")
+        counted(whole, 2, MOST_ALONG, "the number of secrets along an axis")
+        if whole % counted(stride, 1, whole // 2, "a stride"):
+            raise Unreadable("a stride does not divide the number of secrets along its axis")
 
 
 def check_labels(labels: Any, what: str) -> None:
@@ -873,7 +1887,10 @@ def check_text(text: Any, what: str) -> None:
 def interpret_promise(promise: Terms, metric: Terms, version: int) -> None:
     """Check and convert what is promised, and in which form distances are given."""
     check_kind(promise, "promise", "rows", PROMISES, version)
-    if (metric["form"], metric["source"]) not in FORMS:
+    if "norm" in metric or metric["source"] == "places":
+        if version != BOX_VERSION or metric["source"] != "places" or NORMS.get(metric["norm"]) != metric["form"]:
+            raise Unreadable("the metric has a norm that does not belong to it")
+    elif (metric["form"], metric["source"]) not in FORMS:
         raise Unreadable("the metric has an unknown form")
     unit = metric["unit"] = rational(metric["unit"])
     if unit <= 0 or (metric["form"] == "float" and unit != 1):
@@ -935,8 +1952,8 @@ def rational(text: Any, pattern: str = r"-?\d{1,4000}(/\d{1,4000})?") -> Fractio
     return Fraction(text)
 
 
-def unpack(header: Terms, data: memoryview) -> Sections:
-    """Check the shape of every section, then decompress it to no more than that."""
+def unpack(header: Terms, data: memoryview, size: int) -> Sections:
+    """Check the shape of every section, then decompress it to no more than that; the file has ``size`` bytes."""
     shapes = {section["name"]: (section["count"], section["width"], section["size"]) for section in header["sections"]}
     if len(shapes) < len(header["sections"]):
         raise Unreadable("a section occurs twice")
@@ -946,12 +1963,13 @@ def unpack(header: Terms, data: memoryview) -> Sections:
     if {name: count for name, (count, _, _) in shapes.items()} != expected:
         raise Unreadable("the sections are not those that the header calls for")
     for name, (_, width, _) in shapes.items():
-        if width not in WIDTHS.get(name, ANY_WIDTH) or (
-            name == "weights" and width > max(8, width_for(header["total"]))
-        ):
+        most = width_for(header["total"]) if name == "weights" else math.inf
+        if width not in WIDTHS.get(name, ANY_WIDTH) or width > max(8, most):
             raise Unreadable(f"section {name!r} has numbers of {width} bytes")
-    if sum(count * width for count, width, _ in shapes.values()) > LARGEST_SECTION:
+    unfolding = len(header["secrets"]) * len(header["outputs"]) * shapes["weights"][1] if "run_starts" in shapes else 0
+    if unfolding + sum(count * width for count, width, _ in shapes.values()) > LARGEST_SECTION:
         raise Unreadable("the sections are too large")
+    check_effort(header, expected, size)
     sections: Sections = {}
     start = 0
     for name, (count, width, size) in shapes.items():
@@ -969,12 +1987,54 @@ def unpack(header: Terms, data: memoryview) -> Sections:
         start += size
     if start != len(data):
         raise Unreadable("there are bytes that belong to no section")
+    if "run_starts" in sections:
+        sections["weights"] = unfolded(header, sections)
+    if "places" in sections:
+        sections["distances"] = measured(header["metric"], sections.pop("places"), len(header["secrets"]))
+        header["metric"]["source"] = "table"
     return sections
+
+
+def unfolded(header: Terms, sections: Sections) -> bytearray:
+    """The table of weights where these are listed by the support of columns: first a floor for each column, then what
+    differs from it, in runs. A run begins at secret x of column y at y·(number of secrets) + x and stays in its column.
+    """
+    n, m, width = len(header["secrets"]), len(header["outputs"]), header["widths"]["weights"]
+    weights = sections["weights"]
+    starts, lengths = (unsigned(sections.pop(f"run_{what}"), 4) for what in ("starts", "lengths"))
+    table, used, run, end = bytearray(n * m * width), m * width, 0, 0
+    for y in range(m):
+        column = bytearray(weights[y * width : (y + 1) * width] * n)
+        while run < len(starts) and starts[run] < (y + 1) * n:
+            place, size = starts[run] - y * n, lengths[run] * width
+            if starts[run] < end or not size or place + lengths[run] > n or used + size > len(weights):
+                raise Unreadable("the runs of columns overlap, are empty, out of order or beyond the table")
+            column[place * width : place * width + size] = weights[used : used + size]
+            used, end, run = used + size, starts[run] + lengths[run], run + 1
+        for k in range(width):
+            table[y * width + k :: m * width] = column[k::width]
+    if run < len(starts) or used != len(weights):
+        raise Unreadable("the runs of columns do not use all weights, or go beyond the table")
+    return table
+
+
+def measured(metric: Terms, section: Any, n: int) -> Any:
+    """The distances of all pairs of places, or their squares: as a section, row by row."""
+    power, join = 2 if metric["norm"] == "euclidean" else 1, max if metric["norm"] == "chebyshev" else sum
+    places, found = unsigned(section, 4), array("Q")
+    axes = [places[k :: len(places) // n].tolist() for k in range(len(places) // n)]
+    for x in range(n):
+        apart = [[abs(other - along[x]) ** power for other in along[x + 1 :]] for along in axes]
+        found.extend(min(join(lengths), 1 << 62) for lengths in zip(*apart, strict=True))  # more is too far
+    if sys.byteorder == "big":
+        found.byteswap()
+    return memoryview(found).cast("B")
 
 
 WIDTHS = dict.fromkeys(("via", "edge_first", "edge_second", "remap", "dual_from", "dual_to", "dual_action"), (4,))
 WIDTHS |= dict.fromkeys(("event_upper", "event_lower", "event_dual_pair", "event_dual_action"), (4,))
-WIDTHS |= {"distances": (8,), "loss": (8,), "ceilings": (8,)}
+WIDTHS |= dict.fromkeys(("run_starts", "run_lengths", "places"), (4,))
+WIDTHS |= {"splits": (1,), "layer_ends": (4,), "distances": (8,), "loss": (8,), "ceilings": (8,)}
 ANY_WIDTH: tuple[int, ...] = (1, 2, 4, 8, *range(16, 2049, 8))  # the longest holds 4000 digits
 
 
@@ -987,13 +2047,20 @@ def expected_counts(header: Terms, declared: dict[str, int]) -> dict[str, int]:
     """How many numbers each section must hold; the file chooses the number of edges, priors and dual numbers, of which
     there are at most as many as can be of use.
     """
+    if "noise" in header:
+        return expected_of_noise(header, declared)
     n, m, claims = len(header["secrets"]), len(header["outputs"]), header["claims"]
     pairs = n * (n - 1) // 2
     expected = {"weights": n * m}
-    if header["metric"]["source"] == "table":
-        expected |= dict.fromkeys(("distances", "via"), pairs)
-        if "via" not in declared:
-            del expected["via"]
+    if "run_starts" in declared and header["version"] == BOX_VERSION:
+        expected["weights"] = at_most(max(m, declared.get("weights", 0)), m + n * m, "weights")
+        expected |= dict.fromkeys(("run_starts", "run_lengths"), at_most(declared["run_starts"], n * m, "runs"))
+    if header["promise"]["kind"] == COORDINATES:
+        return expected | expected_of_box(header["box"], claims, declared)
+    if header["metric"]["source"] in ("table", "places"):
+        expected |= {"via": pairs} if "via" in declared else {}
+        axes = counted(declared.get("places", n) // n, 1, MOST_PLACES, "the number of coordinates of a place")
+        expected |= {"places": axes * n} if header["metric"]["source"] == "places" else {"distances": pairs}
     else:
         pairs = at_most(declared.get("edge_first", 0), pairs, "edges")
         expected |= dict.fromkeys(("distances", "edge_first", "edge_second"), pairs)
@@ -1015,6 +2082,50 @@ def expected_counts(header: Terms, declared: dict[str, int]) -> dict[str, int]:
             duals = at_most(declared.get("event_dual", 0), event_pairs * actions, "dual numbers of events")
             expected |= dict.fromkeys(("event_dual", "event_dual_pair", "event_dual_action"), duals)
     return expected
+
+
+def expected_of_box(box: Terms, claims: Terms, declared: dict[str, int]) -> dict[str, int]:
+    """What claims about a box call for."""
+    expected = {"prior": math.prod(box["cells"])} if claims else {}
+    if "bound" in claims:
+        cubes = expected["splits"] = at_most(declared.get("splits", 0), MOST_SPLITS, "cubes")
+        n = math.prod(box["cells"]) * math.prod(claims["bound_parts"])
+        at_most(n * cubes, MOST_LOSSES, "losses of corners")
+        duals = at_most(declared.get("dual", 0), n * (n - 1) * cubes << len(box["cells"]), "dual numbers")
+        expected |= dict.fromkeys(("dual", "dual_from", "dual_to", "dual_action"), duals)
+    return expected
+
+
+def check_effort(header: Terms, counts: dict[str, int], size: int) -> None:
+    """A file about a box, or about rows that have to be unfolded, asks for no more than its bytes allow."""
+    asked, most = effort(header, counts), EFFORT + EFFORT_OF_A_BYTE * size
+    if asked > most:
+        sizes = f"{asked} numbers to be computed, and {most} are the most for its {size} bytes"
+        raise Unreadable(f"the file asks for {sizes}: it has too many cells, halvings, parts, cubes or outputs")
+
+
+def effort(header: Terms, counts: dict[str, int]) -> int:
+    """How many numbers of up to 64 bytes are computed for a file about a box: coefficients of the promise, products of
+    the loss, losses of corners for all secrets. Longer numbers count as several. For rows, how many are unfolded.
+    """
+    if header["promise"]["kind"] != COORDINATES:  # what is unfolded
+        n, m = len(header["secrets"]), len(header["outputs"])
+        asked = n * m * header["widths"]["weights"] if "run_starts" in counts else 0
+        return asked + (n * (n - 1) // 2 if "places" in counts else 0)
+    box, claims, lattice, widths = header["box"], header["claims"], header["lattice"], header["widths"]
+    cells, outputs = [len(along) - 1 for along in lattice["breaks"]], len(header["outputs"])
+    pieces = [2 * (n + count) for n, count in zip(cells, box["cells"], strict=False)]
+    if "noise" in header:  # one column, on offsets that are not negative
+        cells, outputs = [r + 2 for r in header["noise"]["reach"]], 1
+        pieces = cells
+    asked = outputs * math.prod(((2 * n) << lattice["halvings"]) + 1 for n in cells)
+    if claims:
+        asked += outputs * math.prod(n * claims["parts"] for n in pieces) + math.prod(box["cells"])
+    if "splits" in counts:
+        asked += 4 * math.prod(box["cells"]) * math.prod(claims["bound_parts"]) * counts["splits"]
+    rate = header["promise"]["rate"]
+    digits = max(rate.numerator.bit_length(), rate.denominator.bit_length()) // 8
+    return int(asked * (1 + (digits + widths["weights"] + widths.get("prior", 0)) // 64))
 
 
 def at_most(count: int, most: int, what: str) -> int:
@@ -1066,6 +2177,8 @@ def words(section: Any, kind: Any) -> Any:
 
 def report(header: Terms, proved: Terms, digest: str) -> list[str]:
     """What was proved, for people."""
+    if header["promise"]["kind"] == COORDINATES:
+        return [*report_of_box(header, proved), f"  sha256 {digest}"]
     claims, n, unpromised = header["claims"], proved["secrets"], proved["open"]
     sizes = [f"{number} {what}{'' if number == 1 else 's'}" for number, what in (
         (n, "secret"), (proved["outputs"], "output"), (proved["pairs"], "pair"))]  # fmt: skip
@@ -1073,6 +2186,7 @@ def report(header: Terms, proved: Terms, digest: str) -> list[str]:
         headline(header, proved),
         f"  {sizes[0]}, {sizes[1]}, every row sums to {shown(proved['total'])}",
         f"  {sizes[2]} checked in integers, {proved['implied']} implied by a checked chain",
+        "  the promise is about these secrets, not about points between them",
     ]
     if unpromised:
         what = "no ratio is bounded between" if header["events"] else "nothing is promised about"
@@ -1092,6 +2206,61 @@ def report(header: Terms, proved: Terms, digest: str) -> list[str]:
     return [*lines, f"  sha256 {digest}"]
 
 
+def report_of_box(header: Terms, proved: Terms) -> list[str]:
+    """What was proved about all points of a box, for people."""
+    box, lattice, outputs = header["box"], header["lattice"], proved["outputs"]
+    frame = box["frame"]
+    sides = " × ".join(f"[{brief(o)}, {brief(o + s)}]" for o, s in zip(box["origin"], box["sides"], strict=True))
+    rate, epsilon = header["promise"]["rate"], header["promise"]["epsilon"]
+    lines = [
+        f"PROVED private for all points of the box, with {amount_of(header)}",
+        f"  the box is {sides}, distances are {box['metric']}",
+        f"  a point is rounded at random to a lattice of {' × '.join(map(str, lattice['shape']))} points, "
+        f"{outputs} output{'' if outputs == 1 else 's'}, every row sums to {shown(proved['total'])}",
+        f"  {proved['comparisons']} gradients compared in integers on {proved['cells']} cells",
+    ]
+    if "noise" in header:
+        offsets = " × ".join(str(2 * r + 1) for r in header["noise"]["reach"])
+        lines[2] = (
+            f"  a point is rounded at random to a lattice of {' × '.join(map(str, lattice['shape']))} points and gets "
+            f"noise that is the same everywhere, {offsets} offsets, moved into the box"
+        )
+        lines[3] = f"  {proved['comparisons']} gradients of the one column of all outputs compared in integers"
+    if frame is not None:
+        lines += ground_of(frame, box["sides"])
+    if rate != epsilon:
+        enough = "which is less" if frame is None else "on the map, which is enough"
+        lines.append(f"  what was checked is epsilon = {shown(rate)}, {enough}")
+    where = "" if frame is None else " on the map"
+    if "loss" in proved:
+        lines.append(f"  the expected distance of outputs from the points is at most {shown(proved['loss'])}{where}")
+    if "bound" in proved:
+        lines.append(f"  no mechanism on the box, with whatever outputs, has less than {shown(proved['bound'])}{where}")
+    return lines
+
+
+def ground_of(frame: Terms, sides: list[Fraction]) -> list[str]:
+    """Where a box lies on the Earth, and what its map does to lengths, for people."""
+    south, west, margin = (f"{float(frame[name]):.9g}" for name in ("south", "west", "margin"))
+    degrees = [f"{float(scale):.9g}" for scale in frame["degrees"]]
+    least = math.floor(smallest_stretch(frame, sides) * 10**6) / 10**6
+    most = math.ceil(largest_stretch(frame, sides) * 10**6) / 10**6
+    return [
+        f"  it begins at latitude {south}, longitude {west}; a unit is {degrees[1]} degrees of latitude and "
+        f"{degrees[0]} of longitude: lengths are {least:g} to {most:g} times those on the ground",
+        f"  places up to {margin} outside count as its nearest point, and nothing is promised about others",
+    ]
+
+
+def amount_of(header: Terms) -> str:
+    """What is promised for each unit of distance."""
+    promise, unit = header["promise"], header["space"]["unit"]
+    amount = f"epsilon = {promise['epsilon']}" if promise["alpha"] is None else f"alpha = {promise['alpha']}"
+    ground = header["box"]["frame"] if "box" in header else None
+    radius = f" on the ground (sphere of radius {float(ground['radius']):.9g} {named(unit)})" if ground else ""
+    return f"{amount} per {named(unit) if unit else 'unit of distance'}{radius}"
+
+
 def headline(header: Terms, proved: Terms) -> str:
     """What is promised, or that nothing is."""
     if proved["secrets"] == 1:
@@ -1100,9 +2269,7 @@ def headline(header: Terms, proved: Terms) -> str:
         if header["events"]:
             return "PROVED private in the promises about events below"
         return "NOTHING IS PROMISED: no two secrets have a finite distance, so any table of rows is accepted"
-    promise, unit = header["promise"], header["space"]["unit"]
-    amount = f"epsilon = {promise['epsilon']}" if promise["alpha"] is None else f"alpha = {promise['alpha']}"
-    return f"PROVED private with {amount} per {named(unit) if unit else 'unit of distance'}"
+    return f"PROVED private with {amount_of(header)}"
 
 
 def main(arguments: list[str]) -> int:

@@ -95,7 +95,7 @@ class Claim:
 class Proof:
     """What a checker has verified: by whom, how many pairs and comparisons, which claims, and ``events`` of how many
     ordered pairs. ``open`` is the number of pairs of secrets that no chain of finite distances joins, so that no ratio
-    is bounded between them.
+    is bounded between them. Where the promise is about all points of a box there are no pairs but ``cells``.
     """
 
     checker: str
@@ -107,8 +107,14 @@ class Proof:
     bound: Fraction | None = None
     events: int = 0
     open: int = 0
+    cells: int = 0
 
     def __str__(self) -> str:
+        if self.cells:
+            return (
+                f"all points of {self.cells} cells and {self.comparisons} comparisons in integers by the "
+                f"{self.checker}, sha256 {self.digest[:16]}…"
+            )
         about_events = f"all events of {self.events} ordered pairs, " if self.events else ""
         about_open = f"no ratio is bounded for {self.open} pairs, " if self.open else ""
         return (

@@ -2,8 +2,9 @@
 
 Sampler, ledger, releases and the bridges to other libraries ask these questions and no others, so that whatever answers
 them is drawn, charged and released alike: tables (:class:`~sfumato.certify.mechanism.Mechanism`), products, grids of
-millions of cells, noise on all integers, pixels of the truncated Laplace mechanism. Nothing here is a table: labels may
-be a rule, or absent where an index is the secret itself.
+millions of cells, noise on all integers, pixels of the truncated Laplace mechanism, mechanisms for coordinates
+(:class:`~sfumato.certify.coordinates.BoxMechanism`). Nothing here is a table: labels may be a rule, or absent where an
+index, or a point, is the secret itself.
 
 What cannot be drawn, or costs nothing that could be added up, says so with one of our errors when it is asked.
 """
@@ -23,6 +24,7 @@ from sfumato.certify.charge import Charge
 from sfumato.certify.label_json import label_to_json
 from sfumato.draws.plans import Plan, Tuples
 from sfumato.errors import InvalidInput, NotSupported
+from sfumato.spaces.box import Box
 from sfumato.spaces.finite import FiniteSpace
 
 if TYPE_CHECKING:
@@ -31,15 +33,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Domain:
-    """Where the secrets of a mechanism lie: a finite space, a full grid known by its sides, or neither."""
+    """Where the secrets of a mechanism lie: a finite space, a full grid known by its sides, a box, or none of these."""
 
     name: str
     unit: str = ""
     space: FiniteSpace | None = None
-    grid: tuple[tuple[int, ...], str, float] | None = None
-    """Shape, metric and step of a grid that is no space with a table of distances."""
+    grid: Box | None = None
+    """What has a cell for each point of a grid that is no space with a table of distances."""
     integers: bool = False
     """Whether the secrets are all integers, at the distance of their difference."""
+    box: Box | None = None
+    """The box whose points are the secrets, all of them."""
 
     @classmethod
     def of(cls, space: FiniteSpace) -> Domain:
@@ -55,7 +59,9 @@ class Domain:
     def dimension(self) -> int:
         """How many coordinates a secret has, 0 if none."""
         if self.grid is not None:
-            return len(self.grid[0])
+            return self.grid.dimension
+        if self.box is not None:
+            return self.box.dimension
         return 0 if self.coordinates is None else self.coordinates.shape[1]
 
 
@@ -79,12 +85,12 @@ class ProvedMechanism(Charged, Protocol):
 
     @property
     def secrets(self) -> Sequence[Any] | None:
-        """Their labels by index, listed or as a rule; None where all integers are secrets, each its own index."""
+        """Their labels by index, listed or as a rule; None where all integers are secrets, or all points of a box."""
         ...
 
     @property
     def outputs(self) -> Sequence[Any] | None:
-        """The same for outputs."""
+        """The same for outputs, which are listed on a box."""
         ...
 
     def as_plan(self) -> Plan:

@@ -4,35 +4,29 @@ from __future__ import annotations
 
 from fractions import Fraction
 from os import PathLike
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from sfumato.arguments import items, one_of
-from sfumato.certify import kernel, twin, twin_claims
-from sfumato.certify.certificate import Certificate, certificate, certificate_of
-from sfumato.certify.file import digest_of, parts_of, read
-from sfumato.certify.label_json import label_from_json
-from sfumato.certify.mechanism import Claim, Mechanism, Proof
+from sfumato.arguments import items
+from sfumato.certify import kernel, twin_claims
+from sfumato.certify.certificate import Certifiable, Certificate, certificate, certificate_of
+from sfumato.certify.coordinates import box_mechanism
+from sfumato.certify.decide import Checker, decide
+from sfumato.certify.file import parts_of, read, to_be_checked
+from sfumato.certify.mechanism import Claim, Mechanism
+from sfumato.certify.noise import box_noise
 from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.errors import InvalidChannel, InvalidFile, InvalidInput, Mismatch, PrivacyViolation, advice, expect, shown
 from sfumato.labels import column_names, table_in_order
 from sfumato.losses.loss import Loss, as_loss
-from sfumato.numbers import Array, common_denominator, float_above, floats
+from sfumato.numbers import Array, common_denominator, floats
 from sfumato.privacy.events import EventPromise
 from sfumato.privacy.satisfaction import Violation
 from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.spaces.finite import label_tuple
-from sfumato.verdict import Verdict, fails, holds
-
-Checker = Literal["auto", "kernel", "twin"]
-
-# The kernel does some 3·10^7 comparisons, bounds e^x for 10^5 distances and sums 10^6 dual numbers a second: up to this
-# it is asked for all.
-_KERNEL_COMPARISONS = 3 * 10**7
-_KERNEL_PAIRS = 10**5
-_KERNEL_DUALS = 10**5
+from sfumato.verdict import Verdict
 
 
 def prove(
@@ -85,22 +79,24 @@ def prove(
     if not total:
         raise InvalidChannel(f"the weights of {shown(privacy.space.labels[0])} sum to 0", privacy.space.labels[0], 0)
     written = certificate(privacy, labels, weights, total, claim, provenance, events)
-    verdict = _decide(*written.interpreted(), digest_of(written), checker)
+    verdict = decide(*to_be_checked(written), checker)
     if not verdict:
         _raise(verdict)
     return Mechanism(privacy, labels, weights, total, verdict.witness, claim, provenance or {}, events)
 
 
-def verify(mechanism: Mechanism | Certificate | str | PathLike[str], *, checker: Checker = "auto") -> Verdict:
+def verify(
+    mechanism: Mechanism | Certifiable | Certificate | str | PathLike[str], *, checker: Checker = "auto"
+) -> Verdict:
     """The kernel's answer on a mechanism, a certificate or a file.
 
     *Holds* with a :class:`Proof`, or *fails* with a :class:`Violation` (or the claim that is
     false); a file that cannot be read raises :class:`InvalidFile`.
     """
-    if isinstance(mechanism, Mechanism):
+    if isinstance(mechanism, Mechanism | Certifiable):
         mechanism = certificate_of(mechanism)
     if isinstance(mechanism, Certificate):
-        return _decide(*mechanism.interpreted(), digest_of(mechanism), checker)
+        return decide(*to_be_checked(mechanism), checker)
     if not isinstance(mechanism, str | PathLike):
         raise InvalidInput(f"verify takes a Mechanism, a Certificate or a path, found {type(mechanism).__name__}")
     return verify_file(mechanism, checker=checker)[0]
@@ -109,11 +105,14 @@ def verify(mechanism: Mechanism | Certificate | str | PathLike[str], *, checker:
 def verify_file(path: str | PathLike[str], *, checker: Checker = "auto") -> tuple[Verdict, dict[str, Any], str]:
     """The verdict on a file, with its header and the SHA-256 that ends it."""
     header, sections, digest = read(path)
-    return _decide(header, sections, digest, checker), header, digest
+    return decide(header, sections, digest, checker), header, digest
 
 
-def load(path: str | PathLike[str], *, checker: Checker = "auto") -> Mechanism:
+def load(path: str | PathLike[str], *, checker: Checker = "auto") -> Any:
     """Read a mechanism from a file and prove it again; nothing is taken on trust.
+
+    A file whose promise is about coordinates gives a :class:`~sfumato.certify.coordinates.BoxMechanism`, any other a
+    :class:`Mechanism`.
 
     Raises
     ------
@@ -124,11 +123,15 @@ def load(path: str | PathLike[str], *, checker: Checker = "auto") -> Mechanism:
         If it can be read and does not keep its promise.
     """
     header, sections, digest = read(path)
-    verdict = _decide(header, sections, digest, checker)
+    verdict = decide(header, sections, digest, checker)
     if not verdict:
         if not isinstance(verdict.witness, Violation):
             raise InvalidFile(f"{path}: {verdict.reason}")
         _raise(verdict)
+    if "noise" in header:
+        return box_noise(header, sections, verdict.witness)
+    if header["promise"]["kind"] == kernel.COORDINATES:
+        return box_mechanism(header, sections, verdict.witness)
     parts = parts_of(header, sections)
     return Mechanism(**parts | {"weights": _compact(parts["weights"])}, total=header["total"], proof=verdict.witness)
 
@@ -163,52 +166,6 @@ def claim_of(prior: Prior, weights: Array, total: int, loss: Loss) -> Claim:
     counts = common_denominator(prior.weights)[0].tolist()  # floats sum to 1 up to rounding only
     mean = Fraction(sum(c * v for c, v in zip(counts, spent, strict=True)), sum(counts))
     return Claim(prior, loss, tuple(remap.tolist()), mean * unit / total)
-
-
-def _decide(header: dict[str, Any], sections: dict[str, bytes], digest: str, checker: Checker) -> Verdict:
-    one_of(checker, ("auto", "kernel", "twin"), "checker")
-    pairs = len(sections["distances"]) // 8
-    large = (
-        pairs > _KERNEL_PAIRS
-        or 2 * len(header["outputs"]) * pairs > _KERNEL_COMPARISONS
-        or len(sections.get("dual_to", b"")) > 4 * _KERNEL_DUALS
-    )
-    use_twin = (checker == "twin" or (checker == "auto" and large)) and twin.fits(header)
-    try:
-        proved = twin.check_arrays(header, sections) if use_twin else kernel.check(header, sections)
-        if use_twin and header["events"]:
-            proved["events"] = kernel.check_events(header, sections)
-        if use_twin and header["claims"]:
-            proved |= _check_claims(header, sections)
-    except kernel.Unreadable as error:
-        raise InvalidFile(f"the certificate cannot be read: {error}") from error
-    except kernel.Refuted as error:
-        if error.pair is None:
-            return fails(str(error))
-        pair = (label_from_json(error.pair[0]), label_from_json(error.pair[1]))
-        output, bound = label_from_json(error.output), float_above(error.bound)
-        return fails(str(error), Violation(pair, output, error.ratio, bound, (error.ratio, error.bound)))
-    proof = Proof(
-        "compiled twin" if use_twin else "kernel", proved["pairs"], proved["implied"], proved["comparisons"], digest,
-        proved.get("loss"), proved.get("bound"), proved.get("events", 0), proved["open"],
-    )  # fmt: skip
-    if not proof.pairs and not proof.events and proof.open:
-        return holds(f"nothing is promised: no two secrets have a finite distance; {proof}", proof)
-    return holds(f"proved: {proof}", proof)
-
-
-def _check_claims(header: dict[str, Any], sections: dict[str, bytes]) -> dict[str, Any]:
-    """The twin's answer on claims; the kernel's where numbers are too long, or where rounding may have refuted."""
-    try:
-        result = {"loss": twin_claims.check_loss(header, sections)}
-    except twin_claims.TooLong:
-        result = {"loss": kernel.check_loss(header, sections)}
-    if "bound" in header["claims"]:
-        try:
-            result["bound"] = twin_claims.check_bound(header, sections)
-        except (twin_claims.TooLong, kernel.Refuted):
-            result["bound"] = kernel.check_bound(header, sections)
-    return result
 
 
 def _weights(channel: Any, privacy: PrivacyType, outputs: Any) -> tuple[Array, tuple[Any, ...]]:

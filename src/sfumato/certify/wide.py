@@ -3,23 +3,23 @@
 Numba has no such values, so this file adds them: ``wide`` makes one of 256 bits of an unsigned word, ``longer`` one of
 384, ``like`` one as long as another; ``+``, ``-`` and ``*`` act on two of one length (modulo 2^256 or 2^384, in two's
 complement), ``shifted`` multiplies by a power of two and ``shifted_down`` divides by one, ``lower`` is the smaller
-one, ``digits`` counts binary digits, ``low_word`` and ``shortened`` cut off what is above, ``load`` and ``store`` move
-one of 256 bits between a variable and four neighbouring words of an array. Where a product of two words is all that is
-needed, ``product_exceeds`` and ``product_shifted`` form it in 128 bits.
+one, ``digits`` counts binary digits, ``low_word`` and ``shortened`` cut off what is above, ``extended`` makes 384 bits
+of 256, ``load`` and ``store`` move one of 256 bits between a variable and four neighbouring words of an array. Where a
+product of two words is all that is needed, ``product_exceeds`` and ``product_shifted`` form it in 128 bits.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
-from inspect import signature
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic, models, overload, register_model
+from numba.extending import intrinsic, models, register_model
 from numpy.typing import NDArray
+
+from sfumato.lp.cone.registers import arithmetic, instructions
 
 WORDS = 4
 """Unsigned 64-bit words of one integer of 256 bits, the lowest first."""
@@ -51,74 +51,51 @@ class _WideModel(models.PrimitiveModel):
         super().__init__(manager, kind, ir.IntType(kind.bits))
 
 
-def _instructions(kind: Callable[..., Any], emit: Callable[..., Any]) -> Any:
-    """A function for compiled code: ``emit`` builds its value, of the ``kind`` that its arguments' types make."""
-
-    def function(typing_context, *given):  # type: ignore[no-untyped-def]
-        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-            return emit(builder, *arguments)
-
-        return kind(*given), generate
-
-    function.__signature__ = signature(emit)  # type: ignore[attr-defined]  # Numba asks how many arguments there are
-    return intrinsic(function)
-
-
-def _arithmetic(symbol: Any, instruction: str) -> None:
-    """Let a Python operator between two of them emit one instruction."""
-    combine = _instructions(
-        lambda left, _: left(left, left), lambda builder, left, right: getattr(builder, instruction)(left, right)
-    )
-
-    @overload(symbol)
-    def between(left, right):  # type: ignore[no-untyped-def]
-        if isinstance(left, _WideType) and left == right:
-            return lambda left, right: combine(left, right)
-        return None
-
-
 for _symbol, _instruction in ((operator.add, "add"), (operator.sub, "sub"), (operator.mul, "mul")):
-    _arithmetic(_symbol, _instruction)
+    arithmetic(_WideType, _symbol, _instruction)
 
 
-wide = _instructions(lambda _: _wide(types.uint64), lambda builder, word: builder.zext(word, _BITS))
+wide = instructions(lambda _: _wide(types.uint64), lambda builder, word: builder.zext(word, _BITS))
 """An unsigned 64-bit integer in 256 bits."""
 
-longer = _instructions(
+longer = instructions(
     lambda _: _longer(types.uint64), lambda builder, word: builder.zext(word, ir.IntType(_longer.bits))
 )
 """An unsigned 64-bit integer in 384 bits."""
 
-like = _instructions(
+like = instructions(
     lambda value, _: value(value, types.uint64), lambda builder, value, word: builder.zext(word, value.type)
 )
 """An unsigned 64-bit integer, the second argument, in as many bits as the first one has."""
 
-shortened = _instructions(lambda _: _wide(_longer), lambda builder, value: builder.trunc(value, _BITS))
+shortened = instructions(lambda _: _wide(_longer), lambda builder, value: builder.trunc(value, _BITS))
 """The lower 256 of 384 bits."""
 
-low_word = _instructions(lambda value: types.uint64(value), lambda builder, value: builder.trunc(value, _WORD))
+extended = instructions(lambda _: _longer(_wide), lambda builder, value: builder.sext(value, ir.IntType(_longer.bits)))
+"""The same integer in 384 bits, signed."""
+
+low_word = instructions(lambda value: types.uint64(value), lambda builder, value: builder.trunc(value, _WORD))
 """The lowest 64 bits."""
 
-shifted = _instructions(
+shifted = instructions(
     lambda value, _: value(value, types.uint64),
     lambda builder, value, bits: builder.shl(value, builder.zext(bits, value.type)),
 )
 """value · 2^bits, 0 ≤ bits < the length of value."""
 
-shifted_down = _instructions(
+shifted_down = instructions(
     lambda value, _: value(value, types.uint64),
     lambda builder, value, bits: builder.ashr(value, builder.zext(bits, value.type)),
 )
 """value / 2^bits, rounded down, also where value is negative; 0 ≤ bits < the length of value."""
 
-negative = _instructions(
+negative = instructions(
     lambda value: types.boolean(value),
     lambda builder, value: builder.icmp_signed("<", value, ir.Constant(value.type, 0)),
 )
 """Whether value < 0."""
 
-lower = _instructions(
+lower = instructions(
     lambda left, _: left(left, left),
     lambda builder, left, right: builder.select(builder.icmp_signed("<", left, right), left, right),
 )
@@ -130,7 +107,7 @@ def _digits(builder: Any, value: Any) -> Any:
     return builder.sub(ir.Constant(_WORD, value.type.width), builder.trunc(zeros, _WORD))
 
 
-digits = _instructions(lambda value: types.int64(value), _digits)
+digits = instructions(lambda value: types.int64(value), _digits)
 """How many binary digits a value ≥ 0 has: 0 for 0. Negative values have all."""
 
 
@@ -142,13 +119,13 @@ def _product_shifted(builder: Any, a: Any, b: Any, bits: Any) -> Any:
     return builder.trunc(builder.lshr(_product(builder, a, b), builder.zext(bits, ir.IntType(128))), _WORD)
 
 
-product_exceeds = _instructions(
+product_exceeds = instructions(
     lambda *_: types.boolean(*[types.uint64] * 4),
     lambda builder, a, b, c, d: builder.icmp_unsigned(">", _product(builder, a, b), _product(builder, c, d)),
 )
 """a·b > c·d for unsigned 64-bit integers."""
 
-product_shifted = _instructions(lambda *_: types.uint64(*[types.uint64] * 3), _product_shifted)
+product_shifted = instructions(lambda *_: types.uint64(*[types.uint64] * 3), _product_shifted)
 """⌊a·b / 2^bits⌋ for unsigned 64-bit integers and bits < 128, the lowest 64 bits of it."""
 
 

@@ -1,0 +1,123 @@
+"""Certificates about coordinates: box, lattice, promise and claims as the header and sections that the kernel reads."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.certify import kernel
+from sfumato.certify.certificate import (
+    Certificate,
+    Section,
+    index_section,
+    integer_section,
+    is_short_text,
+    notes_to_json,
+)
+from sfumato.certify.file import shares_of, table_of
+from sfumato.certify.label_json import label_to_json
+from sfumato.channels.prior import Prior
+from sfumato.losses.coordinates import CoordinateLoss
+from sfumato.numbers import Array, common_denominator
+from sfumato.privacy.type import PrivacyType
+from sfumato.spaces.box import Box
+from sfumato.spaces.frame import EarthFrame
+from sfumato.spaces.splines import Rounding, rounding_of
+
+if TYPE_CHECKING:  # whose module uses this one
+    from sfumato.certify.coordinates import BoxClaim, CoordinateClaim
+
+
+def box_certificate(
+    privacy: PrivacyType,
+    rate: Fraction,
+    rounding: Rounding,
+    halvings: int,
+    outputs: tuple[Any, ...],
+    weights: Array,
+    total: int,
+    claim: BoxClaim | None = None,
+    provenance: dict[str, Any] | None = None,
+) -> Certificate:
+    """Lay out a mechanism on a box for the kernel."""
+    box = rounding.box
+    promised = {"alpha": str(privacy.alpha)} if privacy.epsilon is None else {"epsilon": str(privacy.epsilon)}
+    sections = {"weights": integer_section(weights)}
+    header: dict[str, Any] = {
+        "version": kernel.BOX_VERSION,
+        "outputs": [label_to_json(label) for label in outputs],
+        "total": str(total),
+        "space": {"name": box.name, "unit": box.unit},
+        "box": {
+            "sides": [str(side) for side in box.sides],
+            "cells": list(box.shape),
+            "metric": box.metric,
+            "origin": [str(start) for start in box.origin],
+            "frame": None if box.frame is None else _frame(box.frame),
+        },
+        "lattice": {
+            "degree": rounding.degree,
+            "halvings": halvings,
+            "breaks": [[str(place) for place in axis.breaks] for axis in rounding.axes],
+        },
+        "promise": {"kind": kernel.COORDINATES, **promised, "rate": str(rate)},
+        "claims": {} if claim is None else _claims(claim, sections),
+        "provenance": notes_to_json(provenance),
+    }
+    return Certificate(header, sections)
+
+
+def _frame(frame: EarthFrame) -> dict[str, Any]:
+    """The map of a box on the Earth, as texts."""
+    single = {name: str(getattr(frame, name)) for name in ("south", "west", "radius", "margin")}
+    return {**single, "degrees": [str(scale) for scale in frame.degrees]}
+
+
+def claim_header(claim: CoordinateClaim, sections: dict[str, Section]) -> dict[str, Any]:
+    """What a claim says of the loss; the prior becomes a section."""
+    sections["prior"] = integer_section(common_denominator(claim.prior.weights)[0])
+    claims: dict[str, Any] = {"kind": kernel.BOX_CLAIM, "loss": str(claim.value), "parts": claim.parts}
+    if is_short_text(claim.loss.name):
+        claims["loss_name"] = claim.loss.name
+    return claims
+
+
+def _claims(claim: BoxClaim, sections: dict[str, Section]) -> dict[str, Any]:
+    claims, bound = claim_header(claim, sections), claim.bound
+    if bound is not None:
+        claims |= {"bound": str(bound.value), "bound_parts": list(bound.parts), "dual_unit": str(bound.dual.unit)}
+        if max(bound.strides, default=1) > 1:
+            claims["bound_strides"] = list(bound.strides)
+        sections["splits"] = Section(1, bytes(bound.splits))
+        sections["dual"] = integer_section(np.asarray(bound.dual.values))
+        ends = ("from", bound.dual.first), ("to", bound.dual.second), ("action", bound.dual.action)
+        for name, part in ends:
+            sections[f"dual_{name}"] = index_section(part)
+    return claims
+
+
+def claimed_loss(
+    header: dict[str, Any], sections: dict[str, bytes], box: Box
+) -> tuple[Prior, CoordinateLoss, Fraction, int]:
+    """The same, read from a file: prior, loss, its value and the parts for which it is summed up."""
+    claims = header["claims"]
+    prior = Prior(box, shares_of(table_of(sections["prior"], header["widths"]["prior"], (len(box),)).tolist()))
+    return prior, CoordinateLoss(box, claims["loss_name"]), claims["loss"], claims["parts"]
+
+
+def box_of(header: dict[str, Any]) -> Box:
+    """The box that a file describes."""
+    about, space = header["box"], header["space"]
+    step = tuple(side / cells for side, cells in zip(about["sides"], about["cells"], strict=True))
+    frame = (
+        None if about["frame"] is None else EarthFrame(**about["frame"] | {"degrees": tuple(about["frame"]["degrees"])})
+    )
+    return Box(tuple(about["sides"]), step, about["metric"], space["unit"], tuple(about["origin"]), frame)
+
+
+def rounding_in(header: dict[str, Any]) -> Rounding:
+    """The lattice that a file describes."""
+    lattice = header["lattice"]
+    return rounding_of(box_of(header), degree=lattice["degree"], breaks=lattice["breaks"])

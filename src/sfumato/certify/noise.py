@@ -1,0 +1,357 @@
+"""Noise that is the same everywhere in a box: for boxes so large that no table of rows fits.
+
+A point is rounded at random to a lattice of equal steps (:class:`~sfumato.spaces.splines.Rounding`), an offset is added
+whose chances do not depend on where the point is, and what leaves the box is moved to its border. Far offsets have a
+small chance in common, the floor, so that an output beyond the reach of one point is not out of reach for all. One
+column stands for all outputs, and that is what the kernel checks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import product
+from math import lcm, prod
+from operator import le
+from typing import Any
+
+import numpy as np
+
+from sfumato.arguments import integer
+from sfumato.certify import kernel
+from sfumato.certify.box_certificate import box_certificate, box_of, claim_header, claimed_loss
+from sfumato.certify.certificate import Certificate, index_section, integer_section
+from sfumato.certify.charge import Charge, noise_charge
+from sfumato.certify.coordinates import CoordinateClaim, CoordinateMechanism, as_point, rounding_axes
+from sfumato.certify.decide import decide
+from sfumato.certify.file import indices_of, table_of, to_be_checked
+from sfumato.certify.mechanism import Proof
+from sfumato.channels.prior import Prior
+from sfumato.draws.alias import alias_tables
+from sfumato.draws.offsets import OffsetPlan
+from sfumato.draws.plans import Tuples
+from sfumato.errors import InvalidFile, InvalidInput, NotSupported, PrivacyViolation
+from sfumato.losses.coordinates import CoordinateLoss
+from sfumato.numbers import Array, object_array
+from sfumato.privacy.rates import box_rate
+from sfumato.privacy.type import PrivacyType, as_box_type
+from sfumato.spaces.box import Box
+from sfumato.spaces.splines import Rounding, rounding_of
+
+LARGEST_DENSITY = 1 << 17
+"""Outputs of the largest density that is listed."""
+
+Layer = tuple[tuple[int, ...], tuple[int, ...], int]
+"""A box of cells, from its first cell to the one behind its last, and a count for each of its cells."""
+
+
+@dataclass(frozen=True)
+class LayerBound:
+    """Why no mechanism on a box, with whatever outputs, loses less than ``value``.
+
+    Where points are uniform in a box with sides a₁, …, a_k, no mechanism loses less than
+    k ∫ e^{−ετ} Π (1 − 2τ/a_i) dτ, from 0 to half of the shortest side. ``layers`` are such boxes, one upon the other,
+    that together lie below the counts of a prior.
+    """
+
+    value: Fraction
+    layers: tuple[Layer, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class NoiseClaim(CoordinateClaim):
+    """What noise on a box is claimed to lose at most, and a bound that none goes below.
+
+    ``parts`` is the even number of parts of a step to whose multiples a point inside a cell is rounded, at random, for
+    a sum that is not below the loss.
+    """
+
+    bound: LayerBound | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BoxNoise(CoordinateMechanism):
+    """A proved mechanism for coordinates in a large box: smooth rounding to a lattice, then noise.
+
+    Parameters
+    ----------
+    privacy, rate, rounding, halvings
+        As of :class:`~sfumato.certify.coordinates.CoordinateMechanism`; the lattice has equal steps along an axis and
+        degree 2.
+    table
+        Integers g(o) for offsets o ≥ 0 along all axes; the same for all signs of coordinates, 0 beyond.
+    floor
+        The integer that every extended output has in addition: those of the lattice and, along each axis, as many on
+        either side as the table reaches.
+    total
+        Σ g over all offsets + floor · number of extended outputs.
+    """
+
+    table: Array
+    floor: int
+    total: int
+    proof: Proof
+    claim: NoiseClaim | None = None
+    provenance: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def reach(self) -> tuple[int, ...]:
+        """The largest offset along each axis."""
+        return tuple(side - 1 for side in self.table.shape)
+
+    @property
+    def outputs(self) -> Sequence[Any]:
+        """The points that are told: those of the lattice, moved into the box; never listed for several axes."""
+        axes = [
+            tuple(min(max(o + p, o), o + side) for p in axis.points)
+            for axis, o, side in zip(self.rounding.axes, self.box.origin, self.box.sides, strict=True)
+        ]
+        return axes[0] if len(axes) == 1 else Tuples(axes)
+
+    def as_plan(self) -> OffsetPlan:
+        """Rounding along the axes, decided by random bits and rationals, and alias tables of offsets."""
+        whole = whole_table(self.table).ravel()
+        beyond = prod(n + 2 * r for n, r in zip(self.rounding.shape, self.reach, strict=True))
+        tables = alias_tables(object_array([*whole, self.floor * beyond], (1, whole.size + 1)), self.total)
+        return OffsetPlan(rounding_axes(self.rounding), tables, reach=self.reach)
+
+    def as_charge(self) -> Charge:
+        """What a ledger adds up: a promise about coordinates."""
+        return noise_charge(self)
+
+    def as_certificate(self) -> Certificate:
+        """Header and sections for the kernel, claim and provenance included."""
+        return noise_certificate(
+            self.privacy, self.rate, self.rounding, self.halvings, self.table, self.floor, self.total, self.claim,
+            self.provenance,
+        )  # fmt: skip
+
+    def __repr__(self) -> str:
+        lattice = " × ".join(map(str, self.rounding.shape))
+        offsets = " × ".join(str(2 * reach + 1) for reach in self.reach)
+        return f"BoxNoise({lattice} lattice points, {offsets} offsets, {self.privacy!r}, proved)"
+
+    def probability(self, point: Any, output: Any) -> Fraction:
+        """The exact probability of one output at a coordinate."""
+        number, shape = self.outputs.index(output), self.rounding.shape
+        place = np.unravel_index(number, shape)
+        along = [
+            range(-r if y == 0 else int(y), (n - 1 + r if y == n - 1 else int(y)) + 1)
+            for y, n, r in zip(place, shape, self.reach, strict=True)
+        ]
+        weight = Fraction(0)
+        for v, share in self.rounding.weights(as_point(point, self.box)).items():
+            start = [int(i) for i in np.unravel_index(v, shape)]
+            offsets = (tuple(abs(y - s) for y, s in zip(where, start, strict=True)) for where in product(*along))
+            weight += share * sum(
+                self.floor + (int(self.table[o]) if all(map(le, o, self.reach)) else 0) for o in offsets
+            )
+        return weight / self.total
+
+    def density(self, point: Any) -> Prior:
+        """The exact probability of every output at a coordinate; outside of the box at its nearest point."""
+        shape = self.rounding.shape
+        if prod(shape) > LARGEST_DENSITY:
+            raise NotSupported(f"a density on {prod(shape)} outputs", ["probability(point, output) for one of them"])
+        rows = self.rounding.weights(as_point(point, self.box))
+        q = lcm(*(share.denominator for share in rows.values()))
+        weights = np.sum([self._row(v) * (share * q).numerator for v, share in rows.items()], axis=0)
+        return Prior(tuple(self.outputs), object_array([Fraction(int(w), q * self.total) for w in weights.ravel()]))
+
+    def _row(self, v: int) -> Array:
+        """The weights of all outputs at a lattice point, one axis for each of the box."""
+        return noise_row(self.table, self.floor, self.rounding.shape, v)
+
+
+def noise_row(table: Array, floor: int, shape: tuple[int, ...], v: int) -> Array:
+    """The weights of all outputs at lattice point number v: offsets added, what leaves the box moved to its border."""
+    row = whole_table(table)
+    counts = object_array([floor]).reshape((1,) * len(shape))
+    for axis, (start, n) in enumerate(zip(np.unravel_index(v, shape), shape, strict=True)):
+        reach = table.shape[axis] - 1
+        row = _moved_inside(np.moveaxis(row, axis, 0), int(start) - reach, n, axis)
+        extended = object_array([reach + 1, *[1] * (n - 2), reach + 1] if n > 1 else [2 * reach + 1])
+        counts = counts * extended.reshape([-1 if i == axis else 1 for i in range(len(shape))])
+    return np.asarray(row + counts)
+
+
+def _moved_inside(rows: Array, first: int, n: int, axis: int) -> Array:
+    """Rows from place ``first`` on, added up in places 0, …, n − 1; places beyond count for the nearest."""
+    result = np.zeros((n, *rows.shape[1:]), dtype=object)
+    low, high = min(max(-first, 0), len(rows)), max(min(n - first, len(rows)), 0)
+    if low < high:
+        result[first + low : first + high] = rows[low:high]
+    if low:
+        result[0] += rows[: min(low, len(rows))].sum(axis=0)
+    if high < len(rows):
+        result[n - 1] += rows[max(high, 0) :].sum(axis=0)
+    return np.moveaxis(result, 0, axis)
+
+
+def whole_table(table: Array) -> Array:
+    """g for offsets of both signs."""
+    for axis in range(table.ndim):
+        back = np.flip(np.take(table, range(1, table.shape[axis]), axis=axis), axis=axis)
+        table = np.concatenate([back, table], axis=axis)
+    return table
+
+
+def prove_noise(
+    table: Any,
+    floor: int,
+    privacy: PrivacyType,
+    rounding: Rounding,
+    *,
+    rate: Fraction | None = None,
+    halvings: int = 1,
+    claim: NoiseClaim | None = None,
+    provenance: dict[str, Any] | None = None,
+) -> BoxNoise:
+    """Noise on a box from a table of integers, if the kernel accepts it.
+
+    Parameters
+    ----------
+    table, floor
+        As of :class:`BoxNoise`.
+    rate
+        What is checked; by default ε, or a rational just below it.
+    claim
+        A loss and perhaps a bound, to be proved with the promise.
+
+    Raises
+    ------
+    PrivacyViolation
+        If chances fall faster between neighbouring offsets than the promise allows.
+
+    Examples
+    --------
+    >>> from sfumato.spaces.box import box
+    >>> from sfumato.spaces.splines import rounding_of
+    >>> privacy = PrivacyType(box((100,), step=1), epsilon=1)
+    >>> prove_noise([4, 2, 1], 1, privacy, rounding_of(privacy.space))
+    BoxNoise(102 lattice points, 5 offsets, PrivacyType(box(100, euclidean), epsilon=1), proved)
+    """
+    privacy, box = as_box_type(privacy)
+    weights, floor = _integers(table, box.dimension), integer(floor, "the floor of noise", 1)
+    _check_steps(rounding, box)
+    total = noise_total(weights, floor, rounding)
+    checked = box_rate(privacy) if rate is None else rate
+    parts = privacy, checked, rounding, integer(halvings, "the number of halvings", 0, 4), weights, floor, total
+    written = noise_certificate(*parts, claim, provenance)
+    verdict = decide(*to_be_checked(written), "kernel")
+    if not verdict:
+        raise PrivacyViolation(verdict.reason)
+    return BoxNoise(*parts, verdict.witness, claim, provenance or {})
+
+
+def claimed(
+    table: Array,
+    floor: int,
+    privacy: PrivacyType,
+    rounding: Rounding,
+    prior: Prior,
+    loss: CoordinateLoss,
+    layers: Sequence[Layer],
+    parts: int = 2,
+) -> NoiseClaim:
+    """What noise can be claimed to lose, and what layers prove that no mechanism goes below: rationals of 64 digits."""
+    draft = NoiseClaim(prior, loss, Fraction(0), parts, LayerBound(Fraction(0), tuple(layers)))
+    total = noise_total(table, floor, rounding)
+    written = noise_certificate(privacy, box_rate(privacy), rounding, 0, table, floor, total, draft)
+    header, sections = written.interpreted()
+    value, bound = kernel.noise_loss(header, sections), kernel.layers_bound(header, sections)
+    unit = Fraction(2) ** (floor_log2(value) - 64)
+    return NoiseClaim(prior, loss, -(-value // unit) * unit, parts, LayerBound(bound // unit * unit, tuple(layers)))
+
+
+def floor_log2(value: Fraction) -> int:
+    """About the binary logarithm of a positive number, one too large at most."""
+    return int(value.numerator.bit_length() - value.denominator.bit_length())
+
+
+def noise_total(table: Array, floor: int, rounding: Rounding) -> int:
+    """Σ g over all offsets + floor · number of extended outputs."""
+    signs = np.ones(1, dtype=object)
+    for side in table.shape:
+        signs = np.multiply.outer(signs, object_array([1, *[2] * (side - 1)]))
+    outputs = prod(n + 2 * (side - 1) for n, side in zip(rounding.shape, table.shape, strict=True))
+    mass: int = (signs[0] * table).sum()
+    return mass + floor * int(outputs)
+
+
+def noise_certificate(
+    privacy: PrivacyType,
+    rate: Fraction,
+    rounding: Rounding,
+    halvings: int,
+    table: Array,
+    floor: int,
+    total: int,
+    claim: NoiseClaim | None = None,
+    provenance: dict[str, Any] | None = None,
+) -> Certificate:
+    """Lay out noise on a box for the kernel."""
+    written = box_certificate(privacy, rate, rounding, halvings, (), table, total, None, provenance)
+    header, sections = {**written.header}, {**written.sections}
+    del header["outputs"], header["lattice"]
+    header["noise"] = {
+        "cells": [axis.cells for axis in rounding.axes], "reach": [side - 1 for side in table.shape],
+        "floor": str(floor), "halvings": halvings,
+    }  # fmt: skip
+    if claim is not None:
+        header["claims"] = claim_header(claim, sections)
+        if claim.bound is not None:
+            header["claims"]["bound"] = str(claim.bound.value)
+            layers = claim.bound.layers
+            sections["layer_counts"] = integer_section(object_array([count for _, _, count in layers]))
+            ends = [place for low, high, _ in layers for place in (*low, *high)]
+            sections["layer_ends"] = index_section(np.array(ends, dtype=np.int64))
+    return Certificate(header, sections)
+
+
+def box_noise(header: dict[str, Any], sections: dict[str, bytes], proof: Proof) -> BoxNoise:
+    """The noise that a file about coordinates describes, which has been proved."""
+    promise, noise, claims = header["promise"], header["noise"], header["claims"]
+    try:
+        box = box_of(header)
+        parts = [n // cells for n, cells in zip(noise["cells"], box.shape, strict=True)]
+        shape = tuple(r + 1 for r in noise["reach"])
+        table = table_of(sections["weights"], header["widths"]["weights"], (prod(shape), 1))
+        stated = _claim(header, sections, box) if claims else None
+        return BoxNoise(
+            PrivacyType(box, promise["epsilon"], promise["alpha"]), promise["rate"], rounding_of(box, parts),
+            noise["halvings"], _integers(table.reshape(shape).tolist(), box.dimension), noise["floor"],
+            header["total"], proof, stated, header.get("provenance") or {},
+        )  # fmt: skip
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
+        raise InvalidFile(f"the file describes no noise: {str(error)[:300]}") from error
+
+
+def _claim(header: dict[str, Any], sections: dict[str, bytes], box: Box) -> NoiseClaim:
+    claims, widths, k = header["claims"], header["widths"], box.dimension
+    bound = None
+    if "bound" in claims:
+        (ends,) = indices_of(sections, "layer_ends")
+        heights = table_of(sections["layer_counts"], widths["layer_counts"], (len(ends) // (2 * k),)).tolist()
+        pairs = ends.reshape(-1, 2, k).tolist()
+        layers = tuple((tuple(low), tuple(high), int(n)) for (low, high), n in zip(pairs, heights, strict=True))
+        bound = LayerBound(claims["bound"], layers)
+    return NoiseClaim(*claimed_loss(header, sections, box), bound)
+
+
+def _integers(table: Any, dimension: int) -> Array:
+    weights = np.array(table, dtype=object)
+    if weights.ndim != dimension or not weights.size:
+        raise InvalidInput(f"a table of noise in {dimension} dimensions has as many axes, found shape {weights.shape}")
+    if not all(isinstance(w, int | np.integer) and w >= 0 for w in weights.ravel()):
+        raise InvalidInput("the table of noise holds non-negative integers")
+    weights.flags.writeable = False
+    return weights
+
+
+def _check_steps(rounding: Rounding, box: Box) -> None:
+    if rounding.box != box:
+        raise InvalidInput(f"the lattice is one of {rounding.box.name}, the promise about {box.name}")
+    if any(axis.degree != 2 or len({*axis.widths}) != 1 for axis in rounding.axes):
+        raise InvalidInput("noise that is the same everywhere needs a lattice of equal steps and degree 2")
