@@ -16,7 +16,7 @@ from sfumato.mechanisms.lattice import (
     Lattice,
     LatticeKernel,
     exact_products,
-    lattice_of,
+    lattice_kernel,
     lattice_solution,
     mean_distances,
 )
@@ -27,8 +27,7 @@ METRICS = ("euclidean", "manhattan", "chebyshev")
 
 
 def kernel(shape: tuple[int, ...], metric: str = "euclidean", step: str = "1", **promise: str) -> LatticeKernel:
-    lattice = Lattice(shape, metric, Fraction(step))
-    return LatticeKernel(lattice, lattice.promise(**promise))
+    return lattice_kernel(Lattice(shape, metric, Fraction(step)), **promise)
 
 
 @given(st.integers(0, 2**32 - 1), st.lists(st.integers(1, 6), min_size=1, max_size=3))
@@ -131,7 +130,7 @@ def test_mean_distances() -> None:
 
 
 def test_lattices_of_spaces() -> None:
-    assert lattice_of(sf.line(4)) is None or lattice_of(sf.line(4)) == Lattice((4,), "manhattan")
+    assert sf.line(4).source.lattice == Lattice((4,), "manhattan")
 
 
 def test_wrong_lattices() -> None:

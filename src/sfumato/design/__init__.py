@@ -5,16 +5,31 @@ see :class:`sfumato.rooms.CallableRoom`.
 """
 
 from sfumato.design import calibration, compatibility, objectives, universal
+from sfumato.design.boxes.known import BoxComparison, known_on_box
 from sfumato.design.calibration import *
 from sfumato.design.comparison import Comparison, compare_known
+from sfumato.design.known import known_mechanism
 from sfumato.design.objectives import Objective
 from sfumato.design.optimal import design
-from sfumato.design.result import Design
+from sfumato.design.result import BoxDesign, Design
 from sfumato.design.universal import *
 from sfumato.design.universal.answers import *
 from sfumato.rooms import callable_room
 
-__all__ = ["Comparison", "Design", "Objective", "compare_known", "compatibility", "design", "objectives", "universal"]
+__all__ = [
+    "BoxComparison",
+    "BoxDesign",
+    "Comparison",
+    "Design",
+    "Objective",
+    "compare_known",
+    "compatibility",
+    "design",
+    "known_mechanism",
+    "known_on_box",
+    "objectives",
+    "universal",
+]
 __all__ += calibration.__all__ + universal.__all__
 
 Ground = universal.OptimalityGround

@@ -10,24 +10,29 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from sfumato.arguments import items, optional_function, positive
 from sfumato.channels.channel import check_secrets
 from sfumato.channels.prior import Prior, as_prior
+from sfumato.design.boxes.calibration import PRECISION, BoxCalibration
 from sfumato.design.objectives import Objective, as_objective
-from sfumato.design.optimal import Effort, best_of
+from sfumato.design.optimal import Effort, best_of, design, searching
 from sfumato.design.problem import problem
 from sfumato.design.result import Design
 from sfumato.design.solvers import Trail
 from sfumato.errors import InvalidInput, NotConverged, NotSupported, expect, shown
 from sfumato.labels import pandas_records
+from sfumato.losses.coordinates import CoordinateLoss
 from sfumato.losses.loss import Loss, as_loss
 from sfumato.measures.uncertainty import prior_loss
 from sfumato.numbers import Number, as_written, fractions, told_apart
 from sfumato.privacy.promise import rate, rate_bounds
 from sfumato.privacy.type import PrivacyType
+from sfumato.spaces.box import Box
 from sfumato.spaces.finite import FiniteSpace
+from sfumato.spaces.lengths import in_unit
 from sfumato.watch import TimeIsUp, Watch, watch_of
 
 if TYPE_CHECKING:  # an extra
@@ -45,7 +50,8 @@ class Calibration:
     """``low`` < ε* ≤ ``high``: the target is out of reach at ``low`` and met at ``high``, both proved.
 
     For an adversary's error the other way round: it is kept at ``low`` and may be missed at ``high``.
-    ``design`` is the one at the end that answers the question, ``epsilon``.
+    ``design`` is the one at the end that answers the question, ``epsilon``. On a box ``low`` is 0 where the search
+    ended before any ε was proved to be too small.
     """
 
     low: Fraction
@@ -89,13 +95,14 @@ class Curve:
 
 def calibrate(
     prior: Prior | None,
-    loss: Loss,
-    space: FiniteSpace,
+    loss: Loss | CoordinateLoss,
+    space: FiniteSpace | Box,
     *,
     target: Number,
     goal: Literal["reach", "keep"] = "reach",
     objective: Objective | str = "expected",
-    precision: float = 1e-3,
+    outputs: Iterable[Any] | None = None,
+    precision: float | None = None,
     time_limit: float | Watch | None = None,
     progress: Callable[[Any], object] | None = None,
 ) -> Calibration:
@@ -103,17 +110,25 @@ def calibrate(
 
     Parameters
     ----------
+    space
+        Where the secrets are: a list of them, or all points of a box (:func:`sfumato.spaces.box.box`).
     target
-        The expected loss.
+        The expected loss; a distance may have a unit of its own, such as ``"300 m"``. On a box on the Earth it is
+        one on the ground.
     goal
         ``"reach"``: the smallest ε at which some mechanism has at most this loss. ``"keep"``: the largest ε at which
         no mechanism of the type lets an adversary with this prior and loss get below it.
     objective
         Whose loss it is, as in :func:`design`; limits are kept at every ε.
+    outputs
+        Some of the actions of the loss, as in :func:`design`; on a box: points.
     precision
-        Relative width of the interval that is left open.
+        Relative width of the interval that is left open: 1e-3 by default, 10 % on a box, where loss and bound of a
+        design are some per cent apart. There the interval may stay wider, for targets close to the loss when nothing is
+        told; and 1 asks for an ε that is enough, without a proof that others are too small, in about half the time.
     time_limit
-        Seconds, as for :func:`design`; when they are over the interval is as wide as it is then.
+        Seconds, as for :func:`design`; when they are over the interval is as wide as it is then. Ctrl-C on a box
+        ends with the best that is proved, noise that is the same everywhere if there is nothing better.
 
     Raises
     ------
@@ -128,16 +143,35 @@ def calibrate(
     >>> found = calibrate(Prior.uniform(two), bin(two), two, target="1/4")
     >>> found                                    # 1/(1 + e^ε) = 1/4 at ε = ln 3 = 1.0986…
     Calibration(epsilon=1.09..., between 1.09... and 1.09...)
+    >>> from sfumato.losses import distance
+    >>> from sfumato.spaces.box import box
+    >>> road = box((2,), step="100 m", unit="km")
+    >>> found = calibrate(Prior.uniform(road), distance(road), road, target="200 m")
+    >>> float(found.design.loss) <= 0.2, found.high - found.low <= found.high / 10
+    (True, True)
     """
-    space = expect(getattr(space, "space", space), FiniteSpace, "a space")
-    aim, wanted = as_written(target, "the target"), as_objective(objective)
-    if wanted.plain:
-        _check_target(aim, as_prior(prior), loss)
+    space, wanted = getattr(space, "space", space), as_objective(objective)
     progress = optional_function(progress, "progress")
-    width = relative_width(precision)
+    if isinstance(space, Box):
+        return _calibrated_on_box(prior, loss, space, target, goal, wanted, outputs, precision, time_limit, progress)
+    return _calibrated_on_list(prior, loss, space, target, goal, wanted, outputs, precision, time_limit, progress)
+
+
+def _calibrated_on_list(
+    prior: Prior | None, given: Any, place: Any, target: Any, goal: Literal["reach", "keep"], wanted: Objective,
+    outputs: Any, precision: float | None, time_limit: float | Watch | None, progress: Callable[[Any], object] | None,
+) -> Calibration:  # fmt: skip
+    """Bisection, each design beginning where the one before ended."""
+    space, loss = expect(place, FiniteSpace, "a space"), as_loss(given)
+    aim = as_target(target, loss, space)
+    if wanted.plain and outputs is None:
+        _check_target(aim, as_prior(prior), loss)
+    width = relative_width(usual_precision(space) if precision is None else precision)
+    outputs = None if outputs is None else items(outputs, "outputs")
     distances = space.pair_distances.floats
-    if not isinstance(goal, str) or goal not in ("reach", "keep") or not distances.size:
-        raise InvalidInput(f"the goal is 'reach' or 'keep', on a space with more than one secret; found {shown(goal)}")
+    if not distances.size:
+        raise InvalidInput("calibration needs a space with more than one secret")
+    goal = _goal(goal)
 
     trail, watch = Trail(), watch_of(time_limit)
 
@@ -146,7 +180,7 @@ def calibrate(
         tolerance = width / 4
         while True:
             watch.check()
-            question = problem(prior, loss, PrivacyType(space, epsilon=epsilon), None, wanted)
+            question = problem(prior, loss, PrivacyType(space, epsilon=epsilon), outputs, wanted)
             design = best_of(question, Effort(tolerance, watch, progress=progress, trail=trail))
             if design.loss <= aim or design.bound > aim:
                 return design.loss <= aim, design
@@ -161,6 +195,59 @@ def calibrate(
         raise NotConverged(f"no epsilon was found within {watch.limit or watch.spent:g} s: give it more time")
     (low, missed), (high, met) = ends[False], ends[True]
     return Calibration(low, high, high, met) if goal == "reach" else Calibration(low, high, low, missed)
+
+
+def as_target(target: Any, loss: Loss | CoordinateLoss, space: FiniteSpace | Box) -> Fraction:
+    """A target as people write it: a number, or a length with its unit where the loss is a distance.
+
+    Examples
+    --------
+    >>> from sfumato.losses import distance
+    >>> from sfumato.spaces import line
+    >>> as_target("300 m", distance(line(3, unit="km")), line(3, unit="km"))
+    Fraction(3, 10)
+    """
+    if isinstance(space, Box) or loss.name == "distance":
+        return in_unit(target, space.unit, "the target")
+    return as_written(target, "the target")
+
+
+def _calibrated_on_box(
+    prior: Prior | None, loss: Any, box: Box, target: Any, goal: Literal["reach", "keep"], objective: Objective,
+    outputs: Any, precision: float | None, time_limit: float | Watch | None, progress: Callable[[Any], object] | None,
+) -> Calibration:  # fmt: skip
+    """The same for coordinates, by few designs."""
+    if not objective.plain:
+        raise NotSupported("an objective on a box of coordinates", ["the expected loss, without limits"])
+    loss = expect(loss, CoordinateLoss, "the loss on a box", "losses.distance(box) makes one")
+    aim, watch = as_target(target, loss, box), watch_of(time_limit)
+    goal = _goal(goal)
+    width = 1.0 if precision == 1 else relative_width(usual_precision(box) if precision is None else precision)
+    outputs = None if outputs is None else items(outputs, "outputs")
+    with searching(Effort(width, watch, progress=progress), watch):
+        ends = BoxCalibration(prior, loss, box, outputs, aim, goal, width, watch, progress).search()
+    missing = [side for side in ((True,) if goal == "reach" else (True, False)) if side not in ends]
+    if missing:
+        asked = watch.limit is not None and not watch.stopped
+        raise NotConverged(
+            f"no epsilon was found within {watch.limit:g} s: give it more time"
+            if asked
+            else f"no epsilon was proved to {'reach' if True in missing else 'keep'} the target {float(aim):g}"
+        )
+    high, met = ends[True]
+    low, missed = ends.get(False, (Fraction(0), met))
+    return Calibration(low, high, high, met) if goal == "reach" else Calibration(low, high, low, missed)
+
+
+def _goal(goal: Any) -> Literal["reach", "keep"]:
+    if not isinstance(goal, str) or goal not in ("reach", "keep"):
+        raise InvalidInput(f"the goal is 'reach' or 'keep', found {shown(goal)}")
+    return "reach" if goal == "reach" else "keep"
+
+
+def usual_precision(space: FiniteSpace | Box) -> float:
+    """The relative width of ε that is left open where nobody asks for another."""
+    return PRECISION if isinstance(space, Box) else 1e-3
 
 
 def relative_width(precision: float) -> float:
@@ -216,12 +303,12 @@ def _short(value: Fraction) -> Fraction:
 
 def curve(
     prior: Prior | None,
-    loss: Loss,
-    space: FiniteSpace,
+    loss: Loss | CoordinateLoss,
+    space: FiniteSpace | Box,
     epsilons: Iterable[Number],
     *,
     objective: Objective | str = "expected",
-    tolerance: float = 1e-3,
+    tolerance: float | None = None,
     time_limit: float | Watch | None = None,
     progress: Callable[[Any], object] | None = None,
     executor: Executor | None = None,
@@ -232,6 +319,8 @@ def curve(
     ----------
     epsilons
         Where; a logarithm such as ``"ln 2"`` is rounded down to 15 digits, so that all of them are rationals.
+    tolerance
+        The relative gap of each design: 1e-3 by default, 3 % on a box.
     time_limit
         Seconds for all designs, as for :func:`design`; each has its share of what the ones before have left. Where
         nothing is left the largest ε are missing from the curve.
@@ -253,7 +342,10 @@ def curve(
     if not values:
         raise InvalidInput("a curve needs at least one epsilon")
     watch, wanted = watch_of(time_limit), as_objective(objective)
-    effort = Effort(tolerance, progress=progress, trail=Trail())
+    if isinstance(space, Box):
+        return _curve_on_box(prior, loss, space, values, wanted, tolerance, watch, progress, executor)
+    effort = Effort(1e-3 if tolerance is None else tolerance, progress=progress, trail=Trail())
+    loss = as_loss(loss)
     problems = [problem(prior, loss, PrivacyType(space, epsilon=e), None, wanted) for e in values]
     if executor is None:
         designs: list[Design] = []
@@ -263,8 +355,31 @@ def curve(
             part = watch.share(1 / (len(problems) - len(designs)))
             designs.append(best_of(one, replace(effort, time_limit=part)))
         return Curve(values[: len(designs)], tuple(designs))
+    _check_executor(executor, progress)
+    alone = replace(effort, trail=None, time_limit=watch.share(1 / len(problems)).limit)
+    return Curve(values, tuple(executor.map(best_of, problems, [alone] * len(problems))))
+
+
+def _check_executor(executor: Executor, progress: Any) -> None:
     if progress is not None:
         raise NotSupported("progress of designs in other processes", ["progress without an executor"])
     expect(executor, Executor, "an executor", "concurrent.futures.ProcessPoolExecutor() makes one")
-    alone = replace(effort, trail=None, time_limit=watch.share(1 / len(problems)).limit)
-    return Curve(values, tuple(executor.map(best_of, problems, [alone] * len(problems))))
+
+
+def _curve_on_box(
+    prior: Prior | None, loss: Any, box: Box, values: tuple[Fraction, ...], objective: Objective,
+    tolerance: float | None, watch: Watch, progress: Callable[[Any], object] | None, executor: Executor | None,
+) -> Curve:  # fmt: skip
+    """Designs for coordinates, none of which begins where another ended."""
+    promises = [PrivacyType(box, epsilon=e) for e in values]
+    best = partial(design, prior, loss, objective=objective, tolerance=tolerance)
+    if executor is not None:
+        _check_executor(executor, progress)
+        limit = watch.share(1 / len(values)).limit
+        return Curve(values, tuple(executor.map(partial(best, time_limit=limit), promises)))
+    designs: list[Design] = []
+    for promise in promises:
+        if designs and watch.over:
+            break
+        designs.append(best(promise, time_limit=watch.share(1 / (len(values) - len(designs))), progress=progress))
+    return Curve(values[: len(designs)], tuple(designs))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from decimal import ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from sfumato.arguments import flag, items, one_of, optional_function
 from sfumato.certify.mechanism import Mechanism
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
+from sfumato.design.boxes.known import OPTIMAL, below
 from sfumato.design.optimal import design
 from sfumato.errors import Infeasible, InvalidInput, NotSupported, SolverError, UndecidedError, expect, keyword, shown
 from sfumato.labels import pandas_records
@@ -32,9 +32,6 @@ from sfumato.verdict import Verdict, holds
 
 if TYPE_CHECKING:  # an extra
     import pandas
-
-OPTIMAL = "optimal"
-"""What the best mechanism for the loss and the prior is called."""
 
 _LARGEST_DESIGN = 100  # Up to so many secrets the best is looked for unasked: two seconds without symmetries.
 _MOST_SECONDS = 10  # A design gets so many seconds; what it has by then is proved, with its bound.
@@ -133,7 +130,7 @@ class Comparison:
     def _about_the_best(self) -> list[str]:
         best = next((row for row in self.rows if row.bound is not None), None)
         if best is not None and best.bound is not None:
-            least = "" if best.bound == best.remapped else f" than {_below(best.bound)}"
+            least = "" if best.bound == best.remapped else f" than {below(best.bound)}"
             return [f"{OPTIMAL} is a design for this loss and prior: no mechanism with this promise loses less{least}"]
         return [f"no row {OPTIMAL}: {self.left_out[OPTIMAL]}"] if OPTIMAL in self.left_out else []
 
@@ -142,13 +139,6 @@ def _shown(value: Any) -> str:
     if value is None:
         return "–"
     return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def _below(value: Fraction) -> str:
-    """Six digits, rounded down: nothing is below what is shown."""
-    with localcontext() as context:
-        context.prec, context.rounding = 6, ROUND_FLOOR
-        return f"{float(Decimal(value.numerator) / Decimal(value.denominator)):.6g}"
 
 
 def compare_known(

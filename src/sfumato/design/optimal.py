@@ -17,6 +17,8 @@ import numpy as np
 from sfumato.arguments import optional_function, positive
 from sfumato.channels.prior import Prior
 from sfumato.design.answer import Answer
+from sfumato.design.boxes.optimal import TOLERANCE as BOX_TOLERANCE
+from sfumato.design.boxes.optimal import design_on_box
 from sfumato.design.certified import proved_design
 from sfumato.design.choice import choose, quick_try, successor, with_less_memory
 from sfumato.design.closed_forms import closed_form
@@ -28,17 +30,20 @@ from sfumato.design.solvers import SOLVERS, Solver, Trail, solver_name
 from sfumato.design.ties import tie_broken
 from sfumato.design.time_budget import affords_proof, check_provable, kept_for_proof
 from sfumato.errors import Infeasible, NotConverged, NotSupported, SolverError
-from sfumato.losses.loss import Loss
+from sfumato.losses.coordinates import CoordinateLoss
+from sfumato.losses.loss import Loss, as_loss
 from sfumato.lp.cone.program import ColumnProgress
 from sfumato.memory import refusing
 from sfumato.numbers import is_exact
 from sfumato.privacy.type import PrivacyType
+from sfumato.spaces.box import Box
 from sfumato.watch import TimeIsUp, Watch, announcing, watch_of
 
 COMPILING = "compiling, the first time only"
 PROVING = "repairing and proving"
 """Stages that progress tells of."""
 
+_TOLERANCE = 1e-4  # The gap that is aimed at where nobody asks for another.
 # Of the tolerance so much is for the solver, twice that for leaving out multipliers, the rest for rounding.
 _SOLVER_SHARE = 0.3
 # So often a solver is asked, each time for so many times less, where repair eats the gap up.
@@ -47,13 +52,13 @@ _ROUNDS, _TIGHTER = 3, 20
 
 def design(
     prior: Prior | None,
-    loss: Loss,
+    loss: Loss | CoordinateLoss,
     privacy: PrivacyType | None,
     *,
     outputs: Iterable[Any] | None = None,
     objective: Objective | str = "expected",
     under: Under = (),
-    tolerance: float = 1e-4,
+    tolerance: float | None = None,
     time_limit: float | Watch | None = None,
     solver: str = "auto",
     progress: Callable[[Any], object] | None = None,
@@ -68,9 +73,12 @@ def design(
     prior
         May be None where the objective does not look at it.
     privacy
-        May be None where ``under`` says what is promised.
+        May be None where ``under`` says what is promised. A promise about all points of a box
+        (:func:`sfumato.spaces.box.box`) has a mechanism for coordinates (``docs/theory/coordinates.md``), and a bound
+        for all mechanisms on the box, with whatever outputs.
     outputs
-        Some of the actions of the loss; all of them by default.
+        Some of the actions of the loss; all of them by default. On a box: points; by default as many as make little
+        difference, moved to where each loses least.
     objective
         ``"expected"``, ``"worst secret"``, or a value of :mod:`sfumato.design.objectives`: with limits, for several
         priors, with a rule for ties.
@@ -79,7 +87,8 @@ def design(
         that is made of lines, such as (ε, δ)-privacy, for all pairs of secrets; a tuple of a predicate and its
         neighbours, as in :func:`sfumato.satisfies`; or several of these.
     tolerance
-        The relative gap between loss and bound to be reached. Exact problems of small size get 0.
+        The relative gap between loss and bound to be reached: 1e-4 by default, 3 % on a box. Exact problems of small
+        size get 0.
     time_limit
         Seconds that the call may take, as closely as can be foreseen: then the best mechanism so far has been repaired
         and proved, or one that needs no solver. Compiling, once on a machine, is not counted. Ctrl-C ends it too.
@@ -105,11 +114,29 @@ def design(
     >>> design(Prior.uniform(space), absolute(space), None, under=(weaker, space)).loss
     Fraction(7, 15)
     """
-    effort = Effort(tolerance, watch_of(time_limit), solver, progress)
+    on_box = isinstance(privacy, PrivacyType) and isinstance(privacy.space, Box)
+    aim = tolerance if tolerance is not None else BOX_TOLERANCE if on_box else _TOLERANCE
+    effort = Effort(aim, watch_of(time_limit), solver, progress)
+    if on_box and privacy is not None:
+        return _on_box(prior, loss, privacy, outputs, objective, under, effort)
     effort.announce("laying out the problem")
     with _without_warnings():
-        question = problem(prior, loss, privacy, outputs, as_objective(objective), under)
+        question = problem(prior, as_loss(loss), privacy, outputs, as_objective(objective), under)
     return best_of(question, effort)
+
+
+def _on_box(
+    prior: Prior | None, loss: Any, privacy: PrivacyType, outputs: Any, objective: Any, under: Under, effort: Effort
+) -> Design:
+    """A mechanism for coordinates: its program has one objective, one promise and one method."""
+    if not as_objective(objective).plain or under != () or effort.solver != "auto":
+        raise NotSupported(
+            "an objective, a promise about events or a solver by name on a box of coordinates",
+            ["the expected loss under an ε", "grid(…) on the centres of cells for all others"],
+        )
+    watch = watch_of(effort.time_limit)
+    with searching(effort, watch):
+        return design_on_box(prior, loss, privacy, outputs, effort.tolerance, watch, effort.progress)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,8 +168,15 @@ class Effort:
 def best_of(problem: Problem, effort: Effort) -> Design:
     """The best mechanism for a problem, or the best within a time limit; proved in any case."""
     watch = watch_of(effort.time_limit)
-    with announcing(lambda: effort.announce(COMPILING, watch)), _without_warnings(), refusing("this design", SMALLER):
+    with searching(effort, watch):
         return _DesignSearch(problem, effort, watch).design()
+
+
+@contextmanager
+def searching(effort: Effort, watch: Watch) -> Iterator[None]:
+    """Tell when functions are compiled, say nothing of floats, and refuse what memory does not hold."""
+    with announcing(lambda: effort.announce(COMPILING, watch)), _without_warnings(), refusing("this design", SMALLER):
+        yield
 
 
 @contextmanager

@@ -7,7 +7,9 @@ from fractions import Fraction
 from typing import Any
 
 from sfumato.certify.certificate import Certificate, certificate_of
+from sfumato.certify.coordinates import BoxMechanism
 from sfumato.certify.mechanism import Mechanism
+from sfumato.certify.noise import BoxNoise
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,3 +52,15 @@ class Design:
             f"Design(loss {float(self.loss):.6g}, bound {float(self.bound):.6g}, gap {self.gap:.1e}, {self.method}, "
             f"{self.mechanism!r})"
         )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BoxDesign(Design):
+    """A design for coordinates: the bound is about all mechanisms on the box, with whatever outputs."""
+
+    mechanism: BoxMechanism | BoxNoise  # type: ignore[assignment]  # they are asked for the same things
+
+    @property
+    def remap(self) -> dict[Any, Any]:
+        """Outputs are what is best told."""
+        return {y: y for y in self.mechanism.outputs or ()}

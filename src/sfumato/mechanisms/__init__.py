@@ -1,6 +1,7 @@
 """KNOWN answers: mechanisms with a name, each with its promise and its proof."""
 
 from sfumato.mechanisms import continuous, response, tight
+from sfumato.mechanisms.box_noise import laplace_noise, noise_on_box, noise_table
 from sfumato.mechanisms.exponential import exponential, true_epsilon
 from sfumato.mechanisms.lattice import Lattice, LatticeSolution
 from sfumato.mechanisms.line import InfiniteGeometric, geometric, hamming_kernel
@@ -10,6 +11,7 @@ from sfumato.mechanisms.ranges import truncated_geometric
 from sfumato.mechanisms.registry import MECHANISMS, KnownMechanism, pixelated_laplace
 from sfumato.mechanisms.response import *
 from sfumato.mechanisms.selection import permute_and_flip
+from sfumato.mechanisms.smoothing import smooth
 from sfumato.mechanisms.staircase import Staircase, staircase, stretched_geometric
 from sfumato.mechanisms.tight import *
 
@@ -25,11 +27,15 @@ __all__ = [
     "exponential",
     "geometric",
     "hamming_kernel",
+    "laplace_noise",
+    "noise_on_box",
+    "noise_table",
     "permute_and_flip",
     "pixelated_laplace",
     "planar_geometric",
     "planar_laplace",
     "product_mechanism",
+    "smooth",
     "staircase",
     "stretched_geometric",
     "true_epsilon",

@@ -21,7 +21,6 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from numba import njit
 from scipy.optimize import brentq
 
 from sfumato.arguments import one_of
@@ -29,6 +28,7 @@ from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.repair import quantise
 from sfumato.certify.verify import prove
 from sfumato.channels.channel import Channel, check_secrets, normalise
+from sfumato.channels.ratios import log_ratios, logarithms, row_gaps
 from sfumato.errors import InvalidInput, expect
 from sfumato.labels import column_names, in_order, table_in_order
 from sfumato.losses.loss import Loss
@@ -49,7 +49,6 @@ from sfumato.privacy.promise import rational_power
 from sfumato.privacy.satisfaction import satisfies, smallest_epsilon
 from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.spaces.finite import FiniteSpace, label_tuple
-from sfumato.threads import on_threads
 
 Calibration = Literal["bound", "exact"]
 
@@ -81,7 +80,8 @@ class Score:
     @cached_property
     def _gaps(self) -> tuple[Floats, Floats]:
         """For each pair that is not implied, the largest |s(x, y) − s(z, y)| and the spread of the difference."""
-        return _largest_gaps(floats(self.values), self.space)
+        low, high = row_gaps(floats(self.values), *self.space.pairs)
+        return np.maximum(0.0, np.maximum(high, -low)), np.maximum(0.0, high - low)
 
     @cached_property
     def lipschitz(self) -> Fraction | float:
@@ -360,30 +360,4 @@ def needed_epsilon(matrix: Floats, space: FiniteSpace) -> float:
 
 def _rates(matrix: Floats, space: FiniteSpace) -> Floats:
     """The ε that each pair of rows needs; infinite where only one of two entries is 0."""
-    with np.errstate(divide="ignore"):
-        return np.asarray(_largest_gaps(np.log(matrix), space)[0] / space.pair_distances.floats)
-
-
-def _largest_gaps(table: Floats, space: FiniteSpace) -> tuple[Floats, Floats]:
-    """For each pair of rows the largest absolute difference, and the largest minus the smallest difference."""
-    pairs = space.pairs
-    largest, spread = np.empty(pairs.first.size), np.empty(pairs.first.size)
-
-    def scan(first: int, last: int) -> None:
-        _scan(table, pairs.first[first:last], pairs.second[first:last], largest[first:last], spread[first:last])
-
-    on_threads(scan, pairs.first.size)
-    return largest, spread
-
-
-@njit(cache=True, nogil=True)
-def _scan(table, first, second, largest, spread):  # type: ignore[no-untyped-def]
-    for k in range(first.size):
-        a, b = table[first[k]], table[second[k]]
-        low, high = np.inf, -np.inf
-        for y in range(a.size):
-            gap = a[y] - b[y]  # NaN where both are infinite, and NaN changes nothing
-            low = gap if gap < low else low
-            high = gap if gap > high else high
-        largest[k] = max(0.0, high, -low)
-        spread[k] = max(0.0, high - low)
+    return np.asarray(log_ratios(logarithms(matrix), *space.pairs) / space.pair_distances.floats)

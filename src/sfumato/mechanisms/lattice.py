@@ -5,7 +5,7 @@ a circulant preconditioner makes the number of iterations small and nearly indep
 is trusted. The proof has three parts:
 
 1. *Residual.* k is rounded to integers K with |2^60 k − K| ≤ 0.51 (balls decide), z to integers Z = 2^q z̃, and K * Z is
-   formed by number-theoretic transforms modulo two primes: exactly.
+   formed exactly, as one product of two long integers.
 2. *Smallest eigenvalue.* For a vector v on the grid vᵀΦv = ∫ |v̂|² f, where f(θ) = Σ_o k(o) e^{i o·θ} is the symbol of
    the infinite grid, so no eigenvalue of Φ is below min f. Along a line f ≥ (1 − α)/(1 + α), α = e^{−ε·step}; sums of
    distances multiply, f ≥ ((1 − α)/(1 + α))^n; the Chebyshev plane is two such lines, turned by 45°, with the same
@@ -17,9 +17,8 @@ is trusted. The proof has three parts:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property, reduce
 from math import ceil, inf, log2, prod, sqrt
 from typing import Any
@@ -30,32 +29,26 @@ import scipy.fft
 from numba import njit
 from numpy.typing import NDArray
 
-from sfumato.arguments import integer, items, one_of
+from sfumato.arguments import items, one_of
 from sfumato.certify.wide import product_shifted
-from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported, short, shown
+from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported, expect, short, shown
 from sfumato.numbers import Floats, Number, as_ball, as_written, dyadic, float_below, whole
 from sfumato.privacy.type import PrivacyType, ball_rate
-from sfumato.spaces.constructors import METRICS, grid, lengths_of, line
-from sfumato.spaces.finite import FiniteSpace
+from sfumato.spaces.box import METRICS, Box, MetricName, box_of_grid
+from sfumato.spaces.constructors import grid, lengths_of, line
 
 KERNEL_BITS = 60
 """Binary digits of the rounded similarities K."""
 
 _KERNEL_ERROR = 0.51  # A rounded similarity is off by less, in units of 2^-60: balls have radius 0.01.
-_LARGEST_SIDE = 2**24  # transforms have at most 2^26 points along an axis
+_LARGEST_SIDE = 2**24  # squares of offsets stay far below 2^63
 _MOST_ITERATIONS = 2_000
 _SMALLEST_RATE = 2.0**-50  # ε·step: below, neighbours are alike in doubles, and Φ has nothing left to be solved with
-_PRIMES = (4611686017554972673, 4611686015004835841)  # below 2^62, 1 modulo 2^26
-
-Words = NDArray[np.uint64]
-
-
 _LARGEST_RATE = 10_000  # e^-rate is then far below what 60 bits can tell from 0
 
 
-@dataclass(frozen=True)
-class Lattice:
-    """A full rectangular grid, known by its sides; nothing of its size is ever stored twice over.
+def Lattice(shape: Sequence[int], metric: MetricName = "euclidean", step: Number = 1) -> Box:  # noqa: N802 - a noun
+    """A full rectangular grid, known by its sides: the box with a cell around each of its points.
 
     Parameters
     ----------
@@ -72,54 +65,38 @@ class Lattice:
     >>> len(lattice), lattice.metric
     (1000000, 'euclidean')
     """
-
-    shape: tuple[int, ...]
-    metric: str = "euclidean"
-    step: Fraction = Fraction(1)
-
-    def __post_init__(self) -> None:
-        sides = items(self.shape, "the sides of a lattice")
-        object.__setattr__(self, "shape", tuple(whole(side, "points along a side") for side in sides))
-        object.__setattr__(self, "step", as_written(self.step, "the step of a lattice"))
-        if not self.shape or max(self.shape) > _LARGEST_SIDE:
-            raise InvalidInput(f"the sides of a lattice are integers up to {_LARGEST_SIDE}, found {shown(self.shape)}")
-        one_of(self.metric, METRICS, "metric")
-        if self.step <= 0:
-            raise InvalidInput(f"the step of a lattice must be positive, found {short(self.step)}")
-
-    def __len__(self) -> int:
-        return prod(self.shape)
-
-    @property
-    def dimension(self) -> int:
-        """The number of sides along which there is more than one point."""
-        return sum(side > 1 for side in self.shape)
-
-    @property
-    def separable(self) -> bool:
-        """Whether distances add up along the axes: Φ is then a Kronecker product of those of lines."""
-        return self.metric == "manhattan" or self.dimension <= 1
-
-    def lengths(self, reach: tuple[int, ...]) -> NDArray[np.int64]:
-        """Squared lengths (Euclidean) or lengths of the offsets 0, …, reach along each axis, in steps."""
-        reach = tuple(integer(r, "how far along an axis", 0, _LARGEST_SIDE) for r in items(reach, "reach"))
-        return np.asarray(lengths_of(np.ix_(*(np.arange(r + 1) for r in reach)), self.metric))
-
-    def promise(self, epsilon: Number | None = None, alpha: Number | None = None) -> PrivacyType:
-        """The promise on a few points of the lattice, which carries ε, the step and the form of its distances."""
-        few = grid(2, 2, step=self.step) if self.metric == "euclidean" else line(2, step=self.step)
-        privacy = PrivacyType(few, epsilon, alpha)
-        if privacy.rate * float(self.step) > _LARGEST_RATE:
-            raise InvalidEpsilon(
-                f"epsilon times the step goes up to {_LARGEST_RATE} here: beyond, neighbours differ freely"
-            )
-        return privacy
+    sides = [whole(side, "points along a side") for side in items(shape, "the sides of a lattice")]
+    length = as_written(step, "the step of a lattice")
+    if not sides:
+        raise InvalidInput(f"the sides of a lattice are integers up to {_LARGEST_SIDE}, found {shown(shape)}")
+    if length <= 0:
+        raise InvalidInput(f"the step of a lattice must be positive, found {short(length)}")
+    return as_lattice(box_of_grid(sides, one_of(metric, METRICS, "metric"), length))
 
 
-def lattice_of(space: FiniteSpace) -> Lattice | None:
-    """The lattice that a space was built as, if its structure says so."""
-    known = space.source.lattice
-    return None if known is None else Lattice(*known)
+def as_lattice(value: Any) -> Box:
+    """The box of a lattice; an error for anything else, also for a box of coordinates, which has a place or a unit."""
+    lattice = expect(value, Box, "a lattice", "Lattice((100, 100)) makes one")
+    if max(lattice.shape) > _LARGEST_SIDE:
+        raise InvalidInput(f"the sides of a lattice are integers up to {_LARGEST_SIDE}, found {shown(lattice.shape)}")
+    if lattice != box_of_grid(lattice.shape, lattice.metric, lattice.step[0]):
+        raise InvalidInput(f"{lattice.name} is no lattice, whose first point is 0: Lattice({lattice.shape}, …) is one")
+    return lattice
+
+
+def proper_dimension(lattice: Box) -> int:
+    """The number of sides along which there is more than one point."""
+    return sum(side > 1 for side in lattice.shape)
+
+
+def is_separable(lattice: Box) -> bool:
+    """Whether distances add up along the axes: Φ is then a Kronecker product of those of lines."""
+    return lattice.metric == "manhattan" or proper_dimension(lattice) <= 1
+
+
+def offset_lengths(lattice: Box, reach: Sequence[int]) -> NDArray[np.int64]:
+    """Squared lengths (Euclidean) or lengths of the offsets 0, …, reach along each axis, in steps."""
+    return np.asarray(lengths_of(np.ix_(*(np.arange(r + 1) for r in reach)), lattice.metric))
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,13 +106,13 @@ class LatticeKernel:
     ``integers`` holds K for offsets 0, …, reach along each axis; beyond, 2^60 k is below 1/2 and K is 0.
     """
 
-    lattice: Lattice
+    lattice: Box
     privacy: PrivacyType
 
     @cached_property
     def rate(self) -> float:
         """ε · step, in floats."""
-        return self.privacy.rate * float(self.lattice.step)
+        return self.privacy.rate * float(self.lattice.step[0])
 
     def reach(self, smallest: float) -> tuple[int, ...]:
         """How far along each axis a similarity can exceed ``smallest``."""
@@ -145,10 +122,10 @@ class LatticeKernel:
     @cached_property
     def integers(self) -> NDArray[np.int64]:
         """K, the nearest integers to 2^60 k."""
-        codes = self.lattice.lengths(self.reach(2.0 ** -(KERNEL_BITS + 1)))
+        codes = offset_lengths(self.lattice, self.reach(2.0 ** -(KERNEL_BITS + 1)))
         distinct, where = np.unique(codes, return_inverse=True)
         with flint.ctx.workprec(KERNEL_BITS + 40):
-            rate = -ball_rate(self.privacy) * as_ball(self.lattice.step)
+            rate = -ball_rate(self.privacy) * as_ball(self.lattice.step[0])
             scale = flint.arb(2) ** KERNEL_BITS
             root = self.lattice.metric == "euclidean"
             balls = (scale * (rate * (flint.arb(v).sqrt() if root else flint.arb(v))).exp() for v in distinct.tolist())
@@ -165,15 +142,28 @@ class LatticeKernel:
     def least_eigenvalue(self) -> float:
         """A proved lower bound of the eigenvalues of Φ, 0 if none is known: part 2 of the proof."""
         with flint.ctx.workprec(128):
-            rate = ball_rate(self.privacy) * as_ball(self.lattice.step)
+            rate = ball_rate(self.privacy) * as_ball(self.lattice.step[0])
             bound = _symbol_minimum(self.lattice, rate)
             if bound is None or not bound > 0:
                 return 0.0
             return float_below(dyadic(bound.lower()))
 
 
-def _symbol_minimum(lattice: Lattice, rate: flint.arb) -> flint.arb | None:
-    n = lattice.dimension
+def lattice_kernel(lattice: Box, epsilon: Number | None = None, alpha: Number | None = None) -> LatticeKernel:
+    """The kernel for a promise on the lattice; a few of its points carry ε, the step and the form of distances."""
+    lattice = as_lattice(lattice)
+    step = lattice.step[0]
+    few = grid(2, 2, step=step) if lattice.metric == "euclidean" else line(2, step=step)
+    kernel = LatticeKernel(lattice, PrivacyType(few, epsilon, alpha))
+    if kernel.rate > _LARGEST_RATE:
+        raise InvalidEpsilon(
+            f"epsilon times the step goes up to {_LARGEST_RATE} here: beyond, neighbours differ freely"
+        )
+    return kernel
+
+
+def _symbol_minimum(lattice: Box, rate: flint.arb) -> flint.arb | None:
+    n = proper_dimension(lattice)
     alpha = (-rate).exp()
     if n <= 1 or lattice.metric == "manhattan" or (lattice.metric == "chebyshev" and n == 2):
         return ((1 - alpha) / (1 + alpha)) ** n
@@ -239,7 +229,7 @@ def lattice_solution(kernel: LatticeKernel, *, accuracy: float = 1e-13) -> Latti
     lattice = kernel.lattice
     if kernel.rate < _SMALLEST_RATE:
         raise NotSupported(f"epsilon times the step of {kernel.rate:g}", [f"at least {_SMALLEST_RATE:.2g}"])
-    if lattice.separable:
+    if is_separable(lattice):
         values, iterations = _separable(kernel), 0
     else:
         values, iterations = _conjugate_gradients(kernel, accuracy)
@@ -282,7 +272,7 @@ def _conjugate_gradients(kernel: LatticeKernel, accuracy: float) -> tuple[Floats
 
 def _lengths(kernel: LatticeKernel) -> Floats:
     """The lengths of offsets ≥ 0 in steps, as far as similarities are above 1e-18: beyond they are left out."""
-    lengths = kernel.lattice.lengths(kernel.reach(1e-18)).astype(np.float64)
+    lengths = offset_lengths(kernel.lattice, kernel.reach(1e-18)).astype(np.float64)
     return np.sqrt(lengths) if kernel.lattice.metric == "euclidean" else lengths
 
 
@@ -301,7 +291,7 @@ def _product(table: Floats, shape: tuple[int, ...]) -> Callable[[Floats], Floats
 def mean_distances(kernel: LatticeKernel) -> Floats:
     """Σ_x k(x − y) d(x, y) for every y, in floats."""
     lengths, shape = _lengths(kernel), kernel.lattice.shape
-    return _product(lengths * np.exp(-kernel.rate * lengths) * float(kernel.lattice.step), shape)(np.ones(shape))
+    return _product(lengths * np.exp(-kernel.rate * lengths) * float(kernel.lattice.step[0]), shape)(np.ones(shape))
 
 
 def _wrapped(table: NDArray[Any], padded: tuple[int, ...]) -> NDArray[Any]:
@@ -335,7 +325,7 @@ def _preconditioner(similarities: Floats, shape: tuple[int, ...]) -> Callable[[F
 def _certified(kernel: LatticeKernel, values: Floats, iterations: int) -> LatticeSolution:
     """Round z to integers and bound the residual: part 1 of the proof."""
     largest = float(np.abs(values).max())
-    # Σ_o K |Z| must stay below half the product of the primes, 2^123
+    # Σ_o K |Z| must stay below 2^122
     bits = min(KERNEL_BITS, 121 - kernel.total.bit_length() - max(0, ceil(log2(largest))))
     integers = np.rint(np.ldexp(values, bits)).astype(np.int64)
     rest = exact_products(kernel.integers, integers, 1 << (KERNEL_BITS + bits))
@@ -352,113 +342,27 @@ def _certified(kernel: LatticeKernel, values: Floats, iterations: int) -> Lattic
 def exact_products(kernel: NDArray[np.int64], vector: NDArray[np.int64], target: int) -> Floats:
     """target − Σ_y K(|x − y|) Z_y for all x, exactly; only the results are rounded to float64.
 
-    ``kernel`` holds K at offsets ≥ 0. Two residues determine a result below 2^122 in size, which the caller ensures.
+    ``kernel`` holds K ≥ 0 at offsets ≥ 0. Results are below 2^122 in size, which the caller ensures: they are digits of
+    a product of two integers in base 2^128, with so many zeros between rows that none runs over into another.
     """
-    reach = tuple(s - 1 for s in kernel.shape)
-    padded = tuple(1 << (s + r - 1).bit_length() for s, r in zip(vector.shape, reach, strict=True))
-    inside = tuple(slice(0, s) for s in vector.shape)
-    residues = []
-    for p in _PRIMES:
-        spectrum = _transform(_wrapped(_residues(kernel, p), padded), p, forward=True)
-        image = np.zeros(padded, dtype=np.uint64)
-        image[inside] = _residues(vector, p)
-        image = _transform(image, p, forward=True)
-        # the products carry a factor 2^-64, the inverse transform one of the size
-        factor = -pow(2, 64, p) * pow(prod(padded), -1, p) % p
-        inverse = np.uint64(-pow(p, -1, 1 << 64) % (1 << 64))
-        _multiply(image.ravel(), spectrum.ravel(), *_shoup(factor, p), np.uint64(p), inverse)
-        residues.append((_transform(image, p, forward=False)[inside] + np.uint64(target % p)) % np.uint64(p))
-    p1, p2 = _PRIMES
-    results = _recombined(*(part.ravel() for part in residues), p1, p2, *_shoup(pow(p1, -1, p2), p2))
-    return np.asarray(results).reshape(vector.shape)
+    reach = [side - 1 for side in kernel.shape]
+    widths = [max(side + r, 2 * r + 1) for side, r in zip(vector.shape, reach, strict=True)]
+    around = _long_integer(kernel[np.ix_(*(np.abs(np.arange(-r, r + 1)) for r in reach))], widths)
+    signed = _long_integer(np.maximum(vector, 0), widths) - _long_integer(np.maximum(-vector, 0), widths)
+    size, first = prod(widths), int(np.ravel_multi_index(reach, widths))
+    middle = (target + (1 << 126)).to_bytes(16, "little") * (2 * size)  # a digit this far from 0 borrows from none
+    digits = (int.from_bytes(middle, "little") - int(around * signed)).to_bytes(32 * size, "little")
+    words = np.frombuffer(digits, dtype=np.int64).reshape(-1, 2)[first : first + size].reshape(*widths, 2)
+    low, high = np.moveaxis(words[tuple(slice(0, side) for side in vector.shape)], -1, 0)
+    # low counts as a signed word: where high is not 0 the sum is at least half as large, and no rounding is above 4e-16
+    return np.asarray((high - (1 << 62) + (low < 0)) * 2.0**64 + low)
 
 
-def _residues(values: NDArray[np.int64], p: int) -> Words:
-    return np.where(values < 0, values + p, values).astype(np.uint64)
-
-
-def _shoup(factor: int, p: int) -> tuple[np.uint64, np.uint64]:
-    """A factor and ⌊2^64 factor / p⌋, with which products modulo p need no division."""
-    return np.uint64(factor), np.uint64((factor << 64) // p)
-
-
-def _transform(values: Words, p: int, *, forward: bool) -> Words:
-    """The number-theoretic transform along every axis, in bit-reversed order."""
-    axes = range(values.ndim)
-    for axis in axes if forward else reversed(axes):
-        side = values.shape[axis]
-        if side == 1:
-            continue
-        moved = np.ascontiguousarray(np.moveaxis(values, axis, 0))
-        _butterflies(moved.reshape(side, -1), *_roots_of_unity(side, p, forward), np.uint64(p), forward)
-        values = np.moveaxis(moved, 0, axis)
-    return np.ascontiguousarray(values)
-
-
-def _roots_of_unity(side: int, p: int, forward: bool) -> tuple[Words, Words]:
-    generator = 3
-    while pow(generator, (p - 1) // 2, p) == 1:  # not a square: its odd power has the full order 2^k
-        generator += 1
-    root = pow(generator, (p - 1) // side, p)
-    root = root if forward else pow(root, -1, p)
-    powers = [1]
-    for _ in range(side // 2 - 1):
-        powers.append(powers[-1] * root % p)
-    return np.array(powers, dtype=np.uint64), np.array([(w << 64) // p for w in powers], dtype=np.uint64)
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _times(x, factor, quotient, p):  # type: ignore[no-untyped-def]
-    """x · factor modulo p for x < 2p < 2^63 (Shoup)."""
-    r = factor * x - product_shifted(quotient, x, np.uint64(64)) * p
-    return r - p if r >= p else r
-
-
-@njit(cache=True, nogil=True)
-def _butterflies(rows, roots, quotients, p, forward):  # type: ignore[no-untyped-def]
-    """Roots are multiplied to differences on the way there, where distances are halved, to summands on the way back."""
-    side, width = rows.shape
-    half = side // 2 if forward else 1
-    while 0 < half < side:
-        stride = side // (2 * half)
-        for start in range(0, side, 2 * half):
-            for j in range(half):
-                w, q = roots[j * stride], quotients[j * stride]
-                upper, lower = rows[start + j], rows[start + j + half]
-                for k in range(width):
-                    u, v = upper[k], lower[k] if forward else _times(lower[k], w, q, p)
-                    total, rest = u + v, u + p - v
-                    upper[k] = total - p if total >= p else total
-                    lower[k] = _times(rest, w, q, p) if forward else (rest - p if rest >= p else rest)
-        half = half // 2 if forward else 2 * half
-
-
-@njit(cache=True, nogil=True)
-def _multiply(left, right, factor, quotient, p, negative_inverse):  # type: ignore[no-untyped-def]
-    """left ← factor · left · right / 2^64 modulo p (Montgomery)."""
-    word = np.uint64(64)
-    for k in range(left.size):
-        low = left[k] * right[k]
-        carry = np.uint64(1) if low else np.uint64(0)
-        r = product_shifted(left[k], right[k], word) + product_shifted(low * negative_inverse, p, word) + carry
-        left[k] = _times(r, factor, quotient, p)
-
-
-@njit(cache=True, nogil=True)
-def _recombined(first, second, p1, p2, inverse, quotient):  # type: ignore[no-untyped-def]
-    """The integers of least size with the given residues: a + p1 · v, |a| < p1/2 and |v| < p2/2, rounded to float64.
-
-    Where v is not 0 the sum is at least half as large as p1 · v, so four roundings are 9e-16 of it at most.
-    """
-    result = np.empty(first.size)
-    for k in range(first.size):
-        a, b = np.int64(first[k]), np.int64(second[k])
-        a = a - p1 if a > p1 // 2 else a
-        gap = b - a if b >= a else b - a + p2  # below 2 p2
-        v = np.int64(_times(np.uint64(gap), inverse, quotient, np.uint64(p2)))
-        v = v - p2 if v > p2 // 2 else v
-        result[k] = np.float64(a) + np.float64(p1) * np.float64(v)
-    return result
+def _long_integer(table: NDArray[np.int64], widths: list[int]) -> flint.fmpz:
+    """The integer with the entries of a table, none negative, as digits in base 2^128, rows filled up with zeros."""
+    digits = np.zeros((*widths, 2), dtype=np.int64)
+    digits[..., 0][tuple(slice(0, side) for side in table.shape)] = table
+    return flint.fmpz(int.from_bytes(digits.tobytes(), "little"))
 
 
 def shifted_products(a: NDArray[np.int64], b: NDArray[np.int64] | int, bits: int) -> NDArray[np.int64]:

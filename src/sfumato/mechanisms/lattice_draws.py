@@ -38,7 +38,7 @@ from sfumato.draws.noise import Noise, Rate, noise
 from sfumato.draws.plans import split
 from sfumato.draws.randomness import Lane, Stream
 from sfumato.errors import NotSupported
-from sfumato.mechanisms.lattice import KERNEL_BITS, shifted_products
+from sfumato.mechanisms.lattice import KERNEL_BITS, is_separable, proper_dimension, shifted_products
 from sfumato.numbers import Integers, as_ball, dyadic
 
 if TYPE_CHECKING:
@@ -156,8 +156,11 @@ class LatticePlan:
 def lattice_identity(mechanism: LatticeMechanism) -> bytes:
     """Bytes that two mechanisms share only if their weights are the same."""
     similarities = mechanism.solution.kernel.integers
-    numbers = (mechanism.lattice, mechanism.solution.bits, mechanism.floor, mechanism.spill, similarities.shape)
-    return f"lattice {numbers!r}".encode() + similarities.tobytes() + mechanism.diagonal.tobytes()
+    shape, metric, step = mechanism.lattice.shape, mechanism.lattice.metric, mechanism.lattice.step[0]
+    numbers = f"{mechanism.solution.bits}, {mechanism.floor}, {mechanism.spill}, {similarities.shape}"
+    # the words are those of the first version: keyed noise and ledgers know the mechanism by them
+    words = f"lattice (Lattice(shape={shape}, metric={metric!r}, step={step!r}), {numbers})"
+    return words.encode() + similarities.tobytes() + mechanism.diagonal.tobytes()
 
 
 def cells_of(mechanism: LatticeMechanism, *, digits: int = 64, low: int | None = None, mix: int = _MIX) -> LatticePlan:
@@ -166,8 +169,7 @@ def cells_of(mechanism: LatticeMechanism, *, digits: int = 64, low: int | None =
     Tests make rare events frequent: by few ``digits`` of a word, few digits ``low`` of a table, a small ``mix``, where
     one proposal in 2^mix is any cell.
     """
-    lattice = mechanism.lattice
-    if lattice.separable:
+    if is_separable(mechanism.lattice):
         return LatticePlan(mechanism, _noise_proposals(mechanism, mix), digits)
     return LatticePlan(mechanism, _offset_proposals(mechanism, low, mix), digits)
 
@@ -339,7 +341,7 @@ class _Noise:
 
     @property
     def words(self) -> int:
-        return 1 + self.mechanism.lattice.dimension * self.noise.words
+        return 1 + proper_dimension(self.mechanism.lattice) * self.noise.words
 
     @property
     def anywhere(self) -> Fraction:
@@ -368,7 +370,7 @@ class _Noise:
         # M is at least ``anywhere``, at least 1: absolute bits are relative ones
         with flint.ctx.workprec(bits + KERNEL_BITS + 128):
             rate = self.noise.rate.ball()
-            ball = _z_ball(rate, self.mechanism.lattice.dimension, ends.bit_count()) * (-rate * sum(gap)).exp()
+            ball = _z_ball(rate, proper_dimension(self.mechanism.lattice), ends.bit_count()) * (-rate * sum(gap)).exp()
             ball = ball * flint.arb(2) ** KERNEL_BITS * (1 + flint.arb(2) ** -self.mix) + as_ball(self.anywhere)
             return dyadic(ball.lower()), dyadic(ball.upper())
 
@@ -381,11 +383,11 @@ def _z_ball(rate: flint.arb, dimension: int, ends: int) -> flint.arb:
 
 def _noise_proposals(mechanism: LatticeMechanism, mix: int) -> _Noise:
     privacy, lattice = mechanism.privacy, mechanism.lattice
-    steps = noise(Rate(privacy.epsilon, privacy.alpha, lattice.step), fair=False)
-    patterns = _patterns(lattice.shape)
+    steps = noise(Rate(privacy.epsilon, privacy.alpha, lattice.step[0]), fair=False)
+    patterns, dimension = _patterns(lattice.shape), proper_dimension(lattice)
     with flint.ctx.workprec(160):
         rate = steps.rate.ball()
-        balls = [_z_ball(rate, lattice.dimension, min(len(p), lattice.dimension)) for p in patterns]
+        balls = [_z_ball(rate, dimension, min(len(p), dimension)) for p in patterns]
         balls = [ball * flint.arb(2) ** _Z_BITS for ball in balls]
         least = np.array([floor(dyadic(ball.lower())) for ball in balls], dtype=np.uint64)
         most = np.array([ceil(dyadic(ball.upper())) for ball in balls], dtype=np.uint64)

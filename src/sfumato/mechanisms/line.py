@@ -22,8 +22,8 @@ from sfumato.mechanisms.proved import proved
 from sfumato.numbers import Array, Number, as_written, fractions, is_exact
 from sfumato.privacy.similarity import similarity
 from sfumato.privacy.type import PrivacyType, as_type
-from sfumato.spaces.constructors import check_size, line
-from sfumato.spaces.finite import FiniteSpace
+from sfumato.spaces.constructors import line
+from sfumato.spaces.finite import FiniteSpace, check_size
 
 
 class IntegerSecrets:

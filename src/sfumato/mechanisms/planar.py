@@ -23,7 +23,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, nextafter, pi, sqrt
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,27 +37,24 @@ from sfumato.certify.verify import prove
 from sfumato.errors import NotSupported, PrivacyViolation
 from sfumato.mechanisms.continuous.density import gauss
 from sfumato.mechanisms.exponential import largest_scale, needed_epsilon, true_epsilon
+from sfumato.mechanisms.places import places_of, planar_laplace_on_places
 from sfumato.mechanisms.proved import LARGEST_TABLE
 from sfumato.numbers import Floats, exact
 from sfumato.privacy.type import PrivacyType, as_type
+from sfumato.spaces.box import Box, box_of_points
 from sfumato.spaces.finite import FiniteSpace
 
 _PANEL_NODES = 16  # Gauss–Legendre nodes of a panel.
 _WIDEST_PANEL = 4.0  # No panel is wider, in units of 1/ε.
 _TAIL_CUT = 44.0  # e^-44 = 8e-20 of a half-line's mass lies behind its end
 _LARGEST_EXPONENT = 745.0  # e^-745 is the smallest double
-_SAME_PLACE = 1e-9  # Coordinates may miss a grid by this share of a step.
+_SAME_DISTANCE = 1e-9  # Distances and coordinates of a grid differ by no more than their roundings.
 _LOGARITHM_ERROR = 1e-11  # masses are good to 1e-13 and logarithms to 1e-12: this much of ε is given away
+_CLOSE = 0.999  # of ε: noise between places that needs so much of it has found its size
 _MOST_TRIES = 8  # the kernel rounds e^{εd} down to 62 bits; a few units in the last place of ε make up for it
 
-
-@dataclass(frozen=True, eq=False)
-class Plane:
-    """Secrets on a full rectangular grid in the plane: how many points each way, which step, and who is where."""
-
-    shape: tuple[int, int]
-    step: float
-    places: tuple[NDArray[np.int64], NDArray[np.int64]]
+Plane: TypeAlias = tuple[Box, NDArray[np.int64]]
+"""The box with a cell around each point of a full grid in the plane, and the cell of each secret."""
 
 
 def plane_of(space: FiniteSpace) -> Plane:
@@ -71,8 +68,8 @@ def plane_of(space: FiniteSpace) -> Plane:
     Examples
     --------
     >>> from sfumato.spaces import grid
-    >>> plane_of(grid(3, 2, step="1/2")).step
-    0.5
+    >>> print(plane_of(grid(3, 2, step="1/2"))[0])
+    [-1/4, 5/4] × [-1/4, 3/4]
     """
     refusal = NotSupported(f"planar noise on {space.name}", ["a full Euclidean grid, such as grid(8, 8)"])
     where = space.coordinates
@@ -80,25 +77,21 @@ def plane_of(space: FiniteSpace) -> Plane:
         raise refusal
     if len(space) > LARGEST_TABLE:
         raise NotSupported(f"a table of {len(space)} secrets and outputs", [f"at most {LARGEST_TABLE}"])
-    marks = [np.unique(axis) for axis in where.T]
-    step = min((float(m[1] - m[0]) for m in marks if len(m) > 1), default=1.0)
-    places = [np.rint((axis - m[0]) / step).astype(np.int64) for axis, m in zip(where.T, marks, strict=True)]
-    shape = int(places[0].max()) + 1, int(places[1].max()) + 1
-    missed = max(float(np.abs(m[0] + step * p - axis).max()) for axis, m, p in zip(where.T, marks, places, strict=True))
-    gaps = step * np.hypot(*(p[:, None] - p[None, :] for p in places))
+    plane = box_of_points(where)
+    gaps = np.hypot(*(axis[:, None] - axis[None, :] for axis in where.T))
     if (
-        missed > _SAME_PLACE * step
-        or len(np.unique(places[0] * shape[1] + places[1])) != shape[0] * shape[1]
-        or not np.allclose(gaps, space.distances.floats, rtol=_SAME_PLACE, atol=0)
+        plane is None
+        or not np.ptp(plane[0].spacing[1]) <= _SAME_DISTANCE * plane[0].spacing[1].max()
+        or not np.allclose(gaps, space.distances.floats, rtol=_SAME_DISTANCE, atol=0)
     ):
         raise refusal
-    return Plane(shape, step, (places[0], places[1]))
+    return plane
 
 
 def planar_laplace(
     privacy: PrivacyType, *, cells: Literal["remapped", "centres"] = "remapped", within: bool = False
 ) -> Mechanism:
-    """Planar Laplace noise (Andrés et al. 2013) on a Euclidean grid, with the ε it really needs.
+    """Planar Laplace noise (Andrés et al. 2013) on a Euclidean grid or on places, with the ε it really needs.
 
     The noise is made for the ε of ``privacy``, the *nominal* one. The result promises what it needs after
     discretisation, rounded up; both are in the provenance. On more than four points no loss is known for which it is
@@ -109,7 +102,8 @@ def planar_laplace(
     Parameters
     ----------
     cells
-        ``"remapped"``: noise is moved to the nearest point of the grid; needs less than the nominal ε.
+        ``"remapped"``: noise is moved to the nearest point of the grid; needs less than the nominal ε. Places that are
+        no grid (:mod:`sfumato.mechanisms.places`) may need a little more, so that ε is lowered by that.
         ``"centres"``: the density at the points, rows divided by their sums, as is often programmed; that
         needs more than the nominal ε, at most twice as much, unless all sums are equal: on 1 × 2 and 2 × 2 points it
         is the tight-constraints mechanism and needs ε.
@@ -127,8 +121,10 @@ def planar_laplace(
     Mechanism(16 secrets → 16 outputs, PrivacyType(grid(4, 4, euclidean), epsilon=1), proved)
     """
     privacy = as_type(privacy)
-    plane = plane_of(privacy.space)
-    if one_of(cells, ("remapped", "centres"), "cells") == "remapped":
+    remapped, plane = one_of(cells, ("remapped", "centres"), "cells") == "remapped", in_the_plane(privacy.space)
+    if remapped and plane is None:
+        return _on_places(privacy, flag(within, "within"))
+    if remapped and plane is not None:
         return _on_grid("planar_laplace", privacy, lambda rate: planar_laplace_masses(plane, rate), within, 1.0, 4.0)
     distances = privacy.space.distances.floats
     return _on_grid(
@@ -161,6 +157,32 @@ def planar_geometric(privacy: PrivacyType, *, within: bool = False) -> Mechanism
     return _on_grid("planar_geometric", privacy, lambda rate: planar_geometric_masses(plane, rate), within, 1.0, 4.0)
 
 
+def in_the_plane(space: FiniteSpace) -> Plane | None:
+    """The grid of a space, None for places in a plane that are none; others are refused."""
+    with suppress(NotSupported):
+        return plane_of(space)
+    places_of(space)
+    return None
+
+
+def _on_places(privacy: PrivacyType, within: bool) -> Mechanism:
+    """Planar Laplace noise between places: a lattice may need a little more than its nominal ε, and gets less then."""
+    space, rate = privacy.space, privacy.rate
+    where, stretch = places_of(space)
+    nominal, found = rate / stretch, None
+    for _ in range(_MOST_TRIES):
+        matrix = planar_laplace_on_places(where, nominal)
+        needed = needed_epsilon(matrix, space)
+        if needed <= rate:
+            found = matrix, nominal
+            if not within or needed > _CLOSE * rate:
+                break
+        nominal *= rate / needed * (1 - _LOGARITHM_ERROR if needed > rate else 1.0)
+    if found is None:
+        raise NotSupported(f"planar noise on {space.name}", ["the exponential mechanism", "a smaller epsilon"])
+    return _settled("planar_laplace", privacy, *found, within, 1.0)
+
+
 def _on_grid(
     name: str, privacy: PrivacyType, masses: Callable[[float], Floats], within: bool, worst: float, most: float
 ) -> Mechanism:
@@ -174,7 +196,12 @@ def _on_grid(
         nominal = largest_scale(
             lambda rate: needed_epsilon(masses(rate), space), nominal, nominal / worst, nominal * most / worst
         )
-    matrix = masses(nominal)
+    return _settled(name, privacy, masses(nominal), nominal, within, worst)
+
+
+def _settled(name: str, privacy: PrivacyType, matrix: Floats, nominal: float, within: bool, worst: float) -> Mechanism:
+    """The table in integers, with the promise that is proved for it."""
+    space = privacy.space
     cells = needed_epsilon(matrix, space)
     # post-processing never needs more than the noise does; masses below 1e-320 are 0 and need a guess
     enough = min(cells * (1 + _LOGARITHM_ERROR), worst * nominal)
@@ -211,15 +238,14 @@ def planar_laplace_masses(plane: Plane, epsilon: float) -> Floats:
     >>> table[0].round(6).tolist(), bool(abs(table.sum(axis=1) - 1).max() < 1e-13)
     ([0.64798, 0.193845, 0.158175], True)
     """
-    step = epsilon * plane.step
-    atoms = _atoms(plane, step, _laplace_axis) / (2 * pi)
-    atoms[0, 0] = _central_mass(step / 2)
+    atoms = _atoms(plane, epsilon, _laplace_axis) / (2 * pi)
+    atoms[0, 0] = _central_mass(epsilon * float(plane[0].step[0]) / 2)
     return _table(plane, atoms)  # rows sum to 1 by themselves, which the tests look at
 
 
 def planar_geometric_masses(plane: Plane, epsilon: float) -> Floats:
     """The probability of each point for each secret under planar geometric noise, in floats."""
-    return _divided(_table(plane, _atoms(plane, epsilon * plane.step, _lattice_axis)))
+    return _divided(_table(plane, _atoms(plane, epsilon, _lattice_axis)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -303,9 +329,10 @@ def _sum_rule(width: int) -> tuple[Floats, Floats]:
     return np.asarray(nodes + (width - 1) / 2), np.asarray(width * vectors[0] ** 2)
 
 
-def _atoms(plane: Plane, step: float, axis: Callable[[int, float, float], _Axis]) -> Floats:
+def _atoms(plane: Plane, epsilon: float, axis: Callable[[int, float, float], _Axis]) -> Floats:
     """Σ e^{−|z|} over the nodes of each pair of atoms."""
-    first, second = (axis(count, step, across * step) for count, across in (plane.shape, plane.shape[::-1]))
+    shape, step = plane[0].shape, epsilon * float(plane[0].step[0])
+    first, second = (axis(count, step, across * step) for count, across in (shape, shape[::-1]))
     result = np.empty((len(first.starts), len(second.starts)))
     ends = [*first.starts[1:].tolist(), len(first.nodes)]
     for k, (start, stop) in enumerate(zip(first.starts.tolist(), ends, strict=True)):
@@ -323,9 +350,10 @@ def _central_mass(half: float) -> float:
 
 def _table(plane: Plane, atoms: Floats) -> Floats:
     """From atoms to a table over secrets and outputs."""
-    first, second = (_combinations(count) for count in plane.shape)
+    shape = plane[0].shape
+    first, second = (_combinations(count) for count in shape)
     masses = first @ atoms @ second.T
-    kinds = [_kinds(place, count) for place, count in zip(plane.places, plane.shape, strict=True)]
+    kinds = [_kinds(place, count) for place, count in zip(np.unravel_index(plane[1], shape), shape, strict=True)]
     return np.asarray(masses[kinds[0], kinds[1]])
 
 

@@ -16,8 +16,7 @@ from sfumato.mechanisms.proved import proved
 from sfumato.numbers import exact, object_array
 from sfumato.privacy.promise import rational_power
 from sfumato.privacy.type import PrivacyType, as_type
-from sfumato.spaces.constructors import check_size
-from sfumato.spaces.finite import FiniteSpace
+from sfumato.spaces.finite import FiniteSpace, check_size
 
 
 def truncated_geometric(privacy: PrivacyType, low: int, high: int) -> Mechanism:

@@ -15,7 +15,7 @@ from sfumato.mechanisms.continuous.laplace import truncated_laplace
 from sfumato.mechanisms.continuous.pixelation import on_lattice, pixelate
 from sfumato.mechanisms.exponential import exponential
 from sfumato.mechanisms.line import geometric, hamming_kernel, line_order, ones_of
-from sfumato.mechanisms.planar import planar_geometric, planar_laplace, plane_of
+from sfumato.mechanisms.planar import in_the_plane, planar_geometric, planar_laplace, plane_of
 from sfumato.mechanisms.proved import LARGEST_TABLE, proved
 from sfumato.mechanisms.response import (
     binary,
@@ -138,6 +138,7 @@ def _tight(privacy: PrivacyType) -> Verdict:
 _ANYWHERE = _where(_any, "any space"), "any"
 _ON_SUMS = _where(stretch_of, "distances ⌈|i − j|/Δ⌉"), "sum queries and lines with equal steps"
 _IN_THE_PLANE = _where(plane_of, "a grid in the plane"), "Euclidean grids in the plane"
+_ON_PLACES = _where(in_the_plane, "points in the plane"), "Euclidean grids and points in the plane, places of a region"
 _ON_SEVERAL = _where(_several, "two or more secrets")
 _FOR_GUESSING = "bin, for regular priors, where it exists"
 _NO_LOSS_KNOWN = "none that is known"
@@ -195,9 +196,9 @@ MECHANISMS: dict[str, KnownMechanism] = {
             "permute_and_flip_exact", lambda privacy: permute_and_flip(privacy, calibration="exact"), *_ANYWHERE,
             _NO_LOSS_KNOWN,
         ),
-        KnownMechanism("planar_laplace", planar_laplace, *_IN_THE_PLANE, _NO_LOSS_KNOWN),
+        KnownMechanism("planar_laplace", planar_laplace, *_ON_PLACES, _NO_LOSS_KNOWN),
         KnownMechanism(
-            "planar_laplace_within", lambda privacy: planar_laplace(privacy, within=True), *_IN_THE_PLANE,
+            "planar_laplace_within", lambda privacy: planar_laplace(privacy, within=True), *_ON_PLACES,
             _NO_LOSS_KNOWN,
         ),
         KnownMechanism(

@@ -35,16 +35,17 @@ from sfumato.certify.repair import DEFAULT_BITS
 from sfumato.certify.verify import prove
 from sfumato.certify.wide import product_exceeds
 from sfumato.draws.plans import Tuples
-from sfumato.errors import Infeasible, InvalidInput, NotSupported, PrivacyViolation, UndecidedError, expect, shown
+from sfumato.errors import Infeasible, InvalidInput, NotSupported, PrivacyViolation, UndecidedError, shown
 from sfumato.mechanisms.lattice import (
     KERNEL_BITS,
-    Lattice,
-    LatticeKernel,
     LatticeSolution,
+    as_lattice,
     exact_sum,
-    lattice_of,
+    is_separable,
+    lattice_kernel,
     lattice_solution,
     mean_distances,
+    offset_lengths,
     shifted_products,
 )
 from sfumato.mechanisms.lattice_draws import LatticePlan, cells_of, lattice_identity
@@ -53,7 +54,8 @@ from sfumato.numbers import Number, common_denominator, exact, float_above, floa
 from sfumato.privacy.regular import has_tight_constraints
 from sfumato.privacy.similarity import similarity
 from sfumato.privacy.type import PrivacyType, as_type
-from sfumato.spaces.constructors import MetricName, grid
+from sfumato.spaces.box import Box, MetricName
+from sfumato.spaces.constructors import grid
 from sfumato.verdict import Verdict, fails, holds, undecided
 
 __all__ = [
@@ -100,7 +102,7 @@ def tight_constraints(privacy: PrivacyType) -> Mechanism:
     privacy = as_type(privacy)
     space = privacy.space
     if len(space) > LARGEST_TABLE:
-        shape = "Lattice(…)" if (lattice := lattice_of(space)) is None else f"Lattice({lattice.shape}, …)"
+        shape = "Lattice(…)" if (lattice := space.source.lattice) is None else f"Lattice({lattice.shape}, …)"
         others = [f"lattice_tight_constraints({shape}) on grids", "product_mechanism() on products"]
         raise NotSupported(f"a table of {len(space)} secrets and outputs", [f"at most {LARGEST_TABLE}", *others])
     verdict = has_tight_constraints(privacy)
@@ -148,7 +150,7 @@ def _with_floor(matrix: NDArray[np.float64], privacy: PrivacyType) -> NDArray[np
 
 
 def has_lattice_tight_constraints(
-    lattice: Lattice, *, epsilon: Number | None = None, alpha: Number | None = None
+    lattice: Box, *, epsilon: Number | None = None, alpha: Number | None = None
 ) -> Verdict:
     """Whether the tight-constraints mechanism exists on a grid of any size.
 
@@ -157,18 +159,17 @@ def has_lattice_tight_constraints(
 
     Examples
     --------
+    >>> from sfumato.mechanisms import Lattice
     >>> [bool(has_lattice_tight_constraints(Lattice((100, 100)), epsilon=e)) for e in ("0.665", "0.666")]
     [False, True]
     """
-    lattice = expect(lattice, Lattice, "a lattice")
-    return _judged(lattice_solution(LatticeKernel(lattice, lattice.promise(epsilon, alpha))))
+    return _judged(lattice_solution(lattice_kernel(lattice, epsilon, alpha)))
 
 
 def _judged(solution: LatticeSolution) -> Verdict:
-    lattice = solution.kernel.lattice
-    if lattice.separable:
+    if is_separable(solution.kernel.lattice):
         return holds("Φ is a Kronecker product of lines, and z the product of theirs, all positive", solution)
-    where = np.unravel_index(int(solution.values.argmin()), lattice.shape)
+    where = np.unravel_index(int(solution.values.argmin()), solution.values.shape)
     least, point = float(solution.values[where]), tuple(int(i) for i in where)
     if least > solution.error:
         return holds(f"z ≥ {least - solution.error:.6g}, proved by a residual of {solution.norm:.3g}", solution)
@@ -194,7 +195,7 @@ class LatticeMechanism:
     * Every row sums to ``total``.
     """
 
-    lattice: Lattice
+    lattice: Box
     privacy: PrivacyType
     """ε and the step, on a few points of the grid."""
     solution: LatticeSolution
@@ -221,8 +222,7 @@ class LatticeMechanism:
     @property
     def domain(self) -> Domain:
         """The grid."""
-        grid = self.lattice.shape, self.lattice.metric, float(self.lattice.step)
-        return Domain(f"grid({', '.join(map(str, self.lattice.shape))})", grid=grid)
+        return Domain(f"grid({', '.join(map(str, self.lattice.shape))})", grid=self.lattice)
 
     @property
     def secrets(self) -> Sequence[tuple[Any, ...]]:
@@ -240,8 +240,7 @@ class LatticeMechanism:
 
     def as_charge(self) -> Charge:
         """What a ledger adds up; ledgers of version 1 knew the noise by another digest."""
-        grid = self.lattice
-        metric = ["lattice", grid.shape, grid.metric, str(grid.step)]
+        metric = ["lattice", self.lattice.shape, self.lattice.metric, str(self.lattice.step[0])]
         rule = [self.floor, self.spill, self.solution.bits, sha(self.diagonal.tobytes())]
         former = rule_charge(self.domain.name, metric, rate_text(self.privacy), rule)
         return replace(former, noise=sha(lattice_identity(self)), former=former.noise)
@@ -251,7 +250,7 @@ class LatticeMechanism:
         if len(self.lattice) > LARGEST_TABLE:
             raise no_table(self, f"grids of at most {LARGEST_TABLE} cells")
         lattice = self.lattice
-        space = grid(*lattice.shape, metric=cast(MetricName, lattice.metric), step=lattice.step)
+        space = grid(*lattice.shape, metric=cast(MetricName, lattice.metric), step=lattice.step[0])
         weights = np.stack([self.row_weights(place).ravel() for place in self.secrets])
         privacy = PrivacyType(space, self.privacy.epsilon, self.privacy.alpha)
         return prove(weights, privacy, outputs=space.labels, provenance={"made by": "lattice_tight_constraints"})
@@ -289,7 +288,7 @@ class LatticeMechanism:
         if first == second:
             return holds("a row keeps its promise with itself")
         gap = tuple(abs(a - b) for a, b in zip(first, second, strict=True))
-        length = self.lattice.lengths(gap).ravel()[-1:]
+        length = offset_lengths(self.lattice, gap).ravel()[-1:]
         p, q = factors_below(*kernel_terms(self.privacy), length, self.total)
         rows = [self.row_weights(s).ravel().astype(np.uint64) for s in (first, second)]
         broken = _first_broken(*rows, p[0], q[0])
@@ -327,12 +326,13 @@ class LatticeMechanism:
 
 
 def lattice_tight_constraints(
-    lattice: Lattice, *, epsilon: Number | None = None, alpha: Number | None = None
+    lattice: Box, *, epsilon: Number | None = None, alpha: Number | None = None
 ) -> LatticeMechanism:
     """The tight-constraints mechanism on a grid of any size, proved and never a table.
 
     Examples
     --------
+    >>> from sfumato.mechanisms import Lattice
     >>> mechanism = lattice_tight_constraints(Lattice((50, 40)), epsilon="0.8")
     >>> mechanism
     LatticeMechanism(50 × 40, euclidean, epsilon=0.8, proved)
@@ -341,9 +341,8 @@ def lattice_tight_constraints(
     >>> print(mechanism.verify_pair((0, 0), (0, 1)))
     holds: all 2000 outputs were compared in integers
     """
-    lattice = expect(lattice, Lattice, "a lattice")
-    privacy = lattice.promise(epsilon, alpha)
-    solution = lattice_solution(LatticeKernel(lattice, privacy))
+    kernel = lattice_kernel(lattice, epsilon, alpha)
+    solution, privacy = lattice_solution(kernel), kernel.privacy
     _require(_judged(solution))
     count = len(lattice)
     factor = privacy.factor_bounds(1)[0]  # ≤ e^{ε·step}
@@ -384,31 +383,32 @@ class LatticeThreshold:
         return float((self.low + self.high) / 2)
 
 
-def lattice_threshold(lattice: Lattice, *, digits: int = 7, near: float | None = None) -> LatticeThreshold:
+def lattice_threshold(lattice: Box, *, digits: int = 7, near: float | None = None) -> LatticeThreshold:
     """Where the tight-constraints mechanism of a grid begins to exist, to some decimals (up to 9).
 
     Floats look for the last change of sign below the ε at which row sums of Φ reach 2; the two ends are proved.
 
     Examples
     --------
+    >>> from sfumato.mechanisms import Lattice
     >>> threshold = lattice_threshold(Lattice((100, 100)), digits=7)
     >>> f"{float(threshold):.7f}"
     '0.6653516'
     """
-    lattice = expect(lattice, Lattice, "a lattice")
-    if lattice.separable:
-        raise NotSupported(f"a threshold on {lattice}: the mechanism exists for every ε", ["other metrics"])
-    digits = integer(digits, "digits", 1, 9)
+    lattice = as_lattice(lattice)
+    if is_separable(lattice):
+        raise NotSupported(f"a threshold on {lattice.name}: the mechanism exists for every ε", ["other metrics"])
+    digits, step = integer(digits, "digits", 1, 9), float(lattice.step[0])
 
     def least(rate: float) -> float:
-        return float(lattice_solution(LatticeKernel(lattice, lattice.promise(rate))).values.min())
+        return float(lattice_solution(lattice_kernel(lattice, rate)).values.min())
 
-    high = 2.0 / float(lattice.step) if near is None else 1.1 * positive(near, "near")
+    high = 2.0 / step if near is None else 1.1 * positive(near, "near")
     low = high * 0.8
     while least(low) >= 0:
         high, low = low, low * 0.8
-        if low * float(lattice.step) < 0.05:
-            raise NotSupported(f"a threshold below {low:g} on {lattice}", ["smaller grids"])
+        if low * step < 0.05:
+            raise NotSupported(f"a threshold below {low:g} on {lattice.name}", ["smaller grids"])
     middle = brentq(least, low, high, xtol=10.0 ** -(digits + 2), rtol=1e-12)
     units = 10 ** (digits + 1)
     ends = Fraction(round(middle * units) - 5, units), Fraction(round(middle * units) + 5, units)

@@ -93,7 +93,7 @@ def test_a_round_that_is_cut_short_leaves_the_one_before(monkeypatch: pytest.Mon
     monkeypatch.setattr(interior_near, "solve_peaks", three_steps)
     made = sf.design(*question, solver="interior-near", tolerance=1e-3)
     assert rounds
-    assert sf.verify(made.mechanism, checker="kernel")
+    assert sf.verify(made.mechanism)
     assert float(made.loss) <= 1.1 * float(best.loss)
     assert float(made.bound) >= 0.9 * float(best.bound)
 

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-from ctypes import CDLL
 from dataclasses import dataclass
 from functools import partial
-from importlib.util import find_spec
-from pathlib import Path
-from runpy import run_path
 from typing import Any
 
 from sfumato.design.answer import Answer, Progress, TimeLimit
 from sfumato.design.problem import Problem
 from sfumato.design.solvers.reduced import solve_reduced
 from sfumato.lp.cone.arrays import solve_batched
+from sfumato.lp.cone.arrays_backend import gpu_is_there
 from sfumato.lp.cone.lanes import solve_columns
 from sfumato.lp.cone.program import ColumnProgram, ColumnSolution, Start
-
-# The drivers of NVIDIA's GPUs, where torch loads them from.
-_DRIVERS = {"linux": "libcuda.so.1", "win32": "nvcuda.dll"}
 
 
 @dataclass(eq=False)
@@ -56,30 +49,3 @@ def solve_by_arrays(
     device = "cuda" if gpu_is_there() else None
     name = f"batched interior point ({device or 'NumPy'})"
     return solve_reduced(problem, partial(solve_batched, device=device), name, tolerance, progress, time_limit)
-
-
-def gpu_is_there() -> bool:
-    """Whether torch is installed and finds a GPU; not imported, which takes seconds, where it cannot find one."""
-    place = find_spec("torch")
-    if place is None or not _knows_gpus(place.origin):
-        return False
-    import torch
-
-    return bool(torch.cuda.is_available())
-
-
-def _knows_gpus(origin: str | None) -> bool:
-    """Whether this build of torch could use a GPU, and for NVIDIA's whether there is a driver; yes where unknown."""
-    try:
-        named = run_path(str(Path(str(origin)).with_name("version.py")))
-    except (OSError, SyntaxError, ImportError):
-        return True
-    if named.get("hip", "unknown") is not None:
-        return True
-    if named.get("cuda", "unknown") is None or sys.platform not in _DRIVERS:
-        return named.get("cuda", "unknown") is not None
-    try:
-        CDLL(_DRIVERS[sys.platform])
-    except OSError:
-        return False
-    return True

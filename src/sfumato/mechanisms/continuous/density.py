@@ -13,8 +13,9 @@ import numpy as np
 from sfumato.arguments import answer_of, flag, float_array, items, text
 from sfumato.channels.prior import Prior
 from sfumato.errors import InvalidPrior, expect
-from sfumato.mechanisms.continuous.interval import UNIT, Floats, Interval, as_interval, lattice, lattice_floats
-from sfumato.numbers import Array, Number, array, is_exact, told_apart, whole
+from sfumato.mechanisms.continuous.interval import UNIT, Ends, as_interval, lattice, lattice_floats
+from sfumato.numbers import Array, Floats, Number, array, is_exact, told_apart, whole
+from sfumato.spaces.box import Box
 
 _QUANTILES = (1e-6, 1e-4, 0.01, 0.1, 0.5, 0.9, 0.99, 1 - 1e-4, 1 - 1e-6)
 _NARROW = 0.05  # A density is narrow if this share of the support holds nearly all the mass.
@@ -64,7 +65,7 @@ class Density:
     0.5
     """
 
-    interval: Interval
+    interval: Box
     edges: Floats
     """Ends of the panels that quadrature uses."""
     error: float
@@ -79,7 +80,7 @@ class Density:
     def __init__(
         self,
         pdf: Any,
-        interval: Interval | tuple[Number, Number] = UNIT,
+        interval: Ends = UNIT,
         *,
         breaks: Iterable[float] = (),
         normalise: bool = False,
@@ -115,14 +116,12 @@ class Density:
             object.__setattr__(self, field, value)
 
     @classmethod
-    def uniform(cls, interval: Interval | tuple[Number, Number] = UNIT) -> Density:
+    def uniform(cls, interval: Ends = UNIT) -> Density:
         """The constant density; what is derived from it is exact."""
         return cls.steps([1], interval, name="uniform")
 
     @classmethod
-    def steps(
-        cls, weights: Iterable[Number], interval: Interval | tuple[Number, Number] = UNIT, *, name: str = "steps"
-    ) -> Density:
+    def steps(cls, weights: Iterable[Number], interval: Ends = UNIT, *, name: str = "steps") -> Density:
         """A histogram: weight k spread evenly over the k-th of equally long cells, exact for rational weights.
 
         Examples
@@ -168,7 +167,7 @@ class Density:
         return np.asarray(sums[np.searchsorted(grid, flat)]).reshape(points.shape)
 
 
-def as_density(value: Any, interval: Interval = UNIT) -> Density:
+def as_density(value: Any, interval: Box = UNIT) -> Density:
     """The density, or the one that a function or a scipy distribution gives on the interval."""
     if isinstance(value, Density):
         return value

@@ -29,10 +29,10 @@ import numpy as np
 from sfumato.arguments import float_array, integer
 from sfumato.channels.channel import Channel, normalise
 from sfumato.errors import expect
-from sfumato.mechanisms.continuous.interval import Floats, lattice
+from sfumato.mechanisms.continuous.interval import lattice
 from sfumato.mechanisms.continuous.laplace import Laplace, TruncatedLaplace, common_lattice, decay_powers
 from sfumato.mechanisms.continuous.pixelation import on_lattice, pixelate
-from sfumato.numbers import Array, is_exact, whole
+from sfumato.numbers import Array, Floats, is_exact, whole
 from sfumato.orders.refinement import refines
 from sfumato.verdict import Verdict
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
 from typing import Any, TypeAlias
@@ -12,60 +11,50 @@ from numpy.typing import NDArray
 
 from sfumato.arguments import float_array
 from sfumato.errors import InvalidInput, short, shown
-from sfumato.numbers import Number, as_written, float_above, float_below, whole
-from sfumato.spaces.constructors import check_size, line
-from sfumato.spaces.finite import FiniteSpace
-
-Floats: TypeAlias = NDArray[np.float64]
+from sfumato.numbers import Floats, Number, as_written, float_above, float_below, whole
+from sfumato.spaces.box import Box
+from sfumato.spaces.constructors import line
+from sfumato.spaces.finite import FiniteSpace, check_size
 
 # A lattice point written as a float, times N, misses its integer by no more than a few units in
 # the last place of N: within this share of N it is meant to be the point.
 _SAME_POINT = 2.0**-48
 
 
-@dataclass(frozen=True)
-class Interval:
-    """A closed interval with rational ends; a float end means the decimal that prints it."""
+def Interval(low: Number, high: Number) -> Box:  # noqa: N802 - a noun
+    """A closed interval with rational ends, a box of one axis; a float end means the decimal that prints it.
 
-    low: Fraction
-    high: Fraction
-
-    def __post_init__(self) -> None:
-        for end in ("low", "high"):
-            object.__setattr__(self, end, as_written(getattr(self, end), "an end of an interval"))
-        if not self.low < self.high:
-            raise InvalidInput(f"an interval needs low < high, found [{short(self.low)}, {short(self.high)}]")
-        if float_below(self.low) == -inf or float_above(self.high) == inf or not 0 < float_below(self.length) < inf:
-            raise InvalidInput("the ends of an interval and its length lie within the range of floats")
-
-    @property
-    def length(self) -> Fraction:
-        """High minus low."""
-        return self.high - self.low
-
-    @property
-    def ends(self) -> tuple[float, float]:
-        """Both ends as floats."""
-        return float(self.low), float(self.high)
-
-    def __str__(self) -> str:
-        return f"[{self.low}, {self.high}]"
+    Examples
+    --------
+    >>> unit = Interval(0, 1)
+    >>> print(unit, unit.low, unit.high, unit.length, unit.ends)
+    [0, 1] 0 1 1 (0.0, 1.0)
+    """
+    low, high = (as_written(end, "an end of an interval") for end in (low, high))
+    if not low < high:
+        raise InvalidInput(f"an interval needs low < high, found [{short(low)}, {short(high)}]")
+    if float_below(low) == -inf or float_above(high) == inf or not 0 < float_below(high - low) < inf:
+        raise InvalidInput("the ends of an interval and its length lie within the range of floats")
+    return Box((high - low,), (high - low,), origin=(low,))
 
 
-UNIT = Interval(Fraction(0), Fraction(1))
+UNIT = Interval(0, 1)
 """The interval of the paper."""
 
+Ends: TypeAlias = Box | tuple[Number, Number]
+"""What stands for an interval: a box of one axis, or two numbers."""
 
-def as_interval(value: Interval | tuple[Number, Number]) -> Interval:
-    """The interval, or the one between two numbers."""
-    if isinstance(value, Interval):
-        return value
+
+def as_interval(value: Ends) -> Box:
+    """The interval between two numbers or the ends of a box of one axis, into however many cells that is cut."""
+    if isinstance(value, Box):
+        return Interval(value.low, value.high)
     if not isinstance(value, tuple | list) or len(value) != 2:
         raise InvalidInput(f"an interval is a pair (low, high), found {shown(value)}")
-    return Interval(*value)  # type: ignore[arg-type]  # it reads its ends
+    return Interval(*value)
 
 
-def lattice(steps: int, interval: Interval = UNIT) -> tuple[Fraction, ...]:
+def lattice(steps: int, interval: Box = UNIT) -> tuple[Fraction, ...]:
     """U_N: the points a + (b − a)·n/N for n = 0, …, N.
 
     Examples
@@ -78,12 +67,12 @@ def lattice(steps: int, interval: Interval = UNIT) -> tuple[Fraction, ...]:
     return tuple(interval.low + interval.length * n / steps for n in range(steps + 1))
 
 
-def lattice_floats(steps: int, interval: Interval = UNIT) -> Floats:
+def lattice_floats(steps: int, interval: Box = UNIT) -> Floats:
     """The points of U_N in floats."""
     return np.array([float(point) for point in lattice(steps, interval)])
 
 
-def lattice_space(steps: int, interval: Interval = UNIT) -> FiniteSpace:
+def lattice_space(steps: int, interval: Box = UNIT) -> FiniteSpace:
     """U_N with the distance of real numbers, a line of step (b − a)/N; labels are the points.
 
     Examples
@@ -97,13 +86,13 @@ def lattice_space(steps: int, interval: Interval = UNIT) -> FiniteSpace:
     return FiniteSpace(points, row.source, name=f"{len(points)} points of {interval}", coordinates=where)
 
 
-def floor_of(x: Any, steps: int, interval: Interval = UNIT) -> Floats:
+def floor_of(x: Any, steps: int, interval: Box = UNIT) -> Floats:
     """⌊x⌋_N, the point of U_N at or left of x; the one before the last at the upper end."""
     low, high = interval.ends
     return np.asarray(low + (high - low) * cells_of(x, steps, interval) / steps)
 
 
-def cells_of(x: Any, steps: int, interval: Interval = UNIT) -> NDArray[np.int64]:
+def cells_of(x: Any, steps: int, interval: Box = UNIT) -> NDArray[np.int64]:
     """The index n of the cell [n/N, (n+1)/N) that x lies in; the last cell is closed (B, Definitions 6 and 7).
 
     Examples

@@ -27,11 +27,12 @@ from sfumato.arguments import float_array, index_array
 from sfumato.certify.charge import Charge, rate_text, rule_charge
 from sfumato.draws.plans import Plan
 from sfumato.errors import InvalidInput, NotSupported
-from sfumato.mechanisms.continuous.interval import UNIT, Floats, Interval, as_interval, lattice_space
-from sfumato.numbers import Array, Number, object_array, whole
+from sfumato.mechanisms.continuous.interval import UNIT, Ends, as_interval, lattice_space
+from sfumato.numbers import Array, Floats, Number, object_array, whole
 from sfumato.privacy.promise import rational_power
 from sfumato.privacy.type import PrivacyType
-from sfumato.spaces.constructors import check_size
+from sfumato.spaces.box import Box
+from sfumato.spaces.finite import check_size
 
 _BY_PIXELS = "sampler(truncated_laplace(…), pixels=…, steps=…)"
 PIXELS_MISSING = f"outputs are told by pixels: say how many, {_BY_PIXELS}"
@@ -42,7 +43,7 @@ PIXELS_MISSING = f"outputs are told by pixels: say how many, {_BY_PIXELS}"
 class Laplace:
     """x disclosed as a real number y with density (ε/2)·e^{−ε|y − x|}; made by :func:`laplace`."""
 
-    interval: Interval
+    interval: Box
     privacy: PrivacyType
     """ε between the two ends, and so per unit of length."""
 
@@ -150,7 +151,7 @@ def laplace(
     epsilon: Number | None = None,
     *,
     alpha: Number | None = None,
-    interval: Interval | tuple[Number, Number] = UNIT,
+    interval: Ends = UNIT,
 ) -> Laplace:
     """The ε-Laplace mechanism for secrets in an interval (B, Definition 3); its outputs are real numbers.
 
@@ -168,7 +169,7 @@ def truncated_laplace(
     epsilon: Number | None = None,
     *,
     alpha: Number | None = None,
-    interval: Interval | tuple[Number, Number] = UNIT,
+    interval: Ends = UNIT,
 ) -> TruncatedLaplace:
     """The ε-Laplace mechanism with outputs truncated to the interval (B, Definition 4).
 

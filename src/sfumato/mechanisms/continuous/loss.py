@@ -15,16 +15,9 @@ import numpy as np
 from sfumato.arguments import float_array, items, text
 from sfumato.errors import InvalidLoss, expect, short, shown
 from sfumato.losses.loss import Loss, as_loss
-from sfumato.mechanisms.continuous.interval import (
-    UNIT,
-    Floats,
-    Interval,
-    as_interval,
-    floor_of,
-    lattice,
-    lattice_floats,
-)
-from sfumato.numbers import Array, Number, as_written, exact, object_array, whole
+from sfumato.mechanisms.continuous.interval import UNIT, Ends, as_interval, floor_of, lattice, lattice_floats
+from sfumato.numbers import Array, Floats, Number, as_written, exact, object_array, whole
+from sfumato.spaces.box import Box
 from sfumato.verdict import Verdict, fails, holds, undecided
 
 __all__ = ["IntervalLoss", "Legal", "absolute_error", "is_legal", "lattice_loss", "squared_error", "step_loss"]
@@ -59,7 +52,7 @@ class IntervalLoss:
     """
 
     value: Callable[[Any, Any], Any]
-    interval: Interval
+    interval: Box
     actions: Floats | None
     lipschitz: Fraction | None
     breaks: Floats
@@ -69,7 +62,7 @@ class IntervalLoss:
     def __init__(
         self,
         value: Callable[[Any, Any], Any],
-        interval: Interval | tuple[Number, Number] = UNIT,
+        interval: Ends = UNIT,
         *,
         actions: Iterable[Number] | None = None,
         lipschitz: Number | None = None,
@@ -105,7 +98,7 @@ class IntervalLoss:
         return self.value(w, x)
 
 
-def _on_arrays(value: Callable[[Any, Any], Any], interval: Interval) -> Callable[[Any, Any], Any]:
+def _on_arrays(value: Callable[[Any, Any], Any], interval: Box) -> Callable[[Any, Any], Any]:
     """The function on arrays, whatever it was written for; its values must be finite numbers."""
     w, x = np.array(interval.ends)[:, None], np.linspace(*interval.ends, 3)[None, :]
     evaluate = value
@@ -124,12 +117,12 @@ def _on_arrays(value: Callable[[Any, Any], Any], interval: Interval) -> Callable
     return evaluate
 
 
-def absolute_error(interval: Interval | tuple[Number, Number] = UNIT) -> IntervalLoss:
+def absolute_error(interval: Ends = UNIT) -> IntervalLoss:
     """``len``, the loss |w − x|; 1-Lipschitz (B, Equation 16)."""
     return IntervalLoss(lambda w, x: np.abs(w - x), interval, lipschitz=1, name="absolute error")
 
 
-def squared_error(interval: Interval | tuple[Number, Number] = UNIT) -> IntervalLoss:
+def squared_error(interval: Ends = UNIT) -> IntervalLoss:
     """``len²``, the loss (w − x)²; 2(b − a)-Lipschitz for actions in the interval."""
     inside = as_interval(interval)
     steepest = 2 * inside.length

@@ -26,7 +26,7 @@ from sfumato.channels.channel import Channel, as_channel, normalise
 from sfumato.draws.noise import Rate, noise
 from sfumato.draws.plans import Pixels, Plan
 from sfumato.errors import InvalidInput, Mismatch, NotSupported, expect
-from sfumato.mechanisms.continuous.interval import UNIT, Floats, Interval, cells_of, floor_of, lattice, lattice_floats
+from sfumato.mechanisms.continuous.interval import UNIT, cells_of, floor_of, lattice, lattice_floats
 from sfumato.mechanisms.continuous.laplace import (
     PIXELS_MISSING,
     Laplace,
@@ -35,7 +35,8 @@ from sfumato.mechanisms.continuous.laplace import (
     decay_powers,
 )
 from sfumato.mechanisms.proved import proved
-from sfumato.numbers import floats, is_exact, whole
+from sfumato.numbers import Floats, floats, is_exact, whole
+from sfumato.spaces.box import Box
 
 STEPS_MISSING = "secrets are points of a lattice: say how many steps, sampler(mechanism, steps=…)"
 """Why a pixelated mechanism alone cannot be drawn from."""
@@ -51,7 +52,7 @@ class IntervalMechanism(Protocol):
     """
 
     @property
-    def interval(self) -> Interval:
+    def interval(self) -> Box:
         """Where the secrets live."""
         ...
 
@@ -78,7 +79,7 @@ class Pixelated:
     pixels: int
 
     @property
-    def interval(self) -> Interval:
+    def interval(self) -> Box:
         """Where the secrets live."""
         return self.source.interval
 
@@ -157,7 +158,7 @@ class Stepped:
     steps: int
 
     @property
-    def interval(self) -> Interval:
+    def interval(self) -> Box:
         """Where the secrets live."""
         return self.source.interval
 
@@ -191,7 +192,7 @@ class SteppedChannel:
     """M_N: a channel on the lattice U_N, lifted to all of the interval (B, Definition 7)."""
 
     channel: Channel
-    interval: Interval
+    interval: Box
 
     @property
     def steps(self) -> int:
@@ -255,7 +256,7 @@ def pixels_on(mechanism: Any, *, steps: int | None, pixels: int | None = None) -
 
 
 def stepped(
-    mechanism: IntervalMechanism | Channel | Mechanism, steps: int | None = None, interval: Interval = UNIT
+    mechanism: IntervalMechanism | Channel | Mechanism, steps: int | None = None, interval: Box = UNIT
 ) -> Stepped | SteppedChannel:
     """The N-step mechanism of a mechanism on an interval, or of a channel on the lattice U_N.
 

@@ -24,10 +24,10 @@ from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior
 from sfumato.errors import InvalidInput, Mismatch, expect, shown
 from sfumato.mechanisms.continuous.density import Density, as_density, gauss
-from sfumato.mechanisms.continuous.interval import Floats, Interval
 from sfumato.mechanisms.continuous.loss import IntervalLoss
 from sfumato.mechanisms.continuous.pixelation import IntervalMechanism, as_interval_mechanism
-from sfumato.numbers import floats
+from sfumato.numbers import Floats, floats
+from sfumato.spaces.box import Box
 
 _INNER, _FINER = 16, 24  # nodes of a piece: the second set tells the error of the first
 _GRID = 33  # actions tried before golden section
@@ -175,7 +175,7 @@ class _Inner:
 
     source: _DenseNodes | _FiniteNodes
     loss: IntervalLoss
-    interval: Interval
+    interval: Box
 
     def least(self, likelihood: Likelihood, y: Floats | None, count: int) -> _Least:
         """The least cost of each of ``count`` outputs, in chunks that fit into memory."""
@@ -279,7 +279,7 @@ def _numbers_of(prior: Prior) -> Floats:
         raise InvalidInput("the secrets of a prior on an interval must be numbers") from error
 
 
-def _same_interval(expected: Interval, other: Interval, what: str) -> None:
+def _same_interval(expected: Box, other: Box, what: str) -> None:
     if expected != other:
         raise InvalidInput(f"the mechanism lives on {expected}, {what} on {other}")
 

@@ -1,0 +1,413 @@
+"""A bound for all mechanisms on a box, with whatever outputs: one finite problem, its prices, a cover of the outputs.
+
+Secrets are the lower corners of cells: shifted by any one vector they have the same masses, so that the loss of every
+mechanism on the box is at least the best of one finite problem with outputs anywhere. Outputs are rounded at random to
+the corners of cubes, which costs at most what the loss bends in a cube (:mod:`sfumato.certify.box_bounds`). Prices
+come from the program with outputs at the secrets, or halfway between them, and with short pairs only, which is less
+than is promised and so a bound too. Cubes are halved where prices need it; multipliers between any two secrets then
+prove that no corner does better than the prices say.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import product
+from math import gcd, inf
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from sfumato.certify.box_bounds import Covering, covering
+from sfumato.certify.coordinates import BoxBound
+from sfumato.certify.mechanism import Dual
+from sfumato.design.boxes.symmetry import PointOrbits, Turn, orbits_of_cells, orbits_of_points, turns
+from sfumato.errors import NotConverged
+from sfumato.lp.cone.blocks import BlockProgram
+from sfumato.lp.cone.general import solve_blocks
+from sfumato.lp.cone.program import Ending
+from sfumato.lp.proof.covering import Cover, covered
+from sfumato.numbers import Floats, Integers
+from sfumato.spaces.box import NORMS, Box
+from sfumato.watch import Watch
+
+# Euclidean pairs of secrets up to so many steps apart along an axis enter the program, by the dimension of the box. In
+# the plane all others follow from those of 3 steps up to a factor of 1.013 of their distance, of 5 steps up to 1.005.
+_REACH = {1: (1, 1), 2: (3, 5), 3: (1, 2)}
+# What is taken off the prices, as a part of the loss, where nobody says otherwise.
+_SLACK = 1e-3
+# A loss of less than this part of a step is none.
+_SMALLEST = 1e-3
+_DUAL_BITS = 56  # The largest multiplier has so many bits: rounding is then far below what floats have settled.
+
+
+def bends(low: Floats, sides: Floats, metric: str) -> Floats:
+    """How much ‖·‖ bends at most in boxes: what is interpolated between their corners exceeds it by no more.
+
+    Parameters
+    ----------
+    low
+        The lowest corner of each box, coordinates last; no coordinate changes its sign within one.
+    sides
+        Their sides along the axes.
+
+    Examples
+    --------
+    >>> bends(np.array([[3.0, 0.0], [0.0, 0.0]]), np.array([1.0, 1.0]), "euclidean").round(3).tolist()
+    [0.051, 0.293]
+    >>> bends(np.array([[3.0, 0.0], [0.0, 0.0]]), np.array([1.0, 1.0]), "manhattan").tolist()
+    [0.0, 0.0]
+    """
+    corners = np.stack([low + sides * np.array(c) for c in product((0.0, 1.0), repeat=len(sides))], axis=-2)
+    lengths = np.linalg.norm(corners, ord=NORMS[metric], axis=-1)
+    centre = low + sides / 2
+    if metric == "euclidean":
+        support = centre / np.linalg.norm(centre, axis=-1, keepdims=True)
+    elif metric == "manhattan":
+        support = np.sign(centre)
+    else:
+        size = np.abs(centre)
+        largest = size >= size.max(axis=-1, keepdims=True) * (1 - 1e-12)
+        support = np.sign(centre) * largest / largest.sum(axis=-1, keepdims=True)
+    found = (lengths - (corners * support[..., None, :]).sum(axis=-1)).max(axis=-1)
+    if metric == "euclidean" and len(sides) > 1:
+        ends = np.stack([np.abs(low), np.abs(low + sides)])
+        nearest, farthest = np.where(low * (low + sides) <= 0, 0.0, ends.min(axis=0)), ends.max(axis=0) ** 2
+        others = farthest.sum(axis=-1, keepdims=True) - farthest
+        with np.errstate(divide="ignore"):
+            curved = (sides**2 * others).sum(axis=-1) / (8 * np.linalg.norm(nearest, axis=-1) ** 3)
+        found = np.minimum(found, curved)
+    return np.asarray(np.maximum(found, 0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class FiniteProblem:
+    """Secrets at the lower corners of cells, their masses, and ε: what every mechanism on the box is restricted to."""
+
+    box: Box
+    parts: tuple[int, ...]
+    density: Floats
+    rate: float
+    group: list[Turn]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Secrets along each axis."""
+        return tuple(cells * part for cells, part in zip(self.box.shape, self.parts, strict=True))
+
+    @cached_property
+    def step(self) -> Floats:
+        """The distance of neighbouring secrets along each axis."""
+        return np.array([float(step / part) for step, part in zip(self.box.step, self.parts, strict=True)])
+
+    @property
+    def extent(self) -> Floats:
+        """How many steps the last secret is from the first, along each axis."""
+        return np.array(self.shape, dtype=np.float64) - 1
+
+    @cached_property
+    def places(self) -> Integers:
+        """The place of each secret, in steps."""
+        return np.stack(np.meshgrid(*map(np.arange, self.shape), indexing="ij"), axis=-1).reshape(-1, len(self.shape))
+
+    @cached_property
+    def masses(self) -> Floats:
+        """The prior of the secrets: that of their cells in equal parts."""
+        table = self.density.reshape(self.box.shape)
+        for axis, part in enumerate(self.parts):
+            table = np.repeat(table, part, axis=axis) / part
+        return np.asarray(table.ravel())
+
+    @cached_property
+    def logs(self) -> Floats:
+        """ε‖x − x′‖ for all pairs."""
+        where = self.places * self.step
+        return np.asarray(self.rate * np.linalg.norm(where[:, None] - where[None], ord=NORMS[self.box.metric], axis=2))
+
+    @cached_property
+    def secrets(self) -> PointOrbits:
+        """PointOrbits of the secrets."""
+        return orbits_of_cells(self.group, self.shape)
+
+    def lowered(self, corners: Integers, level: int) -> Floats:
+        """What corners lose at each secret, less what the loss bends in the cubes around them, all of one level.
+
+        Corners are given in units of the sides of these cubes, which are steps halved ``level`` times.
+        """
+        scale = 1 << level
+        offsets = corners[None, :, :] - scale * self.places[:, None, :]
+        reach = np.array(self.shape) * scale + 1
+        table = self._bends_around(level)
+        lengths = np.linalg.norm(offsets * (self.step / scale), ord=NORMS[self.box.metric], axis=2)
+        return np.asarray(lengths - table[tuple(np.moveaxis(offsets + reach, -1, 0))])
+
+    def _bends_around(self, level: int) -> Floats:
+        """For each offset of a corner from a secret the most that the loss bends in a cube with that corner."""
+        scale = 1 << level
+        reach = np.array(self.shape) * scale + 1
+        axes = [np.arange(-r - 1, r + 1) for r in reach]
+        low = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1) * (self.step / scale)
+        cubes = bends(low, self.step / scale, self.box.metric)
+        # cube number t along an axis lies between offsets t and t + 1, the first one below the least offset
+        for axis in range(cubes.ndim):
+            first, last = (np.take(cubes, range(k, cubes.shape[axis] - 1 + k), axis=axis) for k in (0, 1))
+            cubes = np.maximum(first, last)
+        return cubes
+
+
+def _pairs(problem: FiniteProblem, thorough: bool) -> tuple[Integers, Integers, Floats]:
+    """Ordered pairs of secrets by short offsets that go in no common multiple, and their ε‖x − x′‖."""
+    k, metric = len(problem.shape), problem.box.metric
+    reach = _REACH[k][thorough] if metric == "euclidean" else 1
+    numbers = np.arange(len(problem.places)).reshape(problem.shape)
+    first, second, logs = [], [], []
+    for offset in product(range(-reach, reach + 1), repeat=k):
+        if gcd(*offset) != 1 or (metric == "manhattan" and sum(map(abs, offset)) > 1):
+            continue
+        here = tuple(slice(max(0, -o), side - max(0, o)) for o, side in zip(offset, problem.shape, strict=True))
+        there = tuple(slice(max(0, o), side - max(0, -o)) for o, side in zip(offset, problem.shape, strict=True))
+        if any(part.start >= part.stop for part in here):
+            continue
+        first.append(numbers[here].ravel())
+        second.append(numbers[there].ravel())
+        length = float(np.linalg.norm(np.array(offset) * problem.step, ord=NORMS[metric]))
+        logs.append(np.full(first[-1].size, problem.rate * length))
+    if not first:
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0)
+    return np.concatenate(first), np.concatenate(second), np.concatenate(logs)
+
+
+def prices(
+    problem: FiniteProblem, level: int, fine: int, tolerance: float, watch: Watch, thorough: bool = False
+) -> Floats:
+    """A price for every secret, whose sum is nearly the best of the program with outputs on a grid.
+
+    Outputs lie at the secrets and, halved ``fine`` times, between them; losses are lowered for cubes of ``level``.
+    More pairs of secrets are looked at where it is to be ``thorough``.
+    """
+    orbits = problem.secrets
+    sides = tuple((side - 1 << fine) + 1 for side in problem.shape)
+    chosen = orbits_of_cells(problem.group, sides).representatives
+    where = np.stack(np.unravel_index(chosen, sides), axis=-1)
+    cost = problem.masses[:, None] * problem.lowered(where << (level - fine), level)
+    n = len(problem.places)
+    first, second, logs = _pairs(problem, thorough)
+    pairs = np.arange(len(first))
+    entries = np.concatenate([-np.exp(-logs), np.ones(len(pairs))])
+    rows = csr_array((entries, (np.tile(pairs, 2), np.concatenate([first, second]))), shape=(len(pairs), n))
+    classes = orbits.classes
+    sums = csr_array((np.ones(n), (classes, np.arange(n))), shape=(int(classes.max()) + 1, n))
+    program = BlockProgram(cost, ((rows,),) if len(pairs) else (), sums, np.bincount(classes).astype(np.float64))
+    solution = solve_blocks(program, tolerance=tolerance, time_limit=watch)
+    if solution.ended is Ending.INTERRUPTED:  # covering these prices takes longer than to solve for them
+        raise KeyboardInterrupt
+    reduced = cost.copy()
+    for block, dual in zip(program.blocks, solution.duals, strict=True):
+        for matrix, part in zip(block, dual, strict=True):
+            reduced -= matrix.T @ part
+    return np.asarray(program.least(reduced)[classes])
+
+
+def splits_of(
+    problem: FiniteProblem, price: Floats, deepest: int, watch: Watch, part: float = _SLACK
+) -> tuple[bytes, float]:
+    """Which cubes are halved, depth first, so that prices less a part of the loss are covered at all corners.
+
+    Cubes are not halved where prices lowered by ``part`` of the loss can be covered; at the deepest level as much is
+    taken off as is needed. Also what is taken off in the end, in units of the loss.
+    """
+    # where one secret has all the mass nothing is lost, and no part of it would be a slack
+    slack = part * max(float(price.sum()), _SMALLEST * float(problem.step.max()))
+    tests = [_CornerTest(problem, level, price) for level in range(deepest + 1)]
+    active = _cubes(problem.shape)
+    halved: list[NDArray[np.int64]] = []
+    for level in range(deepest):
+        failing = ~tests[level].pass_at(active, slack, watch)
+        halved.append(active[failing])
+        active = _halves(active[failing])
+    if len(active):
+        while not tests[deepest].pass_at(active, slack, watch).all() and not watch.over:
+            slack *= 1.25
+    keys = [{tuple(cube) for cube in level.tolist()} for level in halved]
+    bits: list[int] = []
+
+    def visit(cube: tuple[int, ...], level: int) -> None:
+        split = level < len(keys) and cube in keys[level]
+        bits.append(int(split))
+        if split:
+            for part in product(*((2 * c, 2 * c + 1) for c in cube)):
+                visit(part, level + 1)
+
+    for cube in _cubes(problem.shape).tolist():
+        visit(tuple(cube), 0)
+    return bytes(bits), slack
+
+
+class _CornerTest:
+    """Which corners of one level can be covered with prices lowered by a slack; each orbit is looked at once."""
+
+    def __init__(self, problem: FiniteProblem, level: int, price: Floats) -> None:
+        self.problem, self.level, self.price = problem, level, price
+        self.sides = tuple((side - 1 << level) + 1 for side in problem.shape)
+        self.least = orbits_of_cells(problem.group, self.sides).least
+        self.enough: dict[int, float] = {}  # the least slack with which a corner was covered
+        self.tried: dict[int, float] = {}
+
+    def pass_at(self, cubes: Integers, slack: float, watch: Watch) -> NDArray[np.bool_]:
+        """Whether all corners of each cube are covered."""
+        if not len(cubes):
+            return np.zeros(0, dtype=bool)
+        k = cubes.shape[1]
+        ends = [np.minimum(cubes + np.array(c), np.array(self.sides) - 1) for c in product((0, 1), repeat=k)]
+        numbers = np.stack([self.least[np.ravel_multi_index(tuple(end.T), self.sides)] for end in ends], axis=1)
+        new = [c for c in np.unique(numbers).tolist() if self.enough.get(c, inf) > slack > self.tried.get(c, 0.0)]
+        if new and not watch.over:
+            where = np.stack(np.unravel_index(np.array(new), self.sides), axis=-1)
+            cost = self.problem.masses[:, None] * self.problem.lowered(where, self.level)
+            wanted = self.price - slack * self.problem.masses
+            short = covered(cost, wanted, self.problem.logs, 1e-5, watch).short
+            for corner, lack in zip(new, short.tolist(), strict=True):
+                self.tried[corner] = slack
+                if lack <= 0.01 * slack:
+                    self.enough[corner] = slack
+        passed = np.array([self.enough.get(c, inf) <= slack for c in numbers.ravel().tolist()])
+        return np.asarray(passed.reshape(numbers.shape).all(axis=1))
+
+
+def _cubes(shape: tuple[int, ...]) -> Integers:
+    """The cubes between neighbouring secrets; along an axis with one secret there is one, without extent."""
+    sides = [np.arange(max(1, side - 1)) for side in shape]
+    return np.stack(np.meshgrid(*sides, indexing="ij"), axis=-1).reshape(-1, len(shape))
+
+
+def _halves(cubes: Integers) -> Integers:
+    k = cubes.shape[1] if cubes.ndim == 2 else 1
+    return np.concatenate([2 * cubes + np.array(part) for part in product((0, 1), repeat=k)]) if len(cubes) else cubes
+
+
+# ----------------------------------------------------------------- what goes into a file
+
+
+def box_bound(problem: FiniteProblem, price: Floats, splits: bytes, slack: float, watch: Watch) -> BoxBound:
+    """Multipliers for all corners of the cover, as integers, and the bound that they prove, a little rounded down."""
+    cover, ends, values = _multipliers(problem, price, splits, slack, watch)
+    dual = _in_integers(ends, values, _unit(float(values.max(initial=0.0))))
+    return BoxBound(Fraction(_proved_value(problem, cover, dual)), problem.parts, splits, dual)
+
+
+Ends = tuple[Integers, Integers, Integers]
+"""From which secret, to which one, and for which corner."""
+
+
+def _multipliers(
+    problem: FiniteProblem, price: Floats, splits: bytes, slack: float, watch: Watch
+) -> tuple[Covering, Ends, Floats]:
+    cover = covering(problem.box, problem.parts, splits)
+    orbits = orbits_of_points(
+        problem.group, cover.corners * np.array([float(length) for length in cover.grid]), problem.step * problem.extent
+    )
+    assert orbits is not None
+    chosen = orbits.representatives
+    cost = problem.masses[:, None] * (cover.losses.T[:, chosen] * float(cover.unit))
+    found = covered(cost, price - slack * problem.masses, problem.logs, 1e-5, watch)
+    first, second, corner, values = _spread(problem.secrets, orbits, chosen[found.column], found)
+    return cover, (first, second, corner), values
+
+
+def _unit(largest: float) -> Fraction:
+    return Fraction(2) ** (int(np.frexp(largest)[1]) - _DUAL_BITS) if largest else Fraction(1)
+
+
+def _in_integers(ends: Ends, values: Floats, unit: Fraction) -> Dual:
+    whole = np.floor(values / float(unit)).astype(np.int64)
+    kept = whole > 0
+    first, second, corner = (end[kept] for end in ends)
+    return Dual(first, second, corner, whole[kept], unit)
+
+
+def classes_bound(
+    problem: FiniteProblem, strides: tuple[int, ...], level: int, fine: int, accuracy: float, watch: Watch
+) -> BoxBound:
+    """A bound where a finite problem of all secrets would be too large: one for each class of secrets, added up.
+
+    Secrets whose places differ by multiples of ``strides`` are a class. All classes have one cover, that of their mean;
+    classes with the same masses, as of a uniform prior, have the same multipliers. Those that the time is not enough
+    for add nothing.
+    """
+    shape, box = problem.shape, problem.box
+    coarse = replace(box, step=tuple(s * m / n for s, m, n in zip(box.sides, strides, shape, strict=True)))
+    once, breaks = (1,) * len(shape), [coarse.breaks(axis) for axis in range(len(shape))]
+    starts = list(product(*map(range, strides)))
+    masses = problem.masses.reshape(shape)
+    tables = [masses[tuple(slice(r, None, m) for r, m in zip(start, strides, strict=True))] for start in starts]
+    mean = np.asarray(sum(tables))
+    group = turns(coarse, breaks, mean)
+    whole = FiniteProblem(coarse, once, mean.ravel(), problem.rate, group)
+    price = prices(whole, level, fine, accuracy, watch.share(0.3))
+    splits, slack = splits_of(whole, price, level, watch.share(0.3))
+    numbers = np.arange(masses.size).reshape(shape)
+    done: dict[bytes, tuple[FiniteProblem, Ends, Floats]] = {}
+    ends: list[Ends] = []
+    cover, values, problems = covering(coarse, once, splits), [], []
+    for start, table in zip(starts, tables, strict=True):
+        key = table.tobytes()
+        if key not in done:
+            alike = [turn for turn in group if np.array_equal(turn.of_table(table), table)]
+            part = FiniteProblem(coarse, once, table.ravel(), problem.rate, alike)
+            done[key] = part, *_class_multipliers(part, splits, slack, (level, fine, accuracy), watch)
+        part, (first, second, corner), found = done[key]
+        own = numbers[tuple(slice(r, None, m) for r, m in zip(start, strides, strict=True))].ravel()
+        problems.append((part, first, second, corner))
+        ends.append((own[first], own[second], corner))
+        values.append(found)
+    unit = _unit(max(float(found.max(initial=0.0)) for found in values))
+    value = sum(
+        _proved_value(part, cover, _in_integers((first, second, corner), found, unit))
+        for (part, first, second, corner), found in zip(problems, values, strict=True)
+    )
+    joined = [np.concatenate([end[k] for end in ends]) for k in range(3)]
+    dual = _in_integers((joined[0], joined[1], joined[2]), np.concatenate(values), unit)
+    return BoxBound(Fraction(value - abs(value) * 2.0**-40), problem.parts, splits, dual, strides)
+
+
+def _class_multipliers(
+    part: FiniteProblem, splits: bytes, slack: float, how: tuple[int, int, float], watch: Watch
+) -> tuple[Ends, Floats]:
+    """The multipliers of one class, none where the time is up or nobody is there."""
+    none = np.zeros(0, dtype=np.int64)
+    if not part.masses.any() or watch.over:
+        return (none, none, none), np.zeros(0)
+    try:
+        price = prices(part, *how, watch.share(0.5))
+    except NotConverged:
+        return (none, none, none), np.zeros(0)
+    return _multipliers(part, price, splits, slack, watch)[1:]
+
+
+def _spread(
+    secrets: PointOrbits, corners: PointOrbits, corner: Integers, found: Cover
+) -> tuple[Integers, Integers, Integers, Floats]:
+    """Multipliers of one corner of each orbit, turned to all corners."""
+    parts = []
+    done = np.zeros(corners.images.shape[1], dtype=bool)
+    for where, to in zip(secrets.images, corners.images, strict=True):
+        fresh = ~done[to[corner]]
+        done[to[corners.representatives]] = True
+        parts.append((where[found.first[fresh]], where[found.second[fresh]], to[corner[fresh]], found.values[fresh]))
+    first, second, at, values = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return first, second, at, values
+
+
+def _proved_value(problem: FiniteProblem, cover: Covering, dual: Dual) -> float:
+    """Σ_x min_c S_xc in floats, lowered by what their rounding and that of the kernel's factors may have added."""
+    cost = np.multiply(problem.masses[:, None], cover.losses.T * float(cover.unit), order="C")
+    values = np.asarray(dual.values, dtype=np.float64) * float(dual.unit)
+    spent = values * np.exp(problem.logs[dual.first, dual.second])
+    size = float(np.abs(cost).sum()) + float((values + spent).sum())
+    entries, m = cost.reshape(-1), cost.shape[1]
+    np.add.at(entries, dual.first * m + dual.action, values)
+    np.subtract.at(entries, dual.second * m + dual.action, spent)
+    rounding = (len(problem.places) + 64) * 2.0**-50 * size
+    return float(cost.min(axis=1).sum()) - rounding

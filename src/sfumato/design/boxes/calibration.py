@@ -1,0 +1,261 @@
+"""Which ε on a box: noise in closed form first, then coarse lattices, then one design on each side of the target.
+
+The least loss L(ε) of all mechanisms on a box does not grow with ε. A design at ε proves L(ε) ≤ loss and L(ε) ≥ bound,
+a few per cent apart, so that no search brings the two ends closer than that. Noise that is the same everywhere loses
+about k/ε and proves a first ε that is enough within seconds. Where tables fit, their losses on coarse lattices, in
+floats, say where along the curve the target is; only there the two designs are made that prove something.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from math import exp, log
+from typing import Any, Literal
+
+from sfumato.channels.prior import Prior
+from sfumato.design.boxes.optimal import Aim, design_on_box, lattice_loss, noise_design, silent_loss, too_large
+from sfumato.design.result import BoxDesign
+from sfumato.errors import InvalidInput, NotConverged, NotSupported
+from sfumato.numbers import told_apart
+from sfumato.privacy.type import PrivacyType
+from sfumato.spaces.box import Box
+from sfumato.spaces.earth import ground_stretch
+from sfumato.watch import TimeIsUp, Watch
+
+PRECISION = 0.1
+"""The relative width of ε that is left open where nobody asks for another: what designs within 5 % can prove."""
+
+_TOLERANCES = 0.005, 0.05  # the gaps that designs at both ends are asked for, at least and at most
+_ROUGH = 0.1  # the tolerance of tables that only say where the target is: cells of 1/ε
+_ESTIMATES = 7  # losses on coarse lattices that are looked at, at most
+_TRIES = 4  # designs on a side, at most
+_STEEPEST, _FLATTEST = 1.25, 0.04  # of the slope −d ln L / d ln ε: 1 for noise in a large box, 0 where little is told
+_TABLE_BELOW = 0.87  # a table needs so much less ε than noise for one loss, where a box is not large
+_NOISE_LOSS = 1.02  # times k/ε: what noise on a lattice loses, about
+_ABOVE = 1.003  # a bound is aimed this much above the target, and a loss below it
+_SHARE = 0.6  # of the time that is left, for the next stage
+
+
+@dataclass(eq=False)
+class BoxCalibration:
+    """One search for ε on a box, and the best that is proved on both sides so far.
+
+    ``target`` is a length on the ground, ``width`` the relative width to be left open; 1 asks nothing of smaller ε.
+    ``ends`` has, under True, the smallest ε whose design is proved to reach the target, and under False the largest
+    whose bound is above it.
+    """
+
+    prior: Prior | None
+    loss: Any
+    box: Box
+    outputs: Any
+    target: Fraction
+    goal: Literal["reach", "keep"]
+    width: float
+    watch: Watch
+    progress: Callable[[Any], object] | None
+    ends: dict[bool, tuple[Fraction, BoxDesign]] = field(default_factory=dict)
+    slope: float = 1.0
+
+    def __post_init__(self) -> None:
+        least, most = ground_stretch(self.box)
+        self.close = min(self.width, PRECISION)  # an end is about so near to what it could be, however far the other
+        # on the map: what is certainly within the target on the ground, and what is certainly beyond it
+        self.within, self.beyond = self.target * least, self.target * most
+
+    def search(self) -> dict[bool, tuple[Fraction, BoxDesign]]:
+        """What is proved on both sides, when it is close enough, or when the time is up."""
+        self._check_target()
+        try:
+            start = self._noise()
+            table = short(_TABLE_BELOW * float(start))
+            if self._noisy(table):
+                self._noise_below()
+            else:
+                self._tables(table)
+        except KeyboardInterrupt:
+            self.watch.stop()
+        except TimeIsUp:
+            pass
+        except NotConverged:
+            if not self.ends:
+                raise
+        return self.ends
+
+    # ------------------------------------------------------------- what is asked of each ε
+
+    def _check_target(self) -> None:
+        blind = silent_loss(self.prior, self.loss, PrivacyType(self.box, epsilon=1), self.outputs)
+        if self.target <= 0 or float(self.beyond) >= blind:
+            target, most = told_apart(self.target, Fraction(blind))
+            raise InvalidInput(
+                f"the target {target} must lie between 0, the loss when the truth is told, and about {most}, the loss "
+                "when nothing is"
+            )
+
+    def _noisy(self, epsilon: Fraction) -> bool:
+        return self.outputs is None and too_large(PrivacyType(self.box, epsilon=epsilon))
+
+    def _tolerance(self) -> float:
+        """The gap with which both ends are as close as was asked for: ε changes by more than the loss does."""
+        return min(max(0.8 * self.close * self.slope, _TOLERANCES[0]), _TOLERANCES[1])
+
+    def _open(self) -> bool:
+        """Whether ends are missing or too far apart; 0 is too small for any target."""
+        if True not in self.ends or (self.goal == "keep" and False not in self.ends):
+            return True
+        high, low = self.ends[True][0], self.ends[False][0] if False in self.ends else Fraction(0)
+        return high - low > Fraction(self.width) * high
+
+    def _stage(self) -> Watch:
+        self.watch.check()
+        return self.watch.share(_SHARE)
+
+    def _told(self, epsilon: Fraction) -> Callable[[Any], object] | None:
+        """Progress that says at which ε."""
+        tell = self.progress
+        if tell is None:
+            return None
+        where = f"at ε = {float(epsilon):.4g}"
+
+        def report(state: Any) -> None:
+            tell(replace(state, stage=f"{where}: {state.stage}" if state.stage else where))
+
+        return report
+
+    def _take(self, epsilon: Fraction, found: BoxDesign, stage: Watch) -> BoxDesign:
+        """Keep what a design proves; who has stopped it has stopped the search."""
+        if found.loss <= self.within and (True not in self.ends or epsilon <= self.ends[True][0]):
+            self.ends[True] = epsilon, found
+        if found.bound > self.beyond and (False not in self.ends or epsilon >= self.ends[False][0]):
+            self.ends[False] = epsilon, found
+        if stage.stopped:
+            self.watch.stop()
+        return found
+
+    def _design(self, epsilon: Fraction, aim: Aim) -> BoxDesign:
+        stage = self._stage()
+        privacy = PrivacyType(self.box, epsilon=epsilon)
+        found = design_on_box(
+            self.prior, self.loss, privacy, self.outputs, self._tolerance(), stage, self._told(epsilon), aim
+        )
+        return self._take(epsilon, found, stage)
+
+    def _same_noise(self, epsilon: Fraction) -> BoxDesign:
+        stage = self._stage()
+        assert self.prior is not None
+        privacy = PrivacyType(self.box, epsilon=epsilon)
+        found = noise_design(self.prior, self.loss, privacy, stage, self._told(epsilon))
+        return self._take(epsilon, found, stage)
+
+    # ------------------------------------------------------------- noise that is the same everywhere
+
+    def _noise(self) -> Fraction:
+        """An ε that is enough for noise, proved, if there is such noise on this box; else about that."""
+        epsilon = short(_NOISE_LOSS * self.box.dimension / float(self.within) * _ABOVE * self._stretch())
+        if self.outputs is not None:
+            return epsilon
+        for _ in range(_TRIES):
+            try:
+                found = self._same_noise(epsilon)
+            except NotSupported:
+                return epsilon
+            part = float(found.loss / self.within)
+            if part <= 1 and (part >= 1 - self.close / 8 or not self._noisy(epsilon)):
+                return epsilon
+            epsilon = short(float(epsilon) * part * (1 + self.close / 32))
+        return epsilon
+
+    def _stretch(self) -> float:
+        """ε on the ground over ε on the map."""
+        return float(ground_stretch(self.box)[1])
+
+    def _noise_below(self) -> None:
+        """A smaller ε, at which the bound that goes with the noise is above the target."""
+        epsilon, found = self.ends[True]
+        for _ in range(_TRIES):
+            part = float(found.bound / self.beyond)
+            if not self._open() or part <= 0:
+                return
+            epsilon = short(float(epsilon) * part / _ABOVE)
+            if not self._noisy(epsilon):
+                self._below(epsilon)
+                return
+            found = self._same_noise(epsilon)
+
+    # ------------------------------------------------------------- tables
+
+    def _tables(self, start: Fraction) -> None:
+        """Find the place on coarse lattices, then prove both sides of it."""
+        epsilon = self._estimated(start)
+        if self.goal == "reach":
+            high = self._above(epsilon, Aim(loss=float(self.within)))
+            part = float(high.bound / self.beyond) / _ABOVE if high.bound else 1 - self._tolerance()
+            self._below(self._moved(epsilon, min(part, 1 / _ABOVE)))
+        else:
+            self._above(epsilon, Aim(("lattice",), loss=float(self.within)))
+            self._below(self._moved(epsilon, 1 - self._tolerance() / 2))
+
+    def _moved(self, epsilon: Fraction, part: float) -> Fraction:
+        """The ε at which a loss or bound is 1/part times what it is here, by the slope of the curve."""
+        return short(float(epsilon) * part ** (1 / self.slope))
+
+    def _estimated(self, start: Fraction) -> Fraction:
+        """Where tables lose just less than the target, by secants through losses in floats."""
+        places: list[tuple[float, float]] = []
+        goal, epsilon, fine = log(float(self.within) / _ABOVE), start, False
+        while len(places) < _ESTIMATES:
+            if self._noisy(epsilon):
+                return epsilon
+            stage = self._stage()
+            value = lattice_loss(
+                self.prior, self.loss, PrivacyType(self.box, epsilon=epsilon), self.outputs,
+                self._tolerance() if fine else _ROUGH, stage, self._told(epsilon),
+            )  # fmt: skip
+            if stage.stopped:
+                self.watch.stop()
+            self.watch.check()
+            here = log(float(epsilon)), log(value)
+            if places and not fine and abs(here[0] - places[-1][0]) > 1e-6:
+                self._slope(places[-1], here)
+            missed = here[1] - goal
+            places.append(here)
+            if fine and -self.close * self.slope / 8 <= missed <= 0:
+                return epsilon
+            fine = fine or (len(places) > 1 and abs(missed) < _ROUGH)
+            aimed = goal - (self.close * self.slope / 16 if fine else 0.0)
+            epsilon = short(exp(here[0] + (here[1] - aimed) / self.slope))
+        return epsilon
+
+    def _slope(self, one: tuple[float, float], other: tuple[float, float]) -> None:
+        slope = -(other[1] - one[1]) / (other[0] - one[0])
+        self.slope = min(max(slope, _FLATTEST), _STEEPEST)
+
+    def _above(self, epsilon: Fraction, aim: Aim) -> BoxDesign:
+        """A design that reaches the target, at this ε or a little farther up."""
+        for _ in range(_TRIES):
+            found = self._design(epsilon, aim)
+            if found.loss <= self.within:
+                break
+            epsilon = short(float(epsilon) * (float(found.loss / self.within) * _ABOVE) ** (1 / self.slope))
+        return found
+
+    def _below(self, epsilon: Fraction) -> None:
+        """Designs at smaller ε until a bound is above the target, and about as near to it as was asked for."""
+        goal = float(self.beyond)
+        aim = Aim(bound=goal) if self.goal == "keep" else Aim(("bound",), bound=goal)
+        for _ in range(_TRIES):
+            if not self._open() and self.goal == "reach":
+                return
+            found = self._design(epsilon, aim)
+            better = self._moved(epsilon, float(found.bound / self.beyond) / _ABOVE) if found.bound else epsilon / 2
+            if found.bound > self.beyond and (not self._open() or better <= epsilon * (1 + self.close / 4)):
+                return
+            epsilon = better
+
+
+def short(value: float) -> Fraction:
+    """An ε of few digits: what people write down."""
+    return Fraction(f"{value:.6g}")

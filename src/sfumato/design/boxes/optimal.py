@@ -1,0 +1,527 @@
+"""The best mechanism on a box: rounds of finer lattices and closer bounds, then one proof.
+
+A round solves the conic program of a lattice for a mechanism, and the finite problem of another lattice for a bound.
+Both errors are of second order in ε times the side of a cell, so that each round halves them or better. Whatever was
+best when the time is up, or when the gap is small enough, is rounded to integers and put before the kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from math import ceil, prod
+from typing import Any
+
+import numpy as np
+
+from sfumato.arguments import items
+from sfumato.certify import kernel
+from sfumato.certify.coordinates import BoxBound, BoxMechanism, as_point, check_prior, prove_on_box
+from sfumato.channels.prior import Prior, as_prior
+from sfumato.design.boxes.bound import FiniteProblem, box_bound, classes_bound, prices, splits_of
+from sfumato.design.boxes.moments import Moments, moments
+from sfumato.design.boxes.program import box_program
+from sfumato.design.boxes.symmetry import Turn, turns
+from sfumato.design.boxes.table import MIXED, BoxTable, claim_of, exact_points, integer_weights, moved
+from sfumato.design.result import BoxDesign
+from sfumato.errors import InvalidInput, InvalidPrior, NotConverged, PrivacyViolation, expect, shown
+from sfumato.losses.coordinates import CoordinateLoss
+from sfumato.lp.cone.general import solve_blocks
+from sfumato.lp.cone.program import ColumnProgress, Ending
+from sfumato.mechanisms.box_noise import noise_on_box
+from sfumato.numbers import Floats
+from sfumato.privacy.rates import bound_rate, box_rate
+from sfumato.privacy.type import PrivacyType, as_box_type
+from sfumato.spaces.box import Box
+from sfumato.spaces.splines import Rounding, rounding_of
+from sfumato.watch import TimeIsUp, Watch
+
+TOLERANCE = 0.03
+"""The gap that is aimed at where nobody asks for another: what a lattice of a few hundred points reaches."""
+
+_HALVINGS = 1  # how often cells are halved before coefficients are compared
+_FINEST = 0.1  # ε times the side of cubes that outputs are rounded to: smaller ones gain next to nothing
+_DEEPEST = 2  # halvings of a cube, beside what the mesh of a bound costs
+_INTEGRATED = 0.1  # ε times the distance of points between which losses are interpolated, at most
+_MOST_POINTS = 40_000  # of these
+_FEWEST_PIECES = {1: 256, 2: 24, 3: 8}  # between these along an axis: where ε is small, the box is what is long
+_MOST_PARTS = kernel.MOST_PARTS  # of a piece
+_LARGEST_LATTICE = {1: 400, 2: 2_600, 3: 4_000}  # lattice points of a table, by the dimension of a box
+_COARSEST = 0.6  # ε times the side of a lattice cell: where a table of such cells does not fit, noise does better
+_LARGEST_FINITE = 900  # secrets of the finite problem; with symmetries some more
+_MOST_COLUMNS = 700  # outputs of the finite problem, one of each orbit
+_WORTH = 0.05  # a side is refined no further when a round has gained less than this part of the tolerance
+_FINE = 0.2  # and its mesh costs less than this part: coarse rounds may gain nothing, and later ones much
+_IDLE = 2  # so many times in a row: three parts of a cell may be no better than two, and four are
+_FEWEST = {1: 24, 2: 4, 3: 2}  # outputs along an axis, by dimension: where ε is small, medians are close together
+_GROWTH = 3  # a round takes at least so many times longer than the one before
+# Lattice cells are put in step with the cells of a box where that takes no more than so many times as many of them.
+_IN_STEP = 1.25
+_ACROSS = 4.0  # ε times a box below which its sides, not 1/ε, say how fine is fine
+_LEAST_ACROSS = 2.0**-16  # ε times a box below which bounds are about a larger ε: the difference is less than that part
+_SAFE = 1 + 1e-5  # what is shown is never better than what is returned: integers lose less than this
+
+
+MESHES = (1.0, 0.7, 0.5, 0.36, 0.25, 0.18, 0.12, 0.08, 0.05, 0.03, 0.02, 0.012, 0.008, 0.005, 0.003)
+"""ε times the side of a cell, round after round: from a first answer within a second to the best that is worth it."""
+
+# What is lost by a lattice, and by the finite problem of a bound, is about so much times the square of a mesh, as a
+# part of the loss: measured for uniform priors on squares. It says which side to refine, nothing more.
+_LATTICE_ERROR, _BOUND_ERROR, _COVER_ERROR = 0.05, 0.06, (0.006, 0.001)
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What a search on a box is for: both sides or one of them, or a number that decides something.
+
+    Parameters
+    ----------
+    sides
+        Which sides are refined. One alone is refined until it is as fine as the tolerance needs, as far as is known
+        beforehand, or until ``loss`` and ``bound`` are met.
+    loss, bound
+        The search goes on while the loss is above the one, or the bound not above the other.
+    """
+
+    sides: tuple[str, ...] = ("lattice", "bound")
+    loss: float | None = None
+    bound: float | None = None
+
+
+def design_on_box(
+    prior: Prior | None,
+    loss: Any,
+    privacy: PrivacyType,
+    outputs: Any,
+    tolerance: float,
+    watch: Watch,
+    progress: Callable[[Any], object] | None,
+    aim: Aim | None = None,
+) -> BoxDesign:
+    """The best mechanism for coordinates, as :func:`sfumato.design.optimal.design` returns it.
+
+    ``aim`` is for who needs less than both sides of it.
+    """
+    prior, loss, privacy, box = _question(prior, loss, privacy)
+    given = None if outputs is None else _given(outputs, box)
+    if given is None and too_large(privacy):
+        return noise_design(prior, loss, privacy, watch, progress, ", since the box is too large for a table")
+    return _BoxSearch(prior, loss, privacy, box, given, tolerance, watch, progress, aim or Aim()).design()
+
+
+def lattice_loss(
+    prior: Prior | None, loss: Any, privacy: PrivacyType, outputs: Any, tolerance: float, watch: Watch,
+    progress: Callable[[Any], object] | None,
+) -> float:  # fmt: skip
+    """About what the design loses whose tolerance this is, in floats: its table without a bound and without a proof."""
+    prior, loss, privacy, box = _question(prior, loss, privacy)
+    given = None if outputs is None else _given(outputs, box)
+    search = _BoxSearch(prior, loss, privacy, box, given, tolerance, watch, progress, Aim(("lattice",)))
+    search.search()
+    assert search.table is not None
+    return search.table.value
+
+
+def silent_loss(prior: Prior | None, loss: Any, privacy: PrivacyType, outputs: Any) -> float:
+    """What is lost, at most, by who tells nothing: one output, where the prior loses least."""
+    prior, loss, privacy, box = _question(prior, loss, privacy)
+    given = None if outputs is None else _given(outputs, box)
+    return _BoxSearch(prior, loss, privacy, box, given, 1.0, Watch(), None).silent().value
+
+
+def too_large(privacy: PrivacyType) -> bool:
+    """Whether a table for all points of the box would have too many rows to be better than the same noise everywhere.
+
+    Examples
+    --------
+    >>> from sfumato.spaces.box import box
+    >>> [too_large(PrivacyType(box((10, 10), step=1), epsilon=e)) for e in (1, 10)]
+    [False, True]
+    """
+    privacy, box = as_box_type(privacy)
+    rows = prod(ceil(privacy.rate * float(side) / _COARSEST) for side in box.sides)
+    return rows > _LARGEST_LATTICE[box.dimension]
+
+
+def _question(prior: Prior | None, loss: Any, privacy: PrivacyType) -> tuple[Prior, CoordinateLoss, PrivacyType, Box]:
+    """What is asked, looked at."""
+    privacy, box = as_box_type(privacy)
+    if prior is None:
+        raise InvalidPrior("a design on a box needs a prior: Prior.uniform(box), or Prior.on_cells(counts, box)")
+    prior, loss = as_prior(prior), expect(loss, CoordinateLoss, "the loss on a box", "losses.distance(box) makes one")
+    check_prior(prior, loss, box)
+    return prior, loss, privacy, box
+
+
+def _given(outputs: Any, box: Box) -> dict[tuple[float, ...], tuple[Fraction, ...]]:
+    """The outputs that somebody wants, by their coordinates from the origin of the box in floats."""
+    found: dict[tuple[float, ...], tuple[Fraction, ...]] = {}
+    for output in items(outputs, "outputs"):
+        point = as_point(output, box)
+        place = tuple(float(c - o) for c, o in zip(point, box.origin, strict=True))
+        if place in found:
+            raise InvalidInput(f"output {shown(output)} is given twice: a point is listed once")
+        found[place] = point
+    if not found:
+        raise InvalidInput("no output is given: list at least one point, or leave the choice to the design")
+    return found
+
+
+def noise_design(
+    prior: Prior,
+    loss: CoordinateLoss,
+    privacy: PrivacyType,
+    watch: Watch,
+    progress: Callable[[Any], object] | None,
+    why: str = "",
+) -> BoxDesign:
+    """Noise that is the same everywhere, where a table would have too many rows: near to the best in a large box."""
+    if progress is not None:
+        progress(ColumnProgress.beginning("finding noise that is the same everywhere", watch.spent))
+    noise = noise_on_box(prior, loss, privacy, watch)
+    assert noise.claim is not None
+    bound = Fraction(0) if noise.claim.bound is None else noise.claim.bound.value
+    method = f"the same noise everywhere{why}"
+    seconds = {"solve": watch.spent, "bound": 0.0, "certify": 0.0, "total": watch.spent}
+    return BoxDesign(noise, noise.claim.value, bound, method, 0, seconds, stopped=watch.over)
+
+
+def _accuracy(mesh: float) -> float:
+    """The relative gap to which a program is solved: small beside what its mesh costs."""
+    return min(1e-2, max(1e-4, 0.015 * mesh**2))
+
+
+@dataclass(eq=False)
+class _BoxSearch:
+    """One search, and the best of both sides so far."""
+
+    prior: Prior
+    loss: CoordinateLoss
+    privacy: PrivacyType
+    box: Box
+    given: dict[tuple[float, ...], tuple[Fraction, ...]] | None
+    tolerance: float
+    watch: Watch
+    progress: Callable[[Any], object] | None
+    aim: Aim = field(default_factory=Aim)
+    table: BoxTable | None = None
+    bound: BoxBound | None = None
+    iterations: int = 0
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.rate = box_rate(self.privacy)
+        self.density = self.prior.float_weights
+        # what a mesh costs is measured against 1/ε, or against the box where that is smaller
+        self.fineness = max(self.privacy.rate, _ACROSS / float(max(self.box.sides)))
+        # along an interval, and for sums of distances, losses do not bend between secrets
+        self.straight = self.box.metric == "manhattan" or self.box.dimension == 1
+        self.outputs = None if self.given is None else np.array(list(self.given))
+
+    # ------------------------------------------------------------- rounds
+
+    def design(self) -> BoxDesign:
+        """Refine the side that loses more, until the gap is small enough; then a proof."""
+        stopped = self.search()
+        return self._proved(stopped or self.watch.over)
+
+    def search(self) -> bool:
+        """The rounds; whether they ended because of the time."""
+        self.table = self.silent()
+        both = {"lattice": iter([(mesh, False) for mesh in MESHES]), "bound": iter(self._bound_rounds())}
+        sides = {side: rounds for side, rounds in both.items() if side in self.aim.sides}
+        errors, idle = {"lattice": np.inf, "bound": np.inf}, {"lattice": 0, "bound": 0}
+        stopped = False
+        if "lattice" in sides and not self._fits("lattice", MESHES[0]):  # with given outputs: the finest that does
+            meshes = (2.0**k for k in range(1, 1000))
+            sides["lattice"] = iter([(next(mesh for mesh in meshes if self._fits("lattice", mesh)), False)])
+        while sides and not self._enough(errors):
+            side = max(sides, key=lambda name: errors[name])
+            mesh, thorough = next(sides[side], (0.0, False))
+            if not mesh or not self._fits(side, mesh):
+                del sides[side]
+                continue
+            if self.watch.over or not self.watch.allows(_GROWTH * self.seconds.get(f"last {side}", 0.0)):
+                stopped = True
+                del sides[side]  # the other side may be quicker
+                continue
+            began, before = self.watch.spent, self._standing(side)
+            try:
+                if side == "lattice":
+                    self._improve(mesh)
+                else:
+                    self._raise(mesh, thorough)
+            except (TimeIsUp, KeyboardInterrupt):
+                self.watch.stop()
+            self.seconds[f"last {side}"] = self.watch.spent - began
+            self._show(f"{side} with cells of {mesh:g}/ε")
+            gained = abs(self._standing(side) - before)
+            fine = _BOUND_ERROR * mesh**2 < _FINE * self.tolerance and self._standing(side) > 0
+            idle[side] = idle[side] + 1 if fine and gained < _WORTH * self.tolerance * self.table.value else 0
+            if idle[side] == _IDLE:
+                del sides[side]  # what is left is lost elsewhere: by given outputs, or on the other side
+            errors[side] = _LATTICE_ERROR * mesh**2
+            if side == "bound":
+                errors[side] = _BOUND_ERROR * mesh**2 + (0.0 if self.straight else _COVER_ERROR[thorough])
+        return stopped and not self._enough(errors)
+
+    def _enough(self, errors: dict[str, float]) -> bool:
+        """Whether what was asked for is there."""
+        loss, bound = self.aim.loss, self.aim.bound
+        met = (loss is None or self._standing("lattice") * _SAFE <= loss) and (
+            bound is None or self._standing("bound") > bound
+        )
+        if len(self.aim.sides) == 1:
+            decided = met and (loss, bound) != (None, None)
+            return decided or errors[self.aim.sides[0]] <= self.tolerance / 2
+        return met and self._gap() <= self.tolerance
+
+    def _bound_rounds(self) -> list[tuple[float, bool]]:
+        """The sides of the cells of finite problems, those of the box first, each in more parts than the one before.
+
+        Where losses bend between secrets, each of them is solved once for a first answer and once thoroughly.
+        """
+        rate, shortest = self.fineness, float(min(self.box.step))
+        least = 2 if min(self.box.shape) == 1 else 1
+        parts = sorted({max(least, ceil(rate * shortest / mesh - 1e-9)) for mesh in MESHES})
+        found = [
+            (rate * shortest / many, last) for many in parts for last in ((False,) if self.straight else (False, True))
+        ]
+        if self._fits("bound", found[0][0]):
+            return found
+        # cells are so many that they are looked at in classes, each of cells farther apart
+        apart = {self._strides(mesh): mesh for mesh in reversed(MESHES) if mesh > found[0][0]}
+        return [(mesh, False) for strides, mesh in reversed(apart.items()) if max(strides) > 1]
+
+    def _standing(self, side: str) -> float:
+        """The number that a side has come to."""
+        assert self.table is not None
+        return self.table.value if side == "lattice" else 0.0 if self.bound is None else float(self.bound.value)
+
+    def _gap(self) -> float:
+        value = np.inf if self.table is None else self.table.value * _SAFE
+        return 1.0 if self.bound is None else (value - float(self.bound.value)) / value
+
+    def _fits(self, side: str, mesh: float) -> bool:
+        """Whether the lattice, or the finite problem of a bound, is small enough for cells of that mesh."""
+        if side == "lattice":
+            return prod(self._cells(mesh)) <= _LARGEST_LATTICE[self.box.dimension]
+        sizes = zip(self.box.shape, self._bound_parts(mesh), self._strides(mesh), strict=True)
+        return bool(prod(c * p // m for c, p, m in sizes) <= _LARGEST_FINITE * len(self.group) ** 0.3)
+
+    def _cells(self, side: float) -> tuple[int, ...]:
+        """Lattice cells along each axis, of about this side in units of 1/ε, in step with the cells of the box."""
+        found = []
+        for cells, length in zip(self.box.shape, self.box.sides, strict=True):
+            wanted = max(1, ceil(float(self.rate * length) / side - 1e-9))
+            even = (
+                next(c for c in range(wanted, cells + 1) if cells % c == 0)
+                if wanted <= cells
+                else cells * ceil(wanted / cells)
+            )
+            found.append(even if even <= _IN_STEP * wanted else wanted)
+        return tuple(found)
+
+    def _bound_parts(self, mesh: float) -> tuple[int, ...]:
+        """Into how many parts the cells of the box are cut along each axis, to be no wider than that."""
+        return tuple(
+            max(1 if cells > 1 else 2, ceil(self.fineness * float(step) / mesh - 1e-9))
+            for cells, step in zip(self.box.shape, self.box.step, strict=True)
+        )
+
+    def _strides(self, mesh: float) -> tuple[int, ...]:
+        """How many cells apart those of a class are along each axis, to be no farther than that."""
+        found = []
+        for cells, step in zip(self.box.shape, self.box.step, strict=True):
+            most = min(mesh / (self.fineness * float(step)) + 1e-9, cells / 2)
+            found.append(max((m for m in range(1, cells + 1) if cells % m == 0 and m <= most), default=1))
+        return tuple(found)
+
+    # ------------------------------------------------------------- a mechanism
+
+    def silent(self) -> BoxTable:
+        """The best mechanism that tells nothing: one output, where the prior loses least."""
+        rounding = self._rounding((1,) * self.box.dimension)
+        weighed = self._moments(rounding)
+        middle = np.array([[float(side) / 2 for side in self.box.sides]]) if self.outputs is None else self.outputs
+        cost = weighed.costs(self.loss.at(weighed.points, middle)).sum(axis=0)
+        best = middle[[int(cost.argmin())]]
+        table = BoxTable(rounding, 0, best, np.ones((len(rounding), 1)), float(cost.min()), self._parts(rounding))
+        return moved(table, weighed, self.loss) if self.outputs is None else table
+
+    def _breaks(self, axis: int, many: int) -> list[Fraction]:
+        """Breaks along an axis: equal cells, or ones that are narrower where more people are."""
+        side, step = self.box.sides[axis], self.box.step[axis]
+        density = self.density.reshape(self.box.shape)
+        share = density.sum(axis=tuple(i for i in range(self.box.dimension) if i != axis)) * self.box.shape[axis]
+        if many < 4 or np.ptp(share) < 1e-9:
+            return [side * Fraction(k, many) for k in range(many + 1)]
+        upto = np.concatenate([[0.0], np.cumsum(0.5 + 0.5 * np.sqrt(share))])
+        places = np.interp(np.linspace(0, upto[-1], many + 1), upto, np.arange(len(share) + 1))
+        grid = max(1, 4 * many // self.box.shape[axis])  # breaks are put on some lines of a grid within cells
+        return sorted({step * Fraction(int(k), grid) for k in np.rint(places * grid)})
+
+    def _rounding(self, cells: tuple[int, ...]) -> Rounding:
+        breaks = [self._breaks(axis, many) for axis, many in enumerate(cells)]
+        return rounding_of(self.box, breaks=breaks)
+
+    def _parts(self, rounding: Rounding) -> int:
+        """Into how many parts pieces are cut, so that what convexity adds to the loss is small."""
+        pieces = [len({*axis.breaks, *self.box.breaks(i)}) - 1 for i, axis in enumerate(rounding.axes)]
+        widest = max(float(s) / p for s, p in zip(self.box.sides, pieces, strict=True))
+        close = ceil(float(self.rate) * widest / _INTEGRATED)
+        wanted = max(1, min(_MOST_PARTS, max(close, ceil(_FEWEST_PIECES[self.box.dimension] / max(pieces)))))
+        while wanted > 1 and prod(p * wanted + 1 for p in pieces) > _MOST_POINTS:
+            wanted -= 1
+        return wanted
+
+    def _moments(self, rounding: Rounding) -> Moments:
+        return moments(rounding, self.density, self._parts(rounding))
+
+    def _improve(self, mesh: float) -> None:
+        """Solve the conic program of a finer lattice."""
+        began = self.watch.spent
+        self._announce(f"solving on a lattice with cells of {mesh:g}/ε")
+        rounding = self._rounding(self._cells(mesh))
+        weighed = self._moments(rounding)
+        where = self._outputs(mesh) if self.outputs is None else self.outputs
+        group = turns(self.box, [axis.breaks for axis in rounding.axes], self.density.reshape(self.box.shape))
+        program = box_program(rounding, weighed, self.loss, where, float(self.rate), _HALVINGS, group)
+        watch = self.watch.share(0.6)
+        try:
+            solution = solve_blocks(program.program, tolerance=_accuracy(mesh), time_limit=watch, progress=self._told)
+        except NotConverged:
+            if not watch.over:
+                raise
+            return
+        self.iterations += solution.iterations
+
+        def solved() -> BoxTable:
+            found = program.whole(solution.matrix)
+            table = BoxTable(rounding, _HALVINGS, where, found, solution.value, self._parts(rounding))
+            return moved(table, weighed, self.loss) if self.outputs is None else table
+
+        try:
+            table = solved()
+        except KeyboardInterrupt:  # what has been shown is returned
+            self.watch.stop()
+            table = solved()
+        if self.table is None or table.value < self.table.value:
+            self.table = table
+        self.seconds["solve"] = self.seconds.get("solve", 0.0) + self.watch.spent - began
+        if solution.ended is Ending.INTERRUPTED:
+            self.watch.stop()
+
+    def _outputs(self, mesh: float) -> Floats:
+        """The centres of equal boxes, hardly closer than cells of the lattice: they are moved to medians later."""
+        apart = mesh if self.box.dimension == 1 else max(mesh, 0.8 * mesh**0.5)
+        counts = [max(_FEWEST[self.box.dimension], ceil(float(self.rate * side) / apart)) for side in self.box.sides]
+        along = [(np.arange(n) + 0.5) * float(s) / n for n, s in zip(counts, self.box.sides, strict=True)]
+        return np.stack(np.meshgrid(*along, indexing="ij"), axis=-1).reshape(-1, self.box.dimension)
+
+    # ------------------------------------------------------------- a bound
+
+    @cached_property
+    def group(self) -> list[Turn]:
+        """The symmetries of box and prior."""
+        breaks = [self.box.breaks(i) for i in range(self.box.dimension)]
+        return turns(self.box, breaks, self.density.reshape(self.box.shape))
+
+    def _raise(self, mesh: float, thorough: bool) -> None:
+        """Solve the finite problem of smaller cells."""
+        began, parts = self.watch.spent, self._bound_parts(mesh)
+        # a larger ε promises less, and multipliers for a smaller one would be too large for floats
+        rate = max(float(bound_rate(self.privacy)), _LEAST_ACROSS / float(max(self.box.sides)))
+        size = prod(
+            cells * part // m for cells, part, m in zip(self.box.shape, parts, self._strides(mesh), strict=True)
+        )
+        self._announce(f"bounding what all mechanisms lose, by {size} points")
+        problem = FiniteProblem(self.box, parts, self.density, rate * (1 + 2.0**-50), self.group)
+        step = max(self.fineness * float((problem.step * self._strides(mesh)).max()), 1e-9)
+        level = 0 if self.straight else min(_DEEPEST, max(0, ceil(np.log2(step / _FINEST)))) + thorough
+        fine = int(thorough or (level > 0 and size * 2**self.box.dimension <= _MOST_COLUMNS * len(self.group)))
+        watch = self.watch.share(0.7)
+        accuracy = _accuracy(mesh) * (0.3 if thorough else 1.0)
+        strides = self._strides(mesh)
+        try:
+            if max(strides) > 1:
+                if np.ptp(self.density) > 0:  # as many programs as there are classes
+                    level, fine = min(level, 1), 0
+                self._keep(classes_bound(problem, strides, level, fine, accuracy, watch), began)
+                return
+            price = prices(problem, level, fine, accuracy, watch, thorough)
+        except NotConverged:
+            if not watch.over:
+                raise
+            return
+        splits, slack = splits_of(problem, price, level, watch, 2e-4 if thorough else 1e-3)
+        self._keep(box_bound(problem, price, splits, slack, self.watch.share(0.7)), began)
+
+    def _keep(self, bound: BoxBound, began: float) -> None:
+        """The better of two bounds."""
+        if bound.value > (0 if self.bound is None else self.bound.value):  # that nothing is lost needs no proof
+            self.bound = bound
+        self.seconds["bound"] = self.seconds.get("bound", 0.0) + self.watch.spent - began
+
+    # ------------------------------------------------------------- telling and proving
+
+    def _announce(self, stage: str) -> None:
+        self._tell(ColumnProgress.beginning(stage, self.watch.spent))
+
+    def _tell(self, state: ColumnProgress) -> None:
+        """Who answers with a KeyboardInterrupt wants what there is."""
+        try:
+            if self.progress is not None:
+                self.progress(state)
+        except KeyboardInterrupt:
+            self.watch.stop()
+
+    def _told(self, state: ColumnProgress) -> None:
+        """A program in the midst of its solution has a value that counts if it is better than what there is."""
+        if self.progress is not None and self.table is not None:
+            self._show("", min(self.table.value, state.value))
+
+    def _show(self, stage: str, value: float | None = None) -> None:
+        assert self.table is not None
+        if self.progress is not None:
+            value = (self.table.value if value is None else value) * _SAFE
+            bound = -np.inf if self.bound is None else float(self.bound.value)
+            gap = (value - bound) / value if self.bound is not None else np.inf
+            self._tell(ColumnProgress(self.iterations, value, bound, gap, self.watch.spent, stage))
+
+    def _proved(self, stopped: bool) -> BoxDesign:
+        """The best of both sides before the kernel."""
+        assert self.table is not None
+        self._announce("rounding and proving")
+        began = self.watch.spent
+        mechanism = self._mechanism(self.table)
+        self.seconds = {
+            "solve": self.seconds.get("solve", 0.0), "bound": self.seconds.get("bound", 0.0),
+            "certify": self.watch.spent - began, "total": self.watch.spent,
+        }  # fmt: skip
+        loss, bound = mechanism.proof.loss, mechanism.proof.bound or Fraction(0)
+        assert loss is not None
+        method = f"conic program on {' × '.join(map(str, mechanism.rounding.shape))} lattice points"
+        return BoxDesign(mechanism, loss, bound, method, self.iterations, self.seconds, stopped=stopped)
+
+    def _mechanism(self, table: BoxTable) -> BoxMechanism:
+        weighed = moments(table.rounding, self.density, table.parts)
+        cost = weighed.costs(self.loss.at(weighed.points, table.outputs))
+        if self.given is None:
+            points = exact_points(table.outputs, self.box.origin)
+        else:
+            points = [self.given[place] for place in map(tuple, table.outputs.tolist())]
+        outputs = points if self.box.dimension > 1 else [point[0] for point in points]
+        for mixed in MIXED:
+            weights = integer_weights(table.matrix, mixed)
+            claim = claim_of(weights, cost, self.prior, self.loss, table.parts, self.bound)
+            try:
+                return prove_on_box(
+                    weights, self.privacy, table.rounding, outputs, rate=self.rate, halvings=table.halvings,
+                    claim=claim, provenance={"made by": "design"},
+                )  # fmt: skip
+            except PrivacyViolation:
+                continue
+        raise NotConverged("the table of the last round cannot be repaired")

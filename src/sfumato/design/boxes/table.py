@@ -1,0 +1,146 @@
+"""From a solved program to integers: outputs moved to where they lose least, rare ones merged, rows rounded.
+
+Each of these is a post-processing, or stays inside the cones: a sum of columns that keep the promise keeps it, and the
+constant column is well inside. Nothing here needs to be trusted; the kernel decides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from numba import njit
+
+from sfumato.certify.coordinates import BoxBound, BoxClaim
+from sfumato.channels.prior import Prior
+from sfumato.design.boxes.moments import Moments
+from sfumato.losses.coordinates import CoordinateLoss
+from sfumato.numbers import Array, Floats
+from sfumato.spaces.splines import Rounding
+from sfumato.threads import on_threads
+
+TOTAL = 1 << 48
+"""The sum of a row: what is rounded away is far below what a solver has settled."""
+
+MIXED = (2.0**-20, 2.0**-14, 2.0**-8)
+"""So much of a row goes to all outputs alike, the room in which integers are rounded: the next where one is not enough.
+"""
+
+_RARE = 1e-7  # An output that is given more seldom than this, on average, is merged with its neighbour.
+_MOVES = 30  # Steps of Weiszfeld's iteration, at most.
+_STILL = 1e-6  # A step of so small a part of the longest side is the last.
+_ROUNDED = 1e-7  # Sums of costs in floats are closer than this part of them.
+_GRID_BITS = 12  # Outputs are put on a grid of this many binary digits of the longest side.
+
+
+@dataclass(frozen=True, eq=False)
+class BoxTable:
+    """Rows for lattice points, columns for outputs; what it loses by the moments it was found with."""
+
+    rounding: Rounding
+    halvings: int
+    outputs: Floats
+    matrix: Floats
+    value: float
+    parts: int
+
+
+def moved(table: BoxTable, weighed: Moments, loss: CoordinateLoss) -> BoxTable:
+    """The same table with every output at the point where it loses least, as far as a few steps lead there.
+
+    For Euclidean distances that is a geometric median (Weiszfeld's iteration), for sums of distances a median along
+    each axis. It is what somebody would guess who knows the prior.
+    """
+    masses = np.asarray(weighed.weights.T @ table.matrix)  # how often an output comes from near each point
+    return _merged(replace(table, outputs=best_places(table.outputs, masses, weighed.points, loss)), weighed, loss)
+
+
+def best_places(outputs: Floats, masses: Floats, points: Floats, loss: CoordinateLoss) -> Floats:
+    """Where outputs lose least, as far as a few steps lead there; ``masses`` says how often each comes from a point."""
+    metric, box = loss.box.metric, loss.box
+    if metric == "chebyshev" and box.dimension > 1:
+        return outputs
+    where = outputs.copy()
+    if metric == "euclidean" and box.dimension > 1:
+        shares, longest = np.ascontiguousarray(masses.T), float(max(box.sides))
+        on_threads(lambda first, last: _to_medians(points, shares[first:last], where[first:last], longest), len(where))
+    else:
+        where = np.stack([_medians(points[:, i], masses) for i in range(box.dimension)], axis=1)
+    unit = float(max(box.sides)) * 2.0**-_GRID_BITS
+    where = np.clip(np.rint(where / unit) * unit, 0.0, [float(side) for side in box.sides])
+    better = (masses * loss.at(points, where)).sum(axis=0) < (masses * loss.at(points, outputs)).sum(axis=0)
+    return np.where(better[:, None], where, outputs)
+
+
+@njit(cache=True, nogil=True)
+def _to_medians(points, shares, where, longest):  # type: ignore[no-untyped-def]
+    """Move each place towards the point whose mean distance from all points, by its shares, is least."""
+    axes = points.shape[1]
+    pulled = np.empty(axes)
+    for output in range(len(where)):
+        for _ in range(_MOVES):
+            total = 1e-300
+            pulled[:] = 0.0
+            for point in range(len(points)):
+                length = 0.0
+                for axis in range(axes):
+                    length += (points[point, axis] - where[output, axis]) ** 2
+                pull = shares[output, point] / max(np.sqrt(length), 1e-9 * longest)
+                total += pull
+                for axis in range(axes):
+                    pulled[axis] += pull * points[point, axis]
+            step = 0.0
+            for axis in range(axes):
+                step = max(step, abs(pulled[axis] / total - where[output, axis]))
+                where[output, axis] = pulled[axis] / total
+            if step < _STILL * longest:
+                break
+
+
+def _medians(places: Floats, masses: Floats) -> Floats:
+    """The median of some places under each column of masses."""
+    order = np.argsort(places, kind="stable")
+    below = np.cumsum(masses[order], axis=0)
+    return np.asarray(places[order][np.argmax(below >= below[-1] / 2, axis=0)])
+
+
+def _merged(table: BoxTable, weighed: Moments, loss: CoordinateLoss) -> BoxTable:
+    """Outputs at one place are one, and rare ones are told by their nearest neighbour."""
+    where, which = np.unique(table.outputs, axis=0, return_inverse=True)
+    matrix = np.zeros((len(table.matrix), len(where)))
+    np.add.at(matrix.T, which.ravel(), table.matrix.T)
+    shares = matrix.mean(axis=0)
+    kept = np.flatnonzero(shares > min(_RARE, 0.5 * shares.max()))
+    nearest = kept[np.argmin(loss.at(where, where[kept]), axis=1)]
+    nearest[kept] = kept
+    joined = np.zeros_like(matrix)
+    np.add.at(joined.T, nearest, matrix.T)
+    matrix = joined[:, kept]
+    cost = weighed.costs(loss.at(weighed.points, where[kept]))
+    return replace(table, outputs=where[kept], matrix=matrix, value=float((cost * matrix).sum()))
+
+
+def integer_weights(matrix: Floats, mixed: float = MIXED[0]) -> Array:
+    """Rows as integers with sum ``TOTAL``, a little of each row spread over all outputs.
+
+    What rounding leaves of a row goes to the output that is given most often.
+    """
+    rows = matrix / matrix.sum(axis=1, keepdims=True)
+    spread = (1 - mixed) * rows + mixed / rows.shape[1]
+    weights = np.floor(spread * TOTAL).astype(np.int64)
+    weights[:, int(rows.sum(axis=0).argmax())] += TOTAL - weights.sum(axis=1)
+    return np.asarray(weights)
+
+
+def exact_points(points: Floats, origin: tuple[Fraction, ...]) -> list[tuple[Fraction, ...]]:
+    """Outputs as exact coordinates: sums of the origin and the dyadic numbers that floats are."""
+    return [tuple(o + Fraction(x) for o, x in zip(origin, row, strict=True)) for row in points.tolist()]
+
+
+def claim_of(
+    weights: Array, cost: Floats, prior: Prior, loss: CoordinateLoss, parts: int, bound: BoxBound | None = None
+) -> BoxClaim:
+    """What a table of integers is claimed to lose: the sum of its costs in floats, and what they may have rounded."""
+    shares = (weights / float(sum(map(int, weights[0])))).astype(np.float64)
+    return BoxClaim(prior, loss, Fraction(float((cost * shares).sum()) * (1 + _ROUNDED)), parts, bound)

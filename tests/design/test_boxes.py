@@ -1,0 +1,293 @@
+"""Designs on boxes: what is returned is proved, no better than its bound, and no worse than what was shown."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import count, product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+import sfumato as sf
+from sfumato import watch
+from sfumato.design.boxes import optimal
+from sfumato.design.boxes.bound import FiniteProblem, bends, box_bound, classes_bound, prices, splits_of
+from sfumato.design.boxes.moments import moments
+from sfumato.design.boxes.program import box_program
+from sfumato.design.boxes.symmetry import turns
+from sfumato.design.boxes.table import TOTAL, integer_weights
+from sfumato.errors import InvalidInput, InvalidPrior, NotSupported
+from sfumato.lp.cone.general import solve_blocks
+from sfumato.spaces.box import NORMS, Box
+from sfumato.spaces.splines import rounding_of
+from sfumato.watch import Watch
+
+METRICS = tuple(NORMS)
+
+
+def asked(box: Box, **promise: Any) -> tuple[sf.Prior, Any, sf.PrivacyType]:
+    """A uniform prior, the distance and a promise."""
+    return sf.Prior.uniform(box), sf.losses.distance(box), sf.PrivacyType(box, **promise or {"epsilon": 4})
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_design_is_proved_with_its_loss_and_bound(metric: str) -> None:
+    box = sf.box((1, 1), step="1/4", metric=metric)
+    design = sf.design(*asked(box), tolerance=0.2)
+    proof = design.mechanism.proof
+    assert design.gap <= 0.2 and not design.stopped
+    assert (proof.loss, proof.bound) == (design.loss, design.bound)
+    assert sf.verify(design.mechanism, checker="kernel")
+    told = design.mechanism.density((Fraction(1, 3), Fraction(1, 7)))
+    assert sum(told.weights) == 1
+
+
+def test_the_loss_is_what_draws_lose_on_average() -> None:
+    """The proved loss is an upper bound by convexity: close above the mean over a fine raster of points."""
+    box = sf.box((1, 1), step="1/3")
+    design = sf.design(*asked(box), tolerance=0.3)
+    outputs = np.array([[float(c) for c in y] for y in design.mechanism.outputs])
+    raster = (np.arange(12) + 0.5) / 12
+    mean = 0.0
+    for point in product(raster, raster):
+        chances = np.array([float(p) for p in design.mechanism.density(point).weights])
+        mean += float(chances @ np.linalg.norm(outputs - np.array(point), axis=1)) / 144
+    assert mean <= float(design.loss) <= 1.02 * mean
+
+
+def test_a_prior_that_is_uneven_is_hidden_better_where_people_are() -> None:
+    box = sf.box((4, 2), step=1, unit="km")
+    counts = np.array([[9, 9], [3, 1], [1, 0], [0, 1]])
+    design = sf.design(sf.Prior.on_cells(counts, box), *asked(box, alpha="1/2")[1:], tolerance=0.25)
+    assert design.gap <= 0.25
+    left = sum(float(y[0]) < 2 for y in design.mechanism.outputs)
+    assert left > len(design.mechanism.outputs) / 2
+
+
+def test_outputs_may_be_given() -> None:
+    box = sf.box((1, 1), step="1/3")
+    corners = [(0, 0), (0, 1), (1, 0), (1, 1)]
+    design = sf.design(*asked(box), outputs=corners, tolerance=0.5)
+    assert set(design.mechanism.outputs) <= {(Fraction(a), Fraction(b)) for a, b in corners}
+    free = sf.design(*asked(box), tolerance=0.2)
+    assert design.bound <= free.loss < design.loss
+
+
+def test_what_was_shown_is_what_is_returned_or_less() -> None:
+    shown: list[Any] = []
+    design = sf.design(*asked(sf.box((1, 1), step="1/4")), tolerance=0.15, progress=shown.append)
+    values = [state.value for state in shown if np.isfinite(state.value)]
+    bounds = [state.bound for state in shown if np.isfinite(state.bound)]
+    assert values and float(design.loss) <= min(values) and float(design.bound) >= max(bounds) * (1 - 1e-12)
+    assert any(state.stage for state in shown)
+
+
+def test_who_interrupts_gets_the_best_so_far() -> None:
+    def impatient(state: Any) -> None:
+        if state.stage.startswith("bound"):
+            raise KeyboardInterrupt
+
+    design = sf.design(*asked(sf.box((1, 1), step="1/4")), tolerance=1e-3, progress=impatient)
+    assert design.stopped and sf.verify(design.mechanism)
+
+
+def test_no_time_is_enough_for_a_mechanism_that_tells_nothing() -> None:
+    design = sf.design(*asked(sf.box((1, 1), step="1/4")), time_limit=0)
+    assert design.stopped and sf.verify(design.mechanism)
+
+
+def test_a_box_too_large_for_a_table_gets_the_same_noise_everywhere() -> None:
+    box = sf.box((200, 200), step=10)
+    design = sf.design(*asked(box, epsilon=1))
+    assert "same noise everywhere" in design.method and design.gap < 0.05
+    assert sf.verify(design.mechanism)
+
+
+def test_time_that_is_up_before_a_program_has_a_point_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither for a mechanism nor for a bound: what there is is returned."""
+    ticks = count()
+    monkeypatch.setattr(watch, "working_time", lambda: float(next(ticks)))
+    for limit in (10.0, 15.0, 20.0, 30.0, 45.0):
+        design = sf.design(*asked(sf.box((1, 1), step="1/4")), tolerance=1e-3, time_limit=limit)
+        assert design.stopped and design.loss >= design.bound
+
+
+def test_a_bound_that_takes_long_does_not_keep_the_lattice_from_being_refined(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    plain = optimal._BoxSearch._raise
+
+    def slow(search: Any, mesh: float, thorough: bool) -> None:
+        plain(search, mesh, thorough)
+        now[0] += 30.0
+
+    monkeypatch.setattr(optimal._BoxSearch, "_raise", slow)
+    monkeypatch.setattr(watch, "working_time", lambda: now[0])
+    monkeypatch.setattr(optimal, "MESHES", (1.0, 0.5, 0.25))
+    design = sf.design(*asked(sf.box(1, step="1/4"), epsilon=8), tolerance=1e-4, time_limit=100)
+    assert design.stopped and now[0] == 30.0
+    assert len(design.mechanism.rounding) > 30
+
+
+def test_who_interrupts_a_bound_need_not_wait_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any, **__: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(optimal, "splits_of", interrupted)
+    design = sf.design(*asked(sf.box((1, 1), step="1/4")), tolerance=1e-3)
+    assert design.stopped and design.bound == 0
+
+
+def test_outputs_are_told_as_they_were_given() -> None:
+    """Not as floats, and not shifted by an origin and back in floats."""
+    box = sf.box((1,), step="1/4", origin="1/10")
+    given = ["1/3", "0.7", 1.0, Fraction(1, 7)]
+    design = sf.design(*asked(box, epsilon=2), outputs=given, tolerance=0.5)
+    assert set(design.mechanism.outputs) == {Fraction(1, 3), Fraction(7, 10), 1, Fraction(1, 7)}
+
+
+@pytest.mark.parametrize("epsilon", [10**6, 10**30])
+def test_few_outputs_in_a_box_that_is_large_beside_them(epsilon: int) -> None:
+    """No lattice in step with 1/ε fits, and a coarse one does far better than to tell nothing."""
+    box = sf.box((1,), step="1/4")
+    design = sf.design(*asked(box, epsilon=epsilon), outputs=["1/4", "3/4"], tolerance=0.5)
+    assert Fraction(1, 8) <= design.loss < Fraction(13, 100)
+
+
+@pytest.mark.parametrize("epsilon", ["1/10", "1/1000000000"])
+@pytest.mark.parametrize("sides", [(1,), (1, 1)])
+def test_small_epsilons_have_bounds_too(epsilon: str, sides: tuple[int, ...]) -> None:
+    """Where nothing can be told, the best guess is proved to be that: what is fine is said by the box, not by 1/ε."""
+    design = sf.design(*asked(sf.box(sides, step="1/5"), epsilon=epsilon), tolerance=0.04)
+    assert design.gap <= 0.04
+
+
+def test_bad_input_says_what_to_change() -> None:
+    box, other = sf.box((1, 1), step="1/4"), sf.box((1, 1), step="1/2")
+    prior, loss, privacy = asked(box)
+    with pytest.raises(InvalidPrior, match="needs a prior"):
+        sf.design(None, loss, privacy)
+    with pytest.raises(InvalidInput, match="promise is about"):
+        sf.design(prior, sf.losses.distance(other), privacy)
+    with pytest.raises(InvalidInput):
+        sf.design(sf.Prior.uniform(other), loss, privacy)
+    with pytest.raises(InvalidInput, match=r"losses\.distance"):
+        sf.design(prior, sf.losses.distance(sf.grid(4, 4)), privacy)
+    with pytest.raises(NotSupported, match="objective"):
+        sf.design(prior, loss, privacy, objective="worst secret")
+    with pytest.raises(NotSupported, match="finite list"):
+        sf.prove([[1]], privacy)
+    with pytest.raises(InvalidInput, match="2 coordinates"):
+        sf.design(prior, loss, privacy, outputs=[1, 2])
+    with pytest.raises(InvalidInput, match="at least one point"):
+        sf.design(prior, loss, privacy, outputs=[])
+    with pytest.raises(InvalidInput, match="given twice"):
+        sf.design(prior, loss, privacy, outputs=[("1/2", 1), (0.5, 1)])
+
+
+# ----------------------------------------------------------------- the parts
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_one_column_of_each_orbit_is_enough(metric: str) -> None:
+    box = sf.box((1, 1), step="1/4", metric=metric)
+    rounding, density = rounding_of(box), np.full((4, 4), 1 / 16)
+    weighed, loss = moments(rounding, density, 2), sf.losses.distance(box)
+    centres = np.array(list(product((np.arange(4) + 0.5) / 4, repeat=2)))
+    group = turns(box, [axis.breaks for axis in rounding.axes], density)
+    assert len(group) == 8
+    values = []
+    for some in (group, group[:1]):
+        program = box_program(rounding, weighed, loss, centres, 4.0, 0, some)
+        solution = solve_blocks(program.program, tolerance=1e-6)
+        table = program.whole(solution.matrix)
+        assert np.allclose(table.sum(axis=1), 1, atol=1e-8)
+        values.append(float((program.cost * table).sum()))
+        assert values[-1] == pytest.approx(solution.value, rel=1e-9)
+    assert values[0] == pytest.approx(values[1], rel=1e-5)
+
+
+@given(
+    low=st.lists(st.integers(-6, 6), min_size=2, max_size=3),
+    side=st.floats(0.2, 1.0),
+    metric=st.sampled_from(METRICS),
+    places=st.lists(st.floats(0, 1), min_size=3, max_size=3),
+)
+@settings(max_examples=200, deadline=None)
+def test_a_norm_bends_no_more_in_a_box_than_is_said(
+    low: list[int], side: float, metric: str, places: list[float]
+) -> None:
+    start, sides = np.array(low, dtype=np.float64) * side, np.full(len(low), side)
+    most = float(bends(start, sides, metric))
+    between = np.array(places[: len(low)])
+    interpolated = sum(
+        np.prod(np.where(corner, between, 1 - between)) * np.linalg.norm(start + sides * corner, ord=NORMS[metric])
+        for corner in map(np.array, product((0, 1), repeat=len(low)))
+    )
+    assert interpolated - np.linalg.norm(start + sides * between, ord=NORMS[metric]) <= most + 1e-9
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_bound_is_below_the_best_with_many_outputs(metric: str) -> None:
+    """Brute force: the finite problem with outputs on a fine grid, all pairs, by a linear program."""
+    box = sf.box((1, "2/3"), step="1/3", metric=metric)
+    density, rate = np.array([0.3, 0.1, 0.05, 0.2, 0.25, 0.1]), 3.0
+    problem = FiniteProblem(
+        box, (1, 1), density, rate, turns(box, [box.breaks(0), box.breaks(1)], density.reshape(3, 2))
+    )
+    price = prices(problem, 3, 1, 1e-5, Watch())
+    splits, slack = splits_of(problem, price, 3, Watch())
+    bound = float(box_bound(problem, price, splits, slack, Watch()).value)
+    secrets = problem.places * problem.step
+    outputs = np.array(list(product(np.linspace(0, 2 / 3, 9), np.linspace(0, 1 / 3, 5))))
+    cost = density[:, None] * np.linalg.norm(secrets[:, None] - outputs[None], ord=NORMS[metric], axis=2)
+    n, m = cost.shape
+    rows = []
+    for x, z in product(range(n), repeat=2):
+        if x != z:
+            for y in range(m):
+                row = np.zeros((n, m))
+                row[x, y], row[z, y] = 1, -np.exp(problem.logs[x, z])
+                rows.append(row.ravel())
+    sums = np.kron(np.eye(n), np.ones(m))
+    best = linprog(cost.ravel(), np.array(rows), np.zeros(len(rows)), sums, np.ones(n), method="highs").fun
+    assert 0.85 * best <= bound <= best * (1 + 1e-9)
+
+
+def test_integer_rows_have_one_sum_and_room() -> None:
+    matrix = np.random.default_rng(1).dirichlet(np.ones(5), size=7)
+    weights = integer_weights(matrix)
+    assert (weights.sum(axis=1) == TOTAL).all() and (weights > 0).all()
+    assert np.allclose(weights / TOTAL, matrix, atol=1e-5)
+
+
+@pytest.mark.parametrize("alike", [True, False])
+def test_classes_of_cells_prove_less_than_all_of_them(alike: bool) -> None:
+    """On an interval nothing is taken off for outputs, so the classes are all that is lost."""
+    street = sf.box((3,), step="1/4")
+    density = np.full(12, 1 / 12) if alike else np.arange(1, 13) / 78
+    problem = FiniteProblem(street, (1,), density, 2.0, turns(street, [street.breaks(0)], density))
+    price = prices(problem, 0, 0, 1e-6, Watch())
+    whole = box_bound(problem, price, *splits_of(problem, price, 0, Watch(), 1e-6), Watch())
+    parts = classes_bound(problem, (2,), 0, 0, 1e-6, Watch())
+    assert 0.8 * whole.value < parts.value < whole.value
+    assert {*(parts.dual.first % 2 == parts.dual.second % 2).tolist()} == {True}
+    if alike:  # the cells might as well be twice as wide
+        wide = sf.box((3,), step="1/2")
+        coarse = FiniteProblem(wide, (1,), np.full(6, 1 / 6), 2.0, turns(wide, [wide.breaks(0)], np.full(6, 1 / 6)))
+        price = prices(coarse, 0, 0, 1e-6, Watch())
+        same = box_bound(coarse, price, *splits_of(coarse, price, 0, Watch(), 1e-6), Watch())
+        assert float(parts.value) == pytest.approx(float(same.value), rel=2e-3)
+
+
+def test_a_box_of_many_cells_has_a_bound() -> None:
+    """Two thousand cells are more than one program of all of them takes."""
+    street = sf.box((2,), step="1/1000")
+    found = sf.design(sf.Prior.uniform(street), sf.losses.distance(street), sf.PrivacyType(street, epsilon=1),
+                      tolerance=0.05)  # fmt: skip
+    claim = found.mechanism.claim
+    assert claim.bound is not None and max(claim.bound.strides) > 1
+    assert found.gap <= 0.05 and found.mechanism.proof.bound == found.bound
