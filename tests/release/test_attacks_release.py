@@ -275,7 +275,7 @@ def test_a_long_dictionary_is_not_listed_for_every_batch() -> None:
 
 def test_the_coordinates_of_many_outputs_are_spelled_in_one_pass() -> None:
     class Work:
-        taken, terms = ("x",), Terms("x")
+        taken, terms, beside = ("x",), Terms("x"), ()
         added = (sf.release.batches.Added("x", [float(k) for k in range(200_000)], numeric=True),)
 
     assert seconds(lambda: JsonRecords(Work())) < 10  # type: ignore[arg-type]

@@ -145,7 +145,7 @@ def test_missing_coordinates_are_named() -> None:
         found(city, [(float("inf"), 0)])
     assert found(city, [(0, 0), (1, None), (0, 9)], on_unknown="drop") == [0, -1, -1]
     finder = coordinates_of(Position("x", "y"), Domain.of(city), on_unknown="error")
-    with pytest.raises(BadRow, match="row 1: 'x' is 'a', which is no finite number"):
+    with pytest.raises(BadRow, match="row 1: 'x' is the text 'a': make it a column of numbers"):
         finder.find([TypedValues(pa.array(["a"])), TypedValues(pa.array([0]))], 0)
     with pytest.raises(BadRow, match=r"row 8: 'lat', 'lon' are .*latitude is within ±90"):
         coordinates_of(Place("lat", "lon"), Domain.of(sf.geo([(0, 0)])), on_unknown="nearest").find(
@@ -170,6 +170,8 @@ def test_spaces_and_columns_must_fit() -> None:
         (lambda: found(city, [(0, 0)], within=-1), "a positive distance"),
         (lambda: found(city, [(0, 0)], within="near"), "near"),
         (lambda: Position(), "is named by its columns"),
+        (lambda: Position("x", "x"), "a column of its own"),
+        (lambda: Place("lat", "lat"), "a column of its own"),
         (lambda: Position(1), "is named by its columns"),  # type: ignore[arg-type]
         (lambda: Place("lat", None), "latitude first"),  # type: ignore[arg-type]
     ):

@@ -22,7 +22,7 @@ from scipy.stats import chisquare
 
 import sfumato as sf
 from sfumato.errors import BudgetExceeded, InvalidFile, InvalidInput, NotSupported, SfumatoError
-from sfumato.release import streams
+from sfumato.release import streams, streams_text
 from sfumato.release.batches import Progress
 from sfumato.release.keys import release_key
 from sfumato.release.places import Place, Position
@@ -49,7 +49,7 @@ def example(rows: int = ROWS) -> Any:
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks and groups that are full several times in a small file."""
-    monkeypatch.setattr(streams, "_BLOCK", 5000)
+    monkeypatch.setattr(streams_text, "_BLOCK", 5000)
     monkeypatch.setattr(streams, "_LARGEST_GROUP", 500)
 
 
@@ -205,7 +205,7 @@ def test_coordinates_in_text(tmp_path: Path) -> None:
         release_file(mechanism, lines, out, Position("x", "y"), into=name, overwrite=True)
         assert [list(json.loads(line)) for line in out.read_text().splitlines()] == [[name, "k"], [name]]
     lines.write_text('{"x":1,"y":1}\n{"x":1,"y":1}\n{"x":"0.7","y":1}\n')
-    with pytest.raises(BadRow, match=r"row 3: 'x' is '0.7', which is no finite number"):
+    with pytest.raises(BadRow, match=r"row 3: 'x' is the text '0.7': make it a column of numbers"):
         release_file(mechanism, lines, out, Position("x", "y"), overwrite=True)
     places = sf.geo([(48.8566, 2.3522), (51.5074, -0.1278)])
     source.write_text("lat,lon\n48.8,2.3\n52,13\n")
@@ -498,7 +498,7 @@ def test_headers_that_are_none(tmp_path: Path) -> None:
 
 
 def test_a_record_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "_LONGEST_RECORD", 20_000)
+    monkeypatch.setattr(streams_text, "_LONGEST_RECORD", 20_000)
     source = tmp_path / "in.csv"
     source.write_text('id,home\n1,a\n2,"' + "a\n" * 100_000)
     with pytest.raises(BadRow, match=r"row 2: longer than .* does a quote never end"):

@@ -16,8 +16,11 @@ from .keys import release_key as release_key
 from .ledger import Ledger as Ledger
 from .opendp import opendp_measurement as opendp_measurement
 from .opendp import opendp_rows as opendp_rows
+from .places import Geometry as Geometry
 from .places import Place as Place
 from .places import Position as Position
+from .reference import Reference as Reference
+from .reference import coordinate_reference as coordinate_reference
 from .sampler import Sampler as Sampler
 from .sampler import integer_noise as integer_noise
 from .streams import Released as Released

@@ -6,8 +6,10 @@ refused, and a fingerprint of the data is kept for the ledger. Nothing may leave
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,14 +19,21 @@ from numpy.typing import NDArray
 from sfumato.arguments import optional_function
 from sfumato.certify.protocol import Domain, charge_of
 from sfumato.errors import InvalidInput, advice, keyword, shown
+from sfumato.release.conversion import converted_secrets, points_out
+from sfumato.release.geo_points import box_array, geojson_points, point_array, wkt_points
 from sfumato.release.keys import Changes, Fingerprint, id_digests, salt_of
-from sfumato.release.places import Place, Position, coordinates_of
+from sfumato.release.layouts import PointLayout
+from sfumato.release.persons import Persons
+from sfumato.release.places import Geometry, Place, Position, coordinates_of, renamed
+from sfumato.release.points import output_points, points_of
 from sfumato.release.rows import Integers, Labels, Secrets, Values, line_position
 from sfumato.release.sampler import Sampler, sampler
 from sfumato.release.terms import Terms
 
 if TYPE_CHECKING:
     from sfumato.release.ledger_values import Entry
+
+_LOG = logging.getLogger("sfumato.release")
 
 BATCH = 1 << 16
 """Rows that are drawn at once, unless somebody says otherwise."""
@@ -63,6 +72,8 @@ class Added:
     name: str
     values: Sequence[Any] | None
     numeric: bool = False  # coordinates, which keep the type of the column they replace only if nothing is lost
+    made: Callable[[Any], Any] | None = None  # makes an Arrow array of a type, where values are points
+    points: NDArray[np.float64] | None = None  # x and y of each output, where values are points
     arrays: dict[Any, Any] = field(default_factory=dict, repr=False)  # the values in Arrow, by type
 
 
@@ -85,6 +96,8 @@ class BatchRelease:
         they are put at the end and nothing is taken out.
     placed
         Whether the secret is a place, which a geometry beside it would tell.
+    layout
+        How the table holds a column of points; None before it is looked at, and for other columns.
     """
 
     terms: Terms
@@ -93,6 +106,7 @@ class BatchRelease:
     secrets: Secrets
     added: tuple[Added, ...]
     placed: bool = False
+    layout: PointLayout | None = None
     progress: Callable[[Progress], None] | None = None
     total: int | None = None
     rows: int = 0
@@ -106,6 +120,8 @@ class BatchRelease:
         self.salt = salt_of(self.taken)
         if self.key is not None:
             self.fingerprint = Fingerprint(self.key)
+        person, most = self.terms.person, self.terms.most_rows
+        self.persons = None if person is None or most is None else Persons(person, most, self.terms.beyond)
 
     @property
     def key(self) -> bytes | None:
@@ -116,6 +132,44 @@ class BatchRelease:
     def taken(self) -> tuple[str, ...]:
         """The columns that hold the secret."""
         return self.terms.taken
+
+    @property
+    def replaced(self) -> tuple[str, ...]:
+        """The columns that new ones come for: those that hold the secret, and boxes around each point."""
+        boxes = () if self.layout is None or self.terms.keep else self.layout.boxes
+        return (*self.taken, *(name for name, _ in boxes))
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """Columns that stay although they hold geometries, because somebody said so."""
+        return self.terms.column.beside if isinstance(self.terms.column, Geometry) else ()
+
+    def read(self, layout: PointLayout) -> None:
+        """Look at how the table holds the points of its column; nothing for columns of another kind."""
+        if isinstance(self.terms.column, Geometry):
+            self.layout = layout
+            if layout.name != self.terms.column.columns[0]:
+                self.terms = replace(self.terms, column=renamed(self.terms.column, layout.name))
+                self.salt = salt_of(self.taken)
+            domain = self.sampler.domain
+            self.secrets = _finder(self.terms, self.sampler, domain, layout)
+            self.added = _added(self.terms, self.sampler, domain, layout)
+
+    @property
+    def note(self) -> str:
+        """What must be said where coordinates are released by a list of secrets; empty otherwise."""
+        if isinstance(self.terms.column, str) or self.secrets.about_points:
+            return ""
+        return (
+            f"the promise is about the secrets of {self.sampler.domain.name}, not about every metre: a point is taken "
+            "for its cell or its nearest secret first, and two points on the two sides of a border are told apart as "
+            "well as their secrets are; design on a box promises something about all coordinates"
+        )
+
+    @property
+    def beyond(self) -> int:
+        """Rows that were left out because their person has others before them."""
+        return 0 if self.persons is None else self.persons.left_out
 
     @property
     def seconds(self) -> float:
@@ -129,18 +183,21 @@ class BatchRelease:
         self.moved += len(moved)
         self.farthest = max(self.farthest, float(moved.max(initial=0.0)))
         self._check_moved(self.total)
-        there = rows != self.secrets.left_out
+        there = self.secrets.kept(rows)
+        if self.persons is not None:
+            there &= self.persons.within(ids[self.terms.ids.index(self.persons.column)], first)
         kept = None if there.all() else there
         rows = rows if kept is None else rows[kept]
         if self.key is None:
             outputs = self.sampler.draw(rows)
         else:
             digests = id_digests(
-                [column.texts(name, first) for name, column in zip(self.terms.ids, ids, strict=True)], self.salt
+                [column.texts(name, first) for name, column in zip(self.terms.row_ids, ids, strict=False)], self.salt
             )
             digests = digests if kept is None else digests[kept]
-            self.changes.add(digests, rows, first, None if kept is None else first + np.flatnonzero(kept))
-            self.fingerprint.add(digests, rows)
+            marks = self.secrets.marks(rows)
+            self.changes.add(digests, marks, first, None if kept is None else first + np.flatnonzero(kept))
+            self.fingerprint.add(digests, marks)
             # batch_release has asked for a ledger, which is charged before the outputs leave, or for the statement
             outputs = self.sampler.draw_keyed(rows, digests, self.key, secret_never_changes=True)
         self.rows += count
@@ -175,9 +232,16 @@ class BatchRelease:
             return None
         column = ", ".join(sorted(self.taken))  # one name, whatever the order in which coordinates are given
         return terms.ledger.charge(
-            dataset=terms.dataset or "", column=column, mechanism=self.mechanism, times=terms.times,
+            dataset=terms.dataset or "", column=column, mechanism=self.mechanism, times=terms.values,
             rows=rows, key=self.key, data=data,
         )  # fmt: skip
+
+
+def tell(work: BatchRelease) -> BatchRelease:
+    """Log what must be said of a release, once."""
+    if work.note:
+        _LOG.info("%s", work.note)
+    return work
 
 
 def batch_release(mechanism: Any, terms: Terms, *, progress: Callable[[Progress], None] | None = None) -> BatchRelease:
@@ -198,8 +262,12 @@ def batch_release(mechanism: Any, terms: Terms, *, progress: Callable[[Progress]
     )
 
 
-def _finder(terms: Terms, draws: Sampler, domain: Domain) -> Secrets:
+def _finder(terms: Terms, draws: Sampler, domain: Domain, layout: PointLayout | None = None) -> Secrets:
     column, on_unknown = terms.column, terms.on_unknown
+    if isinstance(column, Position) and (isinstance(column, Geometry) or column.system is not None):
+        return converted_secrets(column, layout, domain, on_unknown=on_unknown, within=terms.within)
+    if domain.box is not None:
+        return points_of(column, domain.box, on_unknown=on_unknown, within=terms.within)
     if not isinstance(column, str):
         return coordinates_of(column, domain, on_unknown=on_unknown, within=terms.within)
     if terms.within is not None:
@@ -216,7 +284,15 @@ def _finder(terms: Terms, draws: Sampler, domain: Domain) -> Secrets:
     return Labels(column, labels, on_unknown, place, domain.name)
 
 
-def _added(terms: Terms, draws: Sampler, domain: Domain) -> tuple[Added, ...]:
+def _added(terms: Terms, draws: Sampler, domain: Domain, layout: PointLayout | None = None) -> tuple[Added, ...]:
+    column = terms.column
+    if isinstance(column, Geometry):
+        return () if layout is None else _added_geometries(terms, column, layout, draws, domain)
+    if isinstance(column, Position) and column.system is not None:
+        x, y = points_out(column, None, domain, *_output_xy(draws, domain))
+        return _added_points(terms, np.stack([y, x] if isinstance(column, Place) else [x, y], axis=1))
+    if domain.box is not None:
+        return _added_points(terms, output_points(draws.outputs or (), domain.dimension, domain.box.frame))
     if isinstance(terms.column, str) or terms.into is not None:
         return (Added(terms.into or terms.taken[0], draws.outputs),)
     where = _output_coordinates(draws, domain)
@@ -228,13 +304,46 @@ def _added(terms: Terms, draws: Sampler, domain: Domain) -> tuple[Added, ...]:
     return tuple(Added(name, values.tolist(), numeric=True) for name, values in zip(terms.taken, order, strict=True))
 
 
+def _added_points(terms: Terms, where: NDArray[np.float64]) -> tuple[Added, ...]:
+    """Columns for the coordinates of outputs; a new name is that of one column for all of them."""
+    if terms.into is not None and where.shape[1] > 1:
+        return (Added(terms.into, [tuple(point) for point in where.tolist()]),)
+    names = terms.taken if terms.into is None else (terms.into,)
+    return tuple(Added(name, values, numeric=True) for name, values in zip(names, where.T.tolist(), strict=True))
+
+
+def _added_geometries(
+    terms: Terms, column: Geometry, layout: PointLayout, draws: Sampler, domain: Domain
+) -> tuple[Added, ...]:
+    """The column of released points, and boxes around them where the table has such."""
+    x, y = points_out(column, layout, domain, *_output_xy(draws, domain))
+    name = terms.into or layout.name
+    values: Sequence[Any] = ()
+    if layout.form in ("wkt", "geojson"):
+        values = wkt_points(x, y) if layout.form == "wkt" else geojson_points(x, y)
+    points = np.stack([x, y], axis=1)
+    first = Added(name, values, made=lambda like: point_array(x, y, like), points=points)
+    boxes = () if terms.keep else layout.boxes
+    return (first, *(Added(box, (), made=partial(box_array, x, y, paths)) for box, paths in boxes))
+
+
+def _output_xy(draws: Sampler, domain: Domain) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """x and y of outputs, longitude and latitude on the Earth."""
+    if domain.box is not None:
+        where = output_points(draws.outputs or (), domain.dimension, domain.box.frame)
+        return (where[:, 0], where[:, 1]) if domain.box.frame is None else (where[:, 1], where[:, 0])
+    found = _output_coordinates(draws, domain)
+    if found is None:
+        raise InvalidInput(f"not every output of {domain.name} has coordinates, so that there is no point to put")
+    return found[:, 0], found[:, 1]
+
+
 def _output_coordinates(draws: Sampler, domain: Domain) -> NDArray[np.float64] | None:
     outputs = draws.outputs
     if outputs is None:
         return None
     if domain.grid is not None:
-        shape, _, step = domain.grid
-        return np.asarray(np.indices(shape).reshape(len(shape), -1).T * step, dtype=np.float64)
+        return domain.grid.centres
     assert domain.space is not None and domain.coordinates is not None
     position = domain.space.position
     if not all(label in position for label in outputs):

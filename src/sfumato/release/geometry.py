@@ -16,11 +16,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.errors import InvalidInput, shown
+from sfumato.errors import InvalidInput, shown, worded
 from sfumato.release.batches import BatchRelease
-
-GEO = b"geo"
-"""The key of GeoParquet in the metadata of a schema: names of columns, and a box around the true points."""
+from sfumato.release.layouts import GEO, extension_name, released_geo
+from sfumato.release.places import Geometry
+from sfumato.spaces.foreign import COORDINATES
 
 _TYPES = ("geoarrow.", "ogc.", "geometry", "geography", "udt")
 """How the names of types begin: GeoArrow, geopandas, Spark."""
@@ -40,8 +40,18 @@ def refuse_geometry_types(kinds: Mapping[str, str], work: BatchRelease) -> None:
 
 def refuse_geometry_schema(schema: Any, work: BatchRelease) -> None:
     """Refuse geometries that the schema of an Arrow table tells of: by their types, or by what GeoParquet says."""
-    refuse_geometry_types({field.name: _type_name(field) for field in schema}, work)
+    refuse_coordinates(schema.names, work)
+    refuse_geometry_types({field.name: extension_name(field) for field in schema}, work)
     refuse_geo((schema.metadata or {}).get(GEO), schema.names, work)
+
+
+def refuse_coordinates(names: Iterable[str], work: BatchRelease) -> None:
+    """Refuse columns that are called like coordinates beside a released column of points, which often has them.
+
+    Two columns from which geometries were made would tell where they were.
+    """
+    if isinstance(work.terms.column, Geometry):
+        _refuse(names, lambda name: "coordinates, by its name" if name.lower() in COORDINATES else "", work)
 
 
 def refuse_geo(about: Any, names: Iterable[str], work: BatchRelease) -> None:
@@ -63,10 +73,11 @@ def refuse_geometry_values(names: Iterable[str], value: Callable[[str], Any], wo
 def _refuse(names: Iterable[str], held: Callable[[str], str], work: BatchRelease) -> None:
     """Refuse columns that stay beside a released place; ``held`` says which geometries one of them holds, if any."""
     for name in names if watched(work) else ():
-        if name not in work.taken and (what := held(name)):
+        if name not in work.replaced and name not in work.beside and (what := held(name)):
+            kept = "" if not isinstance(work.terms.column, Geometry) else f", or name it in {_beside()}"
             raise InvalidInput(
                 f"the column {shown(name)} holds {what}, which would tell the true places beside the noise: "
-                "drop the column first"
+                f"drop the column first{kept}"
             )
 
 
@@ -83,6 +94,23 @@ def refuse_geometry_text(text: bytes, work: BatchRelease) -> None:
             )
 
 
+def refuse_coordinate_keys(text: bytes, work: BatchRelease) -> None:
+    """Refuse keys of JSON, at any depth, that are called like coordinates and hold numbers, beside released points."""
+    for match in _KEYS.finditer(text):
+        name = match[1].decode()
+        if name not in work.beside:
+            raise InvalidInput(
+                f"the key {shown(name)} holds coordinates, by its name, which would tell the true places beside the "
+                f"noise: drop it first, or name it in {_beside()}"
+            )
+
+
+def _beside() -> str:
+    """How the reader of a message names columns that may stay."""
+    return worded("Geometry(…, beside=[…])", "beside")
+
+
+_KEYS = re.compile(rb'"(' + "|".join(COORDINATES).encode() + rb')"\s*:\s*"?[-+.\d]', re.IGNORECASE)
 _SHAPE = rb"\s*(?:zm?|m)?\s*\(+\s*[-+.\d]"
 _IN_TEXT = {
     b"point": re.compile(rb"point" + _SHAPE),
@@ -123,15 +151,11 @@ def geo_columns(about: Any) -> set[str]:
 
 
 def without_geo(metadata: Mapping[Any, Any], work: BatchRelease) -> dict[Any, Any]:
-    """Metadata without the box that GeoParquet keeps around the true places."""
+    """Metadata without the box that GeoParquet keeps around the true places; the rest stays for released points."""
+    if isinstance(work.terms.column, Geometry) and work.layout is not None:
+        stay = (*work.beside, *(work.taken if work.terms.keep else ()))
+        return released_geo(metadata, work.layout, work.added[0].name, stay)
     return {key: value for key, value in metadata.items() if not watched(work) or key not in (GEO, GEO.decode())}
-
-
-def _type_name(field: Any) -> str:
-    kind = field.type
-    if isinstance(kind, pa.BaseExtensionType):
-        return str(kind.extension_name)
-    return bytes((field.metadata or {}).get(b"ARROW:extension:name", b"")).decode(errors="replace")
 
 
 def _first(column: Any) -> Any:
@@ -155,6 +179,8 @@ def _shape_of(value: Any) -> str:
         return "geometries (WKB)" if _is_wkb(bytes(value)) else ""
     if isinstance(value, dict):
         shape = re.fullmatch(_SHAPES, str(value.get("type"))) and ("coordinates" in value or "geometries" in value)
+        if {"xmin", "ymin", "xmax", "ymax"} <= value.keys():
+            return "boxes around geometries"
         return "geometries (GeoJSON)" if shape else ""
     return "geometries" if hasattr(value, "__geo_interface__") or hasattr(value, "geom_type") else ""
 

@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from sfumato.arguments import file_path, flag, quoted
 from sfumato.errors import InvalidInput, keyword
+from sfumato.files import writable
 
 KEY_BYTES = 32
 """Bytes of a release key."""
@@ -65,8 +66,7 @@ def release_key(path: str | PathLike[str]) -> Path:
     """
     place = file_path(path, "a key file")
     try:
-        if not place.parent.is_dir():
-            raise InvalidInput(f"{quoted(place)} cannot be written: there is no folder {quoted(place.parent)}")
+        writable(place)
         handle = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         raise InvalidInput(

@@ -17,7 +17,9 @@ neighbours where all their values are equal or neighbours, so that ``times=k`` c
 A column has one metric, and one unit, which its first charge fixes: distances a thousand times as long, at a thousandth
 of ε, are the same mechanism, and ε alone would tell nothing. Another ε on the same space is what a ledger adds up;
 another space, the same metric in another form (a graph, a table), or promises about events beside promises about
-distances, are refused. Columns that are released together, ``"x, y"``, have a metric of their own, in the unit that x
+distances, are refused. So are promises about coordinates beside promises about cells: where points were snapped to
+cells first, two of them on the two sides of a border have no bound by their distance, and there is nothing to add.
+Columns that are released together, ``"x, y"``, have a metric of their own, in the unit that x
 and y have alone.
 
 Columns that are one secret, such as the coordinates of a place, are one entry under their names, ``"x, y"``. It tells
@@ -44,7 +46,7 @@ from typing import Any
 
 from sfumato.arguments import flag
 from sfumato.certify.amounts import Amount
-from sfumato.certify.charge import rate_of
+from sfumato.certify.charge import about_coordinates, rate_of
 from sfumato.certify.protocol import charge_of
 from sfumato.errors import BudgetExceeded, InvalidInput, Mismatch, advice, shown
 from sfumato.numbers import Number
@@ -313,6 +315,7 @@ def _refuse_other_metric(connection: sqlite3.Connection, request: dict[str, Any]
         [request["dataset"]],
     ).fetchall()
     near = [row for row in before if not names.isdisjoint(_names(row["column"]))]
+    _refuse_cells_beside_coordinates(near, request)
     same = [row for row in near if names == set(_names(row["column"]))]
     if same and request["metric"] not in {row["metric"] for row in same}:
         first = same[0]
@@ -331,6 +334,23 @@ def _refuse_other_metric(connection: sqlite3.Connection, request: dict[str, Any]
             f"{shown(shared)} of {shown(request['dataset'])} has distances in {shown(first['unit'])} since entry "
             f"{first['id']}, and this release in {shown(request['unit'])}: use one unit for a column",
         )  # fmt: skip
+
+
+def _refuse_cells_beside_coordinates(near: Iterable[Any], request: dict[str, Any]) -> None:
+    """Raise if promises about points would be added to promises about a list of secrets."""
+    points = about_coordinates(request["metric"], request["unit"])
+    other = next((row for row in near if about_coordinates(row["metric"], row["unit"]) != points), None)
+    if other is None:
+        return
+    cells, whose = f"the secrets of {(other if points else request)['space']}", shown(other["column"])
+    before, after = (cells, "coordinates") if points else ("coordinates", cells)
+    raise Mismatch(
+        "promises about one column", [before], [after],
+        f"{whose} of {shown(request['dataset'])} has a promise about {before} since entry {other['id']}, and this "
+        f"release has one about {after}: a promise about cells says nothing of two points on the two sides of a "
+        "border, so that the two do not add up; release a column always by cells, or always by a mechanism for "
+        "coordinates (design on a box)",
+    )  # fmt: skip
 
 
 def _metric_words(row: Any) -> str:

@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import InvalidFile, InvalidInput, shown
+from sfumato.files import writable
 
 APPLICATION = 0x53464C47  # "SFLG" in the header of the file
 VERSION = 2
@@ -84,8 +85,7 @@ def _schema(version: int) -> str:
 
 def written(path: Path, first: dict[str, Any] | None) -> None:
     """Create an empty ledger, whole or not at all, with a first limit if there is one; one that is there stays."""
-    if not path.parent.is_dir():
-        raise InvalidInput(f"{path} cannot be written: there is no folder {path.parent}")
+    writable(path)
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     except OSError as error:

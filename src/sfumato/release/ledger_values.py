@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import isqrt
 from typing import Any
 
 from sfumato.certify.amounts import Amount
-from sfumato.certify.charge import metric_digest, rate_of
-from sfumato.errors import InvalidInput, shown
+from sfumato.certify.charge import box_metric, metric_digest, rate_of
+from sfumato.certify.coordinates import as_point
+from sfumato.errors import InvalidInput, NotSupported, shown
+from sfumato.spaces.box import Box
 
 
 @dataclass(frozen=True)
@@ -136,10 +139,11 @@ class Spent:
     def between(self, x: Any, z: Any, *spaces: Any, bits: int = 64) -> tuple[Fraction, Fraction]:
         """Rationals around Σ_m E_m d_m(x, z), the exponent that bounds how well two secrets are told apart.
 
-        The spaces of all metrics that occur are needed; a ledger knows them by their digest only. Promises about events
+        The spaces of all metrics that occur are needed; a ledger knows them by their digest only. For promises about
+        coordinates any box of the norm and unit will do, and x and z are points. Promises about events
         hold for neighbours, with a δ, and have no distances: ``total`` and ``delta`` are what they come to.
         """
-        known = {metric_digest(space): space for space in spaces}
+        known = {box_metric(space) if isinstance(space, Box) else metric_digest(space): space for space in spaces}
         best = Fraction(0), Fraction(0)
         for scope in self.scopes:
             low = high = Fraction(0)
@@ -151,13 +155,7 @@ class Spent:
                     )
                 if part.metric not in known:
                     raise InvalidInput(f"{part.space} is among what was released: give that space too")
-                space = known[part.metric]
-                where = space.index(x), space.index(z)
-                if space.distances.infinite[where]:
-                    raise InvalidInput(
-                        f"{shown(x)} and {shown(z)} are infinitely far apart in {space.name}: nothing is promised"
-                    )
-                near = space.distances.bounds(space.distances.values[where], bits)
+                near = _distance(known[part.metric], x, z, bits)
                 rate = part.amount.bounds(bits)
                 low, high = low + rate[0] * near[0], high + rate[1] * near[1]
             best = max(best[0], low), max(best[1], high)
@@ -165,6 +163,31 @@ class Spent:
 
     def _parts_of(self, scope: str) -> list[SpentPart]:
         return [part for part in self.parts if part.scope in ("", scope)]
+
+
+def _distance(space: Any, x: Any, z: Any, bits: int) -> tuple[Fraction, Fraction]:
+    """Rationals around the distance of two secrets of a space, or of two points."""
+    if isinstance(space, Box):
+        return _distance_of_points(space, x, z, bits)
+    where = space.index(x), space.index(z)
+    if space.distances.infinite[where]:
+        raise InvalidInput(f"{shown(x)} and {shown(z)} are infinitely far apart in {space.name}: nothing is promised")
+    near: tuple[Fraction, Fraction] = space.distances.bounds(space.distances.values[where], bits)
+    return near
+
+
+def _distance_of_points(box: Box, x: Any, z: Any, bits: int) -> tuple[Fraction, Fraction]:
+    if box.frame is not None:
+        raise NotSupported(f"great circles of {box.name} in rationals", ["the total, an ε for a unit of distance"])
+    gaps = [abs(a - b) for a, b in zip(as_point(x, box), as_point(z, box), strict=True)]
+    if box.metric != "euclidean" or len(gaps) == 1:
+        total = max(gaps) if box.metric == "chebyshev" else sum(gaps, Fraction(0))
+        return total, total
+    square = sum((gap**2 for gap in gaps), Fraction(0))
+    scale = square.denominator << bits  # √(p/q) = √(p q)/q, and digits after the point
+    root = isqrt(square.numerator * square.denominator << 2 * bits)
+    exactly = root * root == square.numerator * square.denominator << 2 * bits
+    return Fraction(root, scale), Fraction(root if exactly else root + 1, scale)
 
 
 def scope_words(dataset: str | None, columns: tuple[str, ...] | None) -> str:

@@ -76,6 +76,13 @@ class CellValues:
         """Cells are looked up by their spelling."""
         return None
 
+    def strings(self) -> Any:
+        """The cells as texts of Arrow, without quotes; those of JSON as they are written."""
+        content, offsets, escaped = _gathered(self.data, self.starts, self.ends, not self.typed)
+        if escaped.any():  # what has a quote inside is no number and no point
+            return pa.array([str(self.value(row)) for row in range(len(self))])
+        return _binary(content, offsets).view(pa.string())
+
     def numbers(self) -> NDArray[np.float64]:
         """The cells as floats, NaN where something is missing or no number."""
         content, offsets, _ = _gathered(self.data, self.starts, self.ends, not self.typed)
@@ -251,6 +258,17 @@ def _edited(data, used, first, after, stays, froms, tos, numbers, content, bound
             at = _copied(content, bounds[numbers[e, row]], bounds[numbers[e, row] + 1], result, at)
             done = tos[e, row]
     return result[: _copied(data, done, used, result, at)]
+
+
+@njit(cache=True, nogil=True)
+def blanked(data, starts, ends):  # type: ignore[no-untyped-def]
+    """A copy of a block with spaces in the place of some cells."""
+    result = data.copy()
+    for k in range(starts.shape[0]):
+        for row in range(starts.shape[1]):
+            for at in range(max(starts[k, row], 0), ends[k, row]):
+                result[at] = 32
+    return result
 
 
 @njit(inline="always")

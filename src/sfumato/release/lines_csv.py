@@ -15,6 +15,7 @@ from numba import njit
 
 from sfumato.errors import InvalidInput, shown
 from sfumato.release.batches import BatchRelease
+from sfumato.release.geometry import refuse_coordinates
 from sfumato.release.lines import Bytes, Edit, Places, Records, Scanned, unquoted
 from sfumato.release.rows import BadRow, label_spelling
 from sfumato.release.tables import order_after
@@ -32,6 +33,24 @@ _SCAN_ERRORS = {
     BAD_RETURN: "there is a carriage return without a newline",
     OPEN_QUOTE: "a quoted cell does not end",
 }
+
+
+def header_of(block: bytes, tabs: bool = False) -> list[str]:
+    r"""The names of the columns of a CSV file, from its beginning.
+
+    Examples
+    --------
+    >>> header_of(b"id;lat;lon\n1;48,8;2,3\n")
+    ['id', 'lat', 'lon']
+    """
+    head = block.removeprefix(_MARK)[:_LONGEST_HEADER]
+    lines = [_first_line(head, delimiter, final=True) for delimiter in (("\t",) if tabs else _DELIMITERS)]
+    line = max(lines, key=lambda line: line.fields)
+    if line.wrong:
+        raise InvalidInput(f"the header: {_SCAN_ERRORS[line.wrong]}")
+    if not line.cells or b"\0" in head[: line.end or None]:
+        raise InvalidInput(_NO_ASCII)
+    return [unquoted(cell.decode("utf-8", "replace")) for cell in line.cells]
 
 
 class CsvRecords(Records):
@@ -67,6 +86,7 @@ class CsvRecords(Records):
         if line.wrong:
             raise InvalidInput(f"the header: {_SCAN_ERRORS[line.wrong]}")
         self.names = [unquoted(cell.decode("utf-8", "replace")) for cell in line.cells]
+        refuse_coordinates(self.names, self.work)
         written = dict(zip(self.names, line.cells, strict=False))
         names = [c if isinstance(c, str) else c.name for c in order_after(self.names, self.work)]
         self._prepare()
@@ -75,7 +95,7 @@ class CsvRecords(Records):
 
     def _prepare(self) -> None:
         work = self.work
-        wanted = [*work.taken, *work.terms.ids]
+        wanted = [*work.taken, *work.terms.ids, *(name for name in work.beside if name in self.names)]
         positions = sorted({self.names.index(name) for name in wanted})
         self.wanted = np.array(positions, dtype=np.int64)
         self.place = {name: positions.index(self.names.index(name)) for name in wanted}

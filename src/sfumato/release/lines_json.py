@@ -37,7 +37,7 @@ class JsonRecords(Records):
         super().__init__(work)
         names, keep = [added.name for added in work.added], work.terms.keep
         self.fresh = [name for name in names if name not in work.taken]
-        self.wanted = [*dict.fromkeys([*work.taken, *work.terms.ids, *self.fresh])]
+        self.wanted = [*dict.fromkeys([*work.taken, *work.terms.ids, *self.fresh, *work.beside])]
         self.place = {name: k for k, name in enumerate(self.wanted)}
         self.renames = keep or names != [*work.taken]
         before = [(", " if keep else "") + f"{json.dumps(name)}: " if self.renames else "" for name in names]

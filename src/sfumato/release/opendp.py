@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from importlib import import_module
-from math import inf, isnan
+from math import inf, isfinite, isnan
 from typing import Any, Literal
 
 import numpy as np
@@ -23,11 +23,13 @@ from numpy.typing import NDArray
 
 from sfumato.arguments import integer, one_of
 from sfumato.certify.amounts import Amount
+from sfumato.certify.coordinates import BoxMechanism
 from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.protocol import tabled
 from sfumato.errors import InvalidInput, MissingExtra, NotSupported
 from sfumato.numbers import exact, float_above, log_bounds
 from sfumato.release.sampler import Sampler, sampler
+from sfumato.spaces.box import Box
 from sfumato.spaces.distances import Form
 from sfumato.spaces.finite import FiniteSpace
 
@@ -40,7 +42,9 @@ def opendp_measurement(mechanism: Any, *, metric: Literal["auto", "user"] = "aut
     Parameters
     ----------
     mechanism
-        Whatever :func:`sfumato.sampler` draws from: a table, a product, a grid, noise on the integers.
+        Whatever :func:`sfumato.sampler` draws from: a table, a product, a grid, noise on the integers, a mechanism for
+        coordinates. The last takes a point, a tuple of floats or one float on an interval; points outside of the box
+        are moved to it, and the distance of two inputs is that of the box, before they are moved.
     metric
         ``"auto"`` uses OpenDP's absolute distance for consecutive integers one unit apart, its discrete distance where
         all distances are 1, and a user distance for everything else; ``"user"`` always the last. Distances that go into
@@ -74,16 +78,17 @@ def opendp_measurement(mechanism: Any, *, metric: Literal["auto", "user"] = "aut
     )
 
 
-def opendp_rows(mechanism: Mechanism, size: int) -> Any:
+def opendp_rows(mechanism: Mechanism | BoxMechanism, size: int) -> Any:
     """A list of so many secrets in, the list of their outputs out, each with noise of its own.
 
     The input metric is the Hamming distance, the number of rows that differ. Changing one row costs at most the
     logarithm of the largest ratio between any two rows of the mechanism, which is at most ε times the diameter of the
-    space; the privacy map adds that up. In this form a mechanism is a local randomiser, and what OpenDP offers for
-    datasets of known size applies, such as ``make_population_amplification``.
+    space; the privacy map adds that up. For coordinates it is the largest ratio between rows of lattice points, of
+    which every point has a mixture. In this form a mechanism is a local randomiser, and what OpenDP offers for datasets
+    of known size applies, such as ``make_population_amplification``.
     """
     dp = _opendp()
-    mechanism = tabled(mechanism)
+    mechanism = mechanism if isinstance(mechanism, BoxMechanism) else tabled(mechanism)
     size = integer(size, "the number of rows", 1, 2**31 - 1)  # OpenDP counts in 32 bits
     draws = sampler(mechanism)
     draw, factor = _drawing(draws), local_factor(mechanism)
@@ -102,8 +107,10 @@ def opendp_rows(mechanism: Mechanism, size: int) -> Any:
     )
 
 
-def local_factor(mechanism: Mechanism) -> Fraction | None:
+def local_factor(mechanism: Mechanism | BoxMechanism) -> Fraction | None:
     """max M(x)(y) / M(x′)(y) over all secrets and outputs, exactly; None where a zero faces a positive number.
+
+    For coordinates that over lattice points, which no two points exceed.
 
     Examples
     --------
@@ -154,7 +161,14 @@ def _opendp() -> Any:
 
 def _secrets_of(dp: Any, draws: Sampler, metric: str) -> Any:
     """The domain of the secrets, OpenDP's own for integers."""
-    space, secrets = draws.domain.space, draws.secrets
+    space, secrets, box = draws.domain.space, draws.secrets, draws.domain.box
+    if box is not None and box.frame is not None:
+        raise NotSupported(
+            f"places of {box.name} as inputs of OpenDP, which knows no great circles",
+            ["release with Place('lat', 'lon')", "a plain box, sf.box(…), with coordinates of the map"],
+        )
+    if box is not None:
+        return dp.user_domain(f"PointsWith({box.dimension} coordinates)", lambda point: _is_point(point, box))
     if secrets is None:
         return dp.atom_domain(T=int)
     if metric == "auto" and _consecutive_integers(space):
@@ -169,6 +183,13 @@ def _secrets_of(dp: Any, draws: Sampler, metric: str) -> Any:
             return False
 
     return dp.user_domain(f"SecretsOf({name})", member)
+
+
+def _is_point(value: Any, box: Box) -> bool:
+    """Whether a value has as many coordinates as a point of a box, all finite floats or integers."""
+    parts = value if isinstance(value, tuple | list) else (value,)
+    numbers = all(isinstance(part, int | float) and not isinstance(part, bool) for part in parts)
+    return numbers and len(parts) == box.dimension and all(map(isfinite, parts))
 
 
 def _consecutive_integers(space: FiniteSpace | None) -> bool:
@@ -195,6 +216,8 @@ def _all_one_apart(space: FiniteSpace | None) -> bool:
 def _drawing(draws: Sampler) -> Callable[[list[Any]], list[Any]]:
     """A function from secrets to outputs, with fresh noise from the exact sampler at each call."""
     secrets, outputs, space = draws.secrets, draws.outputs, draws.domain.space
+    if draws.domain.box is not None and outputs is not None:
+        return lambda given: [outputs[y] for y in draws.draw(np.array(given, dtype=np.float64).reshape(len(given), -1))]
     if secrets is None or outputs is None:
         return lambda given: draws.draw(np.array([int(secret) for secret in given])).tolist()
     index = secrets.index if space is None else space.index

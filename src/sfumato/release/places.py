@@ -6,6 +6,7 @@ Distances are those of the space, in its unit: straight lines in one of the thre
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from math import inf
 from typing import Any
@@ -14,38 +15,65 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from sfumato.arguments import flag, items, text
 from sfumato.certify.protocol import Domain
-from sfumato.errors import InvalidInput, Mismatch, keyword, shown
+from sfumato.errors import InvalidInput, Mismatch, keyword, shown, worded
 from sfumato.numbers import Floats, nearest_float, told_apart
-from sfumato.release.rows import BadRow, Located, Rows, Secrets, Values
-from sfumato.spaces.constructors import EARTH_RADIUS_KM
-from sfumato.spaces.lengths import in_unit
+from sfumato.release.crs import agreed_system, system_of
+from sfumato.release.rows import BadRow, Located, Rows, Secrets, Values, coordinates_in, no_number
+from sfumato.spaces.box import NORMS, Box, box_of_points
+from sfumato.spaces.ground import (
+    EARTH_RADIUS_KM,
+    Ground,
+    arcs,
+    ground_lengths,
+    ground_positions,
+    sample_pairs,
+    sphere_radius,
+    unit_vectors,
+)
+from sfumato.spaces.lengths import METRES, in_unit
 
 Nearest = Callable[[Floats], tuple[Rows, Floats, NDArray[np.bool_]]]
 """For points: the index of the nearest secret, the distance to it, and whether the point lies in a cell."""
 
-_POWERS = {"euclidean": 2.0, "manhattan": 1.0, "chebyshev": inf}
-
 # Distances and coordinates of one space agree up to their roundings; what is compared are sums and square roots of a
-# few doubles, and arcs up to half the globe from coordinates in degrees.
+# few doubles.
 _SAME_DISTANCE = 1e-9
-_SAME_ARC = 1e-6
 
 _FARTHEST = 1e150  # the square of a distance is still a float
 
 
 class Position:
-    """The columns that hold the coordinates of a point, in the order of the space: ``Position("x", "y")``."""
+    """The columns that hold the coordinates of a point, in the order of the space: ``Position("x", "y")``.
 
-    def __init__(self, *columns: str) -> None:
+    A mechanism on a list of secrets takes a point for its cell or its nearest secret, and its promise is about these; a
+    :class:`~sfumato.certify.coordinates.BoxMechanism` takes it as it is, and its promise is about all points.
+
+    Parameters
+    ----------
+    columns
+        Their names, as texts.
+    crs
+        The coordinate system of the two columns, such as ``"EPSG:2154"``. Where secrets are places on the Earth, points
+        are converted to degrees on the way in, and outputs back on the way out (pyproj, extra ``geo``).
+    """
+
+    def __init__(self, *columns: str, crs: Any = None) -> None:
         if not columns or not all(isinstance(name, str) for name in columns):
             raise InvalidInput(
                 f"a position is named by its columns, such as Position('x', 'y'), found {shown(columns)}"
             )
+        if len({*columns}) < len(columns):
+            raise InvalidInput(f"each coordinate has a column of its own, found {shown(columns)}")
+        if crs is not None and len(columns) != 2:
+            raise _not_two(columns)
         self.columns = columns
+        self.system = system_of(crs)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(map(repr, self.columns))})"
+        crs = [] if self.system is None else [f"crs={self.system.name!r}"]
+        return f"{type(self).__name__}({', '.join([*map(repr, self.columns), *crs])})"
 
 
 class Place(Position):
@@ -55,6 +83,70 @@ class Place(Position):
         if not isinstance(latitude, str) or not isinstance(longitude, str):
             raise InvalidInput("a place is named by its columns, such as Place('lat', 'lon'): latitude first")
         super().__init__(latitude, longitude)
+
+
+class Geometry(Position):
+    """The column that holds points, as geopandas, GeoParquet, GeoPackage, Shapefile and GeoJSON do: ``Geometry()``.
+
+    Points are read from geometries of geopandas, WKB, WKT, the points of GeoArrow and GeoJSON, and replaced by released
+    points in the same form and the same coordinate system. Other shapes, empty points and missing ones are refused,
+    or left out with ``on_unknown="drop"``.
+
+    Parameters
+    ----------
+    column
+        Its name. ``"geometry"`` also stands for the one column of geometries of a table that calls it otherwise.
+    crs
+        The coordinate system, such as ``"EPSG:2154"``, where the table or file does not say it.
+    drop_z
+        Leave heights and measures out. Without it points that have them are refused: they are never kept.
+    beside
+        Columns that stay although they are geometries as well, or have names of coordinates.
+
+    Examples
+    --------
+    >>> Geometry(), Geometry("home", crs="EPSG:4326")
+    (Geometry('geometry'), Geometry('home', crs='EPSG:4326'))
+    """
+
+    def __init__(
+        self, column: str = "geometry", *, crs: Any = None, drop_z: bool = False, beside: Sequence[str] = ()
+    ) -> None:
+        if not isinstance(column, str):
+            raise InvalidInput(f"a column of points is named by a text, found {shown(column)}")
+        super().__init__(column)
+        self.system = system_of(crs)
+        self.drop_z = flag(drop_z, "drop_z")
+        self.beside = tuple(text(name, "a column beside the points") for name in items(beside, "beside"))
+        if column in self.beside:
+            raise InvalidInput(f"{shown(column)} is released, and cannot stay beside itself")
+
+
+def in_system(column: Position, crs: Any) -> Position:
+    """The same columns with a coordinate system; refused where they have another one, or where it does not fit."""
+    if not isinstance(column, Geometry) and len(column.columns) != 2:
+        raise _not_two(column.columns)
+    found = copy(column)
+    names = ", ".join(map(repr, column.columns))
+    found.system = agreed_system(column.system, system_of(crs), names)
+    if isinstance(column, Place) and found.system is not None and not found.system.geographic:
+        instead = worded("Position('x', 'y')", "x", "y")
+        raise InvalidInput(
+            f"{names} are latitudes and longitudes, but {found.system} has coordinates in {found.system.unit}: name "
+            f"columns of x and y with {instead}"
+        )
+    return found
+
+
+def renamed(column: Geometry, name: str) -> Geometry:
+    """The same for a column of another name."""
+    found = copy(column)
+    found.columns = (name,)
+    return found
+
+
+def _not_two(columns: tuple[str, ...]) -> InvalidInput:
+    return InvalidInput(f"{keyword('crs')} is for two columns, to the east and to the north, found {shown(columns)}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +164,7 @@ class Coordinates(Secrets):
     on_unknown: str
     within: float | None
     domain: Domain
+    measured_in: str = ""
 
     def find(self, batch: Sequence[Values], first: int) -> Rows:
         """The index of each row's secret, −1 for rows to be left out."""
@@ -79,7 +172,7 @@ class Coordinates(Secrets):
 
     def locate(self, batch: Sequence[Values], first: int) -> Located:
         """The same, and which points were moved into the space because the nearest secret is taken."""
-        points = np.column_stack([values.numbers() for values in batch])
+        points = np.column_stack(coordinates_in(batch, self.columns, first))
         known: NDArray[np.bool_] = np.asarray(np.isfinite(points).all(axis=1))
         if self.spherical:
             known &= (np.abs(points[:, 0]) <= 90) & (np.abs(points[:, 1]) <= 360)
@@ -88,6 +181,8 @@ class Coordinates(Secrets):
             raise self._no_point(batch, points[row], row, first)
         index, distance, inside = self.nearest(np.where(known[:, None], points, 0.0))
         near = inside if self.within is None else np.asarray(distance <= self.within)
+        if self.spherical and not near.any():
+            self._refuse_swapped(points, known)
         if self.on_unknown == "nearest":
             return Located(index, distance[~near])
         if self.on_unknown == "drop":
@@ -99,17 +194,26 @@ class Coordinates(Secrets):
 
     @property
     def unit(self) -> str:
-        """That of the space."""
-        return self.domain.unit
+        """That in which distances between points and secrets are measured: that of the space, or a length."""
+        return self.measured_in
+
+    def _refuse_swapped(self, points: Floats, known: NDArray[np.bool_]) -> None:
+        """Refuse points of which none is near to a secret, and all are with longitude taken for latitude."""
+        swapped = points[known][:, ::-1]
+        if not len(swapped) or (np.abs(swapped[:, 0]) > 90).any():
+            return
+        _, distance, inside = self.nearest(swapped)
+        if (inside if self.within is None else distance <= self.within).all():
+            raise swapped_axes(self.columns, self.domain.name, "is near to a secret of", "are")
 
     def _no_point(self, batch: Sequence[Values], point: Floats, row: int, first: int) -> BadRow:
         values = tuple(values.value(row) for values in batch)
-        for name, value, number in zip(self.columns, values, point.tolist(), strict=True):
+        for name, value, number, typed in zip(
+            self.columns, values, point.tolist(), (column.typed for column in batch), strict=True
+        ):
             if not np.isfinite(number):
-                what = "is missing" if value is None or value == "" else f"is {value!r}, which is no finite number"
-                return BadRow(
-                    f"{name!r} {what}; {keyword('on_unknown', 'drop')} leaves such rows out", first + row + 1, value
-                )
+                leaves = f"{keyword('on_unknown', 'drop')} leaves such rows out"
+                return BadRow(f"{name!r} {no_number(value, typed)}; {leaves}", first + row + 1, value)
         return BadRow(
             f"{', '.join(map(repr, self.columns))} are {tuple(point.tolist())}: latitude is within ±90 degrees, "
             "longitude within ±360, latitude comes first",
@@ -118,9 +222,10 @@ class Coordinates(Secrets):
         )
 
     def _outside(self, point: Floats, distance: float, row: int, first: int) -> BadRow:
-        unit = f" {self.domain.unit}" if self.domain.unit else ""
+        unit = f" {self.unit}" if self.unit else ""
         if self.within is None:
-            where = f"outside the cells of {self.domain.name}"
+            cells = self.domain.space is not None and self.domain.space.ground is not None
+            where = f"in none of the {self.domain.name}" if cells else f"outside the cells of {self.domain.name}"
         else:
             away, most = told_apart(distance, self.within)
             where = f"{away}{unit} from the nearest secret of {self.domain.name}, more than {most}{unit}"
@@ -131,6 +236,14 @@ class Coordinates(Secrets):
             first + row + 1,
             tuple(point.tolist()),
         )
+
+
+def swapped_axes(columns: Sequence[str], name: str, lies: str, lie: str) -> InvalidInput:
+    """What is said where latitudes and longitudes were confused."""
+    return InvalidInput(
+        f"no point {lies} {name}, but all {lie} with latitude and longitude swapped: {columns[0]!r} was taken for the "
+        f"latitude and {columns[1]!r} for the longitude; name the columns in the other order, or swap the axes first"
+    )
 
 
 def distance_in(unit: str, given: Any) -> float:
@@ -160,24 +273,49 @@ def coordinates_of(column: Position, domain: Domain, *, on_unknown: str, within:
         raise InvalidInput(f"{domain.name} has no coordinates: release a column of labels")
     if len(column.columns) != domain.dimension:
         raise Mismatch("columns of coordinates", (f"{domain.dimension} columns",), column.columns)
-    limit = None if within is None else distance_in(domain.unit, within)
+    ground = None if domain.space is None else domain.space.ground
+    unit = domain.unit if ground is None else _ground_unit(domain.unit)
+    limit = None if within is None else distance_in(unit, within)
     spherical = isinstance(column, Place)
-    if spherical:
+    if ground is not None:
+        assert where is not None
+        if not spherical:
+            named = worded("Place('lat', 'lon')", "lat", "lon")
+            raise InvalidInput(f"the secrets of {domain.name} are on the Earth: name latitude and longitude, {named}")
+        nearest, boxes = _on_ground(where, ground, unit), ground.cells is not None
+    elif spherical:
         assert where is not None
         radius = _radius(domain)
         nearest, boxes = _on_a_sphere(where, radius), False
     else:
         nearest, boxes = _in_a_plane(domain, measured=limit is not None)
     if limit is None and on_unknown != "nearest" and not boxes:
-        unit = f", a distance in {domain.unit}" if domain.unit else ", a distance"
+        measured = f", a distance in {unit}" if unit else ", a distance"
         raise InvalidInput(
-            f"{domain.name} is no grid of cells: say {keyword('within')}{unit} beyond which a point is outside, "
+            f"{domain.name} is no grid of cells: say {keyword('within')}{measured} beyond which a point is outside, "
             f"or {keyword('on_unknown', 'nearest')} to take every point"
         )
     if limit is None and not boxes:
         assert where is not None
-        limit = radius * float(_arcs(_widest(_vectors(where[:, ::-1])))) if spherical else float(_widest(where))
-    return Coordinates(column.columns, nearest, spherical, on_unknown, limit, domain)
+        if ground is not None:
+            limit = _widest_on_ground(where, ground, unit)
+        else:
+            limit = radius * float(arcs(_widest(unit_vectors(*where.T)))) if spherical else float(_widest(where))
+    return Coordinates(column.columns, nearest, spherical, on_unknown, limit, domain, unit)
+
+
+def _ground_unit(unit: str) -> str:
+    """The unit of the space where that is a length; km where ways are measured in minutes or steps."""
+    return unit if unit in METRES else "km"
+
+
+def _widest_on_ground(where: Floats, ground: Ground, unit: str) -> float:
+    """The largest distance of a place from the one nearest to it; infinite for a place alone."""
+    if len(where) == 1:
+        return inf
+    positions = ground_positions(where, ground.earth)
+    there = np.asarray(cKDTree(positions).query(positions, k=2)[1])[:, 1]
+    return float(ground_lengths(where, where[there], ground.earth, unit).max())
 
 
 def _widest(where: Floats) -> Floats:
@@ -188,14 +326,14 @@ def _widest(where: Floats) -> Floats:
 
 def _in_a_plane(domain: Domain, *, measured: bool) -> tuple[Nearest, bool]:
     """The nearest secret by coordinates, and whether secrets are the cells of a grid."""
-    cells = _cells(domain)
+    box = _cells(domain)
     power = _power(domain) if measured else 2.0
     if power is None:
         raise InvalidInput(
             f"the distances of {domain.name} are not those of its coordinates, so that {keyword('within')} has no "
             f"unit: leave it out with {keyword('on_unknown', 'nearest')}"
         )
-    if cells is None:
+    if box is None:
         assert domain.coordinates is not None
         tree = cKDTree(domain.coordinates)
 
@@ -205,11 +343,11 @@ def _in_a_plane(domain: Domain, *, measured: bool) -> tuple[Nearest, bool]:
             return np.asarray(index, dtype=np.int64), np.asarray(distance), np.ones(len(points), dtype=bool)
 
         return nearest, False
-    shape, origin, step = cells
+    (first, step), shape = box.spacing, box.shape
 
     def cell(points: Floats) -> tuple[Rows, Floats, NDArray[np.bool_]]:
         with np.errstate(over="ignore"):  # what is too far for a float is infinitely far
-            scaled = (points - origin) / step
+            scaled = (points - first) / step
             place = np.clip(np.floor(scaled + 0.5), 0, np.array(shape) - 1)
             gap = np.abs(scaled - place)
             index = np.ravel_multi_index(tuple(place.astype(np.int64).T), shape).astype(np.int64)
@@ -218,93 +356,68 @@ def _in_a_plane(domain: Domain, *, measured: bool) -> tuple[Nearest, bool]:
     return cell, True
 
 
-def _cells(domain: Domain) -> tuple[tuple[int, ...], Floats, Floats] | None:
-    """Sides, first centre and steps of a full grid in the order of its rows, or None."""
+def _cells(domain: Domain) -> Box | None:
+    """The box whose cells are the secrets in their order, or None."""
     if domain.grid is not None:
-        shape, _, step = domain.grid
-        return shape, np.zeros(len(shape)), np.full(len(shape), step)
-    where = domain.coordinates
-    assert where is not None
-    axes = [np.unique(column) for column in where.T]
-    shape = tuple(len(axis) for axis in axes)
-    if np.prod(shape, dtype=float) != len(where) or max(shape) == 1:
-        return None
-    full = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(len(where), -1)
-    gaps = [np.diff(axis) for axis in axes]
-    steps = np.array([gap.mean() if len(gap) else 0.0 for gap in gaps])
-    steps[steps == 0] = steps.max()  # a side of one cell is as long as the others
-    even = all(
-        np.abs(gap - step).max(initial=0.0) <= _SAME_DISTANCE * step for gap, step in zip(gaps, steps, strict=True)
-    )
-    if not even or not (full == where).all():
-        return None
-    return shape, np.array([axis[0] for axis in axes]), steps
-
-
-def _pairs(domain: Domain) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
-    """Pairs of secrets and their distances: the edges of a graph, or three rows of the table."""
-    space = domain.space
-    assert space is not None
-    if space.edges is not None:
-        return space.edges.pairs.first, space.edges.pairs.second, space.edges.lengths.floats
-    n = len(space)
-    some = np.unique([0, n // 2, n - 1])
-    return np.repeat(some, n), np.tile(np.arange(n), len(some)), space.distances.floats[some].ravel()
+        return domain.grid
+    assert domain.coordinates is not None
+    box, cells = box_of_points(domain.coordinates) or (None, np.empty(0))
+    return box if len(cells) > 1 and (np.diff(cells) == 1).all() else None
 
 
 def _power(domain: Domain) -> float | None:
     """The norm of coordinates that gives the distances of the space, or None."""
     if domain.grid is not None:
-        return _POWERS[domain.grid[1]]
+        return NORMS[domain.grid.metric]
     if domain.space is None or domain.coordinates is None:
         return None
     if domain.space.source.lattice is not None:
-        return _POWERS[domain.space.source.lattice[1]]
-    first, second, lengths = _pairs(domain)
+        return NORMS[domain.space.source.lattice.metric]
+    first, second, lengths = sample_pairs(domain.space)
     offsets = domain.coordinates[first] - domain.coordinates[second]
     # shortest paths along the axes of a grid are its Manhattan distance, although each edge is a straight line
-    order = ("manhattan", "chebyshev", "euclidean") if domain.space.edges is not None else tuple(_POWERS)
+    order = ("manhattan", "chebyshev", "euclidean") if domain.space.edges is not None else tuple(NORMS)
     for name in order:
-        if np.allclose(np.linalg.norm(offsets, ord=_POWERS[name], axis=1), lengths, rtol=_SAME_DISTANCE, atol=0.0):
-            return _POWERS[name]
+        if np.allclose(np.linalg.norm(offsets, ord=NORMS[name], axis=1), lengths, rtol=_SAME_DISTANCE, atol=0.0):
+            return NORMS[name]
     return None
 
 
-def _vectors(degrees: Floats) -> Floats:
-    """Latitude and longitude as points of the unit sphere: the nearest of them is the nearest by great circles."""
-    latitude, longitude = np.radians(degrees).T
-    return np.column_stack(
-        [np.cos(latitude) * np.cos(longitude), np.cos(latitude) * np.sin(longitude), np.sin(latitude)]
-    )
-
-
-def _arcs(chords: Floats) -> Floats:
-    return np.asarray(2 * np.arcsin(np.clip(chords / 2, 0, 1)))
-
-
 def _radius(domain: Domain) -> float:
-    """The radius of the sphere on which the distances of a space are great circles."""
-    assert domain.coordinates is not None
-    if domain.space is None or len(domain.coordinates) == 1:
-        return EARTH_RADIUS_KM
-    first, second, lengths = _pairs(domain)
-    there = _vectors(domain.coordinates[:, ::-1])
-    arcs = _arcs(np.linalg.norm(there[first] - there[second], axis=1))
-    radius = float(lengths.max() / max(float(arcs[np.argmax(lengths)]), 1e-300))
-    # the distances of secrets a few metres apart are rounded by some 1e-9 of a radian in the coordinates' sines
-    if not np.allclose(arcs * radius, lengths, rtol=_SAME_ARC, atol=_SAME_DISTANCE * radius):
+    radius = EARTH_RADIUS_KM if domain.space is None else sphere_radius(domain.space)
+    if radius is None:
+        columns = worded("Position('x', 'y')", "x", "y")
         raise InvalidInput(
             f"the distances of {domain.name} are no great circles between latitudes and longitudes: "
-            "name the columns of its coordinates with Position(…)"
+            f"name the columns of its coordinates, {columns}"
         )
     return radius
 
 
 def _on_a_sphere(where: Floats, radius: float) -> Nearest:
-    tree = cKDTree(_vectors(where[:, ::-1]))
+    tree = cKDTree(unit_vectors(*where.T))
 
     def nearest(points: Floats) -> tuple[Rows, Floats, NDArray[np.bool_]]:
-        chords, index = tree.query(_vectors(points), workers=-1)
-        return np.asarray(index, dtype=np.int64), radius * _arcs(np.asarray(chords)), np.ones(len(points), dtype=bool)
+        chords, index = tree.query(unit_vectors(*points.T[::-1]), workers=-1)
+        return np.asarray(index, dtype=np.int64), radius * arcs(np.asarray(chords)), np.ones(len(points), dtype=bool)
+
+    return nearest
+
+
+def _on_ground(where: Floats, ground: Ground, unit: str) -> Nearest:
+    """The cell that holds a point, else the nearest place."""
+    tree = cKDTree(ground_positions(where, ground.earth))
+
+    def nearest(points: Floats) -> tuple[Rows, Floats, NDArray[np.bool_]]:
+        latitude, longitude = points.T
+        if ground.cells is None:
+            index = np.full(len(points), -1, dtype=np.int64)
+        else:
+            index = ground.cells.locate(latitude, longitude)
+        inside = index >= 0
+        if not inside.all():
+            index[~inside] = tree.query(ground_positions(points[~inside][:, ::-1], ground.earth), workers=-1)[1]
+        distance = ground_lengths(points[:, ::-1], where[index], ground.earth, unit)
+        return index, distance, inside if ground.cells is not None else np.ones(len(points), dtype=bool)
 
     return nearest

@@ -46,7 +46,8 @@ POLICIES: tuple[str, ...] = ("error", "nearest", "drop")
 UNKNOWN, MISSING, NOT_A_NUMBER, OTHER_KIND = -1, -2, -3, -4
 """What stands for a value that has no index."""
 
-Rows = NDArray[np.int64]
+Rows = NDArray[Any]
+"""The secrets of rows: integer indices, or points, one row a point."""
 
 # A value on the border of the space is inside, although quotients of doubles may put it a few roundings beyond.
 OUTSIDE = 1e-9
@@ -147,6 +148,40 @@ Values: TypeAlias = "TypedValues | CellValues"
 """A batch of one column, of a table or of text."""
 
 
+def coordinates_in(batch: Sequence[Values], columns: Sequence[str], first: int) -> list[NDArray[np.float64]]:
+    """Columns as floats, NaN where something is missing or no number; ``first`` rows came before these.
+
+    A column of texts is refused whatever the policy is: no row of it has a coordinate, and all would be left out.
+    """
+    for name, values in zip(columns, batch, strict=True):
+        if not isinstance(values, TypedValues):
+            continue
+        kind = values.array.type
+        if is_text(kind.value_type if pa.types.is_dictionary(kind) else kind):
+            there = np.flatnonzero(values.array.is_valid().to_numpy(zero_copy_only=False))
+            if there.size:
+                value = values.value(int(there[0]))
+                raise BadRow(f"{shown(name)} {no_number(value, True)}", first + int(there[0]) + 1, value)
+    return [values.numbers() for values in batch]
+
+
+def no_number(value: Any, typed: bool) -> str:
+    """What is wrong with a value that should be a coordinate, after the name of its column.
+
+    Examples
+    --------
+    >>> no_number("0.7", True)
+    "is the text '0.7': make it a column of numbers first"
+    >>> no_number("north", False), no_number("", False)
+    ("is 'north', which is no finite number", 'is missing')
+    """
+    if value is None or value == "":
+        return "is missing"
+    if typed and isinstance(value, str):
+        return f"is the text {shown(value)}: make it a column of numbers first"
+    return f"is {shown(value)}, which is no finite number"
+
+
 def _distinct_objects(values: Iterable[Any]) -> tuple[NDArray[Any], list[Any]]:
     places: dict[Any, int] = {}
     codes = [places.setdefault((type(value), value), len(places)) for value in values]
@@ -208,6 +243,11 @@ class Secrets(ABC):
         """In which unit distances are told, if they have one."""
         return ""
 
+    @property
+    def about_points(self) -> bool:
+        """Whether the secrets are all points, not a list that points are taken for."""
+        return False
+
     @abstractmethod
     def find(self, batch: Sequence[Values], first: int) -> Rows:
         """The index of each row's secret, or ``left_out``; ``first`` rows came before these."""
@@ -215,6 +255,14 @@ class Secrets(ABC):
     def locate(self, batch: Sequence[Values], first: int) -> Located:
         """The same, and which rows were moved into the space because the nearest secret is taken."""
         return Located(self.find(batch, first))
+
+    def kept(self, rows: Rows) -> NDArray[np.bool_]:
+        """Which rows are not left out."""
+        return np.asarray(rows != self.left_out)
+
+    def marks(self, rows: Rows) -> Rows:
+        """One integer for each row that tells its secret from others: its index."""
+        return rows
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,7 @@
 """Draw from a proved mechanism: exactly the distribution that was proved, without a float on the way.
 
-A :class:`Sampler` takes secrets by index and gives outputs by index, in batches. What it draws with:
+A :class:`Sampler` takes secrets by index, or points where these are the secrets, and gives outputs by index, in
+batches. What it draws with:
 
 ====================================  =====================================================================
 a mechanism that is a table           integer alias tables (:mod:`sfumato.draws.alias`)
@@ -8,6 +9,7 @@ a product of tables                   the tables of the factors (:mod:`sfumato.d
 tight constraints on a large grid     rejection from proved bounds (:mod:`sfumato.mechanisms.lattice_draws`)
 noise on all integers, pixels of
 the truncated Laplace mechanism       tables of digits, enclosed by balls (:mod:`sfumato.draws.noise`)
+a mechanism for coordinates           random rounding to a lattice, then its table (:mod:`sfumato.draws.rounding`)
 ====================================  =====================================================================
 """
 
@@ -27,10 +29,11 @@ from sfumato.certify.protocol import Domain, ProvedMechanism, draw_digest, drawn
 from sfumato.draws.noise import Rate
 from sfumato.draws.plans import Plan, join, split
 from sfumato.draws.randomness import Bits, FreshStream, KeyedBits, Stream, checked_ids, checked_key, system_bits
+from sfumato.draws.rounding import RoundingPlan
 from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported, short, shown
 from sfumato.mechanisms.continuous.pixelation import pixels_on
 from sfumato.mechanisms.line import GeometricNoise
-from sfumato.numbers import Integers, Number
+from sfumato.numbers import Floats, Integers, Number
 from sfumato.privacy.promise import promise
 from sfumato.release.keys import check_statement
 
@@ -45,8 +48,8 @@ class Sampler:
     """A proved mechanism, ready to be drawn from; made by :func:`sampler`.
 
     ``source`` is that mechanism. ``secrets`` and ``outputs`` are the labels, by index. They are None for mechanisms on
-    all integers, where an index is the integer itself. Labels of grids and products are tuples, and their sequences are
-    never listed.
+    all integers, where an index is the integer itself; ``secrets`` is None on a box, whose points are never listed.
+    Labels of grids and products are tuples, and their sequences are never listed.
     """
 
     secrets: Sequence[Any] | None
@@ -86,7 +89,8 @@ class Sampler:
         ----------
         rows
             Indices of secrets, a one-dimensional array. For grids and products also a table with one row a secret and
-            one column an axis; outputs then come in the same form.
+            one column an axis; outputs then come in the same form. On a box: points, an array of floats with one row a
+            point and one column a coordinate (on an interval also of one dimension), outputs by index.
         bits
             A source of random bits; the system's unless given.
         """
@@ -113,12 +117,14 @@ class Sampler:
         """
         check_statement(secret_never_changes, keyed=True)
         names, secret = checked_ids(ids), checked_key(key)
-        given = _array(rows)
+        given = _array(rows) if not isinstance(self.plan, RoundingPlan) else _points(rows, self.plan.dimension)
         if given.ndim and len(given) != len(names):
             raise InvalidInput(f"each row has an id: found {len(given)} rows and {len(names)} ids")
         return self._drawn(given, lambda first, last: KeyedBits(secret, self.digest, names[first:last]))
 
     def _drawn(self, rows: Any, stream: Callable[[int, int], Stream]) -> Integers:
+        if isinstance(self.plan, RoundingPlan):
+            return _drawn_points(self.plan, _points(rows, self.plan.dimension), stream)
         secrets = _checked(rows, self.plan.sides)
         sides, output_sides = self.plan.sides or (0,), self.plan.output_sides or (0,)
         wide = secrets.ndim == 2
@@ -130,6 +136,36 @@ class Sampler:
             drawn = self.plan.draw(columns, stream(first, first + CHUNK), np.arange(len(part)))
             result[first : first + CHUNK] = drawn.T if wide else join(drawn, output_sides)
         return result
+
+
+def _drawn_points(plan: RoundingPlan, points: Floats, stream: Callable[[int, int], Stream]) -> Integers:
+    """Outputs of points, chunk by chunk."""
+    result = np.empty(len(points), dtype=np.int64)
+    for first in range(0, len(points), CHUNK):
+        columns = np.array(points[first : first + CHUNK].T, order="C")
+        many = columns.shape[1]
+        drawn = plan.draw(columns, stream(first, first + CHUNK), np.arange(many))
+        result[first : first + CHUNK] = join(drawn, plan.output_sides)
+    return result
+
+
+def _points(given: Any, dimension: int) -> Floats:
+    """Points as doubles, one row a point; that they are finite is looked at where they are drawn for."""
+    try:
+        table = np.asarray(given)
+    except (ValueError, TypeError, OverflowError):
+        table = np.empty(0, dtype=object)
+    if table.ndim == 1 and dimension == 1:
+        table = table[:, None]
+    if table.ndim != 2 or table.shape[1] != dimension or table.dtype.kind not in "iuf":
+        form = "an array of numbers" if dimension == 1 else f"an array of numbers with {dimension} columns"
+        raise InvalidInput(f"points are {form}, one row a point; found {shown(given)}")
+    points = table.astype(np.float64, copy=False)
+    finite = np.isfinite(points).all(axis=1)
+    if not finite.all():
+        row = int(np.argmin(finite))
+        raise InvalidInput(f"coordinates are finite numbers: point {row} is {tuple(points[row].tolist())}")
+    return points
 
 
 def _array(rows: Any) -> Any:
@@ -176,7 +212,8 @@ def sampler(mechanism: Any, *, steps: int | None = None, pixels: int | None = No
     mechanism
         Whatever meets :class:`~sfumato.certify.protocol.ProvedMechanism`: a :class:`Mechanism`,
         :class:`ProductMechanism` or :class:`LatticeMechanism`, :class:`InfiniteGeometric` or :class:`Staircase` noise,
-        or a truncated Laplace mechanism with or without pixels. A sampler is itself.
+        a truncated Laplace mechanism with or without pixels, or a :class:`BoxMechanism` for coordinates. A sampler is
+        itself.
     steps
         For the truncated Laplace mechanism: secrets are the points of the lattice U_N with this N.
     pixels

@@ -1,4 +1,6 @@
-"""Release a file into a file: CSV, JSON lines, Parquet, Arrow; in constant memory; the whole file or none.
+"""Release a file into a file: CSV, JSON lines, Parquet, Arrow, GeoJSON, GeoPackage, Shapefile; the whole file or none.
+
+All are read and written batch after batch, in constant memory.
 
 The output is written under another name in the same folder, brought to the disk, charged to the ledger, and only then
 given its name. An error, a full disk or a killed process leaves no output; what a killed process leaves under the other
@@ -8,47 +10,47 @@ name is removed by the next release to the same place.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any, Unpack
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
 from sfumato.arguments import file_path, flag, integer, one_of
 from sfumato.certify.verify import load
-from sfumato.errors import InvalidFile, InvalidInput, NotSupported, SfumatoError, shown
-from sfumato.files import PartialFile
-from sfumato.release.batches import BATCH, LARGEST_BATCH, BatchRelease, Progress, batch_release
-from sfumato.release.geometry import refuse_geometry_text, refuse_geometry_types, watched
-from sfumato.release.lines import Records, edited
-from sfumato.release.lines_csv import CsvRecords
-from sfumato.release.lines_json import JsonRecords
-from sfumato.release.rows import BadRow
+from sfumato.errors import InvalidFile, InvalidInput, NotSupported, SfumatoError, keyword, shown
+from sfumato.files import PartialFile, partial_files, place_together, writable
+from sfumato.release.batches import BATCH, LARGEST_BATCH, BatchRelease, Progress, batch_release, tell
+from sfumato.release.geo_files import DRIVERS, into_part, release_ogr
+from sfumato.release.geometry import refuse_geometry_types
+from sfumato.release.streams_text import (
+    TEXTS,
+    TextFile,
+    complaints_of_reading,
+    compression_of,
+    named,
+    reading,
+    release_text,
+)
 from sfumato.release.tables import order_after, release_batch, released_schema
 from sfumato.release.terms import Column, Keywords, Terms, terms_of, with_terms
 
 FORMATS: dict[str, tuple[str, ...]] = {
     "csv": (".csv", ".tsv", ".txt"),
-    "jsonl": (".jsonl", ".ndjson", ".jsonlines"),
-    "parquet": (".parquet", ".pq"),
+    "jsonl": (".jsonl", ".ndjson", ".jsonlines", ".geojsonl", ".geojsons"),
+    "geojson": (".geojson",),
+    "parquet": (".parquet", ".pq", ".geoparquet"),
     "arrow": (".arrow", ".feather", ".ipc", ".arrows"),
+    "gpkg": (".gpkg",),
+    "shapefile": (".shp", ".shz", ".shp.zip"),
 }
 """The formats of files, and the endings by which they are known."""
 
-_COMPRESSIONS: dict[str, Any] = {
-    ".gz": "gzip",
-    ".bz2": "bz2",
-    ".zst": "zstd",
-    ".lz4": "lz4",
-}  # of text; the others compress inside
-_BLOCK = 1 << 22  # bytes of text read at once
-_LONGEST_RECORD = 1 << 26  # bytes
 _LARGEST_GROUP = 1 << 20  # rows of a row group or an Arrow batch; larger ones are split, so that memory stays bounded
 
 
@@ -64,6 +66,10 @@ class Released:
     """Rows outside the space that were taken for the nearest secret. This is about the true data: it is not private."""
     farthest: float = 0.0
     """How far the farthest of them was from its secret."""
+    note: str = ""
+    """What must be said where coordinates were released by a list of secrets, whose promise is about these alone."""
+    beyond: int = 0
+    """Of the dropped rows, those whose person has others before them."""
 
     @property
     def rate(self) -> float:
@@ -82,67 +88,91 @@ def release_file(
     batch: int = BATCH,
     overwrite: bool = False,
     delimiter: str | None = None,
+    layer: str | None = None,
     progress: Callable[[Progress], None] | None = None,
+    beside: Mapping[Path, bytes] | None = None,
     **keywords: Unpack[Keywords],
 ) -> Released:
     """Copy a file with the secrets of a column replaced by outputs of a proved mechanism.
 
-    In CSV files and JSON lines everything but the released cells is copied byte for byte; in Parquet and Arrow files
-    the other columns, their types, row groups and metadata stay. Parameters that are not listed here are those of
-    :class:`~sfumato.release.terms.Terms`.
+    In CSV files, JSON lines and GeoJSON everything but the released cells is copied byte for byte; in Parquet and Arrow
+    files the other columns, their types, row groups and metadata stay; a GeoPackage or Shapefile is made anew of the
+    released rows. What a file says of its points as a whole (boxes around them, extents, statistics) is gone, or made
+    of released points. Parameters that are not listed here are those of :class:`~sfumato.release.terms.Terms`.
 
     Parameters
     ----------
     mechanism
         A proved mechanism, or the path of its file, which is then loaded and proved again.
     source, target
-        Two files of one format. CSV and JSON lines may be compressed (``.csv.gz``).
+        Two files of one format. CSV, JSON lines and GeoJSON may be compressed (``.csv.gz``).
     format
-        ``"csv"``, ``"jsonl"``, ``"parquet"`` or ``"arrow"``; known by the endings of the files unless given.
+        ``"csv"``, ``"jsonl"``, ``"geojson"``, ``"parquet"``, ``"arrow"``, ``"gpkg"`` or ``"shapefile"``; known by the
+        endings of the files unless given.
     overwrite
         Replace an existing target. Without it a file that is there is never touched: releasing again with fresh noise
         is another release.
     delimiter
         Of a CSV file; the one that its header has most of, unless given.
+    beside
+        Files with their contents that appear together with the target, or not at all.
+    layer
+        Of a GeoPackage; needed where it has several.
     """
     old, new = file_path(source, "the source"), file_path(target, "the target")
     overwrite = flag(overwrite, "overwrite")
     kind = _format_of(old, new, format)
     _check_places(old, new, overwrite)
+    contents = _contents(beside)
+    for path in contents:
+        _check_places(old, path, overwrite)
     batch = integer(batch, "batch, a number of rows,", 1, LARGEST_BATCH)
     if isinstance(mechanism, str | PathLike):
         mechanism = load(mechanism)
-    work = batch_release(mechanism, terms_of(column, keywords), progress=progress)
+    work = tell(batch_release(mechanism, terms_of(column, keywords), progress=progress))
     work.changes.folder = new.parent
+    if layer is not None and kind not in DRIVERS:
+        raise InvalidInput(f"{keyword('layer')} is for a GeoPackage, and {old.name} is none")
     with _complaints_of_writing(new):
         part = PartialFile(new)
-    with part:
+    with part, partial_files(contents) as others, ExitStack() as stack:
         with _complaints_of_writing(new):
-            if kind in ("csv", "jsonl"):
-                tab = "\t" if kind == "csv" and ".tsv" in old.suffixes and delimiter is None else delimiter
-                records: Records = CsvRecords(work, tab) if kind == "csv" else JsonRecords(work)
-                _release_text(old, part.temporary, records, batch, _compression(new))
+            parts: list[PartialFile] = []
+            if kind in DRIVERS:
+                parts = _release_ogr(old, part, kind, work, batch, layer, stack, overwrite=overwrite)
+            elif kind in TEXTS:
+                release_text(old, part.temporary, TextFile(kind, work, delimiter), batch, compression_of(new))
             elif kind == "parquet":
                 _release_parquet(old, part.temporary, work, batch)
             else:
                 _release_arrow(old, part.temporary, work, batch)
             part.settle()
         work.finish()
-        part.place(overwrite=overwrite)
-    return Released(new, work.rows, work.dropped, work.seconds, work.moved, work.farthest)
+        place_together([*others, *parts, part], overwrite=overwrite)
+    return Released(new, work.rows, work.dropped, work.seconds, work.moved, work.farthest, work.note, work.beyond)
 
 
 # ----------------------------------------------------------------- places
+
+
+def _contents(beside: Any) -> dict[Path, bytes]:
+    """Files that appear with the target, by their names."""
+    if not isinstance(beside, Mapping | None):
+        raise InvalidInput(f"{keyword('beside')} maps names of files to their contents, found {shown(beside)}")
+    found = {file_path(name, "a file beside the target"): content for name, content in (beside or {}).items()}
+    if not all(isinstance(content, bytes) for content in found.values()):
+        raise InvalidInput(f"{keyword('beside')} maps names of files to their contents, which are bytes")
+    return found
 
 
 def _format_of(source: Path, target: Path, given: str | None) -> str:
     if given is not None:
         one_of(given, tuple(FORMATS), "format")
         for path in (source, target):
-            if given not in ("csv", "jsonl") and _compression(path):
+            if given not in TEXTS and compression_of(path):
                 raise NotSupported(f"a {given} file that is compressed as a whole, {path.name}", ["without the ending"])
         return given
-    formats = [_ending_format(path) for path in (source, target)]
+    formats = [format_of_file(path) for path in (source, target)]
     if formats[0] != formats[1]:
         raise NotSupported(
             f"releasing {formats[0]} into {formats[1]}", ["a target of the same format as the source", "format="]
@@ -150,11 +180,13 @@ def _format_of(source: Path, target: Path, given: str | None) -> str:
     return formats[0]
 
 
-def _ending_format(path: Path) -> str:
-    compressed = _compression(path)
-    ending = (Path(path.stem) if compressed else path).suffix.lower()
+def format_of_file(path: Path) -> str:
+    """The format of a file, by its ending."""
+    compressed = compression_of(path)
+    inner = Path(path.stem) if compressed else path
+    ending = "".join(inner.suffixes[-2:]).lower() if inner.suffix.lower() == ".zip" else inner.suffix.lower()
     for name, endings in FORMATS.items():
-        if ending in endings and (not compressed or name in ("csv", "jsonl")):
+        if ending in endings and (not compressed or name in TEXTS):
             return name
     known = [ending for endings in FORMATS.values() for ending in endings]
     raise NotSupported(
@@ -162,19 +194,12 @@ def _ending_format(path: Path) -> str:
     )
 
 
-def _compression(path: Path) -> Any:
-    return _COMPRESSIONS.get(path.suffix.lower())
-
-
 def _check_places(source: Path, target: Path, overwrite: bool) -> None:
     if not source.exists():
         raise InvalidInput(f"there is no file {source}")
     if not source.is_file():
         raise InvalidInput(f"{source} is no file")
-    if not target.parent.is_dir():
-        raise InvalidInput(f"{target} cannot be written: there is no folder {target.parent}")
-    if target.is_dir():
-        raise InvalidInput(f"{target} cannot be written: it is a folder")
+    writable(target)
     if target.is_symlink() and not target.exists():
         raise InvalidInput(f"{target} cannot be written: it is a link to a file that is not there")
     if target.exists():
@@ -202,121 +227,22 @@ def _complaints_of_writing(target: Path) -> Iterator[None]:
         raise OSError(error.errno or 0, f"{target} cannot be written, nothing was left behind: {reason}") from error
 
 
-@contextmanager
-def _complaints_of_reading(source: Path, kind: str) -> Iterator[None]:
-    try:
-        yield
-    except SfumatoError:
-        raise
-    except (OSError, ValueError, TypeError, KeyError, MemoryError, NotImplementedError) as error:
-        reason = " ".join(str(error).split())[:200] or type(error).__name__
-        raise InvalidFile(f"{source} cannot be read as {kind}: {reason}") from error
-
-
-def _reading(source: Path, kind: str, batches: Iterator[Any]) -> Iterator[Any]:
-    """The same batches; what goes wrong in reading is told apart from what goes wrong in writing."""
-    while True:
-        with _complaints_of_reading(source, kind):
-            batch = next(batches, None)
-        if batch is None:
-            return
-        yield batch
-
-
-# ----------------------------------------------------------------- text
-
-
-def _release_text(source: Path, target: Path, records: Records, batch: int, compression: Any) -> None:
-    with (
-        pa.OSFile(str(target), "wb") as file,
-        pa.CompressedOutputStream(file, compression) if compression else nullcontext(file) as sink,
-    ):
-        rest, opened = b"", False
-        for block, final in _reading(source, "text", _blocks(source)):
-            rest = rest + block if rest else block
-            if not opened:
-                header = _named(source, records.open, rest, final=final)
-                if header is None:
-                    continue
-                sink.write(header[0])
-                rest, opened = rest[header[1] :], True
-            rest = rest[_release_block(np.frombuffer(rest, dtype=np.uint8), sink, records, batch, final) :]
-            if len(rest) > _LONGEST_RECORD:
-                raise BadRow(f"longer than {_LONGEST_RECORD >> 20} MiB: does a quote never end?", records.work.rows + 1)
-
-
-def _named(source: Path, work: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    try:
-        return work(*arguments, **named)
-    except InvalidInput as error:
-        raise InvalidInput(f"{source}: {error}") from None
-
-
-def _blocks(source: Path) -> Iterator[tuple[bytes, bool]]:
-    """Each block of a file, and whether it is the last one."""
-    compression = _compression(source)
-    with pa.OSFile(str(source), "rb") as file:
-        stream = pa.CompressedInputStream(file, compression) if compression else file
-        before = stream.read(_BLOCK)
-        while block := stream.read(_BLOCK):
-            yield before, False
-            before = block
-        yield before, True
-
-
-def _release_block(data: Any, sink: Any, records: Records, batch: int, final: bool) -> int:
-    """Release the whole records of a block; the number of bytes that they have."""
-    work, at = records.work, 0
-    while at < len(data):
-        part = data[at:]
-        scanned = records.scan(part, batch, final=final, first_row=work.rows)
-        if not scanned.used:
-            break
-        if len(scanned.first):
-            if watched(work):
-                refuse_geometry_text(part[: scanned.used].tobytes(), work)
-            first = work.rows
-            drawn = work.draw(
-                [records.values(part, scanned, name) for name in work.taken],
-                [records.values(part, scanned, name) for name in work.terms.ids],
-            )
-            outputs = drawn.outputs
-            if drawn.kept is not None:
-                outputs = np.zeros(len(drawn.kept), dtype=np.int64)
-                outputs[drawn.kept] = drawn.outputs
-            _refuse_absent(scanned, drawn.kept, len(work.taken), first)
-            sink.write(edited(part, scanned, drawn.kept, records.edits(scanned, outputs), records.entries).data)
-        else:
-            sink.write(part[: scanned.used].data)
-        at += scanned.used
-    return at
-
-
-def _refuse_absent(scanned: Any, kept: Any, taken: int, first: int) -> None:
-    """A null may be a secret, but a key that is not there leaves no place for the output."""
-    absent = (scanned.starts[:taken] < 0).any(axis=0)
-    if kept is not None:
-        absent &= kept
-    if absent.any():
-        raise BadRow("a key is missing", first + int(np.argmax(absent)) + 1)
-
-
 # ----------------------------------------------------------------- Parquet and Arrow
 
 
 def _release_parquet(source: Path, target: Path, work: BatchRelease, batch: int) -> None:
-    with _complaints_of_reading(source, "Parquet"):
+    with complaints_of_reading(source, "Parquet"):
         file = pq.ParquetFile(source)
         before = file.schema_arrow
     with file:
         work.total = file.metadata.num_rows
-        schema = _named(source, released_schema, before, work)
-        _named(source, _refuse_stored_order, file, work)
-        _named(source, refuse_geometry_types, _logical_types(file), work)
+        schema = named(source, released_schema, before, work)
+        named(source, _refuse_stored_order, file, work)
+        named(source, refuse_geometry_types, _logical_types(file), work)
         with pq.ParquetWriter(target, schema, compression=_codecs(file, work)) as writer:
             for number in range(file.metadata.num_row_groups):
                 groups = file.iter_batches(batch_size=batch, row_groups=[number])
-                released = (release_batch(part, work, schema) for part in _reading(source, "Parquet", groups))
+                released = (release_batch(part, work, schema) for part in reading(source, "Parquet", groups))
                 for group in _grouped(released):
                     writer.write_table(pa.Table.from_batches(group, schema).unify_dictionaries(), _LARGEST_GROUP)
 
@@ -368,20 +294,40 @@ def _codecs(file: Any, work: BatchRelease) -> Any:
     return codecs | {f"{column.name}{end}": like for column in fresh for end in ("", ".list.element")}
 
 
+def _release_ogr(
+    source: Path, part: PartialFile, kind: str, work: BatchRelease, batch: int, layer: str | None, beside: ExitStack,
+    *, overwrite: bool,
+) -> list[PartialFile]:  # fmt: skip
+    """Release what pyogrio reads and writes; the files that come beside the main one, in their own parts."""
+    target = part.target
+    with part.folder() as folder:
+        main, *others = release_ogr(source, folder, target.name, kind, work, batch, layer)
+        into_part(main, part)
+        parts = []
+        for other in others:
+            place = target.with_suffix(other.suffix)
+            if place.exists() and not overwrite:
+                raise InvalidInput(f"{place} is already there, and belongs to another release: name another target")
+            parts.append(beside.enter_context(PartialFile(place)))
+            into_part(other, parts[-1])
+            parts[-1].settle()
+    return parts
+
+
 def _release_arrow(source: Path, target: Path, work: BatchRelease, batch: int) -> None:
-    with _complaints_of_reading(source, "Arrow"), source.open("rb") as start:
+    with complaints_of_reading(source, "Arrow"), source.open("rb") as start:
         is_file = start.read(6) == b"ARROW1"
-    with _complaints_of_reading(source, "Arrow"):
+    with complaints_of_reading(source, "Arrow"):
         mapped = pa.memory_map(str(source)) if source.stat().st_size else pa.BufferReader(b"")
         reader: Any = pa.ipc.open_file(mapped) if is_file else pa.ipc.open_stream(mapped)
         batches = (reader.get_batch(k) for k in range(reader.num_record_batches)) if is_file else iter(reader)
-    schema = _named(source, released_schema, reader.schema, work)
+    schema = named(source, released_schema, reader.schema, work)
     with mapped, pa.OSFile(str(target), "wb") as sink:
         grown = pa.ipc.IpcWriteOptions(emit_dictionary_deltas=True)  # as dictionaries of other columns may be
         writer = pa.ipc.new_file(sink, schema, options=grown) if is_file else pa.ipc.new_stream(sink, schema)
         with writer:
-            for whole in _reading(source, "Arrow", batches):
-                with _complaints_of_reading(source, "Arrow"):
+            for whole in reading(source, "Arrow", batches):
+                with complaints_of_reading(source, "Arrow"):
                     whole.validate(full=True)  # what a damaged file says of its own layout is not believed
                 slices = (whole.slice(first, batch) for first in range(0, len(whole), batch))
                 for group in _grouped(release_batch(part, work, schema) for part in slices):

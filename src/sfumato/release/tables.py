@@ -33,8 +33,9 @@ from numpy.typing import NDArray
 
 from sfumato.arguments import integer
 from sfumato.errors import InvalidInput, NotSupported, keyword, shown
-from sfumato.release.batches import BATCH, LARGEST_BATCH, Added, BatchRelease, Progress, batch_release
+from sfumato.release.batches import BATCH, LARGEST_BATCH, Added, BatchRelease, Progress, batch_release, tell
 from sfumato.release.geometry import (
+    refuse_coordinates,
     refuse_geo,
     refuse_geometry_columns,
     refuse_geometry_schema,
@@ -43,6 +44,9 @@ from sfumato.release.geometry import (
     watched,
     without_geo,
 )
+from sfumato.release.geopandas import geo_frame, holds_shapes, pandas_layout, point_series, wkb_of_series
+from sfumato.release.layouts import released_field, schema_layout
+from sfumato.release.places import Geometry
 from sfumato.release.rows import BadRow, TypedValues, kind_of, label_spelling
 from sfumato.release.terms import Column, Keywords, Terms, terms_of, with_terms
 
@@ -67,7 +71,9 @@ def release_table(
         Of pandas, polars, pyarrow or DuckDB, lazy or not, or anything with the Arrow stream interface.
     column
         The column with the labels of the secrets, ``Position("x", "y")`` or ``Place("lat", "lon")``; or all
-        :class:`~sfumato.release.terms.Terms` in one value. The other terms are described there.
+        :class:`~sfumato.release.terms.Terms` in one value. The other terms are described there. A mechanism for
+        coordinates takes points as they are, and its promise is about all of them. Any other takes a point for its
+        cell or its nearest secret, and promises something about these, not about every metre.
     batch
         Rows that are drawn at once.
     progress
@@ -82,7 +88,7 @@ def release_table(
     (['id', 'smokes'], True)
     """
     batch = integer(batch, "batch, a number of rows,", 1, LARGEST_BATCH)
-    return released_table(table, batch_release(mechanism, terms_of(column, keywords), progress=progress), batch)
+    return released_table(table, tell(batch_release(mechanism, terms_of(column, keywords), progress=progress)), batch)
 
 
 release = release_table
@@ -135,13 +141,13 @@ def order_after(names: Sequence[str], work: BatchRelease) -> list[str | Added]:
                 f"there {'are several columns' if name in names else 'is no column'} {shown(name)}{_hint(name, names)}"
             )
     for added in work.added:
-        if added.name in names and (work.terms.keep or added.name not in work.taken):
+        if added.name in names and (work.terms.keep or added.name not in work.replaced):
             raise InvalidInput(
                 f"there is a column {shown(added.name)} already: name another one with {keyword('into')}"
             )
     if work.terms.keep:
         return [*names, *work.added]
-    first = dict(zip(work.taken, work.added, strict=False))
+    first = dict(zip(work.replaced, work.added, strict=False))
     return [first.get(name, name) for name in names if name not in work.taken or name in first]
 
 
@@ -154,7 +160,7 @@ def _columns_after(
         if isinstance(column, str):
             columns[column] = old(column)
         else:
-            columns[column.name] = new(column, old(work.taken[work.added.index(column)]))
+            columns[column.name] = new(column, old(work.replaced[work.added.index(column)]))
     return columns
 
 
@@ -182,7 +188,8 @@ def label_array(added: Added, like: Any = None) -> Any:
     if like is not None and pa.types.is_dictionary(like):
         like = like.value_type
     if like not in added.arrays:
-        added.arrays[like] = _label_array(list(added.values or []), like)
+        made = added.made
+        added.arrays[like] = _label_array(list(added.values or []), like) if made is None else made(like)
     return added.arrays[like]
 
 
@@ -231,18 +238,27 @@ def new_array(added: Added, outputs: NDArray[np.int64], like: Any) -> Any:
 
 def released_schema(schema: Any, work: BatchRelease) -> Any:
     """The schema after a release. What it told of the true columns beside their names and types is gone."""
+    read_schema(schema, work)
     _check_names(schema.names, work)
-    for name in work.taken:
+    for name in work.taken if work.layout is None else ():
         _refuse_extension(schema.field(name))
     refuse_geometry_schema(schema, work)
 
     def field(added: Added, before: Any) -> Any:
         nullable = before.nullable or None in (added.values or ())
+        if added.points is not None:
+            return released_field(added.name, new_array(added, np.empty(0, dtype=np.int64), before.type).type, before)
         return pa.field(added.name, new_array(added, np.empty(0, dtype=np.int64), before.type).type, nullable=nullable)
 
     metadata = without_geo(schema.metadata or {}, work) or None
     fields = _columns_after(schema.names, work, schema.field, field).values()
-    return pa.schema(fields, metadata=_metadata_without(metadata, () if work.terms.keep else work.taken))
+    return pa.schema(fields, metadata=_metadata_without(metadata, () if work.terms.keep else work.replaced))
+
+
+def read_schema(schema: Any, work: BatchRelease) -> None:
+    """Look at how an Arrow table holds the points of a column, if the release is about one."""
+    if isinstance(work.terms.column, Geometry):
+        work.read(schema_layout(schema, work.terms.column))
 
 
 def _refuse_extension(field: Any) -> None:
@@ -336,8 +352,11 @@ def _released_pandas(table: Any, work: BatchRelease, batch: int) -> Any:
     if not all(isinstance(name, str) for name in table.columns):
         raise InvalidInput("the names of the columns must be texts: rename the columns first")
     names = list(table.columns)
+    if isinstance(work.terms.column, Geometry):
+        work.read(pandas_layout(table, work.terms.column))
     _check_names(names, work)
-    for name in () if work.terms.keep else work.taken:
+    refuse_coordinates(names, work)
+    for name in () if work.terms.keep else work.replaced:
         if name in table.index.names:
             raise _index_stays(name, "its row names")
     refuse_geometry_types({name: str(kind) for name, kind in table.dtypes.items()}, work)
@@ -352,7 +371,7 @@ def _released_pandas(table: Any, work: BatchRelease, batch: int) -> Any:
     done = nw.get_native_namespace(frame).DataFrame(data, index=table.index)
     done.attrs = without_geo(table.attrs, work)
     done.columns.name = table.columns.name
-    return done
+    return geo_frame(done, table, work) if hasattr(table, "_geometry_column_name") else done
 
 
 def _first_of_pandas(series: Any) -> Any:
@@ -363,6 +382,8 @@ def _first_of_pandas(series: Any) -> Any:
 
 def _arrow_of_pandas(frame: Any, name: str) -> Any:
     series = frame[name].to_native()
+    if str(series.dtype) == "geometry" or holds_shapes(series):
+        return wkb_of_series(series)
     if str(series.dtype) == "object":
         _refuse_mixture(name, series.tolist())
     elif str(series.dtype) == "category" and str(series.cat.categories.dtype) == "object":
@@ -407,6 +428,8 @@ def _plain_kind(kind: type) -> type:
 def _pandas_series(added: Added, outputs: NDArray[np.int64], before: Any) -> Any:
     """A series in the type of the one it replaces, if that holds every label without loss."""
     series, kind = type(before), before.dtype
+    if added.made is not None:
+        return point_series(added, outputs, before, new_array)
     if added.values is None:
         return series(outputs, index=before.index, name=added.name)
     labels = list(added.values)
@@ -434,9 +457,12 @@ def _same_pandas_family(kind: Any, other: Any) -> bool:
 
 
 def _released_polars(table: Any, work: BatchRelease, batch: int) -> Any:
-    order_after(table.columns, work)
     frame = nw.from_native(table, eager_only=True)
     native = nw.get_native_namespace(frame)
+    if isinstance(work.terms.column, Geometry):
+        known = [name for name in table.columns if table[name].dtype != native.Object]
+        read_schema(table.select(known).head(0).to_arrow().schema, work)
+    order_after(table.columns, work)
     for name in (*work.taken, *work.terms.ids):
         if table[name].dtype == native.Object:
             raise InvalidInput(

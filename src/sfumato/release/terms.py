@@ -9,11 +9,12 @@ from inspect import Parameter, signature
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
-from sfumato.arguments import flag
-from sfumato.errors import InvalidInput, keyword, shown
+from sfumato.arguments import flag, integer, one_of
+from sfumato.errors import InvalidInput, keyword, shown, worded
 from sfumato.numbers import Number, as_written
 from sfumato.release.keys import check_statement, key_bytes
-from sfumato.release.places import Position
+from sfumato.release.persons import BEYOND
+from sfumato.release.places import Position, in_system
 from sfumato.release.rows import check_policy
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ MOST_MOVED = Fraction(1, 20)
 """The share of the rows that may lie outside the space where the nearest secret is taken.
 
 A few strays are what that policy is for; a column in other units, or coordinates in another order, move nearly all."""
+
+MOST_ROWS = 10**9
+"""The most rows of one person that anybody may ask for."""
 
 Column = str | Position
 """A column of labels, or the columns of coordinates."""
@@ -40,19 +44,25 @@ class Terms:
     Parameters
     ----------
     column
-        The column with the labels of the secrets, ``Position("x", "y")`` or ``Place("lat", "lon")``. Coordinates are
-        replaced by those of the output.
+        The column with the labels of the secrets, ``Position("x", "y")``, ``Place("lat", "lon")``, or ``Geometry()``
+        for a column of points. Coordinates are replaced by those of the output. On a list of secrets, such as the cells
+        of a grid, a point is first taken for one of them, and the promise is about these; a mechanism for coordinates
+        (a design on a box) rounds smoothly, and its promise is about all points. On an interval the name of one column
+        will do.
     into
         A new name for the column of outputs. The true columns do not stay beside the noise, unless ``keep`` says so.
     on_unknown
-        What to do about a value that is no secret: ``"error"``, ``"drop"`` the row, or take the ``"nearest"`` secret.
+        What to do about a value that is no secret: ``"error"``, ``"drop"`` the row, or take the ``"nearest"`` secret;
+        of a box that is its nearest point, which costs no privacy.
     within
         For coordinates: how far a point may be from the nearest secret, in the unit of the space (``0.5`` or
         ``"0.5 km"``). Grids need none: a point belongs to the cell it is in.
     most_moved
         With ``"nearest"``: the share of the rows that may lie outside the space, 1/20 by default; with more, nothing is
         released. Outside is what lies in no cell of a grid, beyond the ends of a line by more than half a step, farther
-        than ``within`` from every secret, or farther than secrets are from their nearest neighbours.
+        than ``within`` from every secret, farther than secrets are from their nearest neighbours, or not in a box.
+    crs
+        For coordinates: their coordinate system, such as ``"EPSG:2154"``, where the column or the file does not say it.
     key, row_id
         A key (32 bytes or a key file, see :func:`release_key`) and the column or columns that name a row: its noise is
         then a function of (key, row id, column, mechanism), the same whenever it is released again. A key file is read
@@ -63,6 +73,9 @@ class Terms:
     ledger, dataset, times
         Where to charge the release, under which name (one that the data keep wherever they are copied to), and how many
         values of the column one person has. The charge is made before any output is seen.
+    person, most_rows, beyond
+        The column that names a person, how many rows of each are released at most (the first in the order of the
+        table), and what to do about the others: ``"error"``, or ``"drop"`` them. A ledger is charged for so many.
 
     Examples
     --------
@@ -83,13 +96,25 @@ class Terms:
     ledger: Ledger | None = None
     dataset: str | None = None
     times: int = 1
+    person: str | None = None
+    most_rows: int | None = None
+    beyond: str = "error"
+    crs: Any = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.column, str | Position):
             raise InvalidInput(
-                "a column is named by a text; coordinates are Position('x', 'y') or Place('lat', 'lon'), "
-                f"found {shown(self.column)}"
+                "a column is named by a text; coordinates are Position('x', 'y') or Place('lat', 'lon'), points are "
+                f"Geometry(), found {shown(self.column)}"
             )
+        if self.crs is not None:
+            if isinstance(self.column, str):
+                calls = ("Position(…)", "x", "y"), ("Place(…)", "lat", "lon"), ("Geometry(…)", "geometry")
+                raise InvalidInput(
+                    f"{keyword('crs')} is for coordinates, and {shown(self.column)} is one column: name "
+                    f"{', or '.join(worded(*call) for call in calls)}"
+                )
+            object.__setattr__(self, "column", in_system(self.column, self.crs))
         check_policy(self.on_unknown)
         self._check_share()
         if (self.key is None) != (self.row_id is None):
@@ -107,6 +132,7 @@ class Terms:
         if self.into is not None and (not isinstance(self.into, str) or not self.into):
             raise InvalidInput(f"into is the name of a column, found {shown(self.into)}")
         self._check_ids()
+        self._check_person()
         if self.key is not None:
             object.__setattr__(self, "key", key_bytes(self.key))
 
@@ -116,9 +142,19 @@ class Terms:
         return (self.column,) if isinstance(self.column, str) else self.column.columns
 
     @property
-    def ids(self) -> tuple[str, ...]:
+    def row_ids(self) -> tuple[str, ...]:
         """The columns that name a row."""
         return (self.row_id,) if isinstance(self.row_id, str) else tuple(self.row_id or ())
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The columns that are read and stay as they are: those that name a row, and that of the person."""
+        return tuple(dict.fromkeys([*self.row_ids, *([] if self.person is None else [self.person])]))
+
+    @property
+    def values(self) -> int:
+        """How many values of the column one person has, for which a ledger is charged."""
+        return self.times if self.most_rows is None else self.most_rows
 
     @property
     def share(self) -> Fraction:
@@ -156,11 +192,30 @@ class Terms:
             )
 
     def _check_ids(self) -> None:
-        if self.row_id is not None and not (self.ids and all(isinstance(name, str) for name in self.ids)):
+        if self.row_id is not None and not (self.row_ids and all(isinstance(name, str) for name in self.row_ids)):
             raise InvalidInput(f"row_id is the name of a column or a list of names, found {shown(self.row_id)}")
         for name in self.taken:
-            if name in self.ids:
+            if name in self.row_ids:
                 raise InvalidInput(f"{shown(name)} is released and cannot be the row id, which stays as it is")
+
+    def _check_person(self) -> None:
+        one_of(self.beyond, BEYOND, "beyond")
+        if (self.person is None) != (self.most_rows is None):
+            raise InvalidInput(
+                f"{keyword('person')} names whose row it is, {keyword('most_rows')} how many of each are released: "
+                "give both"
+            )
+        if self.person is None:
+            if self.beyond != "error":
+                raise InvalidInput(f"{keyword('beyond')} is about the rows of a person: give {keyword('person')} too")
+            return
+        if not isinstance(self.person, str) or not self.person or self.person in self.taken:
+            raise InvalidInput(f"person is the name of a column that is not released, found {shown(self.person)}")
+        integer(self.most_rows, "most_rows", 1, MOST_ROWS)
+        if self.times != 1:
+            raise InvalidInput(
+                f"{keyword('most_rows')} says how many values a person has: leave {keyword('times')} out"
+            )
 
 
 class Keywords(TypedDict, total=False):
@@ -177,6 +232,10 @@ class Keywords(TypedDict, total=False):
     ledger: Ledger | None
     dataset: str | None
     times: int
+    person: str | None
+    most_rows: int | None
+    beyond: str
+    crs: Any
 
 
 def terms_of(column: Column | Terms, keywords: Keywords) -> Terms:

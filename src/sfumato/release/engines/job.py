@@ -19,11 +19,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.dataset
 
-from sfumato.errors import InvalidInput
-from sfumato.release.batches import BatchRelease, batch_release
+from sfumato.errors import InvalidInput, NotSupported
+from sfumato.files import writable
+from sfumato.release.batches import BatchRelease, batch_release, tell
 from sfumato.release.keys import Fingerprint, id_digests
 from sfumato.release.rows import BadRow, TypedValues
-from sfumato.release.tables import release_batch, released_schema
+from sfumato.release.tables import read_schema, release_batch, released_schema
 from sfumato.release.terms import Terms
 
 MARKS = ("mark0", "mark1", "mark2", "mark3")
@@ -69,10 +70,12 @@ class Job:
         """Digests of row ids, and the secret that comes with each."""
         work, first = self.work(), 0
         for batch in batches:
+            read_schema(batch.schema, work)
             with of_part(part):
                 rows = work.secrets.find([TypedValues(batch.column(name)) for name in work.taken], first)
-                texts = [TypedValues(batch.column(name)).texts(name, first) for name in work.terms.ids]
-            kept = rows != work.secrets.left_out
+                texts = [TypedValues(batch.column(name)).texts(name, first) for name in work.terms.row_ids]
+            kept = work.secrets.kept(rows)
+            marked = work.secrets.marks(rows[kept])
             digests = id_digests(texts, work.salt)[kept]
             column = pa.FixedSizeBinaryArray.from_buffers(
                 pa.binary(16), len(digests), [None, pa.py_buffer(np.ascontiguousarray(digests))]
@@ -81,9 +84,9 @@ class Job:
             if len(digests):  # those of the batch, in its first row
                 assert work.key is not None
                 fingerprint = Fingerprint(work.key)
-                fingerprint.add(digests, rows[kept])
+                fingerprint.add(digests, marked)
                 marks[:, 0] = [int(half) >> shift & _QUARTER for half in fingerprint.sums for shift in (0, 32)]
-            columns = [column.cast(pa.binary()), pa.array(rows[kept]), *map(pa.array, marks)]
+            columns = [column.cast(pa.binary()), pa.array(marked), *map(pa.array, marks)]
             yield pa.RecordBatch.from_arrays(columns, schema=CHECK_SCHEMA)
             first += len(batch)
 
@@ -108,7 +111,9 @@ def job_of(mechanism: Any, terms: Terms, target: Any) -> Job:
         )
     if target is None and terms.ledger is not None:
         raise InvalidInput("a ledger is charged when a release is written: name a target")
-    batch_release(mechanism, terms)
+    if terms.person is not None:
+        raise NotSupported("counting the rows of a person on many machines", ["release_file, which sees them in order"])
+    tell(batch_release(mechanism, terms))
     return Job(token_hex(16), mechanism, terms)
 
 
@@ -117,8 +122,7 @@ def written_once(job: Job, target: Any, write: Callable[[str], object], data: st
     place = Path(target)
     if place.exists():
         raise InvalidInput(f"{place} is already there: a release is written once, name another target")
-    if not place.parent.is_dir():
-        raise InvalidInput(f"{place} cannot be written: there is no folder {place.parent}")
+    writable(place)
     hidden = place.with_name(f".{place.name}.{token_hex(8)}.part")
     try:
         write(str(hidden))
