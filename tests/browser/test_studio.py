@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import subprocess
 import sys
 import time
 import tomllib
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,11 +16,10 @@ from playwright.sync_api import Page, expect
 import sfumato as sf
 from sfumato.certify import kernel
 from sfumato.studio.server import _leading_to
+from studio_page import LONG, Open, colours, link, settled
 
 pytestmark = pytest.mark.browser
-LONG = 300_000  # milliseconds: for a machine that has much else to do
 expect.set_options(timeout=LONG)
-Open = Callable[..., Page]
 
 LINE = {"space": {"kind": "line", "n": 4}, "privacy": {"epsilon": "ln 2"}, "loss": {"kind": "absolute"}}
 LARGE = {"space": {"kind": "grid", "shape": [18, 18]}, "privacy": {"epsilon": "1"},
@@ -33,28 +29,8 @@ LARGEST = {"space": {"kind": "grid", "shape": [24, 24]}, "privacy": {"epsilon": 
 ROUNDED = "0.667,0.167,0.083,0.083\n0.333,0.333,0.167,0.167\n0.167,0.167,0.333,0.333\n0.083,0.083,0.167,0.667"
 
 
-def link(served: Any, state: dict[str, Any]) -> str:
-    """The address of a state, as the page writes it, with the key."""
-    packed = zlib.compressobj(wbits=-15)
-    data = packed.compress(json.dumps(state).encode()) + packed.flush()
-    return f"{served.address}#{base64.urlsafe_b64encode(data).decode().rstrip('=')}"
-
-
 def loss_of(page: Page) -> float:
     return float(page.locator("#numbers dd").first.inner_text().split()[0])
-
-
-def settled(page: Page) -> None:
-    """What is shown is the design of the state."""
-    expect(page.locator("#stage.stale")).to_have_count(0)
-    expect(page.locator("#doing")).to_be_hidden()
-
-
-def colours(page: Page, selector: str) -> int:
-    """How many different colours a canvas has: something is drawn on it."""
-    return int(page.locator(selector).first.evaluate(
-        "c => new Set(new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer)).size"
-    ))  # fmt: skip
 
 
 def test_it_begins_with_a_town(opened: Open) -> None:
@@ -330,6 +306,18 @@ def test_points_are_brought_and_bad_files_refused(opened: Open) -> None:
     page.set_input_files("#points-file", {"name": "big.csv", "mimeType": "text/csv", "buffer": b"x" * 4_000_001})
     expect(page.locator("#problem")).to_contain_text("larger than 4 MB")
     assert page.locator("#problem").get_attribute("role") == "alert"
+
+
+def test_columns_of_a_file_can_be_chosen(opened: Open) -> None:
+    page = opened()
+    page.select_option("#space-kind", "points")
+    text = "name,lat,latitude,lon,people\nParis,48.86,0,2.35,3\nLondon,51.51,0,-0.13,1\nLille,50.6,0,3.06,1\n"
+    page.set_input_files("#points-file", {"name": "two.csv", "mimeType": "text/csv", "buffer": text.encode()})
+    expect(page.locator("#problem")).to_contain_text("could each be the latitude: choose one")
+    page.select_option("#points-latitude", "lat")
+    expect(page.locator("#view-map tbody")).to_contain_text("London")
+    expect(page.locator("#problem")).to_be_hidden()
+    assert page.locator("#points-columns select").count() == 6
 
 
 def test_an_audit_of_an_uploaded_matrix(opened: Open, served: Any, tmp_path: Path) -> None:

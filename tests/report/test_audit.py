@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.errors import InvalidChannel, InvalidInput, Mismatch
 from sfumato.report.audit import audit
-from sfumato.report.audit_rounding import Box
+from sfumato.report.audit_rounding import Margins
 
 line = sf.line(4)
 half = sf.PrivacyType(line, alpha="1/2")
@@ -89,7 +89,7 @@ def test_floats_on_the_border_are_undecided() -> None:
 
 def test_a_box_says_how_well_numbers_are_known() -> None:
     rounded = sf.Channel(line, [[Fraction(round(float(Fraction(v)) * 1000), 1000) for v in row] for row in GEOMETRIC])
-    found = audit(rounded, half, box=Box.around(rounded.matrix, rounded.matrix * 0 + Fraction(1, 2000)))
+    found = audit(rounded, half, box=Margins.around(rounded.matrix, rounded.matrix * 0 + Fraction(1, 2000)))
     assert found.private is None and found.verdict.reason.startswith("kept up to the rounding of the numbers: ")
     assert found.nearest is not None
     assert (found.nearest.channel.matrix == sf.Channel(line, GEOMETRIC).matrix).all()
@@ -99,7 +99,7 @@ def test_a_box_says_how_well_numbers_are_known() -> None:
     fixed = found.repaired()
     assert fixed.mechanism.total == 12 and fixed.moved == pytest.approx(2 / 3000)
     assert (fixed.loss_before, fixed.loss_after) == (pytest.approx(0.708), pytest.approx(17 / 24))
-    exact = audit(rounded, half, box=Box.around(rounded.matrix, rounded.matrix * 0))
+    exact = audit(rounded, half, box=Margins.around(rounded.matrix, rounded.matrix * 0))
     assert exact.private is False and exact.box is None
 
 
@@ -144,8 +144,8 @@ def test_the_own_type_has_the_channel_in_it_and_no_better_one_loses_more(rows: l
         (lambda: audit("file.csv"), InvalidChannel, "must be a sequence"),
         (lambda: audit([[0.5, 0.4]]), InvalidChannel, "sums to 0.9"),
         (lambda: audit(GEOMETRIC, line, loss=3), InvalidInput, "must be a Loss"),
-        (lambda: audit(GEOMETRIC, line, box=0.1), InvalidInput, "must be a Box"),
-        (lambda: audit(GEOMETRIC, line, box=Box.around(np.eye(2), np.eye(2))), InvalidInput, "has that shape"),
+        (lambda: audit(GEOMETRIC, line, box=0.1), InvalidInput, "must be a Margins"),
+        (lambda: audit(GEOMETRIC, line, box=Margins.around(np.eye(2), np.eye(2))), InvalidInput, "has that shape"),
     ],
 )
 def test_mistakes(call: Any, error: type[Exception], words: str) -> None:

@@ -15,7 +15,7 @@ import sfumato as sf
 from sfumato.errors import InvalidChannel, InvalidInput, Mismatch, NotSupported
 from sfumato.report import audit_matrix
 from sfumato.report.audit_matrix import LabelledMatrix, channel_on, read_matrix, read_square
-from sfumato.report.audit_rounding import Box
+from sfumato.report.audit_rounding import Margins
 
 THIRDS = [[Fraction(2, 3), Fraction(1, 3)], [Fraction(1, 3), Fraction(2, 3)]]
 
@@ -209,7 +209,7 @@ def test_square_tables_of_distances(tmp_path: Path) -> None:
 def test_rows_find_their_secrets() -> None:
     quarter = np.array([[0.25, 0.75], [0.5, 0.5]])
     grid = sf.grid(1, 2)
-    box = Box.around(quarter, quarter / 10)
+    box = Margins.around(quarter, quarter / 10)
     swapped, turned = channel_on(LabelledMatrix(quarter, ("0,1", "(0, 0)"), ("stay", "0,1"), box=box), grid)
     assert swapped.matrix.tolist() == quarter[::-1].tolist()
     assert turned is not None and turned.low.tolist() == box.low[::-1].tolist()

@@ -14,19 +14,19 @@ import sfumato as sf
 from sfumato.lp import LinearProgram, Status, solve
 from sfumato.numbers import Array, array, object_array
 from sfumato.report import audit_rounding
-from sfumato.report.audit_rounding import Box, private_within
+from sfumato.report.audit_rounding import Margins, private_within
 
 
-def around(rows: Any, unit: Any) -> Box:
+def around(rows: Any, unit: Any) -> Margins:
     written = array(rows, "a matrix", 2)
-    return Box.around(written, written * 0 + Fraction(unit) / 2)
+    return Margins.around(written, written * 0 + Fraction(unit) / 2)
 
 
-def channel(box: Box, privacy: sf.PrivacyType) -> sf.Channel:
+def channel(box: Margins, privacy: sf.PrivacyType) -> sf.Channel:
     return sf.Channel(privacy.space, box.written / box.written.sum(axis=1)[:, None])
 
 
-def exists(box: Box, privacy: sf.PrivacyType) -> bool:
+def exists(box: Margins, privacy: sf.PrivacyType) -> bool:
     """Every pair, every entry, no search: one exact program."""
     n, m = box.low.shape
     place = np.arange(n * m).reshape(n, m)
@@ -55,7 +55,7 @@ def exists(box: Box, privacy: sf.PrivacyType) -> bool:
     return solve(program).status is Status.OPTIMAL
 
 
-def is_witness(verdict: sf.Verdict, box: Box, privacy: sf.PrivacyType) -> None:
+def is_witness(verdict: sf.Verdict, box: Margins, privacy: sf.PrivacyType) -> None:
     made = verdict.witness.channel
     assert sf.satisfies(made, privacy)
     assert (box.low <= made.matrix).all() and (made.matrix <= box.high).all()
@@ -132,7 +132,7 @@ def test_zeros() -> None:
     is_witness(verdict, small, privacy)
     low, high = small.low.copy(), small.high.copy()
     low[0, 2] = high[0, 2] = Fraction(0)  # an exact zero forces the others, which 0.02 cannot follow
-    forced = Box(small.written, low, high)
+    forced = Margins(small.written, low, high)
     assert private_within(forced, channel(small, privacy), privacy).outcome == "fails"
 
 

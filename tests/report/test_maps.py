@@ -146,3 +146,34 @@ def test_a_comparison_cuts_off_what_tells_nothing() -> None:
     assert "Somebody who is told nothing loses 50 km, far to the right." in figure.caption
     near_blind = peers_figure(rows[:2], 1.4, 2.0, "", "Losses.")
     assert "nothing told" in [text.text for text in parsed(near_blind.svg).findall(f".//{SVG}text")]
+
+
+def test_cells_on_the_earth_are_drawn_by_their_outlines() -> None:
+    hexagons = sf.spaces.h3_cells((48.85, 2.34, 48.86, 2.36), 8)
+    layout = map_layout(hexagons)
+    assert layout.kind == "places" and layout.unit == "km" and layout.sphere
+    assert layout.outlines is not None and {len(ring) for (ring,) in layout.outlines} == {6}
+    shares = np.arange(1.0, len(hexagons) + 1) / sum(range(1, len(hexagons) + 1))
+    figure = share_figure("prior", "The prior", "How likely.", layout, hexagons.labels, shares, marked=2)
+    assert figure.svg.count("<path") == len(hexagons) + 1
+    assert "The darker a cell, the larger its share." in figure.caption
+    grid = map_layout(sf.spaces.h3_cells(hexagons.labels, distance="grid"))
+    assert grid.unit == "km" and not grid.sphere and grid.outlines is not None
+    metres = map_layout(sf.spaces.square_cells(48, 2, sides=(1000, 1000), step=500, unit="m"))
+    assert metres.unit == "m" and np.ptp(metres.y) == pytest.approx(500, rel=1e-3)
+
+
+def test_outlines_across_the_antimeridian_stay_together() -> None:
+    fiji = sf.spaces.h3_cells([*sf.spaces.h3_cells((-17.2, 179.6, -16.8, 180), 6).labels][:12])
+    layout = map_layout(fiji)
+    assert layout.outlines is not None
+    for rings, x, y in zip(layout.outlines, layout.x, layout.y, strict=True):
+        assert np.abs(rings[0].mean(axis=0) - (x, y)).max() < 1
+
+
+def test_crossings_are_drawn_as_places() -> None:
+    town = sf.spaces.roads(
+        [("a", "b", 100), ("b", "c", 60)], {"a": (41.9, 12.49), "b": (41.9009, 12.49), "c": (41.9, 12.5)}
+    )
+    layout = map_layout(town)
+    assert (layout.kind, layout.unit, layout.sphere, layout.outlines) == ("places", "m", False, None)

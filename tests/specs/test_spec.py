@@ -18,6 +18,7 @@ from sfumato.errors import InvalidInput
 from sfumato.losses import LOSSES
 from sfumato.spaces import SPACES
 from sfumato.specs import schema
+from sfumato.specs.boxes import BOXES
 from sfumato.specs.complaints import _NEEDS_PYTHON
 from sfumato.specs.setup import BUILDERS, setup
 from sfumato.specs.spec import read_spec, spec_from_text, spec_from_values, to_toml, write_spec
@@ -59,7 +60,7 @@ def test_every_space_and_loss_is_in_the_schema_or_needs_python() -> None:
         {kind for model in get_args(get_args(union)[0]) for kind in get_args(model.model_fields["kind"].annotation)}
         for union in (schema.SpaceSpec, schema.LossSpec)
     )
-    assert kinds == set(BUILDERS)
+    assert kinds == set(BUILDERS) | set(BOXES)
     assert set(SPACES) - kinds <= set(_NEEDS_PYTHON)
     assert set(LOSSES) - losses <= set(_NEEDS_PYTHON)
     assert losses <= {*LOSSES, "default"}
@@ -105,18 +106,29 @@ SPACES_AS_TEXT: dict[str, tuple[str, sf.FiniteSpace]] = {
     "points": ("coordinates = [[0, 0], [0.5, 1]]", sf.points([[0, 0], ["1/2", 1]])),
     "geo": ("coordinates = [[48.8, 2.3], [51.5, -0.1]]", sf.geo([[48.8, 2.3], [51.5, -0.1]])),
     "matrix": ("distances = [[0, inf], [inf, 0]]", sf.FiniteSpace(range(2), [[0, inf], [inf, 0]])),
+    "h3_cells": ("box = [48.85, 2.34, 48.86, 2.36]\nresolution = 8", sf.spaces.h3_cells((48.85, 2.34, 48.86, 2.36), 8)),
+    "square_cells": (
+        "south = '48 N'\nwest = 2\nsides = [2, 1]\nstep = '500 m'",
+        sf.spaces.square_cells(48, 2, sides=(2, 1), step="500 m"),
+    ),
+    "roads": (
+        "streets = [['a', 'b', 0.5, true], ['b', 'c', 2]]\nways = 'both'",
+        sf.spaces.roads([("a", "b", "1/2"), ("b", "c", 2)]),
+    ),
+    "elastic": ("of = {kind = 'line', n = 3}\nweights = [1, 1, 2.5]", sf.elastic(sf.line(3), [1, 1, "5/2"])),
 }
+OWN_UNITS = {"geo": "km", "h3_cells": "km", "square_cells": "km", "elastic": ""}
 
 
-@pytest.mark.parametrize("kind", BUILDERS)
+@pytest.mark.parametrize("kind", [kind for kind in BUILDERS if kind != "areas"])  # whose outlines are in a file
 def test_every_kind_of_space(kind: str) -> None:
     keys, expected = SPACES_AS_TEXT[kind]
-    spec = spec_from_text(f"[space]\nkind = '{kind}'\n{keys}\n" + ("" if kind == "geo" else "unit = 'step'\n"))
+    spec = spec_from_text(f"[space]\nkind = '{kind}'\n{keys}\n" + ("" if kind in OWN_UNITS else "unit = 'step'\n"))
     space = setup(spec_from_text(to_toml(spec) + "[loss]\nkind = 'bin'")).space
     assert space.labels == expected.labels
     assert (space.distances.floats == expected.distances.floats).all()
     assert space.distances.form is expected.distances.form
-    assert space.unit == ("km" if kind == "geo" else "step")
+    assert space.unit == OWN_UNITS.get(kind, "step")
     assert spec_from_text(to_toml(spec)) == spec
 
 
@@ -277,7 +289,7 @@ def test_the_spec_of_the_guide(tmp_path: Path) -> None:
     (tmp_path / "cells.csv").write_text("residents\n" + "1\n" * 64)
     made = setup(read_spec(tmp_path / "town.toml"))
     assert repr(made.privacy) == "PrivacyType(grid(8, 8, euclidean), epsilon=2 per km)"
-    for kind in BUILDERS:
+    for kind in (*BUILDERS, *BOXES):
         assert f"`{kind}`" in page
 
 

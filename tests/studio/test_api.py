@@ -198,9 +198,21 @@ def test_points_of_a_file_become_a_space(studio: Studio) -> None:
         "points", text="name;x;y;count\nA;0;0;3\nA;1;0;1\n<b>;0;2,5;0\n".replace("2,5", "2.5"), name="p.csv"
     )
     assert found["space"]["labels"] == ["A", "A 2", "<b>"]
-    assert studio.ask("look", spec={**found, "privacy": {"epsilon": 1}})["place"]["prior"] == [0.75, 0.25, 0.0]
+    spec = {"space": found["space"], "prior": found["prior"], "privacy": {"epsilon": 1}}
+    assert studio.ask("look", spec=spec)["place"]["prior"] == [0.75, 0.25, 0.0]
+    assert found["columns"] == {"x": "x", "y": "y", "count": "count", "name": "name"} and found["left"] == []
     geo = studio.ask("points", text="lat,lon\n48.86,2.35\n51.51,-0.13\n", name="p.csv")
     assert geo["space"]["kind"] == "geo" and geo["prior"] == {"uniform": True}
+
+
+def test_columns_of_a_file_are_chosen_where_several_could_be_meant(studio: Studio) -> None:
+    text = "id,lat,latitude,lon,n,people\n1,48.86,0,2.35,1,3\n2,51.51,0,-0.13,1,1\n"
+    assert "'lat', 'latitude' could each be the latitude: choose one" in studio.refusal("points", text=text)
+    found = studio.ask("points", text=text, columns={"latitude": "lat", "count": "people", "name": ""})
+    assert found["prior"] == {"counts": ["3", "1"]} and "labels" not in found["space"]
+    assert found["left"] == ["id", "latitude", "n"]
+    assert "did you mean" in studio.refusal("points", text=text, columns={"latitude": "latt"})
+    assert "chosen as one of" in studio.refusal("points", text=text, columns={"height": "n"})
 
 
 @pytest.mark.parametrize(

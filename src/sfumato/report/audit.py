@@ -28,7 +28,7 @@ from sfumato.privacy.promise import rational_power
 from sfumato.privacy.satisfaction import Tightest, Violation, satisfies, tightest_pair
 from sfumato.privacy.type import PrivacyType
 from sfumato.report.audit_digits import array_errors
-from sfumato.report.audit_rounding import Box, Nearest, private_within
+from sfumato.report.audit_rounding import Margins, Nearest, private_within
 from sfumato.spaces.constructors import discrete
 from sfumato.spaces.finite import FiniteSpace
 from sfumato.verdict import Outcome, Verdict, fails, holds, undecided
@@ -83,7 +83,7 @@ class Audit:
     remapped: Any = None
     as_is: Any = None
     optimum: Design | None = None
-    box: Box | None = None
+    box: Margins | None = None
     nearest: Nearest | None = None
 
     @property
@@ -175,7 +175,7 @@ def audit(
     prior: Prior | None = None,
     loss: Loss | None = None,
     *,
-    box: Box | None = None,
+    box: Margins | None = None,
     optimum: bool | None = None,
     tolerance: float = 1e-3,
     time_limit: float | None = None,
@@ -249,11 +249,11 @@ def _parts(channel: Any, privacy: Any) -> tuple[Channel, FiniteSpace, PrivacyTyp
     return judged, space, promise
 
 
-def _box(box: Box | None, channel: Channel) -> Box | None:
+def _box(box: Margins | None, channel: Channel) -> Margins | None:
     """How well the numbers are known: as was said, or as well as floats are."""
     if box is None:
-        return None if channel.exact else Box.around(channel.matrix, array_errors(channel.matrix))
-    box = expect(box, Box, "a box", "Box.around(written, errors)")
+        return None if channel.exact else Margins.around(channel.matrix, array_errors(channel.matrix))
+    box = expect(box, Margins, "what entries lie between", "Margins.around(written, errors)")
     if box.low.shape != channel.shape:
         raise InvalidInput(f"a box for a matrix of shape {channel.shape} has that shape, found {box.low.shape}")
     return None if box.exact else box
@@ -282,7 +282,7 @@ def _own_type(channel: Channel, space: FiniteSpace, tightest: Tightest | None) -
     return PrivacyType(space, epsilon=tightest.epsilon)
 
 
-def _up_to_rounding(broken: Verdict, within: Verdict, box: Box, channel: Channel) -> tuple[Verdict, Nearest | None]:
+def _up_to_rounding(broken: Verdict, within: Verdict, box: Margins, channel: Channel) -> tuple[Verdict, Nearest | None]:
     """What is said of numbers that break a promise and are known up to an error only."""
     violation: Violation = broken.witness
     if within.outcome is Outcome.FAILS:
@@ -296,7 +296,7 @@ def _up_to_rounding(broken: Verdict, within: Verdict, box: Box, channel: Channel
     return undecided(f"{written}; {known}", violation), None
 
 
-def _any_epsilon(epsilon: float, tightest: Tightest | None, channel: Channel, box: Box | None) -> Verdict:
+def _any_epsilon(epsilon: float, tightest: Tightest | None, channel: Channel, box: Margins | None) -> Verdict:
     if epsilon == inf and tightest is not None:
         x, z = tightest.pair
         reason = f"output {tightest.output!r} is possible for {x!r} and not for {z!r}"
@@ -309,7 +309,7 @@ def _any_epsilon(epsilon: float, tightest: Tightest | None, channel: Channel, bo
     return holds("all rows are the same" if epsilon == 0 else f"private for every ε from {at_most(epsilon, 6)} on")
 
 
-def _may_be_positive(channel: Channel, box: Box) -> bool:
+def _may_be_positive(channel: Channel, box: Margins) -> bool:
     """Whether zeros of outputs that do occur may be rounded positive numbers, in rows that sum to 1."""
     used = channel.matrix.any(axis=0)
     low, high = box.low[:, used], box.high[:, used]

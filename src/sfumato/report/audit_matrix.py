@@ -29,7 +29,7 @@ from sfumato.files import read_bytes, read_text
 from sfumato.labels import text_of
 from sfumato.numbers import Array, exact, floats, is_exact, object_array, told_apart
 from sfumato.report.audit_digits import array_errors, rough_errors, text_errors
-from sfumato.report.audit_rounding import Box
+from sfumato.report.audit_rounding import Margins
 from sfumato.spaces.finite import FiniteSpace
 
 TOLERANCE = Fraction(1, 1000)
@@ -58,7 +58,7 @@ class LabelledMatrix:
     columns: tuple[str, ...] | None = None
     divided: Fraction | float = Fraction(0)
     errors: Array | None = None
-    box: Box | None = None
+    box: Margins | None = None
 
 
 def read_matrix(
@@ -157,14 +157,14 @@ def channel_rows(matrix: LabelledMatrix, tolerance: Fraction = TOLERANCE, what: 
     return replace(matrix, values=table / sums[:, None], divided=most if exactly else float(most), box=box)
 
 
-def _box(table: Array, errors: Array, sums: Array) -> Box | None:
+def _box(table: Array, errors: Array, sums: Array) -> Margins | None:
     """Where the entries lie; rows that cannot sum to 1 within their errors are divided by their sums, errors too."""
-    box = Box.around(table, errors)
+    box = Margins.around(table, errors)
     if box.exact:
         return None
     off = (box.low.sum(axis=1) > 1) | (box.high.sum(axis=1) < 1)
     scale = np.where(off, sums, sums / sums)[:, None]
-    return Box.around(table / scale, errors / scale) if off.any() else box
+    return Margins.around(table / scale, errors / scale) if off.any() else box
 
 
 def _looks_like(table: Array, tolerance: Fraction) -> str:
@@ -183,7 +183,7 @@ def _looks_like(table: Array, tolerance: Fraction) -> str:
 
 def channel_on(
     matrix: LabelledMatrix, space: FiniteSpace | None, what: str = "the matrix"
-) -> tuple[Channel, Box | None]:
+) -> tuple[Channel, Margins | None]:
     """The channel of a matrix on a space, rows by their names where there are some, else in order; and its box.
 
     Outputs are called by their names; those that are secrets get the label of the secret. Without names, the outputs

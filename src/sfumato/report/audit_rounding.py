@@ -40,7 +40,7 @@ _GRIDS = (52, 60, 80, 120, 200)  # A matrix from floats is rounded to so many bi
 
 
 @dataclass(frozen=True, eq=False)
-class Box:
+class Margins:
     """Between which numbers each entry lies, and what is written; exact, or doubles with ends rounded outwards."""
 
     written: Array
@@ -48,7 +48,7 @@ class Box:
     high: Array
 
     @classmethod
-    def around(cls, written: Array, error: Array) -> Box:
+    def around(cls, written: Array, error: Array) -> Margins:
         """Entries known up to an error, and to be probabilities."""
         if is_exact(written):
             ends = object_array([Fraction(0), Fraction(1)])
@@ -59,9 +59,9 @@ class Box:
         low, high = np.where(known, written, low), np.where(known, written, high)
         return cls(written, np.maximum(low, 0.0), np.minimum(high, 1.0))
 
-    def rows(self, order: list[int]) -> Box:
+    def rows(self, order: list[int]) -> Margins:
         """The box with its rows in another order."""
-        return Box(self.written[order], self.low[order], self.high[order])
+        return Margins(self.written[order], self.low[order], self.high[order])
 
     @property
     def error(self) -> Fraction:
@@ -84,7 +84,7 @@ class Nearest:
     epsilon: float
 
 
-def private_within(box: Box, channel: Channel, privacy: PrivacyType) -> Verdict:
+def private_within(box: Margins, channel: Channel, privacy: PrivacyType) -> Verdict:
     """Whether some matrix in the box, with rows that sum to 1, keeps the promise.
 
     Parameters
@@ -103,7 +103,7 @@ def private_within(box: Box, channel: Channel, privacy: PrivacyType) -> Verdict:
     >>> from sfumato.numbers import array
     >>> from sfumato.spaces import line
     >>> written = array([["0.667", "0.333"], ["0.333", "0.667"]], "a matrix", 2)
-    >>> box = Box.around(written, written * 0 + Fraction(1, 2000))
+    >>> box = Margins.around(written, written * 0 + Fraction(1, 2000))
     >>> verdict = private_within(box, Channel(line(2), written), PrivacyType(line(2), alpha="1/2"))
     >>> verdict.witness.channel.matrix[0].tolist()
     [Fraction(2, 3), Fraction(1, 3)]
@@ -112,7 +112,7 @@ def private_within(box: Box, channel: Channel, privacy: PrivacyType) -> Verdict:
     if broken is not None:
         return fails(broken)
     if box.low.size <= _LARGEST_PROGRAM:
-        tight = _without_forced_zeros(Box(*map(fractions, (box.written, box.low, box.high))), privacy)
+        tight = _without_forced_zeros(Margins(*map(fractions, (box.written, box.low, box.high))), privacy)
         if tight is None:
             return fails("an output that is impossible for one secret is not for another")
         return _by_fractions(tight, channel, privacy) or _by_program(tight, channel, privacy)
@@ -121,7 +121,7 @@ def private_within(box: Box, channel: Channel, privacy: PrivacyType) -> Verdict:
     )
 
 
-def _apart(box: Box, channel: Channel, privacy: PrivacyType) -> str | None:
+def _apart(box: Margins, channel: Channel, privacy: PrivacyType) -> str | None:
     """An output and a pair for which the smallest ratio in the box is too large, clearly enough for floats to see."""
     low, high = floats(box.low), floats(box.high)
     first, second = privacy.space.pairs
@@ -144,7 +144,7 @@ def _apart(box: Box, channel: Channel, privacy: PrivacyType) -> str | None:
     return None
 
 
-def _without_forced_zeros(box: Box, privacy: PrivacyType) -> Box | None:
+def _without_forced_zeros(box: Margins, privacy: PrivacyType) -> Margins | None:
     """The box in which an output that is impossible for a secret is so at any finite distance; None if it is empty."""
     finite = ~privacy.space.distances.infinite
     gone = (finite.astype(np.int64) @ (box.high == 0).astype(np.int64)) > 0
@@ -152,13 +152,13 @@ def _without_forced_zeros(box: Box, privacy: PrivacyType) -> Box | None:
         return None
     low, high = box.low.copy(), box.high.copy()
     low[gone], high[gone] = Fraction(0), Fraction(0)
-    return Box(box.written, low, high)
+    return Margins(box.written, low, high)
 
 
 # ----------------------------------------------------------------- ways to find one
 
 
-def _private_in_box(box: Box, channel: Channel, privacy: PrivacyType, table: Array) -> Verdict | None:
+def _private_in_box(box: Margins, channel: Channel, privacy: PrivacyType, table: Array) -> Verdict | None:
     """The verdict that a matrix is in the box and private, if it is: exactly."""
     if (table < box.low).any() or (table > box.high).any() or (table.sum(axis=1) != 1).any():
         return None
@@ -176,7 +176,7 @@ def _nearest(channel: Channel, distance: Fraction, privacy: PrivacyType) -> Verd
     )
 
 
-def _by_fractions(box: Box, channel: Channel, privacy: PrivacyType) -> Verdict | None:
+def _by_fractions(box: Margins, channel: Channel, privacy: PrivacyType) -> Verdict | None:
     """The simplest fractions in the box: thirds and sixths come back from any number of digits."""
     flat = [_simplest(low, high) for low, high in zip(box.low.ravel(), box.high.ravel(), strict=True)]
     return _private_in_box(box, channel, privacy, object_array(flat, box.low.shape))
@@ -191,7 +191,7 @@ def _simplest(low: Fraction, high: Fraction) -> Fraction:
     return below + 1 / _simplest(1 / (high - below), 1 / (low - below))
 
 
-def _by_repair(box: Box, channel: Channel, privacy: PrivacyType) -> Verdict | None:
+def _by_repair(box: Margins, channel: Channel, privacy: PrivacyType) -> Verdict | None:
     """A repaired matrix that happens to lie in the box, for matrices too large for a program."""
     try:
         mechanism = quantise(channel, privacy).mechanism
@@ -226,7 +226,7 @@ class _Program:
     places: NDArray[np.int64]
 
 
-def _program(box: Box, privacy: PrivacyType) -> _Program | None:
+def _program(box: Margins, privacy: PrivacyType) -> _Program | None:
     """None where there are too many inequalities; an inequality or sum without unknowns that is false stays in."""
     shape = box.low.shape
     free = np.flatnonzero((box.low < box.high).ravel())
@@ -268,7 +268,7 @@ def _row(terms: Iterable[tuple[Any, Fraction]], side: Fraction) -> _Row:
     return [(i, value / scale) for i, value in unknown], side / scale
 
 
-def _by_program(box: Box, channel: Channel, privacy: PrivacyType) -> Verdict:
+def _by_program(box: Margins, channel: Channel, privacy: PrivacyType) -> Verdict:
     program = _program(box, privacy)
     if program is None:
         return undecided("too many pairs of entries near their bound to look for a matrix that keeps the promise")
@@ -290,7 +290,7 @@ def _by_program(box: Box, channel: Channel, privacy: PrivacyType) -> Verdict:
     )
 
 
-def _exactly(box: Box, program: _Program, channel: Channel, privacy: PrivacyType) -> Verdict | None:
+def _exactly(box: Margins, program: _Program, channel: Channel, privacy: PrivacyType) -> Verdict | None:
     """The program in rationals, for small ones on the border: rows that sum to 1 only if every entry is at an end."""
     if len(program.low) > _LARGEST_EXACT or len(program.rows) > 8 * _LARGEST_EXACT:
         return None
@@ -350,14 +350,14 @@ def _inner(program: _Program, radius: float) -> NDArray[np.float64] | None:
     return None if solution.primal is None or solution.primal[-1] <= 0 else np.asarray(solution.primal[:-1])
 
 
-def _placed(box: Box, program: _Program, point: Array) -> Array:
+def _placed(box: Margins, program: _Program, point: Array) -> Array:
     """The matrix of a point."""
     flat = np.where(box.low < box.high, box.written, box.low).ravel()
     flat[program.places] += program.error * point
     return flat.reshape(box.low.shape)
 
 
-def _rounded(box: Box, program: _Program, point: NDArray[np.float64], bits: int) -> Array:
+def _rounded(box: Margins, program: _Program, point: NDArray[np.float64], bits: int) -> Array:
     """The matrix of a point with entries on a grid; what rows miss goes to the entry that may take most."""
     flat = _placed(box, program, fractions(point)).ravel()
     flat[program.places] = object_array(Fraction(round(value * 2**bits), 2**bits) for value in flat[program.places])

@@ -5,12 +5,15 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import plotly.graph_objects as go
 
 from sfumato.design import Curve, Design
 from sfumato.errors import InvalidInput, expect
 from sfumato.measures import prior_loss
+from sfumato.report.box_facts import blind_loss
 from sfumato.report.figure import AXIS, ROLES, SERIES, canvas, caption, tint
+from sfumato.spaces.box import Box
 
 _MOST_TICKS = 12
 _LOGARITHMIC = 20.0  # From this ratio of the largest to the smallest ε on the axis is logarithmic.
@@ -38,8 +41,11 @@ def curve_figure(curve: Curve) -> go.Figure:
     points = sorted(zip(map(float, curve.epsilons), curve.designs, strict=True), key=lambda point: point[0])
     claim = points[0][1].mechanism.claim
     assert claim is not None and claim.prior is not None
-    blind = float(prior_loss(claim.prior.to_floats(), claim.loss))
     space = points[0][1].mechanism.privacy.space
+    if isinstance(space, Box):
+        blind = blind_loss(space, np.asarray(claim.prior.float_weights))
+    else:
+        blind = float(prior_loss(claim.prior.to_floats(), claim.loss))
     figure = canvas(height=460)
     _draw_region(figure, points)
     _draw_designs(figure, points)

@@ -7,6 +7,7 @@ the caption says so.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from math import ceil, cos, hypot, pi, radians, sqrt
 from typing import Any, Literal
@@ -14,17 +15,19 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.errors import MissingExtra
 from sfumato.numbers import Floats
 from sfumato.report.figure import label_shifts
 from sfumato.report.html import Figure, label, near, percent, plain
 from sfumato.report.html import share as shown
 from sfumato.report.maps_drawing import LETTER, WIDTH, Drawing, nice_length, nice_ticks, text_width
-from sfumato.spaces.constructors import EARTH_RADIUS_KM
 from sfumato.spaces.finite import FiniteSpace
+from sfumato.spaces.ground import EARTH_RADIUS_KM, distances_on_ground, earth_radius, sphere_radius
+from sfumato.spaces.lengths import METRES
 
-_MARGIN = 12.0
-_LEGEND = 30.0  # The legend below a map is so high.
-_TALLEST, _LOWEST = 470.0, 150.0
+MARGIN = 12.0
+LEGEND = 30.0  # The legend below a map is so high.
+TALLEST, _LOWEST = 470.0, 150.0
 _MOST_CELLS = 48  # A heat map has at most so many cells along a side; more are summed up.
 _MOST_PLACES = 900  # A map has at most so many discs; more places are summed up in squares.
 _MOST_BARS = 20
@@ -33,13 +36,15 @@ _NAMED = 4  # So many places of a map have their names on it.
 _WORTH_A_NAME = 1.5  # A smaller disc has no name.
 _FAR_NAME = 7.0  # A name farther from its disc than this has a line leading to it.
 _SAME_STEP = 1e-6  # The lines of a grid may be unequal by this share of a step.
-_GREAT_CIRCLE = 1e-6  # Distances may differ from those on the sphere by this relative error.
-_TRIED_PAIRS = 64
+_GREAT_CIRCLE = 1e-6  # Distances may differ from those on the Earth by this relative error.
 
 
 @dataclass(frozen=True, eq=False)
 class MapLayout:
-    """Where to draw the secrets of a space: x to the right, y upwards, in one unit of length; None for a list."""
+    """Where to draw the secrets of a space: x to the right, y upwards, in one unit of length; None for a list.
+
+    ``sphere`` says that distances are those on the ground, ``outlines`` has the rings of cells, rows of x and y.
+    """
 
     kind: Literal["cells", "places", "row", "list"]
     x: Floats
@@ -47,6 +52,7 @@ class MapLayout:
     unit: str = ""
     steps: tuple[float, float] = (1.0, 1.0)
     sphere: bool = False
+    outlines: tuple[list[Floats], ...] | None = None
 
 
 def map_layout(space: FiniteSpace) -> MapLayout:
@@ -64,11 +70,8 @@ def map_layout(space: FiniteSpace) -> MapLayout:
         return MapLayout("list", np.zeros(len(space)), np.zeros(len(space)))
     x = where[:, 0]
     y = where[:, 1] if where.shape[1] == 2 else np.zeros(len(x))
-    if _on_sphere(space, where):
-        x = _turned(x)
-        along = EARTH_RADIUS_KM * pi / 180
-        x, y = along * cos(radians(float((y.min() + y.max()) / 2))) * x, along * y
-        return MapLayout("places", x, y, "km", sphere=True)
+    if space.ground is not None or _on_sphere(space, where):
+        return _on_ground(space, x, y)
     if np.ptp(y) == 0:
         return MapLayout("row", x, y, space.unit)
     lines = [_even_step(np.unique(axis)) for axis in (x, y)]
@@ -81,16 +84,30 @@ def map_layout(space: FiniteSpace) -> MapLayout:
 
 
 def _on_sphere(space: FiniteSpace, where: Floats) -> bool:
-    """Whether distances are those of longitude and latitude: looked at for a few pairs, which is enough to draw."""
+    """Whether distances are those of longitude and latitude on the Earth."""
     if space.unit != "km" or where.shape[1] != 2 or np.abs(where[:, 1]).max() > 90 or np.abs(where[:, 0]).max() > 360:
         return False
-    rng = np.random.default_rng(0)
-    a, b = rng.integers(0, len(where), (2, _TRIED_PAIRS))
-    (lon_a, lat_a), (lon_b, lat_b) = np.radians(where[a]).T, np.radians(where[b]).T
-    chord = np.sin((lat_a - lat_b) / 2) ** 2 + np.cos(lat_a) * np.cos(lat_b) * np.sin((lon_a - lon_b) / 2) ** 2
-    expected = 2 * EARTH_RADIUS_KM * np.arcsin(np.sqrt(chord))
-    given = space.distances.floats[a, b]
-    return bool(np.allclose(given, expected, rtol=_GREAT_CIRCLE, atol=_GREAT_CIRCLE))
+    radius = sphere_radius(space) if space.edges is None else None
+    return radius is not None and abs(radius / EARTH_RADIUS_KM - 1) <= _GREAT_CIRCLE
+
+
+def _on_ground(space: FiniteSpace, longitude: Floats, latitude: Floats) -> MapLayout:
+    """Degrees as lengths, true in the middle of the map."""
+    unit = space.unit if space.unit in METRES else "km"
+    turned, along = _turned(longitude), earth_radius(unit) * pi / 180
+    scale = np.array([along * cos(radians(float((latitude.min() + latitude.max()) / 2))), along])
+    rings, cells = None, None if space.ground is None else space.ground.cells
+    if cells is not None:
+        with suppress(MissingExtra):  # a map of discs needs no library
+            each = zip(cells.outlines(), turned, strict=True)
+            rings = tuple([scale * _near(ring, x) for ring in cell] for cell, x in each)
+    plain_distances = space.ground is None or distances_on_ground(space)
+    return MapLayout("places", scale[0] * turned, scale[1] * latitude, unit, sphere=plain_distances, outlines=rings)
+
+
+def _near(ring: Floats, longitude: float) -> Floats:
+    """A ring on the same side of the antimeridian as its place."""
+    return np.asarray(ring - np.array([360 * round(float(ring[:, 0].mean() - longitude) / 360), 0]))
 
 
 def _turned(longitude: Floats) -> Floats:
@@ -133,7 +150,7 @@ def share_figure(
     marked
         The index of a label that is pointed out.
     """
-    places = _squares if len(shares) > _MOST_PLACES else _discs
+    places = _squares if len(shares) > _MOST_PLACES else _discs if layout.outlines is None else _outlined
     draw = {"cells": _heat, "places": places, "row": _columns, "list": _bars}[layout.kind]
     drawing, how = draw(layout, labels, shares, marked)
     top = int(np.argmax(shares))
@@ -145,7 +162,7 @@ def _frame(x: Floats, y: Floats, around: float, below: float) -> tuple[Drawing, 
     """A drawing as wide as a map, and where points are on it; one unit of length is ``scale`` pixels."""
     span_x, span_y = float(np.ptp(x)) or 1.0, float(np.ptp(y)) or 1.0
     room = WIDTH - 2 * around
-    scale = min(room / span_x, (_TALLEST - around - below) / span_y)
+    scale = min(room / span_x, (TALLEST - around - below) / span_y)
     height = max(scale * span_y + around + below, _LOWEST)
     left = (WIDTH - scale * span_x) / 2
     top = around + (height - around - below - scale * span_y) / 2
@@ -154,22 +171,40 @@ def _frame(x: Floats, y: Floats, around: float, below: float) -> tuple[Drawing, 
 
 def _discs(layout: MapLayout, labels: Sequence[Any], shares: Floats, marked: int | None) -> tuple[Drawing, str]:
     largest = float(np.clip(0.42 * sqrt(WIDTH * 320 / len(shares)), 7, 26))
-    drawing, x, y, scale = _frame(layout.x, layout.y, largest + 6, largest + 6 + _LEGEND)
+    drawing, x, y, scale = _frame(layout.x, layout.y, largest + 6, largest + 6 + LEGEND)
     radii = largest * np.sqrt(np.maximum(shares, 0) / shares.max())
     for k in range(len(shares)):
         drawing.circle(float(x[k]), float(y[k]), 1.1, "fill:var(--soft);fill-opacity:.55")
     for k in np.argsort(-shares, kind="stable").tolist():
         if radii[k] >= 0.3:
             tip = f"{label(labels[k])}: {shown(float(shares[k]))}"
-            drawing.circle(float(x[k]), float(y[k]), float(radii[k]), _DISC, tip)
+            drawing.circle(float(x[k]), float(y[k]), float(radii[k]), DISC, tip)
     order = [k for k in np.argsort(-shares, kind="stable")[:_NAMED].tolist() if radii[k] >= _WORTH_A_NAME]
     if marked is not None:
-        drawing.circle(float(x[marked]), float(y[marked]), max(float(radii[marked]), 3.0) + 2.5, _RING)
+        drawing.circle(float(x[marked]), float(y[marked]), max(float(radii[marked]), 3.0) + 2.5, RING)
         order = [marked, *(k for k in order if k != marked)][:_NAMED]
     _name(drawing, x, y, radii, labels, order, marked)
-    _scale_bar(drawing, scale, layout.unit)
-    _disc_legend(drawing, largest, float(shares.max()))
+    scale_bar(drawing, scale, layout.unit)
+    disc_legend(drawing, largest, float(shares.max()))
     return drawing, "The area of a disc is a share; dots are all places."
+
+
+def _outlined(layout: MapLayout, labels: Sequence[Any], shares: Floats, marked: int | None) -> tuple[Drawing, str]:
+    """Cells by their outlines, the darker the likelier."""
+    assert layout.outlines is not None
+    corners = np.concatenate([ring for rings in layout.outlines for ring in rings])
+    drawing, x, y, scale = _frame(corners[:, 0], corners[:, 1], MARGIN, MARGIN + LEGEND)
+    drawn = np.split(np.stack([x, y], axis=1), np.cumsum([len(ring) for of in layout.outlines for ring in of])[:-1])
+    ways, top = iter(drawn), float(shares.max())
+    cells = [[next(ways) for _ in rings] for rings in layout.outlines]
+    for k, rings in enumerate(cells):
+        style = f"fill:var(--blue);fill-opacity:{opacity(shares[k] / top)};stroke:var(--rule);stroke-width:.6"
+        drawing.area(rings, style, f"{label(labels[k])}: {shown(float(shares[k]))}")
+    if marked is not None:
+        drawing.area(cells[marked], _FRAME)
+    scale_bar(drawing, scale, layout.unit)
+    shade_legend(drawing, top)
+    return drawing, "The darker a cell, the larger its share."
 
 
 def _name(
@@ -182,7 +217,7 @@ def _name(
     texts = [label(labels[k], 20) for k in order]
     middle = np.array([float(x.mean()), drawing.height - float(y.mean())])
     outwards = anchors[: len(order)] - middle + np.array([1e-3, 0.0])
-    frame = (2.0, _LEGEND, drawing.width - 2, drawing.height - 2)
+    frame = (2.0, LEGEND, drawing.width - 2, drawing.height - 2)
     shifts = label_shifts(anchors, np.maximum(radii[at], 1.0).tolist(), texts, outwards, frame, LETTER)
     for k, words, (right, up) in zip(order, texts, shifts, strict=True):
         colour = "orange" if k == marked else "ink"
@@ -205,23 +240,23 @@ def _lead(
     drawing.line(ends, "stroke:var(--soft);stroke-width:.8")
 
 
-def _disc_legend(drawing: Drawing, largest: float, top: float) -> None:
+def disc_legend(drawing: Drawing, largest: float, top: float) -> None:
     """A disc of a round share."""
     share = nice_length(top)
     radius = largest * sqrt(share / top)
     words = percent(share)
-    y = drawing.height - _LEGEND / 2
-    right = drawing.width - _MARGIN - text_width(words)
+    y = drawing.height - LEGEND / 2
+    right = drawing.width - MARGIN - text_width(words)
     drawing.text(right, y, words, colour="soft")
-    drawing.circle(right - radius - 6, drawing.height - max(_LEGEND / 2, radius + 2), radius, _DISC)
+    drawing.circle(right - radius - 6, drawing.height - max(LEGEND / 2, radius + 2), radius, DISC)
 
 
-def _scale_bar(drawing: Drawing, scale: float, unit: str) -> None:
+def scale_bar(drawing: Drawing, scale: float, unit: str) -> None:
     """A length that can be laid on the map."""
     length = nice_length(drawing.width / 4 / scale)
-    y = drawing.height - _LEGEND / 2
-    end = _MARGIN + scale * length
-    ends = [(_MARGIN, y - 4), (_MARGIN, y + 4), (_MARGIN, y), (end, y), (end, y + 4), (end, y - 4)]
+    y = drawing.height - LEGEND / 2
+    end = MARGIN + scale * length
+    ends = [(MARGIN, y - 4), (MARGIN, y + 4), (MARGIN, y), (end, y), (end, y + 4), (end, y - 4)]
     drawing.line(ends, "fill:none;stroke:var(--soft);stroke-width:1.2")
     drawing.text(end + 7, y, f"{near(length)} {unit}".strip(), colour="soft")
 
@@ -255,10 +290,10 @@ def _cells(
     _, first, which = np.unique(np.stack([column, row]), axis=1, return_index=True, return_inverse=True)
     totals = np.bincount(which.ravel(), weights=shares)
     across, up = int(column.max()) + 1, int(row.max()) + 1
-    wide = min((WIDTH - 2 * _MARGIN) / across, (_TALLEST - _LEGEND) / up * steps[0] / steps[1])
+    wide = min((WIDTH - 2 * MARGIN) / across, (TALLEST - LEGEND) / up * steps[0] / steps[1])
     high = wide * steps[1] / steps[0]
-    left, bottom = (WIDTH - wide * across) / 2, _MARGIN + high * up
-    drawing = Drawing(WIDTH, bottom + 8 + _LEGEND)
+    left, bottom = (WIDTH - wide * across) / 2, MARGIN + high * up
+    drawing = Drawing(WIDTH, bottom + 8 + LEGEND)
     lines = ";stroke:var(--rule);stroke-width:.6" if len(totals) <= 400 else ""
     top = float(totals.max())
 
@@ -268,22 +303,23 @@ def _cells(
 
     for k in range(len(totals)):
         tip = "" if labels is None else f"{label(labels[int(first[k])])}: {shown(float(totals[k]))}"
-        square(k, f"fill:var(--blue);fill-opacity:{_opacity(totals[k] / top)}{lines}", tip)
+        square(k, f"fill:var(--blue);fill-opacity:{opacity(totals[k] / top)}{lines}", tip)
     if marked is not None:
         square(int(which.ravel()[marked]), _FRAME)
-    _scale_bar(drawing, wide / steps[0], unit)
-    _shade_legend(drawing, top)
+    scale_bar(drawing, wide / steps[0], unit)
+    shade_legend(drawing, top)
     return drawing
 
 
-def _shade_legend(drawing: Drawing, top: float) -> None:
+def shade_legend(drawing: Drawing, top: float, low: float = 0.0) -> None:
+    """Shades from the least to the largest share that is drawn."""
     words = percent(top)
-    y, right = drawing.height - _LEGEND / 2, drawing.width - _MARGIN - text_width(words)
+    y, right = drawing.height - LEGEND / 2, drawing.width - MARGIN - text_width(words)
     drawing.text(right, y, words, colour="soft")
     for k in range(6):
-        style = f"fill:var(--blue);fill-opacity:{_opacity(k / 5)};stroke:var(--rule);stroke-width:.6"
+        style = f"fill:var(--blue);fill-opacity:{opacity(k / 5)};stroke:var(--rule);stroke-width:.6"
         drawing.box(right - 8 - 12 * (6 - k), y - 6, 12, 12, style)
-    drawing.text(right - 14 - 72, y, "0", anchor="end", colour="soft")
+    drawing.text(right - 14 - 72, y, percent(low) if low else "0", anchor="end", colour="soft")
 
 
 def _columns(layout: MapLayout, labels: Sequence[Any], shares: Floats, marked: int | None) -> tuple[Drawing, str]:
@@ -293,12 +329,12 @@ def _columns(layout: MapLayout, labels: Sequence[Any], shares: Floats, marked: i
     order = np.argsort(layout.x, kind="stable")
     gaps = np.diff(layout.x[order])
     least = float(gaps[gaps > 0].min()) if (gaps > 0).any() else 1.0
-    scale = (WIDTH - left - _MARGIN) / (float(np.ptp(layout.x)) + least)
+    scale = (WIDTH - left - MARGIN) / (float(np.ptp(layout.x)) + least)
     x = left + scale * (layout.x - layout.x.min() + least / 2)
     most, base = float(shares.max()), height - bottom
     tall = (base - top) / most
     for tick in nice_ticks(0, most):
-        drawing.line([(left, base - tall * tick), (WIDTH - _MARGIN, base - tall * tick)], _RULE)
+        drawing.line([(left, base - tall * tick), (WIDTH - MARGIN, base - tall * tick)], RULE)
         drawing.text(left - 6, base - tall * tick, percent(tick), anchor="end", colour="soft")
     if len(shares) > _MOST_COLUMNS:
         way = [(float(x[k]), base - tall * float(shares[k])) for k in order]
@@ -342,7 +378,7 @@ def _bars(_: MapLayout, labels: Sequence[Any], shares: Floats, marked: int | Non
     drawing = Drawing(WIDTH, step * len(rows) + 12)
     for i, (words, share, pointed) in enumerate(rows):
         y = 6 + step * (i + 0.5)
-        long = (WIDTH - left - right - _MARGIN) * share / most
+        long = (WIDTH - left - right - MARGIN) * share / most
         colour = "orange" if pointed else "blue"
         drawing.text(left - 8, y, words, anchor="end", colour="orange" if pointed else "ink")
         drawing.box(left, y - 7, long, 14, f"fill:var(--{colour})")
@@ -357,13 +393,13 @@ def matrix_figure(secrets: Sequence[Any], outputs: Sequence[Any], matrix: Floats
     """A small mechanism as a table of shades: one row a secret, one column an output."""
     names = [[label(x, 14) for x in part] for part in (secrets, outputs)]
     left = max(map(text_width, names[0])) + 12
-    side = min((WIDTH - left - _MARGIN) / len(outputs), 34.0)
+    side = min((WIDTH - left - MARGIN) / len(outputs), 34.0)
     top = 26.0
-    drawing = Drawing(WIDTH, top + side * len(secrets) + 8 + _LEGEND)
+    drawing = Drawing(WIDTH, top + side * len(secrets) + 8 + LEGEND)
     most = float(matrix.max())
     for i, row in enumerate(matrix):
         for j, value in enumerate(row):
-            style = f"fill:var(--blue);fill-opacity:{_opacity(value / most)};stroke:var(--rule);stroke-width:.6"
+            style = f"fill:var(--blue);fill-opacity:{opacity(value / most)};stroke:var(--rule);stroke-width:.6"
             tip = f"{label(secrets[i])} → {label(outputs[j])}: {shown(float(value))}"
             drawing.box(left + side * j, top + side * i, side, side, style, tip)
     every = max(1, ceil((LETTER + 2) / side))
@@ -373,16 +409,17 @@ def matrix_figure(secrets: Sequence[Any], outputs: Sequence[Any], matrix: Floats
     room = max(1, ceil((max(map(text_width, names[1])) + 8) / side))
     for j in range(0, len(outputs), room):
         drawing.text(float(across[j]), top - 11, names[1][j], anchor="middle", colour="soft")
-    _shade_legend(drawing, most)
+    shade_legend(drawing, most)
     words = "The whole mechanism: one row a secret, one column an output. The darker, the likelier."
     return Figure("matrix", drawing.svg("The mechanism as a table", words), plain(words))
 
 
-_DISC = "fill:var(--blue);fill-opacity:.55;stroke:var(--blue);stroke-width:.8"
-_RING = "fill:none;stroke:var(--orange);stroke-width:2.2"
+DISC = "fill:var(--blue);fill-opacity:.55;stroke:var(--blue);stroke-width:.8"
+RING = "fill:none;stroke:var(--orange);stroke-width:2.2"
 _FRAME = "fill:none;stroke:var(--orange);stroke-width:2.4"
-_RULE = "stroke:var(--rule);stroke-width:.8"
+RULE = "stroke:var(--rule);stroke-width:.8"
 
 
-def _opacity(share: float) -> str:
+def opacity(share: float) -> str:
+    """How dark a mark is that shows a share of the largest value."""
     return f"{min(max(float(share), 0.0), 1.0):.3f}".rstrip("0").rstrip(".") or "0"

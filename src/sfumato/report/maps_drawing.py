@@ -7,10 +7,17 @@ drawing has the colours of light paper.
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import ceil, floor, log10
+from struct import pack
+from zlib import compress, crc32
 
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.numbers import Floats
 from sfumato.report.figure import FONT
 from sfumato.report.html import COLOURS, plain
 
@@ -20,6 +27,7 @@ WIDTH = 440
 LETTER = 12.5
 """The height of a letter, in the same units."""
 
+_FINEST = 0.5  # Corners of an outline are so many units apart.
 _WIDE = frozenset("mwMWQOGNDHU%—")  # These letters need more room than others.
 
 
@@ -48,6 +56,22 @@ class Drawing:
         sides = f'x="{_n(x)}" y="{_n(y)}" width="{_n(width)}" height="{_n(height)}"'
         self.marks.append(f'<rect {sides} style="{style}"{_tip("rect", tip)}')
 
+    def area(self, rings: Iterable[Floats], style: str, tip: str = "") -> None:
+        """An area by its rings, rows of x and y, holes among them; corners that no eye tells apart are one."""
+        ways = (" ".join(f"{_n(x)},{_n(y)}" for x, y in _coarser(ring).tolist()) for ring in rings)
+        way = " ".join(f"M{corners}Z" for corners in ways)
+        self.marks.append(f'<path d="{way}" fill-rule="evenodd" style="{style}"{_tip("path", tip)}')
+
+    def shades(self, name: str, x: float, y: float, width: float, height: float, values: Floats, colour: str) -> None:
+        """A raster of opacities from 0 to 1 in one colour, the first row on top; ``name`` is its own on a page."""
+        picture = b64encode(_grey_png(np.rint(255 * np.clip(values, 0, 1)).astype(np.uint8))).decode()
+        sides = f'x="{_n(x)}" y="{_n(y)}" width="{_n(width)}" height="{_n(height)}"'
+        self.marks.append(
+            f'<mask id="shades-{name}" maskUnits="userSpaceOnUse" {sides}><image {sides} preserveAspectRatio="none" '
+            f'style="image-rendering:pixelated" href="data:image/png;base64,{picture}"/></mask>'
+            f'<rect {sides} style="fill:var(--{colour})" mask="url(#shades-{name})"/>'
+        )
+
     def line(self, points: Iterable[tuple[float, float]], style: str) -> None:
         """A polygon that is open, or filled by its style."""
         way = " ".join(f"{_n(x)},{_n(y)}" for x, y in points)
@@ -64,6 +88,13 @@ class Drawing:
             f'<text x="{_n(x)}" y="{_n(y + 0.35 * LETTER)}" text-anchor="{anchor}"{weight} style="{style}">'
             f"{plain(words)}</text>"
         )
+
+
+def _coarser(ring: Floats) -> Floats:
+    """Corners at least half a pixel apart along the way; three of them at least."""
+    along = np.cumsum(np.append(0.0, np.hypot(*np.diff(ring, axis=0).T)))
+    kept = np.unique(np.floor(along / _FINEST), return_index=True)[1]
+    return ring[kept] if len(kept) >= 3 else ring[:3]
 
 
 def standalone(svg: str) -> str:
@@ -105,6 +136,16 @@ def nice_ticks(low: float, high: float, about: int = 4) -> list[float]:
     power = 10.0 ** floor(log10((high - low) / about))
     step = min((m * power for m in (1, 2, 5, 10)), key=lambda s: abs((high - low) / s - about))
     return [float(f"{k * step:.12g}") for k in range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)]
+
+
+def _grey_png(pixels: NDArray[np.uint8]) -> bytes:
+    """A picture in shades of grey, as the PNG standard has it: signature, header, compressed rows, end."""
+    height, width = pixels.shape
+    rows = b"".join(b"\0" + row.tobytes() for row in np.ascontiguousarray(pixels))
+    chunks = ((b"IHDR", pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)), (b"IDAT", compress(rows, 9)), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        pack(">I", len(data)) + kind + data + pack(">I", crc32(kind + data)) for kind, data in chunks
+    )
 
 
 def _tip(kind: str, tip: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from os import PathLike
@@ -14,13 +14,20 @@ from typing import Any
 import plotly.graph_objects as go
 import plotly.io
 
-from sfumato.arguments import file_path, quoted, text
+from sfumato.arguments import file_path, flag, quoted, text
+from sfumato.certify.coordinates import BoxMechanism
 from sfumato.certify.mechanism import Mechanism
+from sfumato.certify.noise import BoxNoise
 from sfumato.channels.prior import Prior
 from sfumato.design.result import Design
 from sfumato.errors import InvalidInput, NotSupported, shown
 from sfumato.files import writable, write_whole
+from sfumato.losses.coordinates import CoordinateLoss
 from sfumato.losses.loss import Loss
+from sfumato.report.box_facts import BoxFacts, CoordinateFacts, box_facts
+from sfumato.report.box_noise import NoiseFacts, noise_facts
+from sfumato.report.box_noise_sections import NOISE_PARTS, noise_certificate, noise_figures, noise_intro
+from sfumato.report.box_sections import BOX_PARTS, box_certificate, box_drawings, box_intro, used_drawing
 from sfumato.report.html import Figure, page, plain
 from sfumato.report.maps_drawing import standalone
 from sfumato.report.page_facts import Facts, facts_of
@@ -30,11 +37,15 @@ from sfumato.version import __version__
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """What was written: the page, figures beside it, and the facts that they show."""
+    """What was written: the page, figures beside it, and the facts that they show.
+
+    The facts are :class:`~sfumato.report.page_facts.Facts`, or for coordinates
+    :class:`~sfumato.report.box_facts.BoxFacts` of a table and :class:`~sfumato.report.box_noise.NoiseFacts` of noise.
+    """
 
     page: Path
     figures: tuple[Path, ...]
-    facts: Facts
+    facts: Any
 
     def __fspath__(self) -> str:
         return str(self.page)
@@ -44,11 +55,11 @@ class Report:
 
 
 def report(
-    subject: Design | Mechanism,
+    subject: Design | Mechanism | BoxMechanism | BoxNoise,
     path: str | PathLike[str],
     *,
     prior: Prior | None = None,
-    loss: Loss | None = None,
+    loss: Loss | CoordinateLoss | None = None,
     compare: bool = True,
     released: Iterable[Any] | Mapping[Any, int] | None = None,
     secret: Any = None,
@@ -62,7 +73,7 @@ def report(
     Parameters
     ----------
     subject
-        A design, or any proved mechanism.
+        A design, or any proved mechanism, on a finite space or for coordinates.
     path
         The file to write, ``.html``. It appears whole or not at all.
     prior, loss
@@ -72,7 +83,8 @@ def report(
     released
         Outputs that were released, one for each row, or how often each came: drawn instead of the expected ones.
     secret
-        Whose outputs are drawn; the likeliest secret by default.
+        Whose outputs are drawn; the likeliest secret by default. A point, where secrets are coordinates: by default
+        the middle of the likeliest cell.
     title
         The heading of the page.
     file
@@ -104,7 +116,7 @@ def report(
     if target.suffix.lower() not in (".html", ".htm"):
         raise NotSupported(f"a report in the file {shown(target.name)}", [".html"])
     writable(target)
-    facts = facts_of(
+    facts = facts_about(
         subject, prior=prior, loss=loss, compare=compare, secret=secret, released=released, progress=progress
     )
     write_whole(target, lambda: page_of(facts, title, file))
@@ -115,8 +127,45 @@ def report(
     return Report(target, tuple(_write_figures(facts, folder)), facts)
 
 
-def page_of(facts: Facts, title: str = "", file: str = "mechanism.sfm") -> bytes:
-    """The page of a report; ``title`` and ``file`` as for :func:`report`."""
+def facts_about(
+    subject: Design | Mechanism | BoxMechanism | BoxNoise, *, prior: Any = None, loss: Any = None, compare: bool = True,
+    **told: Any,
+) -> Facts | BoxFacts | NoiseFacts:  # fmt: skip
+    """Measure a mechanism for a report, on a finite space or for coordinates; arguments as for :func:`report`."""
+    mechanism: Any = subject.mechanism if isinstance(subject, Design) else subject
+    if isinstance(mechanism, BoxMechanism | BoxNoise):
+        flag(compare, "compare")
+    if isinstance(mechanism, BoxMechanism):
+        return box_facts(mechanism, prior=prior, loss=loss, **told)
+    if isinstance(mechanism, BoxNoise):
+        return noise_facts(mechanism, prior=prior, loss=loss, **told)
+    return facts_of(subject, prior=prior, loss=loss, compare=compare, **told)  # type: ignore[arg-type]
+
+
+_FOOTER = (
+    f"Written by sfumato {plain(__version__)}. Numbers that are said to be at most or at least something are rounded "
+    "to the safe side; the certificate holds them exactly. This page is complete in itself: it has no script and loads "
+    "nothing."
+)
+
+
+def page_of(
+    facts: Facts | BoxFacts | NoiseFacts, title: str = "", file: str = "mechanism.sfm", *, notes: Iterable[str] = (),
+    first: Sequence[tuple[str, str, str]] = (),
+) -> bytes:  # fmt: skip
+    """The page of a report; ``title`` and ``file`` as for :func:`report`, ``notes`` are sentences at its head.
+
+    ``first`` are sections of one's own before those on a mechanism for coordinates: key, heading and text each.
+    """
+    head = "".join(f"<p>{plain(note)}</p>" for note in notes)
+    if isinstance(facts, BoxFacts):
+        built = [build(facts) for _, build in BOX_PARTS.values()]
+        intro = head + box_intro(facts)
+        return _coordinates_page(facts, title, intro, [*built, box_certificate(facts, file)], BOX_PARTS, first)
+    if isinstance(facts, NoiseFacts):
+        built = [build(facts) for _, build in NOISE_PARTS.values()]
+        intro = head + noise_intro(facts)
+        return _coordinates_page(facts, title, intro, [*built, noise_certificate(facts, file)], NOISE_PARTS, first)
     mechanism = facts.mechanism
     where = facts.space.name if facts.bounds_ratios else f"{len(facts.space)} secrets"
     sections = {key: build(facts) for key, (_, build) in PARTS.items()}
@@ -125,22 +174,32 @@ def page_of(facts: Facts, title: str = "", file: str = "mechanism.sfm") -> bytes
         f"<p class=soft>A mechanism from {len(mechanism.secrets):,} secrets to {len(mechanism.outputs):,} outputs, "
         f"with its promise, its price and its proof.</p>{numbers(facts)}"
     )
-    footer = (
-        f"Written by sfumato {plain(__version__)}. Numbers that are said to be at most or at least something are "
-        "rounded to the safe side; the certificate holds them exactly. This page is complete in itself: it has no "
-        "script and loads nothing."
-    )
     parts = [*(part for part in sections.values() if part), certificate(facts, file)]
-    return page(title or f"Privacy report: {where}", intro, parts, contents, footer)
+    return page(title or f"Privacy report: {where}", head + intro, parts, contents, _FOOTER)
 
 
-def _write_figures(facts: Facts, target: Path) -> list[Path]:
+def _coordinates_page(
+    facts: CoordinateFacts, title: str, intro: str, built: list[str], parts: Mapping[str, tuple[str, Any]],
+    first: Sequence[tuple[str, str, str]],
+) -> bytes:  # fmt: skip
+    own = [(key, name) for key, name, _ in first]
+    listed = [*own, *((key, name) for key, (name, _) in parts.items()), ("certificate", "Why believe it")]
+    built = [*(text for _, _, text in first), *built]
+    return page(title or f"Privacy report: {facts.box.name}", intro, built, listed, _FOOTER)
+
+
+def _write_figures(facts: Facts | BoxFacts | NoiseFacts, target: Path) -> list[Path]:
     """Every figure of a report as SVG, and as PNG where the extra ``figures`` and a browser are there."""
     try:
         target.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InvalidInput(f"{quoted(target)} is no folder for figures: {error.strerror}") from error
-    drawn = drawings(facts) + ([peers_drawing(facts)] if facts.peers else [])
+    if isinstance(facts, BoxFacts):
+        drawn = [*box_drawings(facts), used_drawing(facts)]
+    elif isinstance(facts, NoiseFacts):
+        drawn = noise_figures(facts)
+    else:
+        drawn = drawings(facts) + ([peers_drawing(facts)] if facts.peers else [])
     written = []
     for figure in drawn:
         written.append(target / f"{figure.name}.svg")

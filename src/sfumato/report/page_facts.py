@@ -20,6 +20,7 @@ from sfumato.certify.protocol import tabled
 from sfumato.certify.verify import claim_of
 from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
+from sfumato.channels.ratios import log_ratios
 from sfumato.design.comparison import compare_known
 from sfumato.design.result import Design
 from sfumato.errors import InvalidInput, advice, expect, keyword
@@ -30,7 +31,7 @@ from sfumato.mechanisms.proved import LARGEST_TABLE
 from sfumato.numbers import Floats, float_above, floats, log_bounds, printed_above
 from sfumato.privacy.capacities import TypeCapacities, capacities
 from sfumato.privacy.events import EventPromise
-from sfumato.privacy.satisfaction import Tightest, log_ratios
+from sfumato.privacy.satisfaction import Tightest
 from sfumato.release.estimation import output_counts
 from sfumato.report.maps import map_layout
 from sfumato.report.maps_peers import Peer
@@ -269,7 +270,7 @@ def _tightest(mechanism: Mechanism, matrix: Floats) -> Tightest | None:
         return None
     with np.errstate(divide="ignore", invalid="ignore"):  # 0/0 is no number, and none is the largest
         logs = np.log(matrix)
-        k = int(np.argmax(log_ratios(logs, pairs) / space.pair_distances.floats))
+        k = int(np.argmax(log_ratios(logs, *pairs) / space.pair_distances.floats))
         x, z = int(pairs.first[k]), int(pairs.second[k])
         y = int(np.nanargmax(np.abs(logs[x] - logs[z])))
     if weights[x, y] < weights[z, y]:
@@ -333,7 +334,7 @@ def _peers(
         )
     if not any(peer.name == "planar_laplace" for peer in peers):
         layout = map_layout(privacy.space)
-        if layout.kind in ("places", "cells"):
+        if layout.kind in ("places", "cells") and (privacy.space.ground is None or layout.sphere):
             say("planar Laplace noise")
             table = laplace_table(privacy.space, layout, np.arange(n), privacy.rate)
             peers.append(_measured("planar_laplace", Channel(privacy.space, table, privacy.space.labels), prior, loss))

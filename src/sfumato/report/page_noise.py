@@ -15,8 +15,8 @@ from scipy.special import gammainc, gammaincinv
 
 from sfumato.numbers import Floats
 from sfumato.report.maps import MapLayout
-from sfumato.spaces.constructors import EARTH_RADIUS_KM
 from sfumato.spaces.finite import FiniteSpace
+from sfumato.spaces.ground import earth_radius, unit_vectors
 
 _DIRECTIONS, _RADII = 72, 64
 _MOST_NODES = 2_000_000  # So many nodes, over all secrets together, take about a second.
@@ -40,8 +40,11 @@ def laplace_table(space: FiniteSpace, layout: MapLayout, outputs: NDArray[np.int
     # the radius has the distribution function 1 − (1 + εr)e^{−εr}; the mean of each of its quantiles is a node
     radii = 2 * parts * np.diff(gammainc(3, gammaincinv(2, np.arange(parts + 1) / parts))) / rate
     turns = 2 * np.pi * (np.arange(directions) + 0.5) / directions
-    landing = _on_sphere(space, radii, turns) if layout.sphere else _in_plane(layout, radii, turns)
-    positions = _unit_vectors(space) if layout.sphere else np.stack([layout.x, layout.y], axis=1)
+    if layout.sphere:
+        assert space.coordinates is not None
+        positions, landing = unit_vectors(*space.coordinates.T), _on_sphere(space, radii, turns)
+    else:
+        positions, landing = np.stack([layout.x, layout.y], axis=1), _in_plane(layout, radii, turns)
     tree = cKDTree(positions[outputs])  # on the sphere, the nearest by chord is the nearest
     result = np.empty((len(space), len(outputs)))
     for x in range(len(space)):
@@ -55,20 +58,14 @@ def _in_plane(layout: MapLayout, radii: Floats, turns: Floats):  # type: ignore[
     return lambda x: np.array([layout.x[x], layout.y[x]]) + steps
 
 
-def _unit_vectors(space: FiniteSpace) -> Floats:
-    assert space.coordinates is not None
-    longitude, latitude = np.radians(space.coordinates).T
-    flat = np.cos(latitude)
-    return np.stack([flat * np.cos(longitude), flat * np.sin(longitude), np.sin(latitude)], axis=1)
-
-
 def _on_sphere(space: FiniteSpace, radii: Floats, turns: Floats):  # type: ignore[no-untyped-def]
     """From a place, so far along great circles in all directions."""
-    assert space.coordinates is not None
-    up, longitude = _unit_vectors(space), np.radians(space.coordinates[:, 0])
+    where = space.coordinates
+    assert where is not None
+    up, longitude = unit_vectors(*where.T), np.radians(where[:, 0])
     east = np.stack([-np.sin(longitude), np.cos(longitude), np.zeros_like(longitude)], axis=1)
     north = np.cross(up, east)
-    angles = (radii / EARTH_RADIUS_KM)[:, None, None]
+    angles = (radii / earth_radius(space.unit))[:, None, None]
 
     def landing(x: int) -> Floats:
         heading = np.cos(turns)[None, :, None] * north[x] + np.sin(turns)[None, :, None] * east[x]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from math import log2
-from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -15,7 +13,6 @@ from sfumato.report.html import (
     Figure,
     above,
     below,
-    commands,
     counted,
     figures,
     label,
@@ -31,17 +28,24 @@ from sfumato.report.maps import map_layout, matrix_figure, share_figure
 from sfumato.report.maps_peers import Peer, peers_figure
 from sfumato.report.page_facts import Facts
 from sfumato.report.sections_words import (
+    ONE_RELEASE,
     allowed,
+    checking,
     doubling,
     gap_words,
+    head_numbers,
     loss_unit,
     meaning,
     odds,
-    odds_at,
+    promise_head,
     promise_words,
+    proof_rows,
     scales,
     short,
+    spelled_odds,
     things,
+    times_words,
+    total_words,
     with_unit,
 )
 from sfumato.spaces.finite import FiniteSpace
@@ -63,11 +67,7 @@ def numbers(facts: Facts) -> str:
     privacy, unit = facts.mechanism.privacy, loss_unit(facts)
     cells = []
     if facts.bounds_ratios:
-        words = promise_words(privacy)
-        if " = ln " in words:  # its value is in the text
-            words = words.replace(f" = {near(privacy.rate, 4)}", "")
-        half = f"odds cannot double within {doubling(privacy)}"
-        cells.append(("Promise", plain(words), half))
+        cells.append(("Promise", promise_head(privacy), f"odds cannot double within {doubling(privacy)}"))
     if facts.mechanism.events:
         event = facts.mechanism.events[0]
         words = f"ε = {event.factor.epsilon}, δ = {short(event.delta)}"
@@ -77,11 +77,9 @@ def numbers(facts: Facts) -> str:
         cells.append(("Loss", with_unit(near(facts.value), unit), plain(meaning(facts))))
     if facts.gap is not None:
         shown = "0" if facts.gap == 0 else f"at most {gap_words(facts.gap)}"
-        cells.append(("Above the best possible", shown, "certified" if facts.gap else "certified: the best there is"))
-    proof = facts.mechanism.proof
-    cells.append(("Proof", "holds", f"by the {plain(proof.checker)}, in integers"))
-    rows = "".join(f"<div><dt>{name}</dt><dd>{value}</dd><dd>{about}</dd></div>" for name, value, about in cells)
-    return f"<dl class=numbers>{rows}</dl>"
+        cells.append(("Could be saved", shown, "certified" if facts.gap else "certified: the best there is"))
+    cells.append(("Proof", "holds", f"by the {plain(facts.mechanism.proof.checker)}, in integers"))
+    return head_numbers(cells)
 
 
 # ----------------------------------------------------------------- the promise
@@ -95,41 +93,30 @@ def promise(facts: Facts) -> str:
     parts += [_about_events(facts, event) for event in facts.mechanism.events]
     if facts.space.open_pairs:
         parts.append(_about_open_pairs(facts))
-    parts.append(
-        paragraph(
-            "The promise is about one release. The same secret, released again with fresh noise, adds its promise to "
-            "the first. Nothing is said about what surrounds the mechanism: who may ask, how long it takes, what is "
-            "logged.",
-            kind="soft",
-        )
-    )
-    return section("promise", "What an adversary can tell", *parts)
+    if things(facts) == "places":
+        parts.append(_about_cells(facts))
+    return section("promise", "What an adversary can tell", *parts, ONE_RELEASE)
 
 
 def _about_ratios(facts: Facts) -> list[str]:
     privacy, what = facts.mechanism.privacy, things(facts)
-    at = scales(facts.space)
     lead = paragraph(
         f"Take any two {what}, and anybody, whatever they know. What the mechanism tells changes the odds between the "
         "two by a factor of at most e<sup>εd</sup>, where d is the distance between them and "
         f"{plain(promise_words(privacy))}.",
         kind="lead",
     )
-    one = next(((d, words) for d, words in at if d >= 1), at[-1] if at else None)
-    example = ""
-    if one is not None:
-        times = odds_at(privacy, one[0])[0]
-        example = paragraph(
-            f"For example, if two {what} are {plain(one[1].split(',')[0])} apart, seeing the output makes one at most "
-            f"{times} times as likely, relative to the other, as it was before. Odds cannot double for {what} less "
-            f"than {doubling(privacy)} apart."
-        )
-    spelled = table(
-        "What one output can do to somebody’s belief",
-        (f"Two {what} this far apart", "odds change at most by a factor", "50 % becomes at most"),
-        [(plain(words), *odds_at(privacy, distance)) for distance, words in at],
+    return [lead, *spelled_odds(privacy, scales(facts.space), what)]
+
+
+def _about_cells(facts: Facts) -> str:
+    """What a table of places does not promise: anything about the points between them."""
+    listed = counted(len(facts.space), "listed place")
+    return paragraph(
+        f"<strong>The promise is about the {listed}, not about points between them.</strong> Where coordinates are "
+        "moved to a place first, two people on the two sides of a border, however close, have the promise of their two "
+        "places. A promise about all points is kept by smooth random rounding, as on a box of coordinates."
     )
-    return [lead, example, spelled]
 
 
 def _about_open_pairs(facts: Facts) -> str:
@@ -176,10 +163,11 @@ def cost(facts: Facts) -> str:
     first = f"{whose} <strong>{loss}</strong>. The loss is {plain(meaning(facts))}."
     second = ""
     if facts.bound is not None:
-        close = "the best there is" if facts.gap == 0 else f"within {gap_words(facts.gap)} of the best"
+        close = f"at most {gap_words(facts.gap)} of it could be saved"
+        close = "this mechanism is the best there is" if facts.gap == 0 else close
         second = (
-            f"No mechanism with this promise loses less than {with_unit(below(facts.bound, 5), unit)}, so this "
-            f"mechanism is {close}. Both numbers are proved in the certificate."
+            f"No mechanism with this promise loses less than {with_unit(below(facts.bound, 5), unit)}, so "
+            f"{close}. Both numbers are proved in the certificate."
         )
     third = ""
     if facts.loss.name == "distance" and facts.criterion == "expected":
@@ -331,12 +319,11 @@ def maps(facts: Facts) -> str:
 
 def leakage(facts: Facts) -> str:
     """How much it helps an adversary to guess, under this prior and under any."""
-    times = facts.after / facts.before
     assumed = " (all secrets equally likely)" if facts.assumed else ""
     rows = [
         (f"guess the secret in one try, told nothing{assumed}", percent(facts.before)),
         ("the same, after seeing the output", percent(facts.after)),
-        ("factor between the two", f"{near(times)} ({near(log2(times), 3) if times > 1 else '0'} bits)"),
+        ("factor between the two", times_words(facts.after / facts.before)),
         ("largest factor for any prior and any gain", near(facts.leaks.multiplicative)),
         ("largest difference for any prior and any gain in [0, 1]", near(facts.leaks.additive)),
     ]
@@ -392,37 +379,21 @@ def tightest(facts: Facts) -> str:
 def certificate(facts: Facts, file: str) -> str:
     """What was proved, and how to check it."""
     mechanism, proof = facts.mechanism, facts.mechanism.proof
-    about = ", ".join(f"{key}: {value}" for key, value in mechanism.provenance.items())
     rows = [
-        ("SHA-256", f"<code>{plain(proof.digest)}</code>"),
-        ("checked by", plain(proof.checker)),
         ("pairs of secrets", f"{proof.pairs:,} compared, {proof.implied:,} implied by them"),
         ("comparisons of integers", f"{proof.comparisons:,}"),
         ("table", f"{len(mechanism.secrets):,} secrets × {len(mechanism.outputs):,} outputs, each row sums to "
-                  f"{_total(mechanism.total)}"),
+                  f"{total_words(mechanism.total)}"),
     ]  # fmt: skip
     if proof.events:
         rows.append(("events", f"all, for {proof.events:,} ordered pairs of secrets"))
-    proved = [name for name, value in (("loss", proof.loss), ("bound", proof.bound)) if value is not None]
-    rows.append(("also proved", " and ".join(proved) or "nothing beside the promise"))
-    if about:
-        rows.append(("how it came about", plain(about)))
+    rows = proof_rows(proof, rows, mechanism.provenance)
     listed = table("The certificate", ("", "value"), rows, words=(1,))
-    shell = commands(
-        f"sfumato verify {quote(file)}",
-        f"python -I -S kernel.py {quote(file)}      # the kernel alone: one file, standard library only",
-        f"head -c -32 {quote(file)} | sha256sum     # the digest above",
-    )
     how = paragraph(
         "The file of the mechanism carries its own proof. Anybody can check it, with the package or with nothing but "
         "Python and the kernel (<code>sfumato/certify/kernel.py</code>):"
     )
-    return section("certificate", "Why believe it", listed, how, shell)
-
-
-def _total(total: int) -> str:
-    power = total.bit_length() - 1
-    return f"2<sup>{power}</sup>" if total == 1 << power else near(Fraction(total), 6)
+    return section("certificate", "Why believe it", listed, how, checking(file))
 
 
 PARTS = {

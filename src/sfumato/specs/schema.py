@@ -7,91 +7,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from decimal import Decimal
 from fractions import Fraction
-from math import inf, isfinite
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from sfumato.errors import InvalidInput
-from sfumato.numbers import as_written
-from sfumato.privacy.promise import promise, rate
-from sfumato.spaces.lengths import as_length
-
-
-def _quantity(value: Any) -> Fraction:
-    """A number, for what is written."""
-    return as_written(value, "it")
-
-
-def _length(value: Any) -> Fraction | str:
-    """A number in the unit of the space, or a text with another unit of length, which is kept."""
-    written = as_length(value, "it")
-    return str(written) if written.unit else written.number
-
-
-def _distance(value: Any) -> Fraction | float:
-    """A quantity, or infinity where nothing is promised."""
-    if isinstance(value, Decimal | float) and value == inf:
-        return inf
-    return _quantity(value)
-
-
-def _label(value: Any) -> Any:
-    """A name of a secret or an action: text, a number, or a list of them, which becomes a tuple."""
-    if isinstance(value, list | tuple):
-        return tuple(_label(part) for part in value)
-    if isinstance(value, Decimal):
-        value = float(value)
-        if not isfinite(value):
-            raise ValueError("a label that is a number must be finite and within the range of floats")
-    if isinstance(value, str | int | float):
-        return value
-    raise ValueError("a label is a text, a number or a list of them")
-
-
-def _column_or_list(value: Any) -> Any:
-    """Numbers in order, a table of numbers by label, or the name of a column."""
-    if isinstance(value, list):
-        return [_quantity(part) for part in value]
-    if isinstance(value, dict):
-        return {name: _quantity(part) for name, part in value.items()}
-    if isinstance(value, str) and value:
-        return value
-    raise ValueError("a list of numbers, a table of numbers by label, or the name of a column is needed")
-
-
-Quantity = Annotated[Fraction, BeforeValidator(_quantity)]
-Length = Annotated[Any, BeforeValidator(_length)]
-Rate = Annotated[Fraction, BeforeValidator(rate)]
-Distance = Annotated[Any, BeforeValidator(_distance)]
-Label = Annotated[Any, BeforeValidator(_label)]
-Amounts = Annotated[Any, BeforeValidator(_column_or_list)]
-Count = Annotated[int, Field(ge=1)]
-Metric = Literal["euclidean", "manhattan", "chebyshev"]
-
-
-class TableSpec(BaseModel):
-    """A table of a spec: keys it does not know are refused."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, arbitrary_types_allowed=True)
-
-    def _wrong(self) -> Iterator[str]:
-        """What is wrong with the table as a whole, although each of its keys is fine."""
-        yield from ()
-
-    @model_validator(mode="after")
-    def _as_a_whole(self) -> Self:
-        if (complaint := next(self._wrong(), None)) is not None:
-            raise ValueError(complaint)
-        return self
-
-
-class UnitSpec(TableSpec):
-    """A space whose unit of distance can be named."""
-
-    unit: str = ""
+from sfumato.privacy.promise import promise
+from sfumato.specs.schema_base import (
+    Amounts,
+    Angle,
+    Count,
+    Distance,
+    Earth,
+    FromFileSpec,
+    Label,
+    Length,
+    Lengths,
+    Metric,
+    Quantity,
+    Rate,
+    TableSpec,
+    UnitSpec,
+    as_label,
+    quantity,
+)
+from sfumato.specs.schema_maps import AreasSpec, H3CellsSpec, RoadsSpec, SquareCellsSpec
 
 
 class SizedSpec(UnitSpec):
@@ -187,17 +128,6 @@ class KCountQuerySpec(UnitSpec):
     k: Count
 
 
-class FromFileSpec(TableSpec):
-    """What is listed here or in a CSV file."""
-
-    inline: ClassVar[str]  # the key that lists it here
-    file: str | None = None
-
-    def _wrong(self) -> Iterator[str]:
-        if (self.file is None) == (getattr(self, self.inline) is None):
-            yield f"give either file, a CSV, or {self.inline}"
-
-
 class GraphSpec(FromFileSpec):
     """Shortest paths along edges."""
 
@@ -219,7 +149,7 @@ class GraphSpec(FromFileSpec):
         for edge in value:
             if not isinstance(edge, list) or len(edge) not in (2, 3):
                 raise ValueError("an edge is ['a', 'b'] or ['a', 'b', length]")
-        return [[x, z, *(str(_quantity(length)) for length in rest)] for x, z, *rest in value]
+        return [[x, z, *(str(quantity(length)) for length in rest)] for x, z, *rest in value]
 
 
 class PointsSpec(FromFileSpec):
@@ -230,7 +160,7 @@ class PointsSpec(FromFileSpec):
     unit: str = ""
     coordinates: list[list[Quantity]] | None = None
     labels: list[Label] | None = None
-    columns: Annotated[list[str], Field(min_length=1)] = ["x", "y"]
+    columns: Annotated[list[str], Field(min_length=1)] = Field(default_factory=lambda: ["x", "y"])
     label: str | None = None
     metric: Metric = "euclidean"
 
@@ -245,6 +175,7 @@ class GeoSpec(FromFileSpec):
     latitude: str | None = None
     longitude: str | None = None
     label: str | None = None
+    earth: Earth = "sphere"
 
 
 class MatrixSpec(FromFileSpec):
@@ -257,7 +188,31 @@ class MatrixSpec(FromFileSpec):
     labels: list[Label] | None = None
 
 
-SpaceSpec = Annotated[
+class BoxSpec(UnitSpec):
+    """All points of an interval, a rectangle or a cuboid, and the cells on which a prior is constant."""
+
+    kind: Literal["box"]
+    sides: Lengths
+    step: Lengths
+    metric: Metric = "euclidean"
+    origin: list[Quantity] | None = None
+
+
+class EarthBoxSpec(TableSpec):
+    """All places of a part of the Earth, from its south-western corner to the opposite one, or with two sides."""
+
+    kind: Literal["earth_box"]
+    south: Angle
+    west: Angle
+    north: Angle | None = None
+    east: Angle | None = None
+    sides: Lengths | None = None
+    step: Lengths
+    margin: Length | None = None
+    unit: str = "km"
+
+
+PlainSpace = (
     LineSpec
     | GridSpec
     | DiscreteSpec
@@ -271,20 +226,41 @@ SpaceSpec = Annotated[
     | GraphSpec
     | PointsSpec
     | GeoSpec
-    | MatrixSpec,
-    Field(discriminator="kind"),
-]
+    | MatrixSpec
+    | H3CellsSpec
+    | SquareCellsSpec
+    | AreasSpec
+    | RoadsSpec
+    | BoxSpec
+    | EarthBoxSpec
+)
+"""Every kind of space but those that are made of another one."""
+
+
+class ElasticSpec(TableSpec):
+    """Another space with distances that public weights stretch."""
+
+    kind: Literal["elastic"]
+    of: Annotated[PlainSpace, Field(discriminator="kind")]
+    weights: Amounts
+    file: str | None = None
+    label: str | None = None
+    within: Length | None = None
+
+
+SpaceSpec = Annotated[PlainSpace | ElasticSpec, Field(discriminator="kind")]
 """Every kind of space."""
 
 
 class PrivacySpec(TableSpec):
-    """The promise: ε for each unit of distance, or α = e^−ε.
+    """The promise: ε for each unit of distance, or α = e^−ε, or the distance at which odds double at most.
 
     With ``delta`` it is (ε, δ)-privacy of neighbours instead: secrets at distance 1, or all.
     """
 
     epsilon: Rate | None = None
     alpha: Quantity | None = None
+    double_at: Length | None = None
     per: str | None = None
     delta: Quantity | None = None
     neighbours: Literal["adjacent", "all"] = "adjacent"
@@ -299,8 +275,8 @@ class PrivacySpec(TableSpec):
         return given
 
     def _wrong(self) -> Iterator[str]:
-        if (self.epsilon is None) == (self.alpha is None):
-            yield "give either epsilon or alpha = e^-epsilon"
+        if [self.epsilon, self.alpha, self.double_at].count(None) != 2:
+            yield "give either epsilon or alpha = e^-epsilon, or double_at, the distance at which odds double at most"
         if self.epsilon is not None and self.epsilon <= 0:
             yield f"epsilon must be positive, found {_shown(self.epsilon)}"
         if self.alpha is not None and not 0 < self.alpha < 1:
@@ -311,19 +287,31 @@ class PrivacySpec(TableSpec):
             yield f"delta lies in [0, 1), found {_shown(self.delta)}"
 
 
+class CountedPointsSpec(TableSpec):
+    """Points of a CSV file, to be counted on the cells of a box: latitude and longitude on the Earth.
+
+    Without ``counts``, a column that is called like one says how often a point occurs; an empty text stands for none.
+    """
+
+    file: str
+    columns: Annotated[list[str], Field(min_length=1)] | None = None
+    counts: str | None = None
+
+
 class PriorSpec(TableSpec):
-    """How likely the secrets are: all the same, or by weights that sum to 1, or by counts."""
+    """How likely the secrets are: all the same, or by weights that sum to 1, or by counts, or by points in cells."""
 
     uniform: bool | None = None
     weights: Amounts | None = None
     counts: Amounts | None = None
+    points: CountedPointsSpec | None = None
     file: str | None = None
     label: str | None = None
 
     def _wrong(self) -> Iterator[str]:
         if self.uniform is False:
             yield "a prior that is not uniform has weights or counts: leave uniform out"
-        given = [name for name in ("uniform", "weights", "counts") if getattr(self, name) is not None]
+        given = [name for name in ("uniform", "weights", "counts", "points") if getattr(self, name) is not None]
         if len(given) > 1:
             yield f"{' and '.join(given)} say different things: give one"
         values = self.weights if self.counts is None else self.counts
@@ -332,15 +320,20 @@ class PriorSpec(TableSpec):
 
 
 class OutputsSpec(TableSpec):
-    """Outputs that are listed in a column of a CSV file."""
+    """Outputs that are listed in a column of a CSV file, points of a box in several."""
 
     file: str
-    column: str
+    column: str | None = None
+    columns: list[str] | None = None
+
+    def _wrong(self) -> Iterator[str]:
+        if (self.column is None) == (self.columns is None):
+            yield "give column, where the outputs stand, or columns, where the coordinates of points stand"
 
 
 def _outputs(value: Any) -> Any:
     if isinstance(value, list):
-        return [_label(part) for part in value]
+        return [as_label(part) for part in value]
     if isinstance(value, dict):
         return OutputsSpec.model_validate(value)
     if isinstance(value, OutputsSpec):
@@ -423,7 +416,7 @@ class ObjectiveSpec(TableSpec):
 
 
 class SolveSpec(TableSpec):
-    """How close to the optimum, how long at most, and by which solver."""
+    """How close to the optimum, how long at most, and by which solver; on a box the tolerance is 3 % unless said."""
 
     tolerance: Quantity = Fraction(1, 10_000)
     time_limit: Quantity | None = None
@@ -434,6 +427,29 @@ class SolveSpec(TableSpec):
             value = getattr(self, name)
             if value is not None and value <= 0:
                 yield f"{name} must be positive, found {_shown(value)}"
+
+
+class ReleaseSpec(TableSpec):
+    """The columns of a table whose points are released, and whose rows they are; `sfumato hide` writes and reads it."""
+
+    latitude: str | None = None
+    longitude: str | None = None
+    columns: Annotated[list[str], Field(min_length=2, max_length=2)] | None = None
+    geometry: str | None = None
+    crs: str | None = None
+    on_unknown: Literal["error", "drop", "nearest"] = "nearest"
+    most_moved: Quantity | None = None
+    person: str | None = None
+    most_rows: Count | None = None
+    beyond: Literal["error", "drop"] = "error"
+
+    def _wrong(self) -> Iterator[str]:
+        if (self.latitude is None) != (self.longitude is None):
+            yield "latitude and longitude go together"
+        if [self.latitude, self.columns, self.geometry].count(None) != 2:
+            yield "give latitude and longitude, or columns of x and y, or geometry"
+        if (self.person is None) != (self.most_rows is None):
+            yield "person and most_rows go together"
 
 
 def _shown(value: Fraction) -> str:

@@ -13,15 +13,20 @@ from typing import Any
 
 from sfumato.channels import Prior
 from sfumato.design import objectives
-from sfumato.errors import InvalidInput, SfumatoError
+from sfumato.design.boxes.optimal import TOLERANCE as BOX_TOLERANCE
+from sfumato.errors import InvalidInput, NotSupported, SfumatoError
 from sfumato.labels import text_of
-from sfumato.losses import LOSSES, Loss
+from sfumato.losses import LOSSES, CoordinateLoss, Loss
 from sfumato.losses import default as default_loss
 from sfumato.privacy import PrivacyType, predicates
 from sfumato.spaces import SPACES, FiniteSpace
+from sfumato.spaces.box import Box
 from sfumato.spaces.foreign import LATITUDES, LONGITUDES
 from sfumato.spaces.lengths import in_unit
 from sfumato.specs import schema
+from sfumato.specs.boxes import BOXES, box_of, check_question, outputs_on, prior_on
+from sfumato.specs.maps import MAPS, area_numbers
+from sfumato.specs.schema_maps import AreasSpec
 from sfumato.specs.spec import Spec
 from sfumato.specs.tables import (
     Columns,
@@ -60,6 +65,23 @@ class Setup:
         return Loss(self.outputs, self.loss.secrets, self.loss.matrix[rows], self.loss.name)
 
 
+@dataclass(frozen=True, eq=False)
+class BoxSetup(Setup):
+    """The same for coordinates: secrets are all points of a box, and ``outputs`` are points.
+
+    ``note`` says how many points of a file lie in the box, where some do not.
+    """
+
+    space: Box  # type: ignore[assignment]  # what has a list of secrets asks for no box
+    loss: CoordinateLoss  # type: ignore[assignment]
+    note: str = ""
+
+    @property
+    def loss_on_outputs(self) -> CoordinateLoss:  # type: ignore[override]
+        """The loss: it is that of any point."""
+        return self.loss
+
+
 def setup(spec: Spec) -> Setup:
     """Everything that a spec stands for.
 
@@ -71,6 +93,8 @@ def setup(spec: Spec) -> Setup:
     >>> question.privacy, question.loss
     (PrivacyType(line(3), alpha=1/2), Loss(absolute, 3 actions, 3 secrets))
     """
+    if spec.space.kind in BOXES:
+        return _on_box(spec)
     space = space_of(spec)
     loss = loss_of(spec, space)
     limit = spec.solve.time_limit
@@ -88,8 +112,28 @@ def setup(spec: Spec) -> Setup:
     )
 
 
+def _on_box(spec: Spec) -> BoxSetup:
+    check_question(spec)
+    with _naming(spec, "space"):
+        home = box_of(spec)
+    with _naming(spec, "prior"):
+        prior, note = prior_on(spec.prior, spec, home)
+    with _naming(spec, "loss", "outputs"):
+        outputs = outputs_on(spec.loss.outputs, spec, home)
+    solve = spec.solve
+    return BoxSetup(
+        home, prior, CoordinateLoss(home), None if spec.privacy is None else privacy_of(spec, home), outputs,
+        objectives.expected(), float(solve.tolerance) if "tolerance" in solve.model_fields_set else BOX_TOLERANCE,
+        None if solve.time_limit is None else float(solve.time_limit), solve.solver, note=note,
+    )  # fmt: skip
+
+
 def space_of(spec: Spec) -> FiniteSpace:
-    """Where the secrets live; its unit may come from ``per`` of the promise."""
+    """Where the secrets live; its unit may come from ``per`` of the promise. A box has no list of secrets."""
+    if spec.space.kind in BOXES:
+        raise NotSupported(
+            f"{spec.source}: [space]: a list of secrets of a box", ["kind = 'grid', the centres of cells"]
+        )
     with _naming(spec, "space"):
         built = BUILDERS[spec.space.kind](spec.space, spec)
     per = spec.privacy.per if spec.privacy is not None else None
@@ -101,12 +145,22 @@ def space_of(spec: Spec) -> FiniteSpace:
     return _in_unit(built, per)
 
 
-def privacy_of(spec: Spec, space: FiniteSpace) -> PrivacyType:
+def privacy_of(spec: Spec, space: FiniteSpace | Box) -> PrivacyType:
     """What is promised."""
     if spec.privacy is None:
         raise InvalidInput(f"{spec.source}: table [privacy] is missing: say epsilon = … or alpha = …")
     with _naming(spec, "privacy"):
-        return PrivacyType(space, epsilon=spec.privacy.epsilon, alpha=spec.privacy.alpha)
+        return PrivacyType(space, **_amount(spec.privacy, space.unit))
+
+
+def _amount(given: schema.PrivacySpec, unit: str) -> dict[str, Any]:
+    """ε or α; that odds double at a distance is ε = ln 2 over it."""
+    if given.double_at is None:
+        return {"epsilon": given.epsilon, "alpha": given.alpha}
+    apart = in_unit(given.double_at, unit, "double_at")
+    if apart <= 0:
+        raise InvalidInput(f"double_at must be positive, found {given.double_at}")
+    return {"epsilon": f"ln(2)*{apart.denominator}/{apart.numerator}"}
 
 
 def under_of(spec: Spec, space: FiniteSpace) -> Any:
@@ -115,7 +169,7 @@ def under_of(spec: Spec, space: FiniteSpace) -> Any:
     if given is None or given.delta is None:
         return ()
     with _naming(spec, "privacy"):
-        promised = predicates.epsilon_delta(epsilon=given.epsilon, alpha=given.alpha, delta=given.delta)
+        promised = predicates.epsilon_delta(**_amount(given, space.unit), delta=given.delta)
         return promised, (space if given.neighbours == "adjacent" else None)
 
 
@@ -145,6 +199,8 @@ def outputs_of(spec: Spec, loss: Loss) -> tuple[Any, ...] | None:
         return None
     with _naming(spec, "loss", "outputs"):
         if isinstance(given, schema.OutputsSpec):
+            if given.column is None:
+                raise InvalidInput("columns are those of points on a box: name the column of the actions")
             given = column_of(spec.columns(given.file), given.column)
         if not given:
             raise InvalidInput("name at least one action")
@@ -216,7 +272,8 @@ def _points(given: schema.PointsSpec, spec: Spec) -> FiniteSpace:
 def _geo(given: schema.GeoSpec, spec: Spec) -> FiniteSpace:
     names = (given.latitude, LATITUDES), (given.longitude, LONGITUDES)
     coordinates, labels = _placed(given, spec, lambda table: [_column(named, usual, table) for named, usual in names])
-    return SPACES["geo"]([[float(value) for value in row] for row in coordinates], labels=labels)
+    degrees = [[float(value) for value in row] for row in coordinates]
+    return SPACES["geo"](degrees, labels=labels, earth=given.earth)
 
 
 def _placed(
@@ -238,6 +295,20 @@ def _matrix(given: schema.MatrixSpec, spec: Spec) -> FiniteSpace:
     return FiniteSpace(given.labels or names, distances, given.unit)
 
 
+def _elastic(given: schema.ElasticSpec, spec: Spec) -> FiniteSpace:
+    if given.of.kind in BOXES:
+        raise InvalidInput(f"an elastic metric is one of a list of places: kind {given.of.kind!r} has none")
+    space = BUILDERS[given.of.kind](given.of, spec)
+    weights = given.weights
+    if isinstance(weights, dict):
+        secrets = spelled_labels(weights, space.labels, "place of the space")
+        weights = dict(zip(secrets, weights.values(), strict=True))
+    elif isinstance(weights, str):
+        file = given.file or getattr(given.of, "file", None)
+        weights = _secret_column(weights, file, given.label, given.of, spec, space)
+    return SPACES["elastic"](space, weights, within=given.within)
+
+
 BUILDERS: dict[str, Callable[[Any, Spec], FiniteSpace]] = {
     **dict.fromkeys(("line", "discrete", "cycle"), _sized),
     **dict.fromkeys(("hamming", "star", "complete_bipartite"), _by_parameters),
@@ -247,6 +318,8 @@ BUILDERS: dict[str, Callable[[Any, Spec], FiniteSpace]] = {
     "points": _points,
     "geo": _geo,
     "matrix": _matrix,
+    **MAPS,
+    "elastic": _elastic,
 }
 """How each kind of space in a spec is built."""
 
@@ -256,10 +329,10 @@ def _in_unit(space: FiniteSpace, unit: str) -> FiniteSpace:
 
 
 def _column(named: str | None, usual: tuple[str, ...], table: Columns) -> str:
-    """The column that was named, or the first with a usual name."""
+    """The column that was named, or the one with a usual name."""
     if named is not None:
         return named
-    column = usual_column(table, usual)
+    column = usual_column(table, usual, f"the {usual[0]}", f"say {usual[0]} = …")
     if not column:
         found = ", ".join(table.header[:8]) + (", …" if len(table.header) > 8 else "")
         raise InvalidInput(f"{table.file} has no column {usual[0]!r}: say {usual[0]} = … (it has {found})")
@@ -268,6 +341,10 @@ def _column(named: str | None, usual: tuple[str, ...], table: Columns) -> str:
 
 def _prior(given: schema.PriorSpec, spec: Spec, space: FiniteSpace) -> Prior:
     amounts = given.weights if given.counts is None else given.counts
+    if given.points is not None or (isinstance(amounts, list) and any(isinstance(part, list) for part in amounts)):
+        raise InvalidInput(
+            "points and rows of numbers go with a box, kind = 'box' or 'earth_box': give one number a secret"
+        )
     if amounts is None:
         return Prior.uniform(space)
     if isinstance(amounts, str):
@@ -281,15 +358,27 @@ def _prior(given: schema.PriorSpec, spec: Spec, space: FiniteSpace) -> Prior:
 
 def _prior_column(name: str, given: schema.PriorSpec, spec: Spec, space: FiniteSpace) -> list[Fraction]:
     """A column in the order of the space: of the space's own file, or of another one."""
-    own = getattr(spec.space, "file", None)
-    file = given.file or own
+    plain = spec.space.of if isinstance(spec.space, schema.ElasticSpec) else spec.space
+    file = given.file or getattr(plain, "file", None)
     if file is None:
         raise InvalidInput(f"{name!r} names a column, but neither [prior] nor [space] has a file")
+    return _secret_column(name, file, given.label, plain, spec, space)
+
+
+def _secret_column(
+    name: str, file: str | None, label: str | None, plain: Any, spec: Spec, space: FiniteSpace
+) -> list[Fraction]:
+    """A column of a file with a row for each secret, in the order of the space or matched by a column of labels."""
+    if file is None:
+        raise InvalidInput(f"{name!r} names a column: say of which file = …")
+    own = file == getattr(plain, "file", None)
+    if own and isinstance(plain, AreasSpec):
+        return area_numbers(plain, name, spec)
     table = spec.columns(file)
     values = numbers_of(table, name)
-    if given.label is not None:
-        return [values[i] for i in in_order(table, column_of(table, given.label), space.labels, "row for")]
-    if file == own and spec.space.kind in ("graph", "matrix"):
+    if label is not None:
+        return [values[i] for i in in_order(table, column_of(table, label), space.labels, "row for")]
+    if own and plain.kind in ("graph", "matrix", "roads"):
         raise InvalidInput(f"the rows of {file} are no secrets: name the file of {name!r} with file = …")
     if len(values) != len(space):
         raise InvalidInput(f"{table.file} has {len(values)} rows for {len(space)} secrets")

@@ -23,10 +23,11 @@ from sfumato.specs.schema import (
     ObjectiveSpec,
     PriorSpec,
     PrivacySpec,
+    ReleaseSpec,
     SolveSpec,
     SpaceSpec,
-    TableSpec,
 )
+from sfumato.specs.schema_base import TableSpec
 from sfumato.specs.tables import Columns, read_columns
 from sfumato.specs.toml import toml
 
@@ -42,6 +43,7 @@ class Spec(TableSpec):
     loss: LossSpec = NamedLossSpec()
     objective: ObjectiveSpec = ObjectiveSpec()
     solve: SolveSpec = SolveSpec()
+    release: ReleaseSpec | None = None
     _folder: Path = PrivateAttr(default=Path())
     _source: str = PrivateAttr(default="spec")
     _files: dict[str, Columns] = PrivateAttr(default_factory=dict)
@@ -62,10 +64,14 @@ class Spec(TableSpec):
         """How errors call the file."""
         return self._source
 
+    def path(self, file: str) -> Path:
+        """Where a file is that a table names."""
+        return self._folder / file
+
     def columns(self, file: str) -> Columns:
         """A CSV file that a table names; it is read once, however many tables name it."""
         if file not in self._files:
-            self._files[file] = read_columns(self._folder / file)
+            self._files[file] = read_columns(self.path(file))
         return self._files[file]
 
 

@@ -8,15 +8,17 @@ from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from io import StringIO
+from itertools import chain
 from math import inf, isfinite
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from sfumato.errors import InvalidInput
 from sfumato.files import read_text
 from sfumato.labels import text_of
 from sfumato.numbers import as_written
+from sfumato.spaces.foreign import named_column
 from sfumato.specs.complaints import nearest
 
 _SEPARATORS = (",", ";", "\t")
@@ -55,10 +57,15 @@ def columns_from_text(text: str, name: str | PathLike[str] = "the table") -> Col
     >>> columns_from_text("x;y\n1;2").header
     ('x', 'y')
     """
+    return columns_from_lines(StringIO(text, newline=""), name)
+
+
+def columns_from_lines(text: TextIO, name: str | PathLike[str], most: int | None = None) -> Columns:
+    """The same for a text that is read line by line, as far as so many rows below the header."""
     file = Path(name)
-    first = text.split("\n", 1)[0]
+    first = text.readline()
     separator = max(_SEPARATORS, key=first.count)
-    reader = csv.reader(StringIO(text, newline=""), delimiter=separator, strict=True)
+    reader = csv.reader(chain([first], text), delimiter=separator, strict=True)
     rows: list[list[str]] = []
     lines: list[int] = []
     try:
@@ -66,6 +73,8 @@ def columns_from_text(text: str, name: str | PathLike[str] = "the table") -> Col
             if any(cell.strip() for cell in row):
                 rows.append([cell.strip() for cell in row])
                 lines.append(reader.line_num)
+            if most is not None and len(rows) > most:
+                break
     except csv.Error as error:
         raise InvalidInput(f"{file}, line {reader.line_num}: {error}") from error
     if len(rows) < 2:
@@ -77,9 +86,12 @@ def columns_from_text(text: str, name: str | PathLike[str] = "the table") -> Col
     return Columns(file, header, rows[1:], lines[1:])
 
 
-def usual_column(table: Columns, usual: Sequence[str]) -> str:
-    """The first column with a usual name, an empty text if there is none."""
-    return next((name for word in usual for name in table.header if name.lower() == word), "")
+def usual_column(table: Columns, usual: Sequence[str], what: str, how: str) -> str:
+    """The one column with a usual name, an empty text if there is none; ``how`` says how to choose among several."""
+    try:
+        return str(named_column(table.header, usual, what, how))
+    except InvalidInput as error:
+        raise InvalidInput(f"{table.file}: {error}") from None
 
 
 def column_of(table: Columns, name: str) -> list[str]:

@@ -8,14 +8,18 @@ from math import exp
 from sfumato.certify import Mechanism
 from sfumato.measures import prior_loss
 from sfumato.privacy import PrivacyType
+from sfumato.report.box_facts import blind_loss
 from sfumato.spaces import FiniteSpace
-from sfumato.specs.setup import Setup
+from sfumato.spaces.box import Box
+from sfumato.spaces.earth import ground_range
+from sfumato.specs.setup import BoxSetup, Setup
 
 _LONGEST_FRACTION = 24  # letters
 _LARGEST_EXPONENT = 20.0  # of a factor that people still picture
 
 _MEANINGS = {
     "distance": "expected distance between action and secret",
+    "distance on a box": "expected distance between what is told and the truth",
     "absolute": "expected absolute error",
     "squared": "expected squared error",
     "bin": "probability of a wrong guess",
@@ -24,7 +28,7 @@ _MEANINGS = {
 }
 
 
-def per(space: FiniteSpace) -> str:
+def per(space: FiniteSpace | Box) -> str:
     """The unit after ε."""
     return f" per {space.unit}" if space.unit else ""
 
@@ -39,15 +43,45 @@ def promised(privacy: PrivacyType) -> str:
     >>> promised(PrivacyType(line(3, unit="km"), alpha="1/2"))
     'alpha = 1/2 per km: at 1 km, no output is more than 2 times as likely for one secret as for the other'
     """
+    if isinstance(privacy.space, Box):
+        return _promised_on_a_box(privacy, privacy.space)
     unit, count = privacy.space.unit, privacy.space.open_pairs
     if count and not len(privacy.space.pairs.first):
         return "nothing is promised: no two secrets have a finite distance"
-    value = f"epsilon = {_short(privacy.epsilon)}" if privacy.epsilon is not None else f"alpha = {privacy.alpha}"
-    factor = f"{exp(privacy.rate):.4g}" if privacy.rate < _LARGEST_EXPONENT else f"e^{privacy.rate:.4g}"
+    value, factor = _promise_parts(privacy)
     where = f"at 1 {unit}" if unit else "at distance 1"
     return (
         f"{value}{per(privacy.space)}: {where}, no output is more than {factor} times as likely for one secret as for "
-        "the other" + (f"; nothing is promised about {count} pairs of secrets, which no path joins" if count else "")
+        "the other"
+        + (f"; nothing is promised about {count} pairs of secrets, which no path joins" if count else "")
+        + _about_cells(privacy.space)
+    )
+
+
+def _about_cells(space: FiniteSpace) -> str:
+    """What people on the Earth are taken for, since the promise is about that."""
+    if space.ground is None:
+        return ""
+    cells = space.ground.cells
+    return "; secrets are " + ("places" if cells is None else cells.words) + ", and the promise is about these"
+
+
+def _promise_parts(privacy: PrivacyType) -> tuple[str, str]:
+    """ε or α, and the factor at distance one."""
+    value = f"epsilon = {_short(privacy.epsilon)}" if privacy.epsilon is not None else f"alpha = {privacy.alpha}"
+    return value, f"{exp(privacy.rate):.4g}" if privacy.rate < _LARGEST_EXPONENT else f"e^{privacy.rate:.4g}"
+
+
+def _promised_on_a_box(privacy: PrivacyType, box: Box) -> str:
+    value, factor = _promise_parts(privacy)
+    unit, where = (f" per {box.unit}", f"1 {box.unit}") if box.unit else ("", "distance 1")
+    if box.frame is not None:
+        unit, norm = f"{unit} on the ground", "great circle"
+    else:
+        norm = box.metric
+    return (
+        f"{value}{unit}, about coordinates: at {where} ({norm}), no output is more than {factor} times as likely "
+        "for one point as for the other, and at every smaller distance in proportion"
     )
 
 
@@ -72,6 +106,9 @@ def stake(setup: Setup) -> str:
     >>> stake(setup(spec_from_values({"space": total, "loss": {"kind": "distance"}})))
     'expected distance between action and secret, in people who must change'
     """
+    if isinstance(setup, BoxSetup):
+        on_the_map = ", on the map of the box" if setup.space.frame is not None else ""
+        return f"{_MEANINGS['distance on a box']}{on_the_map}"
     name = setup.loss.name
     if name.startswith("threshold("):
         return f"probability of an action farther away than {name[10:-1]}"
@@ -83,10 +120,13 @@ def stake(setup: Setup) -> str:
 def meaning(setup: Setup) -> str:
     """What the loss is, and what it would be if nothing were disclosed."""
     words = stake(setup)
+    if isinstance(setup, BoxSetup):
+        blind = Fraction(blind_loss(setup.space, setup.prior.float_weights))
+        return f", {words}; {amount(blind, setup)} if nothing is disclosed"
     if setup.objective.criterion != "expected":
         return f", {words}, of the {setup.objective.criterion}"
-    blind = prior_loss(setup.prior.to_floats(), setup.loss_on_outputs)
-    return f", {words}; {amount(Fraction(float(blind)), setup)} if nothing is disclosed"
+    told_nothing = prior_loss(setup.prior.to_floats(), setup.loss_on_outputs)
+    return f", {words}; {amount(Fraction(float(told_nothing)), setup)} if nothing is disclosed"
 
 
 def _short(value: Fraction) -> str:
@@ -97,3 +137,18 @@ def _short(value: Fraction) -> str:
 def on_events(mechanism: Mechanism, setup: Setup) -> str:
     """A promise about events: its name, and for how many pairs it was proved."""
     return f"{setup.under[0].name}: every event, for {mechanism.proof.events} ordered pairs of secrets"
+
+
+def on_the_ground(value: Fraction, box: Box) -> str:
+    """What a length on the map of a box can be on the ground, after it; empty for a box that is its own ground.
+
+    Examples
+    --------
+    >>> from sfumato.spaces.earth import earth_box
+    >>> on_the_ground(Fraction("1.85"), earth_box("40.70 N", "74.02 W", sides=(10, 10), step="500 m"))
+    ', which is 1.85 to 1.853 km on the ground'
+    """
+    if box.frame is None:
+        return ""
+    least, most = (f"{float(end):.4g}" for end in ground_range(value, box))
+    return f", which is {least} to {most} {box.unit} on the ground"

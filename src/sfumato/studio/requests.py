@@ -14,7 +14,9 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sfumato.errors import InvalidInput, NotSupported
+from sfumato.specs.boxes import BOXES
 from sfumato.specs.spec import Spec, spec_from_values
+from sfumato.studio.boxes import cells_of
 from sfumato.studio.guard import LARGEST_BODY
 
 MOST_SECRETS = 1024
@@ -52,6 +54,12 @@ class KernelsRequest(SpecRequest):
     kernel: Annotated[int, Field(ge=0)] = 0
 
 
+class DensityRequest(SpecRequest):
+    """At the centre of which cell of a box."""
+
+    cell: Annotated[int, Field(ge=0)] = 0
+
+
 class VerdictsRequest(SpecRequest):
     """About the optimal mechanism, or about a known one by its name."""
 
@@ -70,10 +78,11 @@ class AuditRequest(SpecRequest):
 
 
 class PointsRequest(_Request):
-    """Points with counts, as the text of a CSV file."""
+    """Points with counts, as the text of a CSV file; ``columns`` chooses them by what they are."""
 
     text: Annotated[str, Field(min_length=1, max_length=LARGEST_BODY)]
     name: Annotated[str, Field(max_length=_LONGEST_NAME)] = "the file"
+    columns: Annotated[dict[str, Annotated[str, Field(max_length=_LONGEST_NAME)]], Field(max_length=8)] = {}
 
 
 class CitiesRequest(_Request):
@@ -106,6 +115,7 @@ TASKS = {
     "kernels": Task(KernelsRequest, 60.0, 6, "a list of kernels"),
     "verdicts": Task(VerdictsRequest, 120.0, 256, "verdicts"),
     "audit": Task(AuditRequest, 300.0, 400, "an audit"),
+    "density": Task(DensityRequest, 900.0, words="a density"),
     "mechanism": Task(SpecRequest, 900.0),
     "report": Task(SpecRequest, 900.0),
     "spec": Task(SpecRequest, 20.0, designs=False),
@@ -139,11 +149,20 @@ def question(values: dict[str, Any], task: str) -> Spec:
     if _names_a_file(values):
         raise NotSupported("files in a state of the studio", ["coordinates, edges and counts in the state itself"])
     spec = spec_from_values(values)
-    size, limit = _SIZES[spec.space.kind](spec.space), TASKS[task]  # a space is refused before it is built
-    if size > limit.most:
+    limit, on_box = TASKS[task], spec.space.kind in BOXES
+    if not on_box and spec.space.kind not in _SIZES:
         raise NotSupported(
-            f"{limit.words or task} on {size:,} secrets in the studio",
-            [f"at most {limit.most:,} here; `sfumato design` and Python have no such limit"],
+            f"a space of kind {spec.space.kind!r} in the studio", ["`sfumato design` and Python, which take them all"]
+        )
+    # a space is refused before it is built
+    size = cells_of(spec, task, limit.words) if on_box else _SIZES[spec.space.kind](spec.space)
+    if task == "density" and not on_box:
+        raise NotSupported("a density at a point of a list of secrets", ["a space of kind box or earth_box"])
+    most = MOST_SECRETS if on_box else limit.most  # how long a design on a box takes is not a matter of its cells
+    if size > most:
+        raise NotSupported(
+            f"{limit.words or task} on {size:,} {'cells' if on_box else 'secrets'} in the studio",
+            [f"at most {most:,} here; `sfumato design` and Python have no such limit"],
         )
     return spec
 

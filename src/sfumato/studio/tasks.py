@@ -20,6 +20,7 @@ from sfumato.channels import Prior
 from sfumato.design import Curve, is_universally_optimal
 from sfumato.design.comparison import compare_known
 from sfumato.design.optimal import Effort, best_of
+from sfumato.design.optimal import design as design_of
 from sfumato.design.problem import problem
 from sfumato.design.result import Design
 from sfumato.design.solvers import Trail
@@ -31,21 +32,24 @@ from sfumato.privacy import PrivacyType, has_tight_constraints, is_regular, kern
 from sfumato.privacy.promise import rate
 from sfumato.report.audit import audit
 from sfumato.report.audit_matrix import TOLERANCE
+from sfumato.report.box_facts import blind_loss
 from sfumato.report.curve import curve_figure
 from sfumato.report.html import label
-from sfumato.report.page import page_of
-from sfumato.report.page_facts import facts_of
+from sfumato.report.page import facts_about, page_of
 from sfumato.report.simplex import simplex
-from sfumato.specs.setup import Setup, privacy_of, setup, under_of
+from sfumato.specs.setup import BoxSetup, Setup, privacy_of, setup, under_of
 from sfumato.specs.spec import Spec, spec_from_values, to_toml
-from sfumato.specs.words import per
+from sfumato.specs.words import per, promised
+from sfumato.studio.boxes import box_place, box_table, on_coordinates, point_figures
 from sfumato.studio.requests import key_of, question
 from sfumato.studio.uploads import cities, points, uploaded
 from sfumato.studio.views import figure_of, packed, place_of, table_of
 from sfumato.verdict import Verdict
+from sfumato.watch import Watch
 
 _TALK = 0.05  # seconds between two words about progress
 _QUICK_GAP = 1e-2  # while somebody drags: the picture is the same
+_QUICK_BOX_GAP = 0.1  # the same on a box, where a close design takes seconds
 _CURVE_GAP = 1e-3
 _MOST_ENTRIES = 2**18  # of a table that is sent to be drawn
 _MOST_KERNELS = 120  # listed one by one; all are counted
@@ -56,6 +60,23 @@ _ANY_SUM = Fraction(1, 2)  # by which the sum of a row may miss 1 where somebody
 
 
 Say = Callable[[dict[str, Any]], None]
+
+
+class _AskedWatch(Watch):
+    """A watch that is over when somebody asks to stop: long stages of a design tell of no progress, and look at it."""
+
+    def __init__(self, limit: float | None, stopping: Callable[[], bool]) -> None:
+        self._stopping, self._over = stopping, False
+        super().__init__(limit)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it was stopped, or somebody asks for that."""
+        return self._over or self._stopping()
+
+    @stopped.setter
+    def stopped(self, now: bool) -> None:
+        self._over = now
 
 
 @dataclass(eq=False)
@@ -84,6 +105,8 @@ class Desk:
 
     def design(self, tolerance: float | None = None, privacy: PrivacyType | None = None, before: str = "") -> Design:
         """The best mechanism; what it leaves is where the next design on the same space starts."""
+        if isinstance(self.setup, BoxSetup):
+            return self._design_on_box(self.setup, tolerance, privacy or self.promise(), before)
         under = under_of(self.spec, self.setup.space)
         promise = None if under else privacy or self.promise()
         loss = self.setup.loss_on_outputs
@@ -94,6 +117,16 @@ class Desk:
             self.spec.solve.solver, self._teller(before), self.trail,
         )  # fmt: skip
         return best_of(question, effort)
+
+    def _design_on_box(self, question: BoxSetup, tolerance: float | None, privacy: PrivacyType, before: str) -> Design:
+        """The best mechanism for coordinates; it starts anew each time."""
+        said = self.spec.solve
+        wanted = float(said.tolerance) if "tolerance" in said.model_fields_set else question.tolerance
+        watch = _AskedWatch(None if said.time_limit is None else float(said.time_limit), self.stopping)
+        return design_of(
+            question.prior, question.loss, privacy, outputs=question.outputs, tolerance=tolerance or wanted,
+            time_limit=watch, progress=self._teller(before),
+        )  # fmt: skip
 
     def _teller(self, before: str) -> Callable[[Any], None]:
         last = perf_counter()
@@ -151,11 +184,15 @@ def _place(key: str) -> tuple[Setup, Trail]:
 
 def _design(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
     quick = values["quick"] and desk.known is None  # and then it is not kept
-    return _described(desk.design(_QUICK_GAP) if quick else desk.best(), desk)
+    on_box = isinstance(desk.setup, BoxSetup)
+    best = desk.design(_QUICK_BOX_GAP if on_box else _QUICK_GAP) if quick else desk.best()
+    return _described(best, desk)
 
 
 def _described(best: Design, desk: Desk) -> dict[str, Any]:
     """A design with everything that the page shows of it."""
+    if isinstance(desk.setup, BoxSetup):
+        return _described_on_box(best, desk.setup)
     space, mechanism, expected = desk.setup.space, best.mechanism, desk.setup.objective.criterion == "expected"
     blind = float(prior_loss(desk.setup.prior.to_floats(), desk.setup.loss_on_outputs)) if expected else None
     return {
@@ -173,6 +210,31 @@ def _described(best: Design, desk: Desk) -> dict[str, Any]:
         "blind": blind,
         "digest": mechanism.proof.digest,
     }
+
+
+def _described_on_box(best: Design, question: BoxSetup) -> dict[str, Any]:
+    """The same for coordinates: rows are those of the centres of cells, and the promise is about all points."""
+    home, mechanism = question.space, on_coordinates(best.mechanism)
+    return {
+        "about": "coordinates", "words": promised(mechanism.privacy), "place": box_place(home, question.prior),
+        **box_table(mechanism), "loss": float(best.loss), "bound": float(best.bound), "gap": best.gap, "exact": "",
+        "method": best.method, "seconds": round(best.seconds["total"], 4), "rate": mechanism.privacy.rate,
+        "unit": home.unit, "loss_name": question.loss.name, "blind": blind_loss(home, question.prior.float_weights),
+        "digest": mechanism.proof.digest,
+    }  # fmt: skip
+
+
+def _density(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
+    """What is told at a point, on a fine raster, as the report draws it."""
+    best = desk.best()
+    desk.say({"doing": "drawing"})
+    return point_figures(on_coordinates(best.mechanism), desk.setup.prior, values["cell"])
+
+
+def _look(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
+    question = desk.setup
+    drawn = box_place if isinstance(question, BoxSetup) else place_of
+    return {"place": drawn(question.space, question.prior)}  # type: ignore[arg-type]  # each has its space
 
 
 def _saved(mechanism: Mechanism, name: str) -> dict[str, Any]:
@@ -194,12 +256,13 @@ def _warm() -> tuple[dict[str, Any], None]:
 def _curve(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
     """The least loss for several ε, drawn as far as it is known after each point."""
     space = desk.setup.space
+    gap = _QUICK_BOX_GAP if isinstance(desk.setup, BoxSetup) else _CURVE_GAP
     epsilons = sorted({_epsilon(value) for value in values["epsilons"]})
     points: list[tuple[Fraction, Design]] = []
     for number, epsilon in enumerate(epsilons, 1):
         if desk.stopping():
             break
-        best = desk.design(_CURVE_GAP, PrivacyType(space, epsilon=epsilon), f"ε {number} of {len(epsilons)}")
+        best = desk.design(gap, PrivacyType(space, epsilon=epsilon), f"ε {number} of {len(epsilons)}")
         points.append((epsilon, best))
         if number < len(epsilons):
             desk.say({"doing": f"ε {number} of {len(epsilons)}", **_drawn(points)})
@@ -342,7 +405,7 @@ def _audit(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
 
 def _report(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
     """The report as one page that needs nothing else."""
-    facts = facts_of(
+    facts = facts_about(
         desk.best(), compare=desk.privacy is not None, progress=lambda state: desk.say({"doing": str(state)})
     )
     return {"text": page_of(facts).decode(), "name": "report.html"}
@@ -361,13 +424,14 @@ def _numbers(first: Any, second: Any) -> tuple[str, str]:
 
 
 _ANSWERS: dict[str, Callable[[Desk, dict[str, Any]], dict[str, Any]]] = {
-    "look": lambda desk, values: {"place": place_of(desk.setup.space, desk.setup.prior)},
+    "look": _look,
     "design": _design,
     "curve": _curve,
     "compare": _compare,
     "kernels": _kernels,
     "verdicts": _verdicts,
     "audit": _audit,
+    "density": _density,
     "mechanism": lambda desk, values: _saved(desk.best().mechanism, "mechanism.sfm"),
     "report": _report,
     "spec": lambda desk, values: {"text": to_toml(desk.spec), "name": "spec.toml"},
@@ -375,6 +439,6 @@ _ANSWERS: dict[str, Callable[[Desk, dict[str, Any]], dict[str, Any]]] = {
 """Tasks about a spec; the others read what people bring."""
 
 _WITHOUT_A_SPEC: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
-    "points": lambda values: points(values["text"], values["name"]),
+    "points": lambda values: points(values["text"], values["name"], values["columns"]),
     "cities": lambda values: cities(values["country"], values["most"]),
 }

@@ -9,10 +9,11 @@ from typing import Any
 from sfumato.channels import Channel
 from sfumato.errors import InvalidInput, NotSupported
 from sfumato.report.audit_matrix import channel_on, matrix_from_text
-from sfumato.report.audit_rounding import Box
+from sfumato.report.audit_rounding import Margins
 from sfumato.spaces import FiniteSpace
-from sfumato.spaces.foreign import LATITUDES, LONGITUDES
+from sfumato.spaces.foreign import ACROSS, COUNTS, LATITUDES, LONGITUDES, UP
 from sfumato.specs.cities import cities_of
+from sfumato.specs.complaints import nearest
 from sfumato.specs.tables import (
     Columns,
     column_of,
@@ -22,38 +23,64 @@ from sfumato.specs.tables import (
 )
 from sfumato.studio.requests import MOST_SECRETS
 
-_ACROSS, _UP = ("x", "easting", "column", "col"), ("y", "northing", "row")
-_COUNTS = ("count", "counts", "population", "residents", "people", "weight", "n", "number")
-_NAMES = ("name", "label", "city", "place", "cell", "id")
+ROLES = {
+    "latitude": LATITUDES, "longitude": LONGITUDES, "x": (*ACROSS, "column", "col"), "y": (*UP, "row"),
+    "count": (*COUNTS, "n", "number"), "name": ("name", "label", "city", "place", "cell", "id"),
+}  # fmt: skip
+"""What a column of a file of points can be, and the names by which it is known."""
 
 
-def points(text: str, name: str) -> dict[str, Any]:
+def points(text: str, name: str, chosen: dict[str, str] | None = None) -> dict[str, Any]:
     r"""Tables of a spec from a CSV file: coordinates, names where there are some, counts where there are some.
+
+    ``columns`` says which column was taken for what, ``left`` which ones were not. ``chosen`` names columns by what
+    they are, an empty text for none; where several could be meant and none is chosen, that is an error.
 
     Examples
     --------
-    >>> tables = points("name,x,y,count\nA,0,0,3\nB,1,0,1", "two.csv")
-    >>> tables["space"]["labels"], tables["prior"]["counts"]
-    (['A', 'B'], ['3', '1'])
+    >>> tables = points("name,x,y,count,note\nA,0,0,3,-\nB,1,0,1,-", "two.csv")
+    >>> tables["space"]["labels"], tables["prior"]["counts"], tables["columns"]["count"], tables["left"]
+    (['A', 'B'], ['3', '1'], 'count', ['note'])
     """
     table = columns_from_text(text, name)
     if len(table) > MOST_SECRETS:
         raise NotSupported(f"{len(table):,} points in the studio", [f"at most {MOST_SECRETS:,}"])
-    latitude, longitude = usual_column(table, LATITUDES), usual_column(table, LONGITUDES)
-    across, up = usual_column(table, _ACROSS), usual_column(table, _UP)
+    taken = _taken(table, chosen or {})
     space: dict[str, Any]
-    if latitude and longitude:
-        space = {"kind": "geo", "coordinates": _pairs(table, latitude, longitude)}
-    elif across and up:
-        space = {"kind": "points", "coordinates": _pairs(table, across, up)}
+    if taken["latitude"] and taken["longitude"]:
+        space = {"kind": "geo", "coordinates": _pairs(table, taken["latitude"], taken["longitude"])}
+    elif taken["x"] and taken["y"]:
+        space = {"kind": "points", "coordinates": _pairs(table, taken["x"], taken["y"])}
+        taken |= {"latitude": "", "longitude": ""}
     else:
         raise InvalidInput(f"{name} needs columns x and y, or latitude and longitude; it has {', '.join(table.header)}")
-    named = usual_column(table, _NAMES)
-    if named:
-        space["labels"] = _distinct(column_of(table, named))
-    counted = usual_column(table, _COUNTS)
-    prior = {"counts": [str(value) for value in numbers_of(table, counted)]} if counted else {"uniform": True}
-    return {"space": space, "prior": prior}
+    if taken["name"]:
+        space["labels"] = _distinct(column_of(table, taken["name"]))
+    counts = taken["count"]
+    prior = {"counts": [str(value) for value in numbers_of(table, counts)]} if counts else {"uniform": True}
+    used = {role: column for role, column in taken.items() if column}
+    left = [column for column in table.header if column not in used.values()]
+    return {"space": space, "prior": prior, "columns": used, "left": left}
+
+
+def _taken(table: Columns, chosen: dict[str, str]) -> dict[str, str]:
+    """The column for each role: the chosen one, or the one with a usual name; of several names the first."""
+    for role, column in chosen.items():
+        if role not in ROLES:
+            raise InvalidInput(f"a column is chosen as one of {', '.join(ROLES)}, not as {role!r}")
+        if column and column not in table.header:
+            raise InvalidInput(f"{table.file} has no column {column!r}{nearest(column, table.header)}")
+    taken = {}
+    for role, usual in ROLES.items():
+        if role in chosen:
+            taken[role] = chosen[role]
+        elif role in ("x", "y") and taken["latitude"] and taken["longitude"]:
+            taken[role] = ""
+        elif role == "name":  # nothing depends on which is taken
+            taken[role] = next((name for word in usual for name in table.header if name.lower() == word), "")
+        else:
+            taken[role] = usual_column(table, usual, f"the {role}", "choose one")
+    return taken
 
 
 def _pairs(table: Columns, first: str, second: str) -> list[list[str]]:
@@ -70,7 +97,7 @@ def _distinct(names: list[str]) -> list[str]:
     return result
 
 
-def uploaded(text: str, name: str, space: FiniteSpace, tolerance: Fraction) -> tuple[Channel, Box | None]:
+def uploaded(text: str, name: str, space: FiniteSpace, tolerance: Fraction) -> tuple[Channel, Margins | None]:
     r"""The channel of a matrix that came as a text, and its box; errors call it by the name that its file had.
 
     Examples

@@ -6,15 +6,15 @@ import { colour, fill, make, near } from "./dom.js";
 import { range } from "./promise.js";
 import { change, state } from "./state.js";
 
-const POINTS = 11;
-let chart = null, table = null, last = null, here = null;
+const POINTS = { list: 11, box: 7 }; // a design on a box takes seconds, and starts anew at each ε
+let chart = null, listed = null, last = null, here = null;
 
 export const question = new Question("curve", (answer) => { last = answer; draw(); });
 
 export function build(panel) {
   const host = make("div");
-  table = make("details");
-  fill(panel, host, table);
+  listed = make("details");
+  fill(panel, host, listed);
   chart = new Chart(host);
 }
 
@@ -24,10 +24,11 @@ export function at(answer) {
   if (last) draw();
 }
 
-export function look() {
+export function look({ table }) {
   const { privacy, ...rest } = state().spec;
   const [low, high] = range();
-  const epsilons = Array.from({ length: POINTS }, (_, k) => String(Number((low * (high / low) ** (k / (POINTS - 1))).toPrecision(3))));
+  const points = table.onBox ? POINTS.box : POINTS.list;
+  const epsilons = Array.from({ length: points }, (_, k) => String(Number((low * (high / low) ** (k / (points - 1))).toPrecision(3))));
   return question.ask({ spec: { ...rest, privacy: { epsilon: "1" } }, epsilons }, {
     progress: (content) => { if (content.figure) { last = content; draw(); } },
   });
@@ -44,7 +45,7 @@ async function draw() {
     plot.listening = true;
     plot.on("plotly_click", ({ points }) => change({ spec: { ...state().spec, privacy: { epsilon: String(Number(points[0].x.toPrecision(3))) } } }, { why: "epsilon", lasting: true }));
   }
-  fill(table, make("summary", {}, "The points as a table"), make("table", {},
+  fill(listed, make("summary", {}, "The points as a table"), make("table", {},
     make("thead", {}, make("tr", {}, ...["ε", "loss", "no mechanism below", "gap"].map((name) => make("th", { scope: "col" }, name)))),
     make("tbody", {}, ...last.points.map((point) => make("tr", {}, make("th", { scope: "row" }, near(point.epsilon)),
       make("td", {}, near(point.loss, 5)), make("td", {}, near(point.bound, 5)), make("td", {}, near(point.gap, 2)))))));

@@ -6,6 +6,7 @@ import { ask, Refusal } from "./server.js";
 import { change, start, state } from "./state.js";
 import { hold } from "./work.js";
 
+const BOX_GAP = "0.03"; // what a lattice of a few hundred points reaches in seconds
 const MOST_SHOWN = 400; // edges of a graph or counts of a prior that are shown as text
 
 /** Every kind of space that has a form: how it is called, what it begins with, which fields it has. */
@@ -46,6 +47,37 @@ const KINDS = {
       make("p", { className: "hint" }, "Click for a node, click two nodes to join or part them, drag to move, Delete to take the marked one away."),
       area("Edges, one a line: from to length", (space.edges ?? []).slice(0, MOST_SHOWN).map((edge) => edge.join(" ")).join("\n"), (words) => pasted(space, words)),
     ],
+  },
+  box: {
+    words: "all points of a box", epsilon: "1", fresh: () => ({ kind: "box", sides: ["4", "3"], step: "1", unit: "km" }),
+    fields: (space) => {
+      const [across, up = ""] = [space.sides].flat();
+      return [
+        size("Across", across, (side) => ({ ...space, sides: [side, up].filter(Boolean) })),
+        size("Up (empty: an interval)", up, (side) => ({ ...space, sides: [across, side].filter(Boolean) })),
+        size("Side of a cell", [space.step].flat().join(", "), (step) => ({ ...space, step })),
+        text("Unit", space.unit ?? "", (unit) => ({ ...space, unit })),
+        select("Distances", space.metric ?? "euclidean", [["euclidean", "as the crow flies"], ["manhattan", "along streets"], ["chebyshev", "the larger of both"]], (metric) => ({ ...space, metric })),
+        ...closeness(),
+      ];
+    },
+  },
+  earth_box: {
+    words: "all places in a part of the Earth", epsilon: "1",
+    fresh: () => ({ kind: "earth_box", south: "40.70 N", west: "74.02 W", sides: ["4", "4"], step: "1" }),
+    fields: (space) => {
+      const [east = "", north = ""] = [space.sides ?? []].flat();
+      return [
+        size("Southern end", space.south, (south) => ({ ...space, south })),
+        size("Western end", space.west, (west) => ({ ...space, west })),
+        ...(space.sides ? [
+          size("km to the east", east, (side) => ({ ...space, sides: [side, north] })),
+          size("km to the north", north, (side) => ({ ...space, sides: [east, side] })),
+        ] : []),
+        size("Side of a cell", [space.step].flat().join(", "), (step) => ({ ...space, step })),
+        ...closeness(),
+      ];
+    },
   },
   cities: { words: "cities of a country", fresh: null, fields: (space) => cityFields(space) },
   points: { words: "points of a CSV file", fresh: null, fields: (space) => pointFields(space) },
@@ -107,11 +139,12 @@ function put(space, { prior, drawn, from, epsilon, about } = {}) {
   const keeps = prior ?? (JSON.stringify(space) === JSON.stringify(town.space) ? town.prior : { uniform: true });
   const fits = ["absolute", "squared"].includes(old.spec.loss.kind) && !/^line$|_query$/.test(space.kind) ? { kind: "distance" } : old.spec.loss;
   if ((old.spec.prior.counts ?? old.spec.prior.weights) && keeps.uniform) lost = JSON.stringify(space);
+  const nearly = isBox(space) === isBox(old.spec.space) ? old.spec.solve : isBox(space) ? { tolerance: BOX_GAP } : town.solve;
   const another = epsilon !== undefined; // another kind of space: what ε means, and which secret, begins anew
   change({
     drawn: drawn ?? (space.kind === "graph" ? old.drawn : {}), from: from ?? old.from, lacks: "", about: about ?? old.about, kernel: 0,
     secret: another ? 0 : old.secret,
-    spec: { ...old.spec, space, prior: keeps, loss: fits, privacy: another ? { epsilon } : old.spec.privacy },
+    spec: { ...old.spec, space, prior: keeps, loss: isBox(space) ? { kind: "distance" } : fits, solve: nearly, privacy: another ? { epsilon } : old.spec.privacy },
   }, { why: "spec", lasting: true });
 }
 
@@ -204,6 +237,21 @@ function text(name, value, next, kind = "") {
   return field(name, input, kind);
 }
 
+/** A text that makes other secrets: the prior begins anew. */
+function size(name, value, next) {
+  const input = make("input", { type: "text", value, spellcheck: false });
+  input.addEventListener("change", () => put(next(input.value.trim())));
+  return field(name, input);
+}
+
+const isBox = (space) => ["box", "earth_box"].includes(space.kind);
+
+/** How near to the best a design on a box must come, and a word on what its cells are. */
+const closeness = () => [
+  text("Gap to reach", state().spec.solve?.tolerance ?? BOX_GAP, (tolerance) => { spec({ solve: { ...state().spec.solve, tolerance } }); return null; }),
+  make("p", { className: "hint" }, "Secrets are all points. Cells are what the prior knows: it is constant on each."),
+];
+
 function select(name, value, options, next) {
   const input = make("select", {}, ...options.map(([key, words]) => make("option", { value: key, selected: key === value }, words)));
   input.addEventListener("change", () => keepPrior(next(input.value)));
@@ -263,23 +311,51 @@ function cityFields() {
 
 function pointFields() {
   const file = make("input", { type: "file", id: "points-file", accept: ".csv,.tsv,.txt,text/csv,text/plain" });
+  const picks = make("div", { class: "wide", id: "points-columns" }, ...(brought ? columnFields(brought) : []));
   file.addEventListener("change", async () => {
     const chosen = await chosenText(file, hold);
-    if (chosen) await bring("points", chosen, "points");
+    if (!chosen) return;
+    brought = { ...chosen, columns: {} };
+    picks.replaceChildren(...columnFields(brought));
+    await bring("points", brought, "points");
   });
-  return [field("CSV with x, y (or latitude, longitude), name, count", file, "wide")];
+  return [field("CSV with x, y (or latitude, longitude), name, count", file, "wide"), picks];
+}
+
+let brought = null; // the file of points, and what its columns are
+
+const ROLES = ["latitude", "longitude", "x", "y", "count", "name"];
+
+/** Which column of a file is what, where its name does not say it, or says it of several. */
+function columnFields(chosen) {
+  const [first] = chosen.text.split("\n", 1);
+  const separator = [",", ";", "\t"].reduce((best, mark) => (first.split(mark).length > first.split(best).length ? mark : best));
+  const names = first.split(separator).map((name) => name.trim().replace(/^"|"$/g, ""));
+  const { columns } = chosen;
+  return ROLES.map((role) => {
+    const options = [["?", "by its name"], ["", "none"], ...names.map((name) => [name, name])];
+    const choice = make("select", { id: `points-${role}` }, ...options.map(([value, text]) => make("option", { value, selected: value === (columns[role] ?? "?") }, text)));
+    choice.addEventListener("change", async () => {
+      if (choice.value === "?") delete columns[role];
+      else columns[role] = choice.value;
+      await bring("points", chosen, "points");
+    });
+    return field(`Column: ${role}`, choice);
+  });
 }
 
 /** A space that the server makes; ε such that secrets a tenth of its width apart look much the same. */
 async function bring(task, values, from, about = {}) {
   $("stage").classList.add("stale");
   try {
-    const { space, prior } = await ask(task, values);
+    const { space, prior, columns, left } = await ask(task, values);
     if ($("space-kind").value !== from) return; // somebody chose another kind meanwhile
     const wide = Math.max(...[0, 1].map((axis) => spread(space.coordinates.map((point) => Number(point[axis])))));
     const unit = space.kind === "geo" ? 111 : 1; // km of a degree
     put(space, { prior, from, about, epsilon: String(Number((10 / (wide * unit || 1)).toPrecision(1))) });
-    toast(`${space.coordinates.length} places`);
+    const taken = Object.entries(columns ?? {}).map(([role, name]) => (role === name ? name : `${name} as ${role}`));
+    const unused = left?.length ? `; not used: ${left.join(", ")}` : "";
+    toast(`${space.coordinates.length} places${taken.length ? ` from ${taken.join(", ")}${unused}` : ""}`);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     if ($("space-kind").value === from) hold(error.message);

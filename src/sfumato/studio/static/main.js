@@ -2,6 +2,7 @@
 
 import * as audit from "./audit.js";
 import * as curve from "./curve.js";
+import * as density from "./density.js";
 import { $, fill, make, near, percent, say } from "./dom.js";
 import * as form from "./form.js";
 import * as keep from "./keep.js";
@@ -31,7 +32,7 @@ async function begin() {
   form.build({ painting: map.painting });
   tabs();
   $("stop").addEventListener("click", () => { stopDesign(); for (const view of Object.values(ASKING)) view.question.stop(); });
-  $("cancel").addEventListener("click", () => { cancelDesign(); for (const view of [...Object.values(ASKING), audit]) view.question.leave(true); });
+  $("cancel").addEventListener("click", () => { cancelDesign(); for (const view of [...Object.values(ASKING), audit, density]) view.question.leave(true); });
   if (innerWidth < 992) $("question").open = false; // on a narrow screen the mechanism comes first
   onDesign(showDesign, showPlace);
   hear(changed);
@@ -100,9 +101,18 @@ function drawnPlaces(place, { drawn, spec }) {
   return { ...place, ground };
 }
 
+/** Views that a box of coordinates has. */
+const ON_BOXES = ["map", "matrix", "curve"];
+
 function redraw(why) {
-  if (!current?.table) return;
   const view = state().view;
+  const onBox = current?.table?.onBox ?? false;
+  const absent = onBox && !ON_BOXES.includes(view);
+  $("not-here").hidden = !absent;
+  $(`view-${view}`).hidden = absent;
+  if (!onBox || why === "quick") density.clear();
+  if (!current?.table || absent) return;
+  if (onBox && view === "map" && why !== "quick" && !$("stage").classList.contains("stale")) density.look(current.place.labels.length);
   if (view === "map") map.show(current.place, current.table);
   if (view === "matrix") matrix.show(current.place, current.table);
   if (view === "audit") audit.look(current);

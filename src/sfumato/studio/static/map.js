@@ -19,7 +19,7 @@ export function build(panel, { paint }) {
   const choices = make("fieldset", { className: "choices" }, make("legend", {}, "What is shown"),
     ...options.map(([value, words]) => make("label", {},
       make("input", { type: "radio", name: "shows", value, onchange: () => change({ shows: value }) }), words)));
-  fill(panel, choices, make("div", { className: "scene" }, make("div", {}, host, legend), where));
+  fill(panel, choices, make("div", { className: "scene" }, make("div", {}, host, legend), where), make("div", { id: "density" }));
   picture = new Picture(host, {
     named: "Where a secret is sent. Arrow keys choose the secret.",
     pick: (secret) => change({ secret, shows: "cloud" }, { why: "secret" }),
@@ -61,8 +61,10 @@ export function draw() {
   const rows = table.likeliest(at, MOST_LISTED);
   const stays = table.at.reduce((sum, place, k) => sum + (place === at ? table.row(at)[k] : 0), 0);
   fill(parts.where,
-    make("h2", {}, `From ${place.labels[at]}`),
-    make("p", { className: "soft" }, `The secret itself comes out with ${percent(stays)}; it is ${percent(place.prior[at])} of the prior.`),
+    make("h2", {}, `${table.onBox ? "At" : "From"} ${place.labels[at]}`),
+    make("p", { className: "soft" }, table.onBox
+      ? `What is told at this point, summed up on cells. It lies in the same cell with ${percent(stays)}, which has ${percent(place.prior[at])} of the prior.`
+      : `The secret itself comes out with ${percent(stays)}; it is ${percent(place.prior[at])} of the prior.`),
     listed(rows, "Likeliest outputs"));
   finish(Math.max(...cloud));
 }

@@ -1,7 +1,7 @@
 // The whole mechanism as a table of shades: one row a secret, one column an output. Small ones show their numbers.
 
 import { colour, dark, fill, make, near, penOf, percent, point, say } from "./dom.js";
-import { shade, strip } from "./ramp.js";
+import { raster, shade, strip } from "./ramp.js";
 import { change, state } from "./state.js";
 
 const NUMBERS_UP_TO = 12; // rows and columns that are readable as numbers
@@ -64,11 +64,15 @@ export function draw() {
   const pen = penOf(canvas, width, height);
   canvas.style.height = `${height}px`;
   const gap = side > 8 && high > 8 ? 1 : 0;
-  for (let x = 0; x < rows; x++) {
+  for (let x = 0; gap && x < rows; x++) {
     table.row(x).forEach((share, y) => {
       pen.fillStyle = shade(share / most);
-      pen.fillRect(NAMES + y * side, TOP + x * high, side - gap + (gap ? 0 : 0.5), high - gap + (gap ? 0 : 0.5));
+      pen.fillRect(NAMES + y * side, TOP + x * high, side - gap, high - gap);
     });
+  }
+  if (!gap) {
+    pen.imageSmoothingEnabled = side < 1 || high < 1; // what has no pixel of its own is averaged
+    pen.drawImage(raster(rows, columns, (x) => table.row(x), most), NAMES, TOP, columns * side, rows * high);
   }
   pen.font = "12px Helvetica, Arial, sans-serif";
   pen.textAlign = "right";

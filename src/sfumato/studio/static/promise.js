@@ -5,7 +5,9 @@ import { change, state } from "./state.js";
 import { hold } from "./work.js";
 
 const STEPS = 1000;
+const FAR = 3; // ε times the side of a cell, beyond which factors are told for the distances at which odds double
 let least = 1, largest = 10; // distances of the space
+let reached = ""; // the ε of the design, for who said at which distance odds double
 let editing = false; // what somebody is typing is not overwritten
 
 /** Between which ε something happens: the far ends are told apart a little, the nearest ones almost surely. */
@@ -37,7 +39,7 @@ function typed() {
 }
 
 function set(epsilon, why) {
-  const { alpha, ...rest } = state().spec.privacy;
+  const { alpha, double_at: apart, ...rest } = state().spec.privacy;
   change({ spec: { ...state().spec, privacy: { ...rest, epsilon } } }, { why, lasting: false });
 }
 
@@ -51,8 +53,8 @@ export function number(text) {
 
 /** Show the promise of the state. */
 export function show() {
-  const { epsilon, alpha } = state().spec.privacy;
-  const shown = alpha === undefined ? String(epsilon) : `ln ${1 / number(String(alpha))}`;
+  const { epsilon, alpha, double_at: apart } = state().spec.privacy;
+  const shown = alpha !== undefined ? `ln ${1 / number(String(alpha))}` : String(epsilon ?? (apart === undefined ? "" : reached));
   if (!editing) {
     $("epsilon-text").value = shown;
     $("epsilon-text").setAttribute("aria-invalid", "false");
@@ -68,11 +70,15 @@ export function show() {
 /** What a design says of its promise. */
 export function showReach(answer) {
   [least, largest] = answer.place.distances;
+  reached = near(answer.rate, 4);
   const unit = answer.unit;
   $("epsilon-unit").textContent = unit ? `per ${unit}` : "per unit";
   const times = (distance) => near(Math.exp(Math.min(answer.rate * distance, 700)), 3);
-  const steps = [least, 2 * least, 4 * least].filter((distance) => distance <= largest + 1e-9);
+  const short = answer.about === "coordinates" && answer.rate * least > FAR ? Math.log(2) / answer.rate : least;
+  const steps = [short, 2 * short, 4 * short].filter((distance) => distance <= largest + 1e-9);
   const words = steps.map((distance) => `${times(distance)}× at ${near(distance, 3)}${unit ? ` ${unit}` : ""}`);
-  $("promise").textContent = `No output is much likelier for one secret than for another near it: at most ${words.join(", ")}.`;
+  $("promise").textContent = answer.about === "coordinates"
+    ? `The promise is about all points, not about cells. No output is much likelier at one point than at another near it: at most ${words.join(", ")}, and at smaller distances in proportion.`
+    : `No output is much likelier for one secret than for another near it: at most ${words.join(", ")}.`;
   show();
 }

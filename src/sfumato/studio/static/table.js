@@ -7,6 +7,7 @@ export class Table {
     this.outputs = answer.outputs;
     this.at = answer.at;
     this.secrets = secrets;
+    this.onBox = answer.about === "coordinates"; // secrets are then the centres of cells
     this.matrix = floats(answer.matrix);
     this.width = answer.outputs.length;
   }

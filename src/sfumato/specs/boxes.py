@@ -1,0 +1,187 @@
+"""Boxes of coordinates out of a spec: the box, a prior on its cells, and points that may be told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from sfumato.channels.prior import Prior
+from sfumato.errors import InvalidInput, NotSupported, counted
+from sfumato.numbers import as_written
+from sfumato.spaces.box import Box, box
+from sfumato.spaces.earth import counts_on_cells, earth_box, to_box
+from sfumato.spaces.foreign import COUNTS, LATITUDES, LONGITUDES
+from sfumato.specs import schema
+from sfumato.specs.spec import Spec
+from sfumato.specs.tables import Columns, column_of, in_order, numbers_of, spelled_labels, usual_column
+
+BOXES = ("box", "earth_box")
+"""Kinds of spaces whose secrets are all points, not a list of labels."""
+
+_AXES = ("x", "y", "z")
+
+
+def box_of(spec: Spec) -> Box:
+    """The box that a spec names; where it names no unit, that of its promise.
+
+    Examples
+    --------
+    >>> from sfumato.specs.spec import spec_from_values
+    >>> box_of(spec_from_values({"space": {"kind": "box", "sides": [8, 6], "step": "500 m", "unit": "km"}}))
+    Box(box(8 × 6, euclidean), 192 cells, in km)
+    """
+    given: Any = spec.space
+    per = spec.privacy.per if spec.privacy is not None else None
+    unit = given.unit if "unit" in given.model_fields_set or per is None else per
+    if per is not None and unit and per != unit:
+        raise InvalidInput(f"the promise is per {per!r}, but the distances of the space are in {unit!r}")
+    if isinstance(given, schema.EarthBoxSpec):
+        return earth_box(
+            given.south, given.west, given.north, given.east, step=given.step, sides=given.sides, unit=unit,
+            margin=given.margin,
+        )  # fmt: skip
+    return box(given.sides, given.step, unit=unit or per or "", metric=given.metric, origin=given.origin)
+
+
+def prior_on(given: schema.PriorSpec, spec: Spec, home: Box) -> tuple[Prior, str]:
+    """How likely the cells are, and a note where points lie outside of all of them."""
+    if given.points is not None:
+        return _from_points(given.points, spec, home)
+    amounts = given.weights if given.counts is None else given.counts
+    if amounts is None:
+        return Prior.uniform(home), ""
+    if isinstance(amounts, str):
+        amounts = _cells_of_a_file(amounts, given, spec, home)
+    elif isinstance(amounts, dict):
+        cells = spelled_labels(amounts, home.labels, "cell of the box")
+        by_cell = dict(zip(cells, amounts.values(), strict=True))
+        amounts = [by_cell.get(cell, Fraction(0)) for cell in home.labels]
+    if given.counts is not None:
+        return Prior.on_cells(amounts, home), ""
+    return Prior(home, _flat(amounts, home)), ""
+
+
+def _flat(amounts: list[Any], home: Box) -> list[Any]:
+    """Rows of weights one after another."""
+    table = np.array(amounts, dtype=object)
+    if table.ndim > 1 and table.shape != home.shape:
+        raise InvalidInput(f"weights of shape {table.shape} for a box with {home.shape} cells along its axes")
+    return list(table.ravel().tolist())
+
+
+def _cells_of_a_file(name: str, given: schema.PriorSpec, spec: Spec, home: Box) -> list[Fraction]:
+    """A column with a row for each cell, in order, or matched by a column of labels such as ``2,3``."""
+    if given.file is None:
+        raise InvalidInput(f"{name!r} names a column, but [prior] has no file")
+    table = spec.columns(given.file)
+    values = numbers_of(table, name)
+    if given.label is not None:
+        return [values[i] for i in in_order(table, column_of(table, given.label), home.labels, "row for")]
+    if len(values) != len(home):
+        raise InvalidInput(
+            f"{table.file} has {len(values)} rows for {len(home)} cells; points = {{file = …}} counts points in cells"
+        )
+    return values
+
+
+def _from_points(given: schema.CountedPointsSpec, spec: Spec, home: Box) -> tuple[Prior, str]:
+    table = spec.columns(given.file)
+    names = _names_of(table, given.columns, home)
+    columns = [numbers_of(table, name) for name in names]
+    counted_by = _counts_of(table, given.counts, names)
+    many = [Fraction(1)] * len(table) if not counted_by else numbers_of(table, counted_by)
+    if home.frame is not None:
+        degrees = [[float(value) for value in column] for column in columns]
+        counts = counts_on_cells(home, degrees[0], degrees[1], [float(count) for count in many])
+    else:
+        counts = _on_cells(columns, many, home)
+    inside, total = Fraction(sum(counts.ravel().tolist())), sum(many, Fraction(0))
+    if not inside:
+        raise InvalidInput(f"no point of {table.file} lies in {home.name}")
+    what = "count" if counted_by else "point"
+    note = f"{float(inside):.12g} of {counted(int(total), what)} of {given.file} lie in the box, and make its prior"
+    found = f"how often points of {given.file} occur is read from its column {counted_by!r}"
+    said = [found] * bool(counted_by and given.counts is None) + [note] * (inside != total)
+    return Prior.on_cells(counts, home), "; ".join(said)
+
+
+def _counts_of(table: Columns, named: str | None, coordinates: Sequence[str]) -> str:
+    """The column that says how often points occur: the one that was named (none, by an empty text), or by its name."""
+    if named is not None:
+        return named
+    found = usual_column(table, COUNTS, "how often points occur", "say counts = …, or counts = '' for once each")
+    return found if found not in coordinates else ""
+
+
+def _on_cells(columns: Sequence[Sequence[Fraction]], many: Sequence[Fraction], home: Box) -> Any:
+    """Counts on the cells of a plain box: a cell has its lower borders, and the box all of its own."""
+    table = np.zeros(home.shape, dtype=object)
+    for k, point in enumerate(zip(*columns, strict=True)):
+        cell = tuple(
+            _cell(value - low, step, n)
+            for value, low, step, n in zip(point, home.origin, home.step, home.shape, strict=True)
+        )
+        if min(cell) >= 0:
+            table[cell] += many[k]
+    return table
+
+
+def _cell(offset: Fraction, step: Fraction, cells: int) -> int:
+    """The cell along an axis, −1 outside."""
+    place = offset // step
+    if place == cells and offset == step * cells:
+        return cells - 1
+    return int(place) if 0 <= place < cells else -1
+
+
+def _names_of(table: Columns, named: list[str] | None, home: Box) -> list[str]:
+    """The columns of coordinates, one an axis; latitude and longitude on the Earth."""
+    usual = [LATITUDES, LONGITUDES] if home.frame is not None else [(axis,) for axis in _AXES[: home.dimension]]
+    how = "name the columns of coordinates with columns = […]"
+    names = named or [usual_column(table, words, f"the {words[0]}", how) for words in usual]
+    if "" in names or len(names) != home.dimension:
+        wanted = "latitude and longitude" if home.frame is not None else f"{home.dimension} coordinates"
+        raise InvalidInput(
+            f"{table.file}: name the columns of {wanted} with columns = […] (it has {', '.join(table.header[:8])})"
+        )
+    return names
+
+
+def outputs_on(given: Any, spec: Spec, home: Box) -> tuple[tuple[Fraction, ...], ...] | None:
+    """The points that may be told, None for any: coordinates, on the Earth latitude and longitude."""
+    if given is None:
+        return None
+    if isinstance(given, schema.OutputsSpec):
+        if given.columns is None:
+            raise InvalidInput("outputs on a box are points: name the columns of their coordinates with columns = […]")
+        table = spec.columns(given.file)
+        names = _names_of(table, given.columns, home)
+        listed: list[Any] = list(zip(*(numbers_of(table, name) for name in names), strict=True))
+    else:
+        listed = [point if isinstance(point, tuple) else (point,) for point in given]
+    if not listed:
+        raise InvalidInput("name at least one point")
+    points = []
+    for point in listed:
+        if len(point) != home.dimension:
+            raise InvalidInput(f"a point of {home.name} has {home.dimension} coordinates, found {list(point)}")
+        exactly = tuple(as_written(value, "a coordinate") for value in point)
+        points.append(exactly if home.frame is None else to_box(home, *exactly))
+    return tuple(points)
+
+
+def check_question(spec: Spec) -> None:
+    """Refuse what a design on a box does not have."""
+    loss, objective = spec.loss, spec.objective
+    instead = ["space kind = 'grid', whose secrets are the centres of cells, for all others"]
+    if not isinstance(loss, schema.NamedLossSpec) or loss.kind not in ("default", "distance"):
+        raise NotSupported(f"{spec.source}: [loss]: kind {loss.kind!r} on a box", ["distance", *instead])
+    if spec.privacy is not None and spec.privacy.delta is not None:
+        raise NotSupported(f"{spec.source}: [privacy]: delta on a box", ["epsilon, alpha or double_at", *instead])
+    if objective != schema.ObjectiveSpec():
+        raise NotSupported(f"{spec.source}: [objective] on a box", ["the expected distance, without limits", *instead])
+    if spec.solve.solver != "auto":
+        raise NotSupported(f"{spec.source}: [solve]: solver {spec.solve.solver!r} on a box", ["auto", *instead])

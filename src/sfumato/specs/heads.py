@@ -1,0 +1,88 @@
+"""The first rows of a file of points, whatever its size, and which of its columns could be meant."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from os import PathLike
+from pathlib import Path
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from sfumato.arguments import quoted
+from sfumato.errors import InvalidInput, NotSupported
+from sfumato.numbers import as_written
+from sfumato.specs.complaints import nearest
+from sfumato.specs.tables import Columns, columns_from_lines
+
+_ROWS = 1_000
+_TEXTS = (".csv", ".tsv", ".txt")
+_PARQUET = (".parquet", ".pq", ".geoparquet")
+_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+
+
+def first_rows(path: str | PathLike[str]) -> Columns:
+    """The names of the columns of a CSV or Parquet file, and its first thousand rows as texts."""
+    file = Path(path)
+    ending = file.suffix.lower()
+    if not file.exists():
+        raise InvalidInput(f"there is no file {quoted(file)}{like(file)}")
+    if ending not in _TEXTS + _PARQUET:
+        raise NotSupported(f"points from {file.name!r}", ["a .csv or .parquet file; `sfumato hide` takes more formats"])
+    try:
+        if ending in _PARQUET:
+            return _parquet_rows(file)
+        with file.open(encoding="utf-8-sig", newline="") as text:
+            return columns_from_lines(text, file, _ROWS)
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{quoted(file)} is not text in UTF-8 (byte {error.start})") from error
+    except (OSError, pa.ArrowInvalid) as error:
+        reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
+        raise InvalidInput(f"{quoted(file)} cannot be read: {reason}") from error
+
+
+def like(file: Path) -> str:
+    """``, did you mean 'trips.csv'?`` where the folder has a file of nearly that name."""
+    with suppress(OSError):
+        hint = nearest(file.name, [other.name for other in file.parent.iterdir() if other.is_file()])
+        return hint if "did you mean" in hint else ""
+    return ""
+
+
+def _parquet_rows(file: Path) -> Columns:
+    with parquet.ParquetFile(file) as opened:
+        batch = next(opened.iter_batches(batch_size=_ROWS), None)
+        if batch is None or not batch.num_rows:
+            raise InvalidInput(f"{quoted(file)} has no rows")
+        columns = [column.to_pylist() for column in batch.columns]
+        rows = [["" if cell is None else str(cell) for cell in row] for row in zip(*columns, strict=True)]
+        return Columns(file, tuple(batch.schema.names), rows, list(range(1, len(rows) + 1)))
+
+
+def candidates(table: Columns, usual: Sequence[str]) -> list[str]:
+    r"""The columns of a usual name, else those whose names have a usual one among their words.
+
+    Examples
+    --------
+    >>> from sfumato.specs.tables import columns_from_text
+    >>> candidates(columns_from_text("id,pickupLat,end_lat,plate\n1,2,3,4"), ("latitude", "lat"))
+    ['pickupLat', 'end_lat']
+    """
+    named = [name for name in table.header if name.lower() in usual]
+    return named or [
+        name for name in table.header if set(usual) & {word.lower() for word in _WORDS.findall(name)}
+    ]  # fmt: skip
+
+
+def numbers_in(table: Columns, name: str) -> list[float]:
+    """The numbers of a column, without rows that have none there; a text is refused with its line."""
+    if name not in table.header:
+        raise InvalidInput(f"{table.file} has no column {name!r}{nearest(name, table.header)}")
+    place = table.header.index(name)
+    found = []
+    for row, line in zip(table.rows, table.lines, strict=True):
+        if row[place]:
+            found.append(float(as_written(row[place], f"{table.file}, line {line}, column {name!r}:")))
+    return found

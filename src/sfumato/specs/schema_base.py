@@ -1,0 +1,117 @@
+"""What tables of a spec are made of: numbers, lengths, labels, and keys that are known.
+
+Numbers are taken for what is written: ``0.7`` is 7/10, and ``"1/3"`` is a third.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from fractions import Fraction
+from math import inf, isfinite
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from sfumato.numbers import as_written
+from sfumato.privacy.promise import rate
+from sfumato.spaces.lengths import as_length
+
+
+def quantity(value: Any) -> Fraction:
+    """A number, for what is written."""
+    return as_written(value, "it")
+
+
+def _length(value: Any) -> Fraction | str:
+    """A number in the unit of the space, or a text with another unit of length, which is kept."""
+    written = as_length(value, "it")
+    return str(written) if written.unit else written.number
+
+
+def _lengths(value: Any) -> Any:
+    """A length, or one for each axis."""
+    return [_length(part) for part in value] if isinstance(value, list) else _length(value)
+
+
+def _angle(value: Any) -> Fraction | str:
+    """Degrees, or a text such as ``"74.02 W"``, which is kept."""
+    return value if isinstance(value, str) else quantity(value)
+
+
+def _distance(value: Any) -> Fraction | float:
+    """A quantity, or infinity where nothing is promised."""
+    if isinstance(value, Decimal | float) and value == inf:
+        return inf
+    return quantity(value)
+
+
+def as_label(value: Any) -> Any:
+    """A name of a secret or an action: text, a number, or a list of them, which becomes a tuple."""
+    if isinstance(value, list | tuple):
+        return tuple(as_label(part) for part in value)
+    if isinstance(value, Decimal):
+        value = float(value)
+        if not isfinite(value):
+            raise ValueError("a label that is a number must be finite and within the range of floats")
+    if isinstance(value, str | int | float):
+        return value
+    raise ValueError("a label is a text, a number or a list of them")
+
+
+def _column_or_list(value: Any) -> Any:
+    """Numbers in order, rows of them, a table of numbers by label, or the name of a column."""
+    if isinstance(value, list):
+        return [_column_or_list(part) if isinstance(part, list) else quantity(part) for part in value]
+    if isinstance(value, dict):
+        return {name: quantity(part) for name, part in value.items()}
+    if isinstance(value, str) and value:
+        return value
+    raise ValueError("a list of numbers, a table of numbers by label, or the name of a column is needed")
+
+
+Quantity = Annotated[Fraction, BeforeValidator(quantity)]
+Length = Annotated[Any, BeforeValidator(_length)]
+Lengths = Annotated[Any, BeforeValidator(_lengths)]
+Angle = Annotated[Any, BeforeValidator(_angle)]
+Rate = Annotated[Fraction, BeforeValidator(rate)]
+Distance = Annotated[Any, BeforeValidator(_distance)]
+Label = Annotated[Any, BeforeValidator(as_label)]
+Amounts = Annotated[Any, BeforeValidator(_column_or_list)]
+Count = Annotated[int, Field(ge=1)]
+Metric = Literal["euclidean", "manhattan", "chebyshev"]
+Earth = Literal["sphere", "WGS84"]
+Parts = Literal["refuse", "largest"]
+
+
+class TableSpec(BaseModel):
+    """A table of a spec: keys it does not know are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, arbitrary_types_allowed=True)
+
+    def _wrong(self) -> Iterator[str]:
+        """What is wrong with the table as a whole, although each of its keys is fine."""
+        yield from ()
+
+    @model_validator(mode="after")
+    def _as_a_whole(self) -> Self:
+        if (complaint := next(self._wrong(), None)) is not None:
+            raise ValueError(complaint)
+        return self
+
+
+class UnitSpec(TableSpec):
+    """A space whose unit of distance can be named."""
+
+    unit: str = ""
+
+
+class FromFileSpec(TableSpec):
+    """What is listed here or in a CSV file."""
+
+    inline: ClassVar[str]  # the key that lists it here
+    file: str | None = None
+
+    def _wrong(self) -> Iterator[str]:
+        if (self.file is None) == (getattr(self, self.inline) is None):
+            yield f"give either file, a CSV, or {self.inline}"

@@ -1,0 +1,122 @@
+"""What the page shows of boxes of coordinates: cells on a map, what is told at their centres, figures of reports."""
+
+from __future__ import annotations
+
+from html import unescape
+from typing import Any
+
+import numpy as np
+
+from sfumato.certify.coordinates import BoxMechanism
+from sfumato.certify.noise import BoxNoise
+from sfumato.channels.prior import Prior
+from sfumato.errors import NotSupported
+from sfumato.numbers import Floats
+from sfumato.report.box_facts import box_facts, smooth_basis
+from sfumato.report.box_maps import point_words
+from sfumato.report.box_noise import noise_facts, noise_on_cells
+from sfumato.report.box_noise_sections import noise_figures
+from sfumato.report.box_sections import box_drawings, used_drawing
+from sfumato.report.maps_drawing import standalone
+from sfumato.spaces.box import NORMS, Box
+from sfumato.spaces.earth import to_earth
+from sfumato.specs.boxes import box_of
+from sfumato.specs.spec import Spec
+from sfumato.studio.views import packed
+
+ON_BOXES = ("look", "design", "density", "curve", "mechanism", "report", "spec")
+"""The tasks that take a box; all others are about lists of secrets."""
+
+_MOST_AXES = 2
+_DRAWN = ("cloud", "likely", "used", "border")  # figures of a report that are about one point
+
+
+def cells_of(spec: Spec, task: str, words: str) -> int:
+    """How many cells a box has, if it can be drawn and the task is one for boxes."""
+    home = box_of(spec)
+    if task not in ON_BOXES:
+        raise NotSupported(
+            f"{words or task} on a box of coordinates in the studio",
+            ["the map, the matrix, the curve, the report and the mechanism"],
+        )
+    if home.dimension > _MOST_AXES:
+        raise NotSupported(
+            "a box with three axes in the studio", ["one or two axes here; `sfumato design` has no such limit"]
+        )
+    return len(home)
+
+
+def box_place(home: Box, prior: Prior) -> dict[str, Any]:
+    """The cells of a box, drawn as they lie, and how likely they are."""
+    where = home.centres
+    flat = home.dimension == 1
+    farthest = np.linalg.norm([float(side) for side in home.sides], ord=NORMS[home.metric])
+    ground = {
+        "kind": "row" if flat else "cells", "x": where[:, 0].tolist(),
+        "y": (np.zeros(len(where)) if flat else where[:, 1]).tolist(), "unit": home.unit,
+        "steps": None if flat else [float(step) for step in home.step], "edges": [],
+    }  # fmt: skip
+    return {
+        "labels": [_named(point, home) for point in where], "ground": ground,
+        "prior": [round(weight, 9) for weight in prior.float_weights.tolist()],
+        "distances": [float(min(home.step)), float(farthest)],
+    }  # fmt: skip
+
+
+def _named(point: Floats, home: Box) -> str:
+    if home.frame is None:
+        return point_words([round(float(at), 9) for at in point])
+    latitude, longitude = (float(angle) for angle in to_earth(home, point.tolist()))
+    return f"{latitude:.5g}, {longitude:.5g}"
+
+
+def on_coordinates(mechanism: Any) -> BoxMechanism | BoxNoise:
+    """The mechanism of a design on a box."""
+    assert isinstance(mechanism, BoxMechanism | BoxNoise)
+    return mechanism
+
+
+def box_table(mechanism: BoxMechanism | BoxNoise) -> dict[str, Any]:
+    """What is told at the centre of each cell, and in which cell each output lies, −1 outside.
+
+    Noise has too many outputs to list: they are summed up in cells, which then stand for them.
+    """
+    home, rounding = mechanism.box, mechanism.rounding
+    if isinstance(mechanism, BoxNoise):
+        cells = [_named(point, home) for point in home.centres]
+        return {"outputs": cells, "at": list(range(len(cells))), "matrix": packed(noise_on_cells(mechanism))}
+    table = (mechanism.weights / mechanism.total).astype(np.float64).reshape(*rounding.shape, -1)
+    for axis, (breaks, step) in enumerate(zip(rounding.axes, home.step, strict=True)):
+        middles = np.asarray((np.arange(home.shape[axis]) + 0.5) * float(step), dtype=np.float64)
+        table = np.moveaxis(np.tensordot(smooth_basis(breaks, middles)[0], table, axes=(1, axis)), 0, axis)
+    listed = [y if isinstance(y, tuple) else (y,) for y in mechanism.outputs]
+    places = np.array([[float(at) for at in point] for point in listed])
+    inside = places - np.array([float(low) for low in home.origin])
+    cells = np.floor(inside / np.array([float(step) for step in home.step])).astype(np.int64)
+    cells = np.where(inside == np.array([float(side) for side in home.sides]), cells - 1, cells)
+    known = ((cells >= 0) & (cells < np.array(home.shape))).all(axis=1)
+    at = np.where(known, np.ravel_multi_index(np.where(known[:, None], cells, 0).T, home.shape), -1)
+    return {
+        "outputs": [_named(point, home) for point in places],
+        "at": at.tolist(),
+        "matrix": packed(table.reshape(len(home), -1)),
+    }
+
+
+def point_figures(mechanism: BoxMechanism | BoxNoise, prior: Prior, cell: int) -> dict[str, Any]:
+    """Figures of the report about the centre of a cell: what is told there, and how much privacy is used where."""
+    home = mechanism.box
+    place = np.unravel_index(min(cell, len(home) - 1), home.shape)
+    point = tuple(low + step * (2 * int(k) + 1) / 2 for low, step, k in zip(home.origin, home.step, place, strict=True))
+    if isinstance(mechanism, BoxNoise):
+        drawn = noise_figures(noise_facts(mechanism, prior=prior, secret=point))
+    else:
+        facts = box_facts(mechanism, prior=prior, secret=point)
+        drawn = [*box_drawings(facts), used_drawing(facts)]
+    return {
+        "figures": [
+            {"svg": standalone(figure.svg), "caption": unescape(figure.caption)}
+            for figure in drawn
+            if figure.name in _DRAWN
+        ]
+    }
