@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+import io
+import sys
+from typing import Any
+
 import pytest
+import typer
 from typer.testing import CliRunner
 
-from sfumato.cli.commands import COMMANDS
+from sfumato.cli.commands import COMMANDS, CommandEntry
 from sfumato.cli.main import app
 
 LINES = [[], *([name] for name in COMMANDS), ["ledger", "show"], ["ledger", "limit"]]
@@ -34,3 +39,17 @@ def test_the_list_says_what_the_command_says_of_itself(name: str) -> None:
 def test_a_misspelt_command_gets_a_hint() -> None:
     done = CliRunner().invoke(app, ["desgn"])
     assert done.exit_code == 2 and "design" in done.stderr
+
+
+def test_a_terminal_gets_a_sign_of_life_before_modules_are_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    shown, seen = Terminal(), []
+    group: Any = typer.main.get_command(app)
+    monkeypatch.setattr(sys, "stderr", shown)
+    monkeypatch.setattr(CommandEntry, "load", lambda self, name: seen.append(shown.getvalue()))
+    context = group.make_context("sfumato", ["verify"], resilient_parsing=True)
+    group.resolve_command(context, ["verify"])
+    assert seen == ["loading …"] and shown.getvalue().endswith("\r\x1b[K")

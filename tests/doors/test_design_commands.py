@@ -194,7 +194,7 @@ def test_refusals_are_one_line_and_leave_nothing(folder: Path, failing: Failing)
     assert "it is a folder" in failing("design", "survey.toml", "-o", str(folder))[1]
     assert "solver 'magic'; supported: auto" in failing("design", "survey.toml", "--solver", "magic")[1]
     assert "must be a finite number above 0, found -1" in failing("design", "survey.toml", "--tolerance", "-1")[1]
-    assert "--target must be a number" in failing("calibrate", "survey.toml", "--target", "little")[1]
+    assert "--target: the target must be a number" in failing("calibrate", "survey.toml", "--target", "little")[1]
     assert "must lie between 0" in failing("calibrate", "survey.toml", "--target", "7")[1]
     assert "--epsilons: epsilon must be a number" in failing("curve", "survey.toml", "--epsilons", "1,,2")[1]
     assert "ε must be positive" in failing("curve", "survey.toml", "--epsilons", "0,1")[1]

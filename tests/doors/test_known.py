@@ -55,3 +55,73 @@ def test_the_default_loss_of_a_query_is_the_error_of_its_answer() -> None:
     assert known("sum_query:3,2", "--no-optimum").startswith("absolute, ")
     assert known("sum_query:3,2", "--no-optimum", "--loss", "distance").startswith("distance, ")
     assert known("grid:2,2", "--no-optimum").startswith("distance, ")
+
+
+TOWNS = """
+[space]
+kind = "geo"
+coordinates = [[48.85, 2.35], [48.80, 2.13], [48.95, 2.50], [48.89, 2.21]]
+labels = ["a", "b", "c", "d"]
+[privacy]
+epsilon = 0.2
+[prior]
+counts = [4, 1, 1, 2]
+"""
+
+
+@pytest.fixture
+def towns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "towns.toml").write_text(TOWNS)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*arguments: str) -> str:
+    done = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_known_mechanisms_of_a_spec_of_places_beside_each_other(towns: Path) -> None:
+    text = known("towns.toml", "--no-optimum")
+    assert text.startswith("distance, PrivacyType(4 places, epsilon=0.2 per km)")
+    assert "\nplanar_laplace " in text and "\nexponential " in text and "not for this promise: geometric" in text
+    with pytest.raises(sf.errors.InvalidInput, match=r"--prior uniform: towns\.toml says it"):
+        run("compare-known", "towns.toml", "--prior", "uniform")
+    (towns / "bare.toml").write_text(TOWNS.replace("[privacy]\nepsilon = 0.2\n", ""))
+    with pytest.raises(sf.errors.InvalidInput, match=r"table \[privacy\] is missing"):
+        run("compare-known", "bare.toml")
+
+
+def test_a_known_mechanism_is_written_and_verified(towns: Path) -> None:
+    text = run("known", "planar-laplace", "towns.toml", "-o", "laplace.sfm")
+    assert "optimal for: none that is known" in text and "expected distance" in text
+    mechanism = sf.load("laplace.sfm")
+    assert mechanism.secrets == ("a", "b", "c", "d") and mechanism.privacy.rate <= 0.2
+    assert "PROVED" in run("verify", "laplace.sfm")
+    record = json.loads(run("known", "dual random response", "towns.toml", "--remap", "--json"))
+    told = sf.load("dual-random-response.sfm")
+    assert record["remapped"] and record["outputs"] == len(told.outputs) < 4 and told.provenance["remapped"]
+    assert record["loss"] == pytest.approx(float(told.proof.loss or 0))
+
+
+def test_the_list_of_known_mechanisms(towns: Path) -> None:
+    names = [line.split()[0] for line in run("known", "--list").splitlines()]
+    assert [name.replace("-", "_") for name in names] == list(sf.mechanisms.MECHANISMS)
+    records = {row["name"]: row for row in map(json.loads, run("known", "--list", "towns.toml", "--json").splitlines())}
+    assert records["planar-laplace"]["applies"] and not records["geometric"]["applies"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("known", "geometric", "towns.toml"), "geometric on 4 places .*a line"),
+        (("known", "laplas", "towns.toml"), "known mechanism 'laplas'; supported: geometric"),
+        (("known", "geometric"), "name a mechanism and a spec"),
+        (("known",), "name a mechanism and a spec"),
+    ],
+)
+def test_refusals_of_known_say_why(towns: Path, words: tuple[str, ...], said: str) -> None:
+    with pytest.raises(sf.errors.SfumatoError, match=said) as error:
+        run(*words)
+    assert "\n" not in str(error.value)

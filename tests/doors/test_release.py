@@ -15,15 +15,14 @@ import pytest
 from typer.testing import CliRunner
 
 import sfumato as sf
+from box_tables import box_mechanism
 from sfumato.certify.certificate import certificate
 from sfumato.certify.file import to_bytes
 from sfumato.cli.main import app
+from sfumato.mechanisms.box_noise import noise_on_box
 from sfumato.release.ledger import Ledger
-
-
-def sfumato(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "sfumato", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+from sfumato.spaces import earth_box
+from shell import in_a_shell, sfumato
 
 
 def inside(*arguments: str) -> tuple[int, str, BaseException | None]:
@@ -41,7 +40,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_file_is_released(folder: Path) -> None:
-    shown = sfumato("release", f"{folder}/m.sfm", f"{folder}/in.csv", f"{folder}/out.csv", "--column", "home")
+    shown = in_a_shell("release", f"{folder}/m.sfm", f"{folder}/in.csv", f"{folder}/out.csv", "--column", "home")
     assert shown.returncode == 0 and shown.stderr == ""
     for words in (
         "promise  epsilon = 1: at distance 1, no output is more than 2.718 times as likely",
@@ -272,3 +271,73 @@ def test_ctrl_c_leaves_nothing(folder: Path) -> None:
     _, said = worker.communicate(timeout=60)
     assert worker.returncode == 130 and "Traceback" not in said
     assert sorted(os.listdir(folder)) == ["in.csv", "m.sfm", "ready"]
+
+
+def test_points_of_a_box_from_the_command_line(tmp_path: Path) -> None:
+    """A mechanism for points says what its promise is about, and cells say what theirs is not about."""
+    sf.save(box_mechanism(sf.box((4, 3), step=1, unit="km")), tmp_path / "points.sfm")
+    sf.save(sf.exponential(sf.PrivacyType(sf.grid(5, 4, unit="km"), epsilon=1)), tmp_path / "cells.sfm")
+    (tmp_path / "in.csv").write_text("x,y\n" + "1.25,0.5\n" * 60 + "4.5,3\n")
+    asked = ("--x", "x", "--y", "y", "--on-unknown", "nearest")
+    status, shown, _ = inside("release", tmp_path / "points.sfm", tmp_path / "in.csv", tmp_path / "one.csv", *asked)
+    assert status == 0 and ", about coordinates: at 1 km (euclidean), no output is more than" in shown
+    assert "moved    1 of 61 rows lay outside the space, by up to 0.5 km" in shown and "note" not in shown
+    status, shown, _ = inside("release", tmp_path / "cells.sfm", tmp_path / "in.csv", tmp_path / "two.csv", *asked)
+    assert status == 0 and shown.count("note     the promise is about the secrets of grid(5, 4, euclidean)") == 1
+    for name, about in (("points", "coordinates"), ("cells", "secrets")):
+        status, shown, _ = inside("release", tmp_path / f"{name}.sfm", tmp_path / "in.csv", tmp_path / f"{name}.csv",
+                                  *asked, "--json")  # fmt: skip
+        record = json.loads(shown)
+        assert record["about"] == about and bool(record["note"]) == (about == "secrets") and record["unit"] == "km"
+    status, _, error = inside("release", tmp_path / "points.sfm", tmp_path / "in.csv", tmp_path / "no.csv", "--x", "x")
+    assert status == 1 and "has 2 coordinates, found the column 'x'" in str(error)
+    for wrong in (("--y", "y"), ("--x", "x", "--z", "y")):
+        status, _, error = inside("release", tmp_path / "points.sfm", tmp_path / "in.csv", tmp_path / "no.csv", *wrong)
+        assert status == 1 and "its first coordinate in --x, then --y, then --z" in str(error)
+    status, _, error = inside("release", tmp_path / "points.sfm", tmp_path / "in.csv", tmp_path / "no.csv",
+                              "--lat", "y", "--lon", "x")  # fmt: skip
+    assert status == 1 and "latitudes and longitudes on box(4 × 3, euclidean)" in str(error)
+
+
+def test_noise_that_is_the_same_everywhere_is_released_like_a_table_of_points(tmp_path: Path) -> None:
+    strip = sf.box((30,), step=2, unit="km")
+    prior, loss = sf.Prior.uniform(strip), sf.losses.distance(strip)
+    sf.save(noise_on_box(prior, loss, sf.PrivacyType(strip, epsilon=1)), tmp_path / "noise.sfm")
+    (tmp_path / "in.csv").write_text("x\n0\n-0.0\n30\n7.25\n")
+    status, shown, error = inside("release", tmp_path / "noise.sfm", tmp_path / "in.csv", tmp_path / "out.csv", "--x=x")
+    assert (status, error) == (0, None)
+    assert "promise  epsilon = 1 per km, about coordinates" in shown
+    status, shown, error = inside(
+        "release", tmp_path / "noise.sfm", tmp_path / "in.csv", tmp_path / "more.csv", "--x=x", "--json"
+    )
+    assert status == 0 and json.loads(shown)["about"] == "coordinates"
+    status, shown, error = inside(
+        "report", tmp_path / "noise.sfm", "--output", tmp_path / "noise.html", "--secret", "7.25"
+    )
+    page = (tmp_path / "noise.html").read_text()
+    assert (status, error) == (0, None) and "What is told at the point 7.25 km" in page
+    assert "the same noise at every point of a box of 30" in page and "sfumato verify noise.sfm" in page
+
+
+def test_files_of_maps(tmp_path: Path) -> None:
+    """Points of a geometry, and projected columns with their system; what is wrong is one line."""
+    sf.save(box_mechanism(earth_box(48, 2, sides=(10, 10), step=5), outputs=4), tmp_path / "m.sfm")
+    points = [{"type": "Point", "coordinates": [2.05, 48.02]}, {"type": "Point", "coordinates": [2.1, 48.05, 7]}]
+    features = [{"type": "Feature", "properties": {"id": k}, "geometry": point} for k, point in enumerate(points)]
+    (tmp_path / "in.geojson").write_text(json.dumps({"type": "FeatureCollection", "features": features}))
+    files = (tmp_path / "m.sfm", tmp_path / "in.geojson", tmp_path / "out.geojson")
+    status, _, error = inside("release", *files, "--geometry", "geometry")
+    assert status != 0 and "--drop-z leaves heights" in str(error)
+    status, shown, _ = inside("release", *files, "--geometry", "geometry", "--drop-z", "--json")
+    assert status == 0 and json.loads(shown)["columns"] == ["geometry"] and json.loads(shown)["about"] == "coordinates"
+    assert len(json.loads((tmp_path / "out.geojson").read_text())["features"]) == 2
+    (tmp_path / "in.csv").write_text("id,x,y\n1,629300,6772400\n")
+    columns = (tmp_path / "m.sfm", tmp_path / "in.csv", tmp_path / "out.csv", "--x", "x", "--y", "y")
+    assert inside("release", *columns, "--crs", "EPSG:2154", "--on-unknown", "nearest", "--most-moved", "1")[0] == 0
+    assert (tmp_path / "out.csv").read_text().startswith("id,x,y\n1,6")
+    for wrong, words in (
+        (("--drop-z",), "--drop-z goes with --geometry"),
+        (("--crs", "EPSG:1"), "no coordinate system"),
+    ):
+        status, _, error = inside("release", *columns, *wrong, "--overwrite")
+        assert status != 0 and words in str(error)

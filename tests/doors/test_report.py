@@ -49,7 +49,7 @@ def test_a_page_is_written_beside_nothing_else(mechanism: Path, tmp_path: Path) 
     assert "<h1>Town &amp; land</h1>" in text
     assert "sfumato verify town.sfm" in text
     assert "What is told when the secret is (1, 2)" in text
-    assert "so this mechanism is within" in text  # the bound is in the file
+    assert "of it could be saved" in text  # the bound is in the file
     assert sorted(p.name for p in tmp_path.iterdir()) == ["page.html", "town.sfm"]
 
 

@@ -11,6 +11,7 @@ import sfumato as sf
 from sfumato.cli.commands import COMMANDS, shell_wording
 from sfumato.cli.main import app
 from sfumato.errors import Wording, advice, counted, keyword, speaking
+from sfumato.release.places import Place, Position
 from sfumato.studio.jobs import PAGE
 
 
@@ -67,3 +68,24 @@ def test_one_message_at_both_doors(tmp_path: Path) -> None:
 
 def test_one_is_not_many() -> None:
     assert [counted(n, "row") for n in (0, 1, 2)] == ["0 rows", "1 row", "2 rows"]
+
+
+def test_columns_of_coordinates_are_named_at_both_doors(tmp_path: Path) -> None:
+    """Calls of Python are options in the shell: no message of a release there speaks of Position or Place."""
+    flat, earth = sf.box((2, 2), step=1), sf.spaces.earth_box("48 N", "2 E", sides=(2, 2), step=1)
+    noise = sf.mechanisms.laplace_noise
+    (tmp_path / "in.csv").write_text("a,b\n1,1\n")
+    files = [str(tmp_path / name) for name in ("m.sfm", "in.csv", "out.csv")]
+    for space, given, options, python, shell in (
+        (flat, "a", ["--column", "a"], r"name them all, Position\('x', 'y'\)", "name them all, --x and --y"),
+        (flat, Place("a", "b"), ["--lat", "a", "--lon", "b"], r"Position\('x', 'y'\) with.*by sf\.spaces\.earth_box",
+         '--x and --y with coordinates of the box, a box on the Earth, by kind = "earth_box" in the spec'),
+        (earth, Position("a", "b"), ["--x", "a", "--y", "b"], r"longitude, Place\('lat', 'lon'\)",
+         "longitude, --lat and --lon"),
+    ):  # fmt: skip
+        mechanism = noise(sf.PrivacyType(space, epsilon=1), parts=1)
+        sf.save(mechanism, files[0])
+        with pytest.raises(sf.errors.SfumatoError, match=python):
+            sf.release_file(mechanism, *files[1:], given)
+        told = str(CliRunner().invoke(app, ["release", *files, *options]).exception)
+        assert shell in told and not any(word in told for word in ("Position(", "Place(", "sf."))

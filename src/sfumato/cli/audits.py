@@ -11,6 +11,7 @@ import typer
 
 from sfumato.certify import kernel, load, save
 from sfumato.channels import Channel, Prior
+from sfumato.cli.designs import listed_secrets
 from sfumato.cli.options import (
     AsJson,
     answer,
@@ -30,7 +31,7 @@ from sfumato.privacy import PrivacyType
 from sfumato.report.audit import Audit
 from sfumato.report.audit import audit as look_at
 from sfumato.report.audit_matrix import channel_on, read_matrix, read_square
-from sfumato.report.audit_rounding import Box
+from sfumato.report.audit_rounding import Margins
 from sfumato.report.page_facts import named_loss
 from sfumato.spaces import FiniteSpace, discrete
 from sfumato.specs.setup import setup
@@ -60,7 +61,7 @@ class _Origin:
 
     divided: Any = 0
     named: tuple[str, ...] = ()
-    box: Box | None = None
+    box: Margins | None = None
 
 
 def audit(
@@ -137,7 +138,7 @@ def _repaired(result: Audit, place: Path) -> tuple[dict[str, Any], list[str]]:
 def _from_options(space: str | None, spec: Path | None, distances: Path | None) -> _Terms:
     """Space, promise, prior and loss as far as they do not depend on the matrix."""
     if spec is not None:
-        question = setup(read_spec(spec))
+        question = listed_secrets(setup(read_spec(spec)), spec, "audit")
         if question.under:
             raise NotSupported(f"{spec}: delta with `sfumato audit`", ["epsilon or alpha without delta"])
         return _Terms(question.space, question.privacy, question.prior, question.loss)
@@ -153,7 +154,7 @@ def _read(
 ) -> tuple[Channel, _Terms, _Origin]:
     """The channel, and what reading it did; a mechanism file brings its space and promise with it."""
     if file.suffix.lower() == ".sfm" or _begins_with(file, kernel.MAGIC):
-        proved = load(file)
+        proved = load(file).as_table()
         if terms.space is None:
             claim, home = proved.claim, proved.privacy.space
             claimed = (None, None) if claim is None else (claim.prior, named_loss(claim.loss, home))

@@ -7,6 +7,9 @@ a line on each is here, so that ``--help`` answers at once.
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -46,6 +49,10 @@ COMMANDS: dict[str, CommandEntry] = {
     "universal": CommandEntry(
         "universal", "Find the mechanism whose regret is least over all priors, and say whether any has none."
     ),
+    "hide": CommandEntry(
+        "hiding",
+        "Release a file of points: the best mechanism for coordinates, proved, with a report beside it.",
+    ),
     "release": CommandEntry(
         "releases", "Copy a file with the secrets of a column replaced by noise, drawn exactly as was proved."
     ),
@@ -64,7 +71,7 @@ COMMANDS: dict[str, CommandEntry] = {
     ),
     "demo": CommandEntry(
         "demo",
-        "Hide where people live among the cities of a country: the best mechanism, its proof, and a page to look at.",
+        "Hide where people live: among the cities of a country, and around Paris to every metre; two pages to look at.",
     ),
     "verify": CommandEntry("verify", "Prove saved mechanisms again: exit status 0 proved, 3 refuted, 2 unreadable."),
     "kernels": CommandEntry(
@@ -78,6 +85,9 @@ COMMANDS: dict[str, CommandEntry] = {
     ),
     "compare-known": CommandEntry(
         "known", "Every known mechanism for a promise: its loss with and without remap, the ε it needs, its leakage."
+    ),
+    "known": CommandEntry(
+        "known", "Write a known mechanism for the space and promise of a spec, proved, or list them (--list)."
     ),
     "paper": CommandEntry("papers", "Recompute a table or figure of a paper and show it beside the printed values."),
     "ledger": CommandEntry("ledgers", "What was released of which columns, and what may still be."),
@@ -119,13 +129,32 @@ class LazyGroup(Group):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that the first word names, loaded."""
         name, command, rest = super().resolve_command(ctx, args)
-        return name, command if name is None else COMMANDS[name].load(name), rest
+        if name is None:
+            return name, command, rest
+        with _sign_of_life():
+            return name, COMMANDS[name].load(name), rest
+
+
+@contextmanager
+def _sign_of_life() -> Iterator[None]:
+    """A word on the terminal while modules load, which takes a second or two; it is gone afterwards."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    sys.stderr.write("loading …")
+    sys.stderr.flush()
+    try:
+        yield
+    finally:
+        sys.stderr.write("\r\x1b[K")
+        sys.stderr.flush()
 
 
 _INSTEAD_OF_FUNCTIONS = {
     "capacities": "`sfumato capacity`",
     "claim": "`sfumato design`",
     "design": "`sfumato design`",
+    "earth_box": 'kind = "earth_box" in the spec',
     "estimate_kernels": "`sfumato kernels --estimate`",
     "repair": "`sfumato audit --repair`",
     "set_limit": "`sfumato ledger limit`",
@@ -149,4 +178,8 @@ def shell_wording(params: list[Any]) -> Wording:
         option, flag = options[name]
         return option if flag or value is None else f"{option} {value}"
 
-    return Wording(keyword, lambda name: _INSTEAD_OF_FUNCTIONS.get(name, ""))
+    def named(names: Sequence[str]) -> str:
+        spelled = [options[name][0] if name in options else _INSTEAD_OF_FUNCTIONS.get(name, "") for name in names]
+        return " and ".join(filter(None, [", ".join(spelled[:-1]), spelled[-1]])) if all(spelled) else ""
+
+    return Wording(keyword, lambda name: _INSTEAD_OF_FUNCTIONS.get(name, ""), named)

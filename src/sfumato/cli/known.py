@@ -1,4 +1,4 @@
-"""The commands that set mechanisms beside each other: ``compare`` two files, ``compare-known`` for a promise."""
+"""Known mechanisms: ``compare`` two files, ``compare-known`` all for a promise, ``known`` writes one."""
 
 from __future__ import annotations
 
@@ -7,27 +7,36 @@ from typing import Annotated, Any
 
 import typer
 
-from sfumato.certify import load
+from sfumato.certify import load, save
+from sfumato.cli.designs import plain, read_setup
 from sfumato.cli.options import (
     Alpha,
     AsJson,
     Epsilon,
     FigureFile,
-    Space,
     answer,
     loss_from_text,
     prior_from_text,
     privacy_from_texts,
     promise_record,
+    saved,
 )
-from sfumato.cli.progress import line
-from sfumato.design.comparison import OPTIMAL
+from sfumato.cli.progress import line, until_asked
+from sfumato.design import known_mechanism, known_on_box
+from sfumato.design.boxes.known import OPTIMAL, smooth_exists
 from sfumato.design.comparison import compare_known as known_mechanisms
+from sfumato.design.known import NOISE, as_name
+from sfumato.errors import InvalidInput, NotSupported
+from sfumato.files import writable
 from sfumato.losses import default
 from sfumato.measures import capacity
+from sfumato.mechanisms import MECHANISMS
 from sfumato.orders import refines
 from sfumato.report.comparison import comparison_figure
 from sfumato.report.figure import write
+from sfumato.specs.setup import BoxSetup, Setup
+from sfumato.specs.words import amount, meaning, promised, stake
+from sfumato.watch import Watch
 
 
 def compare(
@@ -36,7 +45,7 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Which of two mechanisms tells more: refinement in both directions, and their capacities."""
-    a, b = (load(path).channel for path in (first, second))
+    a, b = (load(path).as_table().channel for path in (first, second))
     verdicts = {"second refines first": refines(b, a), "first refines second": refines(a, b)}
     record: dict[str, Any] = {name: str(verdict.outcome) for name, verdict in verdicts.items()}
     lines = [f"{name}: {verdict}" for name, verdict in verdicts.items()]
@@ -49,30 +58,47 @@ def compare(
 
 
 def compare_known(
-    space: Space,
+    space: Annotated[str, typer.Argument(help="A space, such as line:6 or grid:3,3, or a spec (TOML).")],
     alpha: Alpha = None,
     epsilon: Epsilon = None,
     loss: Annotated[
         str | None,
         typer.Option(help="absolute (default for queries), bin, distance (default), nib, squared or threshold:RADIUS."),
     ] = None,
-    prior: Annotated[str, typer.Option(help="uniform, or counts such as 3,0,1, one for each secret.")] = "uniform",
+    prior: Annotated[
+        str | None, typer.Option(help="uniform (default), or counts such as 3,0,1, one for each secret.")
+    ] = None,
     figure: FigureFile = None,
     optimal: Annotated[
         bool | None,
-        typer.Option("--optimum/--no-optimum", help="The best mechanism too (default: on at most 100 secrets)."),
+        typer.Option(
+            "--optimum/--no-optimum", help="The best mechanism too (default: on at most 100 secrets, not on a box)."
+        ),
+    ] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(min=0, help="Seconds on a box, after which what has not begun is left out.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Every known mechanism for a promise: its loss with and without remap, the ε it needs, its leakage.
 
-    The best one for the loss and the prior is beside them, with the bound that no mechanism goes below.
+    The best one for the loss and the prior is beside them, with the bound that no mechanism goes below. Of a spec,
+    space, promise, prior and loss are compared; on a box of coordinates all of them keep a promise about all points.
     """
-    privacy = privacy_from_texts(space, epsilon, alpha)
-    home = privacy.space
-    chosen = default(home) if loss is None else loss_from_text(loss, home)
+    if Path(space).suffix == ".toml":
+        question = _of_spec(Path(space), {"--alpha": alpha, "--epsilon": epsilon, "--loss": loss, "--prior": prior})
+        if isinstance(question, BoxSetup):
+            _compare_on_box(question, figure, bool(optimal), time_limit, as_json)
+            return
+        privacy, home, chosen, belief = question.privacy, question.space, question.loss_on_outputs, question.prior
+        assert privacy is not None
+    else:
+        privacy = privacy_from_texts(space, epsilon, alpha)
+        home = privacy.space
+        chosen = default(home) if loss is None else loss_from_text(loss, home)
+        belief = prior_from_text(prior or "uniform", home)
     with line() as say:
-        comparison = known_mechanisms(prior_from_text(prior, home), chosen, privacy, optimal=optimal, progress=say)
+        comparison = known_mechanisms(belief, chosen, privacy, optimal=optimal, progress=say)
     if figure is not None:
         write(comparison_figure(comparison), figure)
     if as_json:
@@ -87,3 +113,127 @@ def compare_known(
         typer.echo(f"not for this promise: {', '.join(names)}")
     if figure is not None:
         typer.echo(f"Drawn: {figure}")
+
+
+def _of_spec(spec: Path, beside: dict[str, Any] | None = None) -> Setup:
+    """What a spec asks, if it promises an ε; what it says is not said again beside it."""
+    for option, value in (beside or {}).items():
+        if value is not None:
+            raise InvalidInput(f"{option} {value}: {spec} says it; change it there, or name a space such as line:6")
+    question = plain(read_setup(spec), spec, "compare-known")
+    if question.privacy is None:
+        raise InvalidInput(f"{spec}: table [privacy] is missing: say epsilon = … or alpha = …")
+    return question
+
+
+def _compare_on_box(
+    question: BoxSetup, figure: Path | None, optimal: bool, time_limit: float | None, as_json: bool
+) -> None:
+    """The comparison for coordinates."""
+    if figure is not None:
+        raise NotSupported("a figure of a comparison on a box", ["the table, or --json"])
+    privacy = question.privacy
+    assert privacy is not None
+    with until_asked() as ending, line() as say:
+        ending.watch = Watch(question.time_limit if time_limit is None else time_limit)
+        comparison = known_on_box(
+            question.prior, question.loss, privacy, optimal=optimal, time_limit=ending.watch,
+            progress=ending.progress(say),
+        )  # fmt: skip
+    if question.note:
+        typer.echo(f"sfumato: {question.note}", err=True)
+    if as_json:
+        for record in comparison.records():
+            answer({"space": question.space.name, **promise_record(privacy), **record}, (), as_json)
+    else:
+        typer.echo(f"{comparison}\nloss: {stake(question)}")
+    for name, why in comparison.left_out.items():
+        typer.echo(f"{'sfumato: ' if as_json else ''}left out: {name}: {why}", err=as_json)
+
+
+def known(
+    name: Annotated[str | None, typer.Argument(help="A known mechanism, such as planar-laplace.")] = None,
+    spec: Annotated[
+        Path | None, typer.Argument(metavar="SPEC", help="A spec (TOML); `sfumato init` writes one.")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="The mechanism file (default: named like the mechanism, .sfm, here)."),
+    ] = None,
+    remap: Annotated[
+        bool, typer.Option("--remap", help="Move outputs to where they lose least for the prior of the spec.")
+    ] = False,
+    listed: Annotated[
+        bool, typer.Option("--list", help="List all of them; with a spec in place of the name, say which apply.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write a known mechanism for the space and promise of a spec, proved, or list them (--list)."""
+    if listed:
+        _list(Path(name) if name is not None and spec is None else spec, as_json)
+        return
+    if name is None or spec is None:
+        raise InvalidInput("name a mechanism and a spec, such as: sfumato known planar-laplace spec.toml (or --list)")
+    key = as_name(name)
+    target = writable(output or Path(f"{key.replace('_', '-')}.sfm"))
+    with line(f"reading {spec}") as say:
+        question = _of_spec(spec)
+        assert question.privacy is not None
+        if say is not None:
+            say(f"making {key}")
+        made: Any = known_mechanism(
+            key, question.privacy, prior=question.prior, loss=question.loss_on_outputs, remap=remap
+        )
+    if isinstance(question, BoxSetup) and question.note:
+        typer.echo(f"sfumato: {question.note}", err=True)
+    digest = save(made, target)
+    lost = made.proof.loss
+    record = {
+        "mechanism": key, "remapped": remap, "promise": promise_record(made.privacy), "unit": question.space.unit,
+        "about": "coordinates" if isinstance(question, BoxSetup) else "secrets",
+        "outputs": None if made.outputs is None else len(made.outputs), "loss": None if lost is None else float(lost),
+        "file": str(target), "sha256": digest,
+    }  # fmt: skip
+    best_for = "" if isinstance(question, BoxSetup) else f"; optimal for: {MECHANISMS[key].optimal}"
+    after = "" if isinstance(question, BoxSetup) or remap else ", of who takes the best action for each output"
+    lines = [
+        f"known    {key}{', remapped' if remap else ''}{best_for}",
+        f"promise  {promised(made.privacy)}",
+        *([] if lost is None else [f"loss     {amount(lost, question)}{after}{meaning(question)}"]),
+        saved(target, digest),
+    ]
+    answer(record, lines, as_json)
+
+
+def _list(spec: Path | None, as_json: bool) -> None:
+    """All known mechanisms, and for a spec which of them there are."""
+    question = None if spec is None else _of_spec(spec)
+    rows = []
+    for key, one in MECHANISMS.items():
+        row: dict[str, Any] = {"name": key.replace("_", "-"), "spaces": one.spaces, "optimal for": one.optimal}
+        if question is not None and question.privacy is not None:
+            row |= _applies(key, question)
+        rows.append(row)
+    if as_json:
+        for row in rows:
+            answer(row, (), as_json)
+        return
+    width = max(len(row["name"]) for row in rows)
+    said = "reason" if question is not None else "spaces"
+    marks = {True: "yes  ", False: "no   "}
+    typer.echo("\n".join(
+        f"{row['name']:<{width}}  {marks[row['applies']] if question is not None else ''}{row[said]}" for row in rows
+    ))  # fmt: skip
+
+
+def _applies(key: str, question: Setup) -> dict[str, Any]:
+    """Whether a mechanism exists for a spec, with the reason."""
+    assert question.privacy is not None
+    if isinstance(question, BoxSetup):
+        if key in NOISE:
+            return {"applies": True, "reason": "noise that is the same everywhere in the box"}
+        verdict = smooth_exists(question.privacy, key)
+        made = "a table for the cells, made smooth: " if verdict.outcome == "holds" else ""
+        return {"applies": verdict.outcome == "holds", "reason": f"{made}{verdict.reason}"}
+    verdict = MECHANISMS[key].applies(question.privacy)
+    return {"applies": verdict.outcome == "holds", "reason": verdict.reason}

@@ -13,6 +13,7 @@ from types import FrameType
 from typing import Any
 
 from sfumato.threads import plain_interrupts
+from sfumato.watch import Watch
 
 _PATIENCE = 2.0  # seconds before the line is shown first
 _EVERY = 0.2  # seconds between two states of the line
@@ -78,6 +79,12 @@ class Interruption:
     def __init__(self) -> None:
         self.interrupted = False
         self.working = False  # whether there is something to keep
+        self.watch: Watch | None = None  # that of the work, where it looks at one between two words about progress
+
+    @property
+    def asked(self) -> bool:
+        """Whether somebody has asked for what there is, here or in the midst of the work."""
+        return self.interrupted or (self.watch is not None and self.watch.stopped)
 
     def progress(
         self, say: Callable[[Any], None] | None, before: str = "", end: type[BaseException] = KeyboardInterrupt
@@ -110,6 +117,8 @@ def until_asked(keeping: str = "what has been found") -> Iterator[Interruption]:
         if ending.interrupted or not ending.working:
             raise KeyboardInterrupt
         ending.interrupted = True
+        if ending.watch is not None:
+            ending.watch.stop()
         sys.stderr.write(f"\nsfumato: ending with {keeping}; Ctrl-C again stops at once\n")
 
     before = signal.getsignal(signal.SIGINT)

@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from sfumato.cli.dialogue import Dialogue, one_of
 from sfumato.cli.options import AsJson, answer
-from sfumato.errors import InvalidInput, SfumatoError, counted, shown
-from sfumato.files import writable
+from sfumato.cli.questions_losses import ask_loss, positive_length
+from sfumato.cli.questions_points import ask_points, length_words, read_existing, relative, unit_of, whole
+from sfumato.errors import InvalidInput, counted, few
+from sfumato.files import read_text, writable
 from sfumato.numbers import as_written
-from sfumato.spaces.lengths import in_unit
-from sfumato.specs.complaints import nearest
-from sfumato.specs.setup import loss_of, prior_of, privacy_of, space_of
+from sfumato.privacy.type import PrivacyType
+from sfumato.report.sections_words import odds_at
+from sfumato.spaces import FiniteSpace
+from sfumato.spaces.foreign import COUNTS, LATITUDES, LONGITUDES
+from sfumato.spaces.lengths import METRES, as_length, in_unit
+from sfumato.specs.heads import candidates
+from sfumato.specs.setup import prior_of, privacy_of, space_of
 from sfumato.specs.spec import Spec, spec_from_values, write_spec
-from sfumato.specs.tables import Columns, column_of, numbers_of, read_columns
+from sfumato.specs.tables import Columns, column_of, numbers_of
 
-_SPACES = {
+KINDS = {
+    "coordinates": "a file of points (CSV, Parquet): a promise about every metre",
+    "answers": "answers of a questionnaire, by their names",
+    "count": "a count of people",
+    "sum": "a sum over people, each with a value in a range",
+    "counts": "several counts over the same people",
     "line": "answers in a row, such as a count or a scale",
     "grid": "cells of a map",
     "places": "places on the Earth from a CSV file with latitude and longitude",
@@ -26,148 +41,329 @@ _SPACES = {
     "discrete": "values that are all equally far apart",
     "graph": "nodes and roads from a CSV file with an edge a row",
 }
-_LOSSES = {
-    "distance": "the distance between what is said and the truth",
-    "bin": "1 for every wrong guess",
-    "squared": "the squared error, for secrets that are numbers",
-    "threshold": "1 for a guess farther away than a radius",
-}
+"""What the secrets can be, with a line on each."""
+
+_LARGEST_LIST = 2**20  # bytes of a file with a name a line
+_MANY = 2_000  # secrets from which on a design takes a while
+
+
+@dataclass(frozen=True)
+class Answered:
+    """The spec, and the command that does everything with a spec of that name, where there is one."""
+
+    spec: Spec
+    command: Callable[[Path], str] | None = None
 
 
 def init(
     spec: Annotated[Path, typer.Argument(metavar="SPEC", help="The spec to write.")] = Path("spec.toml"),
+    kind: Annotated[str | None, typer.Option(help=f"Answers the first question: {', '.join(KINDS)}.")] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Take the usual answer to every question that has one.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Ask a few questions and write a spec."""
+    """Ask a few questions and write a spec.
+
+    Answers may come from a pipe, one a line. Ctrl-C or the end of the pipe write nothing, and tell how to go on.
+    """
     if spec.exists():
         raise InvalidInput(f"{spec} is already there: name another file, or remove it first")
     writable(spec)
-    answered = answers(spec.parent, quiet=as_json)
+    talk = Dialogue(quiet=as_json, assume=yes)
+    try:
+        answered = answers(talk, spec.parent, kind)
+    except typer.Abort:
+        typer.echo("\nsfumato: stopped, and nothing was written", err=True)
+        if talk.given:
+            named = f" --kind {kind}" if kind is not None else ""
+            again = talk.taken_up(f"sfumato init {shlex.quote(str(spec))}{named}{' --json' if as_json else ''}")
+            typer.echo(f"sfumato: to go on with the same answers: {again}", err=True)
+        raise typer.Exit(1) from None
     if spec.exists():
         raise InvalidInput(f"{spec} has appeared meanwhile: nothing was written")
-    write_spec(answered, spec)
-    answer({"file": str(spec)}, ["", f"Wrote {spec}. Next: `sfumato design {spec}`"], as_json)
+    write_spec(answered.spec, spec)
+    design = f"sfumato design {shlex.quote(str(spec))}"
+    lines = ["", f"Wrote {spec}. Next: `{design}`"]
+    record = {"file": str(spec)}
+    if answered.command is not None:
+        record["next"] = answered.command(spec)
+        lines = ["", f"Wrote {spec}. Next: `{record['next']}`", f"The mechanism alone: `{design}`"]
+    answer(record, lines, as_json)
 
 
-def answers(folder: Path, *, quiet: bool = False) -> Spec:
-    """Ask, and return a spec that stands for something. ``quiet`` keeps standard output free."""
+def answers(talk: Dialogue, folder: Path, kind: str | None = None) -> Answered:
+    """Ask, and return a spec that stands for something."""
+    chosen = talk.choose("Where do the secrets live?", KINDS, "grid") if kind is None else one_of_option(kind)
+    if chosen == "coordinates":
+        question = ask_points(talk, folder)
+        return Answered(question.spec, question.command)
+    source = _SOURCES[chosen](talk, folder)
+    tables: dict[str, dict[str, Any]] = {"space": source.space}
+    space = space_of(spec_from_values(tables, folder))
+    large = "; the design will take a while" if len(space) > _MANY else ""
+    talk.say(f"{counted(len(space), 'secret')}{large}.")
+    tables["privacy"] = _ask_promise(talk, tables, folder, space)
+    tables["prior"] = _ask_prior(talk, tables, folder, space, source)
+    tables["loss"] = ask_loss(talk, tables, folder, space)
+    return Answered(spec_from_values(tables, folder))
 
-    def ask(question: str, check: Callable[[str], Any], default: Any = None) -> Any:
-        return typer.prompt(question, default=default, value_proc=_checked(check), err=quiet)
 
-    def choose(question: str, known: dict[str, str], default: str, check: Callable[[str], Any] = str) -> str:
-        typer.echo(question, err=quiet)
-        for name, words in known.items():
-            typer.echo(f"  {name:<10} {words}", err=quiet)
-        return str(ask("Which", lambda text: check(_one_of(text, known)), default))
+def one_of_option(kind: str) -> str:
+    """The kind that was named, if there is one of that name."""
+    try:
+        return one_of(kind, KINDS)
+    except ValueError as error:
+        raise InvalidInput(f"--kind: {error}") from None
 
-    tables: dict[str, dict[str, Any]] = {}
-    kind = choose("Where do the secrets live?", _SPACES, "grid")
-    tables["space"], columns = _space(kind, ask, folder)
-    spec = spec_from_values(tables, folder)
-    space = space_of(spec)
+
+# ----------------------------------------------------------------- secrets
+
+
+@dataclass(frozen=True)
+class _Source:
+    """The table of a space; the file whose rows are its secrets, and columns of it that are already taken.
+
+    ``prior`` has the keys that a column of counts needs beside its name.
+    """
+
+    space: dict[str, Any]
+    table: Columns | None = None
+    taken: tuple[str, ...] = ()
+    prior: dict[str, Any] | None = None
+
+    @property
+    def left(self) -> list[str]:
+        """The columns that nothing has been done with."""
+        return [] if self.table is None else [name for name in self.table.header if name not in self.taken]
+
+
+def _listed(kind: str) -> Callable[[Dialogue, Path], _Source]:
+    def ask(talk: Dialogue, folder: Path) -> _Source:
+        return _Source({"kind": kind, "n": talk.ask("How many secrets", whole, "10")} | _ask_unit(talk))
+
+    return ask
+
+
+def _grid(talk: Dialogue, folder: Path) -> _Source:
+    shape = talk.ask("Cells along each side, such as 8,8", _sides, "8,8")
+    unit = _ask_unit(talk)
+    name = unit.get("unit", "")
+    question = f"Side of a cell in {name or 'units'}, such as 0.5"
+    step = talk.ask(question, lambda text: positive_length(text, name), "1")
+    return _Source({"kind": "grid", "shape": shape, "step": step, **unit})
+
+
+def _query(kind: str) -> Callable[[Dialogue, Path], _Source]:
+    """A count, a sum or several counts: distances count the people who must change."""
+
+    def ask(talk: Dialogue, folder: Path) -> _Source:
+        def query(**keys: int) -> dict[str, Any]:
+            table = {"kind": f"{kind}_query", **keys, "unit": "person"}
+            space_of(spec_from_values({"space": table}, folder))  # which refuses what is too large
+            return table
+
+        if kind == "count":
+            space = talk.ask("How many people could be counted", lambda text: query(individuals=whole(text)), "100")
+            return _Source(space)
+        people = talk.ask("How many people are there", whole, "20")
+        if kind == "sum":
+            question = "The value of one person goes from 0 to (whole numbers; a unit such as 1,000 makes them few)"
+            return _Source(talk.ask(question, lambda text: query(individuals=people, largest=_largest(text)), "5"))
+        question = "How many counts are there of the same people"
+        return _Source(talk.ask(question, lambda text: query(individuals=people, k=whole(text)), "2"))
+
+    return ask
+
+
+def _largest(text: str) -> int:
+    """The end of a range that begins at 0."""
+    low, dash, high = (part.strip() for part in text.replace("to", "-").partition("-"))
+    if not dash:
+        return whole(low)
+    if low not in ("", "0"):
+        raise ValueError(f"sums begin at 0: take {low} off every value, and add it again for each person afterwards")
+    return whole(high)
+
+
+def _answers(talk: Dialogue, folder: Path) -> _Source:
+    """A questionnaire: the names of answers, typed or in a file, in an order or not."""
+    found = talk.ask("Names of the answers, with commas, or a file", lambda text: _names(text, folder))
+    if not isinstance(found, Columns):
+        return _Source(_questionnaire(talk, found))
+    table = found
+    usual = candidates(table, ("answer", "answers", "name", "label"))
+    only = usual[0] if len(usual) == 1 else table.header[0] if len(table.header) == 1 else None
+    column = talk.ask(f"Column of the names ({', '.join(table.header)})", lambda text: _distinct(table, text), only)
+    space = _questionnaire(talk, _plain_labels(column_of(table, column)))
+    return _Source(space, table, (column,), {"file": relative(table.file, folder), "label": column})
+
+
+def _questionnaire(talk: Dialogue, names: list[Any]) -> dict[str, Any]:
+    talk.say(f"Answers: {few(names, 12)}.")
+    ordered = talk.confirm("Are they in an order, such as never, rarely, often", default=True)
+    return {"kind": "line" if ordered else "discrete", "labels": names} | ({"unit": "answer"} if ordered else {})
+
+
+def _names(text: str, folder: Path) -> Any:
+    """Typed names, or the columns of a CSV file; a text file has a name a line."""
+    file = folder / text
+    if file.is_file() and file.suffix.lower() != ".txt":
+        return read_existing(file)
+    names = read_text(file, _LARGEST_LIST).splitlines() if file.is_file() else text.split(",")
+    names = [name.strip() for name in names if name.strip()]
+    if len(names) < 2:
+        raise InvalidInput(f"{text!r} is neither a file nor several names: type them with commas between them")
+    _refuse_twice(names)
+    return _plain_labels(names)
+
+
+def _distinct(table: Columns, name: str) -> str:
+    _refuse_twice(column_of(table, name))
+    return name
+
+
+def _refuse_twice(names: list[str]) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise InvalidInput(f"{name!r} stands there twice: what is needed is a list of possible answers, each once")
+
+
+def _plain_labels(names: list[str]) -> list[Any]:
+    """Whole numbers are numbers, so that errors can be counted; anything else is a name."""
+    numbers = all(name.isdecimal() and str(int(name)) == name and len(name) < 10 for name in names)
+    return [int(name) for name in names] if numbers else names
+
+
+def _graph(talk: Dialogue, folder: Path) -> _Source:
+    table = talk.ask("CSV file", lambda text: read_existing(folder / text))
+    header = ", ".join(table.header)
+    questions = (("first", f"Column of one end of an edge ({header})", "from"),
+                 ("second", "Column of the other end", "to"))  # fmt: skip
+    ends = {
+        name: talk.ask(question, _column(table, column_of), usual if usual in table.header else None)
+        for name, question, usual in questions
+    }
+    length = talk.ask("Column of its length (none: all are 1)", _column(table, numbers_of, none=True), "none")
+    space = {"kind": "graph", "file": relative(table.file, folder), **ends, **({"length": length} if length else {})}
+    unused = [name for name in table.header if name not in (*ends.values(), length)]
+    if unused:
+        talk.say(f"Not used: {few(unused)}.")
+    return _Source(space | _ask_unit(talk))
+
+
+def _points(talk: Dialogue, folder: Path) -> _Source:
+    table, named = _file_with_names(talk, folder)
+    coordinate = _column(table, numbers_of)
+    columns = talk.ask(
+        "Columns of the coordinates", lambda text: [coordinate(c.strip()) for c in text.split(",")], "x,y"
+    )
+    space = {"kind": "points", "file": relative(table.file, folder), "columns": columns, **named, **_ask_unit(talk)}
+    return _Source(space, table, (*columns, *named.values()), {})
+
+
+def _places(talk: Dialogue, folder: Path) -> _Source:
+    table, named = _file_with_names(talk, folder)
+    place: dict[str, str] = {}
+    for name, usual in (("latitude", LATITUDES), ("longitude", LONGITUDES)):
+        found = candidates(table, usual)
+        listed = f" ({', '.join(found or table.header)})" if len(found) != 1 else ""
+        only = found[0] if len(found) == 1 else None
+        place[name] = talk.ask(f"Column of the {name}{listed}", _column(table, numbers_of), only)
+    space = {"kind": "geo", "file": relative(table.file, folder), **place, **named}
+    return _Source(space, table, (*place.values(), *named.values()), {})
+
+
+def _file_with_names(talk: Dialogue, folder: Path) -> tuple[Columns, dict[str, str]]:
+    table = talk.ask("CSV file", lambda text: read_existing(folder / text))
+    question = f"Column with their names, none for numbers ({', '.join(table.header)})"
+    label = talk.ask(question, _column(table, column_of, none=True), "none")
+    return table, {"label": label} if label else {}
+
+
+_SOURCES: dict[str, Callable[[Dialogue, Path], _Source]] = {
+    "answers": _answers,
+    "count": _query("count"),
+    "sum": _query("sum"),
+    "counts": _query("k_count"),
+    "line": _listed("line"),
+    "grid": _grid,
+    "places": _places,
+    "points": _points,
+    "discrete": _listed("discrete"),
+    "graph": _graph,
+}
+"""How each kind of secrets is asked for; coordinates have no list of secrets."""
+
+
+# ----------------------------------------------------------------- promise and prior
+
+
+def _ask_promise(talk: Dialogue, tables: dict[str, Any], folder: Path, space: FiniteSpace) -> dict[str, Any]:
     unit = space.unit or "unit of distance"
-    typer.echo(f"{counted(len(space), 'secret')}.", err=quiet)
 
-    def promise(text: str) -> dict[str, Any]:
-        privacy_of(spec_from_values({**tables, "privacy": {"epsilon": text}}, folder), space)
-        return {"epsilon": text.strip() if "l" in text else as_written(text)}  # a logarithm is kept as it was written
+    def promise(text: str) -> tuple[dict[str, Any], PrivacyType]:
+        given = _rate_or_distance(text)
+        return given, privacy_of(spec_from_values({**tables, "privacy": given}, folder), space)
 
-    typer.echo(f"At distance 1 ({unit}), no output may be more than e^ε times as likely for one secret.", err=quiet)
-    tables["privacy"] = ask(f"ε for each {unit}", promise, "1")
-    if space.unit:
-        tables["privacy"]["per"] = space.unit
-    counts = "counts such as 3,0,1" if columns is None else f"a column of counts ({', '.join(columns.header)})"
+    talk.say(f"At distance 1 ({unit}), no output may be more than e^ε times as likely for one secret.")
+    lengths = ", or the distance at which odds double at most, such as 500 m" if space.unit in METRES else ""
+    given, privacy = talk.ask(f"ε for each {unit}{lengths}", promise, "1")
+    apart = in_unit(given["double_at"], space.unit) if "double_at" in given else Fraction(1)
+    times = " and ".join(
+        f"{odds_at(privacy, apart * k)[0]} at {length_words(apart * k, space.unit)}" for k in (1, 2)
+    )  # fmt: skip
+    talk.say(f"The odds between two secrets change at most by a factor of {times}.")
+    return dict(given) | ({"per": space.unit} if space.unit else {})
+
+
+def _rate_or_distance(text: str) -> dict[str, Any]:
+    """ε, kept as it was written where it is a logarithm, or a length with its unit."""
+    if "ln" in text or "log" in text:
+        return {"epsilon": text}
+    length = as_length(text, "it")
+    return {"double_at": str(length)} if length.unit else {"epsilon": length.number}
+
+
+def _ask_prior(
+    talk: Dialogue, tables: dict[str, Any], folder: Path, space: FiniteSpace, source: _Source
+) -> dict[str, Any]:
+    """Uniform, or counts that are typed or stand in a column, which is found by its name."""
+    left = source.left
+    found = [name for name in left if name.lower() in COUNTS]
+    if source.table is not None and left:
+        talk.say("The mechanism shows what it was made for: take counts that are public.")
+    counts = f"a column of counts ({', '.join(left)})" if left else "counts such as 3,0,1"
     likely = f"How likely are they: uniform, or {counts}"
-    tables["prior"] = ask(likely, lambda text: _prior(text, tables, folder, space, columns), "uniform")
 
-    def fitting(name: str) -> str:
-        needed = {"radius": 1} if name == "threshold" else {}
-        loss_of(spec_from_values({**tables, "loss": {"kind": name, **needed}}, folder), space)
-        return name
+    def prior(text: str) -> dict[str, Any]:
+        if text == "uniform":
+            return {"uniform": True}
+        table: dict[str, Any] = (
+            {"counts": text, **(source.prior or {})}
+            if source.table is not None and "," not in text
+            else {"counts": [as_written(part, "a count") for part in text.split(",")]}
+        )
+        prior_of(spec_from_values({**tables, "prior": table}, folder), space)
+        return table
 
-    tables["loss"] = {"kind": choose("What does a wrong answer cost?", _LOSSES, "distance", fitting)}
-    if tables["loss"]["kind"] == "threshold":
-        tables["loss"]["radius"] = ask(f"Radius in {unit}", lambda text: _length(text, space.unit), "1")
-    return spec_from_values(tables, folder)
-
-
-def _checked(check: Callable[[str], Any]) -> Callable[[str], Any]:
-    """What is wrong with an answer is said, and the question asked again."""
-
-    def checked(text: str) -> Any:
-        try:
-            return check(str(text).strip())
-        except (SfumatoError, ValueError) as error:
-            raise typer.BadParameter(str(error).removeprefix("spec: ")) from None
-
-    return checked
+    chosen = dict(talk.ask(likely, prior, found[0] if len(found) == 1 else "uniform"))
+    unused = [name for name in left if name != chosen.get("counts")]
+    if unused:
+        talk.say(f"Not used: {few(unused)}.")
+    return chosen
 
 
-def _one_of(text: str, known: dict[str, str]) -> str:
-    if text not in known:
-        raise ValueError(f"{text!r} is not among these{nearest(text, known)}")
-    return text
-
-
-def _whole(text: str) -> int:
-    if not text.isdecimal() or len(text) > 18 or int(text) < 1:
-        raise ValueError(f"a whole number such as 8 is needed, found {shown(text)}")
-    return int(text)
+# ----------------------------------------------------------------- what is typed
 
 
 def _sides(text: str) -> list[int]:
-    return [_whole(part.strip()) for part in text.replace("×", ",").replace("x", ",").split(",")]
+    return [whole(part.strip()) for part in text.replace("×", ",").replace("x", ",").split(",")]
 
 
-def _space(kind: str, ask: Callable[..., Any], folder: Path) -> tuple[dict[str, Any], Columns | None]:
-    """The table of the space, and the file whose rows are its secrets."""
-    if kind in ("line", "discrete"):
-        table = {"kind": kind, "n": ask("How many secrets", _whole, "10")}
-        return table | _unit(ask), None
-    if kind == "grid":
-        shape = ask("Cells along each side, such as 8,8", _sides, "8,8")
-        unit = _unit(ask)
-        name = unit.get("unit", "units")
-        step = ask(f"Side of a cell in {name}, such as 0.5", lambda text: _length(text, unit.get("unit", "")), "1")
-        return {"kind": "grid", "shape": shape, "step": step, **unit}, None
-    table = ask("CSV file", lambda text: read_columns(folder / text))
-    file = str(table.file.relative_to(folder)) if table.file.is_relative_to(folder) else str(table.file)
-    header = ", ".join(table.header)
-    if kind == "graph":
-        questions = (("first", f"Column of one end of an edge ({header})", "from"),
-                     ("second", "Column of the other end", "to"))  # fmt: skip
-        ends = {
-            name: ask(question, _column(table, column_of), usual if usual in table.header else None)
-            for name, question, usual in questions
-        }
-        length = ask("Column of its length (none: all are 1)", _column(table, numbers_of, none=True), "none")
-        return {"kind": "graph", "file": file, **ends, **({"length": length} if length else {}), **_unit(ask)}, None
-    label = ask(f"Column with their names, none for numbers ({header})", _column(table, column_of, none=True), "none")
-    named = {"label": label} if label else {}
-    if kind == "points":
-        coordinate = _column(table, numbers_of)
-        columns = ask(
-            "Columns of the coordinates", lambda text: [coordinate(c.strip()) for c in text.split(",")], "x,y"
-        )
-        return {"kind": "points", "file": file, "columns": columns, **named, **_unit(ask)}, table
-    place = {
-        name: ask(f"Column of the {name}", _column(table, numbers_of), _usual(table, starts))
-        for name, starts in (("latitude", ("lat",)), ("longitude", ("lon", "lng")))
-    }
-    return {"kind": "geo", "file": file, **place, **named}, table
-
-
-def _unit(ask: Callable[..., Any]) -> dict[str, str]:
-    unit = ask("Unit of distance, such as km (none: no name)", str, "none")
-    return {} if unit == "none" else {"unit": unit}
-
-
-def _length(text: str, unit: str) -> Any:
-    value = in_unit(text, unit, "it")
-    if value <= 0:
-        raise ValueError(f"a positive length is needed, found {text!r}")
-    return value
+def _ask_unit(talk: Dialogue) -> dict[str, str]:
+    unit = talk.ask("Unit of distance, such as km (none: no name)", unit_of, "none")
+    return {"unit": unit} if unit else {}
 
 
 def _column(table: Columns, read: Callable[[Columns, str], Any], *, none: bool = False) -> Callable[[str], str]:
@@ -180,18 +376,3 @@ def _column(table: Columns, read: Callable[[Columns, str], Any], *, none: bool =
         return text
 
     return check
-
-
-def _usual(table: Columns, starts: tuple[str, ...]) -> str | None:
-    return next((name for name in table.header if name.lower().startswith(starts)), None)
-
-
-def _prior(text: str, tables: dict[str, Any], folder: Path, space: Any, columns: Columns | None) -> dict[str, Any]:
-    if text == "uniform":
-        return {"uniform": True}
-    counts: Any = (
-        text if columns is not None and "," not in text else [as_written(part, "a count") for part in text.split(",")]
-    )
-    table = {"counts": counts}
-    prior_of(spec_from_values({**tables, "prior": table}, folder), space)
-    return table

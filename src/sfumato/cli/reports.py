@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from sfumato.certify import load
+from sfumato.certify.coordinates import CoordinateMechanism
 from sfumato.cli.options import AsJson, answer, of_option
 from sfumato.cli.progress import line
 from sfumato.errors import InvalidInput
@@ -27,7 +28,9 @@ def report(
     figures: Annotated[
         Path | None, typer.Option(help="A folder for the figures: SVG, and PNG where the extra `figures` is there.")
     ] = None,
-    secret: Annotated[str | None, typer.Option(help="Whose outputs are drawn (default: the likeliest).")] = None,
+    secret: Annotated[
+        str | None, typer.Option(help="Whose outputs are drawn (default: the likeliest); a point is X,Y.")
+    ] = None,
     title: Annotated[str, typer.Option(help="The heading of the page.")] = "",
     compare: Annotated[bool, typer.Option(help="Known mechanisms beside it.")] = True,
     as_json: AsJson = False,
@@ -46,7 +49,9 @@ def report(
         if spec is not None:
             question = setup(read_spec(spec))
             facts = {"prior": question.prior, "loss": question.loss_on_outputs}
-        if secret is not None:
+        if secret is not None and isinstance(proved, CoordinateMechanism):
+            facts["secret"] = secret.split(",")
+        elif secret is not None:
             (facts["secret"],) = of_option("--secret", spelled_labels, [secret], proved.secrets, "secret")
         done = write(
             proved, target, compare=compare, title=title, file=mechanism.name, figures=figures, progress=say, **facts

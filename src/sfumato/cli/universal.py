@@ -11,7 +11,7 @@ import typer
 from sfumato.arguments import one_of
 from sfumato.certify import load, save
 from sfumato.channels import Prior
-from sfumato.cli.designs import read_setup
+from sfumato.cli.designs import listed_secrets, read_setup
 from sfumato.cli.options import AsJson, SpecFile, answer
 from sfumato.cli.progress import line
 from sfumato.design.universal import is_universally_optimal, universal_design
@@ -37,7 +37,7 @@ def universal(
     """
     priors = one_of(over, ("all", "regular"), "priors")
     with line(f"reading {spec}"):
-        question = read_setup(spec)
+        question = listed_secrets(read_setup(spec), spec, "universal")
     if question.under:
         raise NotSupported("universal optimality under delta > 0", ["epsilon or alpha without delta"])
     if question.privacy is None:

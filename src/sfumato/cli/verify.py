@@ -43,6 +43,10 @@ def _verified(file: Path, checker: str) -> dict[str, Any]:
         "file": str(file), "outcome": str(verdict.outcome), "promise": promise, "unit": header["space"]["unit"],
         "secrets": len(header["secrets"]), "outputs": len(header["outputs"]), "sha256": digest,
     }  # fmt: skip
+    rows = record["secrets"]
+    if header["promise"]["kind"] == kernel.COORDINATES:  # rows are points of a lattice, and all points are secrets
+        del record["secrets"]
+        record |= {"about": "coordinates", "lattice": list(header["lattice"]["shape"])}
     if not verdict:
         violation = verdict.witness
         if violation is not None:
@@ -52,6 +56,8 @@ def _verified(file: Path, checker: str) -> dict[str, Any]:
     proof = verdict.witness
     claims = {name: getattr(proof, name) for name in ("loss", "bound") if getattr(proof, name) is not None}
     counts = {name: getattr(proof, name) for name in ("pairs", "implied", "open")}
-    proved = {"secrets": record["secrets"], "outputs": record["outputs"], "total": header["total"], **counts, **claims}
+    if proof.cells:
+        counts |= {"cells": proof.cells, "comparisons": proof.comparisons}
+    proved = {"secrets": rows, "outputs": record["outputs"], "total": header["total"], **counts, **claims}
     record |= {name: float(value) for name, value in claims.items()} | {"checker": proof.checker, **counts}
     return record | {"text": "\n".join([*kernel.report(header, proved, digest), f"  by the {proof.checker}"])}

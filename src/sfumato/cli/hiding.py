@@ -1,0 +1,194 @@
+"""The command ``hide``: from a file of points to a released one, with mechanism, report and spec beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sfumato.certify.coordinates import BoxMechanism
+from sfumato.certify.noise import BoxNoise
+from sfumato.cli.options import AsJson, answer, promise_record
+from sfumato.cli.progress import Interruption, line, until_asked
+from sfumato.errors import BudgetExceeded, InvalidInput
+from sfumato.hide.hidden import Hidden
+from sfumato.hide.hiding import hide as hidden_points
+from sfumato.hide.wish import TIME_LIMIT
+from sfumato.lp.cone.program import ColumnProgress
+from sfumato.release.ledger import Ledger
+from sfumato.specs.spec import read_spec
+from sfumato.watch import Watch
+
+_Tolerance = Annotated[
+    float | None, typer.Option(help="Relative gap between loss and bound with which a table is good enough (0.05).")
+]
+
+
+def hide(
+    source: Annotated[
+        Path, typer.Argument(help="The file of points: CSV, (Geo)Parquet, GeoJSON, GeoPackage, Shapefile, …")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write; .sfm, .html and .toml beside it.")],
+    hide: Annotated[
+        str | None, typer.Option(help="How well: the distance at which odds between places double at most, '500 m'.")
+    ] = None,
+    epsilon: Annotated[str | None, typer.Option(help="Instead of --hide: a rate such as '0.5 per km'.")] = None,
+    error: Annotated[
+        str | None, typer.Option(help="Instead of --hide: the expected distance, such as '300 m'.")
+    ] = None,
+    box: Annotated[
+        str | None,
+        typer.Option(help="south,west,north,east; or xmin,ymin,xmax,ymax; 'Paris, 20 km'; a public file; or data."),
+    ] = None,
+    box_epsilon: Annotated[str | None, typer.Option(help="The price of --box data: ε for each row.")] = None,
+    cell: Annotated[str | None, typer.Option(help="The side of cells, such as 250m, if not by the rule.")] = None,
+    prior: Annotated[
+        str | None, typer.Option(help="uniform (default), population, a public file of points with weights, or data.")
+    ] = None,
+    prior_epsilon: Annotated[str | None, typer.Option(help="The price of --prior data: ε for each row.")] = None,
+    h3: Annotated[int | None, typer.Option(help="A promise about cells of H3 of this resolution instead.")] = None,
+    areas: Annotated[Path | None, typer.Option(help="A promise about the areas of a public file instead.")] = None,
+    lat: Annotated[str | None, typer.Option(help="The column of the latitude.")] = None,
+    lon: Annotated[str | None, typer.Option(help="The column of the longitude.")] = None,
+    x: Annotated[str | None, typer.Option(help="The column of the first coordinate.")] = None,
+    y: Annotated[str | None, typer.Option(help="The column of the second coordinate.")] = None,
+    geometry: Annotated[str | None, typer.Option(help="The column of points, where there are several.")] = None,
+    crs: Annotated[str | None, typer.Option(help="The coordinate system of --x and --y, such as EPSG:2154.")] = None,
+    unit: Annotated[str | None, typer.Option(help="Of --x and --y without a coordinate system: m or km.")] = None,
+    on_unknown: Annotated[
+        str | None, typer.Option(help="For points outside: nearest (moved to the border), error, or drop the row.")
+    ] = None,
+    most_moved: Annotated[str | None, typer.Option(help="The share of rows that may be moved (0.05).")] = None,
+    person: Annotated[str | None, typer.Option(help="The column that names whose row it is.")] = None,
+    most_rows: Annotated[int | None, typer.Option(help="With --person: rows of each that are released.")] = None,
+    beyond: Annotated[str | None, typer.Option(help="For rows beyond that: error, or drop them.")] = None,
+    ledger: Annotated[
+        Path | None, typer.Option(help="Charge everything here; refused past the limit (exit 3).")
+    ] = None,
+    dataset: Annotated[str | None, typer.Option(help="With --ledger: the name of the data there.")] = None,
+    layer: Annotated[str | None, typer.Option(help="Of a GeoPackage that has several.")] = None,
+    spec: Annotated[
+        Path | None, typer.Option(help="A spec that a release wrote, instead of box, promise, prior and columns.")
+    ] = None,
+    tolerance: _Tolerance = None,
+    time_limit: Annotated[
+        float | None, typer.Option(min=0, help="Seconds for a table (60); then the better of it and even noise.")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there: another release.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Release a file of points: the best mechanism for coordinates, proved, with a report beside it.
+
+    All files appear, or none. Ctrl-C while a mechanism is looked for goes on with the best one so far, proved like any
+    other; a second one stops, and nothing is written.
+    """
+    account = None if ledger is None else _opened(ledger)
+    given: dict[str, Any] = {
+        "epsilon": epsilon, "error": error, "box": box, "box_epsilon": box_epsilon, "cell": cell, "prior": prior,
+        "prior_epsilon": prior_epsilon, "h3": h3, "areas": areas, "lat": lat, "lon": lon, "x": x, "y": y,
+        "geometry": geometry, "crs": crs, "unit": unit, "on_unknown": on_unknown, "most_moved": most_moved,
+        "person": person, "most_rows": most_rows, "beyond": beyond, "ledger": account, "dataset": dataset,
+        "tolerance": tolerance,
+    }  # fmt: skip
+    wishes = {name: value for name, value in given.items() if value is not None}
+    try:
+        with until_asked("the best mechanism so far") as ending, line(f"reading {source}") as say:
+            asked = None if spec is None else read_spec(spec)
+            ending.watch = Watch(_limit(time_limit, asked))
+            done = hidden_points(
+                source, hide, output=output, overwrite=overwrite, spec=asked, time_limit=ending.watch,
+                progress=_told(ending, say), layer=layer, **wishes,
+            )  # fmt: skip
+    except BudgetExceeded as refused:
+        typer.echo(f"sfumato: {refused}", err=True)
+        raise typer.Exit(3) from None
+    for words in _diagnosed(done):
+        typer.echo(f"sfumato: {words}", err=True)
+    answer(_record(done), _summary(done), as_json)
+
+
+def _opened(ledger: Path) -> Ledger:
+    if not ledger.exists():
+        raise InvalidInput(f"there is no ledger {ledger}: `sfumato ledger limit {ledger} --epsilon …` creates it")
+    return Ledger(ledger, create=False)
+
+
+def _told(ending: Interruption, say: Callable[[Any], None] | None) -> Callable[[Any], None]:
+    """Progress of the whole: what a search has found is kept when it is asked to end, a release is stopped."""
+    searching = ending.progress(say)
+
+    def report(state: Any) -> None:
+        if isinstance(state, ColumnProgress):
+            searching(state)
+            return
+        ending.working = False  # from here on Ctrl-C stops at once, and leaves nothing
+        if say is not None:
+            say(state)
+
+    return report
+
+
+def _limit(given: float | None, asked: Any) -> float | None:
+    """Seconds: those of the option, else of the spec, else a minute."""
+    if given is not None:
+        return given
+    if asked is None:
+        return TIME_LIMIT
+    return None if asked.solve.time_limit is None else float(asked.solve.time_limit)
+
+
+def _diagnosed(done: Hidden) -> list[str]:
+    """What is known of the true points, for the screen alone."""
+    known, unit = done.diagnostics, done.mechanism.privacy.space.unit
+    words = []
+    if known.moved:
+        words.append(
+            f"{known.moved:,} of {known.rows:,} rows lay outside of the box, by up to {known.farthest:.6g} {unit}, and "
+            "were moved to its border"
+        )
+    if known.dropped - known.beyond:
+        words.append(f"{known.dropped - known.beyond:,} rows were left out: who knows which learns that about them")
+    if known.beyond:
+        words.append(f"{known.beyond:,} rows were left out because their person has enough others")
+    return [f"{sentence}; this is about the true data, keep it to yourself" for sentence in words]
+
+
+def _record(done: Hidden) -> dict[str, Any]:
+    """For a program to read; nothing in it is about the true points."""
+    best, points = done.design, isinstance(done.mechanism, BoxMechanism | BoxNoise)
+    return {
+        "files": [str(file) for file in done.files], "promise": promise_record(done.mechanism.privacy),
+        "unit": done.mechanism.privacy.space.unit, "about": "coordinates" if points else "cells",
+        "mechanism": "noise" if isinstance(done.mechanism, BoxNoise) else "table", "why": done.why,
+        "loss": float(best.loss), "bound": float(best.bound), "gap": best.gap,
+        "person": None if done.spec.release is None else done.spec.release.person,
+        "paid": [{"what": part.what, "epsilon": str(part.epsilon), "times": part.times} for part in done.paid],
+        "sha256": done.mechanism.proof.digest, "seconds": round(best.seconds["total"] + done.diagnostics.seconds, 3),
+    }  # fmt: skip
+
+
+def _between(done: Hidden) -> str:
+    """What a distance is from and to, where that is not the true point."""
+    return "" if isinstance(done.mechanism, BoxMechanism | BoxNoise) else " between middles of cells"
+
+
+def _summary(done: Hidden) -> list[str]:
+    """For people to read."""
+    best, known = done.design, done.diagnostics
+    unit = done.mechanism.privacy.space.unit
+    loss, bound = (f"{float(value):.4g} {unit}" for value in (best.loss, best.bound))
+    least = f"no mechanism with this promise has less than {bound}"
+    if best.bound <= 0:
+        least = "how near that is to the best was not found out in time"
+    elif loss == bound:
+        least = "no mechanism with this promise does better"
+    return [
+        *done.promises,
+        f"Expected distance{_between(done)}: {loss}; {least}.",
+        f"Wrote {known.rows - known.dropped:,} rows to {done.files[0]}, and beside it "
+        f"{', '.join(file.name for file in done.files[1:])}.",
+        *([f"Columns that stay as they are: {', '.join(done.stay)}."] if done.stay else []),
+        f"`sfumato verify {done.files[1]}` proves it again; `sfumato hide --spec {done.files[3]} …` repeats it.",
+    ]

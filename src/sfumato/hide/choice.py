@@ -1,0 +1,103 @@
+"""Which mechanism: a table that is near to the best, or the same noise everywhere; and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from sfumato.certify.noise import BoxNoise
+from sfumato.design.boxes.optimal import noise_design
+from sfumato.design.calibration import calibrate
+from sfumato.design.optimal import design
+from sfumato.design.result import BoxDesign, Design
+from sfumato.errors import NotConverged, NotSupported, SolverError, keyword
+from sfumato.numbers import told_apart
+from sfumato.report.sections_words import gap_words
+from sfumato.spaces.lengths import in_unit
+from sfumato.specs.setup import BoxSetup, Setup
+from sfumato.watch import Watch
+
+_SAME = "the same noise everywhere"
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """A design, and in words which kind of mechanism it is and why."""
+
+    design: Design
+    why: str
+
+    @property
+    def kind(self) -> str:
+        """``"table"`` or ``"noise"``."""
+        return "noise" if _is_noise(self.design) else "table"
+
+
+def chosen_cells(question: Setup, watch: Watch, progress: Callable[[Any], object] | None = None) -> Chosen:
+    """The best table for a list of cells, whose promise is about these."""
+    best = design(
+        question.prior, question.loss, question.privacy, outputs=question.outputs, tolerance=question.tolerance,
+        time_limit=watch, solver=question.solver, objective=question.objective, under=question.under,
+        progress=progress,
+    )  # fmt: skip
+    about = "the promise is about these cells and not about every metre: two points on the two sides of a border are"
+    return Chosen(best, f"a table for {len(question.space)} cells{_above(best)}; {about} told apart as cells are")
+
+
+def chosen(question: BoxSetup, watch: Watch, progress: Callable[[Any], object] | None = None) -> Chosen:
+    """A table where one comes within the tolerance in time; else what loses less, that table or noise."""
+    assert question.privacy is not None
+    best = design(
+        question.prior, question.loss, question.privacy, outputs=question.outputs, tolerance=question.tolerance,
+        time_limit=watch, progress=progress,
+    )  # fmt: skip
+    if _is_noise(best):
+        return Chosen(best, f"{_SAME}: the box is too large for a table{_above(best)}")
+    if best.gap <= question.tolerance:
+        return Chosen(best, f"a table of its own for this box{_above(best)}")
+    noise = _noise(question)
+    wanted = f"no table came within {_percent(question.tolerance)} of the best possible in time"
+    if noise is None or best.loss <= noise.loss:
+        return Chosen(best, f"a table{_above(best)}: {wanted}, but {_SAME} would lose more")
+    return Chosen(noise, f"{_SAME}{_above(noise)}: {wanted}")
+
+
+def calibrated(
+    question: BoxSetup, target: Any, watch: Watch, progress: Callable[[Any], object] | None = None
+) -> tuple[Chosen, Fraction]:
+    """The strictest promise that was found with which no more than the target is lost, and its ε."""
+    aim = in_unit(target, question.space.unit, keyword("error"))
+    result = calibrate(
+        question.prior, question.loss, question.space, target=aim, outputs=question.outputs, time_limit=watch,
+        progress=progress,
+    )  # fmt: skip
+    kind = _SAME if _is_noise(result.design) else "a table of its own for this box"
+    low, high = told_apart(result.low, result.high)
+    words = f"{kind}, at ε = {high} per {question.space.unit}, with which no more is lost than was asked for"
+    return Chosen(
+        result.design, f"{words} ({low} is too small for any mechanism)" if result.low else words
+    ), result.epsilon
+
+
+def _noise(question: BoxSetup) -> BoxDesign | None:
+    """Noise with its loss and bound; None where a box is too small for it. Who asked for an end is not asked again."""
+    assert question.privacy is not None
+    try:
+        return noise_design(question.prior, question.loss, question.privacy, Watch(None), None)
+    except (NotConverged, NotSupported, SolverError):
+        return None
+
+
+def _is_noise(best: Design) -> bool:
+    mechanism: Any = best.mechanism
+    return isinstance(mechanism, BoxNoise)
+
+
+def _above(best: Design) -> str:
+    return f"; no mechanism loses more than {gap_words(best.gap)} less" if 0 < best.gap < 1 else ""
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g} %"

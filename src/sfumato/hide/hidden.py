@@ -1,0 +1,117 @@
+"""What came of hiding points: the released table or file, the mechanism, and all that was paid for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from sfumato.arguments import file_path
+from sfumato.certify.coordinates import CoordinateMechanism
+from sfumato.certify.file import save
+from sfumato.design.result import Design
+from sfumato.files import write_whole
+from sfumato.hide.paid import Paid
+from sfumato.report.page import facts_about, page_of
+from sfumato.specs.spec import Spec, to_toml
+from sfumato.specs.words import promised
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnostics:
+    """What is known of the true points; none of it is private, and none of it is written.
+
+    ``moved`` rows lay outside of the box, by up to ``farthest``; ``dropped`` rows were left out, ``beyond`` of them
+    because their person has others before them.
+    """
+
+    rows: int
+    moved: int = 0
+    farthest: float = 0.0
+    dropped: int = 0
+    beyond: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Hidden:
+    """A release of points, with the design it was drawn from.
+
+    ``table`` is the released table in the library it came in, or None for a file; ``files`` are the released file, the
+    mechanism (``.sfm``), the report (``.html``) and the spec that repeats it (``.toml``). ``why`` says which kind of
+    mechanism it is and why, ``paid`` what was paid beside it, ``diagnostics`` what is known of the true points,
+    ``stay`` the columns that stay as they are.
+    """
+
+    design: Design
+    spec: Spec
+    why: str
+    paid: tuple[Paid, ...]
+    diagnostics: Diagnostics
+    table: Any = None
+    files: tuple[Path, ...] = ()
+    stay: tuple[str, ...] = ()
+
+    @property
+    def mechanism(self) -> Any:
+        """The proved mechanism."""
+        return self.design.mechanism
+
+    @property
+    def file(self) -> Path | None:
+        """The released file."""
+        return self.files[0] if self.files else None
+
+    @property
+    def promises(self) -> tuple[str, ...]:
+        """Everything that is promised, in words: about the release, and about what was paid beside it."""
+        return promise_words(self.design, self.spec, self.paid, self.why)
+
+    def report(self, path: str | PathLike[str]) -> Path:
+        """Write the report as one page; nothing in it depends on the true points but through what was paid for."""
+        target = file_path(path, "a report")
+        write_whole(target, lambda: hidden_page(self.design, self.spec, self.paid, self.why))
+        return target
+
+    def save(self, path: str | PathLike[str]) -> str:
+        """Write the mechanism; returns the SHA-256 that ends the file."""
+        return save(self.mechanism, path)
+
+    def __repr__(self) -> str:
+        where = "a table" if self.file is None else str(self.file)
+        return f"Hidden({where}, {self.design!r})"
+
+
+def promise_words(design: Design, spec: Spec, paid: tuple[Paid, ...], why: str) -> tuple[str, ...]:
+    """What is promised and how it was kept, one sentence each."""
+    terms = spec.release
+    if terms is None or terms.person is None:
+        whose = "The promise is about each row: who has several rows is told about by all of them, and k rows cost k "
+        whose += "times as much."
+    else:
+        count = terms.most_rows or 1
+        whose = f"At most {count} row{'s' * (count > 1)} of each person ({terms.person}) "
+        whose += "is released." if count == 1 else f"are released; all of them together cost {count} times as much."
+    apart = None if spec.privacy is None else spec.privacy.double_at
+    mechanism: Any = design.mechanism
+    what = "places" if isinstance(mechanism, CoordinateMechanism) else "cells whose middles are"
+    round_words = "" if apart is None else f"odds between two {what} {apart} apart at most double; "
+    return (
+        f"Released: {round_words}{promised(design.mechanism.privacy)}.",
+        whose,
+        *(part.words for part in paid),
+        f"Mechanism: {why}.",
+    )
+
+
+def hidden_page(design: Design, spec: Spec, paid: tuple[Paid, ...], why: str, file: str = "hidden.sfm") -> bytes:
+    """The report of a release: that of its mechanism, with what was promised and paid at its head."""
+    facts = facts_about(design, compare=False)
+    return page_of(facts, "Hidden points", file, notes=promise_words(design, spec, paid, why))
+
+
+def spec_text(spec: Spec, paid: tuple[Paid, ...]) -> str:
+    """The spec as a file, with what was paid for in comments."""
+    heads = [f"# {part.words}" for part in paid]
+    return "\n".join([*heads, to_toml(spec)]) if heads else to_toml(spec)

@@ -1,0 +1,111 @@
+"""How likely the cells of a box are: all the same, by public figures, or by counts of the data that are paid for."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sfumato.channels.prior import Prior
+from sfumato.errors import InvalidInput, keyword, shown
+from sfumato.hide.extents import file_places, refuse_data
+from sfumato.hide.paid import plain_counts
+from sfumato.numbers import Floats, Integers
+from sfumato.spaces.box import Box
+from sfumato.spaces.earth import counts_on_cells
+from sfumato.spaces.foreign import COUNTS, named_column
+from sfumato.specs.cities import all_cities
+from sfumato.specs.tables import Columns, numbers_of, usual_column
+
+_SCALE = 10**9  # what weights that are no whole numbers are rounded to parts of
+_FEWEST_CITIES = 2
+
+
+def prior_table(given: Any, box: Box, data: Path | None) -> dict[str, Any]:
+    """The table ``[prior]`` of a spec for public figures; empty where all cells are equally likely."""
+    if given is None or (isinstance(given, str) and given.strip().lower() == "uniform"):
+        return {}
+    if isinstance(given, str) and given.strip().lower() == "population":
+        return {"counts": _listed(_cities(box))}
+    if isinstance(given, str | PathLike):
+        file = Path(given)
+        if not file.is_file():
+            raise InvalidInput(
+                f"{keyword('prior')} is uniform, population, data, or a public file; there is no file {file}"
+            )
+        refuse_data(file, data, "prior")
+        return {"counts": _listed(_of_file(file, box))}
+    if isinstance(given, Prior):
+        return {"weights": list(given.weights)}
+    counts = np.array(given, dtype=object)
+    if counts.shape != box.shape:
+        raise InvalidInput(f"a prior for {box.name} has counts of shape {box.shape}, found {shown(given)}")
+    return {"counts": _listed(counts)}
+
+
+def counts_table(counts: Integers) -> dict[str, Any]:
+    """The table for counts with noise; where none is left, all cells are equally likely."""
+    return {"counts": _listed(counts)} if counts.any() else {}
+
+
+def _listed(counts: Any) -> list[Any]:
+    return list(np.asarray(counts).tolist())
+
+
+def _cities(box: Box) -> Integers:
+    if box.frame is None:
+        raise InvalidInput(f"{keyword('prior', 'population')} is about places on the Earth: name a file of points")
+    cities = all_cities()
+    places = np.array([city.place for city in cities])
+    counts = counts_on_cells(box, places[:, 0], places[:, 1], [float(city.people) for city in cities])
+    if np.count_nonzero(counts) < _FEWEST_CITIES:
+        raise InvalidInput(
+            f"GeoNames has cities in {np.count_nonzero(counts)} cells of this box: name a public file of population "
+            f"with {keyword('prior')}, or leave it out for a uniform prior"
+        )
+    return counts
+
+
+def _of_file(file: Path, box: Box) -> Any:
+    first, second, table = file_places(file)
+    if isinstance(table, Columns):
+        weights = _weights_of_columns(table)
+    else:
+        middle = table.geometry.representative_point()
+        first, second = middle.y.to_numpy(dtype=float), middle.x.to_numpy(dtype=float)
+        weights = _weights_of_frame(table, file)
+    if box.frame is not None:
+        counts: Any = counts_on_cells(box, first, second, _whole(weights))
+    else:
+        counts = np.rint(plain_counts(box, first, second, _whole(weights))).astype(np.int64)
+    if not np.asarray(counts).any():
+        raise InvalidInput(f"no point of {file} with a weight lies in {box.name}")
+    return counts
+
+
+def _weights_of_columns(table: Columns) -> Floats:
+    name = usual_column(table, COUNTS, "the weights", "leave one of them out")
+    values = [float(value) for value in numbers_of(table, name)] if name else [1.0] * len(table)
+    return _checked(np.array(values), str(table.file))
+
+
+def _weights_of_frame(frame: Any, file: Path) -> Floats:
+    name = named_column(list(frame.columns), COUNTS, f"the weights of {file}", "leave one of them out")
+    return _checked(frame[name].to_numpy(dtype=float) if name else np.ones(len(frame)), str(file))
+
+
+def _checked(weights: Floats, name: str) -> Floats:
+    if not (np.isfinite(weights).all() and (weights >= 0).all()):
+        raise InvalidInput(f"{name}: weights are finite and not negative")
+    return weights
+
+
+def _whole(weights: Floats) -> Floats:
+    """Whole numbers in proportion: as they are, or rounded to parts of their sum."""
+    if (weights == np.floor(weights)).all() and weights.max(initial=0.0) < 2.0**53:
+        return weights
+    total = Fraction(float(weights.sum()))
+    return np.rint(weights / float(total) * _SCALE)

@@ -1,0 +1,205 @@
+"""What somebody wants to hide: how well, where, among whom, and in which columns. One value, checked once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from inspect import Parameter, signature
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from sfumato.arguments import integer, positive
+from sfumato.errors import InvalidInput, keyword, shown
+from sfumato.numbers import Number
+from sfumato.watch import Watch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sfumato.release.ledger import Ledger
+
+TOLERANCE = 0.05
+"""How far from the best possible a table may be, as a part of its loss."""
+
+TIME_LIMIT = 60.0
+"""Seconds that the search for a table may take."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Wish:
+    """What is to be hidden; exactly one of ``hide``, ``epsilon`` and ``error`` says how well.
+
+    Parameters
+    ----------
+    hide
+        A distance such as ``"500 m"``: what is told changes the odds between two places so far apart by a factor of 2
+        at most, and between others in proportion (a factor of 4 at twice the distance).
+    epsilon
+        The rate instead: ``"0.5 per km"``, or a number for the unit of the box.
+    error
+        The expected distance instead, ``"300 m"``: the strictest promise with which no more is lost.
+    box
+        Where points lie. ``(south, west, north, east)`` in degrees, or ``(xmin, ymin, xmax, ymax)`` for columns of x
+        and y; a city and half a side, ``"Paris, 20 km"``; a public file, whose extent it is; a box; or ``"data"``:
+        quantiles of the data with noise, at the price of ``box_epsilon`` for each row.
+    cell
+        The side of the cells on which a prior is constant, ``"250 m"``. By default the largest length of two
+        digits, in metres, that is at most 0.7/ε and an eighth of the shorter side of the box, or the next larger one
+        with which there are at most 900 cells.
+    prior
+        ``"uniform"``; ``"population"``, the cities of GeoNames; a public file of points with weights; counts for each
+        cell; or ``"data"``: counts of the data with integer noise, at the price of ``prior_epsilon`` for each row.
+    h3, areas
+        Instead of every point: the cells of H3 of this resolution that meet the box, or the areas of a public file of
+        outlines. The promise is then about cells, and a point is taken for the one it lies in.
+    lat, lon, x, y, geometry
+        The columns, found by their usual names where none is named.
+    crs
+        The coordinate system of columns of x and y, or of geometries that do not say theirs.
+    unit
+        Of columns of x and y without a coordinate system, and of their box: ``"m"`` or ``"km"``.
+    on_unknown, most_moved
+        What to do about points outside of the box: ``"nearest"`` moves them to its border, which costs no privacy;
+        ``"error"`` refuses them; ``"drop"`` leaves their rows out, which tells that they are outside. With
+        ``"nearest"`` at most a share ``most_moved`` of the rows, 1/20 by default.
+    person, most_rows, beyond
+        The column that names a person, and how many rows of each are released: all of them together cost so many times
+        as much. Beyond that number rows are refused (``"error"``), or left out (``"drop"``), the first ones being kept.
+        Without it the promise is about each row.
+    ledger, dataset
+        Where everything is charged, and the name of the data there.
+    tolerance, time_limit
+        How far from the best possible a table may be, and how long it is looked for; noise that is the same everywhere
+        is taken where no table is found that loses less.
+    """
+
+    hide: Any = None
+    epsilon: Any = None
+    error: Any = None
+    box: Any = None
+    box_epsilon: Number | None = None
+    cell: Any = None
+    prior: Any = None
+    prior_epsilon: Number | None = None
+    h3: int | None = None
+    areas: Any = None
+    lat: str | None = None
+    lon: str | None = None
+    x: str | None = None
+    y: str | None = None
+    geometry: str | None = None
+    crs: Any = None
+    unit: str | None = None
+    on_unknown: str = "nearest"
+    most_moved: Number | None = None
+    person: str | None = None
+    most_rows: int | None = None
+    beyond: str = "error"
+    ledger: Ledger | None = None
+    dataset: str | None = None
+    tolerance: float = TOLERANCE
+    time_limit: float | Watch | None = TIME_LIMIT
+
+    def __post_init__(self) -> None:
+        given = [name for name in ("hide", "epsilon", "error") if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise InvalidInput(
+                f"say how well to hide by one of {keyword('hide', '500 m')}, {keyword('epsilon', '0.5 per km')} and "
+                f"{keyword('error', '300 m')}" + (f", found {' and '.join(given)}" if given else "")
+            )
+        self._check_cells()
+        if self.box is None and self.areas is None:
+            raise InvalidInput(
+                f"say where points lie with {keyword('box')}: south, west, north and east in degrees, a city such as "
+                "'Paris, 20 km', or a public file; 'data' looks at the data, which is paid for"
+            )
+        for name in ("box", "prior"):
+            self._check_paid(name)
+        for pair in (("lat", "lon"), ("x", "y")):
+            if (getattr(self, pair[0]) is None) != (getattr(self, pair[1]) is None):
+                raise InvalidInput(f"{keyword(pair[0])} and {keyword(pair[1])} are given together, or neither")
+        named = [name for name in ("lat", "x", "geometry") if getattr(self, name) is not None]
+        if len(named) > 1:
+            raise InvalidInput(f"{' and '.join(map(keyword, named))} name different columns: give one")
+        for name in ("lat", "lon", "x", "y", "geometry", "unit", "person", "dataset"):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, str) or not value):
+                raise InvalidInput(f"{keyword(name)} is a text, found {shown(value)}")
+        if self.most_rows is not None:
+            integer(self.most_rows, "most_rows", 1)
+        if (self.person is None) != (self.most_rows is None):
+            raise InvalidInput(
+                f"{keyword('person')} and {keyword('most_rows')} are given together: whose, and how many"
+            )
+        if self.crs is not None and not isinstance(self.crs, str | int | dict) and not hasattr(self.crs, "to_wkt"):
+            raise InvalidInput(f"{keyword('crs')} is a coordinate system such as 'EPSG:2154', found {shown(self.crs)}")
+        positive(self.tolerance, "tolerance")
+        if self.time_limit is not None and not isinstance(self.time_limit, Watch):
+            positive(self.time_limit, "time_limit", zero=True)
+
+    def _check_cells(self) -> None:
+        """Cells instead of points: one kind of them, and nothing that is about points."""
+        if self.h3 is None and self.areas is None:
+            return
+        given = [name for name in ("error", "cell", "prior", "box_epsilon") if getattr(self, name) is not None]
+        given += ["box"] * (self.box is not None and self.areas is not None)
+        if self.h3 is not None and self.areas is not None:
+            given = ["h3", "areas"]
+        if given:
+            cells = "areas" if self.h3 is None else "h3"
+            raise InvalidInput(f"{' and '.join(map(keyword, given))} does not go with {keyword(cells)}: leave it out")
+        if self.h3 is not None:
+            integer(self.h3, "h3, a resolution,", 0, 15)
+
+    def _check_paid(self, name: str) -> None:
+        """``data`` has a price, and nothing else has."""
+        price, of_data = getattr(self, f"{name}_epsilon"), is_data(getattr(self, name))
+        if of_data and price is None:
+            raise InvalidInput(
+                f"{keyword(name, 'data')} tells something about the data: say what it may cost with "
+                f"{keyword(f'{name}_epsilon', 1)}, ε for each row"
+            )
+        if price is not None and not of_data:
+            raise InvalidInput(f"{keyword(f'{name}_epsilon')} is the price of {keyword(name, 'data')}: give both")
+
+
+def is_data(value: Any) -> bool:
+    """Whether a box or a prior is to come from the data."""
+    return isinstance(value, str) and value.strip().lower() == "data"
+
+
+class Wishes(TypedDict, total=False):
+    """The fields of :class:`Wish` beside ``hide``, as keywords."""
+
+    epsilon: Any
+    error: Any
+    box: Any
+    box_epsilon: Number | None
+    cell: Any
+    prior: Any
+    prior_epsilon: Number | None
+    h3: int | None
+    areas: Any
+    lat: str | None
+    lon: str | None
+    x: str | None
+    y: str | None
+    geometry: str | None
+    crs: Any
+    unit: str | None
+    on_unknown: str
+    most_moved: Number | None
+    person: str | None
+    most_rows: int | None
+    beyond: str
+    ledger: Ledger | None
+    dataset: str | None
+    tolerance: float
+    time_limit: float | Watch | None
+
+
+def with_wishes(function: Callable[..., Any]) -> Any:
+    """Show the fields of :class:`Wish` in the signature of a function that takes them as ``**wishes``."""
+    own = signature(function)
+    shared = [field for field in signature(Wish).parameters.values() if field.name != "hide"]
+    kept = [parameter for parameter in own.parameters.values() if parameter.kind is not Parameter.VAR_KEYWORD]
+    function.__signature__ = own.replace(parameters=[*kept, *shared])  # type: ignore[attr-defined]
+    return function

@@ -1,0 +1,137 @@
+"""The command `sfumato hide`: from a CSV to a released CSV with mechanism, report and spec; refusals are one line."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner, Result
+
+import sfumato as sf
+from hide_files import csv_file, table
+from sfumato.cli.main import app
+from sfumato.errors import InvalidInput, NotSupported
+from sfumato.hide import choice, hiding
+
+BOX = ("--box", "40.70,-74.02,40.72,-74.00")
+QUICK = (*BOX, "--cell", "1km", "--tolerance", "0.5")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    csv_file(tmp_path / "trips.csv")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def sfumato(*arguments: str) -> Result:
+    return CliRunner().invoke(app, arguments, catch_exceptions=False)
+
+
+def hide(*arguments: str) -> Result:
+    return sfumato("hide", "trips.csv", "-o", "hidden.csv", *arguments)
+
+
+def test_one_command_from_a_csv_to_a_proved_release(folder: Path) -> None:
+    done = hide("--lat", "lat", "--lon", "lon", "--hide", "1 km", *QUICK)
+    assert done.exit_code == 0, done.output
+    assert "alpha = 1/2 per km on the ground" in done.stdout and "The promise is about each row" in done.stdout
+    assert "a table of its own for this box" in done.stdout and "Wrote 20 rows to hidden.csv" in done.stdout
+    rows = (folder / "hidden.csv").read_text().splitlines()
+    assert rows[0] == "id,lat,lon" and len(rows) == 21 and rows[1] != (folder / "trips.csv").read_text().splitlines()[1]
+    assert sfumato("verify", "hidden.sfm").exit_code == 0
+    assert "The promise is about each row" in (folder / "hidden.html").read_text()
+    # the spec beside it repeats it, in two commands or in one
+    assert sfumato("design", "hidden.toml", "-o", "again.sfm").exit_code == 0
+    assert (folder / "again.sfm").read_bytes() == (folder / "hidden.sfm").read_bytes()
+    again = sfumato("hide", "trips.csv", "-o", "again.csv", "--spec", "hidden.toml", "--overwrite", "--json")
+    record = json.loads(again.stdout)
+    assert (record["mechanism"], record["promise"], record["files"][0]) == ("table", {"alpha": "1/2"}, "again.csv")
+    assert "moved" not in again.stdout and "dropped" not in again.stdout
+
+
+def test_what_is_known_of_the_true_points_is_told_on_the_screen_alone(folder: Path) -> None:
+    with (folder / "trips.csv").open("a") as file:
+        file.write("p9,40.7285,-74.01\n")
+    kept = ("--person", "id", "--most-rows", "5", "--beyond", "drop")
+    done = hide("--hide", "1 km", *QUICK, *kept, "--most-moved", "1")
+    assert done.exit_code == 0, done.output
+    assert "1 of 21 rows lay outside of the box" in done.stderr and "5 rows were left out because" in done.stderr
+    for name in ("hidden.html", "hidden.toml"):
+        text = (folder / name).read_text()
+        assert "outside of the box, by" not in text and "left out because" not in text
+    assert "At most 5 rows of each person" in done.stdout
+
+
+def test_parquet_and_a_ledger(folder: Path) -> None:
+    pq.write_table(table(), "trips.parquet")
+    assert sfumato("ledger", "limit", "spent.ledger", "--epsilon", "2").exit_code == 0
+    charged = ("--ledger", "spent.ledger", "--dataset", "trips", "--prior", "data", "--prior-epsilon", "1")
+    arguments = ("hide", "trips.parquet", "-o", "hidden.parquet", "--epsilon", "1.5 per km", *QUICK, *charged)
+    done = sfumato(*arguments)
+    assert done.exit_code == 0 and "Paid beside it: the prior comes from the data" in done.stdout
+    assert pq.read_table("hidden.parquet").schema.equals(table().schema)
+    refused = sfumato(*arguments, "--overwrite")
+    assert refused.exit_code == 3 and "nothing was charged" in refused.stderr
+    assert len(sf.Ledger("spent.ledger").entries()) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((*QUICK,), "--hide 500 m, --epsilon 0.5 per km and --error 300 m"),
+        (("--hide", "1 km"), "say where points lie with --box"),
+        (("--hide", "1 km", "--box", "data"), "--box-epsilon 1"),
+        (("--hide", "1 km", "--box", "trips.csv"), "is the file of the data"),
+        (("--hide", "1 km", *BOX, "--prior", "trips.csv"), "--prior data with --prior-epsilon 1"),
+        (("--hide", "1 km", *QUICK, "--person", "id"), "--person and --most-rows are given together"),
+        (("--hide", "1 km", *QUICK, "--ledger", "none.ledger"), "there is no ledger"),
+        (("--hide", "1 km", *QUICK, "--lat", "a", "--lon", "b"), "no column 'a'"),
+        (("--hide", "1 km", "--box", "-74.02,40.70,-73.90,40.80"), "latitude and longitude swapped"),
+        (("--hide", "1 km", *QUICK, "--on-unknown", "whatever"), "--on-unknown 'whatever'"),
+    ],
+)
+def test_refusals_say_what_to_do_and_write_nothing(folder: Path, arguments: Any, message: str) -> None:
+    with pytest.raises((InvalidInput, NotSupported), match=message.replace("(", r"\(").replace(".", r"\.")):
+        hide(*arguments)
+    assert [file.name for file in folder.iterdir()] == ["trips.csv"]
+
+
+def test_a_file_that_is_there_stays(folder: Path) -> None:
+    (folder / "hidden.html").write_text("mine")
+    with pytest.raises(InvalidInput, match=r"hidden\.html is already there: --overwrite"):
+        hide("--hide", "1 km", *QUICK)
+    assert (folder / "hidden.html").read_text() == "mine" and not (folder / "hidden.csv").exists()
+
+
+def test_an_interrupted_search_goes_on_with_what_it_has_and_an_interrupted_release_leaves_nothing(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    best, signals = choice.design, iter([signal.SIGINT])
+
+    def interrupting(*terms: Any, progress: Any, **more: Any) -> Any:
+        def tell(state: Any) -> None:
+            for one in signals if getattr(state, "iteration", 0) else ():
+                signal.raise_signal(one)
+            progress(state)
+
+        return best(*terms, progress=tell, **more)
+
+    monkeypatch.setattr(choice, "design", interrupting)
+    done = hide("--hide", "1 km", *BOX, "--cell", "1km", "--tolerance", "0.0001")
+    assert done.exit_code == 0 and "in time" in done.stdout, done.output
+    assert sfumato("verify", "hidden.sfm").exit_code == 0
+    released = hiding.release_file
+
+    def stopped(*terms: Any, progress: Any, **more: Any) -> Any:
+        signal.raise_signal(signal.SIGINT)
+        return released(*terms, progress=progress, **more)
+
+    monkeypatch.setattr(hiding, "release_file", stopped)
+    ended = sfumato("hide", "trips.csv", "-o", "b.csv", "--hide", "1 km", *QUICK)
+    assert ended.exit_code != 0
+    assert not list(folder.glob("b.*")) and not list(folder.glob(".*part*"))

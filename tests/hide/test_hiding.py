@@ -1,0 +1,258 @@
+"""Points in, points out, from Python: tables of every library, files, the spec that repeats it, and refusals."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import geopandas
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from shapely.geometry import box as rectangle
+
+import sfumato as sf
+from hide_files import BOX, QUICK, csv_file, points, table
+from sfumato.errors import BudgetExceeded, InvalidInput, NotSupported
+from sfumato.hide.choice import Chosen
+from sfumato.hide.hiding import question_of
+from sfumato.hide.sources import Source
+from sfumato.hide.wish import Wish
+from sfumato.specs.spec import read_spec
+
+
+@pytest.fixture(scope="module")
+def hidden() -> Any:
+    return sf.hide(table(), "1 km", **QUICK)
+
+
+def test_a_table_comes_back_as_it_came_with_its_design_and_report(hidden: Any, tmp_path: Path) -> None:
+    assert hidden.table.schema == table().schema and hidden.table["id"] == table()["id"]
+    assert hidden.table["lat"] != table()["lat"]
+    assert hidden.mechanism is hidden.design.mechanism and hidden.mechanism.privacy.alpha == Fraction(1, 2)
+    page = hidden.report(tmp_path / "page.html").read_text()
+    assert "The promise is about each row" in page and "a table of its own" in page
+    assert sf.load(tmp_path / "m.sfm") if hidden.save(tmp_path / "m.sfm") else False
+    assert hidden.file is None and "Hidden(a table" in repr(hidden)
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_tables_of_other_libraries(library: Any, monkeypatch: pytest.MonkeyPatch, hidden: Any) -> None:
+    monkeypatch.setattr("sfumato.hide.hiding.chosen", lambda *_: Chosen(hidden.design, hidden.why))
+    given = library(points())
+    done = sf.hide(given, "1 km", **QUICK).table
+    assert type(done) is type(given) and list(done["id"]) == list(given["id"])
+
+
+@pytest.mark.parametrize("crs", ["EPSG:4326", "EPSG:32618"])
+def test_frames_of_geopandas_keep_their_system(crs: str, monkeypatch: pytest.MonkeyPatch, hidden: Any) -> None:
+    monkeypatch.setattr("sfumato.hide.hiding.chosen", lambda *_: Chosen(hidden.design, hidden.why))
+    columns = points()
+    places = geopandas.points_from_xy(columns["lon"], columns["lat"])
+    frame = geopandas.GeoDataFrame({"id": columns["id"]}, geometry=places, crs="EPSG:4326").to_crs(crs)
+    done = sf.hide(frame, "1 km", **QUICK)
+    assert isinstance(done.table, geopandas.GeoDataFrame) and done.table.crs == frame.crs
+    released = done.table.to_crs("EPSG:4326").geometry
+    assert released.x.between(-74.03, -73.99).all() and released.y.between(40.69, 40.73).all()
+    assert done.spec.release is not None and done.spec.release.geometry == "geometry"
+
+
+def test_a_file_has_mechanism_report_and_spec_beside_it_and_the_spec_repeats_it(tmp_path: Path) -> None:
+    source, target = csv_file(tmp_path / "trips.csv"), tmp_path / "hidden.csv"
+    done = sf.hide(source, "1 km", output=target, **QUICK)
+    assert [file.name for file in done.files] == ["hidden.csv", "hidden.sfm", "hidden.html", "hidden.toml"]
+    assert sf.load(done.files[1]).proof.digest == done.mechanism.proof.digest
+    again = sf.hide(source, spec=read_spec(done.files[3]), output=tmp_path / "again.csv")
+    assert again.mechanism.proof.digest == done.mechanism.proof.digest and again.spec == done.spec
+    assert (tmp_path / "again.toml").read_bytes() == done.files[3].read_bytes()
+    with pytest.raises(InvalidInput, match="already there"):
+        sf.hide(source, "1 km", output=target, **QUICK)
+    with pytest.raises(InvalidInput, match="the spec says what to hide"):
+        sf.hide(source, "1 km", spec=done.spec, output=target, overwrite=True)
+
+
+def test_all_files_or_none(tmp_path: Path) -> None:
+    source, target = csv_file(tmp_path / "trips.csv"), tmp_path / "hidden.csv"
+    source.write_text(source.read_text() + "p9,nonsense,-74.01\n")
+    with pytest.raises(InvalidInput, match="nonsense"):
+        sf.hide(source, "1 km", output=target, **QUICK)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["trips.csv"]
+
+
+def test_parquet_of_geometries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hidden: Any) -> None:
+    monkeypatch.setattr("sfumato.hide.hiding.chosen", lambda *_: Chosen(hidden.design, hidden.why))
+    columns = points()
+    frame = geopandas.GeoDataFrame(
+        {"id": columns["id"]}, geometry=geopandas.points_from_xy(columns["lon"], columns["lat"]), crs="EPSG:4326"
+    )
+    frame.to_parquet(tmp_path / "trips.parquet")
+    done = sf.hide(tmp_path / "trips.parquet", "1 km", output=tmp_path / "hidden.parquet", **QUICK)
+    released = geopandas.read_parquet(done.files[0])
+    assert released.crs == frame.crs and list(released["id"]) == columns["id"]
+    assert not released.geometry.geom_equals(frame.geometry).any()
+    assert pq.read_schema(done.files[0]).metadata[b"geo"]
+
+
+def test_a_person_has_so_many_rows_and_the_others_are_refused_or_left_out(hidden: Any) -> None:
+    terms = {"person": "id", "most_rows": 2}
+    place = sf.release.Place("lat", "lon")
+    with pytest.raises(InvalidInput, match="who has more than 2 rows"):
+        sf.release_table(hidden.mechanism, table(), place, **terms)
+    done = sf.release_table(hidden.mechanism, table(), place, beyond="drop", **terms)
+    assert done["id"].to_pylist() == table()["id"].to_pylist()[:6]
+
+
+def test_a_ledger_is_charged_for_every_part_and_refuses_what_is_too_much(tmp_path: Path) -> None:
+    ledger = sf.Ledger(tmp_path / "spent.ledger")
+    paid = {"prior": "data", "prior_epsilon": 1, "person": "id", "most_rows": 7, "ledger": ledger, "dataset": "trips"}
+    done = sf.hide(table(), "1 km", **QUICK, **paid)
+    assert [(entry.column, entry.times) for entry in ledger.entries()] == [("prior (lat lon)", 7), ("lat, lon", 7)]
+    assert "7 times as much for each person" in done.promises[2] and "cost 7 times as much" in done.promises[1]
+    ledger.set_limit(alpha="1/256", dataset="trips", column=["lat", "lon"])
+    with pytest.raises(BudgetExceeded):
+        sf.hide(table(), "1 km", **QUICK, **paid)
+    assert len(ledger.entries()) == 2  # what a refused release would have cost beside it is not spent
+
+
+def asked(**wishes: Any) -> Any:
+    return question_of(Wish(**({"hide": "1 km", "box": BOX} | wishes)), Source(wishes.pop("data", None) or table()))
+
+
+def test_an_error_finds_the_promise(tmp_path: Path) -> None:
+    done = sf.hide(table(), error="800 m", box=BOX, cell="1 km", time_limit=2)
+    assert float(done.design.loss) <= 0.8 and done.spec.privacy is not None and "no more is lost" in done.why
+    assert done.spec.privacy.epsilon == done.mechanism.privacy.epsilon
+
+
+def test_points_that_look_exchanged_or_like_metres_are_told(hidden: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sfumato.hide.hiding.chosen", lambda *_: Chosen(hidden.design, hidden.why))
+    columns = points()
+    exchanged = pa.table({"lat": columns["lon"], "lon": columns["lat"]})
+    with pytest.raises(InvalidInput, match="latitude and longitude swapped"):
+        sf.hide(exchanged, "1 km", **QUICK)
+    metres = pa.table({"lat": columns["lat"] * 1e5, "lon": columns["lon"] * 1e5})
+    with pytest.raises(InvalidInput, match="are these metres"):
+        sf.hide(metres, "1 km", **QUICK)
+
+
+@pytest.mark.parametrize(
+    ("wishes", "message"),
+    [
+        ({"hide": None}, "say how well to hide"),
+        ({"epsilon": 1}, "found hide and epsilon"),
+        ({"box": None}, "say where points lie"),
+        ({"box": "data"}, "say what it may cost"),
+        ({"box_epsilon": 1}, "is the price of"),
+        ({"prior": "data"}, "say what it may cost"),
+        ({"lat": "lat"}, "given together"),
+        ({"lat": "lat", "lon": "lon", "geometry": "g"}, "name different columns"),
+        ({"hide": "-1 km"}, "positive distance"),
+        ({"hide": "1 week"}, "give it in km"),
+        ({"box": "data", "box_epsilon": 1}, "needs 4,000 rows or more"),
+        ({"box": "data", "box_epsilon": 0}, "between 0.001 and 1000"),
+        ({"prior": "nowhere.csv"}, "there is no file"),
+        ({"prior": [[1, 2]]}, "counts of shape"),
+        ({"unit": "week"}, "is a length such as km"),
+        ({"x": "lat", "y": "lon"}, "say the unit of x and y"),
+        ({"tolerance": 0}, "tolerance"),
+    ],
+)
+def test_what_cannot_be_wished_is_said(wishes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        asked(**wishes)
+
+
+def test_columns_are_found_by_their_names_or_asked_for() -> None:
+    def column(**columns: Any) -> Any:
+        return question_of(Wish(hide="1 km", box=BOX, unit="km"), Source(pa.table(columns))).column.columns
+
+    assert column(Latitude=[40.7], LNG=[-74.0]) == ("Latitude", "LNG")
+    with pytest.raises(InvalidInput, match="lat, lon, x, y could each be the points: say which"):
+        column(lat=[40.7], lon=[-74.0], x=[1.0], y=[2.0])
+    with pytest.raises(InvalidInput, match="'lat', 'latitude' could each be lat: say which"):
+        column(lat=[40.7], latitude=[40.7], lon=[-74.0])
+    with pytest.raises(InvalidInput, match="the columns a, b hold no coordinates"):
+        column(a=[40.7], b=[-74.0])
+
+
+def test_a_plane_has_a_unit_and_a_box_that_ends_with_whole_cells() -> None:
+    plane = pa.table({"x": [100.0, 700.0], "y": [30.0, 900.0]})
+    spec = question_of(Wish(hide="500 m", box="0,0,950,1010", unit="m"), Source(plane)).spec
+    assert spec.space.kind == "box" and spec.space.sides == [Fraction(990), Fraction(1100)]
+    assert sf.hide(plane, "1 km", box=(0, 0, 1000, 1000), unit="m", cell=500, tolerance=0.5).table.num_rows == 2
+    with pytest.raises(InvalidInput, match="are these degrees"):
+        question_of(Wish(hide="500 m", box="2.2,48.8,2.5,48.9", unit="m"), Source(plane))
+
+
+def test_the_rate_is_read_with_its_unit() -> None:
+    found = [asked(hide=None, epsilon=rate).spec.privacy for rate in ("0.5 per km", "ln(2) per km", "1 per mi", 0.5)]
+    assert [entry.epsilon for entry in found] == [
+        Fraction(1, 2), None, Fraction(1000000, 1609344), Fraction(1, 2),
+    ]  # fmt: skip
+    assert found[1].alpha == Fraction(1, 2)
+
+
+def test_noise_that_is_the_same_everywhere_is_taken_where_no_table_is_near_in_time() -> None:
+    done = sf.hide(table(), "1 km", box=BOX, cell="1 km", tolerance=0.001, time_limit=0)
+    assert "came within 0.1 %" in done.why
+    large = sf.hide(table(), "200 m", box=(40.68, -74.06, 40.78, -73.94))
+    assert "too large for a table" in large.why and np.isfinite(large.design.gap)
+
+
+@pytest.mark.parametrize("ending", ["gpkg", "shp", "geojson"])
+def test_files_of_maps(ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hidden: Any) -> None:
+    monkeypatch.setattr("sfumato.hide.hiding.chosen", lambda *_: Chosen(hidden.design, hidden.why))
+    columns = points()
+    frame = geopandas.GeoDataFrame(
+        {"id": columns["id"]}, geometry=geopandas.points_from_xy(columns["lon"], columns["lat"]), crs="EPSG:4326"
+    )
+    frame.to_file(tmp_path / f"trips.{ending}")
+    done = sf.hide(tmp_path / f"trips.{ending}", "1 km", output=tmp_path / f"hidden.{ending}", **QUICK)
+    released = geopandas.read_file(done.files[0])
+    assert released.crs == frame.crs and list(released["id"]) == columns["id"]
+    assert {file.suffix for file in tmp_path.glob("hidden.*")} >= {".sfm", ".html", ".toml", f".{ending}"}
+
+
+def test_cells_of_h3_and_areas_have_a_promise_about_cells(tmp_path: Path) -> None:
+    done = sf.hide(table(), "1 km", box=BOX, h3=7, tolerance=0.2)
+    assert "the promise is about these cells and not about every metre" in done.why
+    assert done.table.num_rows == 20 and "about these cells" in done.report(tmp_path / "page.html").read_text()
+    squares = [rectangle(-74.02 + 0.01 * k, 40.70, -74.01 + 0.01 * k, 40.72) for k in range(2)]
+    areas = geopandas.GeoDataFrame({"name": ["a", "b"]}, geometry=squares, crs="EPSG:4326")
+    areas.to_file(tmp_path / "areas.geojson")
+    assert sf.hide(table(), "1 km", areas=tmp_path / "areas.geojson").table.num_rows == 20
+    for wrong in ({"cell": "1 km"}, {"areas": "x.geojson"}, {"prior": "population"}):
+        with pytest.raises(InvalidInput, match="leave it out"):
+            sf.hide(table(), "1 km", box=BOX, h3=7, **wrong)
+
+
+def test_what_would_give_points_away_is_refused_before_anything_is_paid(tmp_path: Path) -> None:
+    spent = sf.release.Ledger(tmp_path / "ledger")
+    spent.set_limit(5, dataset="trips", column="prior (lat lon)")
+    paid = {"prior": "data", "prior_epsilon": 1, "ledger": spent, "dataset": "trips", "box": BOX, "cell": "1 km"}
+    twice = table().append_column("latitude", table()["lat"])
+    for wrong, what in (
+        ((twice, "1 km", {"lat": "lat", "lon": "lon"}), "'latitude' would stay"),
+        ((table(), "1 km", {"on_unknown": "typo"}), "on_unknown"),
+        ((table(), "1 km", {"person": "id"}), "given together"),
+        ((table(), 500, {}), "500 what"),
+        ((table(), None, {"epsilon": 0}), "epsilon"),
+    ):
+        with pytest.raises((InvalidInput, NotSupported), match=what):
+            sf.hide(wrong[0], wrong[1], **paid | wrong[2])
+    assert not spent.entries()
+    with pytest.raises(InvalidInput, match="has no width"):
+        sf.hide(table(), "1 km", box=(40.7, -74, 40.8, -74))
+
+
+def test_cells_of_h3_do_not_come_from_the_data(tmp_path: Path) -> None:
+    file = tmp_path / "trips.csv"
+    file.write_text("lat,lon\n40.71,-74.01\n40.72,-74.0\n")
+    with pytest.raises(InvalidInput, match="the data"):
+        sf.hide(file, "1 km", output=tmp_path / "hidden.csv", h3=7, box=str(file))
+    with pytest.raises(InvalidInput, match="is a file to write"):
+        sf.hide(file, "1 km", output=".", box=BOX)
