@@ -15,13 +15,13 @@ demo: $(VENV)/.runtime
 	$(BIN)/sfumato demo
 
 test: $(VENV)/.development
-	$(BIN)/python -m pytest -n 2 -m "not peers and not engines" --ignore tests/browser
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not peers and not engines" --ignore tests/browser
 
 check: lint types contract test docs test-peers test-engines test-browser
 
 lint: $(VENV)/.development
-	$(BIN)/ruff check $(SOURCES)
-	$(BIN)/ruff format --check $(SOURCES)
+	$(BIN)/ruff check --no-cache $(SOURCES)
+	$(BIN)/ruff format --no-cache --check $(SOURCES)
 
 format: $(VENV)/.development
 	$(BIN)/ruff format $(SOURCES)

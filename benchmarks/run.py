@@ -62,6 +62,14 @@ RUNS = {
     "repair": Run("bench_repair.py", 1),
     "sampler": Run("bench_sampler.py --one-core", 4),
     "release": Run("bench_release.py", 4),
+    "hide": Run("bench_hide.py", 8),
+    "plane": Run("bench_plane.py", 12),
+    "plane_draws": Run("bench_plane_draws.py --one-core", 2),
+    "plane_pairs": Run("bench_plane_pairs.py", 3),
+    "formats": Run("bench_formats.py", 5),
+    "snapping": Run("bench_snapping.py", 15),
+    "plane_known": Run("bench_plane_known.py", 15),
+    "maps": Run("bench_maps.py", 3),
     "estimation": Run("bench_estimation.py", 5),
     "limits": Run("bench_limits.py", 8),
     "release_many": Run("bench_release.py --rows 100000000", 6, long=True),
@@ -74,6 +82,7 @@ RUNS = {
     "large": Run("bench_large.py", 8, "gpu", gpu=True),
     "few_outputs_gpu": Run("bench_few_outputs.py 100", 3, "gpu", gpu=True),
     "arrays": Run("bench_gpu.py", 8, "gpu", gpu=True),
+    "plane_gpu": Run("bench_plane_gpu.py", 8, "gpu", gpu=True),
     "first_order_gpu": Run("bench_first_order.py", 8, "gpu", gpu=True),
 }  # fmt: skip
 

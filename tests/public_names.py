@@ -19,7 +19,10 @@ import sfumato as sf
 
 __all__ = ["WITH_PEERS", "public_callables"]
 
-WITH_PEERS = ("release.opendp_measurement", "release.opendp_rows", "release.privacy_loss", "release.worst_privacy_loss")
+WITH_PEERS = (
+    "release.opendp_measurement", "release.opendp_rows", "release.privacy_loss", "release.worst_privacy_loss",
+    "spaces.from_degrees", "spaces.to_degrees",
+)  # fmt: skip
 """What hands over to packages of the extra ``peers``."""
 
 ROOMS = ("types", "universal", "compatibility", "continuous", "predicates", "objectives")

@@ -10,7 +10,7 @@ from sfumato import errors
 def test_every_error_is_drawn_in_the_docstring_and_has_the_common_base() -> None:
     own = [c for _, c in inspect.getmembers(errors, inspect.isclass) if c.__module__ == errors.__name__]
     classes = [c for c in own if issubclass(c, Exception)]
-    beside = {"Wording", "advice", "counted", "expect", "few", "keyword", "short", "shown", "speaking"}
+    beside = {"Wording", "advice", "counted", "expect", "few", "keyword", "short", "shown", "speaking", "worded"}
     assert {error.__name__ for error in classes} | beside == set(errors.__all__)
     for error in classes:
         assert issubclass(error, errors.SfumatoError)

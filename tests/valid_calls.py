@@ -6,7 +6,6 @@ files, ledgers) is new each time; values that never change are built once.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
@@ -20,11 +19,10 @@ import sfumato as sf
 from sfumato import continuous as co
 from sfumato import measures
 from sfumato.design import compatibility
-from sfumato.draws.randomness import SeededBits
 from sfumato.mechanisms import Lattice
 from sfumato.privacy import Endpoint
 from sfumato.privacy.predicates_curves import Growth
-from sfumato.release.ledger import Ledger
+from valid_nouns import for_opendp, ledger_of, noun, ones, rows, saved
 
 __all__ = ["CALLS", "Given", "noun"]
 
@@ -39,97 +37,6 @@ class Given(NamedTuple):
 def given(*positional: Any, **named: Any) -> Given:
     """The arguments, as they would be written."""
     return Given(positional, named)
-
-
-@cache
-def noun(name: str) -> Any:
-    """A value that several calls share, built when it is first needed."""
-    return NOUNS[name]()
-
-
-def ones(word: str) -> int:
-    """A query on the words of a Hamming space."""
-    return word.count("1")
-
-
-def _mechanism() -> sf.Mechanism:
-    return sf.prove([[4, 1, 1], [2, 2, 2], [1, 1, 4]], noun("privacy"))
-
-
-def _saved(name: str = "valid.sfm") -> str:
-    path = Path(mkdtemp(dir=".")) / name
-    sf.save(noun("mechanism"), path)
-    return str(path)
-
-
-def _rows() -> str:
-    path = Path(mkdtemp(dir=".")) / "rows.csv"
-    path.write_text("id,x\n1,0\n2,1\n3,2\n")
-    return str(path)
-
-
-def _ledger() -> Ledger:
-    ledger = Ledger(Path(mkdtemp(dir=".")) / "valid.ledger")
-    ledger.charge(dataset="people", column="x", mechanism=noun("mechanism"))
-    return ledger
-
-
-def _for_opendp() -> sf.Mechanism:
-    import opendp.prelude as dp
-
-    dp.enable_features("contrib", "honest-but-curious")
-    return noun("mechanism")
-
-
-def _seeded() -> SeededBits:
-    with warnings.catch_warnings(action="ignore", category=sf.InsecureSeed):
-        return SeededBits(1)
-
-
-NOUNS: dict[str, Callable[[], Any]] = {
-    "prior map": lambda: sf.report.prior_map({"one": noun("channel")}, noun("loss"), noun("privacy"), 4),
-    "space": lambda: sf.line(3),
-    "square": lambda: sf.grid(2, 2),
-    "flat": lambda: sf.discrete(3),
-    "bits": lambda: sf.hamming(2),
-    "privacy": lambda: sf.PrivacyType(noun("space"), alpha="1/2"),
-    "irrational": lambda: sf.PrivacyType(noun("space"), epsilon=1),
-    "flat privacy": lambda: sf.PrivacyType(noun("flat"), alpha="1/2"),
-    "pair privacy": lambda: sf.PrivacyType(sf.line(2), alpha="1/2"),
-    "square privacy": lambda: sf.PrivacyType(noun("square"), epsilon=1),
-    "prior": lambda: sf.Prior(noun("space"), ["1/2", "1/4", "1/4"]),
-    "other prior": lambda: sf.Prior(noun("space"), ["1/4", "1/4", "1/2"]),
-    "flat prior": lambda: sf.Prior.uniform(noun("flat")),
-    "mechanism": _mechanism,
-    "channel": lambda: noun("mechanism").channel,
-    "identity": lambda: sf.Channel.identity(noun("space")),
-    "bit channel": lambda: sf.Channel(range(2), [["3/4", "1/4"], ["1/4", "3/4"]]),
-    "loss": lambda: sf.losses.absolute(noun("space")),
-    "gain": lambda: sf.losses.guess(noun("space")),
-    "hyper": lambda: sf.hyper(noun("prior"), noun("channel")),
-    "design": lambda: sf.design(noun("prior"), noun("loss"), noun("privacy")),
-    "curve": lambda: sf.curve(noun("prior"), noun("loss"), noun("space"), ["1/2", 1]),
-    "predicate": lambda: sf.predicates.epsilon_delta(delta="1/10", alpha="1/2"),
-    "definition": lambda: sf.probabilistic(delta="1/10", alpha="1/2"),
-    "tradeoff": lambda: sf.tradeoff(noun("channel"), 0, 1),
-    "breach": lambda: sf.satisfies_axioms(sf.probabilistic(delta="1/10", alpha="1/2")).witness.breach,
-    "interval": lambda: co.Interval(Fraction(0), Fraction(1)),
-    "density": co.Density.uniform,
-    "laplace": lambda: co.laplace(1),
-    "truncated": lambda: co.truncated_laplace(alpha="1/16"),
-    "pixelated": lambda: co.pixelate(noun("truncated"), 4),
-    "smear": lambda: co.smear(noun("truncated"), 2),
-    "error": co.absolute_error,
-    "halves": lambda: sf.Prior.uniform(co.lattice_space(2)),
-    "lattice loss": lambda: co.lattice_loss(noun("error"), 2),
-    "lattice": lambda: Lattice((2, 2)),
-    "cells": lambda: sf.lattice_tight_constraints(noun("lattice"), epsilon=3),
-    "product": lambda: sf.product_mechanism(noun("mechanism"), noun("mechanism")),
-    "star": lambda: sf.epsilon_star(noun("space"), 1, "1/4"),
-    "chains": lambda: sf.is_uniformly_sensitive(ones, noun("bits"), noun("space")).witness,
-    "seeded": _seeded,
-    "kernels": lambda: sf.kernels(noun("privacy")),
-}  # fmt: skip
 
 
 def _n(*names: str, **named: Any) -> Callable[[], Given]:
@@ -149,6 +56,30 @@ def _plain(*positional: Any, **named: Any) -> Callable[[], Given]:
 RELEASED = [0, 1, 2, 2, 1, 0, 0]
 SCORE = [[0, 1, 2], [1, 0, 1], [2, 1, 0]]
 
+AREAS = {
+    "type": "FeatureCollection",
+    "features": [
+        {
+            "type": "Feature",
+            "geometry": {"type": "Polygon", "coordinates": [[[x, 48], [x + 1, 48], [x + 1, 49], [x, 48]]]},
+            "properties": {"name": f"area {x}", "people": x},
+        }
+        for x in (2, 3)
+    ],
+}
+
+_HIDING: dict[str, Any] = {"box": sf.box((2, 2), step=1, unit="km"), "tolerance": 0.9}
+
+
+def _plane() -> Any:
+    return __import__("pandas").DataFrame({"x": [0.5, 1.5], "y": [1.0, 1.2]})
+
+
+@cache
+def _hidden() -> Any:
+    return sf.hide(_plane(), "1 km", **_HIDING)
+
+
 SPACES = {
     "FiniteSpace": lambda: given(["a", "b"], [[0, 1], [1, 0]], "km", "two"),
     "FiniteSpace.distance": _with("space", 0, 1),
@@ -159,8 +90,28 @@ SPACES = {
     "cycle": _plain(4),
     "discrete": _plain(3),
     "geo": lambda: given([(48.9, 2.4), (51.5, -0.1)]),
+    "elastic": lambda: given(noun("space"), [1, 2, 3]),
+    "spaces.area_column": lambda: given(AREAS, "people"),
+    "spaces.areas": lambda: given(AREAS, labels="name"),
+    "spaces.h3_cells": _plain((48.85, 2.34, 48.86, 2.36), 8),
+    "spaces.roads": lambda: given([("a", "b", 0.3), ("b", "c", 0.4)], {"a": (48, 2), "b": (48, 2.1), "c": (48.1, 2)}),
+    "spaces.square_cells": _plain(48, 2, sides=(10, 10), step=5),
+    "spaces.counts_on_cells": _with("town", [48.01, 48.02], [2.01, 2.02], [3, 4]),
+    "spaces.earth_box": _plain(48, 2, sides=(10, 10), step=5),
+    "spaces.ground_range": lambda: given("1.5", noun("town")),
+    "spaces.ground_stretch": _n("town"),
+    "spaces.ground_words": _n("town"),
+    "spaces.to_box": _with("town", 48.01, 2.01),
+    "spaces.from_degrees": _plain([51.5], [-0.1], "EPSG:27700"),
+    "spaces.to_degrees": _plain([530000.0], [180000.0], "EPSG:27700"),
+    "spaces.to_earth": _with("town", (1, 2)),
     "graph": lambda: given([("a", "b", "0.3"), ("b", "c", "0.4")]),
     "grid": _plain(2, 2),
+    "box": _plain((2, 2), step=1),
+    "spaces.Box": lambda: given((Fraction(2),), (Fraction(1),)),
+    "spaces.Box.breaks": lambda: given(sf.box((2, 2), step=1), 0),
+    "Prior.on_cells": lambda: given([[1, 2], [0, 1]], sf.box((2, 2), step=1)),
+    "losses.CoordinateLoss.at": lambda: given(sf.losses.distance(sf.box((2, 2), step=1)), [[0.0, 0.0]], [[1.0, 1.0]]),
     "hamming": _plain(2),
     "spaces.induced": lambda: given(ones, noun("bits")),
     "spaces.is_uniformly_sensitive": lambda: given(ones, noun("bits"), noun("space")),
@@ -383,6 +334,12 @@ MECHANISMS = {
     **{name: _n("flat privacy") for name in (
        "mechanisms.dual_random_response", "random_response"
     )},
+    "mechanisms.laplace_noise": lambda: given(sf.PrivacyType(noun("strip"), epsilon=1), parts=2),
+    "mechanisms.noise_on_box": lambda: given(
+        sf.Prior.uniform(noun("strip")), sf.losses.distance(noun("strip")), sf.PrivacyType(noun("strip"), epsilon=1)
+    ),
+    "mechanisms.noise_table": lambda: given(noun("strip noise")),
+    "smooth": lambda: given(sf.geometric(sf.PrivacyType(sf.line(6), epsilon=1)), noun("strip"), halvings=1),
     "mechanisms.hamming_kernel": lambda: given(sf.PrivacyType(noun("bits"), alpha="1/2")),
     **{name: _n("square privacy") for name in (
        "mechanisms.planar_geometric", "planar_laplace"
@@ -395,8 +352,6 @@ MECHANISMS = {
     "mechanisms.one_against_rest": _with("flat privacy", 0),
     "mechanisms.product_mechanism": _n("mechanism", "mechanism"),
     "mechanisms.Lattice": lambda: given((2, 2)),
-    "mechanisms.Lattice.lengths": _with("lattice", (1, 1)),
-    "mechanisms.Lattice.promise": _with("lattice", epsilon=1),
     "mechanisms.ProductMechanism.row": _with("product", (0, 1)),
     "mechanisms.ProductMechanism.row_weights": _with("product", (0, 1)),
     "mechanisms.ProductMechanism.weights": _with("product", (0, 1)),
@@ -454,6 +409,10 @@ CONTINUOUS = {
 }
 
 DESIGN = {
+    "design.known_mechanism": lambda: given("exponential", noun("privacy")),
+    "design.known_on_box": lambda: given(
+        sf.Prior.uniform(noun("strip")), sf.losses.distance(noun("strip")), sf.PrivacyType(noun("strip"), epsilon=1)
+    ),
     "design.Curve.band": _with("curve", "3/4"),
     "universal.UtilitySet.contains": lambda: given(sf.utility_set(noun("mechanism")), noun("loss")),
     "universal.UtilitySet.intersection": lambda: given(
@@ -514,7 +473,7 @@ COMPATIBILITY = {
 
 CERTIFY = {
     "certify.claim": _n("prior", "mechanism", "loss"),
-    "load": lambda: given(_saved()),
+    "load": lambda: given(saved()),
     "prove": lambda: given([[4, 1, 1], [2, 2, 2], [1, 1, 4]], noun("privacy")),
     "quantise": lambda: given(np.full((3, 3), 1 / 3), noun("privacy")),
     "repair": lambda: given(np.full((3, 3), 1 / 3), noun("privacy")),
@@ -524,13 +483,15 @@ CERTIFY = {
 
 RELEASE = {
     "Ledger": lambda: given(str(Path(mkdtemp(dir=".")) / "new.ledger")),
-    "Ledger.charge": lambda: given(_ledger(), dataset="people", column="x", mechanism=noun("mechanism")),
-    "Ledger.left": lambda: given(_ledger(), "people", "x"),
-    "Ledger.left_delta": lambda: given(_ledger(), "people", "x"),
-    "Ledger.set_limit": lambda: given(_ledger(), 5, dataset="people", column="x"),
-    "Ledger.spent": lambda: given(_ledger(), "people"),
+    "Ledger.charge": lambda: given(ledger_of(), dataset="people", column="x", mechanism=noun("mechanism")),
+    "Ledger.left": lambda: given(ledger_of(), "people", "x"),
+    "Ledger.left_delta": lambda: given(ledger_of(), "people", "x"),
+    "Ledger.set_limit": lambda: given(ledger_of(), 5, dataset="people", column="x"),
+    "Ledger.spent": lambda: given(ledger_of(), "people"),
     "Mechanism.row_weights": _with("mechanism", 0),
     "Mechanism.release": lambda: given(noun("mechanism"), __import__("pandas").DataFrame({"x": [0, 1, 2]}), "x"),
+    "release.coordinate_reference": lambda: given(rows()),
+    "release.Geometry": _plain("geometry", beside=["office"]),
     "release.Place": _plain("lat", "lon"),
     "release.Position": _plain("x", "y"),
     "draws.SeededBits": _plain(1),
@@ -548,9 +509,13 @@ RELEASE = {
     "sampler": _n("mechanism"),
     "release.release_key": lambda: given(str(Path(mkdtemp(dir=".")) / "new.key")),
     "release_table": lambda: given(noun("mechanism"), __import__("pandas").DataFrame({"x": [0, 1, 2]}), "x"),
-    "release_file": lambda: given(noun("mechanism"), _rows(), str(Path(mkdtemp(dir=".")) / "out.csv"), "x"),
-    "release.opendp_measurement": lambda: given(_for_opendp()),
-    "release.opendp_rows": lambda: given(_for_opendp(), 3),
+    "release_file": lambda: given(noun("mechanism"), rows(), str(Path(mkdtemp(dir=".")) / "out.csv"), "x"),
+    "hide.hide": lambda: given(_plane(), "1 km", **_HIDING),
+    "hide.Wish": lambda: given(hide="1 km", **_HIDING),
+    "hide.Hidden.report": lambda: given(_hidden(), str(Path(mkdtemp(dir=".")) / "page.html")),
+    "hide.Hidden.save": lambda: given(_hidden(), str(Path(mkdtemp(dir=".")) / "hidden.sfm")),
+    "release.opendp_measurement": lambda: given(for_opendp()),
+    "release.opendp_rows": lambda: given(for_opendp(), 3),
     "release.privacy_loss": _with("channel", 0, 1),
     "release.worst_privacy_loss": _n("channel"),
     "release.CredibleSets.of": lambda: given(sf.credible_sets(noun("prior"), noun("channel")), 0),

@@ -14,8 +14,8 @@ secrets, the harder to tell them apart. That covers ordinary differential privac
     holds: ...
 
 Say where secrets live
-    line, grid, discrete, hamming, cycle, graph, points, geo, count_query, sum_query, query: each a FiniteSpace.
-    More in ``sf.spaces``.
+    line, grid, discrete, hamming, cycle, graph, points, geo, count_query, sum_query, query: each a FiniteSpace; elastic
+    stretches one. box for coordinates, with a promise about all points. More in ``sf.spaces``.
 Say what is promised, likely and at stake
     PrivacyType; Prior; Loss and Gain, made by ``sf.losses``; promises about events in ``sf.predicates``.
 Design
@@ -23,7 +23,8 @@ Design
     Other aims: ``sf.objectives``. Best for every prior: ``sf.universal``. What no ε can serve: ``sf.compatibility``.
 Take a known mechanism
     geometric, random_response, exponential, planar_laplace, tight_constraints, and compare_known for all of them beside
-    each other. More in ``sf.mechanisms`` and, for secrets in an interval, ``sf.continuous``.
+    each other; smooth makes a table a mechanism for coordinates. More in ``sf.mechanisms`` and, for secrets in an
+    interval, ``sf.continuous``.
 Prove and keep
     prove makes a Mechanism of integers, repair and quantise make one of any matrix; verify, save, load.
     More in ``sf.certify``.
@@ -36,8 +37,9 @@ Measure
     utility measures in ``sf.measures``. A Channel with its Hyper: hyper, posterior, cascade, parallel, remap; more in
     ``sf.channels``.
 Release and report
-    release_table, release_file, sampler and a Ledger of what was spent; frequencies of what was released; keys,
-    estimates and bridges in ``sf.release``. report writes a page, audit judges a matrix of another tool, simplex draws;
+    hide takes a table or a file of points and gives it back released, with its design and report. release_table,
+    release_file, sampler and a Ledger of what was spent; frequencies of what was released; keys, estimates and bridges
+    in ``sf.release``. report writes a page, audit judges a matrix of another tool, simplex draws;
     figures in ``sf.report``, the tables of five papers in ``sf.papers``.
 
 Errors are those of ``sf.errors``. ``help(sf.line)`` explains one name, ``help(sf.losses)`` a room; the command

@@ -3,6 +3,7 @@ import types as _types
 import typing as _t
 
 import sfumato.design.optimal as _optimal
+import sfumato.hide.hiding as _hiding
 import sfumato.report.page as _page
 
 from . import certify as certify
@@ -53,6 +54,7 @@ from .mechanisms import exponential as exponential
 from .mechanisms import geometric as geometric
 from .mechanisms import planar_laplace as planar_laplace
 from .mechanisms import random_response as random_response
+from .mechanisms import smooth as smooth
 from .mechanisms import tight_constraints as tight_constraints
 from .orders import refines as refines
 from .privacy import PrivacyType as PrivacyType
@@ -69,9 +71,11 @@ from .release.tables import release_table as release_table
 from .report.audit import audit as audit
 from .report.simplex import simplex as simplex
 from .spaces import FiniteSpace as FiniteSpace
+from .spaces import box as box
 from .spaces import count_query as count_query
 from .spaces import cycle as cycle
 from .spaces import discrete as discrete
+from .spaces import elastic as elastic
 from .spaces import geo as geo
 from .spaces import graph as graph
 from .spaces import grid as grid
@@ -95,9 +99,11 @@ def _called_like(function: _abc.Callable[_P, _R]) -> _CallableRoom[_P, _R]: ...
 
 if _t.TYPE_CHECKING:
     design = _called_like(_optimal.design)
+    hide = _called_like(_hiding.hide)
     report = _called_like(_page.report)
 else:
     from . import design as design
+    from . import hide as hide
     from . import report as report
 
 __version__: str

@@ -25,8 +25,9 @@ A message says what is wrong, where, what was found, what was expected and what
 to do. Whatever a program needs to react is kept as an attribute.
 
 What to do is spelled differently at each door: a keyword of Python is an option of the shell. A message names
-arguments by :func:`keyword` and functions by :func:`advice`; the door at which the reader stands says how they are
-written, with :func:`speaking`. Python's spelling is the one that holds where no door says otherwise.
+arguments by :func:`keyword`, functions by :func:`advice` and calls by :func:`worded`; the door at which the reader
+stands says how they are written, with :func:`speaking`. Python's spelling is the one that holds where no door says
+otherwise.
 """
 
 from __future__ import annotations
@@ -70,6 +71,7 @@ __all__ = [
     "short",
     "shown",
     "speaking",
+    "worded",
 ]
 
 
@@ -221,11 +223,13 @@ class UndecidedError(SfumatoError):
 class Wording:
     """How the reader at one door writes an argument with its value (None: any) and calls a function of ours.
 
-    ``function`` returns an empty text for what cannot be called at that door.
+    ``function`` returns an empty text for what cannot be called at that door, ``options`` one for arguments that it
+    does not have by these names.
     """
 
     keyword: Callable[[str, Any], str]
     function: Callable[[str], str]
+    options: Callable[[Sequence[str]], str] = lambda names: ""
 
 
 # One for the whole process, and not for a thread: whoever reads messages reads those of all threads.
@@ -255,6 +259,21 @@ def keyword(name: str, value: Any = None) -> str:
     '--into noise'
     """
     return _wording.keyword(name, value)
+
+
+def worded(call: str, *options: str) -> str:
+    """A call as the reader of a message writes it: by options of these names, where the door has them.
+
+    Examples
+    --------
+    >>> worded("Place('lat', 'lon')", "lat", "lon")
+    "Place('lat', 'lon')"
+    >>> shell = Wording(lambda name, value: "", lambda name: "", lambda names: " and ".join(f"--{n}" for n in names))
+    >>> with speaking(shell):
+    ...     worded("Place('lat', 'lon')", "lat", "lon")
+    '--lat and --lon'
+    """
+    return _wording.options(options) or call
 
 
 def advice(*functions: tuple[str, str]) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,16 @@ class PartialFile:
         os.close(self.handle)
         self.temporary.unlink(missing_ok=True)
 
+    @contextmanager
+    def folder(self) -> Iterator[Path]:
+        """A folder for what is not written through this file, gone afterwards; who finds a leftover removes it too."""
+        place = _folder_of(self.temporary)
+        place.mkdir(mode=0o700)
+        try:
+            yield place
+        finally:
+            shutil.rmtree(place, ignore_errors=True)
+
     def settle(self) -> None:
         """Bring the content to the disk."""
         os.fsync(self.handle)
@@ -127,6 +138,70 @@ class PartialFile:
                 os.close(folder)
 
 
+@contextmanager
+def partial_files(contents: Mapping[Path, bytes]) -> Iterator[list[PartialFile]]:
+    """Files with these contents on the disk, under other names; :func:`place_together` gives them theirs."""
+    with ExitStack() as stack:
+        parts = [stack.enter_context(PartialFile(target)) for target in contents]
+        for part, content in zip(parts, contents.values(), strict=True):
+            with open(part.handle, "wb", closefd=False) as file:
+                file.write(content)
+            part.settle()
+        yield parts
+
+
+def place_together(parts: Sequence[PartialFile], *, overwrite: bool) -> None:
+    """Give several files their names: all of them, or none, and what was there before stays where one fails.
+
+    Whoever kills the process between two names can still see some of them; the last one is given its name last, so that
+    where it is, all are.
+    """
+    placed: list[PartialFile] = []
+    with ExitStack() as stack:
+        before = {part.target: stack.enter_context(_Aside(part.target)) for part in parts if overwrite}
+        try:
+            for part in parts:
+                part.place(overwrite=overwrite)
+                placed.append(part)
+        except BaseException:
+            for part in placed:
+                part.target.unlink(missing_ok=True)
+                if overwrite:
+                    before[part.target].put_back()
+            raise
+
+
+class _Aside:
+    """A second name of a file that is about to be replaced; it is gone afterwards."""
+
+    def __init__(self, target: Path) -> None:
+        self.target = target
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+        os.close(handle)
+        self.name = Path(name)
+        self.name.unlink()
+
+    def __enter__(self) -> _Aside:
+        if self.target.exists():
+            try:
+                os.link(self.target, self.name)
+            except OSError:  # a file system without links
+                shutil.copy2(self.target, self.name)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.name.unlink(missing_ok=True)
+
+    def put_back(self) -> None:
+        """What was there before is there again, if anything was."""
+        if self.name.exists():
+            os.replace(self.name, self.target)
+
+
+def _folder_of(temporary: Path) -> Path:
+    return temporary.with_name(f"{temporary.name}.d")
+
+
 def _held(handle: int, *, wait: bool = False) -> bool:
     """Whether this process now holds the lock of a file; never where there are no locks."""
     if fcntl is None:
@@ -147,6 +222,7 @@ def _remove_leftovers(target: Path) -> None:
             handle = os.open(entry.path, os.O_RDWR)
             try:
                 if entry.is_file(follow_symlinks=False) and _held(handle):
+                    shutil.rmtree(_folder_of(Path(entry.path)), ignore_errors=True)
                     os.unlink(entry.path)
             finally:
                 os.close(handle)

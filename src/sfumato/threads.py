@@ -9,6 +9,9 @@ from os import cpu_count
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
+_SMALL_SCAN = 200_000  # So few comparisons take less time than starting threads.
 
 
 def on_threads(work: Callable[[int, int], Any], size: int, chunks_per_thread: int = 4) -> list[Any]:
@@ -22,6 +25,27 @@ def on_threads(work: Callable[[int, int], Any], size: int, chunks_per_thread: in
         return [work(0, size)]
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(work, edges[:-1].tolist(), edges[1:].tolist()))
+
+
+def over_pairs(
+    scan: Callable[..., None],
+    table: NDArray[np.float64],
+    first: NDArray[Any],
+    second: NDArray[Any],
+    *more: float,
+    width: int | None = None,
+) -> NDArray[np.float64]:
+    """What a compiled scan writes for each of many pairs of rows of a table: a number, or ``width`` of them."""
+    result = np.empty(first.size if width is None else (first.size, width))
+
+    def part(start: int, stop: int) -> None:
+        scan(table, first[start:stop], second[start:stop], *more, result[start:stop])
+
+    if first.size * table.shape[1] < _SMALL_SCAN:
+        part(0, first.size)
+    else:
+        on_threads(part, first.size)
+    return result
 
 
 @contextmanager

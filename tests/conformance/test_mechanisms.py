@@ -50,8 +50,8 @@ EXPECTED = {
     "exponential_exact": set(PROMISES),
     "permute_and_flip": set(PROMISES),
     "permute_and_flip_exact": set(PROMISES),
-    "planar_laplace": {"a plane", "a row"},
-    "planar_laplace_within": {"a plane", "a row"},
+    "planar_laplace": {"a plane", "a row", "points"},
+    "planar_laplace_within": {"a plane", "a row", "points"},
     "planar_geometric": {"a plane", "a row"},
     "tight_constraints": set(PROMISES) - {"a star"},
 }

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from shapely.geometry import box
 
 import sfumato as sf
 from sfumato.spaces import SPACES
@@ -23,6 +24,11 @@ EXAMPLES: dict[str, sf.FiniteSpace] = {
     "graph": sf.graph([("a", "b", "0.3"), ("b", "c", "0.4"), ("c", "d", "1.5"), ("a", "d", "0.9")]),
     "points": sf.points([[0.1, 0.7], [0.3, 0.2], [0.9, 0.9], [0.5, 0.45]]),
     "geo": sf.geo([(48.9, 2.4), (51.5, -0.1), (40.4, -3.7), (41.9, 12.5)]),
+    "square_cells": sf.spaces.square_cells(48, 2, sides=(3, 2), step=1),
+    "h3_cells": sf.spaces.h3_cells((48.85, 2.34, 48.86, 2.36), 8),
+    "areas": sf.spaces.areas([box(2, 48, 2.1, 48.1), box(2.1, 48, 2.3, 48.1), box(2, 48.1, 2.3, 48.2)]),
+    "roads": sf.spaces.roads([("a", "b", 0.3, True), ("b", "c", 0.4), ("c", "a", 1.5)], ways="longer"),
+    "elastic": sf.elastic(sf.grid(2, 3), [1, 2, 1, 2, 3, 1]),
     "count_query": sf.count_query(4),
     "sum_query": sf.sum_query(3, 2),
     "k_count_query": sf.k_count_query(2, 2),
@@ -63,4 +69,4 @@ def test_pairs_are_the_unimplied_ones(name: str) -> None:
 @pytest.mark.parametrize(("name", "nothing"), [(n, x) for n, x in product(SPACES, (None, -1, "")) if n != "discrete"])
 def test_nonsense_is_refused(name: str, nothing: Any) -> None:
     with pytest.raises((ValueError, TypeError)):
-        SPACES[name](nothing)
+        SPACES[name](nothing, *([[1]] if name == "elastic" else []))

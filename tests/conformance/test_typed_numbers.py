@@ -209,17 +209,34 @@ TYPED: dict[str, Use] = {
        for name in PAIR},
     **{f"truncated_laplace.{name}": lambda v, name=name: _both(sf.truncated_laplace(**{name: v}).promise)
        for name in PAIR},
-    **{f"Lattice.promise.{name}": lambda v, name=name: _both(SQUARES.promise(**{name: v})) for name in PAIR},
     **{f"lattice_tight_constraints.{name}":
        lambda v, name=name: _both(sf.lattice_tight_constraints(SQUARES, **{name: v})
                                   .promise) for name in PAIR},
     **{f"has_lattice_tight_constraints.{name}":
        lambda v, name=name: str(sf.has_lattice_tight_constraints(SQUARES, **{name: v})) for name in PAIR},
     **{f"integer_noise.{name}": lambda v, name=name: sf.integer_noise(**{name: v}).plan.noise.rate for name in PAIR},
+    "box.sides": lambda v: sf.box((v, v), step=v).sides[0],
+    "box.step": lambda v: sf.box((v, v), step=v).step[0],
+    "box.origin": lambda v: sf.box((v, v), step=v, origin=(v, v)).origin[0],
+    "earth_box.south": lambda v: sf.spaces.earth_box(v, 2, sides=(1, 1), step=1).frame.south,  # type: ignore[union-attr]
+    "earth_box.west": lambda v: sf.spaces.earth_box(48, v, sides=(1, 1), step=1).frame.west,  # type: ignore[union-attr]
+    "earth_box.north": lambda v: sf.spaces.earth_box(0, 2, v, 3, step=1).sides,
+    "earth_box.east": lambda v: sf.spaces.earth_box(48, 0, 49, v, step=1).sides,
+    "earth_box.step": lambda v: sf.spaces.earth_box(48, 2, sides=(3, 3), step=v).step[0],
+    "earth_box.sides": lambda v: sf.spaces.earth_box(48, 2, sides=(v, v), step="1/10").sides[0],
+    "earth_box.margin": lambda v: sf.spaces.earth_box(48, 2, sides=(1, 1), step=1, margin=v).frame,
+    "square_cells.south": lambda v: sf.spaces.square_cells(v, 2, sides=(1, 1), step=1).coordinates[0][0],
+    "square_cells.west": lambda v: sf.spaces.square_cells(48, v, sides=(1, 1), step=1).coordinates[0][1],
+    "square_cells.north": lambda v: len(sf.spaces.square_cells(0, 2, v, 3, step=100)),
+    "square_cells.east": lambda v: len(sf.spaces.square_cells(48, 0, 49, v, step=100)),
+    "square_cells.step": lambda v: len(sf.spaces.square_cells(48, 2, sides=(3, 3), step=v)),
+    "square_cells.sides": lambda v: len(sf.spaces.square_cells(48, 2, sides=(v, v), step="1/10")),
+    "ground_range.length": lambda v: sf.spaces.ground_range(v, sf.spaces.earth_box(48, 2, sides=(1, 1), step=1)),
+    "Lattice.step": lambda v: sf.mechanisms.Lattice((2, 2), step=v).step[0],  # type: ignore[attr-defined]
     # annotated by what they hold, not by what they take
     "InfiniteGeometric": lambda v: sf.InfiniteGeometric(v).alpha,
-    "Lattice.step": lambda v: sf.mechanisms.Lattice((2, 2), step=v).step,  # type: ignore[attr-defined]
-    "Interval": lambda v: sf.continuous.Interval(0, v).high,
+    "Interval.low": lambda v: sf.continuous.Interval(v, 9).low,
+    "Interval.high": lambda v: sf.continuous.Interval(0, v).high,
     "within": lambda v: coordinates_of(
         Position("x", "y"), Domain.of(sf.grid(2, 2)),
         on_unknown="error", within=v,
@@ -237,6 +254,9 @@ DATA = {
     "polygon.corners": "points of a curve are data",
     "from_points.points": "points of a curve are data",
     "TradeOff.through.points": "points of a curve are data",
+    "to_box.latitude": "a coordinate of a record is data: a float is the number it stores",
+    "to_box.longitude": "a coordinate of a record is data: a float is the number it stores",
+    "to_earth.point": "a point is data",
     "Bound.radius": "made by displacement_at_most, of a length that was read there",
 }
 

@@ -14,6 +14,7 @@ import pytest
 from scipy.stats import chi2
 
 import sfumato as sf
+from box_tables import box_mechanism
 from sfumato import errors
 from sfumato.release.engines import ENGINES, release_dask, release_spark
 from sfumato.release.ledger import Ledger
@@ -138,6 +139,29 @@ def test_keyed_noise_is_that_of_one_machine_however_the_rows_are_dealt(
     written = engine.release(mechanism, engine.frame(survey, 5), "answer", tmp_path / "out", **KEYED)
     for made in (lazy, lazy, written):
         assert by_id(engine.table(made))["answer"].to_pylist() == here["answer"].to_pylist()
+
+
+def test_coordinates_get_the_noise_of_one_machine(engine: Engine, tmp_path: Path) -> None:
+    """A mechanism for points travels too; what lies outside is moved, and one id with two points is refused."""
+    hide = box_mechanism(sf.box((4, 3), step=1, unit="km"))
+    rng = np.random.default_rng(5)
+    points = pa.table({"id": np.arange(900), "x": rng.uniform(-0.01, 4, 900), "y": rng.uniform(0, 3, 900)})
+    terms: dict[str, Any] = KEYED | {"on_unknown": "nearest"}
+    here = release(hide, points, Position("x", "y"), **terms)
+    lazy = engine.release(hide, engine.frame(points), Position("x", "y"), **terms)
+    ledger = Ledger(tmp_path / "spent.ledger")
+    account: dict[str, Any] = {"ledger": ledger, "dataset": "people"}
+    for made in (
+        lazy,
+        engine.release(hide, engine.frame(points), Position("x", "y"), tmp_path / "out", **terms, **account),
+    ):
+        told = by_id(engine.table(made))
+        assert told["x"].to_pylist() == here["x"].to_pylist() and told["y"].to_pylist() == here["y"].to_pylist()
+    release(hide, points, Position("x", "y"), **terms, **account)
+    assert [entry.charged for entry in ledger.entries()] == [1, 0]  # the fingerprint is that of one machine
+    twice = pa.concat_tables([points, points.slice(0, 1).set_column(1, "x", pa.array([1.25]))])
+    with pytest.raises(errors.InvalidInput, match="1 row id comes with more than one secret"):
+        engine.release(hide, engine.frame(twice), Position("x", "y"), tmp_path / "more", **terms)
 
 
 def test_bad_rows_leave_nothing_behind(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.mechanisms.lattice import Lattice, LatticeKernel, lattice_solution
+from sfumato.mechanisms.lattice import Lattice, lattice_kernel, lattice_solution
 from sfumato.mechanisms.tight import has_lattice_tight_constraints, lattice_threshold, tight_constraints
 from sfumato.papers.paper_c import ITEMS
 from sfumato.privacy.regular import corner_priors, is_regular, leakage_bound, regular_region
@@ -134,7 +134,7 @@ def test_the_tolerance_that_explains_figure_6_does_not_explain_figure_7() -> Non
     """On 100 × 100 points μ = z/n ≥ −1e-4 holds far below 0.4, where the printed curve begins."""
     lattice = Lattice((100, 100))
     for epsilon, least in (("0.1", -8.56e-6), ("0.4", -5.80e-6)):
-        values = lattice_solution(LatticeKernel(lattice, lattice.promise(epsilon)), accuracy=1e-9).values
+        values = lattice_solution(lattice_kernel(lattice, epsilon), accuracy=1e-9).values
         assert values.min() / 1e4 == pytest.approx(least, abs=1e-8)
 
 

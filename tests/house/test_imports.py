@@ -10,7 +10,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "sfumato"
-FILES = {path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text()) for path in sorted(SOURCE.rglob("*.py"))}
 MOST = 25
 
 # Which module a distribution brings where that has another name; torch brings triton.
@@ -21,8 +20,20 @@ BY_NAME = {
     "cli/commands.py": "the table of commands: a command's module is loaded when the command runs",
     "__init__.py": "the front door: public names are loaded on first use",
     "release/__init__.py": "names are loaded on first use, with the readers of tables they bring",
+    "hide/__init__.py": "names are loaded on first use, with the designs and reports they bring",
     "report/__init__.py": "names are loaded on first use, with the figures they bring",
 }
+
+
+def parsed(path: Path) -> ast.Module:
+    """A file as a tree, which is not kept: all of them together would slow down every test that follows."""
+    return ast.parse(path.read_text())
+
+
+def files() -> Iterator[tuple[str, ast.Module]]:
+    """Every file of the source."""
+    for path in sorted(SOURCE.rglob("*.py")):
+        yield path.relative_to(SOURCE).as_posix(), parsed(path)
 
 
 def optional() -> set[str]:
@@ -63,9 +74,10 @@ def by_name(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 def needs_an_extra(module: str, extras: set[str]) -> bool:
     """Whether a module of ours names an optional one."""
-    tree = FILES.get(f"{module.removeprefix('sfumato.').replace('.', '/')}.py")
-    if tree is None:
+    path = SOURCE / f"{module.removeprefix('sfumato.').replace('.', '/')}.py"
+    if not path.exists():
         return False
+    tree = parsed(path)
     named = [name for node in ast.walk(tree) for name in imported(node)]
     named += [name.strip("'\"") for _, name in by_name(tree)]
     return any(name.partition(".")[0] in extras for name in named)
@@ -75,7 +87,7 @@ def test_imports_inside_functions_are_of_optional_packages() -> None:
     extras = optional()
     assert {"torch", "triton", "pandas", "dp_accounting", "pyspark"} <= extras and "numpy" not in extras
     allowed, wrong = [], []
-    for file, tree in FILES.items():
+    for file, tree in files():
         for line, module in inside(tree):
             fine = module.partition(".")[0] in extras or needs_an_extra(module, extras)
             (allowed if fine else wrong).append((file, line, module))
@@ -88,9 +100,9 @@ def test_no_room_of_ours_is_imported_by_its_name() -> None:
     assert list(by_name(ast.parse("import_module('sfumato.lp')"))) == [(1, "'sfumato.lp'")]
     wrong = [
         (file, line, name)
-        for file, tree in FILES.items()
+        for file, tree in files()
         for line, name in by_name(tree)
         if name.strip("'\"").partition(".")[0] not in extras and file not in BY_NAME
     ]
     assert not wrong
-    assert all(list(by_name(FILES[file])) for file in BY_NAME)
+    assert all(list(by_name(parsed(SOURCE / file))) for file in BY_NAME)

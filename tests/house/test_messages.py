@@ -71,8 +71,11 @@ def test_errors_quote_values_in_few_words() -> None:
 
 
 # An argument or a call as Python writes it: options of the shell and keys of a spec have another form, so that
-# messages name them by `keyword` and `advice` of sfumato.errors.
-PYTHON_SYNTAX = re.compile(r"(?<![\w<&?;\"-])[a-z_]{2,}=(?=['\u2026\s.,:;)]|True|False|\d|$)|\b[a-z_][\w.]*\(\)")
+# messages name them by `keyword`, `advice` and `worded` of sfumato.errors.
+PYTHON_SYNTAX = re.compile(
+    r"(?<![\w<&?;\"-])[a-z_]{2,}=(?=['\u2026\s.,:;)]|True|False|\d|$)|\b[a-z_][\w.]*\(\)|"
+    r"\b(Position|Place|Geometry)\("
+)
 
 # Messages about arguments that neither the shell nor the studio can give: only Python's readers see them.
 ONLY_IN_PYTHON = (
@@ -109,6 +112,10 @@ ONLY_IN_PYTHON = (
     "pass them and labels=",
     "a Python function: sf.",  # what kinds of a spec would need: the message says so
     "a frozen scipy distribution such as norm(scale=2)",
+    "coordinates are Position('x', 'y') or Place('lat', 'lon')",
+    "a position is named by its columns",
+    "a place is named by its columns",
+    "release with Place('lat', 'lon')",
 )  # fmt: skip
 
 
@@ -117,6 +124,8 @@ def sentences(text: str) -> list[tuple[int, str]]:
     tree = ast.parse(text)
     documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     inner = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+    inner |= {id(part) for node in ast.walk(tree) if isinstance(node, ast.Call)
+              and isinstance(node.func, ast.Name) and node.func.id == "worded" for part in node.args}  # fmt: skip
     found = []
     for node in ast.walk(tree):
         if id(node) in documentation or id(node) in inner:

@@ -8,7 +8,11 @@ import numpy as np
 import pytest
 
 from block_programs import by_clarabel, lumpy_prior, random_program, spline_program
-from sfumato.lp.cone.general import solve_blocks
+from sfumato.lp.cone.arrays_backend import arrays_on
+from sfumato.lp.cone.general import solve_blocks, solve_with
+from sfumato.lp.cone.general_arrays import ArraysBlockIterate
+from sfumato.lp.cone.run import Run
+from sfumato.watch import Watch
 
 pytestmark = pytest.mark.peers
 
@@ -21,6 +25,19 @@ def test_random_programs(seed: int) -> None:
     program = random_program(np.random.default_rng(seed))
     solution, peer = solve_blocks(program, tolerance=1e-8), by_clarabel(program)
     assert "Solved" in str(peer.status)
+    size = np.abs(program.cost).sum() / program.shape[1]
+    assert solution.value == pytest.approx(peer.obj_val, rel=AGREEMENT, abs=AGREEMENT * size)
+    assert solution.bound == pytest.approx(peer.obj_val, rel=AGREEMENT, abs=AGREEMENT * size)
+
+
+@pytest.mark.parametrize("device", [None, "cpu"])
+@pytest.mark.parametrize("seed", range(6))
+def test_random_programs_over_arrays(seed: int, device: str | None) -> None:
+    if device is not None:
+        pytest.importorskip("torch")
+    program = random_program(np.random.default_rng(seed))
+    method = ArraysBlockIterate(program, Watch(), arrays_on(device))
+    solution, peer = solve_with(method, program, Run(Watch(), 400), 1e-8), by_clarabel(program)
     size = np.abs(program.cost).sum() / program.shape[1]
     assert solution.value == pytest.approx(peer.obj_val, rel=AGREEMENT, abs=AGREEMENT * size)
     assert solution.bound == pytest.approx(peer.obj_val, rel=AGREEMENT, abs=AGREEMENT * size)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import sfumato as sf
+from box_tables import box_mechanism
 from sfumato.errors import InvalidInput, NotSupported
 from sfumato.release.opendp import local_factor, opendp_measurement, opendp_rows
 
@@ -167,3 +168,24 @@ def test_no_measurement_of_pure_privacy_is_made_of_a_promise_about_events() -> N
     best = sf.design(sf.Prior.uniform(three), sf.losses.bin(three), None, under=near).mechanism
     with pytest.raises(NotSupported, match="a promise about events"):
         opendp_measurement(best)
+
+
+def test_places_on_the_earth_are_refused(dp: Any) -> None:
+    """OpenDP has no distance for them, and what lies beyond the margin has no promise."""
+    town = box_mechanism(sf.spaces.earth_box(48, 2, sides=(10, 10), step=5), outputs=4)
+    with pytest.raises(NotSupported, match=r"places of box.* as inputs of OpenDP"):
+        opendp_measurement(town)
+
+
+def test_points_of_a_box(dp: Any) -> None:
+    town, line = box_mechanism(sf.box((2, 1), step="1/2", unit="km"), outputs=6), box_mechanism(sf.box(2, step="1/2"))
+    one = opendp_measurement(town)
+    assert one((1.0, 0.5)) in town.outputs and one.map("1/2") >= town.rate / 2
+    with pytest.raises(Exception, match="coordinates are finite numbers"):
+        one((1.0, float("nan")))
+    assert opendp_measurement(line)(0.25) in line.outputs
+    rows = opendp_rows(town, 3)
+    assert set(rows([(1.0, 0.5)] * 3)) <= set(town.outputs)
+    largest = float((town.weights.max(axis=0) / town.weights.min(axis=0)).max())
+    assert float(local_factor(town) or 0) == pytest.approx(largest)
+    assert rows.map(1) >= log(largest) * (1 - 1e-12)

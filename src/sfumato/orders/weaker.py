@@ -25,6 +25,7 @@ from scipy.optimize import nnls
 
 from sfumato.channels.channel import Channel
 from sfumato.channels.prior import Prior
+from sfumato.channels.ratios import log_ratios, logarithms, row_gaps
 from sfumato.errors import shown
 from sfumato.losses.loss import Gain
 from sfumato.lp import LinearProgram, solve
@@ -33,8 +34,6 @@ from sfumato.orders.refinement import SeparatingConsumer, to_compare
 from sfumato.verdict import Verdict, fails, holds, undecided
 
 __all__ = ["Mixtures", "PrivacyBreach", "max_refines", "privacy_refines"]
-
-_SMALLEST = 1e-290  # Quotients of larger doubles are good to a few units in the last place.
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,34 +248,17 @@ def privacy_refines(b: Channel, a: Channel, *, proof: bool = False) -> Verdict:
 
 def _suspects(b: Channel, a: Channel, rounded: bool) -> list[tuple[int, int]]:
     """Pairs of secrets that floats leave in doubt; where they leave none, the pair that B tells apart best beside A."""
-    n = len(a.secrets)
-    tables = floats(b.matrix), floats(a.matrix)
-    told = all(
-        (((t == 0) | (t > _SMALLEST)) & ((t == 0) == (c.matrix == 0))).all()
-        for t, c in zip(tables, (b, a), strict=True)
-    )
-    if a.exact and b.exact and not told:
-        return [(x, z) for x in range(n) for z in range(n) if x != z]
-    over = np.empty((n, n))
-    for x in range(n):
-        found, allowed = (_ratios(table, x) for table in tables)
-        with np.errstate(invalid="ignore"):
-            over[x] = found.max(axis=1) - np.abs(allowed).max(axis=1)
+    first, second = np.triu_indices(len(a.secrets), 1)
+    low, high = row_gaps(logarithms(b.matrix), first, second)
+    allowed = log_ratios(logarithms(a.matrix), first, second)
+    over = np.full((len(a.secrets), len(a.secrets)), -inf)
+    with np.errstate(invalid="ignore"):
+        over[first, second], over[second, first] = high - allowed, -low - allowed
     over[np.isnan(over)] = -inf  # both infinite
-    np.fill_diagonal(over, -inf)
-    # quotients and logarithms of floats are good to far less than a billionth: only what is nearer is looked at
-    clear = over.size and over.max() > 1e-9
-    if clear and not rounded:
-        return [divmod(int(over.argmax()), n)]
+    # logarithms of floats are good to far less than a billionth: only what is nearer is looked at
+    if over.max() > 1e-9 and not rounded:
+        return [divmod(int(over.argmax()), len(over))]
     return [(x, z) for x, z in np.argwhere(over > -1e-9).tolist()]
-
-
-def _ratios(table: NDArray[np.float64], x: int) -> NDArray[np.float64]:
-    """ln C_xy/C_zy for every z and y, 0 where neither can give the output."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.log(table[x]) - np.log(table)
-    logs[np.isnan(logs)] = 0.0
-    return np.asarray(logs)
 
 
 def _breach(b: Channel, a: Channel, x: int, z: int) -> PrivacyBreach | None:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sfumato.certify import Mechanism
 from sfumato.channels import Prior
 from sfumato.measures import bayes_vulnerability
-from sfumato.mechanisms.lattice import Lattice, LatticeKernel, lattice_solution
+from sfumato.mechanisms.lattice import Lattice, lattice_kernel, lattice_solution
 from sfumato.mechanisms.proved import proved
 from sfumato.mechanisms.tight import has_lattice_tight_constraints, lattice_threshold, lattice_tight_constraints
 from sfumato.numbers import told_apart
@@ -515,7 +515,7 @@ def _draw_query(
 def _draw_7(threshold: float) -> Any:
     lattice = Lattice((100, 100))
     epsilon = [round(e, 3) for e in np.linspace(0.4, 1.3, 19).tolist()]
-    kernels = (LatticeKernel(lattice, lattice.promise(str(e))) for e in epsilon)
+    kernels = (lattice_kernel(lattice, str(e)) for e in epsilon)
     curve = [float(lattice_solution(kernel, accuracy=1e-9).values.mean()) for kernel in kernels]
     rival = [_planar_laplace(e) for e in epsilon]
     return _utility(epsilon, curve, threshold, "planar Laplace", rival, "cell among 100 × 100")

@@ -1,0 +1,61 @@
+"""Nothing that is written beside a release tells anything about the true points, but through what was paid for."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sfumato as sf
+from hide_files import QUICK, csv_file
+from sfumato.hide.cells import FEWEST, MOST_CELLS, WIDEST, cell_side
+from sfumato.hide.paid import quantile_weights
+from sfumato.numbers import exp_bounds
+
+
+def test_what_is_written_beside_a_release_does_not_depend_on_the_points(tmp_path: Path) -> None:
+    files = []
+    for seed in (1, 2):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        source = csv_file(folder / "trips.csv", seed=seed)
+        files.append(sf.hide(source, "1 km", output=folder / "hidden.csv", **QUICK).files)
+    for one, other in zip(*(found[1:] for found in files), strict=True):
+        assert one.name == other.name and one.read_bytes() == other.read_bytes()
+    assert files[0][0].read_bytes() != files[1][0].read_bytes()
+
+
+@settings(max_examples=15)
+@given(
+    st.lists(st.integers(0, 30), min_size=1, max_size=40),
+    st.lists(st.integers(0, 30), min_size=2, max_size=2),
+    st.fractions("1/10", 3, max_denominator=100),
+    st.sampled_from([Fraction(1, 20), Fraction(19, 20), Fraction(1, 2)]),
+)
+def test_with_a_row_replaced_no_quantile_is_much_likelier(
+    others: list[int], replaced: list[int], epsilon: Fraction, share: Fraction
+) -> None:
+    tables = [np.array(sorted([*others, row])) for row in replaced]
+    drawn = [quantile_weights(np.searchsorted(table, np.arange(32)), share, len(table), epsilon) for table in tables]
+    weights = [[ladder[rung] for rung in rungs.tolist()] for ladder, rungs in drawn]
+    sums = [sum(part) for part in weights]
+    most = exp_bounds(epsilon)[0]  # a rational below e^ε
+    for here, there in zip(*weights, strict=True):
+        assert Fraction(here, sums[0]) <= most * Fraction(there, sums[1])
+        assert Fraction(there, sums[1]) <= most * Fraction(here, sums[0])
+
+
+@given(st.floats(1e-4, 50), st.floats(0.05, 500), st.floats(0.2, 5), st.sampled_from(["km", "m", "mi", "steps"]))
+def test_cells_are_round_fine_and_few(rate: float, side: float, ratio: float, unit: str) -> None:
+    sides = [Fraction(side), Fraction(side * ratio)]
+    cell = cell_side(rate, sides, unit)
+    cells = [-(-length // cell) for length in sides]
+    assert cells[0] * cells[1] <= MOST_CELLS
+    metres = cell * {"km": 1000, "m": 1, "mi": Fraction("1609.344"), "steps": 1}[unit]
+    digits = str(float(metres)).replace(".", "").strip("0").split("e")[0]
+    assert len(digits) <= 2
+    if float(cell) > min(WIDEST / rate, float(min(sides)) / FEWEST) * 1.0001:  # then a finer one has too many
+        assert (side / (float(cell) * 0.9) + 1) * (side * ratio / (float(cell) * 0.9) + 1) > MOST_CELLS
