@@ -10,8 +10,10 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import InvalidInput, Mismatch, NotConverged, NotSupported
-from sfumato.release.estimation import credible_sets, frequencies, output_counts, posteriors, remap_rows
+from sfumato.release.estimation import frequencies
+from sfumato.release.estimation_counts import output_counts
 from sfumato.release.estimation_likelihood import iterative_bayesian_update, maximum_likelihood
+from sfumato.release.estimation_rows import credible_sets, posteriors, remap_rows
 from sfumato.release.sampler import sampler
 
 RESPONSE = sf.random_response(sf.PrivacyType(sf.discrete(["a", "b", "c"]), alpha="1/4"))

@@ -1,17 +1,24 @@
-"""What the receiver of released data does: frequencies of the secrets, posteriors and remaps of single rows.
+"""What the receiver of released data does: shares of the secrets, with standard errors and intervals, also by group.
 
 N rows with secrets of frequencies π come out as counts c over outputs, with E[c/N] = πM. For a right inverse W of the
 channel, MW = 1, the estimate π̂ = (c/N)W is unbiased, whatever π is. With more outputs than secrets there are many right
 inverses; the one used here, W = D⁻¹Mᵀ(MD⁻¹Mᵀ)⁻¹ with D = diag(π₀M), has the least variance if the secrets have the
 frequencies π₀ (generalised least squares), and its estimates sum to 1. For a square channel it is the inverse.
 
-The maximum of the likelihood, and the iterative Bayesian update that climbs towards it, are in
-:mod:`sfumato.release.estimation_likelihood`.
+The maximum of the likelihood never leaves the simplex. At the border of it, where a share is 0, it is no mean of rows
+and has no normal distribution; the same rows have a linear estimate that has: one step of Fisher's scoring from the
+maximum, without the constraint that shares are not negative, which is (c/N)W for the W that is best at the maximum.
+Standard errors and intervals of the maximum are those of that step; where the maximum is inside, and the channel
+square, both are the same.
+
+How far estimates may be off is in :mod:`sfumato.release.estimation_intervals`; the maximum, and the iterative Bayesian
+update that climbs towards it, in :mod:`sfumato.release.estimation_likelihood`; cross tables of several questions in
+:mod:`sfumato.release.estimation_cross`; how many respondents are needed in :mod:`sfumato.release.estimation_plan`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -19,22 +26,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack, qr, solve_triangular
+from scipy.linalg import blas, lapack, qr
 
+import sfumato
+from sfumato.arguments import flag, one_of
 from sfumato.channels.channel import Channel, as_channel, check_secrets
-from sfumato.channels.hyper import joint
 from sfumato.channels.prior import Prior, as_prior, secrets_of
-from sfumato.errors import InvalidInput, Mismatch, few, short, shown
-from sfumato.labels import Labelled, in_order, label_key, labelled, listed, pandas_frame
-from sfumato.losses.loss import Loss
-from sfumato.measures.uncertainty import optimal_remap
+from sfumato.errors import InvalidInput, keyword, shown
+from sfumato.labels import in_order, label_key, listed, pandas_frame
 from sfumato.numbers import (
     Array,
+    Floats,
     Number,
     array,
-    as_written,
     divide,
-    exact,
     floats,
     fractions,
     from_flint,
@@ -43,20 +48,36 @@ from sfumato.numbers import (
     product,
     to_flint,
 )
-from sfumato.spaces.finite import place_of
+from sfumato.release.estimation_counts import (
+    WeightedCounts,
+    output_counts,
+    output_places,
+    rows_only,
+    tally,
+    weighted_counts,
+    weights_of,
+)
+from sfumato.release.estimation_intervals import Recovery, level_of, noise_share, score_intervals
+from sfumato.release.estimation_likelihood import maximum_likelihood
+from sfumato.release.estimation_words import share_lines
 
 if TYPE_CHECKING:  # an extra
     import pandas
 
+METHODS = ("unbiased", "likelihood")
+"""How shares are estimated."""
+
 _LARGEST_EXACT = 60  # secrets for which a right inverse in fractions takes a second or so
+_MOST_SHOWN = 30  # shares that are printed
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Frequencies:
-    """An unbiased estimate of the frequencies of secrets; made by :func:`frequencies`.
+    """An estimate of the frequencies of secrets; made by :func:`frequencies`.
 
-    ``weights`` sum to 1 and may be negative: that is the price of being unbiased. Everything is exact where the channel
-    is. The estimates of the covariance are unbiased as well.
+    ``weights`` are the estimated shares and sum to 1. Those of the unbiased estimate may be negative: that is the price
+    of being unbiased. Everything is exact where the channel is and rows have no weights. The estimates of the
+    covariance are unbiased as well.
     """
 
     channel: Channel
@@ -64,6 +85,9 @@ class Frequencies:
     weights: Array
     inverse: Array = field(repr=False)
     """W, outputs × secrets, with MW = 1."""
+    weighted: WeightedCounts | None = None
+    """What the weights of rows come to, where rows have weights."""
+    method: str = "unbiased"
 
     @property
     def secrets(self) -> tuple[Any, ...]:
@@ -78,118 +102,133 @@ class Frequencies:
     @property
     def exact(self) -> bool:
         """Whether the numbers are rationals."""
-        return is_exact(self.weights)
+        return is_exact(self.linear)
+
+    @cached_property
+    def counted(self) -> WeightedCounts:
+        """The rows with their weights, which are 1 where none are given."""
+        return WeightedCounts.plain(self.counts) if self.weighted is None else self.weighted
+
+    @cached_property
+    def linear(self) -> Array:
+        """(c/N)W: the shares themselves, or beside the likeliest shares the estimate whose errors are theirs."""
+        return self.weights if self.method == "unbiased" else product(_shares(self.counted), self.inverse)[0]
 
     @cached_property
     def covariance(self) -> Array:
         """Cov(π̂) if the rows are a sample: their secrets are drawn from π one by one.
 
         W^T (diag q − q^T q) W / N for the distribution q of outputs. With the observed frequencies for q and N − 1 for
-        N its expectation is that.
+        N its expectation is that. With weights: by linearisation, see :mod:`sfumato.release.estimation_intervals`.
         """
         if self.total < 2:
             raise InvalidInput("a covariance needs at least two rows")
+        if self.weighted is not None:
+            away = floats(self.inverse) - floats(self.linear)
+            spread = (away * self.weighted.squares[:, None]).T @ away
+            return np.asarray(spread * self.total / (self.total - 1) / self.weighted.total**2)
         seen = divide(object_array(map(Fraction, self.counts.tolist())), Fraction(self.total))
-        return self._spread(seen, self.weights[:, None] * self.weights, Fraction(1, self.total - 1))
+        return self._spread(seen, self.linear[:, None] * self.linear, Fraction(1, self.total - 1))
 
     @cached_property
     def noise_covariance(self) -> Array:
         """Cov(π̂) if π are the frequencies among these very rows: noise of the mechanism alone.
 
-        (W^T diag(πM) W − diag π) / N, estimated with π̂ for π: it is linear in π, so its expectation is right.
+        (W^T diag(πM) W − diag π) / N, estimated with π̂ for π: it is linear in π, so its expectation is right. With
+        weights w it is about the shares under w², times Σ w² / (Σ w)².
         """
-        fitted = product(self.weights[None, :], self.channel.matrix)[0]
-        diagonal = np.zeros_like(self.weights, shape=(len(self.weights),) * 2)
-        np.fill_diagonal(diagonal, self.weights)
-        return self._spread(fitted, diagonal, Fraction(1, self.total))
+        shares, scale = self.linear, Fraction(1, self.total)
+        if self.weighted is not None:
+            shares = (self.weighted.squares / self.weighted.squares.sum()) @ floats(self.inverse)
+            scale = Fraction(1 / self.weighted.effective_rows)
+        fitted = product(shares[None, :], self.channel.matrix)[0]
+        diagonal = np.zeros_like(shares, shape=(len(shares),) * 2)
+        np.fill_diagonal(diagonal, shares)
+        return self._spread(fitted, diagonal, scale)
 
     @cached_property
     def standard_errors(self) -> NDArray[np.float64]:
         """Square roots of the variances of a sample, in floats."""
         return np.sqrt(np.maximum(floats(np.diagonal(self.covariance)), 0.0))
 
+    def intervals(self, level: Number = "0.95", *, simultaneous: bool = False) -> Floats:
+        """Low and high end for each share, secrets × 2, within 0 and 1.
+
+        Each covers its share with about the level; with ``simultaneous`` all of them together do (Bonferroni). They
+        are of Wilson's kind, and not symmetric: :mod:`sfumato.release.estimation_intervals`.
+        """
+        wanted, many = level_of(level), len(self.secrets) if flag(simultaneous, "simultaneous") else 1
+        belief = nearest_prior(self.secrets, floats(self.linear)).float_weights
+        ends = score_intervals(self.recovery, self.counted, belief, wanted, many)
+        shares = np.clip(floats(self.weights), 0.0, 1.0)
+        return np.stack([np.minimum(ends[:, 0], shares), np.maximum(ends[:, 1], shares)], axis=1)
+
+    @cached_property
+    def recovery(self) -> Recovery:
+        """Channel and inverse in floats."""
+        return Recovery((floats(self.channel.matrix),), (floats(self.inverse),))
+
+    @cached_property
+    def noise_share(self) -> float:
+        """Which part of the variance of all shares together is noise of the mechanism, between 0 and 1."""
+        return noise_share(self.recovery, self.counted)
+
+    @property
+    def inflation(self) -> float:
+        """How many times as many respondents are needed as if they answered in the clear; infinite if none would do."""
+        return 1 / (1 - self.noise_share) if self.noise_share < 1 else float("inf")
+
     def to_pandas(self) -> pandas.DataFrame:
         """The share of each secret with its standard error, in floats. Needs pandas (extra ``pandas``)."""
         table = np.column_stack([floats(self.weights), self.standard_errors])
         return pandas_frame(table, ("secret", self.secrets), ("", ("share", "standard error")))
 
+    def plot(self, level: Number = "0.95", *, simultaneous: bool = False) -> Any:
+        """The shares with their intervals, drawn: :func:`sfumato.report.shares_figure`."""
+        # whose room, farther up, loads when it is used
+        return sfumato.report.shares_figure(self, level=level, simultaneous=simultaneous)
+
     def _spread(self, outputs: Array, subtract: Array, scale: Fraction) -> Array:
         """(W^T diag(outputs) W − subtract) · scale."""
         if self.exact:
             return np.asarray((product((self.inverse * outputs[:, None]).T, self.inverse) - subtract) * scale)
-        weighted = self.inverse * floats(outputs)[:, None]
-        return np.asarray((weighted.T @ self.inverse - floats(subtract)) * float(scale))
+        inverse = floats(self.inverse)
+        weighted = inverse * floats(outputs)[:, None]
+        return np.asarray((weighted.T @ inverse - floats(subtract)) * float(scale))
 
     def nearest_prior(self) -> Prior:
         """The prior next to the estimate (Euclidean distance): no longer unbiased, never farther from the truth."""
         return nearest_prior(self.secrets, self.weights)
 
+    def __str__(self) -> str:
+        return "\n".join([*share_lines(self, most=_MOST_SHOWN), repr(self)])
 
-def output_counts(channel: Channel | Any, released: Mapping[Any, int] | Iterable[Any]) -> NDArray[np.int64]:
-    """How often each output was released: counts by label, an array of counts in the order of outputs, or the rows.
-
-    A mapping or a table of two columns has counts by label (:mod:`sfumato.labels`); outputs that do not occur in it
-    were released 0 times. An integer array with one number for each output is taken for counts; any other sequence
-    lists the outputs of rows. A series with an index is either: counts where its index has outputs, rows where its
-    values are outputs, and refused where it could be both.
-
-    Examples
-    --------
-    >>> channel = Channel([0, 1], [["2/3", "1/3"], ["1/3", "2/3"]], outputs=["no", "yes"])
-    >>> output_counts(channel, ["yes", "yes", "no"]).tolist(), output_counts(channel, {"yes": 5}).tolist()
-    ([1, 2], [0, 5])
-    """
-    outputs = as_channel(channel).outputs
-    if isinstance(released, np.ndarray) and released.dtype.kind in "iu":
-        if released.shape != (len(outputs),):
-            raise InvalidInput(f"{len(outputs)} outputs need as many counts, found shape {released.shape}")
-        counts = released.astype(np.int64)
-    elif (given := labelled(released)) is not None and not _lists_rows(given, outputs):
-        values = in_order(released, outputs, "released outputs", absent=0)
-        for label, count in zip(outputs, values, strict=True):
-            if exact(count).denominator != 1:
-                raise InvalidInput(f"the count of {shown(label)} is {count}, no integer")
-        counts = np.array([int(exact(count)) for count in values], dtype=np.int64)
-    else:
-        counts = np.bincount(_places(outputs, listed(released)), minlength=len(outputs)).astype(np.int64)
-    if (counts < 0).any() or not counts.any():
-        raise InvalidInput("counts must not be negative, and at least one row must have been released")
-    return counts
+    def __repr__(self) -> str:
+        how = "" if self.weighted is None else ", weighted"
+        return f"Frequencies({len(self.secrets)} shares of {self.total:,} rows, {self.method}{how})"
 
 
-def _lists_rows(given: Labelled, outputs: tuple[Any, ...]) -> bool:
-    """Whether a series lists the outputs of rows; one that might as well be counts by label is refused."""
-    if not given.series:
-        return False
-    known = {label_key(label) for label in outputs}
-    rows, counts = (all(label_key(value) in known for value in part) for part in (given.values, given.labels))
-    if rows and counts and len(set(given.labels)) == len(given.labels):
-        raise InvalidInput(
-            "a series whose index and values both are outputs may be rows or counts: "
-            "pass .tolist() for rows, .to_dict() for counts"
-        )
-    return rows
-
-
-def _places(outputs: tuple[Any, ...], rows: list[Any]) -> list[int]:
-    """The place of each row's output among all outputs."""
-    place = {label_key(label): y for y, label in enumerate(outputs)}
-    keys = [label_key(label) for label in rows]
-    for label, key in zip(rows, keys, strict=True):
-        if key not in place:
-            raise Mismatch("released outputs", outputs, [label], f"{shown(label)} is not among {few(outputs)}")
-    return [place[key] for key in keys]
-
-
-def frequencies(channel: Channel | Any, released: Any, *, reference: Prior | None = None) -> Frequencies:
-    """The unbiased estimate of how frequent each secret is among released rows, with its covariance.
+def frequencies(
+    channel: Channel | Any,
+    released: Any,
+    *,
+    weights: Any = None,
+    method: str = "unbiased",
+    reference: Prior | None = None,
+) -> Frequencies:
+    """How frequent each secret is among released rows, with standard errors and intervals.
 
     Parameters
     ----------
     channel
         The channel, or the mechanism, by which the rows were released. Up to 60 exact secrets are treated in fractions.
     released
-        The outputs: see :func:`output_counts`.
+        The outputs: see :func:`~sfumato.release.estimation_counts.output_counts`; or
+        :class:`~sfumato.release.estimation_counts.WeightedCounts`.
+    weights
+        One number for each row, such as survey weights; then ``released`` lists rows.
+    method
+        ``"unbiased"``, whose shares may be negative, or ``"likelihood"``: the likeliest shares, never negative.
     reference
         Frequencies π₀ for which the variance is least, where there are more outputs than secrets; uniform by default.
 
@@ -204,15 +243,113 @@ def frequencies(channel: Channel | Any, released: Any, *, reference: Prior | Non
     >>> shares = frequencies(response, {"no": 60, "yes": 40})
     >>> [str(w) for w in shares.weights], str(shares.covariance[0, 0]), round(float(shares.standard_errors[0]), 3)
     (['7/10', '3/10'], '8/825', 0.098)
+    >>> print(shares)
+    answer  share  error  95 % interval
+    no      0.700  0.098  0.502 – 0.888
+    yes     0.300  0.098  0.112 – 0.498
+    Frequencies(2 shares of 100 rows, unbiased)
+    """
+    channel, counted = as_channel(channel), _counted(as_channel(channel), released, weights)
+    one_of(method, METHODS, keyword("method"))
+    start = _reference(channel, reference)
+    return _estimated(channel, counted, method, start, right_inverse(channel, start))
+
+
+def frequencies_by(
+    channel: Channel | Any,
+    released: Iterable[Any],
+    groups: Iterable[Any],
+    *,
+    weights: Any = None,
+    method: str = "unbiased",
+    reference: Prior | None = None,
+) -> dict[Any, Frequencies]:
+    """The frequencies in each group of rows, such as regions: groups in the order in which they come first.
+
+    Parameters
+    ----------
+    released
+        The outputs of rows.
+    groups
+        The group of each row; none may be missing.
+
+    Examples
+    --------
+    >>> response = Channel(["no", "yes"], [["3/4", "1/4"], ["1/4", "3/4"]], outputs=["no", "yes"])
+    >>> found = frequencies_by(response, ["no", "yes", "yes", "no"], ["north", "north", "south", "north"])
+    >>> {group: shares.counts.tolist() for group, shares in found.items()}
+    {'north': [2, 1], 'south': [0, 1]}
     """
     channel = as_channel(channel)
-    counts = output_counts(channel, released)
+    one_of(method, METHODS, keyword("method"))
+    places = np.array(output_places(channel.outputs, rows_only(released, channel.outputs)), dtype=np.int64)
+    given = None if weights is None else weights_of(weights, len(places))
+    members: dict[Any, list[int]] = {}
+    labels: dict[Any, Any] = {}
+    for row, label in enumerate(listed(groups, "the groups of rows")):
+        if label is None or label != label:
+            raise InvalidInput(f"row {row + 1}: the group is missing: give every row one")
+        members.setdefault(label_key(label), []).append(row)
+        labels.setdefault(label_key(label), label)
+    if sum(map(len, members.values())) != len(places):
+        raise InvalidInput(f"{len(places)} rows need as many groups, found {sum(map(len, members.values()))}")
+    start = _reference(channel, reference)
+    inverse, found = right_inverse(channel, start), {}
+    for key, rows in members.items():
+        try:
+            counted = tally(places[rows], None if given is None else given[rows], (len(channel.outputs),))
+        except InvalidInput as error:
+            raise InvalidInput(f"group {shown(labels[key])}: {error}") from None
+        found[labels[key]] = _estimated(channel, counted, method, start, inverse)
+    return found
+
+
+def _counted(channel: Channel, released: Any, weights: Any) -> WeightedCounts:
+    """The rows of each output."""
+    if weights is not None:
+        return weighted_counts(channel, released, weights)
+    if not isinstance(released, WeightedCounts):
+        return WeightedCounts.plain(output_counts(channel, released))
+    if released.counts.shape != (len(channel.outputs),):
+        raise InvalidInput(f"{len(channel.outputs)} outputs need as many counts, found shape {released.counts.shape}")
+    return released
+
+
+def _shares(counted: WeightedCounts) -> Array:
+    """The shares of outputs as a row; exact where all rows have the weight 1."""
+    if np.array_equal(counted.totals, counted.squares):
+        return divide(counted.counts, counted.rows)[None, :]
+    return (counted.totals / counted.total)[None, :]
+
+
+def _reference(channel: Channel, reference: Prior | None) -> Prior:
     start = Prior.uniform(channel.secrets) if reference is None else as_prior(reference)
     check_secrets("channel and reference", channel, start)
-    exactly = channel.exact and start.exact and len(channel.secrets) <= _LARGEST_EXACT
-    inverse = _exact_inverse(channel, start) if exactly else _float_inverse(channel, start)
-    shares = divide(counts, int(counts.sum()))
-    return Frequencies(channel, counts, product(shares[None, :], inverse)[0], inverse)
+    return start
+
+
+def _estimated(channel: Channel, counted: WeightedCounts, method: str, start: Prior, inverse: Array) -> Frequencies:
+    """The estimate by either method; the inverse is that of the reference ``start``."""
+    plain = np.array_equal(counted.totals, counted.squares)
+    weighted = None if plain else counted
+    shares = product(_shares(counted) if plain else floats(_shares(counted)), inverse if plain else floats(inverse))[0]
+    if method == "unbiased":
+        return Frequencies(channel, counted.counts, shares, inverse, weighted)
+    inside = len(channel.outputs) == len(channel.secrets) and (shares >= 0).all()
+    if inside:  # no distribution of outputs fits better than the observed one, which these shares give
+        return Frequencies(channel, counted.counts, shares, inverse, weighted, method)
+    likeliest = maximum_likelihood(channel, counted).prior
+    if len(channel.outputs) != len(channel.secrets):
+        # outputs of secrets whose likeliest share is 0 may occur all the same: a row's worth of the start beside it
+        mixed = (counted.rows * likeliest.float_weights + start.float_weights) / (counted.rows + 1)
+        inverse = right_inverse(channel.to_floats(), Prior(channel.secrets, mixed / mixed.sum()))
+    return Frequencies(channel, counted.counts, likeliest.weights, inverse, weighted, method)
+
+
+def right_inverse(channel: Channel, reference: Prior) -> Array:
+    """W with MW = 1 that has the least variance if the secrets have the frequencies of the reference."""
+    exactly = channel.exact and reference.exact and len(channel.secrets) <= _LARGEST_EXACT
+    return _exact_inverse(channel, reference) if exactly else _float_inverse(channel, reference)
 
 
 def _exact_inverse(channel: Channel, reference: Prior) -> Array:
@@ -248,7 +385,8 @@ def _float_inverse(channel: Channel, reference: Prior) -> NDArray[np.float64]:
     if not reciprocal > n * 2.0**-52:
         raise _undetermined(channel)
     inverse = np.zeros((m, n))
-    inverse[used] = solve_triangular(right, left.T, check_finite=False).T * scale[:, None]
+    # LAPACK's triangular solve wakes all threads for a table of four answers, which takes ten milliseconds
+    inverse[used] = blas.dtrsm(1.0, right, left.T).T * scale[:, None]
     return inverse
 
 
@@ -256,7 +394,8 @@ def _undetermined(channel: Channel) -> InvalidInput:
     n, m = len(channel.secrets), len(channel.outputs)
     return InvalidInput(
         f"the channel ({n} secrets → {m} outputs) does not determine the frequencies: different ones give the same "
-        "outputs, exactly or up to rounding; maximum_likelihood() finds one of the most likely"
+        "outputs, exactly or up to rounding. For shares, design the mechanism with "
+        f"{keyword('objective', 'shares')}, or take a known one with an output for each secret"
     )
 
 
@@ -279,106 +418,3 @@ def nearest_prior(secrets: Any, weights: Any) -> Prior:
     kept = np.flatnonzero(ordered > excess)
     result = np.maximum(weights - excess[kept[-1]], 0)
     return Prior(secrets, result if is_exact(result) else result / result.sum())
-
-
-# ----------------------------------------------------------------- single rows
-
-
-@dataclass(frozen=True, eq=False)
-class Posteriors:
-    """What is believed of a row's secret after its output was seen; made by :func:`posteriors`.
-
-    ``table[x, y]`` is the probability of secret x given output y; a column of zeros belongs to an output that cannot
-    occur.
-    """
-
-    secrets: tuple[Any, ...]
-    outputs: tuple[Any, ...]
-    table: Array = field(repr=False)
-
-    def of(self, output: Any) -> Prior:
-        """The posterior of one output."""
-        return Prior(self.secrets, self.table[:, self._columns([output])[0]])
-
-    def rows(self, released: Iterable[Any]) -> Array:
-        """The posteriors of released rows, rows × secrets."""
-        return np.asarray(self.table[:, self._columns(listed(released))].T)
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """One row an output: what is then believed of each secret, in floats. Needs pandas (extra ``pandas``)."""
-        return pandas_frame(floats(self.table.T), ("output", self.outputs), ("secret", self.secrets))
-
-    def _columns(self, released: list[Any]) -> list[int]:
-        columns = _places(self.outputs, released)
-        for y in set(columns):
-            if not self.table[:, y].any():
-                raise InvalidInput(f"output {shown(self.outputs[y])} has probability 0 under this prior")
-        return columns
-
-
-def posteriors(prior: Prior, channel: Channel | Any) -> Posteriors:
-    """The posteriors of all outputs: π_x M_xy / (πM)_y."""
-    prior, channel = as_prior(prior), as_channel(channel)
-    table = joint(prior, channel)
-    totals = table.sum(axis=0)
-    totals = np.where(totals > 0, totals, 1 + 0 * totals)
-    return Posteriors(channel.secrets, channel.outputs, divide(table, totals))
-
-
-def remap_rows(prior: Prior, channel: Channel | Any, loss: Loss, released: Iterable[Any]) -> list[Any]:
-    """The best action for each released row, by the prior: the remap of :func:`sfumato.optimal_remap`, row by row.
-
-    Examples
-    --------
-    >>> from sfumato.losses import bin
-    >>> channel = Channel([0, 1], [["2/3", "1/3"], ["1/3", "2/3"]])
-    >>> remap_rows(Prior([0, 1], ["4/5", "1/5"]), channel, bin([0, 1]), [0, 1, 1])
-    [0, 0, 0]
-    """
-    channel = as_channel(channel)
-    best = optimal_remap(prior, channel, loss)
-    outputs, actions = tuple(best), tuple(best.values())
-    return [actions[y] for y in _places(outputs, listed(released))]
-
-
-@dataclass(frozen=True, eq=False)
-class CredibleSets:
-    """For each output the fewest secrets that together have at least some posterior probability.
-
-    ``order[:, y]`` lists secrets from the likeliest on, ``sizes[y]`` says how many are needed (0 if y cannot occur).
-    """
-
-    secrets: tuple[Any, ...]
-    outputs: tuple[Any, ...]
-    level: Fraction
-    order: NDArray[np.int64] = field(repr=False)
-    sizes: NDArray[np.int64] = field(repr=False)
-
-    def of(self, output: Any) -> tuple[Any, ...]:
-        """The credible set of one output, likeliest secret first."""
-        y = place_of(output, self.outputs, "the output of a credible set")
-        return tuple(self.secrets[x] for x in self.order[: self.sizes[y], y])
-
-
-def credible_sets(prior: Prior, channel: Channel | Any, level: Number = "0.95") -> CredibleSets:
-    """The smallest sets of secrets that contain the true one with at least the given posterior probability.
-
-    Exact for exact priors and channels; ties go to the secret that is listed first.
-
-    Examples
-    --------
-    >>> channel = Channel(range(3), [["2/3", "1/6", "1/6"], ["1/3", "1/3", "1/3"], ["1/6", "1/6", "2/3"]])
-    >>> credible_sets(Prior.uniform(range(3)), channel, "6/7").of(0)
-    (0, 1)
-    """
-    wanted = as_written(level, "the level of credible sets")
-    if not 0 < wanted <= 1:
-        raise InvalidInput(f"the level of credible sets lies in (0, 1], found {short(level)}")
-    beliefs = posteriors(prior, channel)
-    exactly = is_exact(beliefs.table)
-    order = np.argsort(-beliefs.table, axis=0, kind="stable")
-    sums = np.cumsum(np.take_along_axis(beliefs.table, order, axis=0), axis=0)
-    # a float sum of n entries is good to n units of 2^-53: at level 1 it may stop short of the level for ever
-    enough = wanted if exactly else float(wanted) * (1 - len(order) * 2.0**-52)
-    sizes = np.where(sums[-1] > 0, (sums < enough).sum(axis=0) + 1, 0)
-    return CredibleSets(beliefs.secrets, beliefs.outputs, wanted, order, sizes.astype(np.int64))

@@ -31,7 +31,7 @@ from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.errors import InvalidInput, NotConverged, shown
 from sfumato.numbers import Floats, floats, told_apart
-from sfumato.release.estimation import output_counts
+from sfumato.release.estimation_counts import WeightedCounts, output_counts
 
 _LARGEST_NEWTON = 4000  # secrets; the Hessian then takes 128 MB and a step some ten seconds
 _FIRST_UPDATES = 5  # Bayesian updates before Newton steps
@@ -104,7 +104,7 @@ def iterative_bayesian_update(
     channel
         The channel, or the mechanism, by which the rows were released.
     released
-        The outputs: see :func:`~sfumato.release.estimation.output_counts`.
+        The outputs: see :func:`~sfumato.release.estimation_counts.output_counts`.
     start
         The first prior, uniform by default. A secret that has probability 0 keeps it.
     steps
@@ -187,14 +187,18 @@ def maximum_likelihood(
 
 def _task(channel: Channel | Any, released: Any) -> _LikelihoodTask:
     channel = as_channel(channel)
-    counts = output_counts(channel, released)
+    weighted = isinstance(released, WeightedCounts)
+    counts = released.totals if weighted else output_counts(channel, released)
+    if counts.shape != (len(channel.outputs),):
+        raise InvalidInput(f"{len(channel.outputs)} outputs need as many counts, found shape {counts.shape}")
     seen = counts > 0
     matrix = np.ascontiguousarray(floats(channel.matrix)[:, seen])
     impossible = ~(matrix > 0).any(axis=0)
     if impossible.any():
         y = int(np.flatnonzero(seen)[np.argmax(impossible)])
         raise InvalidInput(f"output {shown(channel.outputs[y])} was released, but no secret ever gives it")
-    return _LikelihoodTask(channel.secrets, matrix, counts[seen] / counts.sum(), int(counts.sum()))
+    rows = released.rows if weighted else int(counts.sum())
+    return _LikelihoodTask(channel.secrets, matrix, counts[seen] / counts.sum(), rows)
 
 
 def _first(task: _LikelihoodTask, start: Prior | None) -> Floats:

@@ -1,0 +1,195 @@
+"""How often each output was released: counts by label, counts of rows, and counts of rows that have weights.
+
+A survey weight says for how many people of the population a respondent stands. What estimates need of weighted rows is,
+for each output, how many rows there are, Σ w and Σ w²: the second gives shares, the third their variance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.channels.channel import Channel, as_channel
+from sfumato.errors import InvalidInput, Mismatch, few, shown
+from sfumato.labels import Labelled, in_order, label_key, labelled, listed
+from sfumato.numbers import Floats, exact
+from sfumato.release.rows import BadRow
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedCounts:
+    """What weighted rows come to, for each output; made by :func:`weighted_counts`.
+
+    Rows of weight 0 stand for nobody and are not counted. Cross tables have an axis for each question.
+    """
+
+    counts: NDArray[np.int64]
+    """How many rows."""
+    totals: Floats = field(repr=False)
+    """Σ w over them."""
+    squares: Floats = field(repr=False)
+    """Σ w² over them."""
+
+    @classmethod
+    def plain(cls, counts: NDArray[np.int64]) -> WeightedCounts:
+        """Rows that all have the weight 1."""
+        once = counts.astype(np.float64)
+        return cls(counts, once, once)
+
+    @cached_property
+    def rows(self) -> int:
+        """How many rows count."""
+        return int(self.counts.sum())
+
+    @cached_property
+    def total(self) -> float:
+        """The sum of the weights."""
+        return float(self.totals.sum())
+
+    @cached_property
+    def effective_rows(self) -> float:
+        """(Σ w)² / Σ w², how many rows of one weight would tell as much if weights had nothing to do with answers."""
+        return self.total**2 / float(self.squares.sum())
+
+    def along(self, axis: int) -> WeightedCounts:
+        """The counts of one question of a cross table."""
+        others = tuple(k for k in range(self.counts.ndim) if k != axis)
+        return WeightedCounts(*(part.sum(axis=others) for part in (self.counts, self.totals, self.squares)))
+
+
+def output_counts(channel: Channel | Any, released: Mapping[Any, int] | Iterable[Any]) -> NDArray[np.int64]:
+    """How often each output was released: counts by label, an array of counts in the order of outputs, or the rows.
+
+    A mapping or a table of two columns has counts by label (:mod:`sfumato.labels`); outputs that do not occur in it
+    were released 0 times. An integer array with one number for each output is taken for counts; any other sequence
+    lists the outputs of rows. A series with an index is either: counts where its index has outputs, rows where its
+    values are outputs, and refused where it could be both.
+
+    Examples
+    --------
+    >>> channel = Channel([0, 1], [["2/3", "1/3"], ["1/3", "2/3"]], outputs=["no", "yes"])
+    >>> output_counts(channel, ["yes", "yes", "no"]).tolist(), output_counts(channel, {"yes": 5}).tolist()
+    ([1, 2], [0, 5])
+    """
+    outputs = as_channel(channel).outputs
+    if isinstance(released, np.ndarray) and released.dtype.kind in "iu":
+        if released.shape != (len(outputs),):
+            raise InvalidInput(f"{len(outputs)} outputs need as many counts, found shape {released.shape}")
+        counts = released.astype(np.int64)
+    elif (given := labelled(released)) is not None and not _lists_rows(given, outputs):
+        values = in_order(released, outputs, "released outputs", absent=0)
+        for label, count in zip(outputs, values, strict=True):
+            if exact(count).denominator != 1:
+                raise InvalidInput(f"the count of {shown(label)} is {count}, no integer")
+        counts = np.array([int(exact(count)) for count in values], dtype=np.int64)
+    else:
+        counts = np.bincount(output_places(outputs, listed(released)), minlength=len(outputs)).astype(np.int64)
+    if (counts < 0).any() or not counts.any():
+        raise InvalidInput("counts must not be negative, and at least one row must have been released")
+    return counts
+
+
+def _lists_rows(given: Labelled, outputs: tuple[Any, ...]) -> bool:
+    """Whether a series lists the outputs of rows; one that might as well be counts by label is refused."""
+    if not given.series:
+        return False
+    known = {label_key(label) for label in outputs}
+    rows, counts = (all(label_key(value) in known for value in part) for part in (given.values, given.labels))
+    if rows and counts and len(set(given.labels)) == len(given.labels):
+        raise InvalidInput(
+            "a series whose index and values both are outputs may be rows or counts: "
+            "pass .tolist() for rows, .to_dict() for counts"
+        )
+    return rows
+
+
+def output_places(outputs: tuple[Any, ...], rows: list[Any]) -> list[int]:
+    """The place of each row's output among all outputs."""
+    place = {label_key(label): y for y, label in enumerate(outputs)}
+    keys = [label_key(label) for label in rows]
+    for row, (label, key) in enumerate(zip(rows, keys, strict=True), 1):
+        if key not in place:
+            message = f"row {row}: {shown(label)} is not among {few(outputs)}"
+            raise Mismatch("released outputs", outputs, [label], message)
+    return [place[key] for key in keys]
+
+
+def weighted_counts(channel: Channel | Any, released: Iterable[Any], weights: Iterable[float]) -> WeightedCounts:
+    """How many rows each output has, and what their weights come to.
+
+    Parameters
+    ----------
+    released
+        The outputs of rows; counts have no weights of their own.
+    weights
+        One number for each row, not negative, such as survey weights.
+
+    Examples
+    --------
+    >>> channel = Channel([0, 1], [["2/3", "1/3"], ["1/3", "2/3"]], outputs=["no", "yes"])
+    >>> found = weighted_counts(channel, ["yes", "yes", "no"], [1, 3, 2])
+    >>> found.totals.tolist(), found.squares.tolist(), round(found.effective_rows, 2)
+    ([2.0, 4.0], [4.0, 10.0], 2.57)
+    """
+    outputs = as_channel(channel).outputs
+    places = np.array(output_places(outputs, rows_only(released, outputs)), dtype=np.int64)
+    return tally(places, weights_of(weights, len(places)), (len(outputs),))
+
+
+def rows_only(released: Any, outputs: tuple[Any, ...]) -> list[Any]:
+    """The outputs of rows, one after the other; counts are refused where rows must be told apart."""
+    given = labelled(released)
+    if given is None:
+        return listed(released)
+    if not _lists_rows(given, outputs):
+        raise InvalidInput("weights and groups belong to rows: give the output of every row, not counts")
+    return given.values
+
+
+def weights_of(weights: Any, rows: int, first: int = 0) -> Floats:
+    """Weights of rows, each a finite number that is not negative; ``first`` rows came before these."""
+    values = weights if isinstance(weights, np.ndarray) else listed(weights, "the weights of rows")
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        bad = next(row for row, value in enumerate(values) if not _is_number(value))
+        raise BadRow(f"the weight is {shown(values[bad])}, no number", first + bad + 1, values[bad]) from None
+    if numbers.shape != (rows,):
+        raise InvalidInput(f"{rows} rows need as many weights, found {len(values)}")
+    wrong = ~(np.isfinite(numbers) & (numbers >= 0))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        found = "missing or NaN" if np.isnan(numbers[row]) else f"{numbers[row]:g}"
+        message = f"the weight is {found}: weights are finite numbers that are not negative"
+        raise BadRow(message, first + row + 1, float(numbers[row]))
+    return numbers
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return True
+
+
+def tally(places: NDArray[np.int64], weights: Floats | None, shape: tuple[int, ...]) -> WeightedCounts:
+    """Counts of rows that have places in a table of some shape."""
+    size = int(np.prod(shape))
+    if weights is None:
+        counted = WeightedCounts.plain(np.bincount(places, minlength=size).astype(np.int64))
+    else:
+        there = weights > 0
+        counted = WeightedCounts(
+            np.bincount(places[there], minlength=size).astype(np.int64),
+            np.bincount(places, weights, minlength=size),
+            np.bincount(places, weights**2, minlength=size),
+        )
+    if not counted.rows:
+        raise InvalidInput("there is no row of positive weight: nothing can be estimated")
+    return WeightedCounts(*(part.reshape(shape) for part in (counted.counts, counted.totals, counted.squares)))
