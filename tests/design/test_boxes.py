@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import count, product
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -291,3 +292,56 @@ def test_a_box_of_many_cells_has_a_bound() -> None:
     claim = found.mechanism.claim
     assert claim.bound is not None and max(claim.bound.strides) > 1
     assert found.gap <= 0.05 and found.mechanism.proof.bound == found.bound
+
+
+def test_an_interval_too_large_for_a_table_may_have_a_time_limit() -> None:
+    box = sf.box((1,), step="1/20")
+    design = sf.design(*asked(box, epsilon=300), time_limit=600)
+    assert float(design.loss) * 300 < 1.002 and design.gap < 0.01 and not design.stopped
+
+
+@pytest.mark.parametrize(("epsilon", "seconds"), [(20, 0.0), (20, 0.05), (10**5, 0.0)])
+@pytest.mark.parametrize("sides", [(10,), (10, 10), (10, 10, 10)])
+def test_nothing_is_worse_than_silence_however_short_the_time(
+    sides: tuple[int, ...], epsilon: int, seconds: float
+) -> None:
+    question = asked(sf.box(sides, step=1), epsilon=epsilon)
+    design = sf.design(*question, time_limit=seconds)
+    assert float(design.loss) <= optimal.silent_loss(*question, None) * 1.0001
+    assert design.bound <= design.loss
+
+
+def test_a_lattice_of_a_million_steps_along_an_axis_is_laid_out_in_time() -> None:
+    begun = process_time()
+    sf.design(*asked(sf.box((10, 10), step=1), epsilon=10**5), time_limit=5)
+    assert process_time() - begun < 1.2 * 5 + 5
+
+
+def test_noise_in_little_time_has_wider_steps_and_not_a_high_floor() -> None:
+    design = sf.design(*asked(sf.box((10, 10), step=1), epsilon=20), time_limit=0.01)
+    assert float(design.loss) < 2 * 2 / 20
+
+
+def test_people_close_together_in_a_large_box_are_not_served_by_noise() -> None:
+    """Noise loses 2/ε wherever people are; who tells nothing, and knows where they are, may lose less."""
+    box = sf.box((100, 100), step=1)
+    counts = np.zeros(box.shape, dtype=int)
+    counts[40:43, 50] = 5, 9, 2
+    question = sf.Prior.on_cells(counts.tolist(), box), sf.losses.distance(box), sf.PrivacyType(box, epsilon=1)
+    design = sf.design(*question, time_limit=3)
+    assert float(design.loss) <= optimal.silent_loss(*question, None) * 1.0001 < 1
+
+
+@pytest.mark.parametrize("epsilon", [10**9, 10**20])
+def test_a_box_too_large_for_a_bound_is_said_to_be(epsilon: int) -> None:
+    design = sf.design(*asked(sf.box((1, 1), step="1/4"), epsilon=epsilon), outputs=[(0.25, 0.25), (0.75, 0.75)])
+    assert design.bound or "without a bound" in design.method
+
+
+@pytest.mark.parametrize("epsilon", ["1e-20", "1e-30"])
+@pytest.mark.parametrize("outputs", [None, [(0.5, 0.5), (0, 1)]])
+def test_where_next_to_nothing_may_be_told_nothing_is(epsilon: str, outputs: Any) -> None:
+    """Below a certain ε what could be told is less than floats hold."""
+    design = sf.design(*asked(sf.box((1, 1), step="1/4"), epsilon=epsilon), outputs=outputs)
+    assert len(design.mechanism.outputs) == 1 and design.method == "nothing is told"
+    assert design.gap < 0.03

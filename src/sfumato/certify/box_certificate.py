@@ -42,12 +42,27 @@ def box_certificate(
     provenance: dict[str, Any] | None = None,
 ) -> Certificate:
     """Lay out a mechanism on a box for the kernel."""
-    box = rounding.box
+    written = coordinates_certificate(privacy, rate, rounding.box, weights, total, provenance)
+    header, sections = written.header, written.sections
+    header["outputs"] = [label_to_json(label) for label in outputs]
+    header["lattice"] = {
+        "degree": rounding.degree,
+        "halvings": halvings,
+        "breaks": [[str(place) for place in axis.breaks] for axis in rounding.axes],
+    }
+    if claim is not None:
+        header["claims"] = _claims(claim, sections)
+    return written
+
+
+def coordinates_certificate(
+    privacy: PrivacyType, rate: Fraction, box: Box, weights: Array, total: int, provenance: dict[str, Any] | None
+) -> Certificate:
+    """What files about coordinates have in common: a box, a promise about all its points, integers."""
     promised = {"alpha": str(privacy.alpha)} if privacy.epsilon is None else {"epsilon": str(privacy.epsilon)}
     sections = {"weights": integer_section(weights)}
     header: dict[str, Any] = {
         "version": kernel.BOX_VERSION,
-        "outputs": [label_to_json(label) for label in outputs],
         "total": str(total),
         "space": {"name": box.name, "unit": box.unit},
         "box": {
@@ -57,13 +72,8 @@ def box_certificate(
             "origin": [str(start) for start in box.origin],
             "frame": None if box.frame is None else _frame(box.frame),
         },
-        "lattice": {
-            "degree": rounding.degree,
-            "halvings": halvings,
-            "breaks": [[str(place) for place in axis.breaks] for axis in rounding.axes],
-        },
         "promise": {"kind": kernel.COORDINATES, **promised, "rate": str(rate)},
-        "claims": {} if claim is None else _claims(claim, sections),
+        "claims": {},
         "provenance": notes_to_json(provenance),
     }
     return Certificate(header, sections)

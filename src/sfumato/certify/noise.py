@@ -20,7 +20,7 @@ import numpy as np
 
 from sfumato.arguments import integer
 from sfumato.certify import kernel
-from sfumato.certify.box_certificate import box_certificate, box_of, claim_header, claimed_loss
+from sfumato.certify.box_certificate import box_of, claim_header, claimed_loss, coordinates_certificate
 from sfumato.certify.certificate import Certificate, index_section, integer_section
 from sfumato.certify.charge import Charge, noise_charge
 from sfumato.certify.coordinates import CoordinateClaim, CoordinateMechanism, as_point, rounding_axes
@@ -292,9 +292,8 @@ def noise_certificate(
     provenance: dict[str, Any] | None = None,
 ) -> Certificate:
     """Lay out noise on a box for the kernel."""
-    written = box_certificate(privacy, rate, rounding, halvings, (), table, total, None, provenance)
-    header, sections = {**written.header}, {**written.sections}
-    del header["outputs"], header["lattice"]
+    written = coordinates_certificate(privacy, rate, rounding.box, table, total, provenance)
+    header, sections = written.header, written.sections
     header["noise"] = {
         "cells": [axis.cells for axis in rounding.axes], "reach": [side - 1 for side in table.shape],
         "floor": str(floor), "halvings": halvings,
@@ -307,7 +306,7 @@ def noise_certificate(
             sections["layer_counts"] = integer_section(object_array([count for _, _, count in layers]))
             ends = [place for low, high, _ in layers for place in (*low, *high)]
             sections["layer_ends"] = index_section(np.array(ends, dtype=np.int64))
-    return Certificate(header, sections)
+    return written
 
 
 def box_noise(header: dict[str, Any], sections: dict[str, bytes], proof: Proof) -> BoxNoise:
@@ -353,5 +352,5 @@ def _integers(table: Any, dimension: int) -> Array:
 def _check_steps(rounding: Rounding, box: Box) -> None:
     if rounding.box != box:
         raise InvalidInput(f"the lattice is one of {rounding.box.name}, the promise about {box.name}")
-    if any(axis.degree != 2 or len({*axis.widths}) != 1 for axis in rounding.axes):
+    if any(axis.degree != 2 or (axis.even is None and len({*axis.widths}) != 1) for axis in rounding.axes):
         raise InvalidInput("noise that is the same everywhere needs a lattice of equal steps and degree 2")

@@ -53,6 +53,10 @@ from sfumato.watch import Watch, watch_of
 # ε times the step of the lattice, by dimension: half of it costs a quarter, and a table that is 2^k times as large.
 _FINE = {1: 1 / 16, 2: 1 / 4, 3: 2 / 3}
 _COARSEST = 4.0  # ε times a step from which on rounding costs more than noise
+_COARSE = (
+    2.0  # ε times a step that costs a quarter of the loss or more: in little time steps grow so far, and no farther
+)
+_WIDER = 1.25  # times as wide are steps made, again and again, until a table is small enough for the time
 _TIP = {1: 12, 2: 8, 3: 3}  # Offsets, in steps along an axis, that the conic program decides.
 _HALVINGS = 1
 _SPENT_ON_FLOOR = {1: 1e-5, 2: 1e-4, 3: 1e-3}  # the part of the loss that outputs beyond the reach may cost
@@ -60,9 +64,10 @@ _MARGINS = (1e-6, 1e-5, 1e-3)  # of ε, given away for the rounding to integers;
 _DIGITS = 28  # binary digits of the floor
 _LARGEST_TABLE = 1 << 21  # Offsets with coordinates ≥ 0.
 _SMALLEST_TABLE = 256  # Offsets however short the time is.
-_SAMPLE = {1: 2000, 2: 48, 3: 12}  # Offsets along an axis of the table that tells how fast the kernel is here.
 _FOR_THE_KERNEL = 0.4  # of the time that is left: it sums a loss for the claim and proves it, layers take the rest
 _LARGEST_REACH = kernel.MOST_ALONG >> kernel.MOST_HALVINGS  # Offsets along an axis.
+# Offsets along an axis of the table that tells how fast the kernel is here; it is one that the kernel takes.
+_SAMPLE = {1: _LARGEST_REACH, 2: 48, 3: 12}
 _MOST_CELLS = 1_000_000  # Of the lattice along an axis, where nobody asks for more: finer noise is hardly better.
 _LARGEST_ROWS = 1 << 20  # Entries of a table.
 _SHALLOWEST = 1.0  # −ln of the highest floor, relative to the tip
@@ -92,7 +97,8 @@ def laplace_noise(privacy: PrivacyType, *, parts: int | Sequence[int] | None = N
     BoxNoise(8002 lattice points, 887 offsets, PrivacyType(box(1000, euclidean), epsilon=0.5), proved)
     """
     privacy, box = as_box_type(privacy)
-    return _made(privacy, box, _lattice(privacy, box, parts), None)
+    many = _parts(privacy, box) if parts is None else _given_parts(box, parts)
+    return _made(privacy, box, rounding_of(box, many), None)
 
 
 def noise_on_box(
@@ -116,24 +122,51 @@ def noise_on_box(
     prior, (privacy, box) = as_prior(prior), as_box_type(privacy)
     loss = expect(loss, CoordinateLoss, "a loss between points", "losses.distance(box) makes one")
     check_prior(prior, loss, box)
-    return _made(privacy, box, _lattice(privacy, box, None), (prior, loss), watch_of(time_limit))
+    watch = watch_of(time_limit)
+    affordable = _affordable(box, watch)
+    rounding = rounding_of(box, _parts(privacy, box, None if watch.limit is None else affordable))
+    return _made(privacy, box, rounding, (prior, loss), watch, affordable)
 
 
-def _lattice(privacy: PrivacyType, box: Box, parts: int | Sequence[int] | None) -> Rounding:
-    if parts is None:
-        fine = [max(1, ceil(privacy.rate * float(step) / _FINE[box.dimension] - 1e-9)) for step in box.step]
-        parts = [min(part, max(1, _MOST_CELLS // cells)) for part, cells in zip(fine, box.shape, strict=True)]
-        if any(privacy.rate * float(step) > _COARSEST * part for part, step in zip(parts, box.step, strict=True)):
-            across = privacy.rate * float(max(box.sides))
-            raise NotSupported(
-                f"noise on a box of {across:.3g} times 1/epsilon",
-                [f"at most {_COARSEST * _MOST_CELLS:.3g} times: a smaller box, or a smaller epsilon"],
-            )
+def _parts(privacy: PrivacyType, box: Box, most: int | None = None) -> list[int]:
+    """Steps of the lattice in a cell along each axis: fine ones, or wider ones where offsets would be more than that.
+
+    A wider step costs a part of the loss, a table that ends too early multiplies it.
+    """
+    epsilon = privacy.rate * np.array([float(step) for step in box.step])
+    fine, shape = epsilon / _FINE[box.dimension], np.array(box.shape)
+    parts = np.minimum(np.maximum(1, np.ceil(fine - 1e-9)), np.maximum(1, _MOST_CELLS // shape))
+    if (epsilon > _COARSEST * parts).any():
+        across = privacy.rate * float(max(box.sides))
+        raise NotSupported(
+            f"noise on a box of {across:.3g} times 1/epsilon",
+            [f"at most {_COARSEST * _MOST_CELLS:.3g} times: a smaller box, or a smaller epsilon"],
+        )
+    while most is not None:
+        form = _Form(box.metric, epsilon / parts, _halvings(box))
+        lattice = tuple((shape * parts).astype(int).tolist())
+        if prod(r + 1 for r in _reach(form, _depth(form, lattice, _across(privacy.rate, box)))) <= most:
+            break
+        wider = np.maximum(1, np.ceil(parts / _WIDER - 1e-9))
+        wider = np.where(epsilon > _COARSE * wider, parts, wider)
+        if (wider == parts).all():
+            break
+        parts = wider
+    return [int(part) for part in parts]
+
+
+def _across(rate: float, box: Box) -> float:
+    """ε times how far apart two points of a box may be."""
+    return rate * float(np.linalg.norm([float(side) for side in box.sides]))
+
+
+def _given_parts(box: Box, parts: int | Sequence[int]) -> list[int]:
+    """What somebody asks for, looked at."""
     listed = items(parts, "the parts of a cell") if hasattr(parts, "__iter__") else [parts] * box.dimension
     many = [integer(part, "the parts of a cell", 1) for part in listed]
     if len(many) != box.dimension:
         raise InvalidInput(f"{box.name} has {box.dimension} axes, found parts for {len(many)}")
-    return rounding_of(box, many)
+    return many
 
 
 def _made(
@@ -142,6 +175,7 @@ def _made(
     rounding: Rounding,
     claim: tuple[Prior, CoordinateLoss] | None,
     watch: Watch | None = None,
+    affordable: int = _LARGEST_TABLE,
 ) -> BoxNoise:
     rate = box_rate(privacy)
     steps = np.array([float(axis.widths[0]) for axis in rounding.axes]) * float(rate)
@@ -150,9 +184,8 @@ def _made(
         raise InvalidInput(
             f"epsilon times the step of the lattice is {found}, and {coarsest} is the most: cut cells into more parts"
         )
-    across = float(rate) * float(np.linalg.norm([float(side) for side in box.sides]))
+    across = _across(float(rate), box)
     watch = Watch() if watch is None else watch
-    affordable = _affordable(box, watch)
     for margin in _MARGINS:
         form = _Form(box.metric, steps * (1 - margin), _halvings(box))
         table, floor = _rounded(*_column(form, rounding.shape, across, watch, affordable), form.alike)
@@ -320,16 +353,13 @@ def _column(form: _Form, lattice: tuple[int, ...], across: float, watch: Watch, 
 
     Where it would have more than ``most`` offsets, the floor is higher than is best.
     """
-    along = form.exponents(form.steps)
-    wanted = _depth(form, along, lattice, across)
+    wanted = _depth(form, lattice, across)
     for depth in wanted * 0.93 ** np.arange(200):
-        # sums of columns that keep the conditions keep them; where waves end, the floor makes up for what is missing
-        end = depth + float(np.log(form.dimension * (1 + 2 / form.steps.min())))
-        reach = [ceil(end / (_LEAST_STRETCH * a)) for a in along]
+        reach = _reach(form, depth)
         size = prod(r + 1 for r in reach)
         if size <= most or watch.limit is None or depth < _SHALLOWEST:
             break
-    floor = float(np.exp(-depth))
+    end, floor = _end(form, depth), float(np.exp(-depth))
     if size > _LARGEST_TABLE or max(reach) > _LARGEST_REACH:
         raise NotSupported(
             f"noise with {size} offsets: epsilon times a cell is as little as {form.steps.min():.3g}",
@@ -353,8 +383,22 @@ def _column(form: _Form, lattice: tuple[int, ...], across: float, watch: Watch, 
     return _blunt(form, falls, stretch, end, floor), floor
 
 
-def _depth(form: _Form, along: Floats, lattice: tuple[int, ...], across: float) -> float:
+def _end(form: _Form, depth: float) -> float:
+    """How far a column falls until it ends.
+
+    Sums of columns that keep the conditions keep them; where waves end, the floor makes up for what is missing.
+    """
+    return depth + float(np.log(form.dimension * (1 + 2 / form.steps.min())))
+
+
+def _reach(form: _Form, depth: float) -> list[int]:
+    """The offset along each axis at which a column ends."""
+    return [ceil(_end(form, depth) / (_LEAST_STRETCH * a)) for a in form.exponents(form.steps)]
+
+
+def _depth(form: _Form, lattice: tuple[int, ...], across: float) -> float:
     """−ln of the floor, relative to the tip: all outputs that have nothing but the floor cost little together."""
+    along = form.exponents(form.steps)
     k = form.dimension
     ball = {"euclidean": pi ** (k / 2) / gamma(k / 2 + 1), "manhattan": 2**k / gamma(k + 1), "chebyshev": 2.0**k}
     volume = gamma(k + 1) * ball[form.metric] / float(np.prod(form.steps))

@@ -140,7 +140,8 @@ class Box:
         """The borders of cells along an axis, counted from the origin, each cell cut into so many parts."""
         axis, parts = integer(axis, "an axis", 0, self.dimension - 1), whole(parts, "parts")
         check_size(self.shape[axis] * parts + 1, "borders of cells")
-        return tuple(self.step[axis] * Fraction(k, parts) for k in range(self.shape[axis] * parts + 1))
+        width = self.step[axis] / parts
+        return tuple(Fraction(width.numerator * k, width.denominator) for k in range(self.shape[axis] * parts + 1))
 
 
 def box(

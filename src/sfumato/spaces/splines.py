@@ -12,7 +12,7 @@ holds for all of them and is convex holds for all points (``docs/theory/coordina
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise, product
@@ -31,10 +31,15 @@ Row = dict[int, Fraction]
 
 @dataclass(frozen=True)
 class Axis:
-    """The lattice along one axis: ``breaks`` counted from the origin of the box, and the degree of its B-splines."""
+    """The lattice along one axis: ``breaks`` counted from the origin of the box, and the degree of its B-splines.
+
+    ``even`` is the side of all cells where :func:`rounding_of` has made them of one side: lattices of noise have so
+    many that looking at each of them takes seconds.
+    """
 
     breaks: tuple[Fraction, ...]
     degree: int = 2
+    even: Fraction | None = field(default=None, init=False, compare=False, repr=False)
 
     def __len__(self) -> int:
         return self.cells + self.degree
@@ -47,6 +52,8 @@ class Axis:
     @cached_property
     def widths(self) -> tuple[Fraction, ...]:
         """The sides of cells, with one more on either side that is as wide as its neighbour: cell j is number j + 1."""
+        if self.even is not None:
+            return (self.even,) * (self.cells + 2)
         inside = [high - low for low, high in pairwise(self.breaks)]
         return inside[0], *inside, inside[-1]
 
@@ -194,10 +201,21 @@ def rounding_of(box: Box, parts: int | Sequence[int] = 1, degree: int = 2, break
     if degree not in (1, 2):
         raise InvalidInput(f"rounding is of degree 1 or 2, found {degree}")
     if breaks is None:
-        many = [parts] * box.dimension if isinstance(parts, int) else list(parts)
-        breaks = [box.breaks(axis, many[axis]) for axis in range(box.dimension)]
+        return Rounding(
+            box, _even_axes(box, [parts] * box.dimension if isinstance(parts, int) else list(parts), degree)
+        )
     axes = tuple(Axis(tuple(Fraction(t) for t in along), degree) for along in breaks)
     for axis, side in zip(axes, box.sides, strict=True):
         if axis.breaks[0] != 0 or axis.breaks[-1] != side or any(a >= b for a, b in pairwise(axis.breaks)):
             raise InvalidInput("the breaks of a lattice go up from 0 to the side of the box")
     return Rounding(box, axes)
+
+
+def _even_axes(box: Box, parts: Sequence[int], degree: int) -> tuple[Axis, ...]:
+    """Cells of the box in equal parts; axes that are alike are one value."""
+    made: dict[tuple[Fraction, Fraction, int], Axis] = {}
+    for i, (side, step, many) in enumerate(zip(box.sides, box.step, parts, strict=True)):
+        if (side, step, many) not in made:
+            made[side, step, many] = axis = Axis(box.breaks(i, many), degree)
+            object.__setattr__(axis, "even", step / many)
+    return tuple(made[alike] for alike in zip(box.sides, box.step, parts, strict=True))

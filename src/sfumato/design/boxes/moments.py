@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from scipy.sparse import csr_array, kron
+from scipy.sparse import coo_array, csr_array, kron
 
 from sfumato.numbers import Floats
 from sfumato.spaces.splines import Axis, Rounding
@@ -51,17 +51,20 @@ def moments(rounding: Rounding, density: Floats, parts: int) -> Moments:
 
 
 def _combined(tables: list[list[csr_array]], density: Floats) -> csr_array:
-    """Σ over cells of mass times the Kronecker product of the moments along the axes."""
+    """Σ over cells of mass times the Kronecker product of the moments along the axes.
+
+    All parts are laid out and added up once: a sum that grows cell by cell takes minutes for a million of them.
+    """
     first, rest = tables[0], tables[1:]
     parts = [
-        table * mass if not rest else kron(table, _combined(rest, mass))
+        coo_array(table * mass if not rest else kron(table, _combined(rest, mass)))
         for table, mass in zip(first, density, strict=True)
         if np.any(mass)
     ]
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
-    return csr_array(total)
+    entries, rows, columns = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("data", "row", "col")
+    )
+    return csr_array((entries, (rows, columns)), shape=parts[0].shape)
 
 
 def _axis_moments(axis: Axis, cells: tuple, parts: int) -> tuple[Floats, list[csr_array]]:  # type: ignore[type-arg]

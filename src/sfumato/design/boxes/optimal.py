@@ -24,9 +24,17 @@ from sfumato.design.boxes.bound import FiniteProblem, box_bound, classes_bound, 
 from sfumato.design.boxes.moments import Moments, moments
 from sfumato.design.boxes.program import box_program
 from sfumato.design.boxes.symmetry import Turn, turns
-from sfumato.design.boxes.table import MIXED, BoxTable, claim_of, exact_points, integer_weights, moved
+from sfumato.design.boxes.table import (
+    MIXED,
+    BoxTable,
+    best_places,
+    claim_of,
+    exact_points,
+    integer_weights,
+    moved,
+)
 from sfumato.design.result import BoxDesign
-from sfumato.errors import InvalidInput, InvalidPrior, NotConverged, PrivacyViolation, expect, shown
+from sfumato.errors import InvalidInput, InvalidPrior, NotConverged, PrivacyViolation, TooLarge, expect, shown
 from sfumato.losses.coordinates import CoordinateLoss
 from sfumato.lp.cone.general import solve_blocks
 from sfumato.lp.cone.program import ColumnProgress, Ending
@@ -107,8 +115,22 @@ def design_on_box(
     prior, loss, privacy, box = _question(prior, loss, privacy)
     given = None if outputs is None else _given(outputs, box)
     if given is None and too_large(privacy):
-        return noise_design(prior, loss, privacy, watch, progress, ", since the box is too large for a table")
+        blind = _blind(prior, loss, box)
+        # no noise that is the same everywhere loses less than k/ε, and where people are close together silence may
+        if blind > box.dimension / float(box_rate(privacy)):
+            noise = noise_design(prior, loss, privacy, watch, progress, ", since the box is too large for a table")
+            if noise.loss <= blind:
+                return noise
     return _BoxSearch(prior, loss, privacy, box, given, tolerance, watch, progress, aim or Aim()).design()
+
+
+def _blind(prior: Prior, loss: CoordinateLoss, box: Box) -> float:
+    """About what is lost by who tells nothing, and hardly more: people stand in the middles of their cells."""
+    weights = prior.float_weights
+    points = (box.centres - np.array([float(start) for start in box.origin]))[weights > 0]
+    masses, middle = weights[weights > 0][:, None], np.array([[float(side) / 2 for side in box.sides]])
+    place = best_places(middle, masses, points, loss)
+    return float((masses * loss.at(points, place)).sum())
 
 
 def lattice_loss(
@@ -234,9 +256,11 @@ class _BoxSearch:
         sides = {side: rounds for side, rounds in both.items() if side in self.aim.sides}
         errors, idle = {"lattice": np.inf, "bound": np.inf}, {"lattice": 0, "bound": 0}
         stopped = False
-        if "lattice" in sides and not self._fits("lattice", MESHES[0]):  # with given outputs: the finest that does
-            meshes = (2.0**k for k in range(1, 1000))
-            sides["lattice"] = iter([(next(mesh for mesh in meshes if self._fits("lattice", mesh)), False)])
+        if float(self.rate * max(self.box.sides)) < _LEAST_ACROSS:
+            sides.pop("lattice", None)  # any mechanism loses e^(−ε‖x − x′‖) times as much as silence, or more
+        if "lattice" in sides and not self._fits("lattice", MESHES[0]):  # coarse ones, up to the finest that does
+            finest = next(mesh for mesh in (2.0**k for k in range(1, 1000)) if self._fits("lattice", mesh))
+            sides["lattice"] = iter([(coarser * finest, False) for coarser in (4, 2, 1)])
         while sides and not self._enough(errors):
             side = max(sides, key=lambda name: errors[name])
             mesh, thorough = next(sides[side], (0.0, False))
@@ -255,6 +279,11 @@ class _BoxSearch:
                     self._raise(mesh, thorough)
             except (TimeIsUp, KeyboardInterrupt):
                 self.watch.stop()
+            except TooLarge:
+                if not self.iterations:  # a coarser lattice has been solved otherwise, and is what there is
+                    raise
+                del sides[side]
+                continue
             self.seconds[f"last {side}"] = self.watch.spent - began
             self._show(f"{side} with cells of {mesh:g}/ε")
             gained = abs(self._standing(side) - before)
@@ -504,6 +533,11 @@ class _BoxSearch:
         loss, bound = mechanism.proof.loss, mechanism.proof.bound or Fraction(0)
         assert loss is not None
         method = f"conic program on {' × '.join(map(str, mechanism.rounding.shape))} lattice points"
+        if len(mechanism.outputs) == 1:
+            method = "nothing is told"
+        if not bound and not stopped and self.table.value:
+            across = self.privacy.rate * float(max(self.box.sides))
+            method += f", without a bound: the box is {across:.3g} times 1/epsilon, too large for one"
         return BoxDesign(mechanism, loss, bound, method, self.iterations, self.seconds, stopped=stopped)
 
     def _mechanism(self, table: BoxTable) -> BoxMechanism:
