@@ -142,7 +142,7 @@ class BatchRelease:
     @property
     def beside(self) -> tuple[str, ...]:
         """Columns that stay although they hold geometries, because somebody said so."""
-        return self.terms.column.beside if isinstance(self.terms.column, Geometry) else ()
+        return (*self.terms.stay, *(self.terms.column.beside if isinstance(self.terms.column, Geometry) else ()))
 
     def read(self, layout: PointLayout) -> None:
         """Look at how the table holds the points of its column; nothing for columns of another kind."""

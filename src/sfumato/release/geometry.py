@@ -73,7 +73,7 @@ def refuse_geometry_values(names: Iterable[str], value: Callable[[str], Any], wo
 def _refuse(names: Iterable[str], held: Callable[[str], str], work: BatchRelease) -> None:
     """Refuse columns that stay beside a released place; ``held`` says which geometries one of them holds, if any."""
     for name in names if watched(work) else ():
-        if name not in work.replaced and name not in work.beside and (what := held(name)):
+        if name not in (*work.replaced, *work.beside, *work.terms.drop) and (what := held(name)):
             kept = "" if not isinstance(work.terms.column, Geometry) else f", or name it in {_beside()}"
             raise InvalidInput(
                 f"the column {shown(name)} holds {what}, which would tell the true places beside the noise: "

@@ -318,8 +318,14 @@ class Records(ABC):
         """What is put where; ``outputs`` has a number for every record, also for those that are left out."""
         numbers = [self.entries.numbers(base, text, outputs) for base, text in self.columns]
         if self.work.terms.keep:
-            return [(scanned.last, scanned.last, number) for number in numbers]
-        return self.replaced(scanned, numbers)
+            fresh: list[Edit] = [(scanned.last, scanned.last, number) for number in numbers]
+        else:
+            fresh = self.replaced(scanned, numbers)
+        return [*fresh, *self.removed(scanned)]
+
+    def removed(self, scanned: Scanned) -> list[Edit]:
+        """The edits that leave other columns out; none where these are gone before the records are scanned."""
+        return []
 
     def prepare(self, before: Sequence[bytes], spelled: Callable[[Any], bytes]) -> None:
         """Keep the texts of all outputs, in each new column after the bytes that stand before it."""

@@ -59,43 +59,27 @@ class CsvRecords(Records):
     typed = False
 
     def __init__(self, work: BatchRelease, delimiter: str | None = None) -> None:
-        one = isinstance(delimiter, str) and len(delimiter) == 1
-        if delimiter is not None and (not one or delimiter in '"\r\n' or not delimiter.isascii()):
-            raise InvalidInput(f"a delimiter is one character such as ',' or ';', found {shown(delimiter)}")
         super().__init__(work)
-        self.delimiters = _DELIMITERS if delimiter is None else (delimiter,)
+        self.delimiters = _delimiters(delimiter)
 
     def open(self, block: bytes, *, final: bool) -> tuple[bytes, int] | None:
         """The new header and how many bytes the old one had; None if the block ends before it does."""
-        begin = len(_MARK) if block.startswith(_MARK) else 0
-        head = block[begin : begin + _LONGEST_HEADER]
-        if final and not head:
-            raise InvalidInput("the file is empty: a CSV file has a header with the names of its columns")
-        if block[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            raise InvalidInput(_NO_ASCII)
-        cut = begin + len(head) < len(block)
-        lines = [_first_line(head, delimiter, final=final and not cut) for delimiter in self.delimiters]
-        if any(not line.cells and not line.wrong for line in lines):
-            if cut:
-                raise InvalidInput(f"no header ends within {_LONGEST_HEADER >> 20} MiB: this is no CSV file")
+        found = _header(block, self.delimiters, final=final)
+        if found is None:
             return None
-        # the delimiter that makes most cells; a comma if there is none
-        self.delimiter, line = max(zip(self.delimiters, lines, strict=True), key=lambda pair: pair[1].fields)
-        if b"\0" in head[: line.end or None]:
-            raise InvalidInput(_NO_ASCII)
-        if line.wrong:
-            raise InvalidInput(f"the header: {_SCAN_ERRORS[line.wrong]}")
-        self.names = [unquoted(cell.decode("utf-8", "replace")) for cell in line.cells]
+        self.delimiter, self.names, line = found.delimiter, found.names, found.line
+        begin = found.end - line.end
+        head = block[begin : begin + _LONGEST_HEADER]
         refuse_coordinates(self.names, self.work)
         written = dict(zip(self.names, line.cells, strict=False))
         names = [c if isinstance(c, str) else c.name for c in order_after(self.names, self.work)]
         self._prepare()
         fresh = [written[name] if name in written else self._cell(name) for name in names]
-        return block[:begin] + self.delimiter.encode().join(fresh) + head[line.stop : line.end], begin + line.end
+        return block[:begin] + self.delimiter.encode().join(fresh) + head[line.stop : line.end], found.end
 
     def _prepare(self) -> None:
         work = self.work
-        wanted = [*work.taken, *work.terms.ids, *(name for name in work.beside if name in self.names)]
+        wanted = [*work.taken, *work.terms.ids, *work.terms.drop, *(n for n in work.beside if n in self.names)]
         positions = sorted({self.names.index(name) for name in wanted})
         self.wanted = np.array(positions, dtype=np.int64)
         self.place = {name: positions.index(self.names.index(name)) for name in wanted}
@@ -113,10 +97,14 @@ class CsvRecords(Records):
 
     def replaced(self, scanned: Scanned, numbers: list[Places]) -> list[Edit]:
         """New cells in the place of the first ones that hold the secret; the others of these go."""
-        taken, left = self.work.taken[: len(numbers)], self.work.taken[len(numbers) :]
-        cells = [self.place[name] for name in taken]
-        done = [(scanned.starts[k], scanned.ends[k], number) for k, number in zip(cells, numbers, strict=True)]
-        nothing = np.full_like(numbers[0], self.nothing)
+        cells = [self.place[name] for name in self.work.taken[: len(numbers)]]
+        return [(scanned.starts[k], scanned.ends[k], number) for k, number in zip(cells, numbers, strict=True)]
+
+    def removed(self, scanned: Scanned) -> list[Edit]:
+        """The edits that leave columns out."""
+        left = [*self.work.terms.drop, *(() if self.work.terms.keep else self.work.taken[len(self.work.added) :])]
+        done: list[Edit] = []
+        nothing = np.full(len(scanned.first), self.nothing)
         front = next(k for k, name in enumerate(self.names) if name not in left)
         for name in left:
             start, end = scanned.starts[self.place[name]], scanned.ends[self.place[name]]
@@ -141,6 +129,57 @@ class _Line(NamedTuple):
     stop: int
     end: int
     wrong: int
+
+
+class CsvHeader(NamedTuple):
+    """What the first line of a CSV file says, and where the second one begins."""
+
+    delimiter: str
+    names: list[str]
+    end: int
+    line: _Line
+
+
+def csv_header(block: bytes, delimiter: str | None = None, *, final: bool) -> CsvHeader | None:
+    r"""The header of a CSV file, from its beginning; None if the block ends before it does.
+
+    Examples
+    --------
+    >>> csv_header(b"id;answer\n1;no\n", final=True)[:3]
+    (';', ['id', 'answer'], 10)
+    """
+    return _header(block, _delimiters(delimiter), final=final)
+
+
+def _delimiters(delimiter: str | None) -> tuple[str, ...]:
+    """Those that may be meant."""
+    one = isinstance(delimiter, str) and len(delimiter) == 1
+    if delimiter is not None and (not one or delimiter in '"\r\n' or not delimiter.isascii()):
+        raise InvalidInput(f"a delimiter is one character such as ',' or ';', found {shown(delimiter)}")
+    return _DELIMITERS if delimiter is None else (delimiter,)
+
+
+def _header(block: bytes, delimiters: tuple[str, ...], *, final: bool) -> CsvHeader | None:
+    begin = len(_MARK) if block.startswith(_MARK) else 0
+    head = block[begin : begin + _LONGEST_HEADER]
+    if final and not head:
+        raise InvalidInput("the file is empty: a CSV file has a header with the names of its columns")
+    if block[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise InvalidInput(_NO_ASCII)
+    cut = begin + len(head) < len(block)
+    lines = [_first_line(head, delimiter, final=final and not cut) for delimiter in delimiters]
+    if any(not line.cells and not line.wrong for line in lines):
+        if cut:
+            raise InvalidInput(f"no header ends within {_LONGEST_HEADER >> 20} MiB: this is no CSV file")
+        return None
+    # the delimiter that makes most cells; a comma if there is none
+    delimiter, line = max(zip(delimiters, lines, strict=True), key=lambda pair: pair[1].fields)
+    if b"\0" in head[: line.end or None]:
+        raise InvalidInput(_NO_ASCII)
+    if line.wrong:
+        raise InvalidInput(f"the header: {_SCAN_ERRORS[line.wrong]}")
+    names = [unquoted(cell.decode("utf-8", "replace")) for cell in line.cells]
+    return CsvHeader(delimiter, names, begin + line.end, line)
 
 
 def _first_line(head: bytes, delimiter: str, *, final: bool) -> _Line:

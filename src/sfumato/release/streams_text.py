@@ -20,6 +20,7 @@ from sfumato.release.layouts import PointLayout
 from sfumato.release.lines import Records, blanked, edited
 from sfumato.release.lines_csv import CsvRecords
 from sfumato.release.lines_json import JsonRecords
+from sfumato.release.lines_without import without_keys
 from sfumato.release.places import Geometry
 from sfumato.release.rows import BadRow
 
@@ -120,6 +121,9 @@ def release_text(source: Path, target: Path, file: TextFile, batch: int, compres
         sink: Any = FeatureSink(whole, members) if file.kind == "geojson" else whole
         rest, opened = b"", False
         blocks = file_blocks(source) if file.kind != "geojson" else _features(source, members)
+        if file.kind != "csv" and file.work.terms.drop:
+            points = isinstance(file.work.terms.column, Geometry)
+            blocks = without_keys(blocks, file.work.terms.drop, features=points)
         for block, final in reading(source, "text", blocks):
             rest = rest + block if rest else block
             if records is None:
@@ -189,13 +193,13 @@ def _refuse_geometries(part: Any, scanned: Any, records: Records) -> None:
     work = records.work
     if not watched(work):
         return
-    if not isinstance(work.terms.column, Geometry):
-        refuse_geometry_text(part[: scanned.used].tobytes(), work)
-        return
-    cells = [records.place[name] for name in (*work.replaced, *work.beside) if name in records.place]
-    text = blanked(part[: scanned.used], scanned.starts[cells], scanned.ends[cells]).tobytes()
+    points = isinstance(work.terms.column, Geometry)
+    aside = (*(work.replaced if points else ()), *work.beside, *work.terms.drop)
+    cells = [records.place[name] for name in aside if name in records.place]
+    text = part[: scanned.used]
+    text = (blanked(text, scanned.starts[cells], scanned.ends[cells]) if cells else text).tobytes()
     refuse_geometry_text(text, work)
-    if records.typed:
+    if points and records.typed:
         refuse_coordinate_keys(text, work)
 
 

@@ -135,7 +135,7 @@ def released_table(table: Any, work: BatchRelease, batch: int) -> Any:
 
 def order_after(names: Sequence[str], work: BatchRelease) -> list[str | Added]:
     """The columns after a release, old ones by name: what is new stands where the secret stood, or at the end."""
-    for name in (*work.taken, *work.terms.ids):
+    for name in (*work.taken, *work.terms.ids, *work.terms.drop):
         if names.count(name) != 1:
             raise InvalidInput(
                 f"there {'are several columns' if name in names else 'is no column'} {shown(name)}{_hint(name, names)}"
@@ -145,6 +145,7 @@ def order_after(names: Sequence[str], work: BatchRelease) -> list[str | Added]:
             raise InvalidInput(
                 f"there is a column {shown(added.name)} already: name another one with {keyword('into')}"
             )
+    names = [name for name in names if name not in work.terms.drop]
     if work.terms.keep:
         return [*names, *work.added]
     first = dict(zip(work.replaced, work.added, strict=False))
@@ -252,7 +253,8 @@ def released_schema(schema: Any, work: BatchRelease) -> Any:
 
     metadata = without_geo(schema.metadata or {}, work) or None
     fields = _columns_after(schema.names, work, schema.field, field).values()
-    return pa.schema(fields, metadata=_metadata_without(metadata, () if work.terms.keep else work.replaced))
+    gone = (*work.terms.drop, *(() if work.terms.keep else work.replaced))
+    return pa.schema(fields, metadata=_metadata_without(metadata, gone))
 
 
 def read_schema(schema: Any, work: BatchRelease) -> None:

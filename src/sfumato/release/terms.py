@@ -9,7 +9,7 @@ from inspect import Parameter, signature
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
-from sfumato.arguments import flag, integer, one_of
+from sfumato.arguments import flag, integer, items, one_of
 from sfumato.errors import InvalidInput, keyword, shown, worded
 from sfumato.numbers import Number, as_written
 from sfumato.release.keys import check_statement, key_bytes
@@ -63,6 +63,9 @@ class Terms:
         than ``within`` from every secret, farther than secrets are from their nearest neighbours, or not in a box.
     crs
         For coordinates: their coordinate system, such as ``"EPSG:2154"``, where the column or the file does not say it.
+    drop, stay
+        Other columns that are left out of what is released, and those that stay as they are although they hold
+        geometries or have names of coordinates, which are refused otherwise.
     key, row_id
         A key (32 bytes or a key file, see :func:`release_key`) and the column or columns that name a row: its noise is
         then a function of (key, row id, column, mechanism), the same whenever it is released again. A key file is read
@@ -100,6 +103,8 @@ class Terms:
     most_rows: int | None = None
     beyond: str = "error"
     crs: Any = None
+    drop: Sequence[str] = ()
+    stay: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.column, str | Position):
@@ -133,6 +138,7 @@ class Terms:
             raise InvalidInput(f"into is the name of a column, found {shown(self.into)}")
         self._check_ids()
         self._check_person()
+        self._check_others()
         if self.key is not None:
             object.__setattr__(self, "key", key_bytes(self.key))
 
@@ -217,6 +223,32 @@ class Terms:
                 f"{keyword('most_rows')} says how many values a person has: leave {keyword('times')} out"
             )
 
+    def _check_others(self) -> None:
+        """Columns that go or stay are others than those that are released or read."""
+        for name in ("drop", "stay"):
+            object.__setattr__(self, name, names_of(getattr(self, name), name))
+        taken = next((name for name in (*self.drop, *self.stay) if name in self.taken), None)
+        if taken is not None:
+            raise InvalidInput(f"{shown(taken)} is released, and can neither be left out nor stay")
+        for name in self.drop:
+            if name in self.ids or name in self.stay:
+                what = "stays" if name in self.stay else "names whose row it is"
+                raise InvalidInput(f"{shown(name)} {what}, and cannot be left out as well")
+
+
+def names_of(given: Any, what: str) -> tuple[str, ...]:
+    """Names of columns: one text, or several.
+
+    Examples
+    --------
+    >>> names_of("home", "drop"), names_of(["home", "work"], "drop")
+    (('home',), ('home', 'work'))
+    """
+    listed = (given,) if isinstance(given, str) else items(given, keyword(what))
+    if not all(isinstance(name, str) and name for name in listed):
+        raise InvalidInput(f"{keyword(what)} names columns by texts, found {shown(given)}")
+    return tuple(dict.fromkeys(listed))
+
 
 class Keywords(TypedDict, total=False):
     """The fields of :class:`Terms` beside the column, as keywords of the functions that release something."""
@@ -236,6 +268,8 @@ class Keywords(TypedDict, total=False):
     most_rows: int | None
     beyond: str
     crs: Any
+    drop: Sequence[str]
+    stay: Sequence[str]
 
 
 def terms_of(column: Column | Terms, keywords: Keywords) -> Terms:
