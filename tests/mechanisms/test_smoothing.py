@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.errors import InvalidInput, Mismatch
+from sfumato.errors import InvalidInput, Mismatch, NotSupported
 from sfumato.mechanisms.smoothing import smooth
 from sfumato.numbers import exp_bounds
 from sfumato.spaces.box import box
@@ -88,6 +88,17 @@ def test_other_units() -> None:
     table = sf.planar_laplace(sf.PrivacyType(sf.grid(4, 4, step="1/2", unit="km"), epsilon=2))
     with pytest.raises(InvalidInput, match=r"'km'.*'m'"):
         smooth(table, box((2, 2), step="1/2", unit="m"))
+    with pytest.raises(InvalidInput, match=r"'km'.*no unit.*one unit"):
+        smooth(table, SQUARE)
+    with pytest.raises(InvalidInput, match=r"no unit.*'km'.*one unit"):
+        smooth(TABLE, box((2, 2), step="1/2", unit="km"))
+
+
+@pytest.mark.parametrize("epsilon", [40, 200, 10**6])
+def test_a_table_too_coarse_for_its_epsilon_says_what_to_change(epsilon: int) -> None:
+    table = sf.planar_laplace(sf.PrivacyType(sf.grid(4, 4, step="1/2"), epsilon=epsilon))
+    with pytest.raises(NotSupported, match=r"keeps an epsilon of .* for a cell.*at most 30 for a cell.*finer cells"):
+        smooth(table, SQUARE)
 
 
 def test_chances_of_zero() -> None:

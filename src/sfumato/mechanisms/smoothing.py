@@ -20,7 +20,7 @@ import numpy as np
 from sfumato.arguments import integer, items
 from sfumato.certify.coordinates import BoxMechanism, as_point, prove_on_box
 from sfumato.certify.mechanism import Mechanism
-from sfumato.errors import InvalidInput, Mismatch, PrivacyViolation, SolverError, expect, keyword, shown
+from sfumato.errors import InvalidInput, Mismatch, NotSupported, PrivacyViolation, SolverError, expect, keyword, shown
 from sfumato.numbers import Array, Floats
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.box import Box, as_box
@@ -29,6 +29,9 @@ from sfumato.spaces.splines import Rounding, bernstein_rows, dense, rounding_of
 _SAME_PLACE = 1e-9  # Coordinates may miss a lattice by this share of a step.
 _DIGITS = 6  # of the rate that is promised
 _MOST_TRIES = 4  # rates rounded up once more, where floats were a little too small
+# ε times the side of a cell that a smooth table may keep. Odds between two ends of a cell are then e^30, ten million
+# million to one: whatever is promised, nothing is hidden inside of cells, and a larger number would promise less still.
+_MOST_IN_A_CELL = 30.0
 _COLUMNS = 64  # outputs whose coefficients are looked at together
 
 
@@ -52,6 +55,9 @@ def smooth(mechanism: Mechanism, box: Box, *, outputs: Sequence[Any] | None = No
     ------
     Mismatch
         If the points of the table are neither the centres nor the corners of the cells.
+    NotSupported
+        If neighbours in the table differ so much that the ε that is kept, times the side of a cell, is more than 30: it
+        grows as sinh(εh), so that finer tables keep an ε close to their own.
 
     Examples
     --------
@@ -66,14 +72,16 @@ def smooth(mechanism: Mechanism, box: Box, *, outputs: Sequence[Any] | None = No
     mechanism = expect(mechanism, Mechanism, "a mechanism", "prove(channel, privacy) makes one")
     box, halvings = as_box(box), integer(halvings, "the number of halvings", 0, 4)
     units = mechanism.privacy.space.unit, box.unit
-    if all(units) and units[0] != units[1]:
-        raise InvalidInput(f"distances of the table are in {shown(units[0])}, those of the box in {shown(units[1])}")
+    if units[0] != units[1]:
+        table, there = (shown(unit) if unit else "no unit" for unit in units)
+        raise InvalidInput(f"distances of the table are in {table}, those of the box in {there}: give both one unit")
     places, degree = _places(mechanism, box)
     rounding = rounding_of(box, 1, degree)
     rows = _rows(places, rounding)
     points = _points(mechanism, places, degree, box, outputs)
     weights = mechanism.weights[rows]
     needed = steepest(weights, rounding, halvings)
+    _check_kept(needed, mechanism, box)
     merged, labels = merged_columns(weights, points)
     for rate in _rates(needed):
         notes = mechanism.provenance | {
@@ -83,6 +91,19 @@ def smooth(mechanism: Mechanism, box: Box, *, outputs: Sequence[Any] | None = No
             promise = PrivacyType(box, epsilon=rate)
             return prove_on_box(merged, promise, rounding, labels, halvings=halvings, provenance=notes)
     raise SolverError(f"a rate of {needed:g} per unit of distance was not enough")
+
+
+def _check_kept(needed: float, mechanism: Mechanism, box: Box) -> None:
+    """Refuse a rate with which nothing is hidden inside of a cell; none at all where a chance of 0 meets another."""
+    side, rate = float(min(box.step)), mechanism.privacy.rate
+    if needed * side <= _MOST_IN_A_CELL:
+        return
+    raise NotSupported(
+        f"a smooth table that keeps an epsilon of {needed:.3g}, {needed * side:.3g} for a cell, made of one with "
+        f"{rate:.3g}, {rate * side:.3g} for a cell",
+        [f"at most {_MOST_IN_A_CELL:g} for a cell: a table of finer cells, with sides of about {1 / rate:.3g}",
+         "or one with a smaller epsilon"],
+    )  # fmt: skip
 
 
 def _rates(needed: float) -> list[Fraction]:

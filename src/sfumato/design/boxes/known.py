@@ -241,7 +241,11 @@ def smooth_known(privacy: PrivacyType, name: str = "exponential") -> BoxMechanis
     rate, wanted = box_rate(privacy), float(box_rate(privacy))
     nominal, best = wanted, None
     for _ in range(_TRIES):  # rates are about proportional, so that a few steps settle it
-        made = smooth(build(PrivacyType(space, epsilon=round(nominal, 9))), box)
+        try:
+            made = smooth(build(PrivacyType(space, epsilon=round(nominal, 9))), box)
+        except NotSupported:  # cells are so large beside 1/ε that it keeps next to nothing
+            nominal /= 2
+            continue
         if made.rate <= rate:
             best = made
         if best is made and made.rate > rate * Fraction(999, 1000):
