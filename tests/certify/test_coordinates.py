@@ -222,3 +222,15 @@ def test_a_report_says_what_a_promise_is_about(tmp_path: Path, capsys: pytest.Ca
     sf.save(sf.prove([[2, 1], [1, 2]], sf.PrivacyType(sf.line(2), alpha="1/2")), tmp_path / "rows.sfm")
     kernel.main([str(tmp_path / "rows.sfm")])
     assert "about these secrets, not about points between them" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("truth", [True, np.False_])
+def test_a_truth_value_is_no_coordinate(truth: Any) -> None:
+    square = box((1, 1), step=1)
+    table = prove_on_box([[1]] * 9, sf.PrivacyType(square, epsilon=1), rounding_of(square), [(0, 0)])
+    with pytest.raises(InvalidInput, match="no truth value"):
+        table.density((truth, 1))
+    with pytest.raises(InvalidInput, match="no truth value"):
+        prove_on_box([[1]] * 9, sf.PrivacyType(square, epsilon=1), rounding_of(square), [(0, truth)])
+    with pytest.raises(InvalidInput, match="no truth value"):
+        sf.mechanisms.box_noise.laplace_noise(sf.PrivacyType(square, epsilon=1), parts=1).density((truth, 1))

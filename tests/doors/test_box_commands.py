@@ -15,6 +15,7 @@ import sfumato as sf
 from sfumato.certify.coordinates import BoxMechanism
 from sfumato.cli import designs
 from sfumato.cli.main import app
+from sfumato.design.boxes import optimal
 from sfumato.errors import InvalidInput, NotSupported
 
 WAY = """
@@ -85,6 +86,11 @@ def test_a_design_is_told_verified_drawn_and_released(folder: Path) -> None:
     told = [float(line) for line in Path("noisy.csv").read_text().split()[1:]]
     assert len(told) == 3
     assert all(any(abs(t - float(y)) < 1e-9 for y in mechanism.outputs) for t in told)
+
+
+def test_the_gap_that_is_aimed_at_on_a_box_is_in_the_help() -> None:
+    assert "on a box 0.03" in " ".join(sfumato("design", "--help").stdout.replace("│", " ").split())
+    assert optimal.TOLERANCE == 0.03
 
 
 def test_a_design_as_json(folder: Path) -> None:
@@ -167,6 +173,8 @@ def test_known_mechanisms_on_a_box(folder: Path) -> None:
 def test_a_known_mechanism_for_coordinates_is_written(folder: Path) -> None:
     done = sfumato("known", "planar-laplace", "way.toml", "-o", "noise.sfm")
     assert done.exit_code == 0 and "about coordinates" in done.stdout
+    # what leaves the box is moved into it, and comes nearer than is proved
+    assert dict(line.split(maxsplit=1) for line in done.stdout.splitlines())["loss"].startswith("at most 1.4")
     assert "noise that is the same everywhere" in sfumato("verify", "noise.sfm").stdout
     record = json.loads(sfumato("known", "exponential", "way.toml", "--remap", "--json").stdout)
     assert record["about"] == "coordinates" and record["loss"] < 0.75 and sf.load("exponential.sfm").proof.loss

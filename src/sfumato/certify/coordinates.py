@@ -354,6 +354,8 @@ def as_point(point: Any, box: Box) -> tuple[Fraction, ...]:
     parts: Sequence[Any] = [point] if isinstance(point, str) or not hasattr(point, "__iter__") else list(point)
     if len(parts) != box.dimension:
         raise InvalidInput(f"a point of {box.name} has {box.dimension} coordinates, found {shown(point)}")
+    if any(isinstance(part, bool | np.bool_) for part in parts):
+        raise InvalidInput(f"a coordinate is a number, and no truth value: {shown(point)}")
     return accepted(tuple(map(exact, parts)), box, shown(point))
 
 

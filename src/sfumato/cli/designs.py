@@ -31,7 +31,7 @@ TimeLimit = Annotated[
     float | None, typer.Option(min=0, help="Seconds after which the best that has been found is proved.")
 ]
 Tolerance = Annotated[
-    float | None, typer.Option(help="Relative gap between loss and bound to be reached (default: 1e-4).")
+    float | None, typer.Option(help="Relative gap between loss and bound to be reached (default: 1e-4, on a box 0.03).")
 ]
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from sfumato.certify import load, save
+from sfumato.certify.noise import BoxNoise
 from sfumato.cli.designs import plain, read_setup
 from sfumato.cli.options import (
     Alpha,
@@ -195,11 +196,13 @@ def known(
         "file": str(target), "sha256": digest,
     }  # fmt: skip
     best_for = "" if isinstance(question, BoxSetup) else f"; optimal for: {MECHANISMS[key].optimal}"
+    # what is moved into the box comes nearer, which a claim about noise does not count
+    most = "at most " if isinstance(made, BoxNoise) else ""
     after = "" if isinstance(question, BoxSetup) or remap else ", of who takes the best action for each output"
     lines = [
         f"known    {key}{', remapped' if remap else ''}{best_for}",
         f"promise  {promised(made.privacy)}",
-        *([] if lost is None else [f"loss     {amount(lost, question)}{after}{meaning(question)}"]),
+        *([] if lost is None else [f"loss     {most}{amount(lost, question)}{after}{meaning(question)}"]),
         saved(target, digest),
     ]
     answer(record, lines, as_json)
