@@ -59,6 +59,13 @@ COMMANDS: dict[str, CommandEntry] = {
     "release-key": CommandEntry(
         "releases", "Create a key for `sfumato release --key-file`, readable by its owner only."
     ),
+    "estimate": CommandEntry(
+        "estimates",
+        "Estimate shares from released answers, with standard errors and intervals, and say what the noise costs.",
+    ),
+    "plan": CommandEntry(
+        "plans", "How many respondents an error needs, or which error a number of them leaves, before anybody is asked."
+    ),
     "studio": CommandEntry(
         "studio", "Design mechanisms in a browser. The page is served to this machine only, and needs no network."
     ),
@@ -155,6 +162,7 @@ _INSTEAD_OF_FUNCTIONS = {
     "claim": "`sfumato design`",
     "design": "`sfumato design`",
     "earth_box": 'kind = "earth_box" in the spec',
+    "frequencies": "`sfumato estimate`",
     "estimate_kernels": "`sfumato kernels --estimate`",
     "repair": "`sfumato audit --repair`",
     "set_limit": "`sfumato ledger limit`",

@@ -245,8 +245,8 @@ def frequencies(
     (['7/10', '3/10'], '8/825', 0.098)
     >>> print(shares)
     answer  share  error  95 % interval
-    no      0.700  0.098  0.502 – 0.888
-    yes     0.300  0.098  0.112 – 0.498
+    no      0.700  0.098  0.502 – 0.883
+    yes     0.300  0.098  0.117 – 0.498
     Frequencies(2 shares of 100 rows, unbiased)
     """
     channel, counted = as_channel(channel), _counted(as_channel(channel), released, weights)
@@ -322,8 +322,13 @@ def _shares(counted: WeightedCounts) -> Array:
     return (counted.totals / counted.total)[None, :]
 
 
+def uniform_reference(channel: Channel) -> Prior:
+    """Every secret as likely as any other, which is the reference where none is given."""
+    return Prior.uniform(channel.secrets)
+
+
 def _reference(channel: Channel, reference: Prior | None) -> Prior:
-    start = Prior.uniform(channel.secrets) if reference is None else as_prior(reference)
+    start = uniform_reference(channel) if reference is None else as_prior(reference)
     check_secrets("channel and reference", channel, start)
     return start
 

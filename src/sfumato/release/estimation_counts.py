@@ -59,7 +59,8 @@ class WeightedCounts:
     def along(self, axis: int) -> WeightedCounts:
         """The counts of one question of a cross table."""
         others = tuple(k for k in range(self.counts.ndim) if k != axis)
-        return WeightedCounts(*(part.sum(axis=others) for part in (self.counts, self.totals, self.squares)))
+        counts, totals, squares = (part.sum(axis=others) for part in (self.counts, self.totals, self.squares))
+        return WeightedCounts(counts, totals, squares)
 
 
 def output_counts(channel: Channel | Any, released: Mapping[Any, int] | Iterable[Any]) -> NDArray[np.int64]:
@@ -187,9 +188,9 @@ def tally(places: NDArray[np.int64], weights: Floats | None, shape: tuple[int, .
         there = weights > 0
         counted = WeightedCounts(
             np.bincount(places[there], minlength=size).astype(np.int64),
-            np.bincount(places, weights, minlength=size),
-            np.bincount(places, weights**2, minlength=size),
+            np.bincount(places, weights, minlength=size).astype(np.float64),
+            np.bincount(places, weights**2, minlength=size).astype(np.float64),
         )
     if not counted.rows:
         raise InvalidInput("there is no row of positive weight: nothing can be estimated")
-    return WeightedCounts(*(part.reshape(shape) for part in (counted.counts, counted.totals, counted.squares)))
+    return WeightedCounts(counted.counts.reshape(shape), counted.totals.reshape(shape), counted.squares.reshape(shape))

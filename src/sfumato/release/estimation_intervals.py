@@ -86,7 +86,7 @@ def sample_variances(recovery: Recovery, counted: WeightedCounts) -> Floats:
     shares = recovery.estimate(counted.totals / counted.total)
     squares = recovery.seconds(counted.squares) - 2 * shares * recovery.estimate(counted.squares)
     spread = squares + shares**2 * counted.squares.sum()
-    return np.maximum(spread, 0.0) * counted.rows / (counted.rows - 1) / counted.total**2
+    return np.asarray(np.maximum(spread, 0.0) * counted.rows / (counted.rows - 1) / counted.total**2)
 
 
 def noise_variances(recovery: Recovery, counted: WeightedCounts) -> Floats:

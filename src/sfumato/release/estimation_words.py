@@ -13,6 +13,7 @@ from sfumato.numbers import Floats, Number, floats
 
 if TYPE_CHECKING:
     from sfumato.release.estimation import Frequencies
+    from sfumato.release.estimation_cross import CrossTable
 
 _LONGEST_LABEL = 40  # letters of an answer in a table
 _FEWEST, _MOST = 3, 7  # digits after the point
@@ -24,8 +25,8 @@ def share_lines(
     """A heading and a line for each share: answer, share, standard error, interval."""
     labels = list(map(text_of, found.secrets))
     if found.total < 2:
-        cells = [(label, f"{float(share):.3f}") for label, share in zip(labels, found.weights, strict=True)]
-        return aligned([("answer", "share"), *cells[:most]])
+        plain = [(label, f"{float(share):.3f}") for label, share in zip(labels, found.weights, strict=True)]
+        return aligned([("answer", "share"), *plain[:most]])
     cells = share_cells(
         labels, floats(found.weights), found.standard_errors, found.intervals(level, simultaneous=simultaneous)
     )
@@ -71,8 +72,8 @@ def short_label(label: str) -> str:
     return label if len(label) <= _LONGEST_LABEL else f"{label[: _LONGEST_LABEL - 1]}…"
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Cells in columns: texts to the left, numbers to the right under their heading.
+def aligned(rows: Sequence[Sequence[str]], texts: int = 1) -> list[str]:
+    """Cells in columns: ``texts`` and intervals to the left, a share and its error to the right under their heading.
 
     Examples
     --------
@@ -82,7 +83,26 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     lines = []
     for row in rows:
-        cells = [cell.ljust(width) if k in (0, 3) else cell.rjust(width)
+        cells = [cell.rjust(width) if texts <= k < texts + 2 else cell.ljust(width)
                  for k, (cell, width) in enumerate(zip(row, widths, strict=True))]  # fmt: skip
         lines.append("  ".join(cells).rstrip())
     return lines
+
+
+def cross_lines(
+    found: CrossTable, level: Number = "0.95", *, simultaneous: bool = False, most: int | None = None
+) -> list[str]:
+    """A heading and a line for each combination of answers."""
+    labels = [[short_label(text_of(label)) for label in cell] for cell in found.cells[:most]]
+    titles = [*map(short_label, found.titles)]
+    shares = found.weights.ravel()[:most]
+    if found.total < 2:
+        rows = [[*cell, f"{share:.3f}"] for cell, share in zip(labels, shares.tolist(), strict=True)]
+        return aligned([[*titles, "share"], *rows], texts=len(titles))
+    ends = found.intervals(level, simultaneous=simultaneous).reshape(-1, 2)[:most]
+    numbers = share_cells([""] * len(labels), shares, found.standard_errors.ravel()[:most], ends)
+    rows = [[*cell, *line[1:]] for cell, line in zip(labels, numbers, strict=True)]
+    heading = [*titles, "share", "error", interval_heading(level, simultaneous)]
+    shown = aligned([heading, *rows], texts=len(titles))
+    left = found.weights.size - len(labels)
+    return [*shown, f"… and {left} more"] if left else shown

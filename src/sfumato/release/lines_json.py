@@ -52,7 +52,7 @@ class JsonRecords(Records):
     def scan(self, data: Bytes, most: int, *, final: bool, first_row: int) -> Scanned:
         """Up to ``most`` whole records of a block."""
         scanned = scan_json(data, self.wanted, most, final=final, first_row=first_row)
-        _check_utf8(data[: scanned.used], first_row)
+        check_utf8(data[: scanned.used], first_row)
         for name in self.fresh:
             there = np.flatnonzero(scanned.starts[self.place[name]] >= 0)
             if there.size:
@@ -77,7 +77,8 @@ class JsonRecords(Records):
         return done
 
 
-def _check_utf8(data: Bytes, first_row: int) -> None:
+def check_utf8(data: Bytes, first_row: int) -> None:
+    """Raise for bytes that are no text; ``first_row`` rows came before them."""
     try:
         data.tobytes().decode("utf-8")
     except UnicodeDecodeError as error:

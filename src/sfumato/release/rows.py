@@ -408,9 +408,10 @@ class Labels(Secrets):
                 return np.maximum(rows, -1)
         row = int(np.argmax(bad))
         value = values.value(row)
-        raise BadRow(self._complaint(int(rows[row]), value), first + row + 1, value)
+        raise BadRow(self.complaint(int(rows[row]), value), first + row + 1, value)
 
-    def _complaint(self, code: int, value: Any) -> str:
+    def complaint(self, code: int, value: Any) -> str:
+        """What is wrong with a value that is no label, and what to do."""
         if code in (MISSING, NOT_A_NUMBER):
             what = "missing" if code == MISSING else "NaN"
             return f"{self.column!r} is {what}; fill it, or {keyword('on_unknown', 'drop')} leaves such rows out"
@@ -421,17 +422,18 @@ class Labels(Secrets):
                 f"{kinds}, such as {self.labels[0]!r}: types are not guessed, convert the column first"
             )
         return (
-            f"{self.column!r} is {shown(value)}, which is no secret of {self.name}{self._similar(value)}; "
+            f"{self.column!r} is {shown(value)}, which is no secret of {self.name}{self.similar(value)}; "
             f"{keyword('on_unknown', 'drop')} leaves such rows out"
         )
 
-    def _similar(self, value: Any) -> str:
+    def similar(self, value: Any, what: str = "secrets") -> str:
+        """The label that may have been meant, or a few of them."""
         texts = [label_spelling(label) for label in self.labels[:_MOST_COMPARED]]
         if len(self.labels) <= _MOST_COMPARED:
             close = get_close_matches(label_spelling(value), texts, 1, 0.6)
             if close:
                 return f" (did you mean {close[0]!r}?)"
-        return f" (secrets are {', '.join(map(repr, texts[:3]))}{', …' if len(self.labels) > 3 else ''})"
+        return f" ({what} are {', '.join(map(repr, texts[:3]))}{', …' if len(self.labels) > 3 else ''})"
 
 
 def _as_float(value: float) -> float:

@@ -187,6 +187,29 @@ def sphere(around: int = 24, up: int = 12) -> tuple[NDArray[np.float64], NDArray
     return points.reshape(-1, 3), np.concatenate([upper.reshape(-1, 3), lower.reshape(-1, 3)])
 
 
+def drawable(path: Path) -> Path:
+    """A path whose ending a figure can have here: a question before the work, not after it.
+
+    Raises
+    ------
+    NotSupported
+        For another ending.
+    MissingExtra
+        If a picture is asked for and the extra that draws it is not installed.
+
+    Examples
+    --------
+    >>> drawable(Path("shares.html")).name
+    'shares.html'
+    """
+    ending = path.suffix.lower()
+    if ending not in FORMATS:
+        raise NotSupported(f"a figure in the file {shown(path.name)}", FORMATS)
+    if ending not in (".html", ".json") and find_spec("kaleido") is None:
+        raise MissingExtra("figures", "kaleido")
+    return path
+
+
 def write(figure: go.Figure, path: str | PathLike[str]) -> Path:
     """Write a figure to one file, in the format its name ends in, whole or not at all.
 

@@ -1,0 +1,291 @@
+"""The command ``estimate``: shares of a population from released answers, with standard errors and intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from sfumato.certify import Mechanism, load
+from sfumato.certify.coordinates import CoordinateMechanism
+from sfumato.channels import Prior
+from sfumato.cli.options import AsJson, answer, of_option
+from sfumato.cli.progress import line
+from sfumato.errors import InvalidInput
+from sfumato.files import writable
+from sfumato.labels import text_of
+from sfumato.numbers import floats
+from sfumato.release.estimation import METHODS, Frequencies, frequencies
+from sfumato.release.estimation_counts import WeightedCounts
+from sfumato.release.estimation_cross import CrossTable, cross_table, spent_on_answers
+from sfumato.release.estimation_files import ReleasedCounts, released_counts
+from sfumato.release.estimation_intervals import level_of
+from sfumato.release.estimation_plan import inflation_words
+from sfumato.release.estimation_words import cross_lines, share_lines
+from sfumato.release.ledger import Ledger
+from sfumato.release.ledger_values import Spent
+from sfumato.report.figure import drawable, write
+from sfumato.report.shares import shares_figure
+from sfumato.specs.words import promised
+
+_FAR_BELOW = 5.0  # standard errors below 0 at which no luck, but another mechanism, is behind a share
+_MOST_CELLS = 200  # lines of a cross table that are printed
+
+FigureOfShares = Annotated[
+    Path | None, typer.Option("--figure", "-o", help="Draw them: a page (.html), .json, .svg, .png or .pdf.")
+]
+
+
+@dataclass(frozen=True, eq=False)
+class _Wanted:
+    """How estimates are made and shown."""
+
+    method: str
+    level: str
+    simultaneous: bool
+
+
+def estimate(
+    mechanism: Annotated[Path, typer.Argument(help="The mechanism file (.sfm) that released the first column.")],
+    released: Annotated[Path, typer.Argument(help="The released file: .csv, .jsonl (also .gz), .parquet or .arrow.")],
+    column: Annotated[
+        list[str], typer.Option(help="The column of released answers; several give their cross table too.")
+    ],
+    beside: Annotated[
+        list[Path] | None,
+        typer.Option("--with", help="The mechanism of the second --column, and so on (default: MECHANISM for all)."),
+    ] = None,
+    by: Annotated[str | None, typer.Option(help="A column of groups: estimates for each.")] = None,
+    weights: Annotated[str | None, typer.Option(help="A column of survey weights.")] = None,
+    method: Annotated[
+        str, typer.Option(help="unbiased, whose shares may be negative, or likelihood, the likeliest shares.")
+    ] = "unbiased",
+    level: Annotated[str, typer.Option(help="How sure the intervals are.")] = "0.95",
+    simultaneous: Annotated[
+        bool, typer.Option("--simultaneous", help="Intervals that hold all together, not each for itself.")
+    ] = False,
+    figure: FigureOfShares = None,
+    on_unknown: Annotated[
+        str, typer.Option(help="For answers that are missing or no output: error, or drop the row.")
+    ] = "error",
+    ledger: Annotated[Path | None, typer.Option(help="With --dataset: what this ledger says was spent.")] = None,
+    dataset: Annotated[str | None, typer.Option(help="With --ledger: the name of the data there.")] = None,
+    format: Annotated[  # noqa: A002 - the name of the option
+        str | None, typer.Option(help="csv, jsonl, parquet or arrow, if no ending says it.")
+    ] = None,
+    delimiter: Annotated[str | None, typer.Option(help="Of a CSV file, if its header leaves doubt.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Estimate shares from released answers, with standard errors and intervals, and say what the noise costs."""
+    if method not in METHODS:
+        raise InvalidInput(f"--method {method}: it is unbiased or likelihood")
+    of_option("--level", level_of, level)
+    if (ledger is None) != (dataset is None):
+        raise InvalidInput("--ledger and --dataset go together")
+    place = None if figure is None else drawable(writable(figure))
+    wanted = _Wanted(method, level, simultaneous)
+    with line("proving the mechanism again"):
+        proved = _mechanisms([mechanism, *(beside or [])], len(column))
+    with line(f"reading {released}"):
+        counts = released_counts(
+            released, column, [one.outputs for one in proved], by=by, weights=weights, on_unknown=on_unknown,
+            format=format, delimiter=delimiter,
+        )  # fmt: skip
+        found = {group: _estimates(proved, part, column, group, by, wanted) for group, part in counts.parts.items()}
+    if place is not None:
+        _draw(found, column, wanted, place)
+    spent = _spent(proved, column, ledger, dataset)
+    if as_json:
+        for group, tables in found.items():
+            for table, name in zip(tables, [*column, None], strict=False):
+                answer(_record(table, name, group, counts, wanted), (), as_json)
+        if len(column) > 1:
+            answer({"spent": _amounts(proved, column)}, (), as_json)
+        return
+    typer.echo("\n".join([*_pages(found, column, counts, wanted), *_closing(found, proved, spent, counts, place)]))
+
+
+def _mechanisms(files: list[Path], questions: int) -> list[Mechanism]:
+    """The mechanism of each question."""
+    if len(files) not in (1, questions):
+        raise InvalidInput(
+            f"{questions} columns and {len(files)} mechanisms: MECHANISM is for the first --column and each --with for "
+            "the next; without --with it is for all"
+        )
+    found = []
+    for file in files:
+        proved = load(file)
+        if isinstance(proved, CoordinateMechanism):
+            raise InvalidInput(
+                f"{file} is for coordinates: its secrets are all points, and points have no shares; estimates are for "
+                'mechanisms with a list of answers, such as cells (kind = "grid") or a line'
+            )
+        found.append(proved.as_table())
+    return found * questions if len(found) == 1 else found
+
+
+def _estimates(
+    proved: list[Mechanism], part: WeightedCounts, columns: list[str], group: Any, by: str | None, wanted: _Wanted
+) -> list[Frequencies | CrossTable]:
+    """A table for each question, and the cross table of several."""
+    try:
+        if part.rows < 2:
+            raise InvalidInput("one row is too few for a standard error: merge it with others")
+        tables: list[Frequencies | CrossTable] = []
+        for axis, one in enumerate(proved):
+            plain = one.channel.to_floats()
+            counted = part.along(axis)
+            tables.append(frequencies(plain, counted, method=wanted.method, reference=_reference(one)))
+        if len(proved) > 1:
+            channels, references = [one.channel.to_floats() for one in proved], [_reference(one) for one in proved]
+            tables.append(cross_table(channels, part, names=columns, references=references))
+    except InvalidInput as error:
+        raise InvalidInput(f"{by} {text_of(group)}: {error}" if by is not None else str(error)) from None
+    return tables
+
+
+def _reference(proved: Mechanism) -> Prior | None:
+    """The prior for which the mechanism was made, if every answer may occur under it."""
+    prior = None if proved.claim is None else proved.claim.prior
+    return prior if prior is not None and (np.asarray(prior.float_weights) > 0).all() else None
+
+
+def _spent(proved: list[Mechanism], columns: list[str], ledger: Path | None, dataset: str | None) -> tuple[str, ...]:
+    """What a respondent tells, by the mechanisms and by the ledger."""
+    try:
+        spent: Spent = spent_on_answers(proved, columns)
+    except InvalidInput as error:  # a promise that is no single number that adds up
+        return (f"spent    not to be added up: {error}",)
+    lines = []
+    if len(columns) > 1:
+        parts = ", ".join(f"{part.column} {part.amount}{_unit(part.unit)}" for part in spent.parts)
+        beside = f", with delta {spent.delta} in all" if spent.delta else ""
+        lines.append(f"spent    {parts}; a respondent who answers all spends {spent.total}{beside}")
+        widest = _widest(proved)
+        if widest is not None:
+            lines.append(f"         no set of answers is more than {widest} times as likely for one person as another")
+    if ledger is not None and dataset is not None:
+        book = Ledger(ledger, create=False)
+        charged = {(where, name) for where, name in book.columns()}
+        for name in columns:
+            told = f"{book.spent(dataset, name).total} in all" if (dataset, name) in charged else "nothing"
+            lines.append(f"ledger   {dataset} / {name}: {told}")
+    return tuple(lines)
+
+
+def _amounts(proved: list[Mechanism], columns: list[str]) -> dict[str, Any]:
+    """What a respondent spends, for a program to read."""
+    spent = spent_on_answers(proved, columns)
+    each = {part.column: str(part.amount) for part in spent.parts}
+    return {"columns": each, "total": str(spent.total), "epsilon": float(spent.total), "delta": str(spent.delta)}
+
+
+def _widest(proved: list[Mechanism]) -> str | None:
+    """e^{ε·d} between the farthest answers of all questions together, None where nothing is bounded."""
+    total = 0.0
+    for one in proved:
+        far = one.privacy.space.distances.floats
+        if not one.bounds_ratios or not np.isfinite(far).all():
+            return None
+        total += float(one.privacy.rate) * float(far.max())
+    return f"{np.exp(total):,.4g}" if total < 700 else None
+
+
+def _unit(unit: str) -> str:
+    return f" per {unit}" if unit else ""
+
+
+def _pages(
+    found: dict[Any, list[Frequencies | CrossTable]], columns: list[str], counts: ReleasedCounts, wanted: _Wanted
+) -> list[str]:
+    """All tables."""
+    lines: list[str] = []
+    for group, tables in found.items():
+        where = "" if counts.by is None else f", {counts.by} {text_of(group)}"
+        for table, name in zip(tables, [*columns, " × ".join(columns)], strict=False):
+            weighted = table.counted
+            same = np.array_equal(weighted.totals, weighted.squares)
+            rows = f"{table.total:,} answers" + (
+                "" if same else f", worth {weighted.effective_rows:,.0f} of one weight"
+            )
+            how = wanted.method if isinstance(table, Frequencies) else "unbiased"
+            lines += [f"shares   {name}{where}: {rows}, {how}", ""]
+            if isinstance(table, Frequencies):
+                lines += share_lines(table, wanted.level, simultaneous=wanted.simultaneous)
+            else:
+                lines += cross_lines(table, wanted.level, simultaneous=wanted.simultaneous, most=_MOST_CELLS)
+            lines += ["", f"noise    {_noise(table)}", *_strange(table), ""]
+    return lines
+
+
+def _noise(table: Frequencies | CrossTable) -> str:
+    """What the mechanism costs, in words."""
+    share = f"{100 * table.noise_share:.0f} % of the variance is noise of the mechanism"
+    if not np.isfinite(table.inflation):
+        return f"{share}: in the clear there would be no error"
+    rows = table.counted.effective_rows
+    clear, more = rows / table.inflation, rows * table.inflation
+    return (
+        f"{share}: {clear:,.0f} answers in the clear would tell as much; to tell as much as {rows:,.0f} in the clear "
+        f"it takes {more:,.0f} respondents, {inflation_words(table.inflation)} times as many"
+    )
+
+
+def _strange(table: Frequencies | CrossTable) -> list[str]:
+    """A word where answers do not look like those of the mechanism."""
+    shares = floats(table.linear if isinstance(table, Frequencies) else table.weights).ravel()
+    errors = table.standard_errors.ravel()
+    below = np.flatnonzero(shares < -_FAR_BELOW * errors)
+    if not below.size or not errors[below[0]]:
+        return []
+    labels: Sequence[Any] = table.secrets if isinstance(table, Frequencies) else table.cells
+    label, far = text_of(labels[int(below[0])]), -shares[below[0]] / errors[below[0]]
+    return [
+        f"note     the unbiased share of {label} is {far:.0f} standard errors below 0: was this column released by "
+        "this mechanism?"
+    ]
+
+
+def _closing(
+    found: dict[Any, Any], proved: list[Mechanism], spent: tuple[str, ...], counts: ReleasedCounts, place: Path | None
+) -> list[str]:
+    told = list(dict.fromkeys(promised(one.privacy) for one in proved if one.bounds_ratios))
+    lines = [f"promise  {words}" for words in told] + list(spent)
+    if counts.dropped:
+        lines.append(f"dropped  {counts.dropped:,} of {counts.rows:,} rows: missing, or no output of the mechanism")
+    return [*lines, *([] if place is None else [f"figure   {place}"])]
+
+
+def _record(
+    table: Frequencies | CrossTable, name: str | None, group: Any, counts: ReleasedCounts, wanted: _Wanted
+) -> dict[str, Any]:
+    """An estimate for a program to read."""
+    ends = table.intervals(wanted.level, simultaneous=wanted.simultaneous).reshape(-1, 2)
+    labels: Sequence[Any] = table.secrets if isinstance(table, Frequencies) else table.cells
+    rows = zip(labels, floats(table.weights).ravel(), table.standard_errors.ravel(), ends, strict=True)
+    shares = [
+        {"answer": text_of(label) if isinstance(table, Frequencies) else [text_of(part) for part in label],
+         "share": float(share), "standard_error": float(error), "low": float(low), "high": float(high)}
+        for label, share, error, (low, high) in rows
+    ]  # fmt: skip
+    about = {"column": name} if name is not None else {"columns": list(counts.columns)}
+    grouped = {} if counts.by is None else {"by": counts.by, "group": text_of(group)}
+    inflation = float(table.inflation) if np.isfinite(table.inflation) else None
+    how = wanted.method if isinstance(table, Frequencies) else "unbiased"
+    return about | grouped | {
+        "method": how, "level": level_of(wanted.level),
+        "simultaneous": wanted.simultaneous, "rows": table.total, "effective_rows": table.counted.effective_rows,
+        "dropped": counts.dropped, "noise_share": table.noise_share, "times_as_many": inflation, "shares": shares,
+    }  # fmt: skip
+
+
+def _draw(found: dict[Any, list[Frequencies | CrossTable]], columns: list[str], wanted: _Wanted, place: Path) -> None:
+    """One question, or the cross table of several; groups beside each other."""
+    tables = {group: parts[-1] for group, parts in found.items()}
+    title = " × ".join(columns)
+    drawn: Any = tables.get(None, tables)
+    write(shares_figure(drawn, level=wanted.level, simultaneous=wanted.simultaneous, title=title), place)

@@ -1,0 +1,345 @@
+"""Released files as counts: how often each output occurs in some columns, in all rows or by group, with weights.
+
+The file is read batch after batch by the readers that released it, so that a cell means the same to both. What is no
+output of the mechanism, or missing, is an error that names the row; rows are left out only if that is asked for, and
+then they are counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.ipc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from sfumato.arguments import file_path, items, one_of, text
+from sfumato.errors import InvalidInput, NotSupported, few, keyword, shown
+from sfumato.numbers import Floats
+from sfumato.release.estimation_counts import WeightedCounts, weights_of
+from sfumato.release.lines import CellValues
+from sfumato.release.lines_csv import csv_header, scan_csv
+from sfumato.release.lines_json import check_utf8, scan_json
+from sfumato.release.rows import (
+    MISSING,
+    NOT_A_NUMBER,
+    OTHER_KIND,
+    BadRow,
+    Labels,
+    TypedValues,
+    Values,
+    kind_of,
+    no_number,
+)
+from sfumato.release.streams import format_of_file
+from sfumato.release.streams_text import complaints_of_reading, file_blocks, named, reading
+
+FORMATS = ("csv", "jsonl", "parquet", "arrow")
+"""The formats of released files that have columns of answers."""
+
+_BATCH = 1 << 20  # rows at once
+_RECORDS = 1 << 18  # records of a block of text at once
+_MOST_CELLS = 4_000_000  # of the tables of all groups together: their counts and sums take 100 MB
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedCounts:
+    """What a released file comes to; made by :func:`released_counts`.
+
+    ``parts`` has counts for each group, in the order in which groups come first; without groups there is one part,
+    under ``None``. With several columns the counts are a table with an axis for each.
+    """
+
+    columns: tuple[str, ...]
+    parts: dict[Any, WeightedCounts]
+    rows: int
+    """The rows that were read."""
+    dropped: int
+    """Those that were left out."""
+    by: str | None = None
+
+
+class _Outputs(Labels):
+    """Finds the outputs that a released column holds."""
+
+    def complaint(self, code: int, value: Any) -> str:
+        """What is wrong with a value."""
+        if code in (MISSING, NOT_A_NUMBER):
+            what = "missing" if code == MISSING else "NaN"
+            found = f"{shown(self.column)} is {what}"
+        elif code == OTHER_KIND:
+            return (
+                f"{shown(self.column)} is {shown(value)}, of the type {kind_of(value)}, and outputs are such as "
+                f"{shown(self.labels[0])}: types are not guessed, convert the column first"
+            )
+        else:
+            near = self.similar(value, "outputs")
+            found = f"{shown(self.column)} is {shown(value)}, which is no output of {self.name}{near}"
+        return f"{found}; {keyword('on_unknown', 'drop')} leaves such rows out"
+
+
+def released_counts(
+    source: str | PathLike[str],
+    columns: Any,
+    outputs: Sequence[Sequence[Any]],
+    *,
+    by: str | None = None,
+    weights: str | None = None,
+    on_unknown: str = "error",
+    format: str | None = None,  # noqa: A002 - what such an argument is called everywhere
+    delimiter: str | None = None,
+) -> ReleasedCounts:
+    """How often each output occurs in the columns of a released file.
+
+    Parameters
+    ----------
+    source
+        A file of the formats csv, jsonl (these also compressed), parquet or arrow.
+    columns
+        The column of answers, or several for a cross table.
+    outputs
+        For each column the outputs of its mechanism.
+    by
+        A column of groups.
+    weights
+        A column of survey weights.
+    on_unknown
+        ``"error"``, or ``"drop"``: rows whose answer or group is missing or no output are left out, and counted.
+    """
+    path = file_path(source, "the source")
+    names = [text(name, "a column") for name in ([columns] if isinstance(columns, str) else items(columns, "columns"))]
+    labels = [tuple(items(part, "the outputs of a column")) for part in items(outputs, "outputs")]
+    if not names or len(names) != len(labels):
+        raise InvalidInput(f"{len(names)} columns need as many lists of outputs, at least one; found {len(labels)}")
+    for name in (by, weights):
+        if name is not None:
+            text(name, "a column")
+    wanted = [*names, *([] if by is None else [by]), *([] if weights is None else [weights])]
+    if len(set(names)) != len(names):
+        raise InvalidInput(f"a column is named twice: {few(names)}")
+    one_of(on_unknown, ("error", "drop"), keyword("on_unknown"))
+    if not path.is_file():
+        raise InvalidInput(f"there is no file {path}" if not path.exists() else f"{path} is no file")
+    kind = one_of(format, FORMATS, "format") if format is not None else format_of_file(path)
+    if kind not in FORMATS:
+        raise NotSupported(f"estimates from a file of the format {kind}", FORMATS)
+    finders = [_Outputs(name, part, on_unknown) for name, part in zip(names, labels, strict=True)]
+    work = _Tally(finders, by, weights is not None, on_unknown == "drop")
+    for batch in _READERS[kind](path, list(dict.fromkeys(wanted)), delimiter):
+        named(path, work.add, [batch[name] for name in wanted])
+    if not work.rows:
+        raise InvalidInput(f"{path} has no rows")
+    return ReleasedCounts(tuple(names), named(path, work.parts), work.rows, work.dropped, by)
+
+
+class _Tally:
+    """Counts that grow batch after batch."""
+
+    def __init__(self, finders: list[_Outputs], by: str | None, weighted: bool, drop: bool) -> None:
+        self.finders, self.by, self.weighted, self.drop = finders, by, weighted, drop
+        self.shape = tuple(len(finder.labels) for finder in finders)
+        self.size = int(np.prod(self.shape))
+        self.groups: dict[Any, int] = {}
+        self.labels: list[Any] = []
+        self.rows = self.dropped = 0
+        self.sums = np.zeros((3 if weighted else 1, 0))
+        self._room(1 if by is None else 0)
+
+    def add(self, batch: list[Values]) -> None:
+        """Count the rows of a batch: columns of answers, then groups, then weights."""
+        many, first = len(self.finders), self.rows
+        rows = len(batch[0])
+        places = [finder.find([values], first) for finder, values in zip(self.finders, batch, strict=False)]
+        group = self._groups(batch[many], first) if self.by is not None else np.zeros(rows, dtype=np.int64)
+        weights = self._weights(batch[-1], first) if self.weighted else None
+        kept = (np.stack([*places, group]) >= 0).all(axis=0)
+        self.rows, self.dropped = first + rows, self.dropped + rows - int(kept.sum())
+        if not kept.all():
+            places, group = [place[kept] for place in places], group[kept]
+            weights = None if weights is None else weights[kept]
+        self._room(len(self.labels) if self.by is not None else 1)
+        where = np.ravel_multi_index([group, *places], (max(len(self.labels), 1), *self.shape))
+        self._count(where, weights)
+
+    @staticmethod
+    def _weights(values: Values, first: int) -> Floats:
+        numbers = values.numbers()
+        if np.isnan(numbers).any():
+            row = int(np.argmax(np.isnan(numbers)))
+            value = values.value(row)
+            raise BadRow(f"the weight {no_number(value, values.typed)}", first + row + 1, value)
+        return weights_of(numbers, len(numbers), first)
+
+    def _count(self, where: NDArray[np.int64], weights: Floats | None) -> None:
+        size = self.sums.shape[1]
+        if weights is None:
+            self.sums[0] += np.bincount(where, minlength=size)
+            return
+        self.sums[0] += np.bincount(where[weights > 0], minlength=size)
+        self.sums[1] += np.bincount(where, weights, minlength=size)
+        self.sums[2] += np.bincount(where, weights**2, minlength=size)
+
+    def _room(self, groups: int) -> None:
+        """Tables for so many groups."""
+        missing = groups * self.size - self.sums.shape[1]
+        if groups * self.size > _MOST_CELLS:
+            raise NotSupported(
+                f"{groups} groups of {self.size} cells", [f"at most {_MOST_CELLS:,} cells: fewer groups or questions"]
+            )
+        if missing > 0:
+            self.sums = np.concatenate([self.sums, np.zeros((len(self.sums), missing))], axis=1)
+
+    def _groups(self, values: Values, first: int) -> NDArray[np.int64]:
+        """The number of each row's group, −1 where it is missing."""
+        codes, distinct = values.distinct()
+        numbers = np.empty(len(distinct), dtype=np.int64)
+        for k, label in enumerate(distinct):
+            if label is None or label == "" or label != label:
+                numbers[k] = -1
+                continue
+            key = (kind_of(label), label)
+            if key not in self.groups:
+                self.groups[key] = len(self.labels)
+                self.labels.append(label)
+            numbers[k] = self.groups[key]
+        found = np.asarray(numbers[codes])
+        if not self.drop and (found < 0).any():
+            row = first + int(np.argmax(found < 0)) + 1
+            raise BadRow(
+                f"the group {shown(self.by)} is missing; fill it, or {keyword('on_unknown', 'drop')} leaves such rows "
+                "out", row
+            )  # fmt: skip
+        return found
+
+    def parts(self) -> dict[Any, WeightedCounts]:
+        """The counts of each group."""
+        groups = [None] if self.by is None else self.labels
+        found = {}
+        for group, sums in zip(groups, np.split(self.sums, len(groups), axis=1) if groups else [], strict=True):
+            counts = sums[0].astype(np.int64).reshape(self.shape)
+            if not counts.any():
+                where = "no row" if group is None else f"the group {shown(group)} of {shown(self.by)}: no row"
+                raise InvalidInput(
+                    f"{where} is left that has an answer and a positive weight: nothing can be estimated"
+                )
+            whole = [part.reshape(self.shape) for part in sums[1:]]
+            found[group] = WeightedCounts(counts, *whole) if whole else WeightedCounts.plain(counts)
+        if not found:
+            raise InvalidInput("no row is left that has an answer and a group: nothing can be estimated")
+        return found
+
+
+# ----------------------------------------------------------------- readers
+
+Batch = dict[str, Values]
+
+
+def _check_columns(source: Path, there: Sequence[str], wanted: Sequence[str]) -> None:
+    for name in wanted:
+        if list(there).count(name) != 1:
+            what = "no column" if name not in there else "more than one column"
+            raise InvalidInput(f"{source} has {what} {shown(name)}; its columns are {few(list(there))}")
+
+
+def _parquet(source: Path, wanted: list[str], _delimiter: str | None) -> Iterator[Batch]:
+    with complaints_of_reading(source, "Parquet"):
+        file = pq.ParquetFile(source)
+        schema = file.schema_arrow
+    with file:
+        _check_columns(source, schema.names, wanted)
+    texts = [name for name in wanted if pa.types.is_string(schema.field(name).type)]
+    # texts that a file keeps as a dictionary stay one: no text of ten million is built
+    with complaints_of_reading(source, "Parquet"):
+        file = pq.ParquetFile(source, read_dictionary=texts)
+    with file:
+        for batch in reading(source, "Parquet", file.iter_batches(batch_size=_BATCH, columns=wanted)):
+            yield {name: TypedValues(batch.column(name)) for name in wanted}
+
+
+def _arrow(source: Path, wanted: list[str], _delimiter: str | None) -> Iterator[Batch]:
+    with complaints_of_reading(source, "Arrow"), source.open("rb") as start:
+        is_file = start.read(6) == b"ARROW1"
+    with complaints_of_reading(source, "Arrow"):
+        mapped = pa.memory_map(str(source)) if source.stat().st_size else pa.BufferReader(b"")
+        reader: Any = pa.ipc.open_file(mapped) if is_file else pa.ipc.open_stream(mapped)
+        batches = (reader.get_batch(k) for k in range(reader.num_record_batches)) if is_file else iter(reader)
+    with mapped:
+        _check_columns(source, reader.schema.names, wanted)
+        for batch in reading(source, "Arrow", batches):
+            with complaints_of_reading(source, "Arrow"):
+                batch.validate(full=True)  # what a damaged file says of its own layout is not believed
+            for first in range(0, len(batch), _BATCH):
+                part = batch.slice(first, _BATCH)
+                yield {name: TypedValues(part.column(name)) for name in wanted}
+
+
+def _csv(source: Path, wanted: list[str], delimiter: str | None) -> Iterator[Batch]:
+    tabs = "\t" if ".tsv" in source.suffixes and delimiter is None else delimiter
+    header: Any = None
+
+    def scan(data: NDArray[np.uint8], final: bool, rows: int) -> Any:
+        positions = sorted(header.names.index(name) for name in wanted)
+        places = np.array(positions, dtype=np.int64)
+        done = scan_csv(data, ord(header.delimiter), len(header.names), places, _RECORDS, final=final, first_row=rows)
+        return done, [positions.index(header.names.index(name)) for name in wanted]
+
+    def opened(block: bytes, final: bool) -> int | None:
+        nonlocal header
+        header = named(source, csv_header, block, tabs, final=final)
+        if header is None:
+            return None
+        _check_columns(source, header.names, wanted)
+        return int(header.end)
+
+    yield from _text(source, wanted, opened, scan, typed=False)
+
+
+def _jsonl(source: Path, wanted: list[str], _delimiter: str | None) -> Iterator[Batch]:
+    def scan(data: NDArray[np.uint8], final: bool, rows: int) -> Any:
+        done = scan_json(data, wanted, _RECORDS, final=final, first_row=rows)
+        check_utf8(data[: done.used], rows)
+        absent = (done.starts < 0).all(axis=1)
+        if len(done.first) and not rows and absent.any():
+            raise InvalidInput(f"{source} has no key {shown(wanted[int(np.argmax(absent))])} in its first rows")
+        return done, list(range(len(wanted)))
+
+    yield from _text(source, wanted, lambda _block, _final: 0, scan, typed=True)
+
+
+def _text(
+    source: Path, wanted: list[str], opened: Callable[[bytes, bool], int | None],
+    scan: Callable[[NDArray[np.uint8], bool, int], Any], *, typed: bool,
+) -> Iterator[Batch]:  # fmt: skip
+    """The records of a file of text, block after block."""
+    rest, begun, rows = b"", False, 0
+    for block, final in reading(source, "text", file_blocks(source)):
+        rest = rest + block if rest else block
+        if not begun:
+            start = opened(rest, final)
+            if start is None:
+                continue
+            rest, begun = rest[start:], True
+        data, at = np.frombuffer(rest, dtype=np.uint8), 0
+        while at < len(data):
+            part = data[at:]
+            done, places = named(source, scan, part, final, rows)
+            if not done.used:
+                break
+            if len(done.first):
+                yield {
+                    name: CellValues(part, done.starts[k], done.ends[k], typed)
+                    for name, k in zip(wanted, places, strict=True)
+                }
+            rows, at = rows + len(done.first), at + done.used
+        rest = rest[at:]
+
+
+_READERS: dict[str, Callable[[Path, list[str], str | None], Iterator[Batch]]] = {
+    "csv": _csv, "jsonl": _jsonl, "parquet": _parquet, "arrow": _arrow,
+}  # fmt: skip
