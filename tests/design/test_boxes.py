@@ -345,3 +345,28 @@ def test_where_next_to_nothing_may_be_told_nothing_is(epsilon: str, outputs: Any
     design = sf.design(*asked(sf.box((1, 1), step="1/4"), epsilon=epsilon), outputs=outputs)
     assert len(design.mechanism.outputs) == 1 and design.method == "nothing is told"
     assert design.gap < 0.03
+
+
+def test_a_lattice_is_finer_where_people_are() -> None:
+    """Along each axis on its own: here people stand at the low end of the first one, and evenly along the second."""
+    box = sf.box((5, 5), step="1/2")
+    counts = np.where(np.arange(10)[:, None] < 3, 40, 1) * np.ones((10, 10), dtype=int)
+    prior, loss, privacy = sf.Prior.on_cells(counts.tolist(), box), sf.losses.distance(box), sf.PrivacyType(box, 1)
+    design = sf.design(prior, loss, privacy, tolerance=0.2)
+    first, second = (np.array([float(w) for w in axis.widths[1:-1]]) for axis in design.mechanism.rounding.axes)
+    middle = np.array([float(t) for t in design.mechanism.rounding.axes[0].breaks])[:-1] + first / 2
+    assert first[middle < 1.5].mean() < 0.8 * first[middle > 1.5].mean()
+    assert np.ptp(second) < 1e-9
+
+
+def test_a_finer_lattice_where_people_are_loses_less_than_an_even_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    box = sf.box((20,), step="1/2")
+    prior = sf.Prior.on_cells([40] * 8 + [1] * 32, box)
+    question = prior, sf.losses.distance(box), sf.PrivacyType(box, epsilon=1)
+    finer = optimal.lattice_loss(*question, None, 0.1, Watch(), None)
+
+    def even(search: Any, axis: int, many: int) -> list[Fraction]:
+        return [search.box.sides[axis] * Fraction(k, many) for k in range(many + 1)]
+
+    monkeypatch.setattr(optimal._BoxSearch, "_breaks", even)
+    assert finer < optimal.lattice_loss(*question, None, 0.1, Watch(), None)

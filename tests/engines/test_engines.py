@@ -16,6 +16,7 @@ from scipy.stats import chi2
 import sfumato as sf
 from box_tables import box_mechanism
 from sfumato import errors
+from sfumato.mechanisms.box_noise import laplace_noise
 from sfumato.release.engines import ENGINES, release_dask, release_spark
 from sfumato.release.ledger import Ledger
 from sfumato.release.places import Position
@@ -162,6 +163,33 @@ def test_coordinates_get_the_noise_of_one_machine(engine: Engine, tmp_path: Path
     twice = pa.concat_tables([points, points.slice(0, 1).set_column(1, "x", pa.array([1.25]))])
     with pytest.raises(errors.InvalidInput, match="1 row id comes with more than one secret"):
         engine.release(hide, engine.frame(twice), Position("x", "y"), tmp_path / "more", **terms)
+
+
+@pytest.mark.parametrize("kind", ["table", "noise"])
+def test_fresh_noise_on_coordinates_has_the_density_of_each_point(engine: Engine, kind: str, tmp_path: Path) -> None:
+    """Inside of cells, on their borders, at a corner and outside; every part of a frame draws for itself."""
+    town = sf.box((4, 3), step=1, unit="km")
+    hide: Any = box_mechanism(town) if kind == "table" else laplace_noise(sf.PrivacyType(town, epsilon=1), parts=1)
+    places = np.array([(0.3, 2.6), (2.0, 1.0), (4.0, 3.0), (5.0, -1.0)])
+    which = np.arange(ROWS) % len(places)
+    points = pa.table({"id": np.arange(ROWS), "x": places[which, 0], "y": places[which, 1]})
+    made = by_id(engine.table(engine.release(
+        hide, engine.frame(points), Position("x", "y"), tmp_path / "out", on_unknown="nearest", most_moved=1
+    )))  # fmt: skip
+    told = np.stack([made["x"].to_numpy(), made["y"].to_numpy()], axis=1)
+    outputs = np.array([[float(c) for c in output] for output in hide.outputs])
+    number = np.abs(told[:, None] - outputs[None]).max(axis=2).argmin(axis=1)
+    assert np.abs(told - outputs[number]).max() < 1e-9
+    statistic, free = 0.0, 0
+    for place, point in enumerate(places):
+        chances = np.array([float(chance) for chance in hide.density(tuple(point.tolist())).weights])
+        found, expected = np.bincount(number[which == place], minlength=len(outputs)), (which == place).sum() * chances
+        rare = expected < 5  # these are counted together, as the test asks for
+        pairs = [*zip(found[~rare], expected[~rare], strict=True), (found[rare].sum(), expected[rare].sum())]
+        statistic += sum((a - b) ** 2 / b for a, b in pairs if b)
+        free += sum(b > 0 for _, b in pairs) - 1
+    assert chi2.sf(statistic, free) > FALSE_ALARM
+    assert len({*number[which == 0].tolist()}) > 3  # parts do not all draw the same
 
 
 def test_bad_rows_leave_nothing_behind(
