@@ -54,6 +54,16 @@ def _plain(*positional: Any, **named: Any) -> Callable[[], Given]:
 
 
 RELEASED = [0, 1, 2, 2, 1, 0, 0]
+
+
+def _crossed() -> Any:
+    return sf.release.cross_table([noun("channel")] * 2, [RELEASED, RELEASED])
+
+
+def _scale(epsilon: Any) -> Any:
+    return sf.geometric(sf.PrivacyType(noun("space"), epsilon=epsilon))
+
+
 SCORE = [[0, 1, 2], [1, 0, 1], [2, 1, 0]]
 
 AREAS = {
@@ -523,6 +533,25 @@ RELEASE = {
     "release.Posteriors.rows": lambda: given(sf.posteriors(noun("prior"), noun("channel")), RELEASED),
     "release.credible_sets": _n("prior", "channel"),
     "frequencies": _with("channel", RELEASED),
+    "release.Frequencies.intervals": lambda: given(sf.frequencies(noun("channel"), RELEASED)),
+    "release.Frequencies.plot": lambda: given(sf.frequencies(noun("channel"), RELEASED)),
+    "release.frequencies_by": _with("channel", RELEASED, [0, 0, 0, 0, 1, 1, 1]),
+    "release.weighted_counts": _with("channel", RELEASED, [1, 2, 1, 2, 1, 2, 1]),
+    "release.WeightedCounts.along": lambda: given(
+        sf.release.weighted_counts(noun("channel"), RELEASED, [1, 2, 1, 2, 1, 2, 1]), 0
+    ),
+    "release.cross_table": lambda: given([noun("channel")] * 2, [RELEASED, RELEASED], names=("one", "two")),
+    "release.CrossTable.intervals": lambda: given(_crossed()),
+    "release.CrossTable.marginal": lambda: given(_crossed(), 1),
+    "release.CrossTable.plot": lambda: given(_crossed()),
+    "release.spent_on_answers": lambda: given([noun("mechanism")], ["one"]),
+    "release.released_counts": lambda: given(rows(), "x", [[0, 1, 2]]),
+    "release.survey_plan": lambda: given(noun("channel"), guess=noun("prior")),
+    "release.SurveyPlan.error": lambda: given(sf.release.survey_plan(noun("channel")), 100),
+    "release.SurveyPlan.errors": lambda: given(sf.release.survey_plan(noun("channel")), 100),
+    "release.SurveyPlan.respondents": lambda: given(sf.release.survey_plan(noun("channel")), 0.1),
+    "release.SurveyPlan.respondents_in_the_clear": lambda: given(sf.release.survey_plan(noun("channel")), 0.1),
+    "release.plan_curve": lambda: given(_scale, [1, 2]),
     "release.nearest_prior": lambda: given(noun("space"), np.array([0.5, 0.6, -0.1])),
     "release.output_counts": _with("channel", RELEASED),
     "release.posteriors": _n("prior", "channel"),
@@ -547,6 +576,8 @@ REPORT = {
     "report.hasse_figure": lambda: given(sf.orders.hasse({"one": noun("channel")})),
     "report.prior_map": lambda: given({"one": noun("channel")}, noun("loss"), noun("privacy"), resolution=4),
     "report.prior_map_figure": _n("prior map"),
+    "report.respondents_figure": lambda: given(sf.release.plan_curve(_scale, [1, 2]), 0.1),
+    "report.shares_figure": lambda: given(sf.frequencies(noun("channel"), RELEASED), title="x"),
 }
 
 CALLS: dict[str, Callable[[], Given]] = {

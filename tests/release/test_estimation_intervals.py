@@ -52,7 +52,7 @@ def test_intervals_of_unbiased_estimates_cover_in_93_to_97_of_100(name: str, eps
     assert ((shares >= 0.93) & (shares <= 0.97)).all(), shares
 
 
-@pytest.mark.parametrize("name", CHANNELS)
+@pytest.mark.parametrize("name", ["geometric", "pairs"])
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
 def test_intervals_of_the_likeliest_shares_cover_in_93_of_100(name: str, epsilon: float) -> None:
     shares = covered(CHANNELS[name](epsilon), TRUTH, 1000, seed=12, method="likelihood")

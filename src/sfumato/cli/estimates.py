@@ -24,7 +24,7 @@ from sfumato.release.estimation_counts import WeightedCounts
 from sfumato.release.estimation_cross import CrossTable, cross_table, spent_on_answers
 from sfumato.release.estimation_files import ReleasedCounts, released_counts
 from sfumato.release.estimation_intervals import level_of
-from sfumato.release.estimation_plan import inflation_words
+from sfumato.release.estimation_plan import inflation_words, survey_plan
 from sfumato.release.estimation_words import cross_lines, share_lines
 from sfumato.release.ledger import Ledger
 from sfumato.release.ledger_values import Spent
@@ -125,6 +125,10 @@ def _mechanisms(files: list[Path], questions: int) -> list[Mechanism]:
                 'mechanisms with a list of answers, such as cells (kind = "grid") or a line'
             )
         found.append(proved.as_table())
+        try:
+            survey_plan(found[-1])
+        except InvalidInput as error:  # said before the file of answers is read, which may take long
+            raise InvalidInput(f"{file}: {error}") from None
     return found * questions if len(found) == 1 else found
 
 
@@ -218,35 +222,36 @@ def _pages(
                 lines += share_lines(table, wanted.level, simultaneous=wanted.simultaneous)
             else:
                 lines += cross_lines(table, wanted.level, simultaneous=wanted.simultaneous, most=_MOST_CELLS)
-            lines += ["", f"noise    {_noise(table)}", *_strange(table), ""]
+            lines += ["", *_noise(table), *_strange(table), ""]
     return lines
 
 
-def _noise(table: Frequencies | CrossTable) -> str:
+def _noise(table: Frequencies | CrossTable) -> list[str]:
     """What the mechanism costs, in words."""
-    share = f"{100 * table.noise_share:.0f} % of the variance is noise of the mechanism"
+    share = f"noise    {100 * table.noise_share:.0f} % of the variance is noise of the mechanism"
     if not np.isfinite(table.inflation):
-        return f"{share}: in the clear there would be no error"
+        return [f"{share}: in the clear there would be no error"]
     rows = table.counted.effective_rows
     clear, more = rows / table.inflation, rows * table.inflation
-    return (
-        f"{share}: {clear:,.0f} answers in the clear would tell as much; to tell as much as {rows:,.0f} in the clear "
-        f"it takes {more:,.0f} respondents, {inflation_words(table.inflation)} times as many"
-    )
+    times = inflation_words(table.inflation)
+    return [
+        f"{share}: {clear:,.0f} answers in the clear would tell as much",
+        f"         as much as {rows:,.0f} in the clear needs {more:,.0f} respondents, {times} times as many",
+    ]
 
 
 def _strange(table: Frequencies | CrossTable) -> list[str]:
     """A word where answers do not look like those of the mechanism."""
     shares = floats(table.linear if isinstance(table, Frequencies) else table.weights).ravel()
     errors = table.standard_errors.ravel()
-    below = np.flatnonzero(shares < -_FAR_BELOW * errors)
-    if not below.size or not errors[below[0]]:
+    below = np.flatnonzero(shares < -np.maximum(_FAR_BELOW * errors, 1e-9))  # an error of 0 leaves rounding
+    if not below.size:
         return []
     labels: Sequence[Any] = table.secrets if isinstance(table, Frequencies) else table.cells
-    label, far = text_of(labels[int(below[0])]), -shares[below[0]] / errors[below[0]]
+    label, share, error = text_of(labels[int(below[0])]), shares[below[0]], errors[below[0]]
     return [
-        f"note     the unbiased share of {label} is {far:.0f} standard errors below 0: was this column released by "
-        "this mechanism?"
+        f"note     the unbiased share of {label} is {share:.3f}, far below 0 for an error of {error:.3f}: was this "
+        "column released by this mechanism?"
     ]
 
 

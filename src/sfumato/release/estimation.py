@@ -22,6 +22,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,6 +53,7 @@ from sfumato.release.estimation_counts import (
     WeightedCounts,
     output_counts,
     output_places,
+    plain_counts,
     rows_only,
     tally,
     weighted_counts,
@@ -107,7 +109,7 @@ class Frequencies:
     @cached_property
     def counted(self) -> WeightedCounts:
         """The rows with their weights, which are 1 where none are given."""
-        return WeightedCounts.plain(self.counts) if self.weighted is None else self.weighted
+        return plain_counts(self.counts) if self.weighted is None else self.weighted
 
     @cached_property
     def linear(self) -> Array:
@@ -287,8 +289,10 @@ def frequencies_by(
     members: dict[Any, list[int]] = {}
     labels: dict[Any, Any] = {}
     for row, label in enumerate(listed(groups, "the groups of rows")):
-        if label is None or label != label:
+        if label is None or (isinstance(label, float) and isnan(label)):
             raise InvalidInput(f"row {row + 1}: the group is missing: give every row one")
+        if not _is_hashable(label):
+            raise InvalidInput(f"row {row + 1}: {shown(label)} is no label of a group")
         members.setdefault(label_key(label), []).append(row)
         labels.setdefault(label_key(label), label)
     if sum(map(len, members.values())) != len(places):
@@ -304,12 +308,20 @@ def frequencies_by(
     return found
 
 
+def _is_hashable(label: Any) -> bool:
+    try:
+        hash(label)
+    except (TypeError, RecursionError):
+        return False
+    return True
+
+
 def _counted(channel: Channel, released: Any, weights: Any) -> WeightedCounts:
     """The rows of each output."""
     if weights is not None:
         return weighted_counts(channel, released, weights)
     if not isinstance(released, WeightedCounts):
-        return WeightedCounts.plain(output_counts(channel, released))
+        return plain_counts(output_counts(channel, released))
     if released.counts.shape != (len(channel.outputs),):
         raise InvalidInput(f"{len(channel.outputs)} outputs need as many counts, found shape {released.counts.shape}")
     return released

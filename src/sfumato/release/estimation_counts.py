@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arguments import integer
 from sfumato.channels.channel import Channel, as_channel
 from sfumato.errors import InvalidInput, Mismatch, few, shown
 from sfumato.labels import Labelled, in_order, label_key, labelled, listed
@@ -35,12 +36,6 @@ class WeightedCounts:
     squares: Floats = field(repr=False)
     """Σ w² over them."""
 
-    @classmethod
-    def plain(cls, counts: NDArray[np.int64]) -> WeightedCounts:
-        """Rows that all have the weight 1."""
-        once = counts.astype(np.float64)
-        return cls(counts, once, once)
-
     @cached_property
     def rows(self) -> int:
         """How many rows count."""
@@ -58,9 +53,16 @@ class WeightedCounts:
 
     def along(self, axis: int) -> WeightedCounts:
         """The counts of one question of a cross table."""
+        integer(axis, "the number of a question", 0, self.counts.ndim - 1)
         others = tuple(k for k in range(self.counts.ndim) if k != axis)
         counts, totals, squares = (part.sum(axis=others) for part in (self.counts, self.totals, self.squares))
         return WeightedCounts(counts, totals, squares)
+
+
+def plain_counts(counts: NDArray[np.int64]) -> WeightedCounts:
+    """Rows that all have the weight 1."""
+    once = counts.astype(np.float64)
+    return WeightedCounts(counts, once, once)
 
 
 def output_counts(channel: Channel | Any, released: Mapping[Any, int] | Iterable[Any]) -> NDArray[np.int64]:
@@ -154,7 +156,8 @@ def rows_only(released: Any, outputs: tuple[Any, ...]) -> list[Any]:
 
 def weights_of(weights: Any, rows: int, first: int = 0) -> Floats:
     """Weights of rows, each a finite number that is not negative; ``first`` rows came before these."""
-    values = weights if isinstance(weights, np.ndarray) else listed(weights, "the weights of rows")
+    ready = isinstance(weights, np.ndarray) and weights.ndim == 1 and weights.dtype.kind in "fiu"
+    values = weights if ready else listed(weights, "the weights of rows")
     try:
         numbers = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -183,7 +186,7 @@ def tally(places: NDArray[np.int64], weights: Floats | None, shape: tuple[int, .
     """Counts of rows that have places in a table of some shape."""
     size = int(np.prod(shape))
     if weights is None:
-        counted = WeightedCounts.plain(np.bincount(places, minlength=size).astype(np.int64))
+        counted = plain_counts(np.bincount(places, minlength=size).astype(np.int64))
     else:
         there = weights > 0
         counted = WeightedCounts(

@@ -23,10 +23,10 @@ from sfumato.certify.protocol import charge_of
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.errors import InvalidInput, NotSupported, shown
-from sfumato.labels import pandas_records, text_of
+from sfumato.labels import pandas_records
 from sfumato.numbers import Floats, Number, floats
 from sfumato.release.estimation import Frequencies, frequencies, nearest_prior, right_inverse, uniform_reference
-from sfumato.release.estimation_counts import WeightedCounts, output_places, rows_only, tally, weights_of
+from sfumato.release.estimation_counts import WeightedCounts, output_places, plain_counts, rows_only, tally, weights_of
 from sfumato.release.estimation_intervals import Recovery, level_of, noise_share, sample_variances, score_intervals
 from sfumato.release.estimation_words import cross_lines
 from sfumato.release.ledger_values import Spent, SpentPart
@@ -194,7 +194,7 @@ def _counted(channels: tuple[Channel, ...], released: Any, weights: Any) -> Weig
             raise InvalidInput("weights belong to rows: give the outputs of every row, not counts")
         if (released < 0).any() or not released.any():
             raise InvalidInput("counts must not be negative, and at least one row must have been released")
-        released = WeightedCounts.plain(released.astype(np.int64))
+        released = plain_counts(released.astype(np.int64))
     if isinstance(released, WeightedCounts):
         if released.counts.shape != shape:
             raise InvalidInput(f"counts of {released.counts.shape} cells, and outputs for {shape}")
@@ -226,5 +226,9 @@ def spent_on_answers(mechanisms: Sequence[Any], names: Sequence[str]) -> Spent:
     for mechanism, name in zip(given, titles, strict=True):
         charge = charge_of(mechanism)
         amount: Amount = charge.rate
-        parts.append(SpentPart(text_of(name), "", charge.space, charge.unit, charge.metric, amount, charge.delta))
+        parts.append(
+            SpentPart(
+                text(name, "the name of a question"), "", charge.space, charge.unit, charge.metric, amount, charge.delta
+            )
+        )
     return Spent("", tuple(parts))

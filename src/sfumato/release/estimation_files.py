@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
+from os.path import exists, isfile
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,10 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from sfumato.arguments import file_path, items, one_of, text
+from sfumato.arguments import file_path, items, one_of, quoted, text
 from sfumato.errors import InvalidInput, NotSupported, few, keyword, shown
 from sfumato.numbers import Floats
-from sfumato.release.estimation_counts import WeightedCounts, weights_of
+from sfumato.release.estimation_counts import WeightedCounts, plain_counts, weights_of
 from sfumato.release.lines import CellValues
 from sfumato.release.lines_csv import csv_header, scan_csv
 from sfumato.release.lines_json import check_utf8, scan_json
@@ -39,6 +40,7 @@ from sfumato.release.rows import (
 )
 from sfumato.release.streams import format_of_file
 from sfumato.release.streams_text import complaints_of_reading, file_blocks, named, reading
+from sfumato.spaces.finite import label_tuple
 
 FORMATS = ("csv", "jsonl", "parquet", "arrow")
 """The formats of released files that have columns of answers."""
@@ -114,7 +116,7 @@ def released_counts(
     """
     path = file_path(source, "the source")
     names = [text(name, "a column") for name in ([columns] if isinstance(columns, str) else items(columns, "columns"))]
-    labels = [tuple(items(part, "the outputs of a column")) for part in items(outputs, "outputs")]
+    labels = [label_tuple(part, "the outputs of a column") for part in items(outputs, "outputs")]
     if not names or len(names) != len(labels):
         raise InvalidInput(f"{len(names)} columns need as many lists of outputs, at least one; found {len(labels)}")
     for name in (by, weights):
@@ -124,8 +126,8 @@ def released_counts(
     if len(set(names)) != len(names):
         raise InvalidInput(f"a column is named twice: {few(names)}")
     one_of(on_unknown, ("error", "drop"), keyword("on_unknown"))
-    if not path.is_file():
-        raise InvalidInput(f"there is no file {path}" if not path.exists() else f"{path} is no file")
+    if not isfile(path):  # which answers for any name, however long
+        raise InvalidInput(f"{quoted(path)} is no file" if exists(path) else f"there is no file {quoted(path)}")
     kind = one_of(format, FORMATS, "format") if format is not None else format_of_file(path)
     if kind not in FORMATS:
         raise NotSupported(f"estimates from a file of the format {kind}", FORMATS)
@@ -229,7 +231,7 @@ class _Tally:
                     f"{where} is left that has an answer and a positive weight: nothing can be estimated"
                 )
             whole = [part.reshape(self.shape) for part in sums[1:]]
-            found[group] = WeightedCounts(counts, *whole) if whole else WeightedCounts.plain(counts)
+            found[group] = WeightedCounts(counts, *whole) if whole else plain_counts(counts)
         if not found:
             raise InvalidInput("no row is left that has an answer and a group: nothing can be estimated")
         return found

@@ -30,6 +30,7 @@ from sfumato.release.estimation_intervals import Recovery, level_of
 MEASURES = ("margin", "standard error")
 """What an error is: half the width of an interval, or the standard error."""
 
+_LARGEST_EPSILON = 10**6  # beyond which nothing is hidden that a float could tell
 MOST_RESPONDENTS = 10**15
 """More than there are people, and few enough for floats to count."""
 
@@ -185,8 +186,8 @@ def plan_curve(
     """
     function(build, "what builds a mechanism")
     values = sorted({number(epsilon, "ε") for epsilon in items(epsilons, "the values of ε")})
-    if not values or values[0] <= 0 or not isfinite(values[-1]):
-        raise InvalidInput("a curve needs values of ε, each positive and finite")
+    if not values or not all(0 < value <= _LARGEST_EPSILON for value in values):
+        raise InvalidInput(f"a curve needs values of ε, each above 0 and at most {_LARGEST_EPSILON}")
     plans = [
         survey_plan(answer_of(build, "what builds a mechanism", value), guess=guess, worst=worst) for value in values
     ]

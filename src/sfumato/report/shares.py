@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from sfumato.arguments import text
 from sfumato.errors import InvalidInput, NotSupported, expect
 from sfumato.labels import text_of
 from sfumato.numbers import Floats, Number, floats
@@ -55,6 +56,7 @@ def shares_figure(
     >>> [trace.name for trace in figure.data]
     ['in the clear', '95 % interval']
     """
+    title = text(title, "the title")
     groups = dict(found) if isinstance(found, Mapping) else {None: found}
     if not groups or not all(isinstance(part, Frequencies | CrossTable) for part in groups.values()):
         raise InvalidInput("what is drawn are estimates: frequencies(…), frequencies_by(…) or cross_table(…) make some")
@@ -172,6 +174,7 @@ def respondents_figure(
     ['respondents']
     """
     curve = expect(curve, PlanCurve, "what is drawn", "plan_curve(build, epsilons) makes one")
+    unit, title = text(unit, "the unit of distance"), text(title, "the title")
     needed = [plan.respondents(error, level=level, measure=measure) for plan in curve.plans]
     clear = max(plan.respondents_in_the_clear(error, level=level, measure=measure) for plan in curve.plans)
     figure = canvas(height=460)
