@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from sfumato.certify import kernel
 from sfumato.certify.label_json import label_to_json
-from sfumato.certify.mechanism import Claim, Mechanism
+from sfumato.certify.mechanism import Claim, Mechanism, SharesClaim
+from sfumato.channels.prior import Prior
 from sfumato.errors import InvalidInput, shown
 from sfumato.numbers import Array, common_denominator, is_exact
 from sfumato.privacy.events import EventPromise
@@ -70,7 +71,7 @@ def certificate(
     outputs: tuple[Any, ...],
     weights: Array,
     total: int,
-    claim: Claim | None = None,
+    claim: Claim | SharesClaim | None = None,
     provenance: dict[str, Any] | None = None,
     events: tuple[EventPromise, ...] = (),
 ) -> Certificate:
@@ -95,7 +96,9 @@ def certificate(
         header["events"] = [_event(event) for event in events]
         for end in ("upper", "lower"):
             sections[f"event_{end}"] = index_section(np.concatenate([getattr(event, end) for event in events]))
-    if claim is not None:
+    if isinstance(claim, SharesClaim):
+        header["claims"] = _shares_claims(claim, sections)
+    elif claim is not None:
         header["claims"] = _claims(claim, sections)
         if events and claim.bound is not None and claim.dual is not None:
             sections["event_dual"] = integer_section(np.asarray(claim.dual.event_values))
@@ -175,7 +178,7 @@ def _metric(space: FiniteSpace, sections: dict[str, Section]) -> tuple[str, Dist
 
 def _distances(table: Distances, values: NDArray[Any]) -> Section:
     if table.form is Form.FLOAT:
-        return Section(8, values.astype("<f8").tobytes())
+        return _float_section(values)
     stored = values.astype("<u8")
     stored[values == INFINITE] = kernel.UNBOUNDED
     return Section(8, stored.tobytes())
@@ -204,10 +207,9 @@ def integer_section(values: Array) -> Section:
 
 
 def _claims(claim: Claim, sections: dict[str, Section]) -> dict[str, Any]:
-    counts = [common_denominator(prior.weights)[0] for prior in claim.priors or (claim.prior,)]
-    sections["prior"] = integer_section(np.concatenate(counts))
+    sections["prior"] = _prior_section(claim.priors or (claim.prior,))
     table, unit = _loss_table(claim.loss.matrix)
-    sections["loss"] = Section(8, table.astype("<f8").tobytes())
+    sections["loss"] = _float_section(table)
     sections["remap"] = index_section(claim.remap)
     claims: dict[str, Any] = {
         "loss": str(claim.value), "loss_unit": str(unit), "actions": [label_to_json(a) for a in claim.loss.actions],
@@ -217,7 +219,7 @@ def _claims(claim: Claim, sections: dict[str, Section]) -> dict[str, Any]:
         claims["loss_name"] = claim.loss.name  # for people: no checker reads it
     if claim.ceilings:
         tables, units = zip(*(_loss_table(ceiling.loss.matrix) for ceiling in claim.ceilings), strict=True)
-        sections["ceilings"] = Section(8, np.concatenate(tables).astype("<f8").tobytes())
+        sections["ceilings"] = _float_section(np.concatenate(tables))
         claims["ceilings"] = [
             {
                 "name": ceiling.loss.name if is_short_text(ceiling.loss.name) else "",
@@ -238,6 +240,30 @@ def _claims(claim: Claim, sections: dict[str, Section]) -> dict[str, Any]:
             prices = [free if ceiling.prices is None else ceiling.prices for ceiling in claim.ceilings]
             sections["ceiling_prices"] = integer_section(np.concatenate(prices))
     return claims
+
+
+def _shares_claims(claim: SharesClaim, sections: dict[str, Section]) -> dict[str, Any]:
+    sections["prior"] = _prior_section(claim.priors or (claim.prior,))
+    table, unit = _loss_table(claim.workload.matrix)
+    sections["workload"] = _float_section(table)
+    claims: dict[str, Any] = {
+        "kind": "shares", "loss": str(claim.value), "criterion": "worst prior" if claim.priors else "expected",
+        "workload_unit": str(unit), "workload_name": claim.workload.name,
+    }  # fmt: skip
+    if claim.priors:
+        sections["mixture"] = integer_section(np.array(claim.mixture, dtype=object))
+    if claim.bound is not None and claim.dual is not None and claim.prices is not None:
+        claims["bound"] = str(claim.bound)
+        sections |= {"share_dual": _float_section(claim.dual), "share_prices": _float_section(claim.prices)}
+    return claims
+
+
+def _prior_section(priors: tuple[Prior, ...]) -> Section:
+    return integer_section(np.concatenate([common_denominator(prior.weights)[0] for prior in priors]))
+
+
+def _float_section(values: NDArray[np.float64]) -> Section:
+    return Section(8, values.astype("<f8").tobytes())
 
 
 def is_short_text(name: Any) -> bool:

@@ -98,7 +98,11 @@ def _by_the_twin(header: dict[str, Any], sections: dict[str, bytes]) -> dict[str
 
 
 def _check_claims(header: dict[str, Any], sections: dict[str, bytes]) -> dict[str, Any]:
-    """The twin's answer on claims; the kernel's where numbers are too long, or where rounding may have refuted."""
+    """The twin's answer on claims; the kernel's where numbers are too long, or where rounding may have refuted, and on
+    estimates of shares.
+    """
+    if header["claims"]["kind"] == "shares":
+        return kernel.check_claims(header, sections)
     try:
         result = {"loss": twin_claims.check_loss(header, sections)}
     except twin_claims.TooLong:

@@ -22,11 +22,12 @@ from sfumato.arguments import file_path, quoted
 from sfumato.certify import kernel
 from sfumato.certify.certificate import Certifiable, Certificate, Section, certificate_of, index_section
 from sfumato.certify.label_json import label_from_json
-from sfumato.certify.mechanism import Ceiling, Claim, Dual, Mechanism
+from sfumato.certify.mechanism import Ceiling, Claim, Dual, Mechanism, SharesClaim
 from sfumato.channels.prior import Prior
 from sfumato.errors import InvalidFile, InvalidInput, expect
 from sfumato.files import write_whole
 from sfumato.losses.loss import Loss
+from sfumato.measures.shares import named_again
 from sfumato.numbers import Array, nearest_float
 from sfumato.privacy.events import EventPromise
 from sfumato.privacy.predicates_curves import Growth
@@ -156,7 +157,7 @@ def parts_of(header: dict[str, Any], sections: dict[str, bytes]) -> dict[str, An
             "weights": table_of(sections["weights"], header["widths"]["weights"], (n, m)),
             "privacy": PrivacyType(space, header["promise"]["epsilon"], header["promise"]["alpha"]),
             "outputs": tuple(label_from_json(label) for label in header["outputs"]),
-            "claim": _claim(header, sections, space) if header["claims"] else None,
+            "claim": _claimed(header, sections, space),
             "provenance": header.get("provenance") or {},
             "events": _events(header, sections),
         }
@@ -195,9 +196,42 @@ def _table_structure(n: int, upper: Distances, sections: dict[str, bytes]) -> St
     return Structure(lambda: distances, midpoints=lambda: via)
 
 
-def _claim(header: dict[str, Any], sections: dict[str, bytes], space: FiniteSpace) -> Claim:
-    claims, n = header["claims"], len(space)
+def _claimed(header: dict[str, Any], sections: dict[str, bytes], space: FiniteSpace) -> Claim | SharesClaim | None:
+    if not header["claims"]:
+        return None
     given = tuple(Prior(space, shares_of(counts)) for counts in kernel.priors_of(header, sections))
+    kind = _shares_claim if header["claims"]["kind"] == "shares" else _claim
+    return kind(header, sections, space, given)
+
+
+def _shares_claim(
+    header: dict[str, Any], sections: dict[str, bytes], space: FiniteSpace, given: tuple[Prior, ...]
+) -> SharesClaim:
+    claims, several = header["claims"], header["claims"]["criterion"] == "worst prior"
+    rows = table_of_floats(sections["workload"], len(space))
+    matrix = (
+        rows if claims["workload_unit"] == 1 else [[Fraction(v) * claims["workload_unit"] for v in r] for r in rows]
+    )
+    dual = prices = None
+    if "bound" in claims:
+        dual, prices = (table_of_floats(sections[f"share_{part}"], len(space)) for part in ("dual", "prices"))
+    mixture = (
+        tuple(table_of(sections["mixture"], header["widths"]["mixture"], (len(given),)).tolist()) if several else ()
+    )
+    prior = Prior(space, shares_of(kernel.mixed_prior(header, sections)[0])) if several else given[0]
+    return SharesClaim(
+        prior, named_again(matrix, claims["workload_name"], space), claims["loss"], claims.get("bound"), dual,
+        None if prices is None else prices[0], given if several else (), mixture,
+    )  # fmt: skip
+
+
+def table_of_floats(section: bytes, n: int) -> NDArray[np.float64]:
+    """Doubles, one row of n after the other."""
+    return np.frombuffer(section, dtype="<f8").astype(np.float64).reshape(-1, n)
+
+
+def _claim(header: dict[str, Any], sections: dict[str, bytes], space: FiniteSpace, given: tuple[Prior, ...]) -> Claim:
+    claims, n = header["claims"], len(space)
     actions = tuple(label_from_json(label) for label in claims["actions"])
     loss = _loss(sections["loss"], claims["loss_unit"], actions, space, claims["loss_name"])
     remap = tuple(indices_of(sections, "remap")[0].tolist())

@@ -18,7 +18,9 @@ alpha = e^-epsilon), and an n × m table N of non-negative integers. The kernel 
 5. if a loss is claimed: it is the loss of the mechanism with the remap in the file (expected under
    a prior, under the worst of several priors, or of the worst secret), and the limits are kept;
 6. if a bound is claimed: no mechanism of these promises, keeping the limits, has a smaller loss,
-   because the numbers Z ≥ 0 in the file prove it (weak duality, see ``check_bound``).
+   because the numbers Z ≥ 0 in the file prove it (weak duality, see ``check_bound``);
+   or, where the claim is about shares of a population: unbiased estimates from N answers have at most
+   this variance (``variance``), and no mechanism has less (``variance_bound``).
 
 Or the promise is about all points of a box: N has a row for each point of a lattice, and a point x
 is rounded to it at random, with B-splines B_v(x) as probabilities. Then the kernel checks 1 and that
@@ -68,7 +70,7 @@ FORMS = {("rational", "table"), ("rational", "edges"), ("root", "table"), ("floa
 NORMS = {"euclidean": "root", "manhattan": "rational", "chebyshev": "rational"}  # the form of distances between places
 PROMISES = ("rows", "events")  # what a promise is about; others need a later kernel
 COORDINATES = "coordinates"  # what promises and claims of files of version 3 are about
-CLAIMS = ("loss",)
+CLAIMS = ("loss", "shares")
 BOX_CLAIM = "loss on a box"
 MOST_AXES = 3  # of a box
 MOST_PLACES = 64  # coordinates of a place
@@ -89,6 +91,12 @@ CRITERIA = {
     "worst secret": "largest loss of a secret",
     "worst prior": "largest expected loss",
 }
+MOST_ANSWERS = 32  # secrets beside a claim about shares
+MOST_CORNERS = 1 << 16  # of the cone of a promise, for a bound on estimates of shares: a line of 17, 16 at one distance
+POINT = 128  # binary digits of the corners
+BLUR = 2  # units of the last digit by which a corner may lie above
+LONGEST_GRAIN = 512  # bits of the common denominator of the frequencies of outputs, beyond which they are rounded
+LONGEST_SUMS = 1 << 16  # bits of the products in an elimination, up to which it takes seconds
 MANTISSA = 62  # bits kept of e^x: a product with a 62-bit weight fits into 128 bits
 
 Terms = dict[str, Any]
@@ -349,9 +357,17 @@ def check(header: Terms, sections: Sections) -> Terms:
     proved |= check_pairs(header, sections)
     if header["events"]:
         proved["events"] = check_events(header, sections)
-    if "loss" in header["claims"]:
+    return proved | check_claims(header, sections)
+
+
+def check_claims(header: Terms, sections: Sections) -> Terms:
+    """What is claimed beside the promise: a loss or a variance, and that no mechanism has less."""
+    claims, proved = header["claims"], {}
+    if claims.get("kind") == "shares":
+        return check_shares(header, sections)
+    if claims:
         proved["loss"] = check_loss(header, sections)
-    if "bound" in header["claims"]:
+    if "bound" in claims:
         proved["bound"] = check_bound(header, sections)
     return proved
 
@@ -885,6 +901,383 @@ def mixed_prior(header: Terms, sections: Sections) -> tuple[list[int], Fraction]
     weights = [share * (common // sum(counts)) for share, counts in zip(shares, priors, strict=True)]
     mixed = [sum(map(operator.mul, weights, column)) for column in zip(*priors, strict=True)]
     return mixed, Fraction(1, common * sum(shares))
+
+
+# ----------------------------------------------------------------- claims about shares
+
+
+def check_shares(header: Terms, sections: Sections) -> Terms:
+    """What is claimed about estimates of shares: N times their total variance, and that no mechanism has less."""
+    claims = header["claims"]
+    value = variance(header, sections)
+    if value > claims["loss"]:
+        raise Refuted("the variance is {}, more than {} as claimed".format(*apart(value, claims["loss"])))
+    if "bound" not in claims:
+        return {"loss": claims["loss"]}
+    bound = variance_bound(header, sections)
+    if bound < claims["bound"]:
+        raise Refuted("the numbers prove {}, less than the claimed {}".format(*apart(bound, claims["bound"])))
+    check_corners(header, sections)
+    return {"loss": claims["loss"], "bound": claims["bound"]}
+
+
+def variance(header: Terms, sections: Sections) -> Fraction:
+    """Estimates of A·p from N answers, p being the distribution of secrets and A the workload: the mean over people of
+    v[y] = T·w[y]·Σ_x X[x]·N[x][y], where U·X = Aᵀ and U[x][z] = Σ_y w[y]·N[x][y]·N[z][y]. They are unbiased, whatever
+    the w are: Σ_y N[x][y]/T·v[y] = A[·][x]. N times their total variance is Σ_y q[y]·|v[y]|² − |A·p|². That is concave
+    in p, and with w = 1/q it is the least there is at the p of the bound; its tangent there is largest at one of the
+    priors of a mixture. Only G = Aᵀ·A takes part: U·Z = G and U·S = Zᵀ give |v[y]|² = T²·w[y]²·N[·][y]·S·N[·][y].
+    """
+    claims, n, total = header["claims"], len(header["secrets"]), header["total"]
+    table = list(zip(*map(row_reader(header, sections), range(n)), strict=True))  # by outputs
+    counts, unit = mixed_prior(header, sections)
+    shares = reciprocals([sum(map(operator.mul, counts, column)) for column in table])
+    scaled = [[share * weight for weight in column] for share, column in zip(shares, table, strict=True)]
+    square = [[sum(s[x] * c[z] for s, c in zip(scaled, table, strict=True)) for z in range(n)] for x in range(n)]
+    if n * max(max(row) for row in square).bit_length() > LONGEST_SUMS:
+        raise Unreadable("the weights and priors beside a claim about shares have too many digits")
+    workload = Table(sections["workload"], claims["workload_unit"], n)
+    gram = products(workload, workload, n)
+    first, first_denominator = solved(square, gram)
+    second, denominator = solved(square, [list(column) for column in zip(*first, strict=True)])
+    spreads = [form(second, column, column) for column in scaled]
+    level, values = form(gram, counts, counts) * unit**2, []
+    for prior in priors_of(header, sections):
+        outputs = (sum(map(operator.mul, prior, column)) for column in table)
+        mean = Fraction(total * sum(map(operator.mul, outputs, spreads)), sum(prior) * denominator * first_denominator)
+        values.append(mean - 2 * form(gram, prior, counts) * unit / sum(prior) + level)
+    return Fraction(max(values) * workload.unit**2)
+
+
+def reciprocals(numbers: list[int]) -> list[int]:
+    """1/number in one unit, rounded down where the unit would be too small; 0 for 0."""
+    grain = 1
+    for number in filter(None, numbers):
+        grain = math.lcm(grain, number)
+        if grain.bit_length() > LONGEST_GRAIN:
+            grain = 1 << (max(numbers).bit_length() + LONGEST_GRAIN // 4)
+            break
+    return [grain // number if number else 0 for number in numbers]
+
+
+def products(first: Table, second: Table, n: int) -> list[list[int]]:
+    """Σ over rows of two tables, for every pair of secrets, in units of both."""
+    columns = [second.column(z) for z in range(n)]
+    return [[sum(map(operator.mul, first.column(x), column)) for column in columns] for x in range(n)]
+
+
+def form(table: list[list[int]], left: Any, right: Any) -> int:
+    """left · table · right."""
+    return int(sum(a * sum(map(operator.mul, row, right)) for a, row in zip(left, table, strict=True)))
+
+
+def solved(square: list[list[int]], right: list[list[int]]) -> tuple[list[list[int]], int]:
+    """A solution X of square·X = right as integers and their denominator: elimination in which all divisions are exact
+    (Bareiss), along rows and columns. What no equation decides is 0; equations that contradict each other are refuted.
+    """
+    n = len(square)
+    rows = [[*map(int, left), *map(int, side)] for left, side in zip(square, right, strict=True)]
+    places: list[int] = []
+    last = 1
+    for column in range(n):
+        start = len(places)
+        pivot = next((i for i in range(start, n) if rows[i][column]), None)
+        if pivot is None:
+            continue
+        rows[start], rows[pivot] = rows[pivot], rows[start]
+        top, first = rows[start][column], rows[start]
+        for i in range(n):
+            if i != start:
+                factor = rows[i][column]
+                rows[i] = [(top * a - factor * b) // last for a, b in zip(rows[i], first, strict=True)]
+        last = top
+        places.append(column)
+    if any(any(row) for row in rows[len(places) :]):
+        raise Refuted("the outputs do not determine what is estimated")
+    found = [[0] * len(right[0]) for _ in range(n)]
+    for row, place in zip(rows, places, strict=False):
+        found[place] = row[n:]
+    return found, last
+
+
+def variance_bound(header: Terms, sections: Sections) -> Fraction:
+    """For every table B, tr(A W⁻¹ Aᵀ) ≥ 2 tr(A Bᵀ) − tr(B W Bᵀ). With columns q[y]·r[y] of a mechanism, p·r[y] = 1, the
+    last term is Σ_y q[y]·|B r[y]|². If numbers m have |B r|² ≤ (m·r)(p·r) for every r that keeps the promise, it is at
+    most m·1, since Σ_y q[y]·r[y] = 1. Where p·r = 1 the left side is convex in r and the right side linear, so corners
+    decide: rays of the cone of the promise, of which ``corners`` leaves none out. The bound is what B and m come to.
+    """
+    workload, dual, prices = share_tables(header, sections)
+    n = workload.n
+    counts, unit = mixed_prior(header, sections)
+    gained = 2 * workload.unit * dual.unit * sum(products(workload, dual, n)[x][x] for x in range(n))
+    level = workload.unit**2 * form(products(workload, workload, n), counts, counts) * unit**2
+    return Fraction(gained - prices.unit * sum(prices.column(x)[0] for x in range(n)) - level)
+
+
+def share_tables(header: Terms, sections: Sections) -> tuple[Table, Table, Table]:
+    """The workload A, the table B, and the numbers m as a table of one row."""
+    n = len(header["secrets"])
+    workload = Table(sections["workload"], header["claims"]["workload_unit"], n)
+    dual, prices = (Table(sections[f"share_{part}"], Fraction(1), n) for part in ("dual", "prices"))
+    return workload, dual, prices
+
+
+def check_corners(header: Terms, sections: Sections) -> None:
+    """|B r|² ≤ (m·r)(p·r) at every corner r; its entries lie up to ``BLUR`` units above those that ``rays`` gives, none
+    of which exceeds 2^POINT.
+    """
+    _, dual, prices = share_tables(header, sections)
+    counts, unit = mixed_prior(header, sections)
+    gram, slopes = products(dual, dual, dual.n), [prices.column(x)[0] for x in range(dual.n)]
+    scale = dual.unit**2 / (prices.unit * unit)
+    blur = BLUR * ((2 << POINT) + BLUR) * sum(abs(v) for row in gram for v in row)
+    below = BLUR * sum(-slope for slope in slopes if slope < 0)
+    for ray in rays(header, sections, dual.n):
+        left, paid = form(gram, ray, ray) + blur, sum(map(operator.mul, slopes, ray)) - below
+        right = paid * sum(map(operator.mul, counts, ray))
+        if paid < 0 or left * scale.numerator > right * scale.denominator:
+            raise Refuted("the numbers do not prove the bound: a corner of the promise goes beyond them")
+
+
+def rays(header: Terms, sections: Sections, n: int) -> Iterator[list[int]]:
+    """e^(−epsilon·drop) for every corner and secret, from below, in units of 2^-POINT; the drop of the highest is 0."""
+    counted = {"implied": 0}
+    pairs = list(itertools.islice(pairs_to_check(header, sections, n, counted), n * n))
+    ruler = Ruler(header["metric"], [value for _, _, value in pairs])
+    lengths = [(x, z, ruler.length(value)) for x, z, value in pairs]
+    joined = Joined(n)
+    for x, z, _ in pairs:
+        joined.join(x, z)
+    if joined.apart():
+        raise Unreadable("a bound for shares needs finite distances between all secrets")
+    fading = functools.lru_cache(maxsize=None)(lambda drop: faded(header["promise"], ruler, drop))
+    for heights in corners(lengths, n, ruler):
+        top = ruler.highest(heights)
+        yield [fading(tuple(map(operator.sub, top, height))) for height in heights]
+
+
+def faded(promise: Terms, ruler: Any, drop: tuple[int, ...]) -> int:
+    """e^(−epsilon·drop) from below, in units of 2^-POINT, within ``BLUR`` units."""
+    least, most = ruler.bounds(drop)
+    rates = [promise["epsilon"]] * 2
+    if promise["alpha"] is not None:
+        rates = [log_bound(1 / promise["alpha"], 2 * POINT, up) for up in (False, True)]
+    exponents = [max(rates[0] * least, Fraction(0)), rates[1] * most]
+    if exponents[0] > 2 * POINT:
+        return 0
+    (high, k), (low, j) = (
+        exp_bound(e.numerator, e.denominator, 2 * POINT, up)
+        for e, up in zip(exponents[::-1], (True, False), strict=True)
+    )
+    below, above = (Fraction(1 << POINT) / (m * Fraction(2) ** e) for m, e in ((high, k), (low, j)))
+    if math.ceil(above) - math.floor(below) > BLUR:
+        raise Unreadable("distances are too long for the corners of a bound for shares")
+    return math.floor(below)
+
+
+class Ruler:
+    """Lengths as whole numbers of symbols: the unit, or the roots of square-free numbers, no sum of which is zero but
+    for coefficients that all are.
+    """
+
+    def __init__(self, metric: Terms, values: list[Any]) -> None:
+        self.form, self.unit, self.radicals = metric["form"], metric["unit"], [1]
+        if self.form == "float":
+            self.grain = max(value.as_integer_ratio()[1] for value in values)
+            self.unit = Fraction(1, self.grain)
+        if self.form == "root":
+            self.parts = {value: square_free(value) for value in set(values)}
+            self.radicals = sorted({radical for _, radical in self.parts.values()})
+
+    def length(self, value: Any) -> tuple[int, ...]:
+        """One distance of the file."""
+        if self.form == "rational":
+            return (value,)
+        if self.form == "float":
+            p, q = value.as_integer_ratio()
+            return (p * (self.grain // q),)
+        factor, radical = self.parts[value]
+        return tuple(factor if radical == other else 0 for other in self.radicals)
+
+    def scaled(self, length: tuple[int, ...], bits: int) -> tuple[int, int]:
+        """Bounds of a length in units of 2^-bits."""
+        sums = [0, 0]
+        for c, radical in zip(length, self.radicals, strict=True):
+            for up in (False, True):
+                sums[up] += c * root(radical << 2 * bits, up == (c > 0))
+        return sums[0], sums[1]
+
+    def bounds(self, length: tuple[int, ...]) -> tuple[Fraction, Fraction]:
+        """Rationals below and above a length."""
+        below, above = self.scaled(length, 3 * POINT)
+        return self.unit * Fraction(below, 1 << 3 * POINT), self.unit * Fraction(above, 1 << 3 * POINT)
+
+    def sign(self, length: tuple[int, ...]) -> int:
+        """−1, 0 or 1."""
+        if not any(length):
+            return 0
+        bits = 64
+        while True:
+            below, above = self.scaled(length, bits)
+            if below > 0 or above < 0:
+                return 1 if below > 0 else -1
+            bits *= 2
+
+    def compare(self, first: tuple[int, ...], second: tuple[int, ...]) -> int:
+        """Whether one length exceeds another."""
+        return self.sign(tuple(map(operator.sub, first, second)))
+
+    def highest(self, lengths: list[tuple[int, ...]]) -> tuple[int, ...]:
+        """The largest of some lengths."""
+        if len(self.radicals) == 1:
+            return max(lengths)
+        return max(lengths, key=functools.cmp_to_key(self.compare))
+
+    def shortest(self, lengths: list[tuple[int, ...]]) -> tuple[int, ...]:
+        """The least of some lengths."""
+        return tuple(-c for c in self.highest([tuple(-c for c in length) for length in lengths]))
+
+
+def square_free(value: int) -> tuple[int, int]:
+    """(a, s) with value = a²·s and s square-free."""
+    factor, radical, p = 1, 1, 2
+    while p * p <= value:
+        while value % (p * p) == 0:
+            value, factor = value // (p * p), factor * p
+        if value % p == 0:
+            value, radical = value // p, radical * p
+        p += 1
+    return factor, radical * value
+
+
+Height = tuple[int, ...]
+Length = tuple[int, int, Height]
+
+
+def corners(lengths: list[Length], n: int, ruler: Ruler) -> Iterator[list[Height]]:
+    """Heights of all corners of {h : |h[x] − h[z]| ≤ d(x, z)}, up to a constant: h is one where pairs that are tight
+    connect all secrets. On a tree all of them are, in one of two directions; where all distances are one length, any
+    secrets are high and the others low. Otherwise a walk along edges finds all, since corners and edges are connected.
+    """
+    zero = tuple(0 for _ in lengths[0][2]) if lengths else (0,)
+    if n == 1:
+        yield [zero]
+    elif len(lengths) == n - 1:
+        check_number(1 << (n - 1))
+        yield from tree_corners(lengths, n, zero)
+    elif len(lengths) == n * (n - 1) // 2 and len({length for _, _, length in lengths}) == 1:
+        check_number((1 << n) - 2)
+        high = lengths[0][2]
+        for members in range(1, (1 << n) - 1):
+            yield [high if members >> x & 1 else zero for x in range(n)]
+    else:
+        yield from walked_corners(lengths, n, ruler, zero)
+
+
+def check_number(corner_count: int) -> None:
+    """Refuse what nobody wants to wait for."""
+    if corner_count > MOST_CORNERS:
+        raise Unreadable(f"the bound for shares has {corner_count} corners or more, and {MOST_CORNERS} are the most")
+
+
+def tree_corners(lengths: list[Length], n: int, zero: Height) -> Iterator[list[Height]]:
+    """Each secret after the first lies as far above or below the one that it hangs from as it can."""
+    near: dict[int, list[tuple[int, Height]]] = {x: [] for x in range(n)}
+    for x, z, length in lengths:
+        near[x].append((z, length))
+        near[z].append((x, length))
+    order, hanging = [0], {0: (0, zero)}
+    for x in order:
+        for z, length in near[x]:
+            if z not in hanging:
+                hanging[z] = x, length
+                order.append(z)
+    heights = [zero] * n
+    for ups in itertools.product((operator.add, operator.sub), repeat=n - 1):
+        for z, turn in zip(order[1:], ups, strict=True):
+            x, length = hanging[z]
+            heights[z] = tuple(map(turn, heights[x], length))
+        yield list(heights)
+
+
+def walked_corners(lengths: list[Length], n: int, ruler: Ruler, zero: Height) -> Iterator[list[Height]]:
+    """All corners from one on. An edge at a corner raises a set of secrets that no tight pair holds back, and whose two
+    sides stay connected by tight pairs, until the next pair is tight.
+    """
+    bounds = [*lengths, *((z, x, length) for x, z, length in lengths)]
+    heights = [zero] * n
+    while (members := grown(1, ties_of(bounds, heights, n)[0], n)) != (1 << n) - 1:
+        heights = raised(bounds, heights, members, ruler)
+    known, waiting = {tuple(heights)}, [heights]
+    tries = 0
+    while waiting:
+        heights = waiting.pop()
+        yield heights
+        near, reach = ties_of(bounds, heights, n)
+        for members in movable(near, reach, n):
+            tries += 1
+            after = raised(bounds, heights, members, ruler)
+            bottom = after[0]
+            after = [tuple(map(operator.sub, height, bottom)) for height in after]
+            if tuple(after) not in known:
+                known.add(tuple(after))
+                waiting.append(after)
+        check_number(max(len(known), tries >> 4))
+
+
+def ties_of(bounds: list[Length], heights: list[Height], n: int) -> tuple[list[int], list[int]]:
+    """For each secret, as bits: whom a tight pair joins it to, and who must rise with it (itself included)."""
+    near, reach = [0] * n, [1 << x for x in range(n)]
+    for x, z, length in bounds:
+        if all(a - b == c for a, b, c in zip(heights[x], heights[z], length, strict=True)):
+            near[x] |= 1 << z
+            near[z] |= 1 << x
+            reach[x] |= 1 << z
+    for y in range(n):
+        for x in range(n):
+            if reach[x] >> y & 1:
+                reach[x] |= reach[y]
+    return near, reach
+
+
+def grown(members: int, near: list[int], n: int, within: int = -1) -> int:
+    """All that tight pairs join to some secrets, within others."""
+    done = 0
+    while members != done:
+        fresh, done = members & ~done, members
+        for x in range(n):
+            if fresh >> x & 1:
+                members |= near[x] & within
+    return members
+
+
+def movable(near: list[int], reach: list[int], n: int) -> Iterator[int]:
+    """Sets that contain all that must rise with their members, connected, and connected outside."""
+    everything = (1 << n) - 1
+    held = [sum(1 << y for y in range(n) if reach[y] >> x & 1) for x in range(n)]  # who must stay where x stays
+    waiting = [(0, 0)]
+    while waiting:
+        inside, outside = waiting.pop()
+        free = everything & ~(inside | outside)
+        if free:
+            x = (free & -free).bit_length() - 1
+            if not reach[x] & outside:
+                waiting.append((inside | reach[x], outside))
+            if not held[x] & inside:
+                waiting.append((inside, outside | held[x]))
+        elif inside and outside and all(grown(s & -s, near, n, s) == s for s in (inside, outside)):
+            yield inside
+
+
+def raised(bounds: list[Length], heights: list[Height], members: int, ruler: Ruler) -> list[Height]:
+    """The heights after some secrets rose until a pair became tight."""
+    slacks = [
+        tuple(c - a + b for a, b, c in zip(heights[x], heights[z], length, strict=True))
+        for x, z, length in bounds
+        if members >> x & 1 and not members >> z & 1
+    ]
+    rise = ruler.shortest(slacks)
+    return [tuple(map(operator.add, h, rise)) if members >> x & 1 else h for x, h in enumerate(heights)]
 
 
 # ----------------------------------------------------------------- promises about coordinates
@@ -1667,6 +2060,7 @@ KEYS = {
     "promise": "kind epsilon alpha step",
     "promise about events": "factor epsilon delta pairs",
     "claim": "kind loss loss_unit loss_name actions criterion ceilings bound dual_unit",
+    "claim about shares": "kind loss bound criterion workload_name workload_unit",
     "ceiling": "name unit level",
     "section": "name width count size",
 }
@@ -1698,7 +2092,9 @@ def interpret(header: Terms) -> Terms:
     if header["promise"]["kind"] == "events" and not header["events"]:
         raise Unreadable("the promise is about events, and none is listed")
     if header.setdefault("claims", {}):
-        interpret_claims(known(header["claims"], "claim"), version)
+        interpret_claims(header["claims"], version)
+    if header["claims"].get("kind") == "shares" and header["events"]:
+        raise Unreadable("a claim about shares stands beside a promise about events")
     return header
 
 
@@ -1930,7 +2326,10 @@ def interpret_event(event: Terms, n: int) -> None:
 def interpret_claims(claims: Terms, version: int) -> None:
     """Check and convert what is claimed. Units are positive: a largest sum stays the largest when it is multiplied."""
     check_kind(claims, "claim", "loss", CLAIMS, version)
-    check_text(claims.setdefault("loss_name", ""), "the name of the loss")
+    if claims["kind"] == "shares":
+        interpret_shares_claim(known(claims, "claim about shares"))
+        return
+    check_text(known(claims, "claim").setdefault("loss_name", ""), "the name of the loss")
     check_labels(claims["actions"], "actions")
     if claims.setdefault("criterion", "expected") not in CRITERIA:
         raise Unreadable("the claim is about an unknown criterion")
@@ -1943,6 +2342,17 @@ def interpret_claims(claims: Terms, version: int) -> None:
     units = [claims["loss_unit"], claims.get("dual_unit", 1), *(ceiling["unit"] for ceiling in claims["ceilings"])]
     if min(units) <= 0:
         raise Unreadable("a unit of losses, limits or dual numbers is not positive")
+
+
+def interpret_shares_claim(claims: Terms) -> None:
+    """The same for a claim about estimates of shares."""
+    check_text(claims.setdefault("workload_name", ""), "the name of the workload")
+    if claims.setdefault("criterion", "expected") not in ("expected", "worst prior"):
+        raise Unreadable("a claim about shares is about one distribution, or about the worst of several")
+    for name in ("loss", "workload_unit", *(["bound"] if "bound" in claims else [])):
+        claims[name] = rational(claims[name])
+    if claims["workload_unit"] <= 0:
+        raise Unreadable("the unit of a workload is not positive")
 
 
 def rational(text: Any, pattern: str = r"-?\d{1,4000}(/\d{1,4000})?") -> Fraction:
@@ -2035,6 +2445,7 @@ WIDTHS = dict.fromkeys(("via", "edge_first", "edge_second", "remap", "dual_from"
 WIDTHS |= dict.fromkeys(("event_upper", "event_lower", "event_dual_pair", "event_dual_action"), (4,))
 WIDTHS |= dict.fromkeys(("run_starts", "run_lengths", "places"), (4,))
 WIDTHS |= {"splits": (1,), "layer_ends": (4,), "distances": (8,), "loss": (8,), "ceilings": (8,)}
+WIDTHS |= dict.fromkeys(("workload", "share_dual", "share_prices"), (8,))
 ANY_WIDTH: tuple[int, ...] = (1, 2, 4, 8, *range(16, 2049, 8))  # the longest holds 4000 digits
 
 
@@ -2067,6 +2478,8 @@ def expected_counts(header: Terms, declared: dict[str, int]) -> dict[str, int]:
     event_pairs = sum(event["pairs"] for event in header["events"])
     if event_pairs:
         expected |= dict.fromkeys(("event_upper", "event_lower"), event_pairs)
+    if claims.get("kind") == "shares":
+        return expected | expected_of_shares(n, claims, declared)
     if claims:
         actions, limits = len(claims["actions"]), len(claims["ceilings"])
         several = claims["criterion"] == "worst prior"
@@ -2082,6 +2495,17 @@ def expected_counts(header: Terms, declared: dict[str, int]) -> dict[str, int]:
             duals = at_most(declared.get("event_dual", 0), event_pairs * actions, "dual numbers of events")
             expected |= dict.fromkeys(("event_dual", "event_dual_pair", "event_dual_action"), duals)
     return expected
+
+
+def expected_of_shares(n: int, claims: Terms, declared: dict[str, int]) -> dict[str, int]:
+    """What claims about shares call for; many secrets have more corners than are checked."""
+    at_most(n, MOST_ANSWERS, "secrets beside a claim about shares")
+    several = claims["criterion"] == "worst prior"
+    number = max(1, at_most(declared.get("prior", 0) // n, MOST_LIMITS, "priors")) if several else 1
+    rows = max(1, at_most(declared.get("workload", 0) // n, MOST_LIMITS, "rows of a workload"))
+    expected = {"prior": number * n, "workload": rows * n}
+    expected |= {"mixture": number} if several else {}
+    return expected | ({"share_dual": rows * n, "share_prices": n} if "bound" in claims else {})
 
 
 def expected_of_box(box: Terms, claims: Terms, declared: dict[str, int]) -> dict[str, int]:
@@ -2197,6 +2621,8 @@ def report(header: Terms, proved: Terms, digest: str) -> list[str]:
             f"  every event is at most {factor} times as likely, plus {shown(event['delta'])}, "
             f"for {event['pairs']} ordered pairs"
         )
+    if claims.get("kind") == "shares":
+        return [*lines, *report_of_shares(claims, proved), f"  sha256 {digest}"]
     if "loss" in proved:
         lines.append(f"  {CRITERIA[claims['criterion']]} with the remap in the file = {shown(proved['loss'])}")
         lines += [f"  for every secret the limit {shown(limit['level'])} is kept" for limit in claims["ceilings"]]
@@ -2204,6 +2630,20 @@ def report(header: Terms, proved: Terms, digest: str) -> list[str]:
         kept = ", keeping the limits," if claims["ceilings"] else ""
         lines.append(f"  no mechanism with this promise{kept} has less than {shown(proved['bound'])}")
     return [*lines, f"  sha256 {digest}"]
+
+
+def report_of_shares(claims: Terms, proved: Terms) -> list[str]:
+    """What was proved about estimates, for people."""
+    several = claims["criterion"] == "worst prior"
+    where = "the worst mixture of distributions in the file" if several else "the distribution in the file"
+    what = named(claims["workload_name"]) if claims["workload_name"] else "the workload"
+    lines = [
+        f"  unbiased estimates of {what} from N answers have at {where}",
+        f"  a total variance of at most {shown(proved['loss'])} / N",
+    ]
+    if "bound" in proved:
+        lines.append(f"  no mechanism with this promise has less than {shown(proved['bound'])} / N")
+    return lines
 
 
 def report_of_box(header: Terms, proved: Terms) -> list[str]:

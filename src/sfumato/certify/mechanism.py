@@ -19,6 +19,7 @@ from sfumato.channels.tabular import Tabular, as_numpy
 from sfumato.draws.alias import alias_tables
 from sfumato.draws.plans import TablePlan
 from sfumato.losses.loss import Loss
+from sfumato.measures.shares import Workload
 from sfumato.numbers import Array, object_array
 from sfumato.privacy.events import EventPromise
 from sfumato.privacy.type import PrivacyType
@@ -91,6 +92,33 @@ class Claim:
     ceilings: tuple[Ceiling, ...] = ()
 
 
+@dataclass(frozen=True, eq=False)
+class SharesClaim:
+    """What is claimed of estimates of shares: N times the total variance of unbiased ones is at most ``value`` at the
+    distribution ``prior``, and no mechanism of the promise has less than ``bound`` there.
+
+    Parameters
+    ----------
+    prior
+        The distribution that was guessed; where the worst of several counts, the one under which the bound is proved.
+    workload
+        What is estimated.
+    dual, prices
+        B and m with |B r|² ≤ (m·r)(p·r) for every column r that keeps the promise: floats, each of which is a number.
+    priors, mixture
+        For the worst distribution in the hull of several: these, and the shares in which they make up ``prior``.
+    """
+
+    prior: Prior
+    workload: Workload
+    value: Fraction
+    bound: Fraction | None = None
+    dual: NDArray[np.float64] | None = None
+    prices: NDArray[np.float64] | None = None
+    priors: tuple[Prior, ...] = ()
+    mixture: tuple[int, ...] = ()
+
+
 @dataclass(frozen=True)
 class Proof:
     """What a checker has verified: by whom, how many pairs and comparisons, which claims, and ``events`` of how many
@@ -136,7 +164,7 @@ class Mechanism(Tabular):
     weights: Array
     total: int
     proof: Proof
-    claim: Claim | None = None
+    claim: Claim | SharesClaim | None = None
     provenance: dict[str, Any] = field(default_factory=dict)
     events: tuple[EventPromise, ...] = ()
 
@@ -165,6 +193,11 @@ class Mechanism(Tabular):
     def row_weights(self, secret: Any) -> Array:
         """The integer weights of one row; they sum to ``total``."""
         return np.asarray(self.weights[self.privacy.space.index(secret)])
+
+    @property
+    def loss_claim(self) -> Claim | None:
+        """What is claimed about a loss, if that is what is claimed."""
+        return self.claim if isinstance(self.claim, Claim) else None
 
     @property
     def bounds_ratios(self) -> bool:

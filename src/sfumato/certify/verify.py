@@ -14,7 +14,7 @@ from sfumato.certify.certificate import Certifiable, Certificate, certificate, c
 from sfumato.certify.coordinates import box_mechanism
 from sfumato.certify.decide import Checker, decide
 from sfumato.certify.file import parts_of, read, to_be_checked
-from sfumato.certify.mechanism import Claim, Mechanism
+from sfumato.certify.mechanism import Claim, Mechanism, SharesClaim
 from sfumato.certify.noise import box_noise
 from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
@@ -34,7 +34,7 @@ def prove(
     privacy: PrivacyType,
     *,
     outputs: Any = None,
-    claim: Claim | None = None,
+    claim: Claim | SharesClaim | None = None,
     events: tuple[EventPromise, ...] = (),
     checker: Checker = "auto",
     provenance: dict[str, Any] | None = None,
@@ -68,7 +68,7 @@ def prove(
     Mechanism(2 secrets → 2 outputs, PrivacyType(line(2), alpha=1/2), proved)
     """
     privacy = as_type(privacy)
-    if claim is not None:
+    if claim is not None and not isinstance(claim, SharesClaim):
         expect(claim, Claim, "a claim", "claim(prior, mechanism, loss) makes a mechanism with one")
     events = tuple(
         expect(event, EventPromise, "a promise about events", "event_promises(…) makes them")

@@ -156,7 +156,7 @@ def _read(
     if file.suffix.lower() == ".sfm" or _begins_with(file, kernel.MAGIC):
         proved = load(file).as_table()
         if terms.space is None:
-            claim, home = proved.claim, proved.privacy.space
+            claim, home = proved.loss_claim, proved.privacy.space
             claimed = (None, None) if claim is None else (claim.prior, named_loss(claim.loss, home))
             terms = _Terms(home, proved.privacy, *claimed)
         return proved.channel, terms, _Origin()

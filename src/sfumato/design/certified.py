@@ -189,6 +189,7 @@ def losses_of_secrets(table: Array, weights: Array, total: int) -> Array:
 def _claim(problem: Problem, weights: Array, total: int, used: list[int], answer: Answer) -> Claim:
     """The loss that the criterion looks at; outputs are actions, and stay so where more than one number counts."""
     criterion, priors = problem.objective.criterion, problem.objective.priors
+    assert criterion != "shares"  # which has no problem with a loss
     if problem.objective.plain:
         return claim_of(problem.prior, weights, total, problem.loss)
     lost = losses_of_secrets(problem.loss.matrix[used], weights, total)

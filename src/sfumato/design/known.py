@@ -93,8 +93,9 @@ def as_name(name: Any) -> str:
 
 def _remapped(mechanism: Mechanism, loss: Loss) -> Mechanism:
     """Outputs replaced by the best actions, those of one action added up."""
-    assert mechanism.claim is not None
-    told = [loss.actions[w] for w in mechanism.claim.remap]
+    claimed = mechanism.loss_claim
+    assert claimed is not None
+    told = [loss.actions[w] for w in claimed.remap]
     actions = tuple(dict.fromkeys(told))
     weights = np.stack(
         [sum(mechanism.weights[:, y] for y, action in enumerate(told) if action == one) for one in actions], axis=1
@@ -102,7 +103,7 @@ def _remapped(mechanism: Mechanism, loss: Loss) -> Mechanism:
     notes = mechanism.provenance | {"remapped": "to the best actions for its prior and loss"}
     made = prove(weights, mechanism.privacy, outputs=actions, provenance=notes)
     check_secrets("remapped mechanism", mechanism.privacy.space, made)
-    return claim(mechanism.claim.prior, made, loss)
+    return claim(claimed.prior, made, loss)
 
 
 def _on_box(key: str, privacy: PrivacyType, prior: Prior | None, loss: Any, remap: bool) -> BoxMechanism | BoxNoise:

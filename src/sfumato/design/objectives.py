@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sized
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -35,6 +35,7 @@ __all__ = [
     "displacement_at_most",
     "expected",
     "loss_at_most",
+    "shares",
     "weighted",
     "worst_prior",
     "worst_secret",
@@ -59,10 +60,11 @@ class Bound:
 class Objective:
     """Whose loss counts, what every secret is promised beside, and what decides between equally good mechanisms."""
 
-    criterion: Criterion = "expected"
+    criterion: Criterion | Literal["shares"] = "expected"
     limits: tuple[Bound, ...] = ()
     priors: tuple[Prior, ...] = ()
     then: Second | None = None
+    workload: Any = None
 
     @property
     def plain(self) -> bool:
@@ -103,6 +105,23 @@ def worst_prior(priors: Iterable[Prior], *, limits: Bound | Iterable[Bound] = ()
         raise InvalidInput("worst_prior needs at least one prior")
     check_secrets("priors", given[0], *given[1:])
     return Objective("worst prior", _limits(limits), given)
+
+
+def shares(workload: Any = None, *, priors: Iterable[Prior] = ()) -> Objective:
+    """The total variance of unbiased estimates of shares of a population, from the answers of N people, times N.
+
+    Parameters
+    ----------
+    workload
+        What is estimated: every share (None, or ``"shares"``), ``"cumulative"`` shares, the ``"mean"`` of secrets that
+        are numbers, or a matrix with a column for each secret; see :func:`sfumato.measures.workload`.
+    priors
+        Where these are given, the worst distribution among their mixtures counts, and none is guessed.
+    """
+    given = tuple(as_prior(prior) for prior in items(priors, "priors"))
+    if given:
+        check_secrets("priors", given[0], *given[1:])
+    return Objective("shares", priors=given, workload=workload)
 
 
 def weighted(priors: Iterable[Prior], weights: Iterable[Number]) -> Prior:
@@ -150,7 +169,7 @@ def at_most(loss: Loss, level: Number) -> Bound:
 
 def as_objective(value: Objective | str) -> Objective:
     """An objective, or one of its short names."""
-    named = {"expected": expected(), "worst secret": worst_secret()}
+    named = {"expected": expected(), "worst secret": worst_secret(), "shares": shares()}
     if isinstance(value, str):
         if value not in named:
             raise NotSupported(f"objective {shown(value)}", [*named, "objectives.worst_prior(…) and others as values"])

@@ -25,11 +25,12 @@ from sfumato.design.closed_forms import closed_form
 from sfumato.design.objectives import Objective, as_objective
 from sfumato.design.problem import SMALLER, Problem, Under, problem
 from sfumato.design.result import Design
+from sfumato.design.shares.optimal import design_for_shares
 from sfumato.design.simple import joined, simple_answer
 from sfumato.design.solvers import SOLVERS, Solver, Trail, solver_name
 from sfumato.design.ties import tie_broken
 from sfumato.design.time_budget import affords_proof, check_provable, kept_for_proof
-from sfumato.errors import Infeasible, NotConverged, NotSupported, SolverError
+from sfumato.errors import Infeasible, InvalidInput, NotConverged, NotSupported, SolverError
 from sfumato.losses.coordinates import CoordinateLoss
 from sfumato.losses.loss import Loss, as_loss
 from sfumato.lp.cone.program import ColumnProgress
@@ -52,7 +53,7 @@ _ROUNDS, _TIGHTER = 3, 20
 
 def design(
     prior: Prior | None,
-    loss: Loss | CoordinateLoss,
+    loss: Loss | CoordinateLoss | None,
     privacy: PrivacyType | None,
     *,
     outputs: Iterable[Any] | None = None,
@@ -72,6 +73,8 @@ def design(
     ----------
     prior
         May be None where the objective does not look at it.
+    loss
+        None where the objective is about shares.
     privacy
         May be None where ``under`` says what is promised. A promise about all points of a box
         (:func:`sfumato.spaces.box.box`) has a mechanism for coordinates (``docs/theory/coordinates.md``), and a bound
@@ -80,8 +83,8 @@ def design(
         Some of the actions of the loss; all of them by default. On a box: points; by default as many as make little
         difference, moved to where each loses least.
     objective
-        ``"expected"``, ``"worst secret"``, or a value of :mod:`sfumato.design.objectives`: with limits, for several
-        priors, with a rule for ties.
+        ``"expected"``, ``"worst secret"``, ``"shares"``, or a value of :mod:`sfumato.design.objectives`: with limits,
+        for several priors, with a rule for ties, for shares of a population.
     under
         Promises about events beside, or instead of, the bounds on ratios: a predicate of :mod:`sfumato.predicates`
         that is made of lines, such as (ε, δ)-privacy, for all pairs of secrets; a tuple of a predicate and its
@@ -120,9 +123,26 @@ def design(
     if on_box and privacy is not None:
         return _on_box(prior, loss, privacy, outputs, objective, under, effort)
     effort.announce("laying out the problem")
+    if as_objective(objective).criterion == "shares":
+        return _for_shares(prior, loss, privacy, outputs, as_objective(objective), under, effort)
     with _without_warnings():
         question = problem(prior, as_loss(loss), privacy, outputs, as_objective(objective), under)
     return best_of(question, effort)
+
+
+def _for_shares(
+    prior: Prior | None, loss: Any, privacy: Any, outputs: Any, objective: Objective, under: Under, effort: Effort
+) -> Design:
+    """A mechanism for estimates: nobody acts on a single answer, so there is no loss, and outputs are found."""
+    asked = {"a loss": loss is not None, "outputs": outputs is not None, "a promise about events": under != ()}
+    if any(asked.values()) or effort.solver != "auto":
+        what = next((name for name, given in asked.items() if given), "a solver by name")
+        raise NotSupported(f"{what} beside an objective about shares", ["design(prior, None, privacy, objective=…)"])
+    if privacy is None:
+        raise InvalidInput("an objective about shares needs a privacy type")
+    watch = watch_of(effort.time_limit)
+    with searching(effort, watch):
+        return design_for_shares(prior, privacy, objective, effort.tolerance, watch, effort.progress)
 
 
 def _on_box(

@@ -38,9 +38,9 @@ class Design:
     @property
     def remap(self) -> dict[Any, Any]:
         """The best action for each output."""
-        assert self.mechanism.claim is not None
-        actions = self.mechanism.claim.loss.actions
-        return {y: actions[w] for y, w in zip(self.mechanism.outputs, self.mechanism.claim.remap, strict=True)}
+        claim = self.mechanism.loss_claim
+        assert claim is not None
+        return {y: claim.loss.actions[w] for y, w in zip(self.mechanism.outputs, claim.remap, strict=True)}
 
     @property
     def certificate(self) -> Certificate:

@@ -49,7 +49,7 @@ def tied(problem: Problem, level: Fraction, aim: NDArray[np.float64] | None = No
 
 def tie_broken(problem: Problem, design: Design, solver: Solver, tolerance: float, watch: Watch) -> Design:
     """Another mechanism of nearly the same loss, with the same bound: the best by the second criterion."""
-    claim, started, second = design.mechanism.claim, perf_counter(), problem.objective.then
+    claim, started, second = design.mechanism.loss_claim, perf_counter(), problem.objective.then
     assert claim is not None and claim.dual is not None
     exactly = solver.rational and second == "worst secret"
     level = design.loss if exactly else design.bound + Fraction(_TIE_SHARE * tolerance) * abs(design.loss)

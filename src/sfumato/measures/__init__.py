@@ -14,6 +14,7 @@ from sfumato.measures.branching import (
 from sfumato.measures.entropy import *
 from sfumato.measures.information import ShannonCapacity, shannon_capacity
 from sfumato.measures.leakage import Capacity, RiskCapacity, additive_capacity, bayes_risk_capacity, capacity, leakage
+from sfumato.measures.shares import Workload, mean_workload, share_variance, workload
 from sfumato.measures.sufficiency import SufficiencyGround
 from sfumato.measures.uncertainty import *
 from sfumato.measures.utility import *
@@ -27,6 +28,7 @@ __all__ = [
     "ShannonCapacity",
     "SufficiencyGround",
     "Unbranched",
+    "Workload",
     "additive_capacity",
     "bayes_risk_capacity",
     "capacity",
@@ -34,7 +36,10 @@ __all__ = [
     "is_convex_homogeneous",
     "largest_gain",
     "leakage",
+    "mean_workload",
     "polygon",
     "shannon_capacity",
+    "share_variance",
+    "workload",
 ]
 __all__ += entropy.__all__ + uncertainty.__all__ + utility.__all__

@@ -39,7 +39,7 @@ def curve_figure(curve: Curve) -> go.Figure:
     if not curve.designs:
         raise InvalidInput("a curve without points cannot be drawn")
     points = sorted(zip(map(float, curve.epsilons), curve.designs, strict=True), key=lambda point: point[0])
-    claim = points[0][1].mechanism.claim
+    claim = points[0][1].mechanism.loss_claim
     assert claim is not None and claim.prior is not None
     space = points[0][1].mechanism.privacy.space
     if isinstance(space, Box):

@@ -144,7 +144,7 @@ def facts_of(
     # a name that comes from the caller is taken at its word, one that may come from a file is looked at
     believed, stake, claim = _stakes(mechanism, prior, loss, isinstance(subject, Design))
     unnamed = loss is None and stake is not None and not stake.name
-    claimed_name = mechanism.claim.loss.name if unnamed and mechanism.claim is not None else ""
+    claimed_name = mechanism.loss_claim.loss.name if unnamed and mechanism.loss_claim is not None else ""
     weights = (believed or Prior.uniform(mechanism.secrets)).to_floats()
     say("where the promise is tightest")
     tightest = None
@@ -188,7 +188,7 @@ def _stakes(
     mechanism: Mechanism, prior: Prior | None, loss: Loss | None, designed: bool
 ) -> tuple[Prior | None, Loss | None, Claim | None]:
     """Prior, loss and what is claimed for them: the claim of the mechanism, or its loss without a bound."""
-    known = mechanism.claim
+    known = mechanism.loss_claim
     believed = as_prior(prior) if prior is not None else known.prior if known else None
     stake = expect(loss, Loss, "a loss", "losses.* make one") if loss is not None else known.loss if known else None
     check_secrets("mechanism, prior and loss", mechanism, *(part for part in (believed, stake) if part is not None))

@@ -443,10 +443,15 @@ class _BoxSearch:
         if solution.ended is Ending.INTERRUPTED:
             self.watch.stop()
 
-    def _outputs(self, mesh: float) -> Floats:
-        """The centres of equal boxes, hardly closer than cells of the lattice: they are moved to medians later."""
+    def _outputs(self, mesh: float, closer: float = 1.0) -> Floats:
+        """The centres of equal boxes, hardly closer than cells of the lattice: they are moved to medians later.
+
+        Beside outputs twice as close along each axis that costs 0.2 % of the loss on an interval with cells of 1/4ε; on
+        a uniform square with εL = 8, 2.1 % with cells of 1/ε, 0.3 % with 1/2ε and 0.2 % with cells of 0.36/ε.
+        """
         apart = mesh if self.box.dimension == 1 else max(mesh, 0.8 * mesh**0.5)
-        counts = [max(_FEWEST[self.box.dimension], ceil(float(self.rate * side) / apart)) for side in self.box.sides]
+        fewest = _FEWEST[self.box.dimension]
+        counts = [ceil(closer * max(fewest, ceil(float(self.rate * side) / apart))) for side in self.box.sides]
         along = [(np.arange(n) + 0.5) * float(s) / n for n, s in zip(counts, self.box.sides, strict=True)]
         return np.stack(np.meshgrid(*along, indexing="ij"), axis=-1).reshape(-1, self.box.dimension)
 

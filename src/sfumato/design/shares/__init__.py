@@ -1,0 +1,5 @@
+"""The best mechanism for estimates of shares: a measure on columns, its certificate, and a relaxation beyond lists."""
+
+from sfumato.design.shares.optimal import SharesDesign, design_for_shares
+
+__all__ = ["SharesDesign", "design_for_shares"]

@@ -1,0 +1,257 @@
+"""The mechanism from which shares are estimated best, proved: privacy, variance, and that no other has less.
+
+Where the rays of the type are listed, the file carries value and bound as a claim, and the kernel lists the rays again.
+Beyond, columns are searched, the bound is that of a relaxation (:mod:`sfumato.design.shares.relaxation`), and the file
+carries the promise alone. The value is concave in the distribution, so for the worst one among mixtures of several
+L-BFGS climbs to the least favourable, at which mechanism and bound are those of a guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import ceil, floor, inf
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from sfumato.certify import kernel
+from sfumato.certify.certificate import certificate
+from sfumato.certify.mechanism import Mechanism, SharesClaim
+from sfumato.certify.repair import private_weights
+from sfumato.certify.verify import prove
+from sfumato.channels.channel import check_secrets
+from sfumato.channels.prior import Prior, as_prior
+from sfumato.design.objectives import Objective, weighted
+from sfumato.design.result import Design
+from sfumato.design.shares.columns import Listed, Source, source_of
+from sfumato.design.shares.descent import descended
+from sfumato.design.shares.relaxation import relaxed_bound
+from sfumato.design.shares.search import Found, fewest, polished, searched
+from sfumato.errors import InvalidChannel, InvalidInput, NotSupported
+from sfumato.lp.cone.program import ColumnProgress
+from sfumato.measures.shares import Workload, float_variance, information, workload
+from sfumato.numbers import Array, Floats, common_denominator, floats, object_array
+from sfumato.privacy.type import PrivacyType, as_type
+from sfumato.watch import Watch
+
+_MARGINS = (1e-14, 1e-12, 1e-10, 1e-8)  # of the value, added to prices until every corner lies below them
+_DIGITS = 96  # binary digits of a value or bound that would have too many
+_SIMPLE = 10_000  # Denominators of masses that may have been meant.
+_FLOAT_ERROR = 1e-9  # of a value in floats, which is rounded up by so much: eigenvalues are good to 1e-12
+_MIXTURE = 1 << 20  # parts of a mixture of distributions
+_TURNS = 60  # steps towards the least favourable distribution
+_FOR_SEARCH = 0.5  # of the time, where a relaxation follows
+_FOR_PROOF = 0.7  # of the time, where a proof follows
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SharesDesign(Design):
+    """A design for estimates of shares. ``loss`` and ``bound`` are N times a total variance, ``prior`` the distribution
+    that was guessed, or the least favourable one; ``proved`` says that the file carries both as a claim.
+    """
+
+    prior: Prior | None = None
+    workload: Workload | None = None
+
+    @property
+    def remap(self) -> dict[Any, Any]:
+        """Outputs are for estimates, not for guesses: each stands for itself."""
+        return {y: y for y in self.mechanism.outputs}
+
+    @property
+    def proved(self) -> bool:
+        """Whether value and bound are decided in rationals and part of the file; else they are floats with a margin."""
+        return self.mechanism.claim is not None
+
+
+def design_for_shares(
+    prior: Prior | None,
+    privacy: PrivacyType,
+    objective: Objective,
+    tolerance: float,
+    watch: Watch,
+    progress: Callable[..., object] | None,
+) -> SharesDesign:
+    """The mechanism of least variance, at a guessed distribution or at the worst among mixtures of several."""
+    privacy = as_type(privacy)
+    if privacy.space.distances.infinite.any():
+        raise NotSupported("estimates of shares where a distance is infinite", ["finite distances"])
+    if len(privacy.space) < 2:
+        raise InvalidInput("shares are estimated of at least two secrets")
+    wanted = workload(objective.workload, privacy.space)
+    if objective.priors:
+        check_secrets("priors and privacy type", privacy.space, *objective.priors)
+        return _against_the_worst(_Task(privacy, wanted, tolerance, watch, progress), objective.priors)
+    guess = Prior.uniform(privacy.space) if prior is None else as_prior(prior)
+    check_secrets("prior and privacy type", privacy.space, guess)
+    return _Task(privacy, wanted, tolerance, watch, progress).design(guess)
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """One question, asked at one distribution or at several."""
+
+    privacy: PrivacyType
+    wanted: Workload
+    tolerance: float
+    watch: Watch
+    progress: Callable[..., object] | None
+
+    @property
+    def matrix(self) -> Floats:
+        """The workload in floats."""
+        return floats(self.wanted.matrix)
+
+    def found(self, prior: Prior, tolerance: float, *, quiet: bool = False) -> tuple[Source, Found]:
+        """Columns and masses at a distribution."""
+        source = source_of(self.privacy, prior.float_weights)
+        seconds = self.watch.share(_FOR_PROOF if source.complete else _FOR_SEARCH)
+        aim = max(tolerance / 10, 1e-9)
+        return source, searched(source, self.matrix, aim, seconds, None if quiet else self.progress)
+
+    def design(self, prior: Prior, priors: tuple[Prior, ...] = (), mixture: tuple[int, ...] = ()) -> SharesDesign:
+        """The best mechanism at a distribution, proved; with priors, its worst value among their mixtures."""
+        started = perf_counter()
+        source, found = self.found(prior, self.tolerance)
+        found = fewest(polished(found, self.matrix, self.watch))
+        solved = perf_counter() - started
+        self.announce("repairing and proving")
+        weights, total = self._weights(source, found)
+        outputs = output_names(weights, self.privacy.space.labels)
+        if isinstance(source, Listed):
+            open_claim = SharesClaim(prior, self.wanted, Fraction(0), priors=priors, mixture=mixture)
+            mechanism = self._proved(weights, total, outputs, open_claim, source, found)
+            claim = mechanism.claim
+            assert isinstance(claim, SharesClaim) and claim.bound is not None
+            loss, bound = claim.value, claim.bound
+        else:
+            mechanism = prove(weights, self.privacy, outputs=outputs, provenance=_PROVENANCE)
+            loss, bound = self._in_floats(weights, total, prior, priors)
+        seconds = {"solve": solved, "certify": perf_counter() - started - solved, "total": self.watch.spent}
+        method = "interior over all rays" if source.complete else "interior over rays that were searched"
+        return SharesDesign(
+            mechanism, loss, min(bound, loss), method, found.iterations, seconds,
+            stopped=not found.finished, prior=prior, workload=self.wanted,
+        )  # fmt: skip
+
+    def announce(self, stage: str) -> None:
+        """Tell what begins now."""
+        if self.progress is not None:
+            self.progress(ColumnProgress.beginning(stage, self.watch.spent))
+
+    def _weights(self, source: Source, found: Found) -> tuple[Array, int]:
+        """Integers: the exact columns where masses are simple fractions, else the nearest private ones."""
+        matrix = (found.columns * found.measure.masses[:, None]).T
+        if self.privacy.exact and isinstance(source, Listed):
+            rays = source.exact_rays(found.columns)
+            tops = object_array(Fraction(top).limit_denominator(_SIMPLE) for top in matrix.max(axis=0).tolist())
+            table = (rays.T * tops)[:, tops > 0]
+            if all(sum(row) == 1 for row in table):
+                return common_denominator(table)
+        weights = private_weights(matrix / matrix.sum(axis=1, keepdims=True), self.privacy)
+        weights = weights[:, weights.any(axis=0)]
+        return weights, int(weights[0].sum())
+
+    def _proved(
+        self, weights: Array, total: int, outputs: tuple[Any, ...], claim: SharesClaim, source: Listed, found: Found
+    ) -> Mechanism:
+        """The mechanism with its value, and with a bound whose prices lie above every corner."""
+        dual, prices, value = found.measure.dual, found.measure.prices, found.measure.value
+        excess = float(source.beyond(found.measure, found.columns, Watch())[1][0])
+        likely = claim.prior.float_weights
+        claim = replace(claim, value=_upwards(self._of_kernel(kernel.variance, weights, total, outputs, claim)))
+        for margin in _MARGINS:
+            raised = np.nextafter(prices + (excess + margin * value) * likely, inf)
+            claim = replace(claim, dual=dual, prices=raised, bound=Fraction(0))
+            bound = self._of_kernel(kernel.variance_bound, weights, total, outputs, claim)
+            claim = replace(claim, bound=min(_downwards(bound), claim.value))
+            try:
+                return prove(weights, self.privacy, outputs=outputs, claim=claim, provenance=_PROVENANCE)
+            except InvalidChannel:
+                if margin == _MARGINS[-1]:
+                    raise
+        raise AssertionError("the last margin has raised")
+
+    def _of_kernel(self, function: Any, weights: Array, total: int, outputs: Any, claim: SharesClaim) -> Fraction:
+        """What the kernel computes of a claim."""
+        return Fraction(function(*certificate(self.privacy, outputs, weights, total, claim).interpreted()))
+
+    def _in_floats(
+        self, weights: Array, total: int, prior: Prior, priors: tuple[Prior, ...]
+    ) -> tuple[Fraction, Fraction]:
+        """Value and bound where no list of rays decides; margins for rounding are taken."""
+        likely, table = prior.float_weights, weights.astype(np.float64) / total
+        mean = self.matrix @ likely
+        value = float_variance(information(likely, table), self.matrix)
+        if priors:
+            value = float(mean @ mean) + max(_tangents(table, self.matrix, likely, priors))
+        bound = relaxed_bound(self.privacy, likely, self.matrix, self.watch)
+        squares = float(mean @ mean)
+        return Fraction(value * (1 + _FLOAT_ERROR)) - Fraction(squares), Fraction(bound) - Fraction(squares)
+
+
+_PROVENANCE = {"made by": "design", "method": "shares"}
+
+
+def output_names(weights: Array, labels: tuple[Any, ...]) -> tuple[str, ...]:
+    """Outputs are called after the secrets that they are likeliest for; those of one name are numbered."""
+    names: list[str] = []
+    for column in weights.T:
+        top = max(column)
+        name = " or ".join(
+            str(label) for label, weight in zip(labels, column, strict=True) if weight * 1000 >= top * 999
+        )
+        count = sum(other == name or other.startswith(f"{name} (") for other in names)
+        names.append(f"{name} ({count + 1})" if count else name)
+    return tuple(names)
+
+
+def _upwards(value: Fraction) -> Fraction:
+    return value if value.denominator < 1 << _DIGITS else Fraction(ceil(value * (1 << _DIGITS)), 1 << _DIGITS)
+
+
+def _downwards(value: Fraction) -> Fraction:
+    return value if value.denominator < 1 << _DIGITS else Fraction(floor(value * (1 << _DIGITS)), 1 << _DIGITS)
+
+
+# ----------------------------------------------------------------- the worst distribution
+
+
+def _tangents(table: Floats, wanted: Floats, likely: Floats, priors: tuple[Prior, ...]) -> list[float]:
+    """For each prior π_k, what estimates by weights that are right at p have in Σ_y q_y |v_y|² − 2 (Ap)·(Aπ_k)."""
+    outputs = likely @ table
+    levers = np.linalg.lstsq(information(likely, table), wanted.T, rcond=1e-13)[0]
+    spread = table @ (((levers.T @ table) / outputs) ** 2).sum(axis=0) - 2 * wanted.T @ (wanted @ likely)
+    return [float(prior.float_weights @ spread) for prior in priors]
+
+
+def _against_the_worst(task: _Task, priors: tuple[Prior, ...]) -> SharesDesign:
+    """The design at the mixture that is least favourable."""
+    shares = np.full(len(priors), 1 / len(priors))
+    best: tuple[float, Floats] = (inf, shares)
+
+    def fall(logs: Floats) -> tuple[float, Floats]:
+        nonlocal best
+        shares = np.exp(logs - logs.max())
+        shares /= shares.sum()
+        mixed = weighted(priors, shares.tolist())
+        likely = mixed.float_weights
+        _, found = task.found(mixed, task.tolerance, quiet=True)
+        table = (found.columns * found.measure.masses[:, None]).T
+        slopes = np.array(_tangents(table / table.sum(axis=1, keepdims=True), task.matrix, likely, priors))
+        mean = task.matrix @ likely
+        value = found.measure.value - float(mean @ mean)
+        above = float(slopes.max()) + float(mean @ mean) - value
+        best = min(best, (above / value, shares), key=lambda pair: pair[0])
+        return -value, -shares * (slopes - float(shares @ slopes))
+
+    if len(priors) > 1:
+        task.announce("looking for the least favourable distribution")
+        within = task.watch.share(_FOR_SEARCH)
+        descended(fall, np.zeros(len(priors)), _TURNS, lambda: within.over or best[0] < task.tolerance / 2)
+        shares = best[1]
+    counts = tuple(max(round(share * _MIXTURE), 0) for share in shares)
+    return task.design(weighted(priors, counts), priors, counts)

@@ -1,0 +1,125 @@
+"""The search for the best columns: a measure on those that are known, then those that it lacks, and so on.
+
+Each round solves the program of :mod:`sfumato.design.shares.measure` on the columns it has, drops those of hardly any
+mass, and adds the ones with the most of |B r|² − m·r. Where the rays are listed, the largest excess t gives a bound,
+2 tr(A Bᵀ) − m·1 − t, since m + t p is a certificate; the search ends when it is near enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sfumato.design.shares.columns import Source
+from sfumato.design.shares.measure import Measure, best_measure
+from sfumato.lp.cone.program import ColumnProgress
+from sfumato.lp.highs import solve_floats
+from sfumato.lp.program import LinearProgram
+from sfumato.numbers import Floats
+from sfumato.watch import TimeIsUp, Watch
+
+_MOST_ADDED = 300  # columns in a round
+_ROUGH, _FINE = 1e-2, 1e-10  # relative tolerance of a round that has far to go, and of the last one
+# A column whose mass is this part of the largest is dropped, or as small a part as the gap, or at the end: if more were
+# dropped, they would come back.
+_DROPPED, _EMPTY = {True: 1e-3, False: 5e-3}, 1e-7
+_FRESH = 0.1  # mass of a new column, as a part of the mean
+_ROUNDS = 200
+_PATIENCE = 8  # rounds of a search without a list that gain less than this in all
+_LITTLE = 2e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Columns with p·r = 1 and a measure on them; ``bound`` is −∞ where the rays are not listed."""
+
+    columns: Floats
+    measure: Measure
+    bound: float
+    iterations: int
+    finished: bool
+
+
+def searched(
+    source: Source, wanted: Floats, tolerance: float, watch: Watch, progress: Callable[..., object] | None
+) -> Found:
+    """The best measure on rays, to a relative tolerance; what there is when the time is up."""
+    columns = source.start(wanted)
+    masses = np.full(len(columns), 1 / len(columns))
+    best: Found | None = None
+    values: list[float] = []
+    rough = _ROUGH
+    for count in range(1, _ROUNDS + 1):
+        try:
+            measure = best_measure(columns, wanted, masses, rough, watch if best is not None else Watch())
+            extra, excess = source.beyond(measure, columns, watch if best is not None else Watch())
+        except TimeIsUp:
+            break
+        bound = 2 * measure.value - float(measure.prices.sum() + excess[0]) if source.complete else -np.inf
+        bound = bound if best is None else max(bound, best.bound)
+        if best is None or measure.value < best.measure.value or source.complete:
+            best = Found(columns, measure, bound, count, False)
+        gap = (measure.value - bound) / measure.value
+        _tell(progress, count, measure.value, bound, watch)
+        values.append(measure.value)
+        slow = len(values) > _PATIENCE and values[-_PATIENCE - 1] < (1 + _LITTLE) * values[-1]
+        if gap <= tolerance or (not source.complete and slow) or watch.over:
+            best = replace(best, finished=not watch.over)
+            break
+        # a measure that is good to a hundredth of the gap shows what is missing
+        rough = max(min(rough, gap / 100), _FINE) if source.complete else _ROUGH
+        least = max(min(_DROPPED[source.complete], gap / 10), _EMPTY)
+        columns, masses = _next_columns(columns, measure.masses, extra, excess, least)
+    assert best is not None
+    return best
+
+
+def _next_columns(
+    columns: Floats, masses: Floats, extra: Floats, excess: Floats, least: float
+) -> tuple[Floats, Floats]:
+    """The columns that carry mass, and the ones that are missing."""
+    kept = masses > least * masses.max()
+    if np.linalg.matrix_rank(columns[kept]) < columns.shape[1]:
+        kept = masses > _EMPTY * masses.max()
+    added = extra[excess > 0][:_MOST_ADDED]
+    held = {column.tobytes() for column in columns[kept]}
+    added = added[[column.tobytes() not in held for column in added]] if len(added) else added
+    fresh = np.full(len(added), _FRESH * float(masses[kept].mean()))
+    return np.concatenate([columns[kept], added]), np.concatenate([masses[kept], fresh])
+
+
+def polished(found: Found, wanted: Floats, watch: Watch) -> Found:
+    """The same without columns of hardly any mass, as exactly as floats can."""
+    kept = found.measure.masses > _EMPTY * found.measure.masses.max()
+    try:
+        measure = best_measure(found.columns[kept], wanted, found.measure.masses[kept], _FINE, watch)
+    except TimeIsUp:
+        return found
+    return replace(found, columns=found.columns[kept], measure=measure)
+
+
+def fewest(found: Found) -> Found:
+    """The same W with as few columns as a linear program leaves: n(n + 1)/2 equations decide it."""
+    columns, masses = found.columns, found.measure.masses
+    upper = np.triu_indices(columns.shape[1])
+    if len(columns) <= len(upper[0]):
+        return found
+    products = columns[:, upper[0]] * columns[:, upper[1]]
+    program = LinearProgram.dense(masses.max() / masses, products.T, "=" * len(upper[0]), products.T @ masses)
+    solution = solve_floats(program)
+    if solution.primal is None:
+        return found
+    kept = np.asarray(solution.primal, dtype=np.float64) > _EMPTY * masses.max()
+    return replace(found, columns=columns[kept], measure=replace(found.measure, masses=solution.primal[kept]))
+
+
+def _tell(progress: Callable[..., object] | None, count: int, value: float, bound: float, watch: Watch) -> None:
+    if progress is None:
+        return
+    gap = (value - bound) / value if np.isfinite(bound) else np.inf
+    try:
+        progress(ColumnProgress(count, value, bound, gap, watch.spent))
+    except KeyboardInterrupt:
+        watch.stop()
