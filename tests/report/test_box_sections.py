@@ -72,8 +72,18 @@ def test_an_irrational_rate_is_said_to_be_rounded_down(tmp_path: Path) -> None:
 def test_figures_are_written_beside_the_page(tmp_path: Path) -> None:
     found = report(doubling(2), tmp_path / "report.html", figures=tmp_path / "figures", secret=(0.5, 1), title="My <b>")
     names = {path.stem for path in found.figures}
-    assert names == {"prior", "released", "cloud", "likely", "belief", "used"}
+    assert names == {"prior", "released", "cloud", "density", "likely", "belief", "used"}
     assert "My &lt;b&gt;" in found.page.read_text()
+
+
+@pytest.mark.parametrize("axes", [1, 2, 3])
+def test_the_density_at_a_point_is_drawn_on_a_fine_raster(axes: int, tmp_path: Path) -> None:
+    secret = (0.25,) * axes
+    found = report(doubling(axes), tmp_path / "report.html", figures=tmp_path / "figures", secret=secret)
+    text = found.page.read_text()
+    assert "every output stands for the points that it is nearest to" in text
+    assert ("480 equal parts" if axes == 1 else "96 × 96 squares") in text.replace("\xa0", " ")
+    assert any(path.stem == "density" for path in found.figures)
 
 
 def test_releases_are_drawn_where_there_are_any(tmp_path: Path) -> None:

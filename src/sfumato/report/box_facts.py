@@ -25,7 +25,7 @@ from sfumato.channels.prior import Prior, as_prior
 from sfumato.errors import InvalidInput, shown
 from sfumato.losses.coordinates import CoordinateLoss
 from sfumato.numbers import Floats
-from sfumato.spaces.box import Box
+from sfumato.spaces.box import NORMS, Box
 from sfumato.spaces.splines import Axis
 
 _RASTER = {1: 480, 2: 96, 3: 96}  # Points of the raster along the longest side, by dimension.
@@ -349,6 +349,29 @@ def used_on(part: Box, marks: Sequence[Floats], share: Floats, output: NDArray[n
     flat = min(len(marks), 2)
     depth = float(shifted[2][0]) if len(marks) > flat else None
     return Used(shifted[:flat], share.reshape(share.shape[:flat]), place, int(output[top]), part, depth)
+
+
+def spread_out(marks: Sequence[Floats], places: Floats, shares: Floats, metric: str) -> Floats:
+    """Chances of outputs on a raster, each in equal parts at the marks that its output is nearest to; they sum to one.
+
+    An output that is nearest to no mark, because others are close by, adds its chance to that of the nearest mark.
+
+    Examples
+    --------
+    >>> spread_out([np.array([0.5, 1.5, 2.5])], np.array([[0.0], [2.0]]), np.array([0.25, 0.75]), "euclidean").tolist()
+    [0.25, 0.375, 0.375]
+    """
+    points = np.stack(np.meshgrid(*marks, indexing="ij"), axis=-1).reshape(-1, len(marks))
+    order = NORMS[metric]
+    nearest = np.concatenate([
+        np.linalg.norm(part[:, None] - places[None, :, : len(marks)], ord=order, axis=2).argmin(axis=1)
+        for part in np.array_split(points, 1 + len(points) * len(places) // _CHUNK)
+    ])  # fmt: skip
+    held = np.bincount(nearest, minlength=len(places))
+    values = (shares / np.maximum(held, 1))[nearest]
+    for lost in np.flatnonzero((held == 0) & (shares > 0)):
+        values[np.linalg.norm(points - places[lost, : len(marks)], ord=order, axis=1).argmin()] += shares[lost]
+    return np.asarray(values.reshape(tuple(map(len, marks))))
 
 
 # ----------------------------------------------------------------- losses in floats

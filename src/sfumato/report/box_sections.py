@@ -12,7 +12,7 @@ import numpy as np
 
 from sfumato.certify.coordinates import BoxMechanism, CoordinateMechanism
 from sfumato.numbers import Floats
-from sfumato.report.box_facts import BoxFacts, CoordinateFacts, Used
+from sfumato.report.box_facts import BoxFacts, CoordinateFacts, Used, spread_out
 from sfumato.report.box_maps import outputs_figure, point_words, raster_figure
 from sfumato.report.html import (
     Figure,
@@ -216,7 +216,7 @@ def cells_figure(box: Box, name: str, title: str, words: str, shares: Floats) ->
 
 
 def box_drawings(facts: BoxFacts) -> list[Figure]:
-    """Prior, outputs, what is told at one point, where one output comes from, and what is believed after it."""
+    """Prior, outputs, what is told at one point, twice, where one output comes from, and what is believed after it."""
     box, weights = facts.box, facts.weights
     drawn = []
     if facts.prior is not None:
@@ -237,6 +237,7 @@ def box_drawings(facts: BoxFacts) -> list[Figure]:
     drawn.append(
         outputs_figure("cloud", f"What is told at {where}", words, box, facts.places, facts.told, facts.secret)
     )
+    drawn.append(_density_drawing(facts))
     y = int(facts.told.argmax())
     output = facts.places[y].tolist()
     name = point_words(output, box.unit)
@@ -250,6 +251,25 @@ def box_drawings(facts: BoxFacts) -> list[Figure]:
     words = f"What an adversary who knows the prior believes after being told {name}."
     drawn.append(cells_figure(box, "belief", f"Belief after {name}", words, joint / joint.sum()))
     return drawn
+
+
+def _density_drawing(facts: BoxFacts) -> Figure:
+    """What is told at one point as a density on a fine raster."""
+    box, marks, where = facts.box, facts.used.marks, point_words(facts.secret, facts.box.unit)
+    places, told = facts.places, facts.told
+    above = ""
+    if box.dimension == 3:
+        flat, which = np.unique(places[:, :2], axis=0, return_inverse=True)
+        places = np.asarray(flat)
+        told = np.asarray(np.bincount(which.ravel(), weights=told), dtype=np.float64)
+        above = " Outputs above each other, along the third axis, are summed up."
+    parts = " × ".join(str(len(along)) for along in marks) + (" squares" if len(marks) > 1 else " equal parts")
+    words = (
+        f"What is told at {where} as a density: how likely it is to lie in each of {parts}, where every output stands "
+        f"for the points that it is nearest to, with equal chances.{above}"
+    )
+    values = spread_out(marks, places, told, box.metric)
+    return raster_figure("density", f"Density at {where}", words, box, marks, values, point=(facts.secret, where))
 
 
 def _slice_words(used: Used) -> str:
