@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from itertools import count, product
 from time import process_time
 from typing import Any
@@ -370,3 +371,20 @@ def test_a_finer_lattice_where_people_are_loses_less_than_an_even_one(monkeypatc
 
     monkeypatch.setattr(optimal._BoxSearch, "_breaks", even)
     assert finer < optimal.lattice_loss(*question, None, 0.1, Watch(), None)
+
+
+@pytest.mark.parametrize(
+    ("sides", "epsilon", "mesh", "most"), [((1,), 8, 0.25, 0.003), ((1, 1), 8, 1.0, 0.025), ((1, 1), 4, 0.5, 0.007)]
+)
+def test_the_default_outputs_cost_little(
+    sides: Any, epsilon: int, mesh: float, most: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside outputs that are twice as close along each axis, on the same lattice: the numbers of the theory page."""
+    box, plain, losses = sf.box(sides, step="1/20"), optimal._BoxSearch._outputs, []
+    for closer in (1.0, 2.0):
+        search = optimal._BoxSearch(*asked(box, epsilon=epsilon), box, None, 1e-3, Watch(), None)
+        monkeypatch.setattr(search, "_outputs", partial(plain, search, closer=closer))
+        search.table = search.silent()
+        search._improve(mesh)
+        losses.append(search.table.value)
+    assert 0 <= 1 - losses[1] / losses[0] < most
