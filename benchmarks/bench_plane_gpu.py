@@ -63,7 +63,7 @@ def main() -> None:
     os.environ.setdefault("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True")
     plane, counts = box((SIDE, SIDE), step=Fraction(SIDE, CELLS), unit="km"), pickups(given.pickups)
     solve_blocks(lattice_program(plane, counts, 4, 3, 0), device=given.device, tolerance=1e-2)
-    table = Table("plane_solver", "Coordinates in New York: the solver alone", (
+    table = Table("plane_gpu", "Coordinates in New York: the solver alone", (
         "program", "rows", "columns", "forms", "gap asked", "iterations", "laid out, s", "seconds", "gap", "value",
         "bound", "GPU, GiB", "ended",
     ), ("program", "gap asked"), "seconds")  # fmt: skip

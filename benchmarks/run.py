@@ -65,7 +65,7 @@ RUNS = {
     "hide": Run("bench_hide.py", 8),
     "plane": Run("bench_plane.py", 12),
     "plane_draws": Run("bench_plane_draws.py --one-core", 2),
-    "plane_pairs": Run("bench_plane_pairs.py", 3),
+    "plane_pairs": Run("bench_plane_pairs.py", 20),
     "formats": Run("bench_formats.py", 5),
     "snapping": Run("bench_snapping.py", 15),
     "plane_known": Run("bench_plane_known.py", 15),
@@ -82,7 +82,7 @@ RUNS = {
     "large": Run("bench_large.py", 8, "gpu", gpu=True),
     "few_outputs_gpu": Run("bench_few_outputs.py 100", 3, "gpu", gpu=True),
     "arrays": Run("bench_gpu.py", 8, "gpu", gpu=True),
-    "plane_gpu": Run("bench_plane_gpu.py", 8, "gpu", gpu=True),
+    "plane_gpu": Run("bench_plane_gpu.py", 8, gpu=True),
     "first_order_gpu": Run("bench_first_order.py", 8, "gpu", gpu=True),
 }  # fmt: skip
 

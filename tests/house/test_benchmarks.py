@@ -103,6 +103,21 @@ def test_every_benchmark_is_in_the_list_that_is_run() -> None:
     assert all((BENCHMARKS / words.split()[0]).exists() for words in compare.SCRIPTS.values())
 
 
+def test_every_benchmark_is_described() -> None:
+    text = (BENCHMARKS / "README.md").read_text(encoding="utf-8")
+    assert [path.name for path in BENCHMARKS.glob("bench_*.py") if f"`{path.name}`" not in text] == []
+
+
+def test_tables_about_coordinates_are_kept_under_the_names_that_scripts_give_them() -> None:
+    kept, page = script("kept"), (BENCHMARKS / "peers_page.md").read_text(encoding="utf-8")
+    for name, result in kept.results().items():
+        if name.startswith("plane"):
+            program = next(word for word in result.command.split() if word.endswith(".py"))
+            words = (BENCHMARKS / Path(program).name).read_text(encoding="utf-8")
+            assert f'"{name}"' in words or f'"{name.rpartition("_")[0]}_{{' in words, name
+            assert f"{{{{ {name}" in page
+
+
 def test_a_name_that_is_no_benchmark_is_refused(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
