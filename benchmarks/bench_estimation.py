@@ -1,6 +1,7 @@
 """What the receiver recovers of a city from released rows: unbiased estimate, likeliest density, Bayesian updates.
 
     python benchmarks/bench_estimation.py --side 50 --epsilons 1 2 4 8
+    python benchmarks/bench_estimation.py --only-survey --rows 10000000 --answers 100
 
 The secrets are the cells of a square grid, the mechanism is the tight-constraints mechanism for Manhattan distances,
 proved, and every row is drawn by the exact sampler. Beside the true density (the frequencies among the rows themselves)
@@ -8,6 +9,11 @@ stand what the outputs look like if nothing is done, the unbiased estimate and t
 the likelihood, and the iterative Bayesian update stopped when it fits as well as the truth would. Distances between
 densities are total variation and the earth mover's distance in km along the streets (a minimal-cost flow on the grid;
 for the unbiased estimate, which has negative weights, it is taken of the prior nearest to it).
+
+Before it, a survey: so many released answers to a question (``--rows``, ``--answers``), from the file to shares with
+standard errors and intervals, in seconds by the clock on all cores. Beside it stands what pandas needs to read the
+column and count it, without any estimate. Parquet and CSV files are written first, with an id beside the answer, a
+weight and a region; the mechanism is the geometric one.
 
 ``--pickups`` names a JSON list of rows [longitude, latitude, number]; by default it is looked for in ``shared/data``
 beside the repository. Without such a file a synthetic city is used, and the table says so. Seconds are those of the
@@ -21,19 +27,25 @@ from argparse import ArgumentParser
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import process_time
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.sparse import coo_array
 
 import sfumato as sf
 from sfumato.release.estimation import frequencies, nearest_prior
+from sfumato.release.estimation_files import released_counts
 from sfumato.release.estimation_likelihood import iterative_bayesian_update, maximum_likelihood
 from sfumato.release.sampler import sampler
-from timing import Table
+from timing import Table, measure_side_by_side
 
 PICKUPS = Path(__file__).resolve().parents[2] / "shared" / "data" / "nyc-pickups.json"
 SOUTH_WEST, SIZE_KM = (-74.03, 40.70), 10  # Manhattan up to Central Park, Brooklyn and Queens across the river
@@ -45,6 +57,9 @@ Floats = NDArray[np.float64]
 def main() -> None:
     """Measure and report."""
     given = arguments()
+    survey(given.rows, given.answers)
+    if given.only_survey:
+        return
     people, source = city(Path(given.pickups), given.side)
     rows = int(people.sum())
     table = Table(
@@ -74,8 +89,58 @@ def arguments() -> Any:
     parser = ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
     parser.add_argument("--side", type=int, default=50, help="cells along a side of the grid")
     parser.add_argument("--epsilons", nargs="+", default=["1", "2", "4", "8"], help="ε per km")
+    parser.add_argument("--rows", type=int, default=10_000_000, help="released answers of the survey")
+    parser.add_argument("--answers", type=int, default=100, help="answers that its question has")
+    parser.add_argument("--only-survey", action="store_true", help="no city")
     parser.add_argument("--pickups", default=str(PICKUPS), help="a JSON list of rows [longitude, latitude, number]")
     return parser.parse_args()
+
+
+def survey(rows: int, answers: int) -> None:
+    """Shares from files of released answers, beside counting alone."""
+    labels = [f"answer {k:03d}" for k in range(answers)]
+    mechanism = sf.geometric(sf.PrivacyType(sf.line(labels), alpha="1/2"))
+    rng = np.random.default_rng(13)
+    outputs = pa.DictionaryArray.from_arrays(rng.integers(0, answers, rows).astype(np.int32), labels)
+    regions = pa.DictionaryArray.from_arrays(
+        rng.integers(0, 10, rows).astype(np.int32), [f"region {k}" for k in range(10)]
+    )
+    written = pa.table(
+        {"id": np.arange(rows), "answer": outputs.cast(pa.string()), "region": regions.cast(pa.string()),
+         "weight": rng.integers(1, 9, rows) / 4}
+    )  # fmt: skip
+    table = Table(
+        "estimation_rows",
+        f"Shares of {answers} answers from {rows:,} released rows",
+        ("what", "seconds", "pandas counts, s", "ratio"),
+        case=("what",),
+        time="seconds",
+    )
+    with TemporaryDirectory() as folder:
+        parquet, text = Path(folder) / "released.parquet", Path(folder) / "released.csv"
+        pq.write_table(written, parquet)
+        pacsv.write_csv(written.select(["id", "answer"]), text)
+        channel = mechanism.channel.to_floats()
+
+        def shares(file: Path, **how: Any) -> None:
+            counted = released_counts(file, "answer", [labels], **how)
+            for part in counted.parts.values():
+                frequencies(channel, part).intervals()
+
+        cases: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
+            "Parquet": (lambda: shares(parquet),
+                        lambda: pd.read_parquet(parquet, columns=["answer"])["answer"].value_counts()),
+            "Parquet, weights and 10 regions": (
+                lambda: shares(parquet, by="region", weights="weight"),
+                lambda: pd.read_parquet(parquet, columns=["answer", "weight", "region"])
+                .groupby(["region", "answer"])["weight"].sum()),
+            "CSV": (lambda: shares(text), lambda: pd.read_csv(text, usecols=["answer"])["answer"].value_counts()),
+        }  # fmt: skip
+        for name, (ours, theirs) in cases.items():
+            spent = measure_side_by_side({"ours": ours, "theirs": theirs}, 3)
+            seconds, counting = spent["ours"].median, spent["theirs"].median
+            table.add(name, seconds, counting, counting / seconds)
+    table.finish()
 
 
 def city(file: Path, side: int) -> tuple[NDArray[np.int64], str]:

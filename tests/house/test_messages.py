@@ -99,7 +99,6 @@ ONLY_IN_PYTHON = (
     "PrivacyType(space, epsilon=",
     "ledger= is a Ledger",
     "a release without a key is written once: name a target",
-    "maximum_likelihood() finds one of the most likely",
     "pass .tolist() for rows, .to_dict() for counts",
     "a keyed release is charged with a fingerprint of its data (data=",
     "depends on its pixels and steps",
