@@ -91,7 +91,8 @@ def test_parquet_and_a_ledger(folder: Path) -> None:
         (("--hide", "1 km", *QUICK, "--person", "id"), "--person and --most-rows are given together"),
         (("--hide", "1 km", *QUICK, "--ledger", "none.ledger"), "there is no ledger"),
         (("--hide", "1 km", *QUICK, "--lat", "a", "--lon", "b"), "no column 'a'"),
-        (("--hide", "1 km", "--box", "-74.02,40.70,-73.90,40.80"), "latitude and longitude swapped"),
+        (("--hide", "1 km", "--box", "-74.02,40.70,-73.90,40.80"), "swap the numbers of the box, --box 40.7,-74.02,"),
+        (("--hide", "1 km", *BOX, "--lat", "lon", "--lon", "lat"), "--lat lat and --lon lon"),
         (("--hide", "1 km", *QUICK, "--on-unknown", "whatever"), "--on-unknown 'whatever'"),
     ],
 )

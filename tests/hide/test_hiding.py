@@ -236,7 +236,7 @@ def test_what_would_give_points_away_is_refused_before_anything_is_paid(tmp_path
     paid = {"prior": "data", "prior_epsilon": 1, "ledger": spent, "dataset": "trips", "box": BOX, "cell": "1 km"}
     twice = table().append_column("latitude", table()["lat"])
     for wrong, what in (
-        ((twice, "1 km", {"lat": "lat", "lon": "lon"}), "'latitude' would stay"),
+        ((twice, "1 km", {"lat": "lat", "lon": "lon"}), r"'latitude' \(by the name\); say of it"),
         ((table(), "1 km", {"on_unknown": "typo"}), "on_unknown"),
         ((table(), "1 km", {"person": "id"}), "given together"),
         ((table(), 500, {}), "500 what"),

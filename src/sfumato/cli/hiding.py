@@ -64,6 +64,12 @@ def hide(
     person: Annotated[str | None, typer.Option(help="The column that names whose row it is.")] = None,
     most_rows: Annotated[int | None, typer.Option(help="With --person: rows of each that are released.")] = None,
     beyond: Annotated[str | None, typer.Option(help="For rows beyond that: error, or drop them.")] = None,
+    drop: Annotated[
+        list[str] | None, typer.Option(help="A column that tells places and is left out; may be said several times.")
+    ] = None,
+    keep: Annotated[
+        list[str] | None, typer.Option(help="A column that tells places and stays as it is; likewise.")
+    ] = None,
     ledger: Annotated[
         Path | None, typer.Option(help="Charge everything here; refused past the limit (exit 3).")
     ] = None,
@@ -89,7 +95,8 @@ def hide(
         "epsilon": epsilon, "error": error, "box": box, "box_epsilon": box_epsilon, "cell": cell, "prior": prior,
         "prior_epsilon": prior_epsilon, "h3": h3, "areas": areas, "lat": lat, "lon": lon, "x": x, "y": y,
         "geometry": geometry, "crs": crs, "unit": unit, "on_unknown": on_unknown, "most_moved": most_moved,
-        "person": person, "most_rows": most_rows, "beyond": beyond, "ledger": account, "dataset": dataset,
+        "person": person, "most_rows": most_rows, "beyond": beyond, "drop": drop or None,
+        "keep": keep or None, "ledger": account, "dataset": dataset,
         "tolerance": tolerance,
     }  # fmt: skip
     wishes = {name: value for name, value in given.items() if value is not None}

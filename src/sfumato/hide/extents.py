@@ -44,6 +44,12 @@ class Extent:
     earth: bool
 
     @property
+    def floats(self) -> tuple[float, float, float, float]:
+        """The corners as floats."""
+        one, two, three, four = map(float, self.corners)
+        return one, two, three, four
+
+    @property
     def sides(self) -> tuple[Fraction, Fraction]:
         """About how long the sides are, first to the east and then to the north."""
         if not self.earth:

@@ -9,28 +9,25 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Unpack
 
-import numpy as np
-
 from sfumato.arguments import file_path, flag, optional_function
-from sfumato.certify.amounts import Amount
+from sfumato.certify.amounts import amount
 from sfumato.certify.certificate import certificate_of
 from sfumato.certify.file import to_bytes
-from sfumato.errors import BudgetExceeded, InvalidInput, NotSupported, keyword, shown
+from sfumato.errors import InvalidInput, keyword
 from sfumato.files import writable
 from sfumato.hide.cells import cell_side
+from sfumato.hide.checks import Checked, check_columns, check_formats, check_room
 from sfumato.hide.choice import Chosen, calibrated, chosen, chosen_cells
-from sfumato.hide.extents import box_table, extent_of, refuse_data
+from sfumato.hide.extents import Extent, box_table, extent_of, refuse_data
 from sfumato.hide.hidden import Diagnostics, Hidden, hidden_page, spec_text
 from sfumato.hide.paid import Looked, Paid, noisy_box, noisy_counts, paid_for, price, ranks_of
 from sfumato.hide.priors import counts_table, prior_table
 from sfumato.hide.promises import amount_of_table, privacy_table, rate_of_table
-from sfumato.hide.sources import Source, column_of, refuse_other_coordinates, source_of
-from sfumato.hide.wish import Wish, Wishes, is_data, with_wishes
+from sfumato.hide.sources import Source, column_of, source_of
+from sfumato.hide.wish import Wish, Wishes, is_data, wish_of, with_wishes
 from sfumato.release.batches import BATCH, Progress, batch_release, tell
 from sfumato.release.crs import system_of
 from sfumato.release.places import Geometry, Place, Position, in_system
-from sfumato.release.points import points_of
-from sfumato.release.rows import BadRow
 from sfumato.release.streams import release_file
 from sfumato.release.tables import released_table
 from sfumato.release.terms import Terms
@@ -50,13 +47,15 @@ BESIDE = (".sfm", ".html", ".toml")
 class Asked:
     """The question as a spec, the column it is about, and what was paid to ask it.
 
-    Where an error was wished for, the promise of the spec is a first guess, and ``target`` that error.
+    Where an error was wished for, the promise of the spec is a first guess, and ``target`` that error. ``corners`` are
+    those of the box as it was said.
     """
 
     spec: Spec
     column: Position
     paid: tuple[Paid, ...] = ()
     target: Any = None
+    corners: tuple[float, float, float, float] | None = None
 
 
 @with_wishes
@@ -112,20 +111,19 @@ def hide(
     targets = _targets(start, output, flag(overwrite, "overwrite"))
     say = optional_function(progress, "progress") or (lambda _: None)
     if spec is None:
-        wish = Wish(hide=hide, **wishes)
-        asked = question_of(wish, start, say)
+        wish: Any = wish_of(hide, wishes)
+        asked = question_of(wish, start, say, targets[0] if targets else None)
     else:
         wish, asked = _from_spec(spec, hide, wishes, start)
     question = setup(asked.spec)
     terms = _terms(asked, wish)
+    Checked(start, asked.column, targets[0] if targets else None, asked.corners).look(question.space, terms)
     watch = watch_of(wishes.get("time_limit", question.time_limit))
     if not isinstance(question, BoxSetup):
         found = chosen_cells(question, watch, progress)
     elif asked.target is None:
-        _rehearse(start, asked.column, question.space, terms)
         found = chosen(question, watch, progress)
     else:
-        _rehearse(start, asked.column, question.space, terms)
         found, rate = calibrated(question, asked.target, watch, progress)
         asked = replace(asked, spec=asked.spec.model_copy(update={"privacy": PrivacySpec(epsilon=rate)}))
     if targets:
@@ -136,62 +134,119 @@ def hide(
 # ----------------------------------------------------------------- the question
 
 
-def question_of(wish: Wish, source: Source, say: Callable[[Any], object] = lambda _: None) -> Asked:
-    """A wish as a spec: the box, cells, promise and prior that it stands for; what comes from the data is charged."""
+def question_of(
+    wish: Wish, source: Source, say: Callable[[Any], object] = lambda _: None, target: Path | None = None
+) -> Asked:
+    """A wish as a spec: the box, cells, promise and prior that it stands for; what comes from the data is charged.
+
+    Nothing is charged before all that the release would refuse has been looked for.
+    """
     column = column_of(source, wish)
-    refuse_other_coordinates(source, column)
-    terms = _early_terms(wish, column)  # what is wrong with them is told before anything is paid
+    check_columns(source, column, wish.person)
     looked = Looked(source, column, wish.person, wish.most_rows)
     earth = looked.on_the_earth
     unit = _unit(wish, earth)
-    times = wish.most_rows or 1
     privacy = privacy_table(wish, unit, earth)
-    rate = rate_of_table(privacy, unit)
-    solve: dict[str, Any] = {"tolerance": Fraction(str(wish.tolerance))}
-    limit = wish.time_limit.limit if isinstance(wish.time_limit, Watch) else wish.time_limit
-    if limit:
-        solve["time_limit"] = Fraction(str(limit))
+    values: dict[str, Any] = {"privacy": privacy, "solve": _solve_table(wish), "release": _release_table(wish, column)}
     if wish.h3 is not None or wish.areas is not None:
-        tables = {"space": _cells_table(wish, earth, unit, source.file), "privacy": privacy, "solve": solve}
-        spec = spec_from_values(tables | {"release": _release_table(wish, column)}, source="the question")
-        return Asked(spec, column)
-    if wish.error is None:
-        _check_room(wish, column, amount_of_table(privacy, unit) * times)
-    paid: list[Paid] = []
+        values["space"] = _cells_table(wish, earth, unit, source.file)
+        return Asked(spec_from_values(values, source="the question"), column)
+    shop = _Shop(wish, Checked(source, column, target), looked, say)
+    shop.check(privacy, unit)
     if isinstance(wish.box, Box):
-        space = box_table(wish.box)
+        values["space"] = box_table(wish.box)
     else:
-        if is_data(wish.box):
-            say("looking for a box, with noise")
-            cost = price(wish.box_epsilon, "box")
-            ranks = ranks_of(looked, cost)
-            paid.append(_charged(wish, column, paid_for("box", cost, ["quantiles"], times)))
-            extent = noisy_box(ranks, cost, unit)
-        else:
-            crs = None if isinstance(column, Place | Geometry) else wish.crs
-            extent = extent_of(wish.box, earth=earth, unit=unit, crs=crs, data=source.file)
-        space = extent.table(cell_side(rate, extent.sides, unit) if wish.cell is None else wish.cell)
-    values: dict[str, Any] = {"space": space, "privacy": privacy}
+        extent = shop.box(unit) if is_data(wish.box) else _extent(wish, source, column, earth, unit)
+        rate = rate_of_table(privacy, unit)
+        values["space"] = extent.table(cell_side(rate, extent.sides, unit) if wish.cell is None else wish.cell)
+        shop.checked = replace(shop.checked, said=extent.floats)
     home = box_of(spec_from_values(values))
-    if is_data(wish.prior):
-        say("counting, with noise")
-        _rehearse(source, column, home, terms)
-        cost = price(wish.prior_epsilon, "prior")
-        paid.append(_charged(wish, column, paid_for("prior", cost, ["counts"], times)))
-        values["prior"] = counts_table(noisy_counts(looked, home, cost))
-    else:
-        values["prior"] = prior_table(wish.prior, home, source.file)
+    values["prior"] = shop.prior(home) if is_data(wish.prior) else prior_table(wish.prior, home, source.file)
     values = {name: table for name, table in values.items() if table}
-    values |= {"solve": solve, "release": _release_table(wish, column)}
-    return Asked(spec_from_values(values, source="the question"), column, tuple(paid), wish.error)
+    spec = spec_from_values(values, source="the question")
+    return Asked(spec, column, tuple(shop.paid), wish.error, shop.checked.said)
 
 
-def _early_terms(wish: Wish, column: Position) -> Terms:
-    """The terms of the release that will be, without the ledger."""
-    return Terms(
-        column, on_unknown=wish.on_unknown, most_moved=wish.most_moved, person=wish.person, most_rows=wish.most_rows,
-        beyond=wish.beyond,
-    )  # fmt: skip
+def _extent(wish: Wish, source: Source, column: Position, earth: bool, unit: str) -> Extent:
+    crs = None if isinstance(column, Place | Geometry) else wish.crs
+    return extent_of(wish.box, earth=earth, unit=unit, crs=crs, data=source.file)
+
+
+@dataclass(eq=False)
+class _Shop:
+    """Where a box or a prior is taken from the data: looked at first, then paid, then drawn."""
+
+    wish: Wish
+    checked: Checked
+    looked: Looked
+    say: Callable[[Any], object]
+
+    def __post_init__(self) -> None:
+        self.paid: list[Paid] = []
+
+    @property
+    def terms(self) -> Terms:
+        """The terms of the release that will be, without the ledger."""
+        wish = self.wish
+        return Terms(
+            self.checked.column, on_unknown=wish.on_unknown, most_moved=wish.most_moved, person=wish.person,
+            most_rows=wish.most_rows, beyond=wish.beyond, drop=wish.drop, stay=wish.keep,
+        )  # fmt: skip
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Those of the points, in one order."""
+        return tuple(sorted(self.checked.column.columns))
+
+    def check(self, privacy: dict[str, Any], unit: str) -> None:
+        """Refuse bad terms, bad prices, and what the account has no room for."""
+        wish, times = self.wish, self.wish.most_rows or 1
+        assert self.terms is not None
+        costs = []
+        for what in ("box", "prior"):
+            if is_data(getattr(wish, what)):
+                cost = price(getattr(wish, f"{what}_epsilon"), what)
+                costs.append((self.named(what), self.columns, amount(epsilon=cost) * times))
+        if wish.error is None:
+            costs.append((", ".join(self.columns), self.columns, amount_of_table(privacy, unit) * times))
+        check_room(wish.ledger, wish.dataset, costs)
+
+    def named(self, what: str) -> str:
+        """How the ledger calls what is taken from the data."""
+        return f"{what} ({' '.join(self.columns)})"
+
+    def box(self, unit: str) -> Extent:
+        """A box from the data, with noise."""
+        self.say("looking for a box, with noise")
+        cost = price(self.wish.box_epsilon, "box")
+        ranks = ranks_of(self.looked, cost)
+        self.checked.look_around(self.terms)
+        self._charge(paid_for("box", cost, ["quantiles"], self.wish.most_rows or 1))
+        return noisy_box(ranks, cost, unit)
+
+    def prior(self, home: Box) -> dict[str, Any]:
+        """Counts of the data, with noise, as a table of a spec."""
+        self.say("counting, with noise")
+        cost = price(self.wish.prior_epsilon, "prior")
+        self.checked.look(home, self.terms, whole=True)
+        self._charge(paid_for("prior", cost, ["counts"], self.wish.most_rows or 1))
+        return counts_table(noisy_counts(self.looked, home, cost))
+
+    def _charge(self, bought: Paid) -> None:
+        """Charge the account before anything is drawn; refused past the limit."""
+        wish = self.wish
+        if wish.ledger is not None:
+            wish.ledger.charge(
+                dataset=wish.dataset or "", column=self.named(bought.what), mechanism=bought.charge,
+                times=bought.times, note=f"the {bought.what} of a release",
+            )  # fmt: skip
+        self.paid.append(bought)
+
+
+def _solve_table(wish: Wish) -> dict[str, Any]:
+    """The table ``[solve]``: how near to the best, and how long it may take."""
+    limit = wish.time_limit.limit if isinstance(wish.time_limit, Watch) else wish.time_limit
+    return {"tolerance": Fraction(str(wish.tolerance))} | ({"time_limit": Fraction(str(limit))} if limit else {})
 
 
 def _cells_table(wish: Wish, earth: bool, unit: str, data: Path | None) -> dict[str, Any]:
@@ -233,7 +288,7 @@ def _release_table(wish: Wish, column: Position) -> dict[str, Any]:
         table = {"columns": list(column.columns)}
     crs = None if wish.crs is None else str(system_of(wish.crs))
     given = {"crs": crs, "on_unknown": wish.on_unknown, "most_moved": wish.most_moved, "person": wish.person,
-             "most_rows": wish.most_rows}  # fmt: skip
+             "most_rows": wish.most_rows, "drop": list(wish.drop) or None, "keep": list(wish.keep) or None}  # fmt: skip
     table |= {name: value for name, value in given.items() if value is not None}
     return table | ({} if wish.person is None else {"beyond": wish.beyond})
 
@@ -252,32 +307,8 @@ def _from_spec(spec: Spec, hide: Any, wishes: Any, source: Source) -> tuple[Any,
         column = Place(terms.latitude, terms.longitude or "")
     elif terms.columns is not None:
         column = Position(*terms.columns)
-    refuse_other_coordinates(source, column)
+    check_columns(source, column, terms.person)
     return wishes, Asked(spec, column if terms.crs is None else in_system(column, terms.crs))
-
-
-def _check_room(wish: Wish, column: Position, cost: Amount) -> None:
-    """Refuse a release that would go past a limit before anything is paid for it."""
-    if wish.ledger is None or wish.dataset is None:
-        return
-    name = ", ".join(sorted(column.columns))
-    left = wish.ledger.left(wish.dataset, name)
-    if left is not None and cost > left:
-        raise BudgetExceeded(
-            f"the release of {name} costs {cost}, and {left} are left of {shown(wish.dataset)}: nothing was charged",
-            wish.dataset, tuple(column.columns), None, cost, left,
-        )  # fmt: skip
-
-
-def _charged(wish: Wish, column: Position, bought: Paid) -> Paid:
-    """The same, charged before it is drawn; refused past the limit."""
-    if wish.ledger is not None:
-        name = f"{bought.what} ({' '.join(sorted(column.columns))})"
-        wish.ledger.charge(
-            dataset=wish.dataset or "", column=name, mechanism=bought.charge, times=bought.times,
-            note=f"the {bought.what} of a release",
-        )  # fmt: skip
-    return bought
 
 
 # ----------------------------------------------------------------- the release
@@ -291,7 +322,7 @@ def _terms(asked: Asked, wish: Any) -> Terms:
     assert given is not None
     return Terms(
         asked.column, on_unknown=given.on_unknown, most_moved=given.most_moved, ledger=ledger, dataset=dataset,
-        person=given.person, most_rows=given.most_rows, beyond=given.beyond,
+        person=given.person, most_rows=given.most_rows, beyond=given.beyond, drop=given.drop, stay=given.keep,
     )  # fmt: skip
 
 
@@ -306,6 +337,7 @@ def _targets(source: Source, output: Any, overwrite: bool) -> tuple[Path, ...]:
     target = file_path(output, "the output")
     if not target.name:
         raise InvalidInput(f"{keyword('output')} is a file to write, found the folder {target}")
+    check_formats(source.file, target)
     stem = target.with_suffix("")
     while stem.suffix and stem.suffix.lower() in (".csv", ".tsv", ".txt", ".jsonl", ".ndjson"):  # of .csv.gz
         stem = stem.with_suffix("")
@@ -352,25 +384,6 @@ def _released_table(source: Source, found: Chosen, asked: Asked, terms: Terms) -
 
 
 def _staying(source: Source, asked: Asked) -> tuple[str, ...]:
-    return tuple(name for name in source.columns if name not in asked.column.columns)
-
-
-def _rehearse(source: Source, column: Position, box: Box, terms: Terms) -> None:
-    """Look at the first rows before a mechanism is looked for: what is refused later would be refused now."""
-    try:
-        first = next(source.values(column), None)
-    except NotSupported:
-        return
-    if first is None or not len(first[0]):
-        return
-    if box.frame is not None and any(np.nanmax(np.abs(values.numbers()), initial=0.0) > 360 for values in first):
-        raise InvalidInput(
-            f"the first rows of {source.name} have numbers beyond 360, which are no degrees: are these metres? Name "
-            f"the columns with {keyword('x')} and {keyword('y')}, and their coordinate system with {keyword('crs')}"
-        )
-    names = column.columns if len(column.columns) == 2 else ("latitude", "longitude")
-    named = Place(*names) if box.frame is not None else Position(*names)
-    found = points_of(named, box, on_unknown=terms.on_unknown).locate(first, 0)
-    if len(found.moved) == len(first[0]) and terms.share < 1:
-        place = tuple(float(values.numbers()[0]) for values in first)
-        raise BadRow(f"not one of the first {len(first[0]):,} rows lies in {box.name}", 1, place)
+    assert asked.spec.release is not None
+    gone = (*asked.column.columns, *asked.spec.release.drop)
+    return tuple(name for name in source.columns if name not in gone)

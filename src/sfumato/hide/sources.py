@@ -6,8 +6,6 @@ before, and reads coordinates for what is paid for: a box or a prior from the da
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,27 +16,22 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv
-import pyarrow.parquet as pq
 
 from sfumato.arguments import file_path
-from sfumato.errors import InvalidInput, NotSupported, few, keyword, shown
+from sfumato.errors import InvalidInput, keyword, shown
+from sfumato.hide.reading import BATCH, file_batches
 from sfumato.hide.wish import Wish
 from sfumato.numbers import Floats
-from sfumato.release.crs import agreed_system
-from sfumato.release.geo_points import read_points
-from sfumato.release.geopandas import pandas_layout, wkb_of_series
-from sfumato.release.layouts import geometry_columns, schema_layout
+from sfumato.release.crs import System, agreed_system, system_of
+from sfumato.release.geo_points import FINE, HEIGHT, read_geojson, read_points
+from sfumato.release.geopandas import holds_shapes, pandas_layout, wkb_of_series
+from sfumato.release.layouts import geometry_columns, geometry_name, schema_layout
 from sfumato.release.lines import CellValues
-from sfumato.release.lines_csv import header_of
 from sfumato.release.places import Geometry, Place, Position, in_system
 from sfumato.release.reference import Reference, coordinate_reference
 from sfumato.release.rows import TypedValues, Values
-from sfumato.spaces.foreign import ACROSS, COORDINATES, LATITUDES, LONGITUDES, UP, named_column
+from sfumato.spaces.foreign import ACROSS, LATITUDES, LONGITUDES, UP, named_column
 from sfumato.specs.complaints import nearest
-
-_BATCH = 1 << 16
-_FIRST_BYTES = 1 << 20  # of a text file, for its header
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,25 +63,42 @@ class Source:
         """The names of its columns."""
         return _columns_of_table(self.table) if self.file is None else self.reference.columns
 
-    def values(self, column: Position) -> Iterator[list[Values]]:
-        """Both coordinates as they are read, or as degrees where they are in another form."""
-        if isinstance(column, Geometry) or column.system is not None:
-            for x, y, _ in self.batches(column, []):
-                yield [TypedValues(pa.array(values)) for values in (x, y)]
-            return
-        for batch in self._arrow(column.columns):
-            yield [self._values(batch.column(name)) for name in column.columns]
+    def require(self, names: Sequence[str]) -> None:
+        """Refuse names of columns that are not there."""
+        for name in names if self.columns else ():
+            if name not in self.columns:
+                raise InvalidInput(f"{self.name} has no column {shown(name)}{nearest(name, self.columns)}")
 
     def batches(self, column: Position, others: Sequence[str]) -> Iterator[tuple[Floats, Floats, list[Values]]]:
         """Both coordinates, degrees where they are places, NaN where there is none; and other columns."""
+        for x, y, system, beside in self._read(column, others):
+            yield *(system.degrees(x, y) if system is not None else (x, y)), beside
+
+    def first_points(self, column: Position) -> tuple[Floats, Floats, System | None]:
+        """Coordinates of the first rows as they are written, to the east first, and their system if one is said."""
+        for x, y, system, _ in self._read(column, []):
+            return (y, x, system) if isinstance(column, Place) and system is None else (x, y, system)
+        return np.empty(0), np.empty(0), column.system
+
+    def first_degrees(self, column: Position) -> tuple[Floats, Floats]:
+        """Latitudes and longitudes of the first rows."""
+        for latitude, longitude, _ in self.batches(column, []):
+            return latitude, longitude
+        return np.empty(0), np.empty(0)
+
+    def _read(
+        self, column: Position, others: Sequence[str]
+    ) -> Iterator[tuple[Floats, Floats, System | None, list[Values]]]:
+        """Both coordinates as they are written, the system that they are in, and other columns."""
         if isinstance(column, Geometry):
-            for points, batch in self._geometries(column, list(others)):
-                yield *points, [self._values(batch.column(name)) for name in others]
+            for x, y, system, batch in self._geometries(column, list(others)):
+                yield x, y, system, [self._values(batch.column(name)) for name in others]
             return
         for batch in self._arrow([*column.columns, *others]):
             x, y = (self._values(batch.column(name)).numbers() for name in column.columns)
-            both = column.system.degrees(x, y) if column.system is not None else (x, y)
-            yield *both, [self._values(batch.column(name)) for name in others]
+            if isinstance(column, Place) and column.system is not None:  # which has longitude first
+                x, y = y, x
+            yield x, y, column.system, [self._values(batch.column(name)) for name in others]
 
     def _values(self, array: Any) -> Values:
         """Cells of a text file are texts, whatever they look like."""
@@ -100,52 +110,90 @@ class Source:
         ends = offsets.astype(np.int64)
         return CellValues(texts, ends[:-1], ends[1:], False)
 
-    def _geometries(self, column: Geometry, others: list[str]) -> Iterator[tuple[tuple[Floats, Floats], Any]]:
-        if hasattr(self.table, "_geometry_column_name"):
-            layout = pandas_layout(self.table, column)
-            columns = {name: pa.Array.from_pandas(self.table[name]) for name in others}
-            whole = pa.table({layout.name: wkb_of_series(self.table[layout.name]), **columns})
-            batches: Any = whole.to_batches(_BATCH)
-        elif self.format == "parquet":
-            layout = schema_layout(pq.read_schema(self.file), column)
-            batches = self._arrow([layout.name, *others])
-        else:
-            raise NotSupported(f"looking at the geometries of {self.name} first", ["GeoParquet", "a GeoDataFrame"])
-        system = agreed_system(layout.system, column.system, f"the column {shown(layout.name)}")
+    def _geometries(self, column: Geometry, others: list[str]) -> Iterator[tuple[Floats, Floats, System, Any]]:
+        """Points, their system, and the batch that they came with."""
+        name, said, batches = self._shapes(column, others)
+        system = agreed_system(said, column.system, f"the column {shown(name)}")
         if system is None:
             raise InvalidInput(f"{self.name} does not say its coordinate system: give {keyword('crs')}")
         for batch in batches:
-            found = read_points(batch.column(layout.name))
-            yield system.degrees(found.x, found.y), batch
+            shapes = batch.column(name)
+            found = read_geojson(shapes) if self.format in ("geojson", "jsonl") else read_points(shapes)
+            fine = (found.codes == FINE) | (found.codes == HEIGHT)
+            x, y = (np.where(fine, along, np.nan) for along in (found.x, found.y))
+            yield x, y, system, batch
+
+    def _shapes(self, column: Geometry, others: list[str]) -> tuple[str, System | None, Iterator[Any]]:
+        """The column of geometries, its system as far as the source says one, and rows that have it."""
+        if self.file is None and nw.dependencies.is_pandas_dataframe(self.table):
+            layout = pandas_layout(self.table, column)
+            columns = {name: pa.Array.from_pandas(self.table[name]) for name in others}
+            series = self.table[layout.name]
+            shapes = wkb_of_series(series) if layout.form == "shapely" else pa.Array.from_pandas(series)
+            whole = pa.table({layout.name: shapes, **columns})
+            return layout.name, layout.system, iter(whole.to_batches(BATCH))
+        if self.file is not None and self.format not in ("parquet", "arrow"):
+            known = self.reference.geometries
+            name = geometry_name(self.columns, column, known)
+            return name, system_of(self.reference.crs or None), self._arrow([name, *others])
+        layout = schema_layout(self.schema, column)
+        return layout.name, layout.system, self._arrow([layout.name, *others])
+
+    @cached_property
+    def schema(self) -> Any:
+        """That of Arrow, of what has one."""
+        if self.file is not None:
+            return next(file_batches(self.file, self.format, None, self.layer)).schema
+        schema = getattr(self.table, "schema", None)
+        return schema if isinstance(schema, pa.Schema) else self.head(1).schema
+
+    def head(self, rows: int = BATCH) -> Any:
+        """The first rows with all columns, as a table of Arrow."""
+        if self.file is not None:
+            parts, many = [], 0
+            for batch in file_batches(self.file, self.format, None, self.layer):
+                parts.append(batch)
+                many += len(batch)
+                if many >= rows:
+                    break
+            return pa.Table.from_batches(parts).slice(0, rows) if parts else pa.table({})
+        if nw.dependencies.is_pandas_dataframe(self.table):
+            return arrow_of_pandas(self.table.iloc[:rows])
+        frame: Any = nw.from_native(self.table).head(rows)
+        return (frame.collect() if isinstance(frame, nw.LazyFrame) else frame).to_arrow()
 
     def _arrow(self, names: Sequence[str]) -> Iterator[Any]:
         names = list(dict.fromkeys(names))
-        for name in names if self.columns else ():
-            if name not in self.columns:
-                raise InvalidInput(f"{self.name} has no column {shown(name)}{nearest(name, self.columns)}")
+        self.require(names)
         if self.file is None:
             frame: Any = nw.from_native(self.table)
             frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
-            yield from frame.select(*names).to_arrow().to_batches(_BATCH)
-        elif self.format == "parquet":
-            with pq.ParquetFile(self.file) as file:
-                yield from file.iter_batches(_BATCH, columns=names)
-        elif self.format == "csv":
-            yield from self._csv(names)
+            yield from frame.select(*names).to_arrow().to_batches(BATCH)
         else:
-            raise NotSupported(f"looking at the data of {self.file.name} first", ["CSV", "Parquet", "a table"])
+            yield from file_batches(self.file, self.format, names, self.layer)
 
-    def _csv(self, names: list[str]) -> Iterator[Any]:
-        assert self.file is not None
-        texts = {name: pa.string() for name in names}
-        try:
-            yield from pyarrow.csv.open_csv(
-                self.file,
-                parse_options=pyarrow.csv.ParseOptions(delimiter=_delimiter(self.file), newlines_in_values=True),
-                convert_options=pyarrow.csv.ConvertOptions(include_columns=names, column_types=texts),
-            )
-        except pa.ArrowInvalid as error:
-            raise InvalidInput(f"{self.file} cannot be read: {str(error)[:200]}") from error
+
+def arrow_of_pandas(frame: Any) -> Any:
+    """A frame as Arrow has it: shapes as WKB, row names that are more than numbers as columns, objects as texts."""
+    columns: dict[str, Any] = {}
+    for name in frame.columns:
+        series = frame[name]
+        columns[str(name)] = (
+            wkb_of_series(series) if str(series.dtype) == "geometry" or holds_shapes(series) else _of_series(series)
+        )
+    index = frame.index
+    if type(index).__name__ != "RangeIndex":
+        for level in range(index.nlevels):
+            label = f"index {index.names[level]}" if index.names[level] is not None else "index"
+            columns[label] = _of_series(index.get_level_values(level).to_series())
+    return pa.table(columns)
+
+
+def _of_series(series: Any) -> Any:
+    try:
+        return pa.Array.from_pandas(series)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        return pa.array([None if value is None else str(value) for value in series])
 
 
 def source_of(given: Any, layer: str | None = None) -> Source:
@@ -158,39 +206,11 @@ def source_of(given: Any, layer: str | None = None) -> Source:
     return Source(file=file, layer=layer)
 
 
-def _delimiter(file: Path) -> str:
-    """What stands between the cells of a CSV file: what makes as many of its first line as it has names."""
-    with pa.input_stream(str(file), compression="detect") as stream:
-        head = stream.read(_FIRST_BYTES)
-    names = header_of(head, ".tsv" in file.suffixes)
-    first = io.StringIO(head.decode("utf-8-sig", "replace"))
-    return next(
-        (
-            mark
-            for mark in ",;\t|"
-            if len(next(csv.reader(io.StringIO(first.getvalue()), delimiter=mark), [])) == len(names)
-        ),
-        ",",
-    )
-
-
 def _columns_of_table(table: Any) -> tuple[str, ...]:
     names = getattr(table, "column_names", None) or getattr(table, "columns", None)
     if (names is None or callable(names)) and hasattr(table, "schema"):
         names = table.schema.names
     return tuple(name for name in names if isinstance(name, str)) if names is not None else ()
-
-
-def refuse_other_coordinates(source: Source, column: Position) -> None:
-    """Refuse a table in which other columns are called like coordinates: they would stay, and tell where points are."""
-    if isinstance(column, Geometry) or not {*column.columns} <= {*source.columns}:
-        return  # a release looks for itself, or misses a column
-    others = [name for name in source.columns if name.lower() in COORDINATES and name not in column.columns]
-    if others:
-        raise InvalidInput(
-            f"{few(others)} would stay beside the released {few(list(column.columns))}, and by the name it tells where "
-            "points are: drop or rename it first"
-        )
 
 
 def column_of(source: Source, wish: Wish) -> Position:

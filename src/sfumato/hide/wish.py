@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from sfumato.arguments import integer, positive
 from sfumato.errors import InvalidInput, keyword, shown
 from sfumato.numbers import Number
+from sfumato.release.terms import names_of
+from sfumato.specs.complaints import nearest
 from sfumato.watch import Watch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from sfumato.release.ledger import Ledger
 
@@ -64,6 +66,9 @@ class Wish:
         The column that names a person, and how many rows of each are released: all of them together cost so many times
         as much. Beyond that number rows are refused (``"error"``), or left out (``"drop"``), the first ones being kept.
         Without it the promise is about each row.
+    drop, keep
+        Other columns that tell places, by their names or by what they hold: each is left out, or stays as it is
+        because somebody says so. Without either a table with such columns is refused.
     ledger, dataset
         Where everything is charged, and the name of the data there.
     tolerance, time_limit
@@ -93,6 +98,8 @@ class Wish:
     person: str | None = None
     most_rows: int | None = None
     beyond: str = "error"
+    drop: Sequence[str] = ()
+    keep: Sequence[str] = ()
     ledger: Ledger | None = None
     dataset: str | None = None
     tolerance: float = TOLERANCE
@@ -129,6 +136,11 @@ class Wish:
             raise InvalidInput(
                 f"{keyword('person')} and {keyword('most_rows')} are given together: whose, and how many"
             )
+        for name in ("drop", "keep"):
+            object.__setattr__(self, name, names_of(getattr(self, name), name))
+        both = sorted({*self.drop} & {*self.keep})
+        if both:
+            raise InvalidInput(f"{shown(both[0])} is dropped and kept: say one of them")
         if self.crs is not None and not isinstance(self.crs, str | int | dict) and not hasattr(self.crs, "to_wkt"):
             raise InvalidInput(f"{keyword('crs')} is a coordinate system such as 'EPSG:2154', found {shown(self.crs)}")
         positive(self.tolerance, "tolerance")
@@ -190,10 +202,29 @@ class Wishes(TypedDict, total=False):
     person: str | None
     most_rows: int | None
     beyond: str
+    drop: Sequence[str]
+    keep: Sequence[str]
     ledger: Ledger | None
     dataset: str | None
     tolerance: float
     time_limit: float | Watch | None
+
+
+def wish_of(hide: Any, wishes: dict[str, Any] | Wishes) -> Wish:
+    """A wish of keywords; one that is none is said by its name, with the one that was probably meant.
+
+    Examples
+    --------
+    >>> wish_of("1 km", {"bx": 1})
+    Traceback (most recent call last):
+        ...
+    sfumato.errors.InvalidInput: hide has no argument bx=, did you mean 'box'?
+    """
+    known = list(signature(Wish).parameters)
+    for name in wishes:
+        if name not in known:
+            raise InvalidInput(f"hide has no argument {keyword(name)}{nearest(name, known)}")
+    return Wish(hide=hide, **wishes)
 
 
 def with_wishes(function: Callable[..., Any]) -> Any:

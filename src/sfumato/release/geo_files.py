@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -64,14 +65,7 @@ def release_ogr(
     source: Path, folder: Path, name: str, kind: str, work: BatchRelease, batch: int, layer: str | None
 ) -> list[Path]:
     """Release a layer of a file into a new file in a folder; the files that were written there, the main one first."""
-    if work.terms.keep:
-        raise NotSupported(
-            f"{keyword('keep', True)} in a {DRIVERS[kind]}, whose rows have one geometry", ["GeoParquet"]
-        )
-    if not isinstance(work.terms.column, Geometry):
-        raise NotSupported(
-            "columns of a file whose rows have a geometry beside them", [worded("Geometry()", "geometry")]
-        )
+    _check_kind(kind, work)
     pyogrio = pyogrio_module()
     which = layer_of(source, layer)
     failures: list[BaseException] = []
@@ -95,6 +89,41 @@ def release_ogr(
         raise InvalidFile(f"{source} cannot be released: {' '.join(str(error).split())[:200]}") from error
     written = sorted(folder.iterdir(), key=lambda path: path.name != name)
     return [path for path in written if path.name == name or path.suffix.lower() in COMPANIONS]
+
+
+def released_layer(
+    source: Path, kind: str, work: BatchRelease, batch: int, layer: str | None
+) -> Iterator[pa.RecordBatch]:
+    """The released batches of a layer, before anything is written."""
+    _check_kind(kind, work)
+    with layer_batches(source, layer, batch) as reader:
+        schema = released_schema(reader.schema, work)
+        yield from _released(reader, work, schema, batch, [])
+
+
+@contextmanager
+def layer_batches(source: Path, layer: str | None, batch: int) -> Iterator[Any]:
+    """What reads a layer of a file in batches of Arrow; what is wrong with the file is told with its name."""
+    pyogrio = pyogrio_module()
+    try:
+        with pyogrio.open_arrow(source, layer=layer_of(source, layer), use_pyarrow=True, batch_size=batch) as (_, rows):
+            yield rows
+    except SfumatoError:
+        raise
+    except _errors(pyogrio) as error:
+        raise InvalidFile(f"{source} cannot be read: {' '.join(str(error).split())[:200]}") from error
+
+
+def _check_kind(kind: str, work: BatchRelease) -> None:
+    """Refuse what such a file has no place for."""
+    if work.terms.keep:
+        raise NotSupported(
+            f"{keyword('keep', True)} in a {DRIVERS[kind]}, whose rows have one geometry", ["GeoParquet"]
+        )
+    if not isinstance(work.terms.column, Geometry):
+        raise NotSupported(
+            "columns of a file whose rows have a geometry beside them", [worded("Geometry()", "geometry")]
+        )
 
 
 def _errors(pyogrio: Any) -> tuple[type[Exception], ...]:

@@ -20,7 +20,7 @@ from sfumato.errors import InvalidInput, shown, worded
 from sfumato.release.batches import BatchRelease
 from sfumato.release.layouts import GEO, extension_name, released_geo
 from sfumato.release.places import Geometry
-from sfumato.spaces.foreign import COORDINATES
+from sfumato.spaces.foreign import COORDINATES, place_names
 
 _TYPES = ("geoarrow.", "ogc.", "geometry", "geography", "udt")
 """How the names of types begin: GeoArrow, geopandas, Spark."""
@@ -51,7 +51,9 @@ def refuse_coordinates(names: Iterable[str], work: BatchRelease) -> None:
     Two columns from which geometries were made would tell where they were.
     """
     if isinstance(work.terms.column, Geometry):
-        _refuse(names, lambda name: "coordinates, by its name" if name.lower() in COORDINATES else "", work)
+        names = list(names)
+        telling = place_names(name for name in names if name not in work.replaced)
+        _refuse(names, lambda name: "coordinates, by its name" if name in telling else "", work)
 
 
 def refuse_geo(about: Any, names: Iterable[str], work: BatchRelease) -> None:
@@ -67,7 +69,7 @@ def refuse_geometry_columns(table: Any, work: BatchRelease) -> None:
 
 def refuse_geometry_values(names: Iterable[str], value: Callable[[str], Any], work: BatchRelease) -> None:
     """Refuse columns by one value of each."""
-    _refuse(names, lambda name: _shape_of(value(name)), work)
+    _refuse(names, lambda name: shape_of(value(name)), work)
 
 
 def _refuse(names: Iterable[str], held: Callable[[str], str], work: BatchRelease) -> None:
@@ -170,7 +172,7 @@ def _first(column: Any) -> Any:
     return None
 
 
-def _shape_of(value: Any) -> str:
+def shape_of(value: Any) -> str:
     """What a value is, if it is a geometry: WKT, WKB, GeoJSON, or an object of shapely."""
     if isinstance(value, str):
         forms = {"WKT": _WKT.match, "WKB": _HEX.match, "GeoJSON": _GEOJSON.search}

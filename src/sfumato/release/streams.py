@@ -36,6 +36,7 @@ from sfumato.release.streams_text import (
     named,
     reading,
     release_text,
+    sink_of,
 )
 from sfumato.release.tables import order_after, release_batch, released_schema
 from sfumato.release.terms import Column, Keywords, Terms, terms_of, with_terms
@@ -121,7 +122,7 @@ def release_file(
     """
     old, new = file_path(source, "the source"), file_path(target, "the target")
     overwrite = flag(overwrite, "overwrite")
-    kind = _format_of(old, new, format)
+    kind = common_format(old, new, format)
     _check_places(old, new, overwrite)
     contents = _contents(beside)
     for path in contents:
@@ -140,16 +141,25 @@ def release_file(
             parts: list[PartialFile] = []
             if kind in DRIVERS:
                 parts = _release_ogr(old, part, kind, work, batch, layer, stack, overwrite=overwrite)
-            elif kind in TEXTS:
-                release_text(old, part.temporary, TextFile(kind, work, delimiter), batch, compression_of(new))
-            elif kind == "parquet":
-                _release_parquet(old, part.temporary, work, batch)
             else:
-                _release_arrow(old, part.temporary, work, batch)
+                release_rows(old, part.temporary, kind, work, batch, delimiter, compression_of(new))
             part.settle()
         work.finish()
         place_together([*others, *parts, part], overwrite=overwrite)
     return Released(new, work.rows, work.dropped, work.seconds, work.moved, work.farthest, work.note, work.beyond)
+
+
+def release_rows(
+    source: Path, target: Path | None, kind: str, work: BatchRelease, batch: int = BATCH, delimiter: str | None = None,
+    compression: Any = None,
+) -> None:  # fmt: skip
+    """Copy the rows of a file of one of our own formats, released, into a file that nobody looks at, or none."""
+    if kind in TEXTS:
+        release_text(source, target, TextFile(kind, work, delimiter), batch, compression)
+    elif kind == "parquet":
+        _release_parquet(source, target, work, batch)
+    else:
+        _release_arrow(source, target, work, batch)
 
 
 # ----------------------------------------------------------------- places
@@ -165,7 +175,8 @@ def _contents(beside: Any) -> dict[Path, bytes]:
     return found
 
 
-def _format_of(source: Path, target: Path, given: str | None) -> str:
+def common_format(source: Path, target: Path, given: str | None = None) -> str:
+    """The format of two files, which is one."""
     if given is not None:
         one_of(given, tuple(FORMATS), "format")
         for path in (source, target):
@@ -230,7 +241,7 @@ def _complaints_of_writing(target: Path) -> Iterator[None]:
 # ----------------------------------------------------------------- Parquet and Arrow
 
 
-def _release_parquet(source: Path, target: Path, work: BatchRelease, batch: int) -> None:
+def _release_parquet(source: Path, target: Path | None, work: BatchRelease, batch: int) -> None:
     with complaints_of_reading(source, "Parquet"):
         file = pq.ParquetFile(source)
         before = file.schema_arrow
@@ -239,7 +250,7 @@ def _release_parquet(source: Path, target: Path, work: BatchRelease, batch: int)
         schema = named(source, released_schema, before, work)
         named(source, _refuse_stored_order, file, work)
         named(source, refuse_geometry_types, _logical_types(file), work)
-        with pq.ParquetWriter(target, schema, compression=_codecs(file, work)) as writer:
+        with sink_of(target) as sink, pq.ParquetWriter(sink, schema, compression=_codecs(file, work)) as writer:
             for number in range(file.metadata.num_row_groups):
                 groups = file.iter_batches(batch_size=batch, row_groups=[number])
                 released = (release_batch(part, work, schema) for part in reading(source, "Parquet", groups))
@@ -314,7 +325,7 @@ def _release_ogr(
     return parts
 
 
-def _release_arrow(source: Path, target: Path, work: BatchRelease, batch: int) -> None:
+def _release_arrow(source: Path, target: Path | None, work: BatchRelease, batch: int) -> None:
     with complaints_of_reading(source, "Arrow"), source.open("rb") as start:
         is_file = start.read(6) == b"ARROW1"
     with complaints_of_reading(source, "Arrow"):
@@ -322,7 +333,7 @@ def _release_arrow(source: Path, target: Path, work: BatchRelease, batch: int) -
         reader: Any = pa.ipc.open_file(mapped) if is_file else pa.ipc.open_stream(mapped)
         batches = (reader.get_batch(k) for k in range(reader.num_record_batches)) if is_file else iter(reader)
     schema = named(source, released_schema, reader.schema, work)
-    with mapped, pa.OSFile(str(target), "wb") as sink:
+    with mapped, sink_of(target) as sink:
         grown = pa.ipc.IpcWriteOptions(emit_dictionary_deltas=True)  # as dictionaries of other columns may be
         writer = pa.ipc.new_file(sink, schema, options=grown) if is_file else pa.ipc.new_stream(sink, schema)
         with writer:

@@ -109,13 +109,18 @@ class TextFile:
             )
 
 
-def release_text(source: Path, target: Path, file: TextFile, batch: int, compression: Any) -> None:
+def sink_of(target: Path | None) -> Any:
+    """Where a release is written; None: nowhere, of a rehearsal."""
+    return pa.MockOutputStream() if target is None else pa.OSFile(str(target), "wb")
+
+
+def release_text(source: Path, target: Path | None, file: TextFile, batch: int, compression: Any) -> None:
     """Copy a file of text with cells replaced."""
     file.check()
     members: list[dict[str, Any]] = []
     records: Records | None = None
     with (
-        pa.OSFile(str(target), "wb") as place,
+        sink_of(target) as place,
         pa.CompressedOutputStream(place, compression) if compression else nullcontext(place) as whole,
     ):
         sink: Any = FeatureSink(whole, members) if file.kind == "geojson" else whole

@@ -288,7 +288,7 @@ def beyond(box: Box) -> str:
     frame = on_the_earth(box)
     return (
         f"lies more than {short(frame.margin)} {box.unit} outside of {box.name}: nothing is promised about it, "
-        "leave it out, or make a box with a larger margin"
+        "leave it out, or take a larger box"
     )
 
 

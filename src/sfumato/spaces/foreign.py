@@ -30,6 +30,18 @@ COUNTS = ("count", "counts", "population", "residents", "people", "weight", "wei
 COORDINATES = (*LATITUDES, *LONGITUDES, *ACROSS, *UP)
 """Names of columns that hold coordinates, in small letters."""
 
+_PLACE_WORDS = {
+    *LATITUDES, "longitude", "lon", "lng", "easting", "eastings", "northing", "northings", "latlon", "latlng", "lonlat",
+    "lnglat", "coord", "coords", "gps", "geom", "geo", "geopoint", "geocode", "wkt", "wkb", "ewkb", "ewkt", "h3", "s2",
+    "s2cell", "olc", "mgrs", "utm", "quadkey", "location", "locations", "place", "address", "addr", "street", "postal",
+    "zip", "plz",
+}  # fmt: skip
+_PLACE_PARTS = (
+    "latitud", "longitud", "coordinat", "geohash", "geometry", "geojson", "postcode", "zipcode", "pluscode",
+    "plus_code", "breitengrad", "laengengrad", "längengrad",
+)  # fmt: skip
+_AXES = {"x": "y", "y": "x", "long": "lat"}  # words that say a place only beside the other one
+
 Labels = Iterable[Any] | str | None
 
 
@@ -168,6 +180,38 @@ def named_column(names: Sequence[Any], usual: Sequence[str], what: str, how: str
     if len(found) > 1:
         raise InvalidInput(f"{few(found)} could each be {what}: {how or 'say which is meant'}")
     return found[0] if found else ""
+
+
+def place_names(names: Iterable[Any]) -> tuple[str, ...]:
+    """Those of some columns whose names say that they tell places, whatever else they say.
+
+    ``x`` or ``y`` as a part of a name counts where the other one is there as well, and ``long`` beside ``lat``.
+
+    Examples
+    --------
+    >>> place_names(["id", "pickup_latitude", "dropoffLng", "h3_8", "start_x", "start_y", "x_ray", "flat", "lat2"])
+    ('pickup_latitude', 'dropoffLng', 'h3_8', 'start_x', 'start_y', 'lat2')
+    """
+    texts = [name for name in names if isinstance(name, str)]
+    words = {name: _words(name) for name in texts}
+    known = set(words.values())
+    return tuple(name for name in texts if _tells_a_place(name, words[name], known))
+
+
+def _tells_a_place(name: str, words: tuple[str, ...], known: set[tuple[str, ...]]) -> bool:
+    if name.strip().lower() in COORDINATES or any(part in name.lower() for part in _PLACE_PARTS):
+        return True
+    if any(word in _PLACE_WORDS or word.rstrip("0123456789") in _PLACE_WORDS for word in words):
+        return True
+    turned = tuple(_AXES.get(word, word) for word in words)
+    return turned != words and turned in known
+
+
+def _words(name: str) -> tuple[str, ...]:
+    """The words of a name, in small letters: between marks, and where a small letter is followed by a capital one."""
+    parted = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", name.strip()).lower()
+    parted = re.sub(r"(?<![a-z])([xy])(?=\d)", r"\1 ", parted)  # x1 and y1 are axes with a number
+    return tuple(word for word in re.split(r"[\W_]+", parted) if word)
 
 
 def _last_word(name: str) -> str:

@@ -402,15 +402,23 @@ class DisplacementSpec(TableSpec):
 class ObjectiveSpec(TableSpec):
     """What is made small, under which limits, and what decides among equals."""
 
-    kind: Literal["expected", "worst secret", "worst prior"] = "expected"
+    kind: Literal["expected", "worst secret", "worst prior", "shares"] = "expected"
     priors: list[PriorSpec] | None = None
+    workload: str | list[list[Quantity]] | None = None
+    values: list[Quantity] | None = None
     worst_loss: Quantity | None = None
     displacement: DisplacementSpec | None = None
     then: Literal["worst secret", "entropy"] | None = None
 
     def _wrong(self) -> Iterator[str]:
-        if (self.kind == "worst prior") != bool(self.priors):
-            yield "priors, a list of tables like [prior], goes with kind = 'worst prior', and with no other"
+        if self.kind != "shares" and (self.kind == "worst prior") != bool(self.priors):
+            yield "priors, a list of tables like [prior], goes with kind = 'worst prior' or 'shares', and with no other"
+        if self.kind != "shares" and self.workload is not None:
+            yield "workload goes with kind = 'shares'"
+        if self.values is not None and self.workload != "mean":
+            yield "values, a number for each secret, goes with workload = 'mean'"
+        if self.kind == "shares" and (self.worst_loss is not None or self.displacement is not None):
+            yield "limits on a loss do not go with kind = 'shares'"
         if self.then is not None and self.kind != "expected":
             yield "then goes with kind = 'expected'"
 
@@ -442,6 +450,8 @@ class ReleaseSpec(TableSpec):
     person: str | None = None
     most_rows: Count | None = None
     beyond: Literal["error", "drop"] = "error"
+    drop: list[str] = Field(default_factory=list)
+    keep: list[str] = Field(default_factory=list)
 
     def _wrong(self) -> Iterator[str]:
         if (self.latitude is None) != (self.longitude is None):

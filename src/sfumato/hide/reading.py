@@ -1,0 +1,126 @@
+"""Files of points in batches of Arrow, whatever their format: what is looked at before a release, or paid for.
+
+Cells of CSV files are texts, whatever they look like. Features of GeoJSON are one row each: their properties, and the
+geometry as the text that stands there.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.ipc
+import pyarrow.parquet as pq
+
+from sfumato.errors import InvalidInput
+from sfumato.release.geo_files import DRIVERS, layer_batches
+from sfumato.release.geo_json import feature_lines
+from sfumato.release.lines_csv import header_of
+from sfumato.release.streams_text import complaints_of_reading, file_blocks, reading
+
+BATCH = 1 << 16
+"""Rows of a batch."""
+
+_AS_WE_SAY = {"wkb_geometry": "geometry"}  # what a Shapefile, whose geometries have no name, calls them in Arrow
+_FIRST_BYTES = 1 << 20  # of a text file, for its header
+
+
+def file_batches(file: Path, kind: str, names: Sequence[str] | None, layer: str | None = None) -> Iterator[Any]:
+    """The rows of a file: the columns of these names, or all of them."""
+    wanted = None if names is None else list(dict.fromkeys(names))
+    if kind == "parquet":
+        with pq.ParquetFile(file) as rows:
+            yield from reading(file, "Parquet", rows.iter_batches(BATCH, columns=wanted))
+    elif kind == "csv":
+        yield from _csv(file, wanted)
+    elif kind == "arrow":
+        yield from _arrow(file, wanted)
+    elif kind in DRIVERS:
+        with layer_batches(file, layer, BATCH) as rows:
+            for batch in rows:
+                named = batch.rename_columns([_AS_WE_SAY.get(name, name) for name in batch.schema.names])
+                yield named if wanted is None else named.select(wanted)
+    else:
+        yield from _json(file, kind, wanted)
+
+
+def _csv(file: Path, wanted: list[str] | None) -> Iterator[Any]:
+    names, delimiter = _header(file)
+    texts = {name: pa.string() for name in names}
+    try:
+        yield from pyarrow.csv.open_csv(
+            file,
+            parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+            convert_options=pyarrow.csv.ConvertOptions(include_columns=wanted, column_types=texts),
+        )
+    except pa.ArrowInvalid as error:
+        raise InvalidInput(f"{file} cannot be read: {str(error)[:200]}") from error
+
+
+def _header(file: Path) -> tuple[list[str], str]:
+    """The names in a CSV file, and what stands between its cells: what makes as many of its first line as of names."""
+    with pa.input_stream(str(file), compression="detect") as stream:
+        head = stream.read(_FIRST_BYTES)
+    names = header_of(head, ".tsv" in file.suffixes)
+    first = head.decode("utf-8-sig", "replace")
+    fits = (mark for mark in ",;\t|" if len(next(csv.reader(io.StringIO(first), delimiter=mark), [])) == len(names))
+    return names, next(fits, ",")
+
+
+def _arrow(file: Path, wanted: list[str] | None) -> Iterator[Any]:
+    with complaints_of_reading(file, "Arrow"), pa.memory_map(str(file)) as mapped:
+        whole = mapped.read(6) == b"ARROW1"
+        mapped.seek(0)
+        reader: Any = pa.ipc.open_file(mapped) if whole else pa.ipc.open_stream(mapped)
+        batches = (reader.get_batch(k) for k in range(reader.num_record_batches)) if whole else iter(reader)
+        for batch in batches:
+            for first in range(0, len(batch), BATCH):
+                part = batch.slice(first, BATCH)
+                yield part if wanted is None else part.select(wanted)
+
+
+def _json(file: Path, kind: str, wanted: list[str] | None) -> Iterator[Any]:
+    """Objects of JSON lines, or features of a collection, as rows."""
+    blocks = file_blocks(file)
+    lines = feature_lines(blocks, []) if kind == "geojson" else blocks
+    rest = b""
+    for block, final in reading(file, "text", lines):
+        *whole, rest = (rest + block).split(b"\n")
+        if final:
+            whole, rest = [*whole, rest], b""
+        rows = [_row(line, file) for line in whole if line.strip()]
+        for first in range(0, len(rows), BATCH):
+            yield _batch(rows[first : first + BATCH], wanted)
+
+
+def _row(line: bytes, file: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(line)
+    except ValueError as error:
+        raise InvalidInput(f"{file}: this is no JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise InvalidInput(f"{file}: this is no file of JSON objects")
+    if "geometry" not in found:
+        return found
+    inside = found.get("properties")
+    others = inside if isinstance(inside, dict) else {name: v for name, v in found.items() if name != "geometry"}
+    return {**others, "geometry": json.dumps(found["geometry"])}
+
+
+def _batch(rows: list[dict[str, Any]], wanted: list[str] | None) -> Any:
+    names = list(dict.fromkeys(name for row in rows for name in row)) if wanted is None else wanted
+    return pa.record_batch({name: _column([row.get(name) for row in rows]) for name in names})
+
+
+def _column(values: list[Any]) -> Any:
+    """Values of one type, or their texts where they are of several."""
+    try:
+        return pa.array(values)
+    except (pa.ArrowException, OverflowError):
+        return pa.array([None if value is None else json.dumps(value) for value in values])
