@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -9,13 +10,14 @@ from typing import Annotated, Any
 
 import typer
 
-from sfumato.certify import save
+from sfumato.certify import Mechanism, save
 from sfumato.cli.options import AsJson, SpecFile, answer, of_option, promise_record, saved
 from sfumato.cli.progress import line, until_asked
-from sfumato.design import Calibration, Design
+from sfumato.design import Calibration, Design, SharesDesign
 from sfumato.design import calibrate as epsilon_for
 from sfumato.design import design as best_of
 from sfumato.design.calibration import as_target, usual_precision
+from sfumato.design.shares import SharesLost, lost_shares
 from sfumato.design.solvers import SOLVERS
 from sfumato.errors import InvalidInput, NotConverged, NotSupported, counted, short
 from sfumato.files import writable
@@ -33,6 +35,9 @@ TimeLimit = Annotated[
 Tolerance = Annotated[
     float | None, typer.Option(help="Relative gap between loss and bound to be reached (default: 1e-4, on a box 0.03).")
 ]
+
+
+_ANSWERS = 1000  # of a survey that tells what a variance means
 
 
 class _Stopped(Exception):
@@ -57,18 +62,22 @@ def design(
     target = writable(output or Path(f"{spec.stem}.sfm"))
     if target.exists() and spec.exists() and target.samefile(spec):
         raise InvalidInput(f"{target} is the spec itself: name another file")
-    with until_asked() as ending, line(f"reading {spec}") as say:
+    with until_asked() as ending, line(f"reading {spec}") as say, warnings.catch_warnings():
         question = read_setup(spec, tolerance=tolerance, time_limit=time_limit, solver=solver)
         if question.privacy is None and not question.under:
             raise InvalidInput(f"{spec}: table [privacy] is missing: say epsilon = … or alpha = …")
         ending.watch = Watch(question.time_limit)
+        warnings.simplefilter("ignore", SharesLost)  # which is said below, as everything else is
+        loss = None if question.about_shares else question.loss
         best = best_of(
-            question.prior, question.loss, question.privacy, outputs=question.outputs, tolerance=question.tolerance,
+            question.prior, loss, question.privacy, outputs=question.outputs, tolerance=question.tolerance,
             time_limit=ending.watch, solver=question.solver, objective=question.objective, under=question.under,
             progress=ending.progress(say),
         )  # fmt: skip
     if isinstance(question, BoxSetup) and question.note:
         typer.echo(f"sfumato: {question.note}", err=True)
+    if isinstance(best.mechanism, Mechanism) and (lost := lost_shares(best.mechanism)):
+        typer.echo(f"sfumato: {lost}", err=True)
     digest = save(best.mechanism, target)
     ended = _ended(best, question, ending.interrupted)
     if ended != "reached":
@@ -191,12 +200,15 @@ def design_record(best: Design, question: Setup) -> dict[str, Any]:
     if isinstance(question, BoxSetup):
         return _box_record(best, question)
     promise = promise_record(best.mechanism.privacy)
+    what: dict[str, Any] = {"loss_name": question.loss.name}
+    if isinstance(best, SharesDesign) and best.workload is not None:
+        what = {"workload": best.workload.name, "proved": best.proved}
     if best.mechanism.events:
         promise = {"events": question.under[0].name, "pairs": str(best.mechanism.proof.events)}
     return {
         "promise": promise, "unit": question.space.unit, "space": question.space.name, "secrets": len(question.space),
         "outputs": len(best.mechanism.outputs), "objective": question.objective.criterion,
-        "loss_name": question.loss.name,
+        **what,
         "loss": float(best.loss), "bound": float(best.bound), "gap": best.gap, "loss_exact": str(best.loss),
         "bound_exact": str(best.bound), "second": best.second, "method": best.method, "iterations": best.iterations,
         "seconds": {name: round(value, 4) for name, value in best.seconds.items()},
@@ -241,6 +253,8 @@ def _summary(best: Design, question: Setup) -> list[str]:
     if isinstance(question, BoxSetup):
         return _box_summary(best, question)
     method = f"{best.method}, {counted(best.iterations, 'iteration')}" if best.iterations else best.method
+    if isinstance(best, SharesDesign):
+        return _shares_summary(best, question, method)
     actions = counted(len(question.loss_on_outputs.actions), "action")
     ties = [] if best.second is None else [f"ties     broken by {question.objective.then}, which is {best.second:.6g}"]
     mechanism = best.mechanism
@@ -252,6 +266,22 @@ def _summary(best: Design, question: Setup) -> list[str]:
         *ties,
         f"method   {method}, {best.seconds['total']:.2f} s",
         f"outputs  {len(mechanism.outputs)} of {actions}, for {counted(len(question.space), 'secret')}",
+    ]
+
+
+def _shares_summary(best: SharesDesign, question: Setup, method: str) -> list[str]:
+    """A design for estimates, for people to read."""
+    rows = len(best.workload.rows) if best.workload is not None else 1
+    error = (float(best.loss) / rows / _ANSWERS) ** 0.5
+    why = "" if best.proved else "; by a relaxation, in floats with a margin, so that the file carries no claim"
+    return [
+        f"promise  {promised(best.mechanism.privacy)}",
+        f"variance {amount(best.loss, question)}{meaning(question)}",
+        f"         {_ANSWERS} answers give a standard error of {error:.3g}, in the root mean square of {rows}",
+        f"bound    {amount(best.bound, question)} / N: no mechanism with this promise has less{why}",
+        f"gap      {best.gap:.1e}" if best.gap else "gap      0, the optimum exactly",
+        f"method   {method}, {best.seconds['total']:.2f} s",
+        f"outputs  {len(best.mechanism.outputs)}, for {counted(len(question.space), 'secret')}",
     ]
 
 

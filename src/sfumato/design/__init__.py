@@ -12,6 +12,7 @@ from sfumato.design.known import known_mechanism
 from sfumato.design.objectives import Objective
 from sfumato.design.optimal import design
 from sfumato.design.result import BoxDesign, Design
+from sfumato.design.shares import SharesDesign
 from sfumato.design.universal import *
 from sfumato.design.universal.answers import *
 from sfumato.rooms import callable_room
@@ -22,6 +23,7 @@ __all__ = [
     "Comparison",
     "Design",
     "Objective",
+    "SharesDesign",
     "compare_known",
     "compatibility",
     "design",

@@ -26,6 +26,7 @@ from sfumato.design.objectives import Objective, as_objective
 from sfumato.design.problem import SMALLER, Problem, Under, problem
 from sfumato.design.result import Design
 from sfumato.design.shares.optimal import design_for_shares
+from sfumato.design.shares.recovery import warn_of_lost_shares
 from sfumato.design.simple import joined, simple_answer
 from sfumato.design.solvers import SOLVERS, Solver, Trail, solver_name
 from sfumato.design.ties import tie_broken
@@ -127,7 +128,9 @@ def design(
         return _for_shares(prior, loss, privacy, outputs, as_objective(objective), under, effort)
     with _without_warnings():
         question = problem(prior, as_loss(loss), privacy, outputs, as_objective(objective), under)
-    return best_of(question, effort)
+    best = best_of(question, effort)
+    warn_of_lost_shares(best.mechanism)
+    return best
 
 
 def _for_shares(

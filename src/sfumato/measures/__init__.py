@@ -14,7 +14,7 @@ from sfumato.measures.branching import (
 from sfumato.measures.entropy import *
 from sfumato.measures.information import ShannonCapacity, shannon_capacity
 from sfumato.measures.leakage import Capacity, RiskCapacity, additive_capacity, bayes_risk_capacity, capacity, leakage
-from sfumato.measures.shares import Workload, mean_workload, share_variance, workload
+from sfumato.measures.shares import Workload, mean_workload, recoverable, share_variance, workload
 from sfumato.measures.sufficiency import SufficiencyGround
 from sfumato.measures.uncertainty import *
 from sfumato.measures.utility import *
@@ -38,6 +38,7 @@ __all__ = [
     "leakage",
     "mean_workload",
     "polygon",
+    "recoverable",
     "shannon_capacity",
     "share_variance",
     "workload",

@@ -35,6 +35,7 @@ from sfumato.numbers import (
     product,
     to_flint,
 )
+from sfumato.verdict import Verdict, fails, holds, undecided
 
 _LARGEST_EXACT = 60  # Secrets for which an elimination in fractions takes a second or so.
 # A direction of W below this part of the largest is one that floats cannot tell from none.
@@ -150,6 +151,60 @@ def share_variance(prior: Prior, channel: Channel | Any, what: Any = None) -> An
     asked = workload(what, channel.secrets)
     exactly = prior.exact and channel.exact and is_exact(asked.matrix) and len(channel.secrets) <= _LARGEST_EXACT
     return _exactly(prior, channel, asked) if exactly else _in_floats(prior, channel, asked)
+
+
+def recoverable(channel: Channel | Any, what: Any = None) -> Verdict:
+    """Whether the distribution of outputs determines what a workload asks of the distribution of secrets.
+
+    It fails with two distributions of secrets that differ in it and give the same outputs. Channels of more than 60
+    secrets, or of floats, are looked at up to rounding, and may be undecided.
+
+    Examples
+    --------
+    >>> merged = Channel(["a", "b", "c"], [[1, 0], ["1/2", "1/2"], [0, 1]], outputs=[0, 1])
+    >>> print(recoverable(merged))
+    fails: different shares give the same outputs, 2 for 3 secrets
+    >>> print(recoverable(merged, [[0, "1/2", 1]]).outcome)
+    holds
+    """
+    channel = as_channel(channel)
+    asked = workload(what, channel.secrets)
+    counted = f"{len(channel.outputs)} for {len(channel.secrets)} secrets"
+    if channel.exact and is_exact(asked.matrix) and len(channel.secrets) <= _LARGEST_EXACT:
+        lost = [v for v in _null(channel) if product(fractions(asked.matrix), v[:, None]).any()]
+        if not lost:
+            return holds("the rows of the channel determine them")
+        return fails(f"different {asked.name} give the same outputs, {counted}", _two_distributions(lost[0], channel))
+    left, values, _ = np.linalg.svd(floats(channel.matrix))
+    values = np.concatenate([values, np.zeros(len(left) - len(values))])
+    seen = np.abs(floats(asked.matrix) @ left).max(axis=0) > _SINGULAR
+    if not (seen & (values <= _SINGULAR * values[0])).any():
+        return holds("the rows of the channel determine them")
+    if len(channel.outputs) < len(channel.secrets) and asked.name == "shares":
+        return fails(f"different {asked.name} give the same outputs, {counted}")
+    return undecided("the channel is singular up to the rounding of floats")
+
+
+def _null(channel: Channel) -> list[Array]:
+    """Vectors v with v M = 0: a basis, by the free columns of an elimination."""
+    reduced, rank = to_flint(fractions(channel.matrix).T).rref()
+    rows = from_flint(reduced)[:rank]
+    pivots = [int(np.flatnonzero(row)[0]) for row in rows]
+    basis = []
+    for free in sorted(set(range(len(channel.secrets))) - set(pivots)):
+        vector = object_array([Fraction(0)] * len(channel.secrets))
+        vector[free] = Fraction(1)
+        vector[pivots] = -rows[:, free]
+        basis.append(vector)
+    return basis
+
+
+def _two_distributions(direction: Array, channel: Channel) -> tuple[Prior, Prior]:
+    """The uniform distribution moved both ways along a direction whose entries sum to 0."""
+    n = len(direction)
+    step = direction / (n * max(abs(v) for v in direction))
+    uniform = object_array([Fraction(1, n)] * n)
+    return Prior(channel.secrets, uniform + step), Prior(channel.secrets, uniform - step)
 
 
 def information(weights: Array, matrix: Array) -> Array:

@@ -189,7 +189,8 @@ def _stakes(
 ) -> tuple[Prior | None, Loss | None, Claim | None]:
     """Prior, loss and what is claimed for them: the claim of the mechanism, or its loss without a bound."""
     known = mechanism.loss_claim
-    believed = as_prior(prior) if prior is not None else known.prior if known else None
+    claimed = mechanism.claim.prior if mechanism.claim is not None else None
+    believed = as_prior(prior) if prior is not None else claimed
     stake = expect(loss, Loss, "a loss", "losses.* make one") if loss is not None else known.loss if known else None
     check_secrets("mechanism, prior and loss", mechanism, *(part for part in (believed, stake) if part is not None))
     if stake is None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.certify.mechanism import SharesClaim
 from sfumato.privacy.events import EventPromise
 from sfumato.report.html import (
     Figure,
@@ -148,8 +149,34 @@ def _about_events(facts: Facts, event: EventPromise) -> str:
 # ----------------------------------------------------------------- what it costs
 
 
+_SURVEYS = (100, 1_000, 10_000, 100_000)  # answers
+
+
+def _variance(claim: SharesClaim) -> str:
+    """What estimates of shares cost: their variance, as standard errors for surveys of some sizes."""
+    rows, where = len(claim.workload.rows), "the distribution that was guessed"
+    if claim.priors:
+        where = "the worst mixture of the given distributions"
+    first = (
+        f"From the answers of N people, {plain(claim.workload.name)} can be estimated without bias, with a total "
+        f"variance of at most <strong>{above(claim.value, 5)} / N</strong> at {where}."
+    )
+    second = ""
+    if claim.bound is not None:
+        second = (
+            f"No mechanism with this promise has less than {below(claim.bound, 5)} / N: at most "
+            f"{gap_words(float((claim.value - claim.bound) / claim.value))} of it could be saved. Both numbers are "
+            "proved in the certificate."
+        )
+    errors = [(f"{count:,}", near((float(claim.value) / rows / count) ** 0.5, 3)) for count in _SURVEYS]
+    listed = table("Surveys of some sizes", ("answers", "standard error, root mean square"), errors)
+    return section("cost", "What it costs", paragraph(first, second, kind="lead"), listed)
+
+
 def cost(facts: Facts) -> str:
     """The loss and how far from the best it can be."""
+    if facts.loss is None and isinstance(facts.mechanism.claim, SharesClaim):
+        return _variance(facts.mechanism.claim)
     if facts.loss is None or facts.value is None:
         text = "No prior and no loss were given, so that nothing is said about what the mechanism costs."
         return section("cost", "What it costs", paragraph(text))

@@ -18,6 +18,7 @@ from sfumato.errors import InvalidInput, NotSupported, SfumatoError
 from sfumato.labels import text_of
 from sfumato.losses import LOSSES, CoordinateLoss, Loss
 from sfumato.losses import default as default_loss
+from sfumato.measures import mean_workload, workload
 from sfumato.privacy import PrivacyType, predicates
 from sfumato.spaces import SPACES, FiniteSpace
 from sfumato.spaces.box import Box
@@ -55,6 +56,11 @@ class Setup:
     time_limit: float | None
     solver: str
     under: Any = ()
+
+    @property
+    def about_shares(self) -> bool:
+        """Whether shares of a population are estimated, so that no loss takes part."""
+        return bool(self.objective.criterion == "shares")
 
     @property
     def loss_on_outputs(self) -> Loss:
@@ -216,12 +222,24 @@ def objective_of(spec: Spec, space: FiniteSpace) -> Any:
             limits.append(objectives.loss_at_most(given.worst_loss))
         if given.displacement is not None:
             limits.append(objectives.displacement_at_most(given.displacement.radius, given.displacement.probability))
+        if given.kind == "shares":
+            return _about_shares(spec, space)
         if given.kind == "worst secret":
             return objectives.worst_secret(limits=limits)
         if given.kind == "worst prior":
             priors = [_prior(prior, spec, space) for prior in given.priors or ()]
             return objectives.worst_prior(priors, limits=limits)
         return objectives.expected(limits=limits, then=given.then)
+
+
+def _about_shares(spec: Spec, space: FiniteSpace) -> Any:
+    """An objective about estimates: what is estimated, and for which distributions."""
+    given = spec.objective
+    if spec.loss.model_fields_set - {"kind"} or getattr(spec.loss, "kind", "") != "default":
+        raise InvalidInput("there is no [loss] beside shares: nobody acts on a single answer")
+    what = given.workload
+    asked = mean_workload(space, given.values) if what == "mean" else workload(what, space)
+    return objectives.shares(asked, priors=[_prior(prior, spec, space) for prior in given.priors or ()])
 
 
 @contextmanager

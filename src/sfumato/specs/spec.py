@@ -53,6 +53,11 @@ class Spec(TableSpec):
     def _default_loss(cls, value: Any) -> Any:
         return {"kind": "default", **value} if isinstance(value, dict) else value
 
+    @field_validator("objective", mode="before")
+    @classmethod
+    def _named_objective(cls, value: Any) -> Any:
+        return {"kind": value} if isinstance(value, str) else value
+
     def __eq__(self, other: object) -> bool:
         """Whether both say the same, wherever they were read."""
         return isinstance(other, Spec) and dict(self) == dict(other)

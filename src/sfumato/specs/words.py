@@ -6,6 +6,7 @@ from fractions import Fraction
 from math import exp
 
 from sfumato.certify import Mechanism
+from sfumato.design.objectives import Objective
 from sfumato.measures import prior_loss
 from sfumato.privacy import PrivacyType
 from sfumato.report.box_facts import blind_loss
@@ -87,7 +88,8 @@ def _promised_on_a_box(privacy: PrivacyType, box: Box) -> str:
 
 def amount(value: Fraction, setup: Setup) -> str:
     """A loss with its unit, as a fraction too where that is short and says more."""
-    unit = f" {setup.space.unit}" if setup.space.unit and setup.loss.name == "distance" else ""
+    in_units = setup.loss.name == "distance" and not setup.about_shares
+    unit = f" {setup.space.unit}" if setup.space.unit and in_units else ""
     shown, exact = f"{float(value):.6g}", str(value)
     says_all = Fraction(shown) == value or len(exact) > _LONGEST_FRACTION
     return f"{shown}{unit}" if says_all else f"{exact} = {shown}{unit}"
@@ -123,10 +125,18 @@ def meaning(setup: Setup) -> str:
     if isinstance(setup, BoxSetup):
         blind = Fraction(blind_loss(setup.space, setup.prior.float_weights))
         return f", {words}; {amount(blind, setup)} if nothing is disclosed"
+    if setup.about_shares:
+        return f" / N, {estimates_words(setup.objective)}"
     if setup.objective.criterion != "expected":
         return f", {words}, of the {setup.objective.criterion}"
     told_nothing = prior_loss(setup.prior.to_floats(), setup.loss_on_outputs)
     return f", {words}; {amount(Fraction(float(told_nothing)), setup)} if nothing is disclosed"
+
+
+def estimates_words(objective: Objective) -> str:
+    """What a variance is one of."""
+    where = "the worst mixture of the given distributions" if objective.priors else "the guessed distribution"
+    return f"the total variance of unbiased estimates of {objective.workload.name} from N answers, at {where}"
 
 
 def _short(value: Fraction) -> str:

@@ -107,6 +107,8 @@ class Desk:
         """The best mechanism; what it leaves is where the next design on the same space starts."""
         if isinstance(self.setup, BoxSetup):
             return self._design_on_box(self.setup, tolerance, privacy or self.promise(), before)
+        if self.setup.about_shares:
+            raise NotSupported("an objective about shares on this page", ["`sfumato design` with the same spec"])
         under = under_of(self.spec, self.setup.space)
         promise = None if under else privacy or self.promise()
         loss = self.setup.loss_on_outputs

@@ -1,0 +1,40 @@
+"""A warning where shares are lost: the best mechanism for a loss per person may merge answers."""
+
+from __future__ import annotations
+
+import warnings
+
+from sfumato.certify.mechanism import Mechanism
+from sfumato.measures.shares import recoverable
+from sfumato.verdict import Outcome
+
+_MOST_SECRETS = 60  # Answers of a question; longer lists are no questionnaires, and take long to decide.
+
+
+class SharesLost(UserWarning):
+    """The shares of a population cannot be recovered from answers through a mechanism."""
+
+
+def lost_shares(mechanism: Mechanism) -> str:
+    """A sentence where secrets are the answers of a question and the outputs do not determine their shares; else none.
+
+    Answers are labels that are texts, without places: who hides positions or counts estimates no shares of them.
+    """
+    space = mechanism.privacy.space
+    named = all(isinstance(label, str) for label in space.labels)
+    if not named or space.coordinates is not None or space.ground is not None or len(space) > _MOST_SECRETS:
+        return ""
+    verdict = recoverable(mechanism.channel)
+    if verdict.outcome is not Outcome.FAILS:
+        return ""
+    return (
+        "shares of the answers cannot be recovered from this mechanism: "
+        f"{verdict.reason}. If you want to estimate them, ask for objective = 'shares', without a loss"
+    )
+
+
+def warn_of_lost_shares(mechanism: Mechanism) -> None:
+    """Say so, where shares are lost."""
+    sentence = lost_shares(mechanism)
+    if sentence:
+        warnings.warn(sentence, SharesLost, stacklevel=3)
