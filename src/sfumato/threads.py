@@ -48,9 +48,16 @@ def over_pairs(
     return result
 
 
+class StopAtOnce(BaseException):
+    """Somebody wants an end and nothing else.
+
+    A search takes a KeyboardInterrupt as a wish for what it has so far, and goes on to prove it. This one it lets pass.
+    """
+
+
 @contextmanager
 def plain_interrupts() -> Iterator[None]:
-    """Ctrl-C during a compiled call is a KeyboardInterrupt.
+    """Ctrl-C during a compiled call is a KeyboardInterrupt, or what a handler makes of it.
 
     It is noticed when the call returns, and Python then complains of "a result with an exception set" instead.
     """
@@ -59,7 +66,7 @@ def plain_interrupts() -> Iterator[None]:
     except SystemError as error:
         cause: BaseException | None = error
         while cause is not None:
-            if isinstance(cause, KeyboardInterrupt):
-                raise KeyboardInterrupt from None
+            if isinstance(cause, KeyboardInterrupt | StopAtOnce):
+                raise type(cause) from None
             cause = cause.__cause__ or cause.__context__
         raise

@@ -109,6 +109,27 @@ def test_a_file_that_is_there_stays(folder: Path) -> None:
     assert (folder / "hidden.html").read_text() == "mine" and not (folder / "hidden.csv").exists()
 
 
+def test_a_second_interrupt_stops_at_once_wherever_the_search_is(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    best, heard = choice.design, []
+
+    def interrupting(*terms: Any, progress: Any, **more: Any) -> Any:
+        def tell(state: Any) -> None:
+            if heard:
+                heard.append(state)
+                signal.raise_signal(signal.SIGINT)  # the second one
+            progress(state)
+            if getattr(state, "iteration", 0):
+                heard.append(state)
+                signal.raise_signal(signal.SIGINT)
+
+        return best(*terms, progress=tell, **more)
+
+    monkeypatch.setattr(choice, "design", interrupting)
+    done = hide("--hide", "1 km", *BOX, "--cell", "1km", "--tolerance", "0.0001")
+    assert len(heard) == 2 and done.exit_code != 0, done.output
+    assert sorted(file.name for file in folder.iterdir()) == ["trips.csv"]
+
+
 def test_an_interrupted_search_goes_on_with_what_it_has_and_an_interrupted_release_leaves_nothing(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,7 +12,7 @@ from time import perf_counter
 from types import FrameType
 from typing import Any
 
-from sfumato.threads import plain_interrupts
+from sfumato.threads import StopAtOnce, plain_interrupts
 from sfumato.watch import Watch
 
 _PATIENCE = 2.0  # seconds before the line is shown first
@@ -50,7 +50,7 @@ def line(first: str = "starting") -> Iterator[Callable[[Any], None] | None]:
     left = ""
     try:
         yield say
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, StopAtOnce):
         left = f"{shown()}\n"
         raise
     finally:
@@ -78,6 +78,7 @@ class Interruption:
 
     def __init__(self) -> None:
         self.interrupted = False
+        self.heard = False  # whether there was a Ctrl-C, whatever came of it
         self.working = False  # whether there is something to keep
         self.watch: Watch | None = None  # that of the work, where it looks at one between two words about progress
 
@@ -114,7 +115,10 @@ def until_asked(keeping: str = "what has been found") -> Iterator[Interruption]:
     ending = Interruption()
 
     def hear(number: int, frame: FrameType | None) -> None:
-        if ending.interrupted or not ending.working:
+        if ending.heard:
+            raise StopAtOnce
+        ending.heard = True
+        if not ending.working:
             raise KeyboardInterrupt
         ending.interrupted = True
         if ending.watch is not None:
@@ -130,5 +134,7 @@ def until_asked(keeping: str = "what has been found") -> Iterator[Interruption]:
     try:
         with plain_interrupts():
             yield ending
+    except StopAtOnce:
+        raise KeyboardInterrupt from None
     finally:
         signal.signal(signal.SIGINT, before)
